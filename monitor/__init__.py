@@ -1,0 +1,1 @@
+"""Trainwatch: where the GPU hours of an Amazon SageMaker training job went, and which knob to turn."""

@@ -1,0 +1,116 @@
+"""How long a step takes: the spread by node and over all, and how far the job has come."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from monitor.model import Job, StepSpread, StepStats
+
+
+def spread(steps: pd.DataFrame) -> StepSpread | None:
+    """The spread of the rows given, without warm-up; None of no rows. Times are None where no line gives one."""
+    if steps.empty:
+        return None
+    times = _steady(steps)
+    if times.empty:
+        return StepSpread(len(steps), None, None, None)
+    p10, p50, p90 = times.quantile([0.1, 0.5, 0.9])
+    return StepSpread(len(steps), float(p50), float(p10), float(p90))
+
+
+def by_node(steps: pd.DataFrame) -> dict[str, StepSpread]:
+    """node -> spread, for the nodes that the log attributes steps to."""
+    found = {str(node): spread(rows) for node, rows in steps[steps["node"] != ""].groupby("node", observed=True)}
+    return {node: value for node, value in found.items() if value is not None}
+
+
+def summary(steps: pd.DataFrame, job: Job) -> StepStats | None:
+    """The job's step statistics; None where no step was recognised."""
+    overall = spread(steps)
+    if overall is None:
+        return None
+    timed = steps.dropna(subset=["step_time_s"])
+    last = steps[steps["segment"] == steps["segment"].max()]
+    done_steps = _done(last)
+    total_steps = _planned(steps, job)
+    if total_steps is not None and (done_steps or 0) > total_steps:
+        total_steps = None
+    return StepStats(
+        count=overall.count,
+        distinct=int(steps.drop_duplicates(["segment", "step"])["step"].notna().sum()),
+        first_step_s=None if timed.empty else float(timed["step_time_s"].iloc[0]),
+        median_s=overall.median_s,
+        p10_s=overall.p10_s,
+        p90_s=overall.p90_s,
+        nodes_observed=int(steps.loc[steps["node"] != "", "node"].nunique()),
+        formats=tuple(sorted(set(steps["format"]))),
+        done=done_steps,
+        total=total_steps,
+        seconds_to_finish=_to_finish(last, done_steps, total_steps, overall) if job.is_running else None,
+    )
+
+
+# Where a log does not print how many steps are planned, the script was told under one of these names.
+_PLANNED = (
+    "max_steps",
+    "train_iters",
+    "max_iters",
+    "total_steps",
+    "num_train_steps",
+    "num_training_steps",
+    "train_steps",
+)
+
+
+def _done(steps: pd.DataFrame) -> int | None:
+    """Steps done by the last report; a loop that counts from 0 has done one more than it prints."""
+    numbers = steps["step"].dropna()
+    if numbers.empty:
+        return None
+    first, gaps = int(numbers.iloc[0]), numbers.drop_duplicates().diff().dropna()
+    gaps = gaps[gaps > 0]
+    interval = int(gaps.min()) if len(gaps) else 1
+    from_zero = first == 0 or (interval > 1 and first % interval == interval - 1)
+    return int(numbers.max()) + (1 if from_zero else 0)
+
+
+def _planned(steps: pd.DataFrame, job: Job) -> int | None:
+    total = steps["total"].max()
+    if not pd.isna(total):
+        return int(total)
+    for name in _PLANNED:
+        value = job.configuration[name].value if name in job.configuration else None
+        if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+            return value
+    return None
+
+
+def variation(steps: pd.DataFrame) -> float | None:
+    """MAD / median of the step times without warm-up: 0.03 and less is steady. None of fewer than ten."""
+    times = _steady(steps)
+    if len(times) < 10:
+        return None
+    median = float(times.median())
+    return float((times - median).abs().median()) / median
+
+
+def _steady(steps: pd.DataFrame) -> pd.Series:
+    times = steps.loc[~steps["warm_up"], "step_time_s"].dropna()
+    return times if len(times) else steps["step_time_s"].dropna()
+
+
+def _to_finish(
+    steps: pd.DataFrame, done: int | None, total: int | None, overall: StepSpread
+) -> tuple[float, float, float] | None:
+    """(low, mid, high) seconds: the steps left at the fast, the overall and the slow pace seen so far."""
+    if done is None or total is None or overall.median_s is None or overall.p10_s is None or overall.p90_s is None:
+        return None
+    left = total - done
+    stamped = steps.dropna(subset=["timestamp", "step"])
+    pace = overall.median_s
+    if len(stamped) >= 2:
+        wall = (stamped["timestamp"].max() - stamped["timestamp"].min()).total_seconds()
+        moved = int(stamped["step"].max() - stamped["step"].min())
+        # Wall time per step holds evaluations and checkpoints too.
+        pace = wall / moved if moved > 0 and wall > 0 else pace
+    return (left * min(overall.p10_s, pace), left * pace, left * max(overall.p90_s, pace))

@@ -1,0 +1,1 @@
+"""A reviewed job on disk, in forms that outlive this program."""

@@ -1,0 +1,218 @@
+"""A report as the machine-readable document that ``report --format json`` prints. The form is a contract with users."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from monitor.model import (
+    Bucket,
+    Distribution,
+    Evidence,
+    Finding,
+    Job,
+    JobSummary,
+    NodeStats,
+    Phase,
+    Report,
+    StepSpread,
+    StepStats,
+)
+
+SCHEMA = 1
+
+
+def report_document(report: Report) -> dict[str, Any]:
+    """The report: plain JSON types; unknown is null, instants are ISO 8601 UTC, seconds and USD are numbers."""
+    run = report.run
+    document: dict[str, Any] = _plain(
+        {
+            "schema": SCHEMA,
+            "job": job_document(run.job),
+            "nodes": [_node(stats) for stats in report.nodes],
+            "steps": _steps(report.steps),
+            "phases": [_phase(phase) for phase in report.phases],
+            "buckets": [_bucket(bucket) for bucket in report.buckets],
+            "findings": [_finding(finding) for finding in report.findings],
+            "cost": {
+                "usd": report.cost.usd,
+                "wasted_usd": report.cost.wasted_usd,
+                "price_usd_per_instance_hour": report.cost.price_usd_per_instance_hour,
+                "price_source": report.cost.price_source,
+            },
+            "coverage": {
+                "metrics_period_s": run.metrics_period_s,
+                "log_events": run.logs.lines,
+                "streams": run.logs.streams,
+                "warnings": [" ".join(part for part in (gap.why, gap.remedy) if part) for gap in run.gaps],
+            },
+            "api": {"calls": dict(report.api.calls), "estimated_usd": report.api.estimated_usd},
+        }
+    )
+    return document
+
+
+def jobs_document(jobs: tuple[JobSummary, ...]) -> dict[str, Any]:
+    """The list of jobs, newest first."""
+    document: dict[str, Any] = _plain(
+        {
+            "schema": SCHEMA,
+            "jobs": [
+                {
+                    "name": job.name,
+                    "status": job.status,
+                    "instance_type": job.instance_type,
+                    "instance_count": job.instance_count,
+                    "created": job.created,
+                    "ended": job.ended,
+                }
+                for job in jobs
+            ],
+        }
+    )
+    return document
+
+
+def job_document(job: Job) -> dict[str, Any]:
+    gpus = {node.gpus for node in job.nodes}
+    return {
+        "name": job.name,
+        "status": job.status,
+        "secondary_status": job.secondary_status,
+        "instance_type": job.instance_type,
+        "instance_count": job.instance_count,
+        "instance_groups": [
+            {"name": group.name, "instance_type": group.instance_type or None, "instance_count": group.count}
+            for group in job.instance_groups
+        ],
+        "gpus_per_node": gpus.pop() if len(gpus) == 1 else None,
+        "launcher": job.launcher,
+        "smp_version": job.smp_version,
+        "configuration": {
+            name: {"value": parameter.value, "read_from": parameter.read_from}
+            for name, parameter in job.configuration.items()
+        },
+        "created": job.created,
+        "started": job.started,
+        "ended": job.ended,
+        "training_seconds": job.training_seconds,
+        "billable_seconds": job.billable_seconds,
+        "failure_reason": job.failure_reason,
+    }
+
+
+def _node(stats: NodeStats) -> dict[str, Any]:
+    return {
+        "node": stats.node.name,
+        "instance_type": stats.node.instance_type,
+        "gpu_utilization": _distribution(stats.gpu_utilization),
+        "gpu_memory_utilization": _distribution(stats.gpu_memory_utilization),
+        "cpu_utilization": _distribution(stats.cpu_utilization),
+        "memory_utilization": _distribution(stats.memory_utilization),
+        "disk_utilization": _distribution(stats.disk_utilization),
+        "steps": _spread(stats.steps),
+    }
+
+
+def _distribution(found: Distribution | None) -> dict[str, float] | None:
+    return None if found is None else {"mean": found.mean, "p5": found.p5, "p50": found.p50, "p95": found.p95}
+
+
+def _spread(found: StepSpread | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {"count": found.count, "median_s": found.median_s, "p10_s": found.p10_s, "p90_s": found.p90_s}
+
+
+def _steps(found: StepStats | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {
+        "count": found.count,
+        "distinct": found.distinct,
+        "first_step_s": found.first_step_s,
+        "median_s": found.median_s,
+        "p10_s": found.p10_s,
+        "p90_s": found.p90_s,
+        "nodes_observed": found.nodes_observed,
+        "formats": list(found.formats),
+        "done": found.done,
+        "total": found.total,
+        "seconds_to_finish": None if found.seconds_to_finish is None else list(found.seconds_to_finish),
+    }
+
+
+def _phase(phase: Phase) -> dict[str, Any]:
+    return {
+        "name": phase.name,
+        "from": phase.start,
+        "to": phase.end,
+        "seconds": phase.seconds,
+        "billed": phase.billed,
+    }
+
+
+def _bucket(bucket: Bucket) -> dict[str, Any]:
+    return {
+        "name": bucket.name,
+        "seconds": bucket.seconds,
+        "instance_seconds": bucket.instance_seconds,
+        "cost_usd": bucket.cost_usd,
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    advice, prediction = finding.recommendation, finding.prediction
+    return {
+        "id": finding.id,
+        "severity": finding.severity,
+        "confidence": finding.confidence,
+        "summary": finding.summary,
+        "evidence": [_evidence(evidence) for evidence in finding.evidence],
+        "recommendation": None
+        if advice is None
+        else {
+            "text": advice.text,
+            "parameter": advice.parameter,
+            "from": advice.from_value,
+            "to": advice.to_value,
+            "source": advice.source,
+        },
+        "prediction": None
+        if prediction is None
+        else {
+            "step_time_change_percent": list(prediction.step_time_change_percent),
+            "gpu_memory_utilization": None
+            if prediction.gpu_memory_utilization is None
+            else list(prediction.gpu_memory_utilization),
+            "method": prediction.method,
+        },
+        "not_checked": list(finding.not_checked),
+    }
+
+
+def _evidence(evidence: Evidence) -> dict[str, Any]:
+    return {
+        "what": evidence.what,
+        "value": evidence.value,
+        "unit": evidence.unit,
+        "node": evidence.node,
+        "from": evidence.start,
+        "to": evidence.end,
+        "line": evidence.line,
+    }
+
+
+def _plain(value: Any) -> Any:
+    """``value`` in JSON's own types: instants as text, NaN and infinities as null (JSON has neither)."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, datetime):
+        return value.isoformat().replace("+00:00", "Z")
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value

@@ -1,0 +1,1 @@
+"""The one seam to AWS: clients, what their errors mean, and what the calls cost."""

@@ -1,0 +1,171 @@
+"""Who talks to AWS, and what did it cost? One session, one client a service, every request counted."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections import Counter
+from datetime import UTC, datetime
+from typing import Any, cast
+
+import boto3
+import botocore.session
+from botocore.config import Config
+from botocore.exceptions import ConnectionError as ConnectionTrouble
+from botocore.exceptions import HTTPClientError
+from botocore.parsers import ResponseParserError
+from botocore.utils import parse_timestamp
+
+from monitor.aws.errors import Where, no_region, translating
+from monitor.model import ApiBill
+
+CONNECT_TIMEOUT_S = 5
+READ_TIMEOUT_S = 30
+#: Tries of one call that AWS throttles or fails.
+MAX_ATTEMPTS = 6
+#: Tries of one call that reaches nobody: a mistyped region or endpoint must not keep the user waiting.
+MAX_CONNECTS = 3
+#: CloudWatch's price of GetMetricData; the other calls this program makes to read are not charged by the call.
+USD_PER_METRIC_REQUESTED = 0.01 / 1000
+
+# GetLogEvents has the tightest quota of all (10 to 30 a second for the whole account), and streams are read side by
+# side: there botocore's adaptive mode also slows down before a call.
+_RETRY_MODES = {"logs": "adaptive"}
+# IAM's prefix of a service where it differs from boto3's name of it.
+_IAM_PREFIXES = {"sagemaker-metrics": "sagemaker"}
+_WEB_PAGE = (b"<!doctype html", b"<html")
+_AWS_HOST = re.compile(r"\.(amazonaws\.com(\.cn)?|api\.aws)(:\d+)?/?$")
+
+
+class Clients:
+    """The clients of one region and one set of credentials, and the bill of all their calls.
+
+    ``region``, ``profile`` and ``endpoint_url`` override what boto3 finds by itself: AWS_PROFILE, AWS_REGION or
+    AWS_DEFAULT_REGION, AWS_ENDPOINT_URL and AWS_ENDPOINT_URL_<SERVICE>, the files in ~/.aws. Safe to share between
+    threads. Raises CannotDo where no region is set, NoCredentials for a profile that does not exist.
+    """
+
+    def __init__(self, region: str | None = None, profile: str | None = None, endpoint_url: str | None = None) -> None:
+        self._lock = threading.Lock()
+        self._clients: dict[str, Any] = {}
+        self._calls: Counter[str] = Counter()
+        self._metrics_requested = 0
+        self._account: str | None = None
+        self._endpoint_url = endpoint_url or None
+        self.profile = profile or os.environ.get("AWS_PROFILE") or ""
+        with translating(Where(region=region or "", profile=self.profile)):
+            core = botocore.session.Session()
+            # Timestamps become aware UTC, and a hundred thousand of them cost a tenth of botocore's own parsing.
+            core.get_component("response_parser_factory").set_parser_defaults(timestamp_parser=_utc)
+            self._session = boto3.Session(
+                botocore_session=core, profile_name=profile or None, region_name=region or _region_of_environment()
+            )
+            found = self._session.region_name
+        if not found:
+            raise no_region()
+        self.region: str = found
+
+    def client(self, service: str) -> Any:
+        """boto3's client of ``service``, made once. Calls on it raise botocore's errors: see ``call``."""
+        with self._lock:
+            if service not in self._clients:
+                with translating(self._where(service)):
+                    client = self._session.client(service, endpoint_url=self._endpoint_url, config=_config(service))
+                self._listen(client)
+                self._clients[service] = client
+            return self._clients[service]
+
+    def call(self, service: str, method: str, **parameters: Any) -> dict[str, Any]:
+        """The answer to one call, such as ``call("sagemaker", "describe_training_job", TrainingJobName=name)``.
+
+        Raises errors of ``monitor.errors`` only: NotAllowed, NoCredentials, Unreachable, Throttled, NoData for what
+        does not exist, BadCall for values AWS rejects, CannotDo for the rest.
+        """
+        client = self.client(service)
+        with translating(self._where(service)):
+            return cast("dict[str, Any]", getattr(client, method)(**parameters))
+
+    def bill(self) -> ApiBill:
+        """Every HTTP request so far by operation, tries again included, and their price in USD (an estimate)."""
+        with self._lock:
+            return ApiBill(dict(sorted(self._calls.items())), self._metrics_requested * USD_PER_METRIC_REQUESTED)
+
+    def account_label(self) -> str | None:
+        """The account's number, read from an ARN in an answer; None until one was seen."""
+        return self._account
+
+    def endpoint(self, service: str = "sagemaker") -> str:
+        """The address that calls to ``service`` go to."""
+        return str(self.client(service).meta.endpoint_url)
+
+    def _where(self, service: str) -> Where:
+        client = self._clients.get(service)
+        address = str(client.meta.endpoint_url) if client else self._endpoint_url or ""
+        chosen = "" if _AWS_HOST.search(address) else address
+        prefix = _IAM_PREFIXES.get(service, service)
+        return Where(region=self.region, endpoint=chosen, profile=self.profile, service=prefix)
+
+    def _listen(self, client: Any) -> None:
+        events = client.meta.events
+        events.register("before-send", self._count)
+        events.register("needs-retry", _stop_knocking)
+        events.register("before-parameter-build.cloudwatch.GetMetricData", self._count_metrics)
+        events.register("after-call", _refuse_web_pages)
+        events.register("after-call.sagemaker", self._remember_account)
+
+    def _count(self, event_name: str, **_: Any) -> None:
+        operation = event_name.rpartition(".")[2]
+        with self._lock:
+            self._calls[operation] += 1
+
+    def _count_metrics(self, params: dict[str, Any], **_: Any) -> None:
+        queries = params.get("MetricDataQueries", ())
+        with self._lock:
+            self._metrics_requested += sum("MetricStat" in query for query in queries)
+
+    def _remember_account(self, parsed: dict[str, Any], **_: Any) -> None:
+        if self._account is None:
+            rows = parsed.get("TrainingJobSummaries") or [parsed]
+            parts = str(rows[0].get("TrainingJobArn", "")).split(":")
+            if len(parts) > 5 and parts[4]:
+                self._account = parts[4]
+
+
+def _region_of_environment() -> str | None:
+    # boto3 itself reads AWS_DEFAULT_REGION alone; every other AWS tool also reads AWS_REGION.
+    return os.environ.get("AWS_DEFAULT_REGION") or os.environ.get("AWS_REGION") or None
+
+
+def _config(service: str) -> Config:
+    retries: dict[str, Any] = {}
+    if not os.environ.get("AWS_MAX_ATTEMPTS"):
+        retries["total_max_attempts"] = MAX_ATTEMPTS
+    if not os.environ.get("AWS_RETRY_MODE"):
+        retries["mode"] = _RETRY_MODES.get(service, "standard")
+    return Config(
+        retries=retries,
+        connect_timeout=CONNECT_TIMEOUT_S,
+        read_timeout=READ_TIMEOUT_S,
+        max_pool_connections=16,
+        user_agent_extra="trainwatch",
+    )
+
+
+def _stop_knocking(attempts: int, caught_exception: Exception | None, **_: Any) -> None:
+    """Ends the tries of a call that reaches nobody: what this raises goes to the caller instead of the next try."""
+    if attempts >= MAX_CONNECTS and isinstance(caught_exception, (ConnectionTrouble, HTTPClientError)):
+        raise caught_exception
+
+
+def _refuse_web_pages(http_response: Any, model: Any, **_: Any) -> None:
+    """A login page of some network in place of an answer: botocore would take it for an empty one."""
+    if not model.has_streaming_output and http_response.content[:64].lstrip().lower().startswith(_WEB_PAGE):
+        raise ResponseParserError("a web page")
+
+
+def _utc(value: Any) -> datetime:
+    if isinstance(value, (int, float)):
+        return datetime.fromtimestamp(value, UTC)
+    moment = cast("datetime", parse_timestamp(value))
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

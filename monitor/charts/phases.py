@@ -1,0 +1,77 @@
+"""Where did the time go? One bar from the request to the end, as long as the job's wall time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import altair as alt
+import pandas as pd
+
+from monitor.charts.colours import TIME_KINDS
+from monitor.model import Bucket
+
+#: A segment carries its name when it is at least this share of the bar.
+NAMED_SHARE = 0.09
+BAR_PX = 34
+
+_KIND_OF = {
+    "productive": "training",
+    "evaluation": "training",
+    "checkpoint": "training",
+    "pending": "start and finish",
+    "starting": "start and finish",
+    "downloading": "start and finish",
+    "image": "start and finish",
+    "initialization": "start and finish",
+    "uploading": "start and finish",
+    "slow-excess": "lost",
+    "stall": "lost",
+    "lost-work": "lost",
+    "interrupted": "lost",
+    "idle-tail": "lost",
+}
+
+
+def segments(buckets: Sequence[Bucket]) -> pd.DataFrame:
+    """Rows ``name kind minutes cost_usd share from_min to_min middle_min label``, in the order given, none of zero length."""
+    frame = pd.DataFrame(
+        [(bucket.name, bucket.seconds / 60, bucket.cost_usd) for bucket in buckets if bucket.seconds > 0],
+        columns=["name", "minutes", "cost_usd"],
+    ).astype({"minutes": "float64", "cost_usd": "float64"})
+    frame["kind"] = [_KIND_OF.get(name, "not known") for name in frame["name"]]
+    frame["share"] = frame["minutes"] / frame["minutes"].sum()
+    frame["to_min"] = frame["minutes"].cumsum()
+    frame["from_min"] = frame["to_min"] - frame["minutes"]
+    frame["middle_min"] = (frame["from_min"] + frame["to_min"]) / 2
+    frame["label"] = [
+        name if share >= NAMED_SHARE and kind != "not known" else ""
+        for name, share, kind in zip(frame["name"], frame["share"], frame["kind"], strict=True)
+    ]
+    return frame
+
+
+def phase_bar(buckets: Sequence[Bucket]) -> alt.LayerChart:
+    """One horizontal bar in minutes; its colour says what kind of time a segment was."""
+    base = alt.Chart(segments(buckets))
+    minutes = alt.X(
+        "from_min:Q", axis=alt.Axis(title=None, grid=False, tickCount=8, offset=6), scale=alt.Scale(nice=False)
+    )
+    bar = base.mark_bar(height=BAR_PX).encode(
+        x=minutes,
+        x2="to_min:Q",
+        color=alt.Color(
+            "kind:N",
+            scale=alt.Scale(domain=list(TIME_KINDS), range=list(TIME_KINDS.values())),
+            legend=alt.Legend(title=None, orient="top", symbolType="square"),
+        ),
+        tooltip=[
+            alt.Tooltip("name:N", title="phase"),
+            alt.Tooltip("kind:N", title="kind"),
+            alt.Tooltip("minutes:Q", title="minutes", format=",.1f"),
+            alt.Tooltip("share:Q", title="share", format=".1%"),
+            alt.Tooltip("cost_usd:Q", title="USD", format=",.2f"),
+        ],
+    )
+    edges = base.mark_tick(color="white", thickness=1, size=BAR_PX).encode(x=minutes)
+    names = base.mark_text(color="white", fontWeight=600).encode(x=alt.X("middle_min:Q"), text="label:N")
+    return alt.layer(bar, edges, names).properties(height=112)

@@ -1,0 +1,1 @@
+"""The command line: a file a command. Results go to standard output, everything else to standard error."""

@@ -1,0 +1,47 @@
+"""Which command was typed, and what becomes of its errors: one sentence on standard error and an exit code."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from monitor.cli import dashboard, demo, jobs, report, steps
+from monitor.errors import TrainwatchError
+
+_COMMANDS = (jobs, report, steps, dashboard, demo)
+EXIT_INTERRUPTED = 130
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole grammar of the command line."""
+    top = argparse.ArgumentParser(
+        prog="python -m monitor",
+        description="Trainwatch: where the GPU hours of an Amazon SageMaker training job went, and which knob to turn.",
+        epilog="A job is a training job's name, or logs:PATH for log files. AWS is reached as by any boto3 program: "
+        "--profile, --region and the AWS_* environment variables. Exit codes: 0 done, 1 a threshold is crossed, "
+        "2 the call is wrong, 3 it could not be done.",
+    )
+    commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in _COMMANDS:
+        command.add_to(commands)
+    return top
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command and gives its exit code."""
+    arguments = parser().parse_args(argv)
+    try:
+        code: int = arguments.run(arguments)
+        sys.stdout.flush()
+        return code
+    except TrainwatchError as error:
+        print(f"trainwatch: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # The reader (head, less) has had enough; Python would complain once more while it closes the stream.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0

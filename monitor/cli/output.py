@@ -1,0 +1,66 @@
+"""Where results go, and how a terminal is told from a pipe."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from monitor.errors import CannotDo
+from monitor.review import Progress
+
+# Wide enough for a table of nodes where nobody says how wide the paper is.
+PIPE_WIDTH = 110
+
+
+def add_output_options(command: argparse.ArgumentParser, formats: tuple[str, ...]) -> None:
+    """--format, --output and --quiet."""
+    output = command.add_argument_group("output")
+    output.add_argument("--format", choices=formats, default="text", help="text is for people (default)")
+    output.add_argument("--output", metavar="FILE", help="write the result to FILE instead of standard output")
+    output.add_argument("--quiet", action="store_true", help="no progress on standard error")
+
+
+def as_json(document: Any) -> str:
+    """The document, indented, in ASCII-safe UTF-8 with a newline at its end."""
+    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def deliver(arguments: argparse.Namespace, text: str) -> None:
+    """Writes a finished result to the file that --output names, else to standard output."""
+    text = "".join(f"{line.rstrip(' ')}\n" for line in text.split("\n")[:-1])
+    if arguments.output is None:
+        sys.stdout.write(text)
+        return
+    try:
+        Path(arguments.output).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise CannotDo(
+            f"{arguments.output} cannot be written: {error.strerror}.", "Name another file with --output."
+        ) from None
+
+
+def console(arguments: argparse.Namespace, into: StringIO) -> Console:
+    """A console that writes ``into``: colours only where the result goes to a terminal that wants them."""
+    to_terminal = arguments.output is None and sys.stdout.isatty()
+    width = Console().width if to_terminal else PIPE_WIDTH
+    return Console(
+        file=into, force_terminal=to_terminal or None, width=max(60, width), highlight=False, soft_wrap=False
+    )
+
+
+@contextmanager
+def progress(arguments: argparse.Namespace) -> Iterator[Progress]:
+    """A line on standard error that says what is under way; silent with --quiet and where nobody watches."""
+    if arguments.quiet or not sys.stderr.isatty():
+        yield lambda text: None
+        return
+    with Console(stderr=True).status("reading the job", spinner="line") as status:
+        yield status.update

@@ -1,0 +1,42 @@
+"""``report``: the review of one job, running or finished."""
+
+from __future__ import annotations
+
+import argparse
+from datetime import UTC, datetime
+from io import StringIO
+from typing import Any
+
+from monitor.archive.document import report_document
+from monitor.cli.output import add_output_options, as_json, console, deliver, progress
+from monitor.cli.report_markdown import markdown
+from monitor.cli.report_text import print_report
+from monitor.cli.sources import add_job_options, job_source
+from monitor.parse.user import step_pattern
+from monitor.review import Reviewer
+from monitor.settings import read
+
+
+def add_to(commands: Any) -> None:
+    """Adds the command's grammar."""
+    command = commands.add_parser("report", help="review one job", description=__doc__)
+    add_job_options(command)
+    add_output_options(command, ("text", "json", "markdown"))
+    command.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints the report."""
+    extra = (step_pattern(arguments.step_regex),) if arguments.step_regex else ()
+    source, name = job_source(arguments)
+    with progress(arguments) as say:
+        report = Reviewer(source, name, read(), extra).review(datetime.now(UTC), say)
+    if arguments.format == "json":
+        deliver(arguments, as_json(report_document(report)))
+    elif arguments.format == "markdown":
+        deliver(arguments, markdown(report))
+    else:
+        out = StringIO()
+        print_report(report, console(arguments, out))
+        deliver(arguments, out.getvalue())
+    return 0

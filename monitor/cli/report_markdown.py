@@ -1,0 +1,70 @@
+"""A report as Markdown, for a ticket or a pull request. Log text and names stand in code, so that none is markup."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from monitor.diagnose.headline import facts, status_word
+from monitor.diagnose.verdict import gain_words, judge
+from monitor.model import Distribution, Report
+from monitor.words import DASH, duration, instant, percent, sentence, step_seconds, usd
+
+
+def markdown(report: Report) -> str:
+    """The whole report."""
+    verdict = judge(report)
+    lines = [
+        f"# {_code(report.job.name)}",
+        "",
+        " · ".join([status_word(report.job.status), *facts(report)]),
+        "",
+        f"**{sentence(verdict.headline)}**",
+        "",
+    ]
+    if report.job.failure_reason:
+        lines += [f"Failure reason: {_code(report.job.failure_reason[:400])}", ""]
+    for finding in report.findings:
+        lines += [f"## {finding.severity}: {finding.title}", "", finding.summary, ""]
+        if finding.recommendation:
+            lines += [f"Next: {finding.recommendation.text}", ""]
+        if finding.prediction:
+            lines += [f"Predicted: {gain_words(finding.prediction)}", ""]
+        quoted = [evidence.line for evidence in finding.evidence if evidence.line]
+        lines += [f"- {_code(line)}" for line in quoted] + ([""] if quoted else [])
+        if finding.not_checked:
+            lines += [f"Not checked: {'; '.join(finding.not_checked)}.", ""]
+    if report.buckets:
+        rows = [(bucket.name, duration(bucket.seconds), usd(bucket.cost_usd)) for bucket in report.buckets]
+        lines += ["## Where the time went", "", *_table(("phase", "time", "cost"), rows), ""]
+    if report.nodes:
+        titles = ("node", "GPU %", "GPU memory %", "CPU %", "step time")
+        nodes = [
+            (
+                stats.node.name,
+                _mean(stats.gpu_utilization),
+                _mean(stats.gpu_memory_utilization),
+                _mean(stats.cpu_utilization),
+                step_seconds(stats.steps.median_s) if stats.steps else DASH,
+            )
+            for stats in report.nodes
+        ]
+        lines += ["## Nodes", "", *_table(titles, nodes), ""]
+    lines.append(f"Reviewed {instant(report.reviewed_at)}.")
+    return "\n".join(lines) + "\n"
+
+
+def _mean(found: Distribution | None) -> str:
+    return DASH if found is None else percent(found.mean)
+
+
+def _code(text: str) -> str:
+    """One line of text as code; a longer fence where the text holds back-ticks."""
+    text = " ".join(text.split())
+    return f"`` {text} ``" if "`" in text else f"`{text}`"
+
+
+def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    def line(cells: Sequence[str]) -> str:
+        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+    return [line(titles), line(["---"] * len(titles)), *(line(row) for row in rows)]

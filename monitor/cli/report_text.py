@@ -1,0 +1,215 @@
+"""A report for a person at a terminal: what the job was, what stands out, where the time went, a line a node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC
+
+from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from monitor.diagnose.headline import facts, status_word
+from monitor.diagnose.verdict import gain_words, judge
+from monitor.model import Distribution, Finding, NodeStats, Report
+from monitor.words import DASH, count, duration, instant, percent, sentence, step_seconds, usd
+
+_STYLE = {"critical": "bold red", "warning": "bold yellow", "info": "bold blue", "healthy": "bold green"}
+# Nodes beyond this are summed up: the worst are named, the others counted.
+_NODES_SHOWN = 16
+
+
+def print_report(report: Report, paper: Console) -> None:
+    """Prints all of it to ``paper``."""
+    paper.print(Text(report.job.name, "bold"))
+    paper.print(" · ".join([status_word(report.job.status), *facts(report)]), markup=False)
+    if report.job.failure_reason:
+        reason = " ".join(report.job.failure_reason.split())
+        origin = "Failure reason" if report.job.source == "aws" else "First error in the log"
+        paper.print(Text(f"{origin}: {reason[:400]}{' …' if len(reason) > 400 else ''}"))
+    verdict = judge(report)
+    paper.print()
+    paper.print(Text(f"{sentence(verdict.headline)}", _STYLE.get(verdict.level, "bold")))
+    # With findings below the detail stands there in full.
+    if verdict.detail and not report.warnings and not report.job.failure_reason:
+        paper.print(Text(verdict.detail))
+    for finding in report.findings:
+        _finding(finding, paper)
+    _phases(report, paper)
+    _steps(report, paper)
+    _nodes(report, paper)
+    _configuration(report, paper)
+    _coverage(report, paper)
+
+
+def _head(text: str, paper: Console) -> None:
+    paper.print()
+    paper.print(Text(text, "bold"))
+
+
+def _finding(finding: Finding, paper: Console) -> None:
+    paper.print()
+    paper.print(
+        Text.assemble((f"{finding.severity:<9}", _STYLE[finding.severity]), (finding.title, "bold"), f"  {finding.id}")
+    )
+    lines = [finding.summary]
+    if finding.recommendation:
+        # What follows a line break is code: it is not wrapped, so that it can be copied.
+        lines.extend(f"Next: {finding.recommendation.text}".split("\n"))
+    if finding.prediction:
+        lines.append(f"Predicted: {gain_words(finding.prediction)} {finding.prediction.method}")
+    lines.extend(f"| {evidence.line}" for evidence in finding.evidence if evidence.line)
+    if finding.not_checked:
+        lines.append(f"Not checked: {'; '.join(finding.not_checked)}.")
+    lines.append(f"Confidence: {finding.confidence}." if finding.severity != "info" else "")
+    for line in filter(None, lines):
+        code = finding.recommendation is not None and "\n" + line in finding.recommendation.text
+        if code:
+            paper.print(Text(" " * 9 + line), soft_wrap=True)
+        else:
+            paper.print(Padding(Text(line), (0, 0, 0, 9), expand=False))
+
+
+def _phases(report: Report, paper: Console) -> None:
+    if not report.buckets:
+        return
+    _head("Where the time went", paper)
+    total = sum(bucket.seconds for bucket in report.buckets) or 1.0
+    billed = {phase.name for phase in report.phases if phase.billed}
+    table = _table("PHASE", "TIME", "SHARE", "BILLED", "COST")
+    # As they came, not as they are defined.
+    order = [phase.name for phase in report.phases]
+    for bucket in sorted(report.buckets, key=lambda bucket: order.index(bucket.name)):
+        table.add_row(
+            _BUCKET_WORDS.get(bucket.name, bucket.name),
+            duration(bucket.seconds),
+            percent(100 * bucket.seconds / total),
+            "yes" if bucket.name in billed else "no",
+            usd(bucket.cost_usd),
+        )
+    paper.print(table)
+    if report.cost.usd is None:
+        paper.print("Cost: no price is known for this instance type; set one in the settings file.", style="dim")
+
+
+_BUCKET_WORDS = {
+    "productive": "training (first to last step)",
+    "unknown": "training, steps without a time",
+    "image": "image pull",
+    "idle-tail": "after the last step",
+}
+
+
+def _steps(report: Report, paper: Console) -> None:
+    steps = report.steps
+    if steps is None:
+        return
+    _head("Steps", paper)
+    said = f"{count(steps.count, 'report')} of {count(steps.distinct, 'step')}"
+    if report.job.instance_count:
+        nodes = f"{steps.nodes_observed} of {count(report.job.instance_count, 'node')}"
+        said += f" from {nodes}" if steps.nodes_observed else "; which node wrote them is not known"
+    paper.print(f"{said}; read as {', '.join(steps.formats)}")
+    if steps.median_s is None:
+        paper.print("No line gives a step time.")
+    else:
+        paper.print(
+            f"step time {step_seconds(steps.median_s)} (p10 {step_seconds(steps.p10_s)}, p90 {step_seconds(steps.p90_s)}, "
+            f"without warm-up); first report {step_seconds(steps.first_step_s)}"
+        )
+    if steps.total is not None:
+        paper.print(f"step {steps.done:,} of {steps.total:,}" + _to_finish(steps.seconds_to_finish))
+
+
+def _to_finish(band: tuple[float, float, float] | None) -> str:
+    return "" if band is None else f"; about {duration(band[1])} to go ({duration(band[0])} to {duration(band[2])})"
+
+
+def _nodes(report: Report, paper: Console) -> None:
+    shown = [node for node in report.nodes if _has_figures(node)]
+    columns = [column for column in _NODE_COLUMNS if any(column[1](node) != DASH for node in shown)]
+    if not shown or len(columns) < 3:
+        return
+    _head("Nodes", paper)
+    # The least busy first when not all fit: these are the ones to look at.
+    if len(shown) > _NODES_SHOWN:
+        shown.sort(key=lambda node: node.gpu_utilization.mean if node.gpu_utilization else 101.0)
+    table = _table(*(title for title, _ in columns))
+    for stats in shown[:_NODES_SHOWN]:
+        table.add_row(*(escape(cell(stats)) for _, cell in columns))
+    paper.print(table)
+    if len(shown) > _NODES_SHOWN:
+        paper.print(f"{len(shown) - _NODES_SHOWN} more nodes; --format json has all.", style="dim")
+    silent = [stats.node.name for stats in report.nodes if not _has_figures(stats)]
+    if silent:
+        paper.print(f"Without figures: {', '.join(silent[:8])}{' …' if len(silent) > 8 else ''}", style="dim")
+    if any("%" in title for title, _ in columns):
+        paper.print("Percent of one GPU or vCPU, over the minutes after the first step.", style="dim")
+
+
+_NODE_COLUMNS: tuple[tuple[str, Callable[[NodeStats], str]], ...] = (
+    ("NODE", lambda stats: stats.node.name),
+    ("INSTANCE", lambda stats: stats.node.instance_type or DASH),
+    ("GPUS", lambda stats: DASH if stats.node.gpus is None else str(stats.node.gpus)),
+    ("GPU % (p5-p95)", lambda stats: _span(stats.gpu_utilization)),
+    ("GPU MEM %", lambda stats: _mean(stats.gpu_memory_utilization)),
+    ("CPU %", lambda stats: _mean(stats.cpu_utilization)),
+    ("MEM %", lambda stats: _mean(stats.memory_utilization)),
+    ("DISK %", lambda stats: _mean(stats.disk_utilization)),
+    ("STEP TIME", lambda stats: step_seconds(stats.steps.median_s) if stats.steps else DASH),
+)
+
+
+def _has_figures(stats: NodeStats) -> bool:
+    return any(
+        (
+            stats.gpu_utilization,
+            stats.gpu_memory_utilization,
+            stats.cpu_utilization,
+            stats.memory_utilization,
+            stats.steps,
+        )
+    )
+
+
+def _mean(found: Distribution | None) -> str:
+    return DASH if found is None else f"{found.mean:.0f}"
+
+
+def _span(found: Distribution | None) -> str:
+    return DASH if found is None else f"{found.mean:.0f} ({found.p5:.0f}-{found.p95:.0f})"
+
+
+def _configuration(report: Report, paper: Console) -> None:
+    if not report.job.configuration:
+        return
+    _head("Configuration", paper)
+    table = _table("PARAMETER", "VALUE", "READ FROM")
+    for name, parameter in report.job.configuration.items():
+        table.add_row(escape(name), escape(str(parameter.value)[:60]), escape(parameter.read_from))
+    paper.print(table)
+
+
+def _coverage(report: Report, paper: Console) -> None:
+    run = report.run
+    paper.print()
+    said = {finding.summary for finding in report.findings}
+    for gap in run.gaps:
+        if not any(gap.why.rstrip(".") in summary for summary in said):
+            paper.print(Text(f"Not read: {gap.why} {gap.remedy}".rstrip(), "dim"))
+    parts = [f"{count(run.logs.lines, 'log line')} of {count(run.logs.streams, 'stream')}"]
+    if run.metrics_period_s and len(run.metrics):
+        parts.append(f"metrics every {duration(run.metrics_period_s)}")
+    if report.api.calls:
+        parts.append(f"{count(sum(report.api.calls.values()), 'AWS call')}, {usd(report.api.estimated_usd)}")
+    paper.print(f"Read {', '.join(parts)}. Reviewed {instant(report.reviewed_at, UTC)}.", style="dim")
+
+
+def _table(*titles: str) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for i, title in enumerate(titles):
+        right = title in {"TIME", "SHARE", "COST", "GPUS", "STEP TIME"} or title.endswith("%") or "%" in title
+        table.add_column(title, justify="right" if right and i else "left", no_wrap=i == 0 or right, overflow="fold")
+    return table

@@ -1,0 +1,63 @@
+"""Which job is meant, and where it is read from: an AWS account, or log files."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from monitor.errors import BadCall
+from monitor.fetch.files import FilesSource
+from monitor.fetch.source import Source
+
+
+def add_account_options(command: argparse.ArgumentParser) -> None:
+    """--region and --profile; all else that boto3 reads from the environment works by itself."""
+    account = command.add_argument_group("account")
+    account.add_argument("--region", help="AWS region (default: as boto3 finds it)")
+    account.add_argument("--profile", help="AWS profile (default: as boto3 finds it)")
+
+
+def add_job_options(command: argparse.ArgumentParser) -> None:
+    """The job, and what it can be read from instead of AWS."""
+    command.add_argument("job", nargs="?", metavar="JOB", help="training job name, or logs:PATH")
+    command.add_argument(
+        "--logs", nargs="+", metavar="PATH", help="read these log files or folders instead of AWS; - is standard input"
+    )
+    command.add_argument(
+        "--step-regex",
+        metavar="REGEX",
+        help=r"a pattern for your own step lines, with named groups such as (?P<step>\d+) and (?P<time_s>[\d.]+)",
+    )
+    add_account_options(command)
+
+
+def account_source(arguments: argparse.Namespace) -> Source:
+    """The AWS account that the options and the environment name."""
+    # Imported late: log files need no AWS, and boto3 takes a third of a second.
+    from monitor.aws.clients import Clients
+    from monitor.fetch.account import AwsSource
+
+    return AwsSource(Clients(arguments.region, arguments.profile))
+
+
+def job_source(arguments: argparse.Namespace) -> tuple[Source, str]:
+    """(source, job name) of a command that takes one job."""
+    job: str | None = arguments.job
+    paths: list[str] | None = arguments.logs
+    if job is not None and paths:
+        raise BadCall(f"Both a job ({job}) and --logs were given.", "Give one of them.")
+    if job is not None and job.startswith("logs:"):
+        paths = [job.removeprefix("logs:")]
+    if job is not None and job.startswith("archive:"):
+        raise BadCall("Archives cannot be read by this version.", "Name a training job, or log files with --logs.")
+    if paths:
+        if not all(paths):
+            raise BadCall("logs: needs a path behind it.", "For example logs:./algo-1.log.")
+        return FilesSource(paths), _name_of(paths)
+    if not job:
+        raise BadCall("No job was named.", "Give a training job's name, or log files with --logs PATH.")
+    return account_source(arguments), job
+
+
+def _name_of(paths: list[str]) -> str:
+    return "standard-input" if paths == ["-"] else Path(paths[0]).name or paths[0]

@@ -1,0 +1,32 @@
+"""What does ``python -m monitor demo`` do? Account, dashboard, address; then it waits to be stopped."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+from monitor.serve.until_stopped import APP, check, serve, stop_signals
+
+
+def run(port: int, script: Path = APP) -> int:
+    """Serves the dashboard on the embedded account until Ctrl-C, SIGTERM or SIGHUP, then ends both; returns 0.
+
+    Runs in the main thread. BadCall for an impossible port; CannotDo if the port is taken or the dashboard ends by
+    itself.
+    """
+    check(port, script)
+    with stop_signals() as stopped:
+        print("Trainwatch demo: filling a simulated AWS account with sample jobs...", file=sys.stderr, flush=True)
+        # moto takes a moment to import, and only the demo needs it.
+        from monitor.demo.account import start
+
+        with start(datetime.now(UTC)) as account:
+            if not stopped.is_set():
+                account.feeder.start()
+                serve(port, account.environment, stopped, _announcement, script)
+    return 0
+
+
+def _announcement(url: str) -> str:
+    return f"Trainwatch demo: {url}  (sample jobs on a simulated account; Ctrl-C stops it)"

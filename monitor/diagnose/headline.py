@@ -1,0 +1,58 @@
+"""What a job was, in a few words: the line that stands above everything else."""
+
+from __future__ import annotations
+
+from datetime import UTC, tzinfo
+
+from monitor.model import Job, Report
+from monitor.words import DASH, duration, instant, usd
+
+_STATUS_WORDS = {
+    "InProgress": "running",
+    "Completed": "completed",
+    "Failed": "failed",
+    "Stopping": "stopping",
+    "Stopped": "stopped",
+    "Deleting": "being deleted",
+}
+
+
+def status_word(status: str | None) -> str:
+    """The word for a TrainingJobStatus, ``status unknown`` where there is none."""
+    return _STATUS_WORDS.get(status or "", status or "status unknown")
+
+
+def instances(job: Job) -> str:
+    """``4 x ml.p4d.24xlarge``, with ``+`` between groups; what is unknown is left out."""
+    groups = [f"{group.count} x {group.instance_type}" for group in job.instance_groups if group.instance_type]
+    if groups:
+        return " + ".join(groups)
+    known = len(job.nodes)
+    return f"{known} nodes of unknown type" if known > 1 else "instance type unknown"
+
+
+def launcher(job: Job) -> str:
+    """``SMP v1 on mpi``, ``torchrun``; empty where neither is known."""
+    smp = f"SMP v{job.smp_version}" if job.smp_version else ""
+    return " on ".join(part for part in (smp, job.launcher or "") if part)
+
+
+def facts(report: Report, where: tzinfo = UTC) -> list[str]:
+    """Instances, launcher, start (in the zone ``where``), duration and cost, each where it is known."""
+    job = report.job
+    out = [instances(job)]
+    if launcher(job):
+        out.append(launcher(job))
+    if job.started is not None:
+        out.append(f"started {instant(job.started, where)}")
+        end = job.ended or (report.reviewed_at if job.is_running else None)
+        out.append(duration((end - job.started).total_seconds()) if end else DASH)
+    elif job.created is not None:
+        out.append(f"created {instant(job.created, where)}")
+        if job.source == "aws":
+            out.append("never started" if not job.is_running else "not started yet")
+    if job.spot:
+        out.append("managed spot")
+    if report.cost.usd is not None:
+        out.append(f"{usd(report.cost.usd)} so far" if job.is_running else usd(report.cost.usd))
+    return [part for part in out if part != DASH]

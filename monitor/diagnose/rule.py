@@ -1,0 +1,94 @@
+"""What a rule is: a function from a case to a finding or nothing, found by being in this package.
+
+    @rule("low-gpu-utilization", silenced_by=("one-gpu-in-use",))
+    def low_gpu_utilization(case: Case) -> Finding | None:
+        '''GPUs are busy less than 70 % of the time.
+
+        What it means: …
+        Why it matters: …
+        What to do: …
+        Source: …
+        '''
+
+The docstring is the manual: its first line and four paragraphs serve dashboard, command line, alerts and the
+generated page of documentation, and a test demands them.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import pandas as pd
+
+from monitor.analyze import step_time, utilization
+from monitor.analyze.window import Window, in_window, work_window
+from monitor.model import Distribution, Finding, Run, StepStats
+
+SECTIONS = ("What it means", "Why it matters", "What to do", "Source")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A run with what every rule needs of it, worked out once."""
+
+    run: Run
+    now: datetime
+    window: Window | None
+    metrics: pd.DataFrame
+    """The Metrics frame of the window of work."""
+    pooled: dict[str, Distribution] = field(default_factory=dict)
+    steps: StepStats | None = None
+
+    @property
+    def gpu_nodes(self) -> int:
+        return sum(1 for node in self.run.job.nodes if node.gpus)
+
+
+def case_of(run: Run, now: datetime) -> Case:
+    """The case of a run as of ``now``."""
+    window = work_window(run, now)
+    metrics = in_window(run.metrics, window, run, now)
+    return Case(run, now, window, metrics, utilization.pooled(metrics), step_time.summary(run.steps, run.job))
+
+
+def parameter(case: Case, name: str) -> int | None:
+    """A whole number of the job's configuration, None where it is missing or none."""
+    found = case.run.job.configuration.get(name)
+    value = found.value if found is not None else None
+    if isinstance(value, str) and value.isdecimal():
+        value = int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+Check = Callable[[Case], Finding | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule by its finding's id. It stays silent where one of ``silenced_by`` has spoken: one cause, one finding."""
+
+    id: str
+    check: Check
+    silenced_by: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        return self._manual().partition("\n")[0].strip()
+
+    def section(self, name: str) -> str:
+        """The text of one section of the manual; empty if it is missing."""
+        for paragraph in self._manual().split("\n\n"):
+            if paragraph.startswith(f"{name}:"):
+                return " ".join(paragraph.removeprefix(f"{name}:").split())
+        return ""
+
+    def _manual(self) -> str:
+        return inspect.getdoc(self.check) or ""
+
+
+def rule(id: str, silenced_by: tuple[str, ...] = ()) -> Callable[[Check], Rule]:
+    """Makes a function of a case the rule of finding ``id``."""
+    return lambda check: Rule(id, check, silenced_by)

@@ -1,0 +1,120 @@
+"""What is the answer in one sentence? A report goes in; a level, a headline and what to do come out.
+
+"Healthy" needs two things: no warning, and data to judge by. A job that failed for a reason no rule knows is not healthy.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from monitor.diagnose.level import Level
+from monitor.model import METRICS, Job, NodeStats, Prediction, Report
+from monitor.words import percent, step_seconds
+
+# A failure reason can be a thousand characters of traceback; a headline cannot.
+_HEADLINE = 110
+# The toolkit's summary in FailureReason: what the script said stands between quotes, its command line behind it.
+_ERROR_MESSAGE = re.compile(r'ErrorMessage "(?P<text>.+?)(?:"?\s+(?:Command|ExtraInfo) "|"?\s*$)', re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    level: Level
+    headline: str
+    detail: str = ""
+
+
+def judge(report: Report) -> Verdict:
+    """The first finding that asks for action; else what can and what cannot be said."""
+    job, ask = report.job, report.warnings
+    if ask:
+        first = ask[0]
+        advice = first.recommendation.text.partition("\n")[0] if first.recommendation else first.summary
+        gain = "" if first.prediction is None else f" Step time about {_middle(first.prediction)}, by model."
+        return Verdict("critical" if first.severity == "critical" else "warning", first.title, advice + gain)
+    if job.status == "Failed":
+        return Verdict("critical", f"Failed: {_short(failure_words(job))}", job.failure_reason or "")
+    if not seen(report):
+        return Verdict("unknown", _why_unseen(report), " ".join(gap.why for gap in report.run.gaps))
+    metrics, timed = _has_metrics(report), _has_step_times(report)
+    if not (metrics and timed):
+        missing = "step times are not known" if metrics else "utilization is not known"
+        return Verdict("partial", f"Nothing stands out in what can be seen, but {missing}", _figures(report))
+    headline = "Stopped; nothing stood out until then" if job.status == "Stopped" else "Healthy as far as can be seen"
+    return Verdict("healthy", headline, _figures(report))
+
+
+def failure_words(job: Job) -> str:
+    """Why a failed job failed, in one line: the script's own message where the reason quotes it."""
+    reason = job.failure_reason or ""
+    quoted = _ERROR_MESSAGE.search(reason)
+    return " ".join((quoted["text"] if quoted else reason).split()) or "no reason is given"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _HEADLINE else text[: _HEADLINE - 1].rsplit(" ", 1)[0] + "…"
+
+
+def seen(report: Report) -> bool:
+    """Whether there is anything to judge by: metrics of a device, or a timed step."""
+    return _has_step_times(report) or _has_metrics(report)
+
+
+def _has_step_times(report: Report) -> bool:
+    return report.steps is not None and report.steps.median_s is not None
+
+
+def _has_metrics(report: Report) -> bool:
+    return any(getattr(node, metric) is not None for node in report.nodes for metric in METRICS)
+
+
+def gain_words(prediction: Prediction) -> str:
+    """``Step time -35 % (-35 to -31), GPU memory 74 % (41 to 82): model-based, not measured.``"""
+    low, middle, high = prediction.step_time_change_percent
+    words = f"Step time {middle:+.0f} % ({low:+.0f} to {high:+.0f})"
+    if prediction.gpu_memory_utilization is not None:
+        low, middle, high = prediction.gpu_memory_utilization
+        words += f", GPU memory {middle:.0f} % ({low:.0f} to {high:.0f})"
+    return f"{words}: model-based, not measured."
+
+
+def _middle(prediction: Prediction) -> str:
+    return f"{prediction.step_time_change_percent[1]:+.0f} %"
+
+
+def mean_of(nodes: tuple[NodeStats, ...], metric: str) -> float | None:
+    """Mean of a metric over the nodes that have it, percent of one device; None where no node has."""
+    means = [stats.mean for node in nodes if (stats := getattr(node, metric)) is not None]
+    return sum(means) / len(means) if means else None
+
+
+def has_gpus(report: Report) -> bool:
+    """False only where all nodes are known to have none."""
+    return not report.job.nodes or any(node.gpus != 0 for node in report.job.nodes)
+
+
+def _why_unseen(report: Report) -> str:
+    job = report.job
+    if job.source == "logs":
+        return "Nothing to judge by: these logs tell no step times" if report.steps else "Nothing to judge by: no steps"
+    if job.started is None:
+        return "Waiting for instances: nothing to judge yet" if job.is_running else "Never started: nothing to judge"
+    if job.is_running:
+        return "Too early to judge: neither metrics nor steps yet"
+    return "Cannot be judged: neither metrics nor steps could be read"
+
+
+def _figures(report: Report) -> str:
+    parts = []
+    names = {"gpu_utilization": "GPU", "gpu_memory_utilization": "GPU memory", "cpu_utilization": "CPU"}
+    for metric, name in names.items():
+        mean = mean_of(report.nodes, metric)
+        if mean is not None and (metric != "cpu_utilization" or not has_gpus(report)):
+            parts.append(f"{name} {percent(mean)}")
+    if report.steps is not None and report.steps.median_s is not None:
+        parts.append(f"step time {step_seconds(report.steps.median_s)}")
+    limits = "; ".join(finding.title for finding in report.findings if finding.severity == "info")
+    words = ", ".join(parts) + "." if parts else ""
+    words = words[:1].upper() + words[1:]
+    return f"{words} Worth knowing: {limits}." if limits else words

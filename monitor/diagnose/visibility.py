@@ -1,0 +1,180 @@
+"""Rules about what cannot be seen: said once, as information, so that silence is never taken for health."""
+
+from __future__ import annotations
+
+from monitor.diagnose.rule import Case, rule
+from monitor.model import Evidence, Finding, Gap, Recommendation
+from monitor.parse.shapes import suggested_pattern
+
+# One process a node prints this; it is read as format "key-value", under mpirun and torchrun alike.
+NODE_LINE = (
+    "if int(os.environ.get('LOCAL_RANK', os.environ.get('OMPI_COMM_WORLD_LOCAL_RANK', 0))) == 0: "
+    "print(f'step={step} step_time_s={seconds:.4f}', flush=True)"
+)
+
+
+@rule("no-step-lines")
+def no_step_lines(case: Case) -> Finding | None:
+    """There is log text, but no step was recognised in it.
+
+    What it means: no line of the logs has a form that this program reads as a report of a training step.
+
+    Why it matters: without steps there is no step time, no progress, no first step, and utilization is judged from the
+    first busy minute instead.
+
+    What to do: give the pattern of your own line with --step-regex; or print step=… step_time_s=… from one process a node.
+
+    Source: the forms that are read are listed in the documentation of log formats.
+    """
+    logs = case.run.logs
+    if not logs.lines or len(case.run.steps):
+        return None
+    pattern = next((found for line in logs.sample if (found := suggested_pattern(line))), None)
+    shown = " The lines that look most like figures are below." if logs.sample else ""
+    advice = (
+        f"If that is the right line, give --step-regex '{pattern}'; named groups are step, time_s or time_ms, loss."
+        if pattern
+        else "Give --step-regex with named groups such as (?P<step>\\d+) and (?P<time_s>[\\d.]+), or print step=… step_time_s=…"
+    )
+    return Finding(
+        "no-step-lines",
+        "info",
+        "high",
+        "No step lines recognised",
+        f"No training step was recognised in {logs.lines:,} log lines of {_streams(logs.streams)}, "
+        f"so there is no step time.{shown}",
+        tuple(Evidence("unrecognised line", line=line) for line in logs.sample),
+        Recommendation(advice, parameter="--step-regex" if pattern else None, to_value=pattern, source="log formats"),
+    )
+
+
+@rule("node-timing-unobservable")
+def node_timing_unobservable(case: Case) -> Finding | None:
+    """The logs hold step times of fewer nodes than the job has.
+
+    What it means: only some processes print (usually rank 0), or the lines of several nodes stand in one stream without
+    saying whose they are.
+
+    Why it matters: a slow node cannot be told from the others by its steps; only the metrics can show it.
+
+    What to do: print one line per step from the first process of each node; the finding gives the line of Python.
+
+    Source: the samples of the model parallel library print on rank 0 only, and mpirun sends all ranks to one stream.
+    """
+    count = case.run.job.instance_count or len(case.run.job.nodes)
+    stats = case.steps
+    if count < 2 or stats is None or stats.nodes_observed >= count:
+        return None
+    seen = sorted(set(case.run.steps["node"]) - {""})
+    if seen:
+        missing = [name for name in case.run.job.node_names if name not in seen]
+        which = (
+            ", ".join(missing[:3]) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
+            if missing
+            else "the others"
+        )
+        some = ", ".join(seen[:3]) + (" and others" if len(seen) > 3 else "")
+        said = f"Only {some} of {count} nodes print step times; those of {which} cannot be seen."
+    else:
+        said = (
+            f"The step lines of {count} nodes stand in one stream and do not say whose they are, "
+            "so no node's step time can be seen."
+        )
+    return Finding(
+        "node-timing-unobservable",
+        "info",
+        "high",
+        f"Step times of {stats.nodes_observed} of {count} nodes"
+        if seen
+        else f"Step times of {count} nodes cannot be told apart",
+        f"{said} A slow node would show in its GPU and CPU figures only.",
+        (Evidence("nodes with step lines", float(stats.nodes_observed), f"of {count}"),),
+        Recommendation(
+            f"Print one line a step from the first process of each node:\n{NODE_LINE}", source="log format key-value"
+        ),
+    )
+
+
+@rule("metrics-unavailable")
+def metrics_unavailable(case: Case) -> Finding | None:
+    """No utilization metrics could be read.
+
+    What it means: CloudWatch gave no figures for this job, and why.
+
+    Why it matters: nothing is said about GPU, memory or CPU; that is not the same as fine.
+
+    What to do: as the reason says: a permission, a region, or nothing where the job never ran.
+
+    Source: metrics of a job live 15 days at one minute, 63 at five, 455 at one hour (CloudWatch documentation).
+    """
+    return (
+        None
+        if len(case.run.metrics)
+        else _unavailable(case, "metrics", "metrics-unavailable", "utilization is unknown")
+    )
+
+
+@rule("logs-unavailable")
+def logs_unavailable(case: Case) -> Finding | None:
+    """No log could be read.
+
+    What it means: the job has no readable log stream, and why.
+
+    Why it matters: without it there are no step times, no progress and no errors to show.
+
+    What to do: as the reason says: a permission, a retention setting, or patience where the container has not started.
+
+    Source: a stream appears when its container first writes (CloudWatch Logs).
+    """
+    return (
+        None
+        if case.run.logs.lines
+        else _unavailable(case, "logs", "logs-unavailable", "step times and errors are unknown")
+    )
+
+
+@rule("coarse-metrics")
+def coarse_metrics(case: Case) -> Finding | None:
+    """The metrics are coarser than one minute, because the job is old.
+
+    What it means: CloudWatch keeps one-minute data for 15 days, five-minute data for 63, hourly data for 455.
+
+    Why it matters: short events are averaged away; percentiles are of longer means.
+
+    What to do: archive jobs within two weeks if their details matter.
+
+    Source: CloudWatch documentation, retention of metric data.
+    """
+    period = case.run.metrics_period_s
+    if period is None or period <= 60 or case.run.metrics.empty:
+        return None
+    minutes = period // 60
+    return Finding(
+        "coarse-metrics",
+        "info",
+        "high",
+        f"Metrics in steps of {minutes} min",
+        f"CloudWatch now holds this job's metrics in means of {minutes} minutes only, because of the job's age; what "
+        "was shorter than that cannot be seen.",
+        (Evidence("metric period", float(period), "s"),),
+    )
+
+
+def _unavailable(case: Case, what: str, id: str, so: str) -> Finding | None:
+    gaps = [gap for gap in case.run.gaps if gap.what == what]
+    if not gaps:
+        return None
+    first: Gap = gaps[0]
+    return Finding(
+        id,
+        "info",
+        "high",
+        f"No {what}",
+        f"{first.why.rstrip('.')}; {so}.",
+        tuple(Evidence(gap.why) for gap in gaps),
+        Recommendation(first.remedy) if first.remedy else None,
+    )
+
+
+def _streams(count: int) -> str:
+    return "1 stream" if count == 1 else f"{count} streams"

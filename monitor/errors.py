@@ -1,0 +1,63 @@
+"""The errors a user can meet, each with what to do about it and the exit code of the command line.
+
+    TrainwatchError
+    ├── BadCall        the call itself is wrong                     exit 2
+    └── CannotDo       it could not be done                         exit 3
+        ├── NoSuchJob      no job of that name (names the nearest)
+        ├── NotAllowed     AWS refused the right to one action
+        ├── NoCredentials  none found, or they have expired
+        ├── Unreachable    no answer: wrong region, endpoint, network
+        ├── Throttled      AWS asked to slow down and kept asking
+        └── NoData         a file, folder or archive without what was asked for
+
+They are raised where the program touches the world and caught in the command line and the pages, nowhere between.
+Anything else that escapes is a bug and keeps its traceback.
+"""
+
+from __future__ import annotations
+
+
+class TrainwatchError(Exception):
+    """``message`` names the cause, ``remedy`` the next step; together they are one line for the user."""
+
+    exit_code = 3
+
+    def __init__(self, message: str, remedy: str = "") -> None:
+        super().__init__(message)
+        self.message = message.strip()
+        self.remedy = remedy.strip()
+
+    def __str__(self) -> str:
+        return " ".join(part for part in (self.message, self.remedy) if part)
+
+
+class BadCall(TrainwatchError):
+    exit_code = 2
+
+
+class CannotDo(TrainwatchError):
+    """It could not be done; the subclasses say which kind of obstacle it was."""
+
+
+class NoSuchJob(CannotDo):
+    pass
+
+
+class NotAllowed(CannotDo):
+    pass
+
+
+class NoCredentials(CannotDo):
+    pass
+
+
+class Unreachable(CannotDo):
+    pass
+
+
+class Throttled(CannotDo):
+    pass
+
+
+class NoData(CannotDo):
+    pass

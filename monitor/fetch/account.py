@@ -1,0 +1,71 @@
+"""An AWS account as a source of jobs: which calls answer which question, and what is remembered between them."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from datetime import datetime
+
+from monitor.aws.clients import Clients
+from monitor.fetch import jobs as training_jobs
+from monitor.fetch.instance_types import ask_ec2, lookup
+from monitor.fetch.logs import JobLogs
+from monitor.fetch.metrics import read_metrics
+from monitor.fetch.source import JobQuery
+from monitor.model import ApiBill, Job, JobSummary, Node, RawMetrics
+
+# How many jobs' metrics are kept, so that a watched job is asked only for what is new.
+_REMEMBERED_JOBS = 8
+
+
+class AwsSource:
+    """The Source of one account and region. Safe to share between threads.
+
+    A right that is missing for logs or metrics is a gap there; only a job that may not be read raises NotAllowed.
+    """
+
+    def __init__(self, clients: Clients) -> None:
+        self.clients = clients
+        self._lock = threading.Lock()
+        self._instances: training_jobs.InstancesByJob = {}
+        self._types: dict[str, Node | None] = {}
+        self._metrics: OrderedDict[str, RawMetrics] = OrderedDict()
+
+    def jobs(self, query: JobQuery) -> tuple[JobSummary, ...]:
+        """The jobs that match, newest first; without instance types, which ``with_instances`` fills."""
+        return training_jobs.list_jobs(self.clients, query)
+
+    def with_instances(self, summaries: Sequence[JobSummary]) -> tuple[JobSummary, ...]:
+        """The rows with instance type and count, for one DescribeTrainingJob a job not seen before."""
+        return training_jobs.with_instances(self.clients, summaries, self._instances)
+
+    def job(self, name: str) -> Job:
+        return training_jobs.describe(self.clients, name)
+
+    def logs(self, job: Job) -> JobLogs:
+        return JobLogs(self.clients, job)
+
+    def metrics(self, job: Job, now: datetime) -> RawMetrics:
+        # A name can be used again after its job was deleted: the creation time tells them apart.
+        key = f"{job.arn or job.name} {job.created}"
+        with self._lock:
+            known = self._metrics.pop(key, None)
+        raw = read_metrics(self.clients, job, now, known)
+        with self._lock:
+            self._metrics[key] = raw
+            while len(self._metrics) > _REMEMBERED_JOBS:
+                self._metrics.popitem(last=False)
+        return raw
+
+    def instance_type(self, name: str) -> Node | None:
+        """By the table, else by EC2, which is asked once a type; None where neither knows it."""
+        known = lookup(name)
+        if known is None and name:
+            if name not in self._types:
+                self._types[name] = ask_ec2(self.clients, name)
+            known = self._types[name]
+        return known
+
+    def bill(self) -> ApiBill:
+        return self.clients.bill()

@@ -1,0 +1,181 @@
+"""Log files as a source of one job: what they can tell, and what they cannot."""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import cast
+
+from monitor.errors import NoData
+from monitor.fetch.gaps import gap_of
+from monitor.fetch.instance_types import lookup
+from monitor.fetch.log_files import STDIN, LogFile, find_files, name_of
+from monitor.fetch.log_text import BrokenTextError, Look, look, pages
+from monitor.fetch.metrics import without_metrics
+from monitor.fetch.renderings import restored
+from monitor.fetch.source import JobQuery
+from monitor.model import ApiBill, Gap, Job, JobSummary, LogPage, Node, RawMetrics
+
+
+@dataclass(frozen=True, slots=True)
+class _Readable:
+    """A file that holds text; ``once`` is what it is read from where it cannot be opened again (a pipe)."""
+
+    file: LogFile
+    look: Look
+    once: io.BufferedReader | None = None
+
+    @property
+    def can_grow(self) -> bool:
+        """Whether what is appended later can be read from where this was left."""
+        return self.once is None and not self.look.is_gzip and self.look.encoding == "utf-8"
+
+
+class FilesSource:
+    """The Source of one job, whose logs are the given files, folders, or "-" for standard input. Needs no AWS.
+
+    NoData for a path that does not exist, for a folder without logs, and where no file at all can be read; one bad
+    file among good ones is a gap of the logs.
+    """
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        self._paths = tuple(str(path) for path in paths)
+        self._found: tuple[_Readable, ...] | None = None
+        self._gaps: tuple[Gap, ...] = ()
+
+    def jobs(self, query: JobQuery) -> tuple[JobSummary, ...]:
+        """The one job there is, whatever the query."""
+        return (JobSummary(self.job().name, status="", created=None),)
+
+    def with_instances(self, summaries: Sequence[JobSummary]) -> tuple[JobSummary, ...]:
+        """The rows as they are: only the text of the log tells of instances."""
+        return tuple(summaries)
+
+    def job(self, name: str = "") -> Job:
+        """The job these files belong to, called after them: nothing but its nodes is known. ``name`` is not used."""
+        numbers = {int(each.file.node.removeprefix("algo-")) for each in self._readable()}
+        nodes = tuple(Node(f"algo-{number}") for number in sorted(numbers))
+        return Job(name=name_of(self._paths), source="logs", nodes=nodes)
+
+    def logs(self, job: Job) -> FileLogs:
+        readable = self._readable()
+        return FileLogs(readable, self._gaps)
+
+    def metrics(self, job: Job, now: datetime) -> RawMetrics:
+        return without_metrics("Log files carry no metrics of the hosts.")
+
+    def instance_type(self, name: str) -> Node | None:
+        return lookup(name)
+
+    def bill(self) -> ApiBill:
+        return ApiBill()
+
+    def _readable(self) -> tuple[_Readable, ...]:
+        """The files that hold text, by a look at their first bytes, taken once."""
+        if self._found is None:
+            if not self._paths:
+                raise NoData("No log file was named.", "Give a file, a folder, or - for standard input.")
+            found, troubles = [], []
+            for file in find_files(self._paths):
+                try:
+                    found.append(_inspected(file))
+                except NoData as trouble:
+                    troubles.append(trouble)
+            if not found:
+                raise _all_bad(troubles)
+            self._gaps = tuple(gap_of("logs", trouble) for trouble in troubles)
+            self._found = tuple(found)
+        return self._found
+
+
+class FileLogs:
+    """The LogReader of files: one after the other, a page in memory at a time.
+
+    A second ``read`` gives what was appended to plain files since; packed files and pipes are read once.
+    """
+
+    def __init__(self, files: Sequence[_Readable], gaps: Sequence[Gap] = ()) -> None:
+        self._files = tuple(files)
+        self._gaps = list(gaps)
+        self._lines: dict[str, int] = {}
+        self._offsets: dict[str, int] = {}
+
+    @property
+    def gaps(self) -> tuple[Gap, ...]:
+        return tuple(self._gaps)
+
+    def read(self) -> Iterator[LogPage]:
+        for each in self._files:
+            yield from restored(self._pages(each))
+
+    def _pages(self, each: _Readable) -> Iterator[LogPage]:
+        name = each.file.stream
+        if name in self._lines and not each.can_grow:
+            return
+        before = self._lines.setdefault(name, 0)
+        try:
+            with nullcontext(each.once) if each.once else Path(name).open("rb") as stream:
+                if each.can_grow:
+                    stream.seek(self._offsets.get(name, 0))
+                for lines in pages(stream, each.look):
+                    if each.can_grow:
+                        self._offsets[name] = stream.tell()
+                    first, before = before + 1, before + len(lines)
+                    self._lines[name] = before
+                    yield LogPage(name, each.file.node, first, lines, (None,) * len(lines))
+        except (BrokenTextError, OSError) as error:
+            why = f"'{name}' cannot be read beyond line {before:,}: {_reason(error)}."
+            self._gaps.append(Gap("logs", why, "Get the file again."))
+
+
+def _inspected(file: LogFile) -> _Readable:
+    """NoData, one sentence, where the file has nothing to read."""
+    stream: io.BufferedReader | None = None
+    try:
+        if file.stream == STDIN:
+            stream = _standard_input()
+        elif not stat.S_ISREG(os.stat(file.stream).st_mode):  # noqa: PTH116
+            stream = Path(file.stream).open("rb")  # noqa: SIM115 - it is read later, and cannot be opened twice
+        with nullcontext(stream) if stream else Path(file.stream).open("rb") as opened:
+            seen = look(opened)
+    except (BrokenTextError, OSError) as error:
+        raise NoData(f"'{file.stream}' cannot be read: {_reason(error)}.", _remedy(error)) from error
+    named = "Standard input" if file.stream == STDIN else f"'{file.stream}'"
+    if seen.is_empty:
+        raise NoData(f"{named} is empty.", "Give a file with log lines in it.")
+    if not seen.is_text:
+        raise NoData(f"{named} is no text.", "Give the log itself: of packed files only gzip is read as it is.")
+    return _Readable(file, seen, stream)
+
+
+def _standard_input() -> io.BufferedReader:
+    if sys.stdin is None:
+        raise NoData("There is no standard input.", "Give a file instead of -.")
+    buffer = sys.stdin.buffer
+    return buffer if isinstance(buffer, io.BufferedReader) else io.BufferedReader(cast("io.RawIOBase", buffer))
+
+
+def _all_bad(troubles: Sequence[NoData]) -> NoData:
+    if len(troubles) == 1:
+        return troubles[0]
+    first = troubles[0]
+    return NoData(f"None of the {len(troubles)} files can be read as a log; the first: {first.message}", first.remedy)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return (error.strerror or str(error)).lower()
+    return "its gzip data are damaged or end too early"
+
+
+def _remedy(error: Exception) -> str:
+    if isinstance(error, PermissionError):
+        return "Ask for the right to read it."
+    return "Get the file again." if isinstance(error, BrokenTextError) else "Check the file and its disk."

@@ -1,0 +1,102 @@
+"""What does an answer of DescribeTrainingJob say, in this program's words?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from monitor.fetch.configuration import configuration, launcher, smp_version, without_secrets
+from monitor.fetch.instance_types import lookup
+from monitor.model import ENDED_STATUSES, InstanceGroup, Job, Node, Transition
+
+
+def job_of(answer: Mapping[str, Any], name: str = "") -> Job:
+    """The Job that an answer of DescribeTrainingJob tells; what the answer lacks stays None or empty."""
+    hyperparameters = {str(key): str(text) for key, text in (answer.get("HyperParameters") or {}).items()}
+    groups = instance_groups(answer)
+    status = answer.get("TrainingJobStatus")
+    transitions = _transitions(answer)
+    started, ended = utc(answer.get("TrainingStartTime")), utc(answer.get("TrainingEndTime"))
+    if ended is None and status in ENDED_STATUSES and transitions:
+        # A job that failed before it had an instance has no TrainingEndTime.
+        ended = transitions[-1].end or transitions[-1].start
+    return Job(
+        name=answer.get("TrainingJobName") or name,
+        source="aws",
+        arn=answer.get("TrainingJobArn", ""),
+        status=status,
+        secondary_status=answer.get("SecondaryStatus"),
+        instance_groups=groups,
+        created=utc(answer.get("CreationTime")),
+        started=started,
+        ended=ended,
+        transitions=transitions,
+        training_seconds=answer.get("TrainingTimeInSeconds"),
+        billable_seconds=answer.get("BillableTimeInSeconds"),
+        max_runtime_s=(answer.get("StoppingCondition") or {}).get("MaxRuntimeInSeconds"),
+        spot=bool(answer.get("EnableManagedSpotTraining")),
+        failure_reason=answer.get("FailureReason") or None,
+        hyperparameters=without_secrets(hyperparameters),
+        metric_definitions=_metric_definitions(answer),
+        nodes=_nodes(groups),
+        launcher=launcher(hyperparameters),
+        smp_version=smp_version(hyperparameters),
+        configuration=configuration(hyperparameters),
+    )
+
+
+def instance_groups(answer: Mapping[str, Any]) -> tuple[InstanceGroup, ...]:
+    """The groups of a heterogeneous job, or the one unnamed group of any other; empty for a serverless job."""
+    resources = answer.get("ResourceConfig") or {}
+    groups = resources.get("InstanceGroups") or ()
+    if groups:
+        return tuple(
+            InstanceGroup(group.get("InstanceGroupName", ""), group.get("InstanceType", ""), group["InstanceCount"])
+            for group in groups
+            if group.get("InstanceCount")
+        )
+    count = resources.get("InstanceCount")
+    return (InstanceGroup("", resources.get("InstanceType", ""), count),) if count else ()
+
+
+def utc(moment: datetime | None) -> datetime | None:
+    """Aware UTC; a time without a zone is UTC already."""
+    if moment is None:
+        return None
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+def _nodes(groups: tuple[InstanceGroup, ...]) -> tuple[Node, ...]:
+    """algo-1 to algo-N. Which of them is in which group is not told (their numbers do not follow the groups)."""
+    types = {group.instance_type for group in groups}
+    instance_type = types.pop() or None if len(types) == 1 else None
+    known = lookup(instance_type) if instance_type else None
+    group = groups[0].name if len(groups) == 1 else ""
+    return tuple(
+        Node(
+            name=f"algo-{number}",
+            instance_type=instance_type,
+            gpus=known.gpus if known else None,
+            vcpus=known.vcpus if known else None,
+            gpu_memory_gib=known.gpu_memory_gib if known else None,
+            group=group,
+            counts_from=known.counts_from if known else "",
+        )
+        for number in range(1, sum(group.count for group in groups) + 1)
+    )
+
+
+def _transitions(answer: Mapping[str, Any]) -> tuple[Transition, ...]:
+    found = []
+    for entry in answer.get("SecondaryStatusTransitions") or ():
+        start = utc(entry.get("StartTime"))
+        if start is not None:
+            message = entry.get("StatusMessage") or ""
+            found.append(Transition(entry.get("Status", ""), start, utc(entry.get("EndTime")), message))
+    return tuple(found)
+
+
+def _metric_definitions(answer: Mapping[str, Any]) -> dict[str, str]:
+    definitions = (answer.get("AlgorithmSpecification") or {}).get("MetricDefinitions") or ()
+    return {entry["Name"]: entry["Regex"] for entry in definitions if entry.get("Name") and entry.get("Regex")}

@@ -1,0 +1,69 @@
+"""What a source of jobs must be able to do; AWS, log files and (later) archives each are one.
+
+All methods may raise an error of ``monitor.errors`` when the whole question cannot be answered; what is missing in
+part comes back as a ``Gap`` beside what could be had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from monitor.model import ApiBill, Gap, Job, JobSummary, LogPage, Node, RawMetrics
+
+
+@dataclass(frozen=True, slots=True)
+class JobQuery:
+    """Which jobs to list, newest first."""
+
+    status: str | None = None
+    name_contains: str | None = None
+    created_after: datetime | None = None
+    limit: int = 100
+
+
+class LogReader(Protocol):
+    """Reads the logs of one job and remembers how far it came."""
+
+    @property
+    def gaps(self) -> tuple[Gap, ...]:
+        """What could not be read so far, and why; empty when all is well."""
+        ...
+
+    def read(self) -> Iterator[LogPage]:
+        """Pages that were not returned before, oldest first within a stream, up to what is written by now."""
+        ...
+
+
+class Source(Protocol):
+    """An AWS account, or a folder of logs."""
+
+    def jobs(self, query: JobQuery) -> tuple[JobSummary, ...]:
+        """The jobs that match, newest first."""
+        ...
+
+    def with_instances(self, summaries: Sequence[JobSummary]) -> tuple[JobSummary, ...]:
+        """The same rows with instance type and count, where a list lacks them and they can be had."""
+        ...
+
+    def job(self, name: str) -> Job:
+        """One job, with a Node for each of its hosts. NoSuchJob names the nearest names."""
+        ...
+
+    def logs(self, job: Job) -> LogReader:
+        """A reader over all streams of the job."""
+        ...
+
+    def metrics(self, job: Job, now: datetime) -> RawMetrics:
+        """Host sums over the whole job, at the finest period its age allows."""
+        ...
+
+    def instance_type(self, name: str) -> Node | None:
+        """Counts of an instance type that the bundled table lacks, or None. ``Node.name`` is empty."""
+        ...
+
+    def bill(self) -> ApiBill:
+        """All calls since this source was made."""
+        ...

@@ -1,0 +1,61 @@
+"""The values that flow through the program, one type each; everything else imports them from here.
+
+Units are in names. Percentages are 0-100 of ONE device: CloudWatch's host sums are divided before they get here.
+What was not observed is ``None`` (or NaN/NaT/<NA> in a frame), never 0.
+"""
+
+from monitor.model.frames import METRICS, STEP_CSV_COLUMNS, events_frame, metrics_frame, steps_frame
+from monitor.model.job import ENDED_STATUSES, InstanceGroup, Job, JobSummary, Node, Parameter, Transition
+from monitor.model.report import (
+    ApiBill,
+    Bucket,
+    Confidence,
+    Cost,
+    Distribution,
+    Evidence,
+    Finding,
+    NodeStats,
+    Phase,
+    Prediction,
+    Recommendation,
+    Report,
+    Severity,
+    StepSpread,
+    StepStats,
+)
+from monitor.model.run import Gap, LogCoverage, LogPage, RawMetrics, Run
+
+__all__ = [
+    "ENDED_STATUSES",
+    "METRICS",
+    "STEP_CSV_COLUMNS",
+    "ApiBill",
+    "Bucket",
+    "Confidence",
+    "Cost",
+    "Distribution",
+    "Evidence",
+    "Finding",
+    "Gap",
+    "InstanceGroup",
+    "Job",
+    "JobSummary",
+    "LogCoverage",
+    "LogPage",
+    "Node",
+    "NodeStats",
+    "Parameter",
+    "Phase",
+    "Prediction",
+    "RawMetrics",
+    "Recommendation",
+    "Report",
+    "Run",
+    "Severity",
+    "StepSpread",
+    "StepStats",
+    "Transition",
+    "events_frame",
+    "metrics_frame",
+    "steps_frame",
+]

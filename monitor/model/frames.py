@@ -1,0 +1,76 @@
+"""The three frames of a run: their columns, and the one constructor of each that casts and fails loudly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+# The five per-host metrics of a training job, under the names this program uses for them.
+METRICS = ("gpu_utilization", "gpu_memory_utilization", "cpu_utilization", "memory_utilization", "disk_utilization")
+
+_STEP_DTYPES: dict[str, str] = {
+    "node": "str",
+    "rank": "Int64",
+    "step": "Int64",
+    "timestamp": "datetime64[ms, UTC]",
+    "step_time_s": "float64",
+    "throughput": "float64",
+    "throughput_unit": "str",
+    "loss": "float64",
+    "gpu_memory_gib": "float64",
+    "format": "str",
+    "kind": "str",
+    "stream": "str",
+    "line": "Int64",
+    # Beyond the columns of the CSV:
+    "total": "Int64",  # planned number of steps, where the line names it
+    "segment": "Int64",  # 0, 1, ...: the counter began again
+    "warm_up": "bool",  # a first report that contains tracing, compilation or allocation
+}
+_METRIC_DTYPES: dict[str, str] = {
+    "timestamp": "datetime64[ms, UTC]",
+    "node": "str",
+    "metric": "str",
+    "value_pct": "float64",
+    "period_s": "Int64",
+}
+_EVENT_DTYPES: dict[str, str] = {
+    "timestamp": "datetime64[ms, UTC]",
+    "node": "str",
+    "rank": "Int64",
+    "kind": "str",
+    "text": "str",
+    "stream": "str",
+    "line": "Int64",
+}
+
+#: The columns that ``steps --format csv`` prints, in order.
+STEP_CSV_COLUMNS = tuple(_STEP_DTYPES)[:13]
+
+
+def _frame(rows: Any, dtypes: Mapping[str, str], what: str) -> pd.DataFrame:
+    frame = pd.DataFrame(rows) if len(rows) else pd.DataFrame({name: [] for name in dtypes})
+    missing = [name for name in dtypes if name not in frame.columns]
+    if missing:
+        raise ValueError(f"a frame of {what} needs the columns {', '.join(missing)}")
+    return frame[list(dtypes)].astype(dict(dtypes)).reset_index(drop=True)
+
+
+def steps_frame(rows: Any = ()) -> pd.DataFrame:
+    """The Steps frame: one row a report (``STEP_CSV_COLUMNS`` and ``total segment warm_up``), columns cast.
+
+    Rows may be a frame, a list of dicts or a dict of columns. ValueError names columns that are missing.
+    """
+    return _frame(rows, _STEP_DTYPES, "steps")
+
+
+def metrics_frame(rows: Any = ()) -> pd.DataFrame:
+    """The Metrics frame: ``timestamp node metric value_pct period_s``, value_pct already 0-100 of one device."""
+    return _frame(rows, _METRIC_DTYPES, "metrics")
+
+
+def events_frame(rows: Any = ()) -> pd.DataFrame:
+    """The Events frame: ``timestamp node rank kind text stream line``."""
+    return _frame(rows, _EVENT_DTYPES, "events")

@@ -1,0 +1,114 @@
+"""The job itself: what SageMaker, or the log alone, tells of it. Times are aware UTC."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+#: DescribeTrainingJob's TrainingJobStatus values after which nothing changes any more.
+ENDED_STATUSES = frozenset({"Completed", "Failed", "Stopped", "Deleting"})
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceGroup:
+    """One group of equal instances; a homogeneous job has exactly one, named ""."""
+
+    name: str
+    instance_type: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """One entry of SecondaryStatusTransitions; ``end`` is None while it is the current one."""
+
+    status: str
+    start: datetime
+    end: datetime | None = None
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A configuration value and the place it was read from, such as "mp_parameters" or "log: algo-1 line 2110"."""
+
+    value: Any
+    read_from: str
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One host of a job. Counts are None where neither table, log nor EC2 knows the type."""
+
+    name: str
+    instance_type: str | None = None
+    gpus: int | None = None
+    vcpus: int | None = None
+    gpu_memory_gib: float | None = None
+    """Memory of ONE GPU."""
+    group: str = ""
+    counts_from: str = ""
+    """Where gpus and vcpus come from: "table", "log", "ec2" or "" when they are unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A training job as DescribeTrainingJob (or, for log files, the log itself) tells it. Times are aware UTC."""
+
+    name: str
+    source: Literal["aws", "logs", "archive"] = "aws"
+    arn: str = ""
+    status: str | None = None
+    secondary_status: str | None = None
+    instance_groups: tuple[InstanceGroup, ...] = ()
+    created: datetime | None = None
+    started: datetime | None = None
+    """TrainingStartTime: billing begins. None if the job never started."""
+    ended: datetime | None = None
+    transitions: tuple[Transition, ...] = ()
+    training_seconds: int | None = None
+    billable_seconds: int | None = None
+    max_runtime_s: int | None = None
+    spot: bool = False
+    failure_reason: str | None = None
+    hyperparameters: Mapping[str, str] = field(default_factory=dict)
+    metric_definitions: Mapping[str, str] = field(default_factory=dict)
+    """Name -> regular expression, as given when the job was created."""
+    nodes: tuple[Node, ...] = ()
+    launcher: str | None = None
+    """mpi, smddp, torchrun, xla, parameter-server or script."""
+    smp_version: Literal[1, 2] | None = None
+    configuration: Mapping[str, Parameter] = field(default_factory=dict)
+
+    @property
+    def instance_count(self) -> int | None:
+        """Number of instances over all groups; None where it is not known."""
+        return sum(group.count for group in self.instance_groups) or None
+
+    @property
+    def instance_type(self) -> str | None:
+        """The type of a homogeneous job; None for several types, or where it is not known."""
+        types = {group.instance_type for group in self.instance_groups if group.instance_type}
+        return types.pop() if len(types) == 1 else None
+
+    @property
+    def is_running(self) -> bool:
+        return self.status in {"InProgress", "Stopping"}
+
+    @property
+    def node_names(self) -> tuple[str, ...]:
+        return tuple(node.name for node in self.nodes)
+
+
+@dataclass(frozen=True, slots=True)
+class JobSummary:
+    """One row of the list of jobs. ``instance_type`` is "a + b" for several groups, None where the list has none."""
+
+    name: str
+    status: str
+    created: datetime | None
+    ended: datetime | None = None
+    instance_type: str | None = None
+    instance_count: int | None = None

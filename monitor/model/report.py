@@ -1,0 +1,179 @@
+"""What is said about a run: findings with their evidence, figures, phases, money."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+from monitor.model.job import Job, Node
+from monitor.model.run import Run
+
+Severity = Literal["critical", "warning", "info"]
+Confidence = Literal["high", "medium", "low"]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One checkable fact behind a finding; ``line`` is the text of a log line."""
+
+    what: str
+    value: float | str | None = None
+    unit: str = ""
+    node: str | None = None
+    start: datetime | None = None
+    end: datetime | None = None
+    line: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """The next step, in words; parameter, from and to where it is one knob."""
+
+    text: str
+    parameter: str | None = None
+    from_value: Any = None
+    to_value: Any = None
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """(low, mid, high); ``method`` says what stands behind it."""
+
+    step_time_change_percent: tuple[float, float, float]
+    gpu_memory_utilization: tuple[float, float, float] | None = None
+    method: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that stands out, in the order and with the severity that the rule's documentation gives."""
+
+    id: str
+    severity: Severity
+    confidence: Confidence
+    title: str
+    """A headline of a few words with its figure; ``summary`` is the sentence a tired engineer can act on."""
+    summary: str
+    evidence: tuple[Evidence, ...] = ()
+    recommendation: Recommendation | None = None
+    prediction: Prediction | None = None
+    not_checked: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """A contiguous piece of the job's wall time."""
+
+    name: str
+    start: datetime
+    end: datetime
+    billed: bool
+
+    @property
+    def seconds(self) -> float:
+        return (self.end - self.start).total_seconds()
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """The sum of all phases of one name; cost is None where no price is known."""
+
+    name: str
+    seconds: float
+    instance_seconds: float
+    cost_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeStats:
+    """The figures of one node; each distribution is mean, p5, p50, p95, or None where there are no data."""
+
+    node: Node
+    gpu_utilization: Distribution | None = None
+    gpu_memory_utilization: Distribution | None = None
+    cpu_utilization: Distribution | None = None
+    memory_utilization: Distribution | None = None
+    disk_utilization: Distribution | None = None
+    steps: StepSpread | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """Percent of one device over the window of work."""
+
+    mean: float
+    p5: float
+    p50: float
+    p95: float
+
+
+@dataclass(frozen=True, slots=True)
+class StepSpread:
+    """Step times of one node in seconds, warm-up left out; ``count`` is of all reports."""
+
+    count: int
+    median_s: float | None
+    p10_s: float | None
+    p90_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class StepStats:
+    """The job's step times: spread over all nodes without warm-up, and how far it has come."""
+
+    count: int
+    distinct: int
+    first_step_s: float | None
+    median_s: float | None
+    p10_s: float | None
+    p90_s: float | None
+    nodes_observed: int
+    formats: tuple[str, ...]
+    done: int | None = None
+    total: int | None = None
+    seconds_to_finish: tuple[float, float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """USD; None where no price is known."""
+
+    usd: float | None = None
+    wasted_usd: float | None = None
+    price_usd_per_instance_hour: float | None = None
+    price_source: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ApiBill:
+    """The calls a review made, by operation, and what AWS asks for them."""
+
+    calls: Mapping[str, int] = field(default_factory=dict)
+    estimated_usd: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A reviewed job: what dashboard, command line, alerts and archive all show. Findings stand in order of acting."""
+
+    run: Run
+    reviewed_at: datetime
+    nodes: tuple[NodeStats, ...] = ()
+    steps: StepStats | None = None
+    phases: tuple[Phase, ...] = ()
+    buckets: tuple[Bucket, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    cost: Cost = Cost()
+    api: ApiBill = ApiBill()
+
+    @property
+    def job(self) -> Job:
+        return self.run.job
+
+    @property
+    def warnings(self) -> tuple[Finding, ...]:
+        """The findings that ask for action: warning and critical."""
+        return tuple(finding for finding in self.findings if finding.severity != "info")

@@ -1,0 +1,178 @@
+"""What the log adds to a job: hosts, counts and configuration it printed; for log files also how it went."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pandas as pd
+
+from monitor.model import InstanceGroup, Job, Node, Parameter, Transition
+from monitor.parse.identity import Identity
+
+Lookup = Callable[[str], Node | None]
+
+
+def completed(job: Job, identity: Identity, events: pd.DataFrame, table: Lookup, ec2: Lookup) -> Job:
+    """``job`` with what its log tells: nodes with their counts, the effective configuration, the launcher.
+
+    Counts of a node come from the bundled ``table``, else from the log, else from ``ec2``; else they stay None. For a
+    job known from log files alone also its instances, status, times and failure come from the text.
+    """
+    if job.source == "logs":
+        job = _from_text(job, identity, events)
+    nodes = tuple(_counted(node, identity, table, ec2) for node in _nodes(job, identity))
+    printed = _configuration(events)
+    launcher = job.launcher
+    if launcher is None and len(events):
+        kinds = set(events["kind"])
+        launcher = "mpi" if "rank-order" in kinds else "torchrun" if "torchrun" in kinds else None
+    return replace(
+        job,
+        nodes=nodes,
+        launcher=launcher,
+        configuration={**printed, **job.configuration},
+        # Only SMP v1 prints its configuration in this form.
+        smp_version=job.smp_version or (1 if printed else None),
+    )
+
+
+def _nodes(job: Job, identity: Identity) -> Sequence[Node]:
+    """The job's nodes, each with the type and group that the log names for it where AWS does not."""
+    known = {node.name: node for node in job.nodes}
+    names = list(known)
+    if job.source == "logs":
+        names = sorted({*identity.hosts, *(known if not identity.hosts else ())}, key=_number)
+    out = []
+    for name in names:
+        node = known.get(name, Node(name))
+        kind = node.instance_type or identity.host_type.get(name) or _only(identity.host_type)
+        out.append(replace(node, instance_type=kind, group=node.group or identity.host_group.get(name, "")))
+    return out
+
+
+def _only(types: Mapping[str, str]) -> str | None:
+    """The type of all hosts, where the log names just one."""
+    kinds = set(types.values())
+    return kinds.pop() if len(kinds) == 1 else None
+
+
+def _counted(node: Node, identity: Identity, table: Lookup, ec2: Lookup) -> Node:
+    if node.gpus is not None and node.vcpus is not None:
+        return node
+    found = table(node.instance_type) if node.instance_type else None
+    source = "table"
+    # The log prints the counts of the host that wrote it; another type may have others.
+    one_type = len(set(identity.host_type.values())) <= 1
+    if found is None and one_type and identity.gpus is not None and identity.vcpus is not None:
+        found, source = Node("", gpus=identity.gpus, vcpus=identity.vcpus), "log"
+    if found is None and node.instance_type:
+        found, source = ec2(node.instance_type), "ec2"
+    if found is None:
+        return node
+    return replace(
+        node,
+        gpus=found.gpus,
+        vcpus=found.vcpus,
+        gpu_memory_gib=found.gpu_memory_gib,
+        counts_from=found.counts_from or source,
+    )
+
+
+def _configuration(events: pd.DataFrame) -> dict[str, Parameter]:
+    out: dict[str, Parameter] = {}
+    rows = events[events["kind"] == "configuration"]
+    one_stream = events["stream"].nunique() == 1
+    for row in rows.itertuples():
+        name, _, value = str(row.text).partition(": ")
+        place = f"log line {row.line}" if one_stream else f"log {row.stream.rpartition('/')[2]} line {row.line}"
+        out.setdefault(name, Parameter(_value(value), place))
+    return out
+
+
+def _value(text: str) -> Any:
+    if text in {"True", "False"}:
+        return text == "True"
+    if text in {"None", ""}:
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _from_text(job: Job, identity: Identity, events: pd.DataFrame) -> Job:
+    texts = {kind: list(rows["text"]) for kind, rows in events.groupby("kind", observed=True)}
+    transitions = _transitions(texts.get("status", []))
+    names = {t.status for t in transitions}
+    outcomes = set(texts.get("outcome", []))
+    status = next((name for name in ("Failed", "Stopped", "Completed") if name in names), None)
+    if status is None and (outcomes or texts.get("exit-code")):
+        failed = "failure" in outcomes or any(code != "0" for code in texts.get("exit-code", []))
+        status = "Failed" if failed else "Completed"
+    # One file with no word of hosts may come from a job of any size.
+    hosts = identity.hosts or (job.node_names if len(job.node_names) > 1 else ())
+    types: dict[str, int] = {}
+    for host in hosts:
+        kind = identity.host_type.get(host) or _only(identity.host_type) or ""
+        types[kind] = types.get(kind, 0) + 1
+    started = next((t.start for t in transitions if t.status in {"Downloading", "Training"}), None)
+    ended = next((t.start for t in reversed(transitions) if t.status in {"Completed", "Failed", "Stopped"}), None)
+    # The SDK prints seconds summed over the instances.
+    each = max(1, len(hosts))
+    return replace(
+        job,
+        status=status or job.status,
+        secondary_status=transitions[-1].status if transitions else None,
+        instance_groups=tuple(InstanceGroup("", kind, count) for kind, count in types.items()),
+        transitions=transitions,
+        created=transitions[0].start if transitions and transitions[0].status in {"Starting", "Pending"} else None,
+        started=started,
+        ended=ended,
+        training_seconds=_seconds(texts.get("training-seconds"), each),
+        billable_seconds=_seconds(texts.get("billable-seconds"), each),
+        failure_reason=_first_error(events) if status == "Failed" else None,
+    )
+
+
+def _first_error(events: pd.DataFrame) -> str | None:
+    """The first error that any process printed, with the process that did; later ones are mostly its echo."""
+    errors = events[events["kind"] == "error"]
+    if errors.empty:
+        return None
+    first = errors.iloc[0]
+    who = "" if pd.isna(first["rank"]) else f"rank {first['rank']}"
+    where = " on ".join(part for part in (who, first["node"]) if part)
+    return f"{where + ', ' if where else ''}log line {first['line']}: {first['text']}"
+
+
+def _seconds(texts: list[str] | None, instances: int) -> int | None:
+    return round(int(texts[-1]) / instances) if texts else None
+
+
+def _transitions(texts: list[str]) -> tuple[Transition, ...]:
+    """From the SDK's status lines, in UTC as the SDK prints them; lines of one status are one entry with its last message,
+    but for the pull of the image, which stands inside Training."""
+    entries: list[Transition] = []
+    for text in texts:
+        moment = datetime.strptime(text[:19], "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
+        status, _, message = text[20:].partition(" ")
+        pulled = bool(entries) and "ownloading the training image" in entries[-1].message
+        if entries and entries[-1].status == status and not pulled:
+            entries[-1] = replace(entries[-1], message=message)
+            continue
+        if entries:
+            entries[-1] = replace(entries[-1], end=moment)
+        entries.append(Transition(status, moment, None, message))
+    return tuple(entries)
+
+
+def _number(host: str) -> tuple[int, str]:
+    digits = host.rpartition("-")[2]
+    return (int(digits) if digits.isdecimal() else 1 << 30, host)

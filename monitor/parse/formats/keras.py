@@ -1,0 +1,53 @@
+"""Keras 2 and 3 (tf.keras too): the progress bar (verbose=1) and the line an epoch (verbose=2).
+
+``40/40 ━━━━━ 4s 101ms/step - accuracy: 0.52 - loss: 0.82 - val_loss: 0.7`` (Keras 3), ``19/19 [=====] - 2s 105ms/step -
+loss: 0.4`` (Keras 2, closing redraw), ``500/500 - 121s - loss: 2.4 - 121s/epoch - 242ms/step`` and ``40/40 - 4s -
+101ms/step - loss: 0.8`` (verbose=2). The time a step, in us, ms or s, is the mean since the epoch's start: a bar leaves
+the first step out, the closing redraw and verbose=2 hold validation and saving too. ``87us/sample`` is a rate in samples.
+The counter begins again with each epoch, whose number the line does not name. Traps: Keras 2's redraws in progress
+(``- ETA: 4s``) give no time; a duration in front of the time a step is an ETA in progress and the epoch's seconds at
+its end; ``predict`` draws the same bar but no metrics; ``evaluate`` cannot be told from ``fit`` by its line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from monitor.parse.numbers import count, duration_s, number
+from monitor.parse.rows import Reading
+
+FORMAT = "keras"
+GATES = ("s/step", "s/sample")
+
+_HEAD = re.compile(
+    r"(?<![\d/.])(?P<step>\d{1,12})/(?:\d{1,12}|Unknown)\s{1,3}(?:\[[=>.]{1,60}\]\s|[━╸╺─]{1,80}\s)?(?:- )?"
+    r"(?P<spent>\d{1,8}s|\d{1,3}(?::\d\d){1,2})(?= )"
+)
+_TIME = re.compile(r"(?:^|\s)(?P<time>\d{1,9})(?P<unit>us|ms|s)/(?P<per>step|sample)\b")
+_METRIC = re.compile(r" - [A-Za-z][\w./-]{0,80}: (?:-?\d|nan|-?inf)")
+_LOSS = re.compile(r" - loss: (?P<loss>-?(?:\d{1,15}(?:\.\d{0,20})?(?:e[-+]?\d{1,3})?|nan|inf))")
+_SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
+
+
+def read(text: str) -> Iterator[Reading]:
+    """The redraws and epoch lines in ``text`` that give a time."""
+    heads = list(_HEAD.finditer(text))
+    for place, head in enumerate(heads):
+        rest = text[head.end() : heads[place + 1].start() if place + 1 < len(heads) else None]
+        time = _TIME.search(rest)
+        if time is None or not _METRIC.search(rest):
+            continue
+        printed = number(time["time"])
+        each_s = None if printed is None else duration_s(printed * _SECONDS[time["unit"]])
+        by_step = time["per"] == "step"
+        loss = _LOSS.search(rest)
+        yield Reading(
+            format=FORMAT,
+            step=count(head["step"]),
+            time_s=each_s if by_step else None,
+            meaning="running-mean",
+            throughput=1.0 / each_s if each_s and not by_step else None,
+            throughput_unit="samples/s" if each_s and not by_step else "",
+            loss=number(loss["loss"]) if loss else None,
+        )

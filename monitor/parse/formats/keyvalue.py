@@ -1,0 +1,198 @@
+"""Names and numbers on one line, however they are set: the dialects of training loops that nobody has seen.
+
+``step=120 step_time_s=2.031`` (what Trainwatch itself asks users to print, from one process on each node),
+``[rank0] step 7/120 loss=4.1 dt=96.1ms tok/s=8,662``, ``step 7/120 | loss 4.1 | 0.42 s/step``,
+``Iteration 7: loss = 4.1 (0.51 sec/step)``, ``Epoch: [0][ 10/500]  Time 0.61 ( 0.80)  Loss 6.9 (7.0)``, logfmt, Python
+dicts; a logger's head in front, records of several ranks glued together. A time is what its name and unit say
+(``monitor.parse.keys``): of one step, a rate, or seconds that may be a clock; of a number and one in parentheses behind
+it the first is current. Evaluations, data preparation, checkpoints, settings and source code give nothing
+(``monitor.parse.lookalikes``).
+
+A line is cut at its numbers. What stands between them, its shape, decides which number is what; a log repeats a few
+shapes, so that is worked out once for each of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from monitor.parse.gaps import Gap, gap
+from monitor.parse.keys import SPEEDS, Key, measured, words_of
+from monitor.parse.records import Entry, Form, form, reading
+from monitor.parse.rows import Reading
+from monitor.parse.vocabulary import BARE, BATCH, RATE, SUB_TIMERS, word_set
+
+FORMAT = "key-value"
+GENERIC = True
+# A word that counts steps, or that shows a report whose step has no name, and what stands between it and its number.
+_WORDS = sorted(word_set("step Step STEP iter Iter ITER teration TERATION batch Batch pdate loss Loss LOSS"))
+GATES = (
+    *(f"{word}{mark}" for word in _WORDS for mark in (" ", ":", "=", "[", "#", "]", "'", "s ", "s:", "s=", "\t")),
+    *("_idx:", "_idx=", "it/s", "s/it", "s/batch"),
+)
+
+# Longer lines hold no report of one step; a line of so many numbers is a printed array.
+_LONGEST = 8_000
+_MOST_NUMBERS = 400
+# Of the text between two numbers the ends matter.
+_LONGEST_GAP = 300
+# Numbers as they are printed, clocks and dates in one piece. Digits inside a word, a version or a path are none, but
+# for a rank's: "[rank3]". The first character decides where it pays to look: no lookbehind before it.
+_DIGITS = (
+    r"[-+.\d](?:(?<![\w.@$].)|(?<=[Rr]ank\d))(?:(?<=\d)|(?=\.?\d))\d*+(?:"
+    r"\.\d*+(?:[eE][-+]?\d++)?|[eE][-+]?\d++"
+    r"|(?<!\d{4})(?:,\d{3})++(?!\d)(?:\.\d++)?"
+    r"|(?::[0-5]\d){1,2}(?:[.,]\d++)?(?![\d:])"
+    r"|(?<=\d{4})[-/]\d\d[-/]\d\d[ T_:-]\d\d:\d\d:\d\d(?:[.,]\d++)?(?:Z|[+-]\d\d:?\d\d)?"
+    r"| days?, \d{1,3}(?::[0-5]\d){1,2}(?:\.\d++)?"
+    r"|h ?\d{1,2}m(?: ?\d{1,2}(?:\.\d++)?s)?(?!\w)|m ?\d{1,2}(?:\.\d++)?s(?!\w)"
+    r")?"
+)
+_NUMBER = re.compile(rf"({_DIGITS})")
+_NUMBER_OR_NAN = re.compile(rf"((?<![\w.@$/])[-+]?(?:nan|NaN|NAN|inf|Inf|Infinity)(?![\w.])|{_DIGITS})")
+_NAN = re.compile(r"(?:nan|NaN|NAN|inf|Inf|Infinity)(?!\w)")
+_OPENS = re.compile(r"\s*[\])]?\s*\[\s*")
+_LETTERS = re.compile(r"[A-Za-z|\])]")
+_LOCATION = re.compile(r"[\w/]+[.:/]\w+:$")
+_TOLD = {"time", "rate", "throughput", "loss"}
+
+
+def read(text: str) -> Iterator[Reading]:
+    """The reports in ``text``, in order: one, or one a record where records of several ranks are glued together."""
+    if len(text) > _LONGEST:
+        text = text[:_LONGEST]
+    if "\\" in text:
+        text = text.replace("\\t", "\t").replace("\\n", "\t")
+    has_nan = ("nan" in text or "NaN" in text or "inf" in text or "Inf" in text) and _NAN.search(text)
+    pieces = (_NUMBER_OR_NAN if has_nan else _NUMBER).split(text)
+    if 3 < len(pieces) < 2 * _MOST_NUMBERS:
+        for found in _forms(tuple(pieces[::2])):
+            report = reading(found, pieces[1::2], FORMAT)
+            if report is not None:
+                yield report
+
+
+@lru_cache(maxsize=1024)
+def _forms(shape: tuple[str, ...]) -> tuple[Form, ...]:
+    """The forms of the records on a line of this shape, in order."""
+    gaps = [gap(_ends(text), head=place == 0) for place, text in enumerate(shape)]
+    records: list[list[Entry]] = [[]]
+    starts = [0]
+    for place in range(len(gaps) - 1):
+        last = records[-1]
+        if _is_total(place, gaps, last):
+            last[-1] = last[-1]._replace(total=place)
+        elif key := _key(place, gaps):
+            if key.what == "step" and _is_told(last) and any(entry.key[:2] == key[:2] for entry in last):
+                records.append(_taken_along(last))
+                starts.append(place)
+            records[-1].append(Entry(place, key, gaps[place].name))
+    if len(records) == 1 and not any(entry.key.what == "step" for entry in records[0]):
+        records[0].extend(_step_without_a_name(gaps, records[0]))
+    found = []
+    for entries, start, end in zip(records, starts, [*starts[1:], len(gaps)], strict=True):
+        found.append(form(entries, "\0".join(between.said for between in gaps[start:end])))
+    return tuple(one for one in found if one is not None)
+
+
+def _is_total(place: int, gaps: Sequence[Gap], entries: Sequence[Entry]) -> bool:
+    """The number is that of all steps: "7/120", "7 of 120"."""
+    behind_step = bool(entries) and entries[-1].place == place - 1 and entries[-1].key.what == "step"
+    return behind_step and gaps[place].text.strip() in {"/", "of", "out of"}
+
+
+def _ends(text: str) -> str:
+    return text if len(text) <= _LONGEST_GAP else f"{text[: _LONGEST_GAP // 2]} … {text[-_LONGEST_GAP // 2 :]}"
+
+
+def _key(place: int, gaps: Sequence[Gap]) -> Key | None:
+    """What the number at ``place`` is, by the name before it and the unit behind it."""
+    before, after = gaps[place], gaps[place + 1]
+    if place and _names_the_next(gaps[place - 1], before):
+        return measured(before.lone, after.unit)
+    unit = None if _names_the_next(before, after) else after.unit
+    key = before.key
+    if key is None and not before.name:
+        if before.separates and place and gaps[place - 1].ahead:
+            key = gaps[place - 1].ahead
+        elif unit is not None and unit.what == "duration":
+            # Bare minutes and hours are estimates mostly.
+            return unit._replace(what="time", order=BARE) if after.closed and unit.factor <= 1.0 else None
+    if key is None and not SUB_TIMERS.isdisjoint(words_of(before.name)):
+        return None
+    if key is not None and after.strange and key.what in {*SPEEDS, "memory"}:
+        return None
+    if key is not None and key.what == "step" and (before.quoted or _is_location(before, after)):
+        return None
+    return measured(key, unit)
+
+
+def _names_the_next(before: Gap, between: Gap) -> bool:
+    """``between`` may be the unit of its first number or the name of its second: it is a unit where one is missing."""
+    return between.lone is not None and bool(before.name) and (before.key is None or before.key.what not in SPEEDS)
+
+
+def _is_location(before: Gap, after: Gap) -> bool:
+    """Module, function and line, as loggers print them: "train:train_step:120 - "."""
+    return _LOCATION.search(before.text) is not None and after.text.lstrip()[:1] in {"]", ")", "-", "|", ":"}
+
+
+def _is_told(entries: Sequence[Entry]) -> bool:
+    return any(entry.key.what in _TOLD for entry in entries)
+
+
+def _taken_along(entries: list[Entry]) -> list[Entry]:
+    """Rank and epoch in front of a step belong to it: they are taken off the record before."""
+    start = len(entries)
+    while start and entries[start - 1].key.what in {"rank", "epoch"}:
+        start -= 1
+    taken = entries[start:]
+    del entries[start:]
+    return taken
+
+
+def _step_without_a_name(gaps: Sequence[Gap], entries: Sequence[Entry]) -> list[Entry]:
+    """The step of notations that do not say "step", the surest first: "[0][ 10/500]", "| 200/2983 batches |",
+    "Epoch 1 | 200/2000 | 3.1 it/s", "100 | loss 2.1 | 51ms"; nothing if there is none of them.
+    """
+    unnamed = [place for place in range(len(gaps) - 1) if not gaps[place].name]
+    fractions = {place for place in unnamed if place + 2 < len(gaps) and gaps[place + 1].text.strip() == "/"}
+    for place in unnamed:
+        before, epoch = gaps[place].text, _epoch_before(place, gaps)
+        if epoch >= 0 and _OPENS.fullmatch(before) and (place in fractions or before.strip() != "["):
+            total = place + 1 if place in fractions else -1
+            return [Entry(place, Key("step", BATCH), total=total, in_epoch=True), Entry(epoch, Key("epoch"))]
+    in_epoch = any(entry.key.what == "epoch" for entry in entries)
+    for place in sorted(fractions):
+        counted = gaps[place + 2].unit
+        if counted is not None and counted.what == "setting":
+            return [Entry(place, Key("step", BATCH), total=place + 1, in_epoch=in_epoch)]
+    timed = [entry.key for entry in entries if entry.key.what in SPEEDS]
+    lossy = any(entry.key.what == "loss" for entry in entries)
+    if (lossy and timed) or any(key.what != "throughput" and key.order <= RATE for key in timed):
+        for place in sorted(fractions):
+            if not _LETTERS.search(gaps[place + 2].text):
+                continue  # the month and day of a date
+            if (in_epoch and place) or (place == 0 and not gaps[0].text.strip(" [(")):
+                return [Entry(place, Key("step", BATCH), total=place + 1, in_epoch=in_epoch)]
+    for place in unnamed if lossy and timed else ():
+        before, behind = gaps[place].text, gaps[place + 1].text.lstrip()[:1]
+        if (place == 0 and not before.strip(" [(") and behind in {"|", ":", "]"}) or (
+            before[-1:] == "[" and behind == "]"
+        ):
+            return [Entry(place, Key("step", BATCH))]
+    return []
+
+
+def _epoch_before(place: int, gaps: Sequence[Gap]) -> int:
+    """Place of the epoch right before ``place``, its own total between them or not; -1 if there is none."""
+    epoch = place - 1
+    if epoch > 0 and gaps[epoch].text.strip() == "/":
+        epoch -= 1
+    if epoch < 0:
+        return -1
+    named = gaps[epoch]
+    is_epoch = named.key.what == "epoch" if named.key else words_of(named.name)[-1:] in (["train"], ["training"])
+    return epoch if is_epoch else -1

@@ -1,0 +1,48 @@
+"""The sample trainers of the SageMaker model parallel library, and the published ViT loop.
+
+- SMP v1: ``(11s), Batch 2 Loss: 10.625, Speed: 46.85 samples/sec, TFLOPS/GPU: 4.3``. The clock in front counts whole
+  seconds since the training loop began; Speed is of the last single step, global. Some trainers print no number
+  after "Speed:".
+- SMP v2: ``Batch 9 Loss: 4.1, Speed: 15.2 samples/sec, Model TFLOPS/GPU: 80.1, lr: …``: no clock.
+- ViT loop: ``step: 7: step time is 12.5``: by its code seconds since t0, but corrected copies print the step's own
+  time, so the series decides.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from monitor.parse.numbers import count, duration_s, number
+from monitor.parse.rows import Reading
+
+FORMAT = "smp"
+GATES = ("Loss:", "step time is")
+
+_NUMBER = r"[-+]?(?:\d[\d,]*\.?\d*(?:[eE][-+]?\d+)?|nan|inf)"
+_BATCH = re.compile(
+    rf"(?:\((?P<clock>\d+)s\),\s*)?\bBatch:?\s+(?P<step>\d+),?\s+Loss:\s*(?P<loss>{_NUMBER}),"
+    rf"\s*Speed:\s*(?P<speed>{_NUMBER})?\s*samples/sec",
+    re.IGNORECASE,
+)
+_VIT = re.compile(rf"\bstep:\s*(?P<step>\d+):\s*step time is\s*(?P<time>{_NUMBER})")
+
+
+def read(text: str) -> Iterator[Reading]:
+    """The reports in ``text``."""
+    for match in _BATCH.finditer(text):
+        speed = number(match["speed"])
+        clock = match["clock"]
+        yield Reading(
+            format="smp-v1" if clock else "smp-v2",
+            step=count(match["step"]),
+            clock_s=number(clock),
+            clock_tick_s=1.0,
+            throughput=speed,
+            throughput_unit="samples/s" if speed is not None else "",
+            loss=number(match["loss"]),
+        )
+    for match in _VIT.finditer(text):
+        time_s = number(match["time"])
+        if duration_s(time_s) is not None:
+            yield Reading(format="smp-vit", step=count(match["step"]), time_s=time_s, meaning="either")

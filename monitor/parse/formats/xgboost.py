@@ -1,0 +1,36 @@
+"""XGBoost's rounds (the library's, and SageMaker's built-in algorithm on it).
+
+``[12]<TAB>train-auc:0.91816<TAB>train-logloss:0.58923<TAB>validation-logloss:0.67492``: a round is a step, counted from 0;
+the line gives no time. The loss is that of the first data set whose name begins with "train", where its metric is one
+that falls. cv's ``train-rmse:0.50000+0.01000`` is a mean over folds. Traps: the line of the best round is printed again
+where training stopped early; other things in brackets with a tab behind.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from monitor.parse.numbers import count, number
+from monitor.parse.rows import Reading
+
+FORMAT = "xgboost"
+GATES = ("]\t", "]#011", "-rmse:", "-mae:", "-logloss:", "-mlogloss:", "-error:", "-merror:", "-auc:", "-aucpr:")
+
+# Scores always have decimals; "[1] worker-1:8080" has none.
+_SCORE = r"(?:-?\d{1,15}\.\d{1,20}(?:e[-+]?\d{1,3})?|nan|-?inf)"
+_ROUND = re.compile(
+    rf"(?:^|[\s:>\]])\[(?P<round>\d{{1,9}})\](?P<scores>\s{{1,8}}[\w.@]{{1,80}}-[\w.@:-]{{1,80}}:{_SCORE}(?=[\s+]|$).*)"
+)
+_LOSS = re.compile(
+    r"\strain[\w.@]{0,60}-(?:m?logloss|rmse|rmsle|mae|mape|mphe|quantile|gamma-deviance|[a-z]{1,12}-nloglik[@\d.]{0,12})(?:-mean)?"
+    rf":(?P<loss>{_SCORE})"
+)
+
+
+def read(text: str) -> Iterator[Reading]:
+    """The round that ``text`` reports, if it does."""
+    match = _ROUND.search(text)
+    if match is not None:
+        loss = _LOSS.search(match["scores"])
+        yield Reading(format=FORMAT, step=count(match["round"]), loss=number(loss["loss"]) if loss else None)

@@ -1,0 +1,142 @@
+"""What the text between two printed numbers says: of the number before it the unit, of the one behind it the name."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from monitor.parse.keys import SPEEDS, Key, key_of, unit_of, words_of
+from monitor.parse.vocabulary import RATE, SUB_TIMERS, word_set
+
+_UNIT = re.compile(
+    r" {0,2}(?P<many>[kK](?= ?[A-Za-z]{2,9} ?/| ?[|,;)]| *$))? ?"
+    r"(?P<unit>[A-Za-zµμ]{1,12}(?: ?/ ?[A-Za-z]{1,10}| per [A-Za-z]{1,10}){0,2}|/s(?:ec)?|%)?(?![\w/])"
+)
+_SPLIT = re.compile(r"""[|,;\t(){}\[\]<>"'=:]|\s-+\s|\s{2,}|->|\.\s""")
+_IN_BRACKETS = re.compile(r"([^|,;\t(){}\[\]<>\"'=:]{1,60}?)\s?[(\[]\s?([A-Za-zµ%][^()\[\]]{0,23})[)\]]$")
+# "loss=tensor(", "lr=[", "Step [", "Iter #"
+_OPENING = re.compile(r"(?<=[=:\s])(?:np\.|jnp\.|torch\.)?(?:tensor|[Aa]rray|float\d\d|bfloat16)\($|[(\[{<\"'#~@]$")
+_CLOSED = re.compile(r"\s*(?:$|[|,;:)\]}\t]|\s\s|\s-\s|\.\s|\[)")
+_QUOTED = re.compile(r'"\s*:\s*"?$')
+_SEPARATOR = re.compile(r"[\])}]*\s*(?:[:=]|->|is|was|-)\s*")
+# Nothing but this between a unit and the next number makes it the name of that: "2.1 it/s: 0.5".
+_NAMES = re.compile(r"\s*[:=][\s\"'(\[]*")
+_TRAIL = " \t=:\"'#"
+# The word before "step" that makes it another count.
+_OTHER_COUNT = word_set(
+    "micro accum accumulation max min num total warmup up save log logging every per from until till to next remaining skipped"
+    " env time diffusion denoising inner sub best each first than since before eval validation val test"
+)
+_AHEAD = re.compile(r"(?P<what>.{1,80}\S) (?:at|for|of|after|on|in) (?:the )?(?P<step>\S[^ ]{0,20}(?: \S{1,20})?)")
+_TAKING = {"took", "takes", "in", "done in", "finished in", "completed in", "time taken"}
+_TAKEN = {"step", "iteration", "iter", "batch", "update", "done", "finished", "completed", "it", "and", ""}
+
+
+class Gap(NamedTuple):
+    """The text between two numbers, understood."""
+
+    text: str
+    said: str
+    """The text without a name such as "val_loss", which tells of the number and not of the line."""
+    unit: Key | None
+    """Of the number before."""
+    closed: bool
+    """Behind the unit the field ends: with a bar, a comma, a bracket, the line."""
+    name: str
+    """Of the number behind, as printed; empty if it has none."""
+    key: Key | None
+    """What the name means."""
+    ahead: Key | None
+    """Of "loss at step 7: 2.1" the loss, which is not the next number but the one behind it."""
+    lone: Key | None
+    """What the whole text means as a name, where it may be a unit or a name: "loss 2.1 tok/s 900"."""
+    quoted: bool
+    """The name is a key of a JSON object."""
+    separates: bool
+    """The text is a mere colon or the like."""
+    strange: bool
+    """Letters that are no known unit stick to the number before."""
+
+
+@lru_cache(maxsize=8192)
+def gap(text: str, head: bool = False) -> Gap:
+    """``text`` understood; ``head`` of the line, it holds no unit. The same text always says the same."""
+    unit, end = (None, 0) if head else _unit(text)
+    rest = text[end:]
+    bare = rest.rstrip(_TRAIL)
+    while match := _OPENING.search(bare):
+        bare = bare[: match.start()].rstrip(_TRAIL)
+    for word in (" is", " was", " of"):
+        bare = bare.removesuffix(word)
+    bracketed = _IN_BRACKETS.search(bare)
+    name = f"{_last(bracketed[1])} ({bracketed[2]})" if bracketed else _last(bare)
+    key, ahead = _named(name)
+    if key is not None and key.what == "step" and "(" in bare:
+        # "Loss (step 7): 2.1"
+        ahead = ahead or key_of(_last(bare[: bare.rindex("(")]))
+    lone = key_of(text.strip()) if unit is not None and text[:1] == " " and not rest.strip() else None
+    beside = (
+        key is not None and key.what == "evaluation" and (len(words_of(name)) > 1 or name.lower() in {"val", "valid"})
+    )
+    return Gap(
+        text,
+        text.replace(name, "") if beside and key_of(name) is not None else text,
+        unit,
+        _CLOSED.match(rest) is not None,
+        name,
+        key,
+        ahead if ahead is not None and ahead.what in {"loss", "time"} else None,
+        lone,
+        _QUOTED.search(text) is not None,
+        _SEPARATOR.fullmatch(text.strip()) is not None,
+        unit is None and text[:1].isalpha(),
+    )
+
+
+def _unit(text: str) -> tuple[Key | None, int]:
+    """The unit at the head of ``text`` and where it ends."""
+    match = _UNIT.match(text)
+    if match is None or not match[0].strip():
+        return None, 0
+    if _NAMES.fullmatch(text, match.end()):
+        return None, 0
+    unit = unit_of(match["unit"] or match["many"])
+    if unit is None:
+        return None, 0
+    if match["many"] and match["unit"]:
+        unit = unit._replace(factor=1e3)
+    return unit, match.end()
+
+
+def _last(text: str) -> str:
+    return _SPLIT.split(text)[-1].strip(" -*~.>·•!?+&\\")
+
+
+def _named(name: str) -> tuple[Key | None, Key | None]:
+    """(key, key told ahead of it) of a name, or of its last words where it is the end of a sentence."""
+    if not name:
+        return None, None
+    if match := _AHEAD.fullmatch(name):
+        key = _named(match["step"])[0]
+        if key is not None and key.what == "step":
+            return key, _named(match["what"])[0]
+    if (key := key_of(name)) is not None:
+        return key, None
+    words = name.split()
+    for start in range(max(1, len(words) - 4), len(words)):
+        end = " ".join(words[start:])
+        if (key := key_of(end)) is None:
+            continue
+        before = "".join(words_of(words[start - 1])[-1:])
+        if key.what in {"step", "epoch", "rank", "loss"}:
+            if before in _OTHER_COUNT or end.lower() == "it":
+                break
+            return key, None
+        if key.what == "evaluation":
+            return key, None
+        if key.what in SPEEDS and (key.what != "time" or key.order <= RATE):
+            return (None if not SUB_TIMERS.isdisjoint(words_of(name)) else key), None
+        if end.lower() in _TAKING:
+            return (key if before in _TAKEN else None), None
+    return None, None

@@ -1,0 +1,258 @@
+"""What the name of a printed number means: ``step_time_ms``, ``Train Steps/Sec``, ``tok/s``, ``max mem``, ``val_loss``.
+
+The generic recognisers share it. A name is cut into words, words that only decorate are taken off, and what is left is
+looked up in ``monitor.parse.vocabulary``. A name that is not known means nothing: so ``data_time``, ``eta`` and
+``ckpt_time`` drop out.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+from monitor.parse import vocabulary as v
+from monitor.parse.rows import Meaning
+
+What = Literal[
+    "step", "total", "epoch", "rank", "time", "rate", "throughput", "loss", "memory", "learning", "evaluation", "setting",
+    "duration", "size", "share", "magnitude",
+]  # fmt: skip
+#: What tells how long a step takes.
+SPEEDS = frozenset({"time", "rate", "throughput"})
+AVERAGED = 20
+"""Added to the order of a throughput that is a mean over more than the last report."""
+_OF_DEVICE = 10
+
+
+class Key(NamedTuple):
+    """One name understood; ``duration``, ``size``, ``share`` and ``magnitude`` are units without a name."""
+
+    what: What
+    order: int = 0
+    """Of several keys of a kind in one line the lowest counts."""
+    factor: float = 0.0
+    """Seconds, GiB or 1 of one printed unit; 0 where the name tells no unit."""
+    meaning: Meaning = "step"
+    unit: str = ""
+    """Of a throughput as the ``throughput_unit`` column says it; of a time of one step what is counted as one."""
+    whole_run: bool = False
+    """Of a step: it counts over the run, not within an epoch."""
+
+
+_COUNTS = v.COUNTED | v.PLURALS
+_WORD = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Z]?[a-zµμ]+|[A-Z]+|/")
+_UNIT_IN_BRACKETS = re.compile(r"\s?[(\[]\s?([^()\[\]]{1,24}?)\s?[)\]]$")
+
+
+def words_of(name: str) -> list[str]:
+    """``timing_s/perStep`` -> timing, s, per, per, step."""
+    found: list[str] = []
+    for word in _WORD.findall(name):
+        lower = "per" if word == "/" else word.lower()
+        found.extend(v.JOINED[lower].split() if lower in v.JOINED else (lower,))
+    return found
+
+
+@lru_cache(maxsize=4096)
+def key_of(name: str) -> Key | None:
+    """What ``name`` means as a whole; None if that is not known."""
+    if (match := _UNIT_IN_BRACKETS.search(name)) and match.start():
+        unit = unit_of(match[1])
+        if unit is not None:
+            return measured(key_of(name[: match.start()]), unit)
+        return key_of(f"{name[: match.start()]} {match[1]}")
+    key = _understood(words_of(name))
+    if key is None and "/" in name:
+        # "throughput/device/tokens_per_second": what stands before the last slashes is a path.
+        folder, _, rest = name.partition("/")
+        inner = key_of(rest)
+        return inner if inner is not None and _may_stand_in(words_of(folder), inner) else None
+    return key
+
+
+def _may_stand_in(folder: list[str], key: Key) -> bool:
+    if key.what in {"step", "total", "epoch", "rank"}:
+        # "words/batch" and "steps/epoch" are no paths.
+        counts = _COUNTS | v.SUB_TIMERS | v.SAMPLED.keys() | v.DURATIONS.keys()
+        return not any(word in counts for word in folder)
+    if key.what == "time":
+        return key.order <= v.RATE and v.SUB_TIMERS.isdisjoint(folder)
+    return key.what in {"loss", "throughput", "rate", "memory", "evaluation"}
+
+
+def _understood(words: list[str]) -> Key | None:
+    if not words:
+        return None
+    if _is_evaluation(words):
+        return Key("evaluation")
+    bare, averaged = _bare(words)
+    if not bare:
+        return None
+    joined = " ".join(bare)
+    return (
+        _counter(joined, bare)
+        or _speed(bare, averaged)
+        or _time(joined, bare, averaged)
+        or _loss(joined, words, averaged)
+        or _memory(words)
+        or _setting(words)
+    )
+
+
+def _is_evaluation(words: list[str]) -> bool:
+    for word, behind in zip(words, [*words[1:], ""], strict=True):
+        if word in v.EVALUATION and not (word == "valid" and behind in v.SAMPLED):
+            return True
+        if word == "dev" and behind in v.OF_DEV:
+            return True
+    return False
+
+
+def _bare(words: list[str]) -> tuple[list[str], Meaning | None]:
+    """(the words without decoration, of what mean the decoration tells)."""
+    averaged: Meaning | None = None
+    first, last = 0, len(words)
+    while first < last and words[first] in v.DECORATION:
+        averaged = v.AVERAGES.get(words[first], averaged)
+        first += 1
+    while last > first + 1 and words[last - 1] in v.DECORATION_BEHIND:
+        averaged = v.AVERAGES.get(words[last - 1], averaged)
+        last -= 1
+    return words[first:last], averaged
+
+
+def _counter(joined: str, words: list[str]) -> Key | None:
+    if len(words) > 1 and words[-1] in v.INDEX and words[-2] in v.COUNTED:
+        joined = " ".join(words[:-1])
+    if (order := v.STEP_NAMES.get(joined)) is not None:
+        return Key("step", order, whole_run=order == v.GLOBAL_STEP)
+    if words[0] in v.TOTAL_WORDS and words[-1] in _COUNTS and len(words) <= 3:
+        return Key("total")  # "max_steps", "num_training_steps"
+    if joined in v.EPOCH_NAMES:
+        return Key("epoch")
+    return Key("rank") if joined in v.RANK_NAMES else None
+
+
+def _speed(words: list[str], averaged: Meaning | None) -> Key | None:
+    """Rates, throughputs, and times written as one: "it/s", "tokens_per_second_per_gpu", "ms/batch"."""
+    if len(words) == 5 and words[1] == words[3] == "per" and words[2] in v.DEVICES:
+        words = [words[0], "per", words[4], "per", words[2]]
+    device = ""
+    if len(words) > 2 and words[-1] in v.DEVICES:
+        device = f"/{v.DEVICES[words[-1]]}"
+        words = words[:-2] if words[-2] == "per" else words[:-1]
+    order = (_OF_DEVICE if device else 0) + (AVERAGED if averaged else 0)
+    if len(words) == 1:
+        return _short_speed(words[0], order, device, averaged)
+    if len(words) == 3 and words[1] == "per":
+        counted, per = words[0], words[2]
+    elif len(words) == 2 and words[0] not in v.COUNTED:
+        counted, per = words
+    else:
+        return None
+    if per in v.SECOND and counted in v.SAMPLED:
+        name = v.SAMPLED[counted]
+        return Key("throughput", v.SAMPLED_ORDER.get(name, 3) + order, 1.0, unit=f"{name}/s{device}")
+    if per in v.SECOND and counted in _COUNTS:
+        return Key("rate", v.RATE, 1.0, averaged or "interval")
+    if len(words) == 3 and counted in v.DURATIONS and per in _COUNTS:
+        return _of_one_step(v.DURATIONS[counted], averaged, per)
+    return None
+
+
+def _short_speed(word: str, order: int, device: str, averaged: Meaning | None) -> Key | None:
+    if word == "ups":
+        return Key("rate", v.RATE, 1.0, averaged or "interval")
+    if word in v.SPEED_WORDS:
+        return Key("throughput", 8 + order)
+    unit = v.THROUGHPUTS.get(word)
+    return Key("throughput", 4 + order, 1.0, unit=unit + device) if unit else None
+
+
+def _time(joined: str, words: list[str], averaged: Meaning | None) -> Key | None:
+    factor = 0.0
+    if len(words) > 1 and words[-1] in v.DURATIONS and words[-2] != "per":
+        # "step_time_ms", "duration in s", "step_ms"
+        factor = v.DURATIONS[words[-1]]
+        words = words[:-2] if words[-2] == "in" and len(words) > 2 else words[:-1]
+        joined = " ".join(words)
+        if joined in v.COUNTED:
+            return _of_one_step(factor, averaged, joined)
+    if joined == "dt" or (words[0] in v.COUNTED and " ".join(words[1:]) in v.TIME_WORDS):
+        return _of_one_step(factor, averaged, words[0])
+    if len(words) > 2 and words[-2] == "per" and words[-1] in v.COUNTED and " ".join(words[:-2]) in v.TIME_WORDS:
+        return _of_one_step(factor, averaged, words[-1])
+    order = v.MAYBE_CLOCKS.get(joined)
+    return Key("time", order, factor or v.DURATIONS.get(joined, 0.0), averaged or "either") if order else None
+
+
+def _of_one_step(factor: float, averaged: Meaning | None, counted: str) -> Key:
+    return Key("time", v.MEAN_OF_STEPS if averaged else v.OF_ONE_STEP, factor, averaged or "step", counted)
+
+
+def _loss(joined: str, words: list[str], averaged: Meaning | None) -> Key | None:
+    if (order := v.LOSS_NAMES.get(joined)) is not None:
+        # "loss" itself comes before "train_loss", that before "avg_loss".
+        return Key("loss", order + (3 if averaged else 1 if len(words) > 1 and order == 0 else 0))
+    return Key("loss", v.PART_OF_LOSS) if "loss" in words and v.NO_LOSS.isdisjoint(words) else None
+
+
+def _memory(words: list[str]) -> Key | None:
+    if v.MEMORY.isdisjoint(words) or not v.NO_GPU_MEMORY.isdisjoint(words):
+        return None
+    return Key("memory", 0, v.SIZES.get(words[-1], 0.0) if len(words) > 1 else 0.0)
+
+
+def _setting(words: list[str]) -> Key | None:
+    if words[-1] == "lr" or words[-2:] == ["learning", "rate"]:
+        return Key("learning")
+    return Key("setting") if words[-1] in v.SETTINGS or words[0] in {"max", "min", "num"} else None
+
+
+@lru_cache(maxsize=2048)
+def unit_of(text: str) -> Key | None:
+    """What a unit says that stands behind a number or in brackets behind a name: ms, s/step, it/s, MiB, %, k; else None."""
+    text = text.strip()
+    lower = text.lower()
+    if lower in v.DURATIONS and text not in {"M", "H"}:
+        return Key("duration", v.BARE, v.DURATIONS[lower], "either")
+    if text == "M":
+        return Key("size", 0, v.SIZES["mb"])
+    if lower in v.SIZES and text != "g":
+        return Key("size", 0, v.SIZES[lower])
+    if text == "%":
+        return Key("share")
+    if lower == "k":
+        return Key("magnitude", 0, 1e3)
+    if lower in {"/s", "/sec"}:
+        return Key("throughput", 1, 1.0, unit="samples/s")
+    if lower in v.PLURALS:
+        return Key("setting")  # how many there are: "200/2983 batches"
+    words = words_of(text)
+    key = _speed(words, None) if "per" in words else None
+    return key if key is not None and key.what in SPEEDS else None
+
+
+def measured(key: Key | None, unit: Key | None) -> Key | None:
+    """A name and the unit beside its number, taken together; None where nothing is known, or they do not go together."""
+    if key is None:
+        return unit if unit is not None and unit.what in SPEEDS else None
+    if unit is None:
+        return None if key.what == "memory" and not key.factor else key
+    if key.what in SPEEDS and unit.what in SPEEDS:
+        # A mean stays a mean, whatever the unit says.
+        if unit.what == "throughput":
+            return unit._replace(order=unit.order + (AVERAGED if key.order >= AVERAGED else 0))
+        return unit._replace(meaning=key.meaning) if key.meaning in v.AVERAGES.values() else unit
+    if key.what == "time" and unit.what in {"duration", "magnitude"}:
+        return key._replace(factor=unit.factor * (key.factor or 1.0) if unit.what == "magnitude" else unit.factor)
+    if key.what == "throughput" and unit.what == "magnitude":
+        return key._replace(factor=unit.factor)
+    if key.what == "memory" and unit.what == "size":
+        return key._replace(factor=unit.factor)
+    if key.what in {*SPEEDS, "memory"}:
+        return None
+    if key.what == "step" and unit.what == "duration":
+        return _of_one_step(unit.factor, None, "step")
+    return None if unit.what in {"duration", "size", "share", "magnitude"} else key

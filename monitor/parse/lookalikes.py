@@ -1,0 +1,115 @@
+"""Whether the words around the numbers say that a line is something else than the report of a training step.
+
+A shape is a line whose numbers are NULs; names of numbers that tell of the number alone, such as "val_loss", are not in
+it.
+"""
+
+from __future__ import annotations
+
+import re
+
+
+def _any(*patterns: str) -> str:
+    return "|".join(patterns)
+
+
+# An evaluation, said in words that are neither part of a path nor of a longer name ("test.py:33", "test-node").
+_EVALUATION = re.compile(
+    r"(?i)(?<![\w/.-])(?:"
+    + _any(r"evals?", r"evaluat\w{0,6}", r"val", r"valid(?! tok| sam)", r"validat\w{0,6}", r"test(?:ing)?")
+    + _any("", r"predict(?:ing|ion)?", r"inference", r"dev(?= set|[:\]]))(?![\w-])(?!\.\w)")
+)
+_CODE = _any(
+    *(
+        r"\{\w{0,30}[:!}]",
+        r"\bself\.",
+        r"\bdef \w",
+        r"\breturn\b",
+        r"\bprint\(",
+        r"(?<![\w'\"])f['\"]",
+        r"%[.\d]{0,4}[dfs]\b",
+    ),
+    *(r"\bimport \w", r"==", r"\+="),
+)
+# Bars have their own readers; what they do not read is no step. A bracket that only closes is the rest of a cut bar.
+_BAR = _any(r"%\|", r"\d:\d\d<", "━", r"\[=", "v_num=", r"^[^\[]*\]\s*$")
+_SETTINGS = _any(
+    *(r"\bnamespace\(", r"\bconfig(?:uration|s)?\b ?[:=({]", r"\bhyper-?param", r"\barg(?:ument)?s\b ?[:=({]"),
+    r"\bparameters: ?\{",
+)
+_OVER = r"(?: is| has| was)? (?:finished|complete|completed|done|ended|took|over)\b"
+_SUMMARY = _any(
+    *(r"s/epoch", r"train_runtime", r"\bsummary\b", r"\bepoch[ _](?:end|complete|summary)", r"\bbenchmark"),
+    *(rf"\b(?:training|train|run|epoch(?: [\d\x00]+)?){_OVER}", r"\bfinished (?:training|epoch)"),
+    *(r"\bend of (?:training|epoch)", r"^\s*(?:total|overall|final)\b"),
+    r"\boverall (?:training )?(?:speed|time|throughput|average)",
+)
+_NEVER = re.compile(_any(_CODE, _BAR, rf"(?i:{_any(_SETTINGS, _SUMMARY)})"))
+_OTHER_WORK = re.compile(
+    r"(?i)(?<![\w/.])(?:"
+    + _any(
+        *(
+            "download",
+            "load",
+            "tokeniz",
+            "preprocess",
+            r"process(?:ed|ing)\b",
+            r"map(?:ping|ped)?\b",
+            "filter",
+            "prefetch",
+        ),
+        *("index", "encod", "extract", "generat", "cach", "convert", "shard", "decompress", "verif", "scan", "upload"),
+        *(r"writ(?:e|ing|ten)\b", "wrote", "copy", "copied", "prepar", "embedding", "collect", "initiali", "compil"),
+        *(
+            "nccl",
+            "watchdog",
+            "time ?out",
+            "timed out",
+            "heartbeat",
+            "pip ",
+            "install",
+            "retry",
+            "retries",
+            r"warm-?up\b",
+        ),
+        *("profil", r"trac(?:e|ing)\b"),
+    )
+    + ")"
+)
+_OTHER_MOMENT = re.compile(
+    r"(?i)(?<![\w/.])(?:"
+    + _any(
+        *(r"sav(?:e|ed|ing)\b", "checkpoint", "ckpt", r"load(?:ed|ing)\b", "resum", "restor", r"best\b", "early.stop"),
+        *(
+            r"start(?:ing|ed)? (?:at|from)",
+            "continu",
+            "rollback",
+            "rolled back",
+            "skip",
+            "recording summary",
+            "snapshot",
+        ),
+        *("synced", r"wait(?:ing|ed)\b", r"final\b", "killed", "exit"),
+    )
+    + ")"
+)
+
+
+def evaluates(shape: str) -> bool:
+    """True if the words say evaluation."""
+    return _EVALUATION.search(shape) is not None
+
+
+def never_a_step(shape: str) -> bool:
+    """True for source code and templates, settings, the summary of a run or an epoch, progress bars."""
+    return _NEVER.search(shape) is not None
+
+
+def other_work(shape: str) -> bool:
+    """True for words of downloads, data preparation, time-outs: other work that also counts batches."""
+    return _OTHER_WORK.search(shape) is not None
+
+
+def other_moment(shape: str) -> bool:
+    """True for words of checkpoints, restarts and records: the step they name is not being reported."""
+    return _OTHER_MOMENT.search(shape) is not None

@@ -1,0 +1,249 @@
+"""What the named numbers of one record amount to: which is the step, which its time, its throughput, its loss.
+
+Which number is which depends on the names around them alone, so it is settled once for all lines of a shape (``Form``)
+and then applied to the numbers of each line (``reading``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from monitor.parse import lookalikes
+from monitor.parse import vocabulary as v
+from monitor.parse.keys import AVERAGED, Key
+from monitor.parse.numbers import clock_s, count, duration_s, number
+from monitor.parse.rows import Meaning, Reading
+
+Value = str | int | float | bool | None
+# No job runs longer; larger values are times of the calendar.
+_LONGEST_RUN_S = 400 * 86400.0
+_MOST_DIGITS = 15
+_SPELLED = re.compile(r"(?:(?P<h>\d+)h)? ?(?:(?P<m>\d+)m)? ?(?:(?P<s>\d+(?:\.\d+)?)s)?")
+_TIME_OF_DAY = re.compile(r"\d\d:\d\d:\d\d")
+
+
+class Entry(NamedTuple):
+    """A number whose name is understood."""
+
+    place: int
+    key: Key
+    name: str = ""
+    """As printed."""
+    total: int = -1
+    """Of a step: the place of the number behind the slash, -1 if none."""
+    in_epoch: bool = False
+    """Of a step: the notation itself says that it counts within an epoch."""
+
+
+class Form(NamedTuple):
+    """Where the parts of a report stand among the numbers of a line, the best of a kind first; -1 is nowhere."""
+
+    steps: tuple[Entry, ...]
+    times: tuple[Entry, ...]
+    own: Entry | None
+    """The time that is surely of one step or a mean of steps, if the best of them is."""
+    throughputs: tuple[Entry, ...]
+    loss: int
+    timeless: bool
+    """It is a report also where no time in it is one: a loss is told, or a throughput whose unit is known."""
+    parts: bool
+    """Of the loss only several parts are told."""
+    memories: tuple[Entry, ...]
+    epoch: int
+    rank: int
+    total: int
+    micro: int
+    """Place of an iteration count beside a step count, where the time is an iteration's."""
+
+
+def form(entries: Sequence[Entry], said: str) -> Form | None:
+    """The form of a report, or None if this is no report of a training step.
+
+    It has a step, and a time, a rate, a throughput or a loss; and nothing that is ``said`` (the words of the line, its
+    numbers as NULs) makes it something else.
+    """
+    kinds: dict[str, list[Entry]] = {}
+    # Of equals the name decides, not the place: the order in which a logger sets its keys says nothing.
+    for entry in sorted(entries, key=lambda entry: (entry.key.order, entry.name)):
+        kinds.setdefault("time" if entry.key.what == "rate" else entry.key.what, []).append(entry)
+    steps, times, throughputs = (kinds.get(what, []) for what in ("step", "time", "throughput"))
+    losses = kinds.get("loss", [])
+    if not steps or not (times or throughputs or losses) or lookalikes.never_a_step(said) or lookalikes.evaluates(said):
+        return None
+    surely_timed = bool(times) and times[0].key.order <= v.RATE
+    # A trainer may print its newest validation loss with each step; then it prints the step's own loss and time, too.
+    if "evaluation" in kinds and not (losses and times and times[0].key.order <= v.ELAPSED):
+        return None
+    timeless = bool(losses) or _is_speed(steps, throughputs, "learning" in kinds)
+    if not losses:
+        if len(kinds.get("setting", [])) > 2 or lookalikes.other_work(said):
+            return None
+        if not surely_timed and not timeless and (not times or "total" in kinds):
+            return None
+    if not surely_timed and not (losses and throughputs) and lookalikes.other_moment(said):
+        return None
+    whole = [entry for entry in losses if entry.key.order != v.PART_OF_LOSS]
+    # Of several parts without their sum none is the loss.
+    best = whole or (losses if len(losses) == 1 else [])
+    return Form(
+        tuple(steps),
+        tuple(times),
+        times[0] if times and times[0].key.order <= v.MEAN_OF_STEPS else None,
+        tuple(throughputs),
+        _place(best),
+        timeless,
+        bool(losses) and not best,
+        tuple(kinds.get("memory", [])),
+        _place(kinds.get("epoch")),
+        _place(kinds.get("rank")),
+        _place(kinds.get("total")),
+        _micro(steps, times, said),
+    )
+
+
+def _is_speed(steps: list[Entry], throughputs: list[Entry], learning: bool) -> bool:
+    """A throughput whose unit is known and that is no mean over the run, beside a step that is surely one."""
+    known = any(entry.key.unit and entry.key.order < AVERAGED for entry in throughputs)
+    return known and (steps[0].key.order < v.STEPS or learning)
+
+
+def _place(found: list[Entry] | None) -> int:
+    return found[0].place if found else -1
+
+
+def _micro(steps: list[Entry], times: list[Entry], said: str) -> int:
+    if not times or times[0].key.order > v.MEAN_OF_STEPS or times[0].key.unit in {"step", "update"} or "step)" in said:
+        return -1
+    counted = {entry.key.order: entry.place for entry in steps}
+    return counted[v.ITERATION] if v.STEP in counted and v.ITERATION in counted else -1
+
+
+def reading(form: Form, values: Sequence[Value], name: str) -> Reading | None:
+    """The report in ``values``, or None if the step, or everything told about it, is no sensible number."""
+    step, chosen = None, form.steps[0]
+    for chosen in form.steps:
+        if (step := _whole(values[chosen.place])) is not None:
+            break
+    if step is None:
+        return None
+    time_s, meaning, clock, rate, tick_s = _NO_TIME
+    if form.own is not None and (value := _float(values[form.own.place])) is not None:
+        time_s, meaning = duration_s(value * (form.own.key.factor or 1.0)), form.own.key.meaning
+    if time_s is None and form.times:
+        time_s, meaning, clock, rate, tick_s = _times(form.times, values)
+        if time_s is None and clock is None:
+            meaning = form.times[0].key.meaning  # a clock that stands at 0 is a clock
+    if form.micro >= 0 and (iterations := _whole(values[form.micro])) is not None and iterations > 1.5 * step + 1:
+        return None
+    throughput, unit = rate, "" if rate is None else "it/s"
+    for entry in form.throughputs:
+        value = _float(values[entry.place])
+        if value is not None and 0.0 < value < 1e15:
+            throughput, unit = value * (entry.key.factor or 1.0), entry.key.unit
+            break
+    loss = _float(values[form.loss]) if form.loss >= 0 else None
+    if (
+        time_s is None
+        and clock is None
+        and (not form.timeless or (throughput is None and loss is None and not form.parts))
+    ):
+        return None
+    epoch = _whole(values[form.epoch]) if form.epoch >= 0 and not chosen.key.whole_run else None
+    total = None
+    if form.total >= 0:
+        total = _whole(values[form.total])
+    elif chosen.total >= 0 and epoch is None and not chosen.in_epoch:
+        total = _whole(values[chosen.total])
+    return Reading(
+        format=name,
+        step=step,
+        total=total if total is not None and total >= step else None,
+        time_s=time_s,
+        meaning=meaning,
+        clock_s=clock,
+        clock_tick_s=tick_s,
+        throughput=throughput,
+        throughput_unit=unit,
+        loss=loss,
+        gpu_memory_gib=_memory(form.memories, values) if form.memories else None,
+        rank=_whole(values[form.rank]) if form.rank >= 0 else None,
+        epoch=epoch,
+    )
+
+
+_Times = tuple[float | None, Meaning, float | None, float | None, float]
+_NO_TIME: _Times = (None, "step", None, None, 0.0)
+
+
+def _times(entries: Sequence[Entry], values: Sequence[Value]) -> _Times:
+    """(seconds, what they mean, a clock, a rate in steps/s, tick of the clock) of the best time there is.
+
+    A time of one step, or a mean of steps, is enough. Beside a rate a clock counts; seconds that may be a clock are
+    left to their series.
+    """
+    rate: float | None = None
+    time_s: float | None = None
+    meaning: Meaning = "step"
+    for entry in entries:
+        place, key = entry.place, entry.key
+        printed = values[place]
+        if type(printed) is str and (":" in printed or printed[-1:] in {"s", "m", "h"}):
+            seconds = _seconds(printed)
+            tick_s = 0.0 if "." in printed else 1.0
+            if seconds is None or seconds > _LONGEST_RUN_S:
+                continue
+            if key.order <= v.MEAN_OF_STEPS:
+                return duration_s(seconds), key.meaning, None, None, 0.0
+            if key.order < v.ELAPSED and _TIME_OF_DAY.match(printed):
+                continue
+            return time_s, meaning, seconds, rate, tick_s
+        if rate is not None or (value := _float(printed)) is None:
+            continue
+        if key.what == "rate":
+            if value > 0 and (time_s := duration_s(1.0 / value)) is not None:
+                rate, meaning = value, key.meaning
+        elif (seconds := duration_s(value * (key.factor or 1.0))) is not None:
+            whole = key.meaning == "either" and (key.factor or 1.0) == 1.0 and "." not in str(printed)
+            return seconds, key.meaning, None, None, 1.0 if whole else 0.0
+    return time_s, meaning, None, rate, 0.0
+
+
+def _seconds(text: str) -> float | None:
+    """Of "1:02:03", "12:03.5", "1 day, 2:03:04", "1h 2m 3s"."""
+    if ":" in text:
+        whole, _, fraction = text.partition(".")
+        seconds = clock_s(whole)
+        return None if seconds is None else seconds + (number(f"0.{fraction}") or 0.0)
+    match = _SPELLED.fullmatch(text)
+    if match is None or not any(match.groups()):
+        return None
+    return sum(float(match[unit] or 0.0) * factor for unit, factor in (("h", 3600.0), ("m", 60.0), ("s", 1.0)))
+
+
+def _memory(entries: Sequence[Entry], values: Sequence[Value]) -> float | None:
+    """The most of what is printed: allocated is within reserved, now is within the peak."""
+    printed = [(_float(values[entry.place]), entry.key.factor) for entry in entries]
+    found = [value * factor for value, factor in printed if value is not None and 0 < value * factor < 1e5]
+    return max(found, default=None)
+
+
+def _float(value: Value) -> float | None:
+    try:
+        if type(value) is str and "," in value:
+            value = value.replace(",", "")
+        return float(value)  # type: ignore[arg-type]
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def _whole(value: Value) -> int | None:
+    if type(value) is str:
+        if value.isdecimal():
+            return int(value) if len(value) <= _MOST_DIGITS else None
+        whole, _, rest = value.replace(",", "").partition(".")
+        return None if rest.strip("0") else count(whole)
+    if type(value) is int:
+        return value if 0 <= value < 10**_MOST_DIGITS else None
+    return int(value) if isinstance(value, float) and value.is_integer() and 0 <= value < 10.0**_MOST_DIGITS else None

@@ -1,0 +1,76 @@
+"""What one line says, before it is put in relation to any other line."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+#: How a printed time relates to ONE optimizer step.
+#: step: of this step alone; interval: mean over the steps since the last report; smoothed: a moving average (tqdm);
+#: running-mean: mean since the start; clock: seconds since some start, to be differenced; either: the line does not
+#: tell whether it is a step's time or a clock, its whole series does; part: of one micro-batch, no step by itself.
+Meaning = Literal["step", "interval", "smoothed", "running-mean", "clock", "either", "part"]
+
+
+class Reading(NamedTuple):
+    """One report as a recogniser reads it. Times are seconds whatever was printed; None is what the text lacks."""
+
+    format: str
+    step: int | None = None
+    total: int | None = None
+    time_s: float | None = None
+    """The printed time (or 1 / printed rate), as ``meaning`` says."""
+    meaning: Meaning = "step"
+    clock_s: float | None = None
+    """A printed clock beside it: seconds since the training loop began."""
+    clock_tick_s: float = 0.0
+    """Resolution of the clock: 1.0 where whole seconds are printed."""
+    throughput: float | None = None
+    throughput_unit: str = ""
+    loss: float | None = None
+    gpu_memory_gib: float | None = None
+    rank: int | None = None
+    """The global rank that the text itself names."""
+    epoch: int | None = None
+    """The epoch that an epoch-local step counter belongs to, where the line names it."""
+    epoch_share: float | None = None
+    """Epochs done so far, with their fraction."""
+    counter: int | None = None
+    """The global step that a progress bar prints beside its own count; micro-batches so far, for a trainer that prints
+    each of them."""
+    bar: str = ""
+    """For progress bars: the description with its numbers masked; bars of one series share it."""
+    nested: bool = False
+
+
+#: What a family yields for a line that it knows and that is no step (a validation in the training's own form), so that
+#: no generic family takes it for one.
+NO_STEP = Reading(format="")
+
+
+class StepRow(NamedTuple):
+    """A reading with the place it was read at."""
+
+    stream: str
+    stream_node: str
+    line: int
+    part: int
+    """Place within the line: one line may hold several records."""
+    time_ms: int | None
+    rank: int | None
+    host: str
+    """The host named in the line's tag; empty if none."""
+    reading: Reading
+
+
+class EventRow(NamedTuple):
+    """Something other than a step: a fact printed at start-up, an error, a change of status."""
+
+    stream: str
+    stream_node: str
+    line: int
+    part: int
+    time_ms: int | None
+    rank: int | None
+    host: str
+    kind: str
+    text: str

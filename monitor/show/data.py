@@ -1,0 +1,162 @@
+"""What the pages ask for: the account, its jobs, the newest review of one. The only place where Streamlit caches.
+
+Nothing here raises an error of ``monitor.errors``: what could not be had comes back as a value that says why, so that
+the cache holds it too and a refusing account is not asked at every rerun.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+import pandas as pd
+import streamlit as st
+
+from monitor import settings
+from monitor.aws.clients import Clients
+from monitor.errors import BadCall, TrainwatchError
+from monitor.fetch.account import AwsSource
+from monitor.fetch.source import JobQuery, Source
+from monitor.model import JobSummary, Report
+from monitor.review import Snapshot, Watch
+
+#: A job that was just created may take this long to appear in the list.
+JOBS_TTL_S = 20
+#: ListTrainingJobs gives 100 rows a call.
+JOBS_LIMIT = 100
+#: A Vega-Lite specification and the frames it names.
+Drawing = tuple[dict[str, Any], dict[str, pd.DataFrame]]
+
+_JOB_NAME = re.compile(r"[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}")
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Where jobs are looked for; None means what boto3 finds by itself."""
+
+    region: str | None = None
+    profile: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The jobs that match, newest first; ``error`` says why they are missing or, beside jobs, that they are old."""
+
+    jobs: tuple[JobSummary, ...] = ()
+    error: TrainwatchError | None = None
+    read_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the figures come from; what is not known, or goes without saying, is None."""
+
+    region: str | None = None
+    account_number: str | None = None
+    endpoint: str | None = None
+    """Only where it is not AWS's own."""
+
+
+class Watcher(Protocol):
+    """What the pages need of ``monitor.review.Watch``."""
+
+    def snapshot(self, name: str) -> Snapshot:
+        """The newest that is known; never blocks, starts a review at the first call."""
+        ...
+
+
+def connect(account: Account) -> Source:
+    """The source behind an account."""
+    return AwsSource(Clients(account.region, account.profile))
+
+
+def observe(source: Source) -> Watcher:
+    """Who reviews jobs in the background."""
+    return Watch(source, settings=settings.read())
+
+
+@dataclass(slots=True)
+class _Desk:
+    """One account in use by all sessions: its source, its watcher, and the last list that could be read."""
+
+    source: Source
+    watch: Watcher
+    listed: dict[JobQuery, tuple[JobSummary, ...]] = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _desk(account: Account) -> _Desk:
+    source = connect(account)
+    return _Desk(source, observe(source))
+
+
+@st.cache_data(ttl=JOBS_TTL_S, max_entries=64, show_spinner="Listing the training jobs…")
+def _listing(account: Account, query: JobQuery) -> Listing:
+    try:
+        desk = _desk(account)
+    except TrainwatchError as error:
+        return Listing(error=error)
+    now = datetime.now(UTC)
+    try:
+        found = desk.source.jobs(query)
+    except TrainwatchError as error:
+        with desk.lock:
+            return Listing(desk.listed.get(query, ()), error, now)
+    with desk.lock:
+        if len(desk.listed) >= 64:
+            desk.listed.clear()
+        desk.listed[query] = found
+    return Listing(found, read_at=now)
+
+
+def jobs(account: Account, search: str = "", status: str | None = None) -> Listing:
+    """The newest hundred jobs that match, at most 20 s old."""
+    return _listing(account, JobQuery(status=status, name_contains=search.strip() or None, limit=JOBS_LIMIT))
+
+
+def snapshot(account: Account, name: str) -> Snapshot:
+    """What is known of a job right now; a name that no training job can have never reaches AWS."""
+    if not _JOB_NAME.fullmatch(name):
+        return Snapshot(
+            error=BadCall(
+                "This is not the name of a training job.",
+                "Names have 1 to 63 letters, digits and hyphens. Choose a job from the list.",
+            )
+        )
+    try:
+        return _desk(account).watch.snapshot(name)
+    except TrainwatchError as error:
+        return Snapshot(error=error)
+
+
+@st.cache_resource(max_entries=64, ttl="10m", show_spinner=False)
+def _drawn(arn: str, name: str, reviewed_at: datetime, what: str, _make: Callable[[], Drawing]) -> Drawing:
+    return _make()
+
+
+def drawn(report: Report, what: str, make: Callable[[], Drawing]) -> Drawing:
+    """What ``make`` draws of a report, made once for all viewers and refreshes of that report; not to be changed."""
+    return _drawn(report.job.arn, report.job.name, report.reviewed_at, what, make)
+
+
+def place(account: Account) -> Place:
+    """Where the figures come from, as far as it is known."""
+    try:
+        clients = getattr(_desk(account).source, "clients", None)
+        if clients is None:
+            return Place()
+        endpoint = str(clients.endpoint())
+    except TrainwatchError:
+        return Place(region=account.region)
+    return Place(clients.region, clients.account_label(), None if "amazonaws.com" in endpoint else endpoint)
+
+
+def forget() -> None:
+    """Starts anew at the next question: new credentials are read, and the list is fetched again."""
+    _listing.clear()
+    _desk.clear()

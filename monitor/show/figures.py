@@ -1,0 +1,119 @@
+"""The figures of a job in one row: how busy, how full, how fast, how long, how many."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import streamlit as st
+
+from monitor.diagnose.verdict import has_gpus, mean_of
+from monitor.model import Report, StepStats
+from monitor.words import DASH, duration, percent, step_seconds, usd
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One tile: a label with its unit's meaning, a value, and a line of context."""
+
+    label: str
+    value: str
+    context: str
+    help: str = ""
+
+
+def figures(report: Report, now: datetime) -> tuple[Figure, ...]:
+    """The tiles of a report; a CPU job shows CPU and memory in place of GPU and GPU memory."""
+    job = report.job
+    pair = (
+        ("gpu_utilization", "gpu_memory_utilization") if has_gpus(report) else ("cpu_utilization", "memory_utilization")
+    )
+    names = {
+        "gpu_utilization": "GPU",
+        "gpu_memory_utilization": "GPU memory",
+        "cpu_utilization": "CPU",
+        "memory_utilization": "Memory",
+    }
+    tiles = [_device(report, metric, names[metric]) for metric in pair]
+    steps = report.steps
+    tiles.append(
+        Figure(
+            "Step time, median",
+            step_seconds(steps.median_s if steps else None),
+            _step_context(steps),
+            "Time of one optimizer step over all nodes that report it, warm-up left out.",
+        )
+    )
+    end = job.ended or now
+    progress = _progress(steps) if job.started else "not started"
+    tiles.append(Figure("Duration", duration((end - job.started).total_seconds() if job.started else None), progress))
+    if report.cost.usd is not None:
+        wasted = report.cost.wasted_usd
+        context = "so far" if job.is_running else "in total"
+        tiles.append(
+            Figure(
+                "Cost",
+                usd(report.cost.usd),
+                f"{usd(wasted)} of it wasted" if wasted is not None else context,
+                f"Price: {report.cost.price_source or 'unknown source'}. Wasted is what was billed outside of training, "
+                "evaluation and checkpoints.",
+            )
+        )
+    else:
+        total = job.instance_count or len(job.nodes)
+        tiles.append(Figure("Nodes", f"{total or DASH}", _observed(steps.nodes_observed if steps else 0, total)))
+    return tuple(tiles)
+
+
+def show_figures(report: Report, now: datetime) -> None:
+    tiles = figures(report, now)
+    with st.grid(len(tiles), min_column_width=130):
+        for tile in tiles:
+            st.metric(
+                tile.label,
+                tile.value,
+                delta_description=tile.context,
+                help=tile.help or None,
+                border=True,
+                height="stretch",
+            )
+
+
+def _step_context(steps: StepStats | None) -> str:
+    if steps is None:
+        return "no step lines"
+    if steps.median_s is None:
+        return "the lines give no time"
+    return f"p10 {step_seconds(steps.p10_s)}, p90 {step_seconds(steps.p90_s)}"
+
+
+def _progress(steps: StepStats | None) -> str:
+    if steps is None or steps.done is None:
+        return "since the start"
+    return f"{steps.done:,} of {steps.total:,} steps" if steps.total else f"{steps.done:,} steps"
+
+
+def _observed(nodes: int, total: int) -> str:
+    if not nodes:
+        return "none reports steps"
+    return (
+        "all report steps"
+        if nodes == total > 1
+        else f"{nodes} of {total} report steps"
+        if total > 1
+        else "reports steps"
+    )
+
+
+def _device(report: Report, metric: str, name: str) -> Figure:
+    spreads = [stats for node in report.nodes if (stats := getattr(node, metric)) is not None]
+    if not spreads:
+        measured = bool((report.run.metrics["metric"] == metric).any())
+        return Figure(name, DASH, "no whole minute of work" if measured else "no data")
+    low, high = min(stats.p5 for stats in spreads), max(stats.p95 for stats in spreads)
+    return Figure(
+        name,
+        percent(mean_of(report.nodes, metric)),
+        f"p5 {percent(low)}, p95 {percent(high)}",
+        "Percent of one device, mean over the nodes in the time of work; the lowest p5 and the highest p95 of a node.",
+    )

@@ -1,0 +1,110 @@
+"""The tables of a job: its nodes, its configuration, and what stands behind the review."""
+
+from __future__ import annotations
+
+from datetime import datetime, tzinfo
+
+import pandas as pd
+import streamlit as st
+
+from monitor.model import METRICS, Report
+from monitor.show.plain import plain
+from monitor.words import DASH, count, instant, usd
+
+_NODE_NAMES = {
+    "gpu_utilization": "GPU",
+    "gpu_memory_utilization": "GPU memory",
+    "cpu_utilization": "CPU",
+    "memory_utilization": "Memory",
+    "disk_utilization": "Disk",
+}
+
+
+def node_rows(report: Report) -> pd.DataFrame:
+    """One row a node: mean percent of each metric, p5 to p95 of the GPU, reports, median and p10 to p90 of the steps."""
+    rows = []
+    for stats in report.nodes:
+        row: dict[str, object] = {"node": stats.node.name}
+        for metric in METRICS:
+            spread = getattr(stats, metric)
+            row[metric] = None if spread is None else spread.mean
+            if metric == "gpu_utilization":
+                row["gpu_spread"] = None if spread is None else f"{spread.p5:.0f} to {spread.p95:.0f}"
+        row["step_median_s"] = stats.steps.median_s if stats.steps else None
+        row["step_spread"] = _step_spread(stats.steps.p10_s, stats.steps.p90_s) if stats.steps else None
+        row["step_reports"] = stats.steps.count if stats.steps else None
+        rows.append(row)
+    frame = pd.DataFrame(rows, columns=[*rows[0]] if rows else ["node"])
+    if not rows:
+        return frame
+    numbers = [*METRICS, "step_median_s", "step_reports"]
+    frame[numbers] = frame[numbers].astype("float64")
+    return frame.dropna(axis="columns", how="all")
+
+
+def show_nodes(report: Report) -> None:
+    """The table of nodes; columns nobody has are left out, and the table where nothing is known of any."""
+    frame = node_rows(report)
+    if len(frame.columns) < 2:
+        return
+    st.markdown("**Nodes**")
+    config = st.column_config
+    means = {
+        metric: config.ProgressColumn(name, format="%.0f %%", min_value=0, max_value=100, width=100)
+        if metric.startswith("gpu")
+        else config.NumberColumn(name, format="%.0f %%", width=75)
+        for metric, name in _NODE_NAMES.items()
+    }
+    st.dataframe(
+        frame,
+        key="nodes",
+        hide_index=True,
+        height="auto",
+        placeholder=DASH,
+        alt="Utilization and step time of each node",
+        column_config={
+            "node": config.TextColumn("Node", width=90),
+            **means,
+            "gpu_spread": config.TextColumn("GPU p5 to p95, %", width=115),
+            "step_median_s": config.NumberColumn("Step, median", format="%.3f s", width=100),
+            "step_spread": config.TextColumn("Step p10 to p90, s", width=130),
+            "step_reports": config.NumberColumn("Step reports", format="localized", width=95),
+        },
+    )
+
+
+def show_configuration(report: Report) -> None:
+    """Parameter, value, and where it was read."""
+    known = report.job.configuration
+    if not known:
+        st.caption("No configuration was found, neither in the hyperparameters nor in the log.")
+        return
+    st.dataframe(
+        pd.DataFrame(
+            [(name, str(parameter.value), parameter.read_from) for name, parameter in known.items()],
+            columns=["Parameter", "Value", "Read from"],
+        ),
+        key="configuration",
+        hide_index=True,
+        alt="Configuration of the job and where each value was read",
+    )
+
+
+def show_coverage(report: Report, zone: tzinfo) -> None:
+    """What the review rests on and what it asked of AWS."""
+    run = report.run
+    calls = sum(report.api.calls.values())
+    parts = [
+        f"Metrics every {run.metrics_period_s} s" if run.metrics_period_s else "No metrics",
+        f"{count(run.logs.lines, 'log line')} in {count(run.logs.streams, 'stream')}{_last(run.logs.last_line_at, zone)}",
+        f"{count(calls, 'API call')} by this dashboard so far, about {usd(report.api.estimated_usd)}",
+    ]
+    st.caption(plain(" · ".join(parts)))
+
+
+def _last(at: datetime | None, zone: tzinfo) -> str:
+    return "" if at is None else f", the last at {instant(at, zone)}"
+
+
+def _step_spread(p10_s: float | None, p90_s: float | None) -> str | None:
+    return None if p10_s is None or p90_s is None else f"{p10_s:.3g} to {p90_s:.3g}"

@@ -1,0 +1,108 @@
+"""How a figure is written for people: units always, sensible digits, a dash for what was not observed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, tzinfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+DASH = "–"
+
+
+def percent(value: float | None) -> str:
+    """``46 %``; one decimal below ten percent, so that little is not nothing."""
+    if value is None or value != value:
+        return DASH
+    return f"{value:.1f} %" if 0 < abs(value) < 9.95 else f"{value:.0f} %"
+
+
+def step_seconds(value: float | None) -> str:
+    """A step time with three digits: ``0.350 s``, ``4.10 s``, ``24.3 s``, ``131 s``; below a tenth in ms."""
+    if value is None or value != value:
+        return DASH
+    if value < 0.1:
+        return f"{value * 1000:.3g} ms"
+    decimals = 3 if value < 1 else 2 if value < 10 else 1 if value < 100 else 0
+    return f"{value:,.{decimals}f} s"
+
+
+def duration(seconds: float | None) -> str:
+    """Two units at most: ``52 s``, ``41 min``, ``6 h 12 min``, ``6 h``, ``3 d 4 h``."""
+    if seconds is None or seconds != seconds:
+        return DASH
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    minutes = whole // 60
+    if minutes < 60:
+        return f"{minutes} min"
+    large, small = (f"{minutes // 60} h", f"{minutes % 60} min")
+    if minutes >= 48 * 60:
+        large, small = (f"{minutes // 1440} d", f"{minutes % 1440 // 60} h")
+    return large if small.startswith("0 ") else f"{large} {small}"
+
+
+def usd(value: float | None) -> str:
+    """``$4,880``, ``$12.60``, ``$0.002``."""
+    if value is None or value != value:
+        return DASH
+    if value == 0:
+        return "$0"
+    if abs(value) < 0.01:
+        return f"${value:.1g}"
+    return f"${value:,.2f}" if abs(value) < 1000 else f"${value:,.0f}"
+
+
+def count(value: float | None, what: str, many: str = "") -> str:
+    """``1 node``, ``4 nodes``, ``12,840 lines``."""
+    if value is None:
+        return f"{DASH} {many or what + 's'}"
+    return f"{value:,.0f} {what if value == 1 else many or what + 's'}"
+
+
+def sentence(text: str) -> str:
+    """The text with its full stop, if it does not end in one (or in an ellipsis) already."""
+    return text if text.endswith((".", "…", "?", "!")) else f"{text}."
+
+
+def nodes(names: Sequence[str], of: int) -> str:
+    """``on all 4 nodes``, ``on algo-3``, ``on algo-1, algo-2 and 5 more``."""
+    if len(names) == 1:
+        return f"on {names[0]}"
+    if len(names) == of:
+        return "on both nodes" if of == 2 else f"on all {of} nodes"
+    if len(names) <= 3:
+        return "on " + " and ".join(names)
+    return f"on {names[0]}, {names[1]} and {len(names) - 2} more"
+
+
+def zone(name: str | None) -> tzinfo:
+    """The time zone of that name, UTC where it is unknown."""
+    try:
+        return ZoneInfo(name) if name else UTC
+    except (ZoneInfoNotFoundError, ValueError):
+        return UTC
+
+
+def zone_name(at: datetime, where: tzinfo) -> str:
+    """How the zone is written at that moment: ``CEST``, ``UTC``, or an offset such as ``UTC+03``."""
+    name = at.astimezone(where).tzname() or "UTC"
+    return f"UTC{name}" if name[:1] in "+-" else name
+
+
+def instant(at: datetime | None, where: tzinfo = UTC) -> str:
+    """``25 Sep 2026, 14:05 CEST``."""
+    if at is None:
+        return DASH
+    return f"{at.astimezone(where):%d %b %Y, %H:%M} {zone_name(at, where)}".lstrip("0")
+
+
+def clock(at: datetime) -> str:
+    """``14:05 UTC``."""
+    return f"{at.astimezone(UTC):%H:%M} UTC"
+
+
+def ago(at: datetime, now: datetime) -> str:
+    """``just now``, ``12 s ago``, ``4 min ago``."""
+    seconds = (now - at).total_seconds()
+    return "just now" if seconds < 2 else f"{duration(seconds)} ago"

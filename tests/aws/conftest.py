@@ -1,0 +1,3 @@
+from tests.aws.fake import offline
+
+__all__ = ["offline"]

@@ -1,0 +1,54 @@
+"""A real Chromium on the real demo, started once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page
+
+from tests.browser.started import CHROMIUM, chromium, running_demo
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Without a browser these tests skip and say how to get one; all of them run in one worker, beside one demo."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.xdist_group("browser"))
+            item.add_marker(pytest.mark.timeout(240))
+            if CHROMIUM is None:
+                item.add_marker(pytest.mark.skip(reason="no Chromium is installed: apt-get install chromium"))
+
+
+@pytest.fixture(scope="session")
+def demo() -> Iterator[str]:
+    """The address of a running demo."""
+    with running_demo() as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A fresh window; the test fails if the page logs an error of its own."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme="light")
+    page = context.new_page()
+    errors: list[str] = []
+
+    def note(message: ConsoleMessage) -> None:
+        # Streamlit probes for files that need not be there; the browser logs each as a failed load.
+        if message.type == "error" and "Failed to load resource" not in message.text:
+            errors.append(message.text)
+
+    page.on("console", note)
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.set_default_timeout(30_000)
+    yield page
+    context.close()
+    assert not errors, errors

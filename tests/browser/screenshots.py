@@ -1,0 +1,48 @@
+"""Takes the pictures of the documentation from the demo: ``python -m tests.browser.screenshots [FOLDER]``."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Literal
+
+from playwright.sync_api import Page
+
+from tests.browser.started import ROOT, chromium, running_demo
+
+SHOWN = "gpt2-20b-smp-pp4"
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+WIDTHS = (1440, 800)
+
+
+def take(folder: Path, widths: tuple[int, ...] = (1440,)) -> None:
+    """One picture a page, scheme and width; the job is one with a finding."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with running_demo() as address, chromium() as browser:
+        for scheme in SCHEMES:
+            for width in widths:
+                page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+                name = _reviewed(page, address)
+                end = f"{scheme}.png" if width == 1440 else f"{scheme}-{width}.png"
+                page.screenshot(path=folder / f"jobs-{end}")
+                page.goto(f"{address}/job?job={name}")
+                page.locator('[data-testid="stVegaLiteChart"] :is(canvas, svg)').nth(2).wait_for(
+                    state="attached", timeout=30_000
+                )
+                page.wait_for_timeout(1_500)
+                page.screenshot(path=folder / f"job-{end}")
+                page.close()
+
+
+def _reviewed(page: Page, address: str) -> str:
+    """Waits until the table of jobs is complete; gives the name of the job to show."""
+    page.goto(address)
+    cells = page.locator('[data-testid="stDataFrame"] [role="gridcell"]')
+    cells.filter(has_text="algo-3 is slow").first.wait_for(state="attached", timeout=60_000)
+    page.wait_for_timeout(3_000)
+    return next(text for text in cells.all_inner_texts() if re.match(rf"{SHOWN}-20", text))
+
+
+if __name__ == "__main__":
+    take(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "images", WIDTHS if len(sys.argv) > 1 else (1440,))

@@ -1,0 +1,117 @@
+"""What a person sees of the demo: the sample jobs, one of them with findings and charts, links that hold, live updates."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+pytestmark = pytest.mark.browser
+
+_SIMULATED = "Simulated sample account"
+
+
+def _jobs(page: Page, demo: str) -> list[str]:
+    """The names in the table of jobs, once all of them are reviewed."""
+    page.goto(demo)
+    expect(page.get_by_text(_SIMULATED)).to_be_visible()
+    # The table is painted on a canvas; its text is in the table for screen readers inside it.
+    first = page.locator('[data-testid="stDataFrame"] [role="grid"]').first
+    expect(first).to_contain_text("algo-3 is slow", timeout=60_000)
+    cells = first.locator('[role="gridcell"]').all_inner_texts()
+    return [text for text in cells if re.fullmatch(r"[a-z0-9-]+-20\d\d-\d\d-\d\d-\d\d-\d\d-\d\d-\d{3}", text)]
+
+
+def _job(page: Page, demo: str, start: str) -> str:
+    return next(name for name in _jobs(page, demo) if name.startswith(start))
+
+
+def test_the_demo_shows_its_sample_jobs_and_a_row_opens_one(page: Page, demo: str) -> None:
+    names = _jobs(page, demo)
+    assert len(set(names)) >= 8
+    table = page.locator('[data-testid="stDataFrame"]').first
+    box = table.bounding_box()
+    assert box is not None
+    # The box in front of the first row selects it.
+    page.mouse.click(box["x"] + 18, box["y"] + 52)
+    page.wait_for_url(re.compile(r"/job\?.*job="))
+    expect(page.get_by_text(_SIMULATED)).to_be_visible()
+
+
+def test_a_job_shows_findings_first_then_charts(page: Page, demo: str) -> None:
+    name = _job(page, demo, "gpt2-20b")
+    page.goto(f"{demo}/job?job={name}")
+    finding = page.get_by_text("GPUs wait for 54 % of the time").first
+    expect(finding).to_be_visible()
+    charts = page.locator('[data-testid="stVegaLiteChart"]')
+    expect(charts.nth(3)).to_be_attached()
+    where, chart = finding.bounding_box(), charts.first.bounding_box()
+    assert where is not None
+    assert chart is not None
+    assert where["y"] < 900
+    assert where["y"] < chart["y"]
+    drawn = page.locator('[data-testid="stVegaLiteChart"] canvas, [data-testid="stVegaLiteChart"] svg')
+    expect(drawn.nth(3)).to_be_attached()
+    expect(page.get_by_text("active_microbatches 4 (now 2)").first).to_be_visible()
+
+
+@pytest.mark.parametrize("path", ["/job?job=no-such-job-1", "/job?job=%3Cscript%3Ealert(1)%3C/script%3E"])
+def test_a_wrong_name_in_the_address_is_said_in_words(page: Page, demo: str, path: str) -> None:
+    page.goto(demo + path)
+    expect(page.get_by_text(_SIMULATED)).to_be_visible()
+    expect(page.get_by_role("alert").filter(has_text=re.compile("name|no training job", re.IGNORECASE))).to_be_visible()
+    expect(page.get_by_text("Traceback")).to_have_count(0)
+
+
+def test_a_link_to_a_job_opens_it_in_its_frame(browser: Browser, page: Page, demo: str) -> None:
+    name = _job(page, demo, "llama2-7b")
+    context = browser.new_context()
+    colleague = context.new_page()
+    colleague.goto(f"{demo}/job?job={name}")
+    expect(colleague.get_by_text(_SIMULATED)).to_be_visible()
+    expect(colleague.get_by_text("algo-3 is slow").first).to_be_visible(timeout=30_000)
+    assert f"job={name}" in colleague.url
+    context.close()
+
+
+def test_a_running_job_updates_in_place(page: Page, demo: str) -> None:
+    name = _job(page, demo, "gpt2-10b")
+    page.goto(f"{demo}/job?job={name}")
+    expect(page.locator('[data-testid="stVegaLiteChart"]').nth(2)).to_be_attached()
+    page.get_by_text("Configuration").first.click()
+    table = (
+        page.get_by_text("Reading a value", exact=False)
+        .or_(page.locator('[data-testid="stExpander"] details[open]'))
+        .first
+    )
+    expect(table).to_be_attached()
+    page.evaluate("document.querySelector('[data-testid=stVegaLiteChart]').dataset.mark = 'mine'")
+    page.evaluate("document.querySelector('[data-testid=stMain]').scrollTo(0, 300)")
+    seen = set()
+    for _ in range(60):
+        text = page.locator('[data-testid="stMain"]').inner_text()
+        seen |= set(re.findall(r"([\d,]+) log lines", text))
+        if len(seen) >= 3:
+            break
+        page.wait_for_timeout(1_500)
+    assert len(seen) >= 3, f"the page did not follow the job: {seen}"
+    # The same chart element, the open part and the place on the page are still there.
+    assert page.evaluate("document.querySelector('[data-testid=stVegaLiteChart]').dataset.mark") == "mine"
+    assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollTop") == 300
+    expect(page.locator('[data-testid="stExpander"] details[open]').first).to_be_attached()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 800])
+def test_nothing_is_wider_than_the_window(browser: Browser, page: Page, demo: str, scheme: str, width: int) -> None:
+    name = _job(page, demo, "gpt2-20b")
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)  # type: ignore[arg-type]
+    other = context.new_page()
+    for path in ("/", f"/job?job={name}"):
+        other.goto(demo + path)
+        expect(other.get_by_text(_SIMULATED)).to_be_visible()
+        expect(other.locator('[data-testid="stMetric"]').first).to_be_visible()
+        wide = other.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth")
+        assert wide <= width
+    context.close()

@@ -1,0 +1,246 @@
+"""Frames and reports built by hand, for the tests of what is drawn; the situations are in ``situations.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pandas as pd
+
+from monitor.model import (
+    ApiBill,
+    Bucket,
+    Cost,
+    Distribution,
+    Finding,
+    Gap,
+    InstanceGroup,
+    Job,
+    LogCoverage,
+    Node,
+    NodeStats,
+    Parameter,
+    Phase,
+    Report,
+    Run,
+    StepSpread,
+    StepStats,
+    events_frame,
+    metrics_frame,
+    steps_frame,
+)
+
+METRIC_ORDER = (
+    "gpu_utilization",
+    "gpu_memory_utilization",
+    "cpu_utilization",
+    "memory_utilization",
+    "disk_utilization",
+)
+
+START = datetime(2026, 9, 25, 12, 5, tzinfo=UTC)
+
+
+def nodes_of(count: int, instance_type: str = "ml.p4d.24xlarge", gpus: int = 8) -> tuple[Node, ...]:
+    return tuple(
+        Node(f"algo-{number}", instance_type, gpus, 96, 40.0 if gpus else None, counts_from="table")
+        for number in range(1, count + 1)
+    )
+
+
+def metrics(
+    names: Sequence[str],
+    minutes: int,
+    levels: Mapping[str, float],
+    start: datetime = START,
+    slow: Mapping[str, float] | None = None,
+    missing: tuple[int, int] | None = None,
+    spread: float = 3.0,
+) -> pd.DataFrame:
+    """One value a minute, node and metric; ``slow`` adds points to a node's GPU, ``missing`` leaves out minutes."""
+    rng = np.random.default_rng(7)
+    rows = []
+    for name in names:
+        for metric, level in levels.items():
+            values = np.clip(level + rng.normal(0, spread, minutes), 0, 100)
+            if metric == "gpu_utilization":
+                values = np.clip(values + (slow or {}).get(name, 0.0), 0, 100)
+            keep = np.ones(minutes, dtype=bool)
+            if missing:
+                keep[missing[0] : missing[1]] = False
+            rows.append(
+                pd.DataFrame(
+                    {
+                        "timestamp": pd.date_range(start, periods=minutes, freq="min")[keep],
+                        "node": name,
+                        "metric": metric,
+                        "value_pct": values[keep],
+                        "period_s": 60,
+                    }
+                )
+            )
+    return metrics_frame(pd.concat(rows) if rows else ())
+
+
+def steps(
+    names: Sequence[str],
+    count: int,
+    step_s: float,
+    start: datetime = START,
+    slow: Mapping[str, float] | None = None,
+    spikes_every: int = 0,
+) -> pd.DataFrame:
+    """``count`` reports a node; ``slow`` multiplies a node's times; every n-th step may be a spike of 6 x."""
+    rng = np.random.default_rng(11)
+    frames = []
+    for rank, name in enumerate(names):
+        times = step_s * (slow or {}).get(name, 1.0) * (1 + rng.normal(0, 0.01, count))
+        if spikes_every:
+            times[spikes_every - 1 :: spikes_every] *= 6
+        times[0] *= 8
+        frames.append(
+            pd.DataFrame(
+                {
+                    "node": name,
+                    "rank": rank,
+                    "step": np.arange(1, count + 1),
+                    "timestamp": pd.Timestamp(start) + pd.to_timedelta(np.cumsum(times), unit="s"),
+                    "step_time_s": times,
+                    "throughput": np.nan,
+                    "throughput_unit": "",
+                    "loss": np.linspace(9, 3, count),
+                    "gpu_memory_gib": np.nan,
+                    "format": "bracket",
+                    "kind": "step",
+                    "stream": f"job/{name}-1",
+                    "line": np.arange(1, count + 1) * 3,
+                    "total": count * 2,
+                    "segment": 0,
+                    "warm_up": np.arange(count) == 0,
+                }
+            )
+        )
+    return steps_frame(pd.concat(frames) if frames else ())
+
+
+def _distribution(frame: pd.DataFrame, node: str, metric: str) -> Distribution | None:
+    values = frame[(frame["node"] == node) & (frame["metric"] == metric)]["value_pct"]
+    if values.empty:
+        return None
+    p5, p50, p95 = (float(value) for value in np.percentile(values, [5, 50, 95]))
+    return Distribution(float(values.mean()), p5, p50, p95)
+
+
+def _spread(frame: pd.DataFrame) -> StepSpread | None:
+    work = frame[~frame["warm_up"]]["step_time_s"].dropna()
+    if work.empty:
+        return None
+    p10, median, p90 = (float(value) for value in np.percentile(work, [10, 50, 90]))
+    return StepSpread(len(frame), median, p10, p90)
+
+
+def report(
+    name: str = "bert-large-run-3",
+    *,
+    status: str = "Completed",
+    nodes: tuple[Node, ...] | None = None,
+    metric_frame: pd.DataFrame | None = None,
+    step_frame: pd.DataFrame | None = None,
+    start: datetime | None = START,
+    minutes: int = 90,
+    findings: tuple[Finding, ...] = (),
+    gaps: tuple[Gap, ...] = (),
+    failure_reason: str | None = None,
+    cost: Cost | None = None,
+    configuration: Mapping[str, Parameter] | None = None,
+    reviewed_at: datetime | None = None,
+) -> Report:
+    """A report whose figures follow from the frames; phases are two minutes each side of the work."""
+    hosts = nodes_of(4) if nodes is None else nodes
+    host_names = [node.name for node in hosts]
+    metric_rows = metrics_frame() if metric_frame is None else metric_frame
+    step_rows = steps_frame() if step_frame is None else step_frame
+    running = status in {"InProgress", "Stopping"}
+    end = None if start is None else start + timedelta(minutes=minutes)
+    job = Job(
+        name,
+        arn=f"arn:aws:sagemaker:us-east-1:123456789012:training-job/{name}",
+        status=status,
+        secondary_status="Training" if running else status,
+        instance_groups=(InstanceGroup("", hosts[0].instance_type or "", len(hosts)),) if hosts else (),
+        created=(start or START) - timedelta(minutes=4),
+        started=start,
+        ended=None if running else (end or START),
+        training_seconds=None if start is None or running else minutes * 60,
+        billable_seconds=None if start is None or running else minutes * 60,
+        failure_reason=failure_reason,
+        nodes=hosts,
+        launcher="mpi",
+        smp_version=1,
+        configuration=configuration
+        or {
+            "pipeline_parallel_degree": Parameter(4, "mp_parameters"),
+            "microbatches": Parameter(8, "mp_parameters"),
+            "active_microbatches": Parameter(2, "mp_parameters"),
+            "tensor_parallel_degree": Parameter(8, "log: algo-1 line 2110"),
+        },
+    )
+    stats = tuple(
+        NodeStats(
+            node,
+            *(_distribution(metric_rows, node.name, metric) for metric in METRIC_ORDER),
+            steps=_spread(step_rows[step_rows["node"] == node.name]),
+        )
+        for node in hosts
+    )
+    overall = _spread(step_rows)
+    step_stats = None
+    if overall is not None:
+        step_stats = StepStats(
+            count=overall.count,
+            distinct=int(step_rows["step"].nunique()),
+            first_step_s=95.0,
+            median_s=overall.median_s,
+            p10_s=overall.p10_s,
+            p90_s=overall.p90_s,
+            nodes_observed=int(step_rows["node"].nunique()),
+            formats=("bracket",),
+            done=int(step_rows["step"].max()),
+            total=int(step_rows["step"].max()) * 2,
+        )
+    phases: tuple[Phase, ...] = ()
+    if start is not None and end is not None:
+        marks = [start - timedelta(minutes=4), start - timedelta(minutes=2), start, start + timedelta(minutes=3), end]
+        labels = [("pending", False), ("starting", False), ("initialization", True), ("productive", True)]
+        phases = tuple(Phase(label, marks[at], marks[at + 1], billed) for at, (label, billed) in enumerate(labels))
+    price = (cost or Cost()).price_usd_per_instance_hour
+    buckets = tuple(
+        Bucket(
+            phase.name,
+            phase.seconds,
+            phase.seconds * len(hosts),
+            None if price is None or not phase.billed else phase.seconds * len(hosts) * price / 3600,
+        )
+        for phase in phases
+    )
+    run = Run(
+        job,
+        step_rows,
+        metric_rows,
+        events_frame(),
+        gaps=gaps,
+        metrics_period_s=60 if len(metric_rows) else None,
+        logs=LogCoverage(streams=len(host_names), lines=12_840 if len(step_rows) else 0),
+    )
+    return Report(
+        run,
+        reviewed_at=reviewed_at or (end or START) + timedelta(minutes=20),
+        nodes=stats,
+        steps=step_stats,
+        phases=phases,
+        buckets=buckets,
+        findings=findings,
+        cost=cost or Cost(),
+        api=ApiBill({"DescribeTrainingJob": 1, "GetMetricData": 2, "GetLogEvents": 11}, 0.0021),
+    )

@@ -1,0 +1,40 @@
+"""What the bar of phases promises: it is as long as the job, in order, and each kind of time has its colour."""
+
+from __future__ import annotations
+
+import pytest
+
+from monitor.charts import phases, stable
+from monitor.charts.colours import TIME_KINDS
+from monitor.model import Bucket
+
+BUCKETS = (
+    Bucket("starting", 120.0, 480.0),
+    Bucket("productive", 3600.0, 14_400.0, 131.08),
+    Bucket("stall", 600.0, 2400.0, 21.85),
+    Bucket("checkpoint", 0.0, 0.0),
+    Bucket("of-another-version", 60.0, 240.0),
+)
+
+
+def test_segments_follow_each_other_and_sum_to_the_whole() -> None:
+    frame = phases.segments(BUCKETS)
+    assert frame["name"].tolist() == ["starting", "productive", "stall", "of-another-version"]
+    assert frame["minutes"].sum() == pytest.approx(73.0)
+    assert frame["from_min"].tolist()[1:] == pytest.approx(frame["to_min"].tolist()[:-1])
+    assert frame["share"].sum() == pytest.approx(1.0)
+
+
+def test_each_name_has_a_kind_and_a_new_one_is_not_known() -> None:
+    assert phases.segments(BUCKETS)["kind"].tolist() == ["start and finish", "training", "lost", "not known"]
+
+
+def test_only_segments_with_room_carry_their_name() -> None:
+    assert phases.segments(BUCKETS)["label"].tolist() == ["", "productive", "stall", ""]
+
+
+@pytest.mark.parametrize("buckets", [BUCKETS, ()])
+def test_the_colours_are_the_same_whatever_happened(buckets: tuple[Bucket, ...]) -> None:
+    specification, _ = stable.split(phases.phase_bar(buckets))
+    scale = specification["layer"][0]["encoding"]["color"]["scale"]
+    assert (scale["domain"], scale["range"]) == (list(TIME_KINDS), list(TIME_KINDS.values()))

@@ -1,0 +1,55 @@
+"""A running job changes data and nothing else: that is what keeps the viewer's zoom."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from monitor.charts import phases, progress, stable, step_time, utilization
+from monitor.charts.time_axis import Span
+from monitor.model import Report
+from tests.situations import running
+
+NOW = datetime(2026, 9, 25, 15, 0, tzinfo=UTC)
+CHARTS: dict[str, Callable[[Report, Span], Any]] = {
+    "heatmap": lambda r, s: utilization.heatmap(r.run.metrics, "gpu_utilization", r.job.node_names, s),
+    "line": lambda r, s: utilization.line(r.run.metrics, "gpu_utilization", s),
+    "step time": lambda r, s: step_time.step_time(r.run.steps, s),
+    "progress": lambda r, s: progress.progress(r.run.steps, s),
+    "phases": lambda r, s: phases.phase_bar(r.buckets),
+}
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_time_changes_the_data_and_not_the_specification(name: str) -> None:
+    specifications = []
+    for minutes in (30, 45):
+        now = NOW + timedelta(minutes=minutes)
+        report = running(now=now, minutes=minutes)
+        assert report.job.started is not None
+        chart = CHARTS[name](report, (report.job.started, now))
+        specification, frames = stable.split(chart)
+        assert frames
+        assert "datasets" not in specification
+        specifications.append(json.dumps(specification, sort_keys=True))
+    assert specifications[0] == specifications[1]
+
+
+def test_a_frame_used_twice_is_sent_once_and_the_chart_is_left_as_it_was() -> None:
+    report = running(now=NOW)
+    chart = phases.phase_bar(report.buckets)
+    before = chart.to_dict()
+    _, frames = stable.split(chart)
+    assert len(frames) == 1
+    assert chart.to_dict() == before
+
+
+def test_progress_keeps_the_first_and_the_last_step() -> None:
+    report = running(now=NOW, minutes=200)
+    shown = progress.reached(report.run.steps, limit=10)
+    assert len(shown) == 10
+    assert shown["step"].iloc[-1] == report.run.steps["step"].max()

@@ -1,0 +1,242 @@
+"""What a user types and what comes back: whole commands in this process, on log files and on the embedded account."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from monitor.analyze.phases import BUCKETS
+from monitor.cli.main import main
+from monitor.demo.account import Account, start
+from monitor.model import STEP_CSV_COLUMNS
+
+FORMATS = Path(__file__).parents[1] / "data" / "formats"
+SMP = str(FORMATS / "smp_v1_two_nodes_mpi.log")
+
+
+@pytest.fixture(autouse=True)
+def _no_account(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A machine with no AWS settings at all, and a config folder of its own."""
+    import os
+
+    for name in list(os.environ):
+        if name.startswith("AWS_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+
+
+@pytest.fixture(scope="module")
+def account() -> Iterator[Account]:
+    with start(datetime.now(UTC)) as running:
+        yield running
+
+
+@pytest.fixture
+def connected(account: Account, monkeypatch: pytest.MonkeyPatch) -> Account:
+    for name, value in account.environment.items():
+        if name.startswith("AWS_"):
+            monkeypatch.setenv(name, value)
+    return account
+
+
+def _json(capsys: pytest.CaptureFixture[str], *argv: str) -> Any:
+    assert main([*argv, "--format", "json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+_REPORT_KEYS = {"schema", "job", "nodes", "steps", "phases", "buckets", "findings", "cost", "coverage", "api"}
+_JOB_KEYS = {
+    "name", "status", "secondary_status", "instance_type", "instance_count", "instance_groups", "gpus_per_node",
+    "launcher", "smp_version", "configuration", "created", "started", "ended", "training_seconds",
+    "billable_seconds", "failure_reason",
+}  # fmt: skip
+_FINDING_KEYS = {"id", "severity", "confidence", "summary", "evidence", "recommendation", "prediction", "not_checked"}
+_NODE_KEYS = {
+    "node", "instance_type", "gpu_utilization", "gpu_memory_utilization", "cpu_utilization", "memory_utilization",
+    "disk_utilization", "steps",
+}  # fmt: skip
+_STEP_KEYS = {
+    "count", "distinct", "first_step_s", "median_s", "p10_s", "p90_s", "nodes_observed", "formats", "done", "total",
+    "seconds_to_finish",
+}  # fmt: skip
+
+
+def _check_report(document: dict[str, Any]) -> None:
+    assert set(document) == _REPORT_KEYS
+    assert document["schema"] == 1
+    assert set(document["job"]) == _JOB_KEYS
+    for node in document["nodes"]:
+        assert set(node) == _NODE_KEYS
+        for name in ("gpu_utilization", "cpu_utilization"):
+            assert node[name] is None or set(node[name]) == {"mean", "p5", "p50", "p95"}
+    if document["steps"] is not None:
+        assert set(document["steps"]) == _STEP_KEYS
+    for finding in document["findings"]:
+        assert set(finding) == _FINDING_KEYS
+        for evidence in finding["evidence"]:
+            assert set(evidence) == {"what", "value", "unit", "node", "from", "to", "line"}
+        if finding["recommendation"] is not None:
+            assert set(finding["recommendation"]) == {"text", "parameter", "from", "to", "source"}
+    for phase in document["phases"]:
+        assert set(phase) == {"name", "from", "to", "seconds", "billed"}
+    for bucket in document["buckets"]:
+        assert set(bucket) == {"name", "seconds", "instance_seconds", "cost_usd"}
+        assert bucket["name"] in BUCKETS
+    assert set(document["cost"]) == {"usd", "wasted_usd", "price_usd_per_instance_hour", "price_source"}
+    assert set(document["coverage"]) == {"metrics_period_s", "log_events", "streams", "warnings"}
+    assert set(document["api"]) == {"calls", "estimated_usd"}
+
+
+def test_a_report_of_log_files_has_the_contracts_form(capsys: pytest.CaptureFixture[str]) -> None:
+    document = _json(capsys, "report", "--logs", SMP)
+    _check_report(document)
+    assert document["job"]["smp_version"] == 1
+    assert document["job"]["instance_count"] == 2
+    assert document["job"]["configuration"]["microbatches"] == {"value": 4, "read_from": "log line 11"}
+    assert document["steps"]["nodes_observed"] == 1
+    assert document["steps"]["median_s"] == pytest.approx(2.0)
+    assert {finding["id"] for finding in document["findings"]} == {"node-timing-unobservable", "metrics-unavailable"}
+    assert document["api"] == {"calls": {}, "estimated_usd": 0}
+
+
+def test_a_job_can_be_named_by_its_logs(capsys: pytest.CaptureFixture[str]) -> None:
+    by_option = _json(capsys, "steps", "--logs", SMP)
+    assert _json(capsys, "steps", f"logs:{SMP}") == by_option
+
+
+def test_steps_as_csv_have_the_contracts_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["steps", "--logs", SMP, "--format", "csv"]) == 0
+    rows = list(csv.DictReader(StringIO(capsys.readouterr().out)))
+    assert tuple(rows[0]) == STEP_CSV_COLUMNS
+    assert rows[1] == {
+        "node": "algo-2", "rank": "0", "step": "19", "timestamp": "", "step_time_s": "2", "throughput": "16",
+        "throughput_unit": "samples/s", "loss": "9.25", "gpu_memory_gib": "", "format": "smp-v1", "kind": "step",
+        "stream": SMP, "line": "13",
+    }  # fmt: skip
+
+
+def test_every_sample_job_is_reported_in_the_contracts_form(
+    connected: Account, capsys: pytest.CaptureFixture[str]
+) -> None:
+    jobs = _json(capsys, "jobs")["jobs"]
+    assert len(jobs) == len(connected.jobs)
+    assert jobs == sorted(jobs, key=lambda job: job["created"], reverse=True)
+    found = {}
+    for job in jobs:
+        document = _json(capsys, "report", job["name"])
+        _check_report(document)
+        assert document["job"]["name"] == job["name"]
+        assert document["job"]["instance_type"] == job["instance_type"] or " + " in job["instance_type"]
+        loud = [finding["id"] for finding in document["findings"] if finding["severity"] != "info"]
+        found[re.sub(r"-20\d\d-.*", "", job["name"])] = (document["job"]["status"], loud)
+        if document["phases"]:
+            wall = document["phases"][-1]["to"], document["phases"][0]["from"]
+            seconds = (datetime.fromisoformat(wall[0]) - datetime.fromisoformat(wall[1])).total_seconds()
+            assert sum(bucket["seconds"] for bucket in document["buckets"]) == pytest.approx(seconds, abs=1)
+    assert found == {
+        "gpt2-10b-smp": ("InProgress", []),
+        "llama2-13b-smp2": ("InProgress", ["stall"]),
+        "gptj-6b-smp": ("Failed", []),
+        "gpt2-30b-smp": ("Completed", []),
+        "gpt2-20b-smp-pp4": ("Completed", ["low-gpu-utilization"]),
+        "llama2-7b-fsdp": ("Completed", ["slow-node"]),
+        "llama2-70b-pretrain": ("Failed", []),
+        "bert-large-mlm-spot": ("Completed", []),
+        "vit-630m-mics-4": ("Completed", []),
+        "vit-630m-mics-32": ("Completed", []),
+        "whisper-small-finetune": ("Completed", ["one-gpu-in-use"]),
+        "deberta-ner-finetune": ("Completed", ["small-batch"]),
+        "deeplab-hetero": ("Completed", []),
+        "churn-mlp": ("Completed", []),
+    }
+
+
+def test_the_mics_pair_comes_out_near_the_published_case(
+    connected: Account, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = {job["name"] for job in _json(capsys, "jobs", "--name-contains", "vit-630m")["jobs"]}
+    medians = {re.sub(r"-20\d\d-.*", "", name): _json(capsys, "report", name)["steps"]["median_s"] for name in names}
+    assert medians["vit-630m-mics-4"] / medians["vit-630m-mics-32"] == pytest.approx(0.86, abs=0.02)
+
+
+def test_jobs_are_filtered_and_printed(connected: Account, capsys: pytest.CaptureFixture[str]) -> None:
+    running = _json(capsys, "jobs", "--status", "running")["jobs"]
+    assert {job["status"] for job in running} == {"InProgress"}
+    assert len(_json(capsys, "jobs", "--limit", "3")["jobs"]) == 3
+    recent = _json(capsys, "jobs", "--since", "2d")["jobs"]
+    assert 0 < len(recent) < len(connected.jobs)
+    assert main(["jobs"]) == 0
+    text = capsys.readouterr().out
+    assert "4 x ml.p4d.24xlarge" in text
+    assert all(line == line.rstrip() for line in text.splitlines())
+
+
+@pytest.mark.parametrize("form", ["text", "markdown"])
+def test_a_report_for_people_says_what_where_and_what_next(
+    connected: Account, capsys: pytest.CaptureFixture[str], form: str
+) -> None:
+    name = next(job.name for job in connected.jobs if job.name.startswith("gpt2-20b"))
+    assert main(["report", name, "--format", form]) == 0
+    text = capsys.readouterr().out
+    for needed in (name, "4 x ml.p4d.24xlarge", "GPUs work", "Next:", "active_microbatches 4 (now 2)", "algo-4"):
+        assert needed in text, needed
+    assert "Traceback" not in text
+
+
+def test_output_goes_to_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = tmp_path / "steps.csv"
+    assert main(["steps", "--logs", SMP, "--format", "csv", "--output", str(target)]) == 0
+    assert capsys.readouterr().out == ""
+    assert target.read_text(encoding="utf-8").startswith("node,rank,step")
+
+
+@pytest.mark.parametrize(
+    ("argv", "code", "words"),
+    [
+        (["report"], 2, ["No job was named", "--logs"]),
+        (["report", "job", "--logs", SMP], 2, ["Both a job"]),
+        (["report", "--logs", "missing.log"], 3, ["missing.log"]),
+        (["report", "archive:x"], 2, ["Archives"]),
+        (["steps", "--logs", SMP, "--step-regex", "(?P<step>"], 2, ["--step-regex was refused"]),
+        (["steps", "--logs", SMP, "--output", "/nonexistent/x.csv"], 3, ["cannot be written"]),
+        (["jobs", "--since", "yesterday"], 2, ["--since yesterday", "7d"]),
+        (["jobs", "--status", "asleep"], 2, ["asleep", "InProgress"]),
+        (["jobs", "--limit", "0"], 2, ["--limit 0"]),
+        (["jobs"], 3, ["egion"]),
+        (["jobs", "--region", "us-east-1"], 3, ["credentials"]),
+        (["jobs", "--profile", "nobody"], 3, ["nobody"]),
+    ],
+)
+def test_bad_input_is_one_sentence_and_an_exit_code(
+    argv: list[str], code: int, words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(argv) == code
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1, captured.err
+    assert captured.err.startswith("trainwatch: ")
+    for word in words:
+        assert word in captured.err, captured.err
+
+
+def test_a_wrong_job_name_names_the_nearest(connected: Account, capsys: pytest.CaptureFixture[str]) -> None:
+    name = connected.jobs[0].name
+    assert main(["report", name[:-1] + "x"]) == 3
+    assert name in capsys.readouterr().err
+
+
+def test_an_unknown_option_is_a_wrong_call() -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["report", "--colour"])
+    assert stopped.value.code == 2

@@ -1,0 +1,115 @@
+"""The command: what it refuses, what the child process gets, how it starts and ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from monitor import settings
+from monitor.demo.serve import run
+from monitor.errors import BadCall, CannotDo
+from tests.demo.seen import Seen
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = "import os\nimport streamlit as st\nst.title(os.environ['AWS_ENDPOINT_URL'])\n"
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def test_a_busy_port_is_refused_with_its_remedy() -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        with pytest.raises(CannotDo, match=r"^Port \d+ is already in use\. .*--port 8600.*PORT=8600") as caught:
+            run(other.getsockname()[1])
+    assert caught.value.exit_code == 3
+
+
+@pytest.mark.parametrize("port", [0, -1, 65_536])
+def test_an_impossible_port_is_a_wrong_call(port: int) -> None:
+    with pytest.raises(BadCall, match=f"no port {port}"):
+        run(port)
+
+
+def test_a_missing_script_is_said(tmp_path: Path) -> None:
+    with pytest.raises(CannotDo, match=r"nowhere\.py is missing"):
+        run(free_port(), tmp_path / "nowhere.py")
+
+
+def test_the_child_gets_the_simulated_account_and_nothing_of_the_users(
+    seen: Seen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = "wJalrXUtnFEMI-a-real-one"
+    for name in ("AWS_SECRET_ACCESS_KEY", "AWS_ACCESS_KEY_ID", "AWS_SESSION_TOKEN", "AWS_PROFILE"):
+        monkeypatch.setenv(name, secret)
+    monkeypatch.setenv("AWS_ENDPOINT_URL_SAGEMAKER", "https://api.sagemaker.eu-west-1.amazonaws.com")
+    monkeypatch.setenv("HTTP_PROXY", "http://proxy.invalid:3128")
+    monkeypatch.setenv("XDG_CONFIG_HOME", "/home/someone/.config")
+    environment = seen.account.environment
+    assert secret not in environment.values()
+    assert not {"AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL_SAGEMAKER"} & set(environment)
+    assert environment["AWS_ENDPOINT_URL"] == seen.account.endpoint_url
+    assert environment["AWS_ENDPOINT_URL"].startswith("http://127.0.0.1:")
+    assert environment["AWS_CONFIG_FILE"] == environment["AWS_SHARED_CREDENTIALS_FILE"] == os.devnull
+    assert environment["AWS_EC2_METADATA_DISABLED"] == "true"
+    assert environment["AWS_DEFAULT_REGION"] == "us-east-1"
+    assert environment["TRAINWATCH_DEMO"] == "1"
+    assert "127.0.0.1" in environment["no_proxy"].split(",")
+    assert environment["PATH"] == os.environ["PATH"]
+    assert environment["XDG_CONFIG_HOME"] != "/home/someone/.config"
+
+
+def test_prices_for_show_are_where_the_settings_are_read(seen: Seen) -> None:
+    prices = settings.read(settings.config_file(seen.account.environment)).prices
+    assert {group.instance_type for job in seen.account.jobs for group in job.story.groups} <= set(prices)
+    assert all(price > 0 for price in prices.values())
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_serves_says_where_and_ends_cleanly(number: signal.Signals, tmp_path: Path) -> None:
+    (tmp_path / "page.py").write_text(PAGE)
+    port = free_port()
+    call = (
+        "from pathlib import Path; from monitor.demo.serve import run; "
+        f"raise SystemExit(run({port}, Path.cwd() / 'page.py'))"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen(
+        [sys.executable, "-c", call],
+        cwd=tmp_path,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        address = process.stdout.readline()
+        assert f"http://127.0.0.1:{port}" in address
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}", timeout=5) as answer:
+            assert answer.status == 200
+        before = time.perf_counter()
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=10)
+        assert time.perf_counter() - before < 3
+    finally:
+        process.kill()
+    assert process.returncode == 0
+    assert "Traceback" not in errors
+    # The child is gone too: its port is free again.
+    with socket.socket() as probe:
+        assert probe.connect_ex(("127.0.0.1", port)) != 0

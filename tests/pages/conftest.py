@@ -1,0 +1,46 @@
+"""Pages run as in a browser, on an account of hand-built reports; nothing is remembered between tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from monitor.show import data
+from tests.pages.fake import FakeAccount
+
+APP = Path(__file__).parents[2] / "app.py"
+Open = Callable[..., AppTest]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.delenv("TRAINWATCH_DEMO", raising=False)
+    st.cache_data.clear()
+    st.cache_resource.clear()
+    yield
+    st.cache_data.clear()
+    st.cache_resource.clear()
+
+
+@pytest.fixture
+def open_page(monkeypatch: pytest.MonkeyPatch) -> Open:
+    """Opens ``jobs`` or ``job`` on an account, with query parameters."""
+
+    def open_(account: FakeAccount, page: str = "jobs", **parameters: str) -> AppTest:
+        data.forget()
+        monkeypatch.setattr(data, "connect", lambda _: account)
+        monkeypatch.setattr(data, "observe", lambda source: source)
+        shown = AppTest.from_file(str(APP), default_timeout=20)
+        for name, value in parameters.items():
+            shown.query_params[name] = value
+        shown.run()
+        if page != "jobs":
+            shown.switch_page(f"pages/{page}.py").run()
+        assert not shown.exception
+        return shown
+
+    return open_

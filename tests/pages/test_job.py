@@ -1,0 +1,154 @@
+"""The Job page: the verdict first, then what stands behind it."""
+
+from __future__ import annotations
+
+import pytest
+
+from monitor.errors import NoCredentials, NotAllowed
+from monitor.model import Report
+from tests import situations
+from tests.pages.conftest import Open
+from tests.pages.fake import FakeAccount, texts
+
+SITUATIONS = (
+    situations.healthy(),
+    situations.low_utilization(),
+    situations.failed(),
+    situations.gappy(),
+    situations.no_steps(),
+    situations.no_gpu(),
+    situations.single_node(),
+    situations.sixty_four(),
+    situations.never_started(),
+    situations.hostile(),
+    situations.running(),
+)
+
+
+@pytest.mark.parametrize("report", SITUATIONS, ids=lambda report: report.job.name)
+def test_every_situation_can_be_shown(open_page: Open, report: Report) -> None:
+    page = open_page(FakeAccount((report,)), "job", job=report.job.name)
+    assert [title.value for title in page.title] == ["Job"]
+    assert len(page.metric) == 5
+    for finding in report.warnings:
+        assert finding.title in texts(page)
+
+
+def _page(open_page: Open, report: Report) -> str:
+    return texts(open_page(FakeAccount((report,)), "job", job=report.job.name))
+
+
+def test_a_finding_has_headline_sentence_next_step_prediction_and_what_was_not_checked(open_page: Open) -> None:
+    said = _page(open_page, situations.low_utilization())
+    for words in (
+        "GPUs wait half of the time: the pipeline window is too small",
+        "GPU 46 % (p5 41, p95 52) on all 4 nodes",
+        "Raise active_microbatches from 2 to 4.",
+        "Step time -35 % (-35 to -31), GPU memory 74 % (41 to 82): model-based, not measured.",
+        "Not checked: stage imbalance",
+        "smp config active_microbatches=2 microbatches=8",
+        "medium confidence",
+    ):
+        assert words in said
+
+
+def test_the_header_names_where_and_since_when(open_page: Open) -> None:
+    said = _page(open_page, situations.low_utilization())
+    assert "4 x ml.p4d.24xlarge · SMP v1 on mpi · started 25 Sep 2026, 12:05 UTC · 1 h 30 min" in said
+    assert "$196.62" in _page(open_page, situations.healthy())
+
+
+def test_charts_are_there_with_names_that_state_the_finding(open_page: Open) -> None:
+    report = situations.sixty_four()
+    page = open_page(FakeAccount((report,)), "job", job=report.job.name)
+    charts = page.get("vega_lite_chart")
+    assert len(charts) == 4
+    assert "from 76 % (algo-5)" in charts[0].proto.alt
+    assert "algo-5 takes 2.63 s, 1.31 x the median of its peers" in charts[2].proto.alt
+
+
+def test_the_name_of_a_running_job_s_chart_stays_the_same(open_page: Open) -> None:
+    report = situations.running()
+    page = open_page(FakeAccount((report,)), "job", job=report.job.name)
+    assert all("%" not in chart.proto.alt for chart in page.get("vega_lite_chart"))
+    assert "Updated" in texts(page)
+
+
+def test_refused_metrics_are_said_and_the_rest_is_shown(open_page: Open) -> None:
+    report = situations.gappy()
+    page = open_page(FakeAccount((report,)), "job", job=report.job.name)
+    said = texts(page)
+    assert "Metrics not read. cloudwatch:GetMetricData was refused." in said
+    assert "No data of GPU utilization." in said
+    assert "healthy" not in said
+    assert len(page.get("vega_lite_chart")) == 2
+
+
+def test_a_job_that_never_started_shows_no_empty_charts(open_page: Open) -> None:
+    report = situations.never_started()
+    page = open_page(FakeAccount((report,)), "job", job=report.job.name)
+    assert not page.get("vega_lite_chart")
+    assert "CapacityError: Unable to provision capacity" in texts(page)
+    assert "never started" in texts(page)
+
+
+def test_text_of_a_log_is_never_markup(open_page: Open) -> None:
+    report = situations.hostile()
+    page = open_page(FakeAccount((report,)), "job", job=report.job.name)
+    for kind in ("markdown", "caption", "error", "expander"):
+        for element in page.get(kind):
+            body = str(getattr(element, "value", getattr(element, "label", "")))
+            assert "![i](" not in body
+            assert "<b>" not in body
+            assert "https://evil" not in body
+
+
+def test_without_a_job_the_page_asks_for_one(open_page: Open) -> None:
+    page = open_page(FakeAccount(SITUATIONS), "job")
+    assert page.selectbox(key="job").value is None
+    assert page.get("page_link")
+    page.selectbox(key="job").set_value("vit-mics-4").run()
+    assert "Healthy as far as can be seen" in texts(page)
+
+
+def test_a_job_older_than_the_list_opens_from_its_address(open_page: Open) -> None:
+    account = FakeAccount(SITUATIONS, older=200)
+    page = open_page(account, "job", job="old-180")
+    assert "Healthy as far as can be seen" in texts(page)
+
+
+def test_an_unknown_job_names_the_nearest(open_page: Open) -> None:
+    said = texts(open_page(FakeAccount(SITUATIONS), "job", job="no-such-job"))
+    assert "No such job" in said
+    assert "The nearest name is gpt-60b-run-7." in said
+
+
+@pytest.mark.parametrize("name", ["../etc/passwd", "a b", "x" * 64, "-a", "<b>"])
+def test_what_cannot_be_a_name_never_reaches_aws(open_page: Open, name: str) -> None:
+    account = FakeAccount(SITUATIONS)
+    page = open_page(account, "job", job=name)
+    assert "This is not the name of a training job." in texts(page)
+    assert name not in account.asked
+
+
+def test_without_credentials_the_page_says_so_once_and_stays_up(open_page: Open) -> None:
+    error = NoCredentials("No AWS credentials were found.", "Set AWS_PROFILE.")
+    page = open_page(FakeAccount(SITUATIONS, error=error), "job", job="vit-mics-4")
+    assert texts(page).count("No AWS credentials were found.") == 1
+    assert len(open_page(FakeAccount(SITUATIONS, error=error), "job").error) == 1
+
+
+def test_a_job_can_be_opened_where_the_list_is_refused(open_page: Open) -> None:
+    account = FakeAccount(SITUATIONS)
+    refusal = NotAllowed("sagemaker:ListTrainingJobs was refused.", "Allow it.")
+    account.jobs = lambda query: (_ for _ in ()).throw(refusal)  # type: ignore[method-assign]
+    assert "GPU 93 %" in texts(open_page(account, "job", job="vit-mics-4"))
+
+
+def test_the_first_review_says_what_it_is_doing(open_page: Open) -> None:
+    account = FakeAccount(SITUATIONS, under_way={"vit-mics-4"})
+    page = open_page(account, "job", job="vit-mics-4")
+    assert "reading logs: 12,000 lines" in texts(page)
+    account.under_way.clear()
+    page.run()
+    assert "Healthy as far as can be seen" in texts(page)

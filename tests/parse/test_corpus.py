@@ -1,0 +1,83 @@
+"""Published logs of others, read and held against what a careful reader found in them. They are not part of the project.
+
+Skipped where the collection is absent; TRAINWATCH_CORPUS names its folder, otherwise it is looked for beside the
+checkout. Only the families that this version reads are held against it.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+from pathlib import Path
+
+import pytest
+
+from monitor.parse.assemble import Parsed
+from tests.parse.read import parse
+
+CORPUS = Path(os.environ.get("TRAINWATCH_CORPUS") or Path(__file__).resolve().parents[3] / "shared" / "corpus")
+
+pytestmark = pytest.mark.skipif(
+    not (CORPUS / "logs").is_dir(), reason="the collection of published logs is absent; TRAINWATCH_CORPUS can name it"
+)
+
+
+def _read(name: str) -> tuple[Parsed, list[dict[str, str]]]:
+    for folder in (CORPUS, CORPUS / "frameworks"):
+        for log in folder.glob(f"logs/{name}*.log"):
+            with (folder / "truth" / f"{log.stem}.csv").open(encoding="utf-8", newline="") as file:
+                truth = list(csv.DictReader(file))
+            lines = log.read_bytes().decode("utf-8", "replace").split("\n")
+            return parse(lines), truth
+    pytest.skip(f"{name} is not in the collection")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["sm01", "sm03", "sm04", "sm07", "ns01", "ns02", "is21", "sm15", "seed_smd", "is12", "accelerate", "sm_toolkit_hf"],
+)
+def test_steps_are_those_that_a_reader_finds(name: str) -> None:
+    parsed, truth = _read(name)
+    ours = parsed.steps
+    # A row of the truth is a redraw at times: what counts is each new step once.
+    expected = {int(row["step"]): row for row in reversed(truth)}
+    assert sorted(set(ours["step"])) == sorted(expected)
+    assert len(ours) == len(expected)
+    for row in ours.itertuples():
+        want = expected[int(row.step)]
+        if want["step_time_s"]:
+            # Sums of what is printed with few digits, and clocks against measured times, agree to some per cent.
+            assert row.step_time_s == pytest.approx(float(want["step_time_s"]), rel=0.02, abs=0.002)
+        if want["throughput"]:
+            assert row.throughput == pytest.approx(float(want["throughput"]))
+        if want["loss"]:
+            assert row.loss == pytest.approx(float(want["loss"]))
+
+
+@pytest.mark.parametrize("name", ["sm06", "sm30", "is10", "is11"])
+def test_failure_logs_have_no_steps(name: str) -> None:
+    assert _read(name)[0].steps.empty
+
+
+def test_merged_nodes_stay_unknown_and_are_both_there() -> None:
+    steps = _read("sm16")[0].steps
+    assert set(steps["node"]) == {""}
+    assert set(steps.groupby("step").size()) == {2}
+
+
+def test_ranks_are_placed_by_the_map_and_not_by_the_tag() -> None:
+    assert set(_read("sm01")[0].steps["node"]) == {"algo-2"}  # its lines say algo-1
+    assert set(_read("sm03")[0].steps["node"]) == {"algo-1"}
+
+
+def test_step_times_follow_the_clock() -> None:
+    for name, expected in (("sm01", 1.37), ("sm03", 1.06), ("sm04", 0.222), ("sm07", 11.0), ("ns01", 1.62)):
+        steps = _read(name)[0].steps
+        assert steps.loc[~steps["warm_up"], "step_time_s"].median() == pytest.approx(expected, rel=0.05), name
+
+
+def test_the_first_error_is_of_the_rank_that_failed_first() -> None:
+    events = _read("sm06")[0].events
+    first = events[events["kind"] == "error"].iloc[0]
+    assert (first["rank"], first["node"]) == (14, "algo-2")
+    assert "CUDA out of memory" in first["text"]

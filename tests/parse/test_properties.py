@@ -1,0 +1,113 @@
+"""What must hold for any log: no input raises, and how lines are cut, wrapped or printed does not change what they say."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monitor.parse.envelope import fragments
+from monitor.parse.numbers import clock_s, number
+from tests.parse.read import parse
+
+_PIECES = st.sampled_from(
+    [
+        *(
+            "iteration ",
+            "10/ 20 | ",
+            "elapsed time per iteration (ms): ",
+            "Batch 9 Loss: ",
+            ", Speed: ",
+            " samples/sec",
+            "(12s), ",
+        ),
+        *(
+            "step: 3: step time is ",
+            " 50%|##| 3/6 [00:01<00:01, ",
+            "s/it]",
+            "it/s]",
+            "1e308",
+            "-1",
+            "nan",
+            "1e-320",
+            "#015",
+        ),
+        *(
+            "#033[A",
+            "\r",
+            "\x1b[34m",
+            "[1,mpirank:3,algo-2]<stdout>:",
+            "[1,0]<stderr>:",
+            "\x00",
+            "{'loss': ",
+            "'epoch': 1}",
+        ),
+        *("SM_TRAINING_ENV={", "Data for node: ", "Process rank: 99999999999999999999", "2026-13-45 99:99:99 "),
+        *(
+            "Env Hosts: x Hosts: ['a:b', 'algo-1:2']",
+            "2026-03-04 08:39:26 Training - x",
+            "step=1 step_time_s=",
+            "9" * 30,
+        ),
+        "Total optimization steps = 7",
+    ]
+)
+_LINES = st.lists(st.lists(_PIECES | st.text(max_size=8), max_size=8).map("".join), max_size=12)
+_TIMES = st.lists(st.integers(1, 10_000), min_size=12, max_size=40)
+
+
+@settings(max_examples=150, deadline=None)
+@given(_LINES)
+def test_no_line_raises_and_times_are_durations(lines: list[str]) -> None:
+    parsed = parse([line.replace("\n", " ") for line in lines])
+    times = parsed.steps["step_time_s"].dropna()
+    assert (times > 0).all()
+    assert np.isfinite(times).all()
+    assert parsed.steps["line"].between(1, max(1, len(lines))).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(_LINES, st.lists(st.integers(0, 12), max_size=4))
+def test_where_pages_are_cut_and_their_order_do_not_matter(lines: list[str], cuts: list[int]) -> None:
+    lines = [line.replace("\n", " ") for line in lines]
+    whole, cut = parse(lines), parse(lines, cuts)
+    assert whole.steps.equals(cut.steps)
+    assert whole.events.equals(cut.events)
+    assert whole.identity == cut.identity
+
+
+@settings(max_examples=60, deadline=None)
+@given(_TIMES)
+def test_milliseconds_and_seconds_say_the_same(times: list[int]) -> None:
+    form = " iteration {n}/ 999 | consumed samples: 4 | elapsed time per iteration ({unit}): {value} | lm loss: 1.0 |"
+    ms = parse([form.format(n=i + 1, unit="ms", value=t) for i, t in enumerate(times)]).steps
+    s = parse([form.format(n=i + 1, unit="s", value=t / 1000) for i, t in enumerate(times)]).steps
+    np.testing.assert_allclose(ms["step_time_s"], s["step_time_s"], rtol=1e-9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(_TIMES)
+def test_a_clock_and_its_differences_say_the_same(times: list[int]) -> None:
+    total = np.cumsum(times) / 1000
+    steps = parse([f"step: {i + 1}: step time is {value!r}" for i, value in enumerate(total.tolist())]).steps
+    assert set(steps["kind"]) == {"cumulative"}
+    np.testing.assert_allclose(steps["step_time_s"], np.array(times) / 1000, rtol=1e-6)
+
+
+@settings(max_examples=40, deadline=None)
+@given(_TIMES, st.integers(0, 15))
+def test_the_envelope_changes_who_and_not_what(times: list[int], rank: int) -> None:
+    lines = [f"step={i} step_time_s={value / 1000}" for i, value in enumerate(times)]
+    bare = parse(lines).steps
+    wrapped = parse([f"\x1b[34m[1,mpirank:{rank},algo-2]<stdout>:#015{line}\x1b[0m" for line in lines]).steps
+    columns = ["step", "step_time_s", "kind", "format"]
+    assert bare[columns].equals(wrapped[columns])
+    assert set(wrapped["rank"]) == {rank}
+    assert set(wrapped["node"]) == {"algo-2"}
+
+
+@given(st.text())
+def test_helpers_of_text_never_raise(text: str) -> None:
+    number(text)
+    clock_s(text)
+    fragments(text)

@@ -1,0 +1,154 @@
+"""Ranks, hosts, segments and clocks: tables of small logs with one obvious answer each."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from monitor.parse import clocks
+from monitor.parse.envelope import fragments, written_at_ms
+from monitor.parse.numbers import clock_s
+from tests.parse.read import parse
+
+STEP = "step=1 step_time_s=2.0"
+
+
+@pytest.mark.parametrize(
+    ("line", "pieces"),
+    [
+        ("plain text", [("plain text", None, "")]),
+        ("\x1b[34m[1,mpirank:14,algo-2]<stderr>:text\x1b[0m", [("text", 14, "algo-2")]),
+        ("[1,3]<stdout>:older form", [("older form", 3, "")]),
+        ("[1,0] is a list of the script's", [("[1,0] is a list of the script's", None, "")]),
+        (
+            "[1,mpirank:0,algo-1]<stdout>:one[1,mpirank:1,algo-1]<stdout>:two",
+            [("one", 0, "algo-1"), ("two", 1, "algo-1")],
+        ),
+        ("#015first#015second", [("first", None, ""), ("second", None, "")]),
+        ("tail of a line [1,2]<stdout>:next", [("tail of a line ", None, ""), ("next", 2, "")]),
+        ("   \r \x1b[0m", []),
+    ],
+)
+def test_the_envelope_is_taken_off(line: str, pieces: list[tuple[str, int | None, str]]) -> None:
+    assert [(piece.text, piece.rank, piece.host) for piece in fragments(line)] == pieces
+
+
+def test_the_rank_map_wins_over_the_tag() -> None:
+    head = ["mpirun --host algo-3:8,algo-1:8,algo-2:8 -np 24 python train.py"]
+    lines = [f"[1,mpirank:{rank},algo-{rank // 8 + 1}]<stdout>:{STEP}" for rank in (0, 8, 16)]
+    assert list(parse(head + lines).steps["node"]) == ["algo-3", "algo-1", "algo-2"]
+
+
+def test_a_first_line_without_a_time_does_not_hide_a_clock() -> None:
+    lines = ["step 0 loss 9.0", *(f"step {n} loss 8.5 elapsed {7.5 * n:.1f}s" for n in range(1, 14))]
+    steps = parse(lines).steps
+    assert steps["step_time_s"].dropna().tolist() == [7.5] * len(steps["step_time_s"].dropna())
+    assert len(steps["step_time_s"].dropna()) >= 12
+
+
+def test_addresses_in_the_rank_map_become_the_hosts_names() -> None:
+    head = [
+        "mpirun --host algo-2:1,algo-1:1 -np 2 python train.py",
+        " Data for node: ip-10-0-1-7#011Num slots: 1",
+        " #011Process OMPI jobid: [4711,1] App: 0 Process rank: 0 Bound: N/A",
+        " Data for node: ip-10-0-1-9#011Num slots: 1",
+        " #011Process OMPI jobid: [4711,1] App: 0 Process rank: 1 Bound: N/A",
+    ]
+    parsed = parse([*head, f"[1,1]<stdout>:{STEP}"])
+    assert parsed.identity.hosts == ("algo-2", "algo-1")
+    assert list(parsed.steps["node"]) == ["algo-1"]
+
+
+@pytest.mark.parametrize(
+    ("head", "rank", "node"),
+    [
+        ([], 0, "algo-1"),  # rank 0 runs where mpirun runs, and that is the stream's host
+        (["Env Hosts: ['algo-2', 'algo-1'] Hosts: ['algo-2:1', 'algo-1:1'] process_per_hosts: 1"], 1, "algo-1"),
+        (['SM_TRAINING_ENV={"hosts":["algo-1","algo-2"],"num_gpus":8}'], 9, ""),  # sorted hosts are no rank order
+        (['SM_TRAINING_ENV={"distribution_hosts":["algo-2","algo-1"],"num_gpus":8}'], 9, "algo-1"),
+    ],
+)
+def test_a_bare_rank_is_placed_only_where_that_is_safe(head: list[str], rank: int, node: str) -> None:
+    assert list(parse([*head, f"[1,{rank}]<stdout>:{STEP}"]).steps["node"]) == [node]
+
+
+def test_a_counter_that_begins_again_is_a_new_segment_and_nothing_is_negative() -> None:
+    lines = [f"step: {i}: step time is {i * 0.5}" for i in range(1, 13)] * 2
+    steps = parse(lines).steps
+    assert list(steps["segment"]) == [0] * 12 + [1] * 12
+    assert (steps["step_time_s"] == 0.5).all()
+
+
+def test_hosts_and_counts_come_from_the_environment_and_secrets_do_not() -> None:
+    parsed = parse(
+        [
+            'SM_TRAINING_ENV={"current_host":"algo-1","hosts":["algo-1","algo-2"],"num_gpus":8,"num_cpus":96,'
+            '"hyperparameters":{"hf_token":"hf_secret"},"instance_groups":[{"instance_group_name":"g",'
+            '"instance_type":"ml.p4d.24xlarge","hosts":["algo-2","algo-1"]}]}'
+        ]
+    )
+    assert parsed.identity.hosts == ("algo-1", "algo-2")
+    assert (parsed.identity.gpus, parsed.identity.vcpus) == (8, 96)
+    assert parsed.identity.host_type == {"algo-1": "ml.p4d.24xlarge", "algo-2": "ml.p4d.24xlarge"}
+    assert not parsed.events["text"].str.contains("secret").any()
+
+
+@pytest.mark.parametrize(
+    ("values", "clock"),
+    [
+        ([0.5, 1.0, 1.5, 2.0], True),
+        ([2.0, 2.1, 2.05, 2.0], False),  # it falls
+        ([2.0, 2.0, 2.0, 2.0], False),  # it stands
+        ([2.0, 2.1], False),  # two step times that happen to rise
+        ([2.0, 2.01, 2.02, 2.03], False),
+        (list(np.round(np.linspace(2.0, 2.2, 60), 2)), False),  # slow drift of step times, as printed
+        ([60.0, *np.arange(61.0, 80.0)], True),  # a first step of a minute
+        (list(np.linspace(1.0, 60.0, 60)), True),
+    ],
+)
+def test_what_passes_for_a_clock(values: list[float], clock: bool) -> None:
+    assert clocks.is_clock(np.array(values)) is clock
+
+
+def test_whole_seconds_are_differenced_over_enough_of_them() -> None:
+    steps = np.arange(100.0)
+    clock = np.floor(10 + steps * 0.22)
+    out = clocks.differenced(steps, clock, 1.0, -1.0)
+    assert out[0] == 10.0
+    assert np.isnan(out[1])
+    assert out[60:] == pytest.approx(np.full(40, 0.22), rel=0.1)
+
+
+def test_a_wrong_batch_size_in_the_rate_does_not_reach_the_step_time() -> None:
+    steps, rate = np.arange(9.0, 200.0, 10.0), np.full(20, 64.0)
+    clock = np.arange(1, 21) * 20.0
+    times, _ = clocks.by_rate_and_clock(steps, clock, rate, 1.0)
+    assert times == pytest.approx(np.full(20, 2.0))
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("00:04", 4.0),
+        ("36:27", 2187.0),
+        ("1:00:44", 3644.0),
+        ("1 day, 2:00:00", 93600.0),
+        ("?", None),
+        ("1:2:3:4", None),
+    ],
+)
+def test_clocks_of_bars(text: str, seconds: float | None) -> None:
+    assert clock_s(text) == seconds
+
+
+@pytest.mark.parametrize(
+    ("text", "ms"),
+    [
+        ("2026-03-04 08:12:20,001 toolkit INFO", 1772611940001),
+        ("[2026-03-04 08:12:20.5: I file.py:1] x", 1772611940500),
+        ("no time here", None),
+        ("2026-02-31 08:12:20 is no day", None),
+    ],
+)
+def test_the_time_a_line_carries(text: str, ms: int | None) -> None:
+    assert written_at_ms(text) == ms

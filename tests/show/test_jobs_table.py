@@ -1,0 +1,73 @@
+"""The rows of the table of jobs: the worst first, units of one device, and no word about what was not reviewed."""
+
+from __future__ import annotations
+
+from datetime import UTC, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from monitor.errors import NotAllowed
+from monitor.model import JobSummary
+from monitor.review import Snapshot
+from monitor.show import jobs_table
+from tests import situations
+from tests.builders import START
+
+NOW = START + timedelta(hours=5)
+REPORTS = [situations.healthy(), situations.low_utilization(), situations.failed(), situations.never_started()]
+JOBS = [situations.summary(built) for built in REPORTS] + [JobSummary("old-1", "Completed", START, NOW)]
+SNAPSHOTS = {built.job.name: Snapshot(report=built) for built in REPORTS}
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "level", "words"),
+    [
+        (None, "unreviewed", "not reviewed"),
+        (Snapshot(working=True, progress="reading logs: 12,000 lines"), "waiting", "reading logs: 12,000 lines"),
+        (Snapshot(working=True), "waiting", "reviewing…"),
+        (Snapshot(error=NotAllowed("AWS refused it.")), "unknown", "could not be reviewed: AWS refused it."),
+        (Snapshot(report=situations.healthy()), "healthy", "Healthy as far as can be seen"),
+        (Snapshot(report=situations.failed()), "critical", "GPU memory ran out on algo-2, rank 11"),
+    ],
+)
+def test_what_stands_out(snapshot: Snapshot | None, level: str, words: str) -> None:
+    assert jobs_table.standing(snapshot) == jobs_table.Standing(level, words)  # type: ignore[arg-type]
+
+
+def test_newest_first_while_reviews_come_in_worst_first_when_they_are_done() -> None:
+    in_time = jobs_table.rows(JOBS, SNAPSHOTS, NOW, UTC, worst_first=False)
+    assert in_time["name"].tolist() == [job.name for job in JOBS]
+    worst = jobs_table.rows(JOBS, SNAPSHOTS, NOW, UTC, worst_first=True)
+    assert worst["name"].tolist() == ["llama-ft-3", "no-capacity-2", "gpt-60b-run-7", "vit-mics-4", "old-1"]
+
+
+def test_figures_are_those_of_the_report_and_missing_ones_are_missing() -> None:
+    frame = jobs_table.rows(JOBS, SNAPSHOTS, NOW, UTC, worst_first=False).set_index("name")
+    assert frame.loc["gpt-60b-run-7", "gpu_pct"] == pytest.approx(46, abs=1)
+    assert frame.loc["gpt-60b-run-7", "step_s"] == pytest.approx(4.1, abs=0.1)
+    assert frame.loc["gpt-60b-run-7", "instances"] == "4 × p4d.24xlarge"
+    assert frame.loc[["no-capacity-2", "old-1"], ["gpu_pct", "step_s"]].isna().all(axis=None)
+    assert frame.loc["no-capacity-2", ["started", "duration"]].isna().all()
+    assert frame.loc["old-1", "verdict"] == []
+
+
+def test_times_are_in_the_zone_of_the_viewer() -> None:
+    frame = jobs_table.rows(JOBS[:1], SNAPSHOTS, NOW, ZoneInfo("Asia/Tokyo"), worst_first=False)
+    assert f"{frame['started'].iloc[0]:%H:%M %Z}" == "21:05 JST"
+
+
+def test_settled_means_that_every_review_ended() -> None:
+    assert jobs_table.settled(SNAPSHOTS)
+    assert jobs_table.settled({"a": Snapshot(error=NotAllowed("no"))})
+    assert not jobs_table.settled(SNAPSHOTS | {"b": Snapshot(working=True)})
+
+
+@pytest.mark.parametrize(
+    ("rows", "cells", "chosen"),
+    [([1], [], "b"), ([], [(0, "name")], "a"), ([], [], None), ([5], [], None)],
+)
+def test_a_click_names_what_was_on_the_screen(
+    rows: list[int], cells: list[tuple[int, str]], chosen: str | None
+) -> None:
+    assert jobs_table.chosen_job(rows, cells, ["a", "b"]) == chosen

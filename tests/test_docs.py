@@ -1,0 +1,78 @@
+"""What the documentation says is true: its commands run, its generated pages are fresh, its links lead somewhere."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from monitor.cli.main import main, parser
+from monitor.demo.account import start
+from monitor.parse.recognise import families
+from tests.write_docs import FINDINGS, findings_page
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+COMMANDS = [
+    line
+    for block in re.findall(r"<!-- tested -->\n```sh\n(.*?)```", README, re.DOTALL)
+    for line in block.splitlines()
+    if line.strip()
+]
+
+
+def test_the_commands_of_the_readme_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert len(COMMANDS) >= 7
+    with start(datetime.now(UTC)) as account:
+        for name, value in account.environment.items():
+            if name.startswith(("AWS_", "XDG_")):
+                monkeypatch.setenv(name, value)
+        monkeypatch.delenv("AWS_PROFILE", raising=False)
+        monkeypatch.chdir(ROOT)
+        for command in COMMANDS:
+            words = shlex.split(command.replace("report.md", str(tmp_path / "report.md")))
+            assert words[:3] == ["python", "-m", "monitor"]
+            argv = [account.jobs[3].name if word == "JOB" else word for word in words[3:]]
+            assert main(argv) == 0, command
+            printed = capsys.readouterr()
+            assert printed.err == "", command
+            assert printed.out or "--output" in argv, command
+    assert (tmp_path / "report.md").read_text(encoding="utf-8").startswith("# ")
+
+
+def test_every_command_is_in_the_readme() -> None:
+    for command in parser()._subparsers._group_actions[0].choices:  # type: ignore[union-attr]
+        assert f"`{command}" in README, f"the command {command} is missing in README.md"
+
+
+def test_the_policy_of_the_readme_is_json_and_read_only() -> None:
+    policy = json.loads(re.findall(r"```json\n(.*?)```", README, re.DOTALL)[0])
+    for statement in policy["Statement"]:
+        actions = statement["Action"] if isinstance(statement["Action"], list) else [statement["Action"]]
+        for action in actions:
+            assert action.partition(":")[2].startswith(("Describe", "List", "Get"))
+
+
+def test_the_page_of_findings_is_fresh() -> None:
+    assert FINDINGS.read_text(encoding="utf-8") == findings_page(), "run python -m tests.write_docs"
+
+
+def test_every_format_is_documented() -> None:
+    page = (ROOT / "docs" / "log-formats.md").read_text(encoding="utf-8")
+    for family in families():
+        assert f"`{family.FORMAT}" in page, f"the format {family.FORMAT} is missing in docs/log-formats.md"
+
+
+@pytest.mark.parametrize(
+    "page", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda path: path.name
+)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
+        if "://" not in target:
+            assert (page.parent / target).exists(), f"{page.name} points to {target}, which is not there"

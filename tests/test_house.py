@@ -1,0 +1,139 @@
+"""The house keeps its walls: imports go down only, the pure rooms touch no world, files stay small and say what they are for."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+# Room -> floor. A file imports its own room and lower floors; rooms on one floor are strangers.
+FLOORS = {
+    "model": 0,
+    "errors": 0,
+    "words": 0,
+    "parse": 1,
+    "analyze": 1,
+    "predict": 1,
+    "charts": 1,
+    "diagnose": 2,
+    "aws": 3,
+    "settings": 3,
+    "fetch": 4,
+    "archive": 4,
+    "alert": 4,
+    "review": 5,
+    "serve": 5,
+    "show": 6,
+    "demo": 6,
+    "cli": 7,  # its demo command opens the demo's room
+    "__main__": 8,
+    "app": 8,
+    "pages": 8,
+}
+PURE = {"model", "errors", "words", "parse", "analyze", "predict", "charts", "diagnose"}
+# Package -> the only rooms that may import it.
+KEPT_TO = {
+    "streamlit": {"show", "pages", "app"},
+    "boto3": {"aws"},
+    "botocore": {"aws"},
+    "altair": {"charts"},
+    "moto": {"demo"},
+    "rich": {"cli"},
+}
+IMPURE_MODULES = {
+    "os",
+    "pathlib",
+    "socket",
+    "subprocess",
+    "threading",
+    "time",
+    "urllib",
+    "requests",
+    "logging",
+    "tempfile",
+}
+IMPURE_CALLS = {"open", "input", "print"}
+IMPURE_METHODS = {"now", "utcnow", "today", "read_text", "write_text", "read_csv", "to_csv"}
+LONGEST_FILE = 300
+
+FILES = sorted(
+    path
+    for path in [ROOT / "app.py", *(ROOT / "pages").glob("*.py"), *(ROOT / "monitor").rglob("*.py")]
+    if path.is_file()
+)
+
+
+def _room(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return parts[1] if parts[0] == "monitor" and len(parts) > 1 else parts[0]
+
+
+def _imports(tree: ast.AST) -> list[str]:
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            found += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return found
+
+
+def _id(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("path", FILES, ids=_id)
+def test_imports_go_down_only(path: Path) -> None:
+    room = _room(path)
+    if room == "__init__":
+        return
+    assert room in FLOORS, (
+        f"{_id(path)}: the room {room} has no floor; give it one in tests/test_house.py and the design"
+    )
+    for name in _imports(ast.parse(path.read_text(encoding="utf-8"))):
+        parts = name.split(".")
+        if parts[0] == "monitor" and len(parts) > 1 and parts[1] != room:
+            other = parts[1]
+            assert FLOORS[other] < FLOORS[room], f"{_id(path)} ({room}) imports {name}: imports go down only"
+        if parts[0] in KEPT_TO:
+            assert room in KEPT_TO[parts[0]], f"{_id(path)} imports {parts[0]}, which is kept to {KEPT_TO[parts[0]]}"
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if _room(path) in PURE], ids=_id)
+def test_pure_rooms_touch_no_world(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for name in _imports(tree):
+        assert name.split(".")[0] not in IMPURE_MODULES, f"{_id(path)} is pure and imports {name}"
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            called = node.func
+            if isinstance(called, ast.Name):
+                assert called.id not in IMPURE_CALLS, f"{_id(path)}:{node.lineno} is pure and calls {called.id}"
+            if isinstance(called, ast.Attribute):
+                assert called.attr not in IMPURE_METHODS, f"{_id(path)}:{node.lineno} is pure and calls .{called.attr}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=_id)
+def test_files_are_small_and_say_what_they_are_for(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert text.count("\n") <= LONGEST_FILE, (
+        f"{_id(path)} is longer than {LONGEST_FILE} lines: it may answer two questions"
+    )
+    if text.strip():
+        assert ast.get_docstring(ast.parse(text)), f"{_id(path)} needs an opening sentence that says what it is for"
+
+
+def test_no_catch_all_names() -> None:
+    for path in FILES:
+        assert path.stem not in {"utils", "helpers", "common", "base", "manager", "misc"}, _id(path)
+
+
+def test_the_application_runs_without_the_tests_and_their_tools() -> None:
+    for path in FILES:
+        for name in _imports(ast.parse(path.read_text(encoding="utf-8"))):
+            assert name.split(".")[0] not in {"tests", "pytest", "hypothesis", "playwright"}, (
+                f"{_id(path)} imports {name}"
+            )

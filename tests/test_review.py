@@ -1,0 +1,180 @@
+"""The flow from a source to a report, and the watch that keeps it fresh, on a source made by hand."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pandas as pd
+import pytest
+
+from monitor.errors import NoSuchJob
+from monitor.fetch.source import JobQuery
+from monitor.model import ApiBill, Gap, InstanceGroup, Job, JobSummary, LogPage, Node, RawMetrics, Transition
+from monitor.review import Reviewer, Snapshot, Watch, review
+
+T0 = datetime(2026, 3, 4, 8, 0, tzinfo=UTC)
+NOW = T0 + timedelta(hours=1)
+
+
+class OneJob:
+    """A source with one job on two nodes of eight GPUs; its log grows by ``lines`` steps at each read."""
+
+    def __init__(self, status: str = "Completed", lines: int = 20) -> None:
+        running = status == "InProgress"
+        self.asked: dict[str, int] = {"job": 0, "metrics": 0}
+        self.trouble: Exception | None = None
+        self.written = 0
+        self._lines = lines
+        self.known = Job(
+            "one",
+            status=status,
+            secondary_status="Training",
+            instance_groups=(InstanceGroup("", "ml.test.8xlarge", 2),),
+            created=T0,
+            started=T0,
+            ended=None if running else T0 + timedelta(minutes=50),
+            transitions=(Transition("Training", T0, None if running else T0 + timedelta(minutes=50)),),
+            nodes=(Node("algo-1", "ml.test.8xlarge"), Node("algo-2", "ml.test.8xlarge")),
+        )
+
+    def jobs(self, query: JobQuery) -> tuple[JobSummary, ...]:
+        return ()
+
+    def with_instances(self, summaries: Sequence[JobSummary]) -> tuple[JobSummary, ...]:
+        return tuple(summaries)
+
+    def job(self, name: str) -> Job:
+        self.asked["job"] += 1
+        if self.trouble is not None:
+            raise self.trouble
+        return self.known
+
+    def logs(self, job: Job) -> Reader:
+        return Reader(self)
+
+    def metrics(self, job: Job, now: datetime) -> RawMetrics:
+        self.asked["metrics"] += 1
+        minutes = pd.date_range(T0, periods=48, freq="min")
+        frame = pd.concat(
+            pd.DataFrame({"timestamp": minutes, "node": node, "metric": "gpu_utilization", "value": 720.0})
+            for node in job.node_names
+        )
+        return RawMetrics(frame, 60)
+
+    def instance_type(self, name: str) -> Node | None:
+        return Node("", name, 8, 96, 40.0, counts_from="ec2")
+
+    def bill(self) -> ApiBill:
+        return ApiBill({"DescribeTrainingJob": self.asked["job"]}, 0.0)
+
+
+class Reader:
+    def __init__(self, source: OneJob) -> None:
+        self._source = source
+        self.gaps: tuple[Gap, ...] = ()
+
+    def read(self) -> Iterator[LogPage]:
+        first = self._source.written + 1
+        steps = range(first, first + self._source._lines)
+        self._source.written += self._source._lines
+        yield LogPage(
+            "one/algo-1-1",
+            "algo-1",
+            first,
+            tuple(f"step={n} step_time_s=2.0" for n in steps),
+            tuple(int((T0 + timedelta(minutes=5, seconds=2 * n)).timestamp() * 1000) for n in steps),
+        )
+
+
+def test_unknown_types_are_normalised_by_what_ec2_says() -> None:
+    report = review("one", OneJob(), NOW)
+    assert [stats.gpu_utilization.mean for stats in report.nodes if stats.gpu_utilization] == [90.0, 90.0]
+    assert report.job.nodes[0].counts_from == "ec2"
+    assert report.steps is not None
+    assert report.steps.median_s == 2.0
+    assert report.api.calls == {"DescribeTrainingJob": 1}
+
+
+def test_a_second_review_reads_only_what_is_new_and_metrics_once_a_minute() -> None:
+    source = OneJob("InProgress")
+    reviewer = Reviewer(source, "one")
+    assert len(reviewer.review(NOW).run.steps) == 20
+    again = reviewer.review(NOW + timedelta(seconds=20))
+    assert list(again.run.steps["step"]) == list(range(1, 41))
+    assert source.asked["metrics"] == 1
+    reviewer.review(NOW + timedelta(seconds=80))
+    assert source.asked["metrics"] == 2
+
+
+def test_a_user_price_gives_cost() -> None:
+    from monitor.settings import Settings
+
+    source = OneJob()
+    report = Reviewer(source, "one", Settings({"ml.test.8xlarge": 36.0})).review(NOW)
+    assert report.cost.usd == pytest.approx(2 * 36.0 * 50 / 60)
+    assert report.cost.price_source == "settings file"
+
+
+def _until(check: Callable[[], bool], within_s: float = 10.0) -> None:
+    deadline = time.monotonic() + within_s
+    while not check():
+        assert time.monotonic() < deadline, "it did not come to be"
+        time.sleep(0.01)
+
+
+def test_the_watch_answers_at_once_and_fills_in_behind() -> None:
+    watch = Watch(OneJob(), refresh_s=0.01)
+    first = watch.snapshot("one")
+    assert first.report is None
+    assert first.working
+    _until(lambda: watch.snapshot("one").report is not None)
+    assert not watch.snapshot("one").working
+
+
+def test_a_finished_job_is_read_once() -> None:
+    source = OneJob()
+    watch = Watch(source, refresh_s=0.01)
+    _until(lambda: watch.snapshot("one").report is not None)
+    time.sleep(0.1)
+    watch.snapshot("one")
+    time.sleep(0.05)
+    assert source.asked["job"] == 1
+
+
+def test_a_running_job_is_read_again_while_somebody_asks() -> None:
+    source = OneJob("InProgress")
+    watch = Watch(source, refresh_s=0.01)
+    _until(lambda: _steps(watch.snapshot("one")) >= 60)
+
+
+def test_trouble_keeps_the_last_good_report_and_is_got_over() -> None:
+    source = OneJob("InProgress")
+    watch = Watch(source, refresh_s=0.01)
+    _until(lambda: watch.snapshot("one").report is not None)
+    source.trouble = NoSuchJob("It is gone.")
+    _until(lambda: watch.snapshot("one").error is not None)
+    assert watch.snapshot("one").report is not None
+    source.trouble = None
+    _until(lambda: watch.snapshot("one").error is None)
+
+
+def test_an_error_of_our_own_is_said_and_does_not_leave_the_page_waiting() -> None:
+    source = OneJob()
+    source.trouble = ZeroDivisionError("oops")
+    watch = Watch(source, refresh_s=0.01)
+    _until(lambda: watch.snapshot("one").error is not None)
+    assert "ZeroDivisionError" in str(watch.snapshot("one").error)
+
+
+def test_a_job_that_just_ended_is_read_once_more_for_its_late_lines() -> None:
+    source = OneJob()
+    source.known = replace(source.known, ended=datetime.now(UTC))
+    watch = Watch(source, refresh_s=0.01)
+    _until(lambda: watch.snapshot("one").report is not None and source.asked["job"] >= 2)
+
+
+def _steps(snapshot: Snapshot) -> int:
+    return 0 if snapshot.report is None else len(snapshot.report.run.steps)

@@ -1,0 +1,51 @@
+"""The settings file: read where it is, refused in words where it is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from monitor.errors import BadCall
+from monitor.settings import config_file, read
+
+
+def _file(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "config.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_prices_and_patterns_are_read(tmp_path: Path) -> None:
+    settings = read(
+        _file(
+            tmp_path,
+            "[prices_usd_per_instance_hour]\n'ml.p4d.24xlarge' = 25\n[step_patterns]\n'asr-*' = 'utt (?P<step>[0-9]+)'\n",
+        )
+    )
+    assert settings.prices == {"ml.p4d.24xlarge": 25.0}
+    assert settings.patterns_of("asr-large-7") == ("utt (?P<step>[0-9]+)",)
+    assert settings.patterns_of("bert") == ()
+
+
+def test_no_file_is_no_settings(tmp_path: Path) -> None:
+    assert read(tmp_path / "none.toml").prices == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[prices",
+        "[prices_usd_per_instance_hour]\na = 'dear'",
+        "[prices_usd_per_instance_hour]\na = -1",
+        "[step_patterns]\na = 1",
+        "step_patterns = 3",
+    ],
+)
+def test_what_is_wrong_is_said(tmp_path: Path, text: str) -> None:
+    with pytest.raises(BadCall, match=r"config\.toml"):
+        read(_file(tmp_path, text))
+
+
+def test_the_file_stands_where_the_desktop_says(tmp_path: Path) -> None:
+    assert config_file({"XDG_CONFIG_HOME": str(tmp_path)}) == tmp_path / "trainwatch" / "config.toml"
