@@ -6,9 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect
 
 from tests.browser.started import CHROMIUM, chromium, running_demo
+
+
+# A machine that runs other tests beside a browser may take long to draw a page; a wrong page stays wrong for longer.
+_PATIENCE_MS = 60_000
+expect.set_options(timeout=_PATIENCE_MS)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -48,7 +53,7 @@ def page(browser: Browser) -> Iterator[Page]:
 
     page.on("console", note)
     page.on("pageerror", lambda error: errors.append(str(error)))
-    page.set_default_timeout(30_000)
+    page.set_default_timeout(_PATIENCE_MS)
     yield page
     context.close()
     assert not errors, errors

@@ -50,7 +50,7 @@ def running_demo() -> Iterator[str]:
         yield address[0]
     finally:
         process.send_signal(signal.SIGINT)
-        assert process.wait(10) == 0
+        assert process.wait(30) == 0
 
 
 @contextmanager
