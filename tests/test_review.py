@@ -80,11 +80,11 @@ class Reader:
         first = self._source.written + 1
         steps = range(first, first + self._source._lines)
         self._source.written += self._source._lines
-        yield LogPage(
+        yield LogPage.of(
             "one/algo-1-1",
             "algo-1",
             first,
-            tuple(f"step={n} step_time_s=2.0" for n in steps),
+            [f"step={n} step_time_s=2.0" for n in steps],
             tuple(int((T0 + timedelta(minutes=5, seconds=2 * n)).timestamp() * 1000) for n in steps),
         )
 

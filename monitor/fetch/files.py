@@ -17,7 +17,7 @@ from monitor.errors import NoData
 from monitor.fetch.gaps import gap_of
 from monitor.fetch.instance_types import lookup
 from monitor.fetch.log_files import STDIN, LogFile, find_files, name_of
-from monitor.fetch.log_text import BrokenTextError, Look, look, pages
+from monitor.fetch.log_text import BrokenTextError, Look, chunks, look
 from monitor.fetch.metrics import without_metrics
 from monitor.fetch.renderings import restored
 from monitor.fetch.source import JobQuery
@@ -123,13 +123,14 @@ class FileLogs:
         try:
             with nullcontext(each.once) if each.once else Path(name).open("rb") as stream:
                 if each.can_grow:
-                    stream.seek(self._offsets.get(name, 0))
-                for lines in pages(stream, each.look):
+                    stream.seek(self._offsets.setdefault(name, 0))
+                for chunk in chunks(stream, each.look):
                     if each.can_grow:
-                        self._offsets[name] = stream.tell()
-                    first, before = before + 1, before + len(lines)
+                        self._offsets[name] += chunk.size
+                    page = LogPage(name, each.file.node, before + 1, chunk.data)
+                    before += page.count
                     self._lines[name] = before
-                    yield LogPage(name, each.file.node, first, lines, (None,) * len(lines))
+                    yield page
         except (BrokenTextError, OSError) as error:
             why = f"'{name}' cannot be read beyond line {before:,}: {_reason(error)}."
             self._gaps.append(Gap("logs", why, "Get the file again."))

@@ -5,13 +5,11 @@ from __future__ import annotations
 import gzip
 import io
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import cast
+from typing import NamedTuple
 
-PAGE_LINES = 10_000
-# Pages of very long lines (redrawn progress bars) end earlier.
-_PAGE_BYTES = 4 << 20
+_PIECE_BYTES = 1 << 20
 _SAMPLE_BYTES = 8192
 
 _GZIP = b"\x1f\x8b"
@@ -45,53 +43,62 @@ def look(file: io.BufferedReader) -> Look:
     return Look(is_empty, encoding == "utf-16" or _is_text(sample), is_gzip, encoding)
 
 
-def pages(file: io.BufferedReader, seen: Look) -> Iterator[tuple[str, ...]]:
-    """The lines in pages of at most ``PAGE_LINES``; no more than a page is in memory.
+class Chunk(NamedTuple):
+    """Whole lines out of the middle of a file."""
 
-    Bytes that are no UTF-8 become U+FFFD. Where every line of the first page ends in carriage return and line feed,
-    the carriage return is no part of the lines. BrokenTextError where gzip data are damaged or end too early: the whole
-    lines before were given by then.
+    data: bytes
+    """UTF-8, a line feed between the lines and none behind the last."""
+    size: int
+    """How many bytes of the file they took up."""
+
+
+def chunks(file: io.BufferedReader, seen: Look) -> Iterator[Chunk]:
+    """The lines in pieces of about a MiB (one line, if that is longer); no more than a piece is in memory.
+
+    Where every line of the first piece ends in carriage return and line feed, the carriage return is no part of the
+    lines. BrokenTextError where gzip data are damaged or end too early: the whole lines before were given by then.
     """
-    source: Iterable[bytes] | Iterable[str] = file
-    if seen.is_gzip:
-        source = file = io.BufferedReader(cast("io.RawIOBase", gzip.GzipFile(fileobj=file)), 1 << 18)
+    source = gzip.GzipFile(fileobj=file) if seen.is_gzip else file
+    # read1 gives what a damaged file still holds before it fails.
+    read: Callable[[int], bytes] = source.read1 if seen.is_gzip else source.read
     if seen.encoding != "utf-8":
-        source = io.TextIOWrapper(file, seen.encoding, "replace", newline="\n")
+        wide = io.TextIOWrapper(source, seen.encoding, "replace", newline="\n")
+
+        def read(size: int) -> bytes:
+            return wide.read(size).encode("utf-8", "replace")
+
     ends_in_crlf: bool | None = None
-    for batch in _batches(source):
-        text = _text(batch)
+    for data in _whole_lines(read):
+        size = len(data)
         if ends_in_crlf is None:
-            text = text.removeprefix("\ufeff")
-            ends_in_crlf = text.count("\r\n") == text.count("\n") > 0
-        lines = (text.replace("\r\n", "\n") if ends_in_crlf else text).split("\n")
-        if not lines[-1]:
-            lines.pop()
-        yield tuple(lines)
+            data = data.removeprefix(_UTF8_MARK)
+            ends_in_crlf = data.count(b"\r\n") == data.count(b"\n") > 0
+        yield Chunk((data.replace(b"\r\n", b"\n") if ends_in_crlf else data).removesuffix(b"\n"), size)
 
 
-def _batches(source: Iterable[bytes] | Iterable[str]) -> Iterator[list[bytes] | list[str]]:
-    batch: list = []
+def _whole_lines(read: Callable[[int], bytes]) -> Iterator[bytes]:
+    held: list[bytes] = []
     size = 0
-    try:
-        for line in source:
-            batch.append(line)
-            size += len(line)
-            if len(batch) >= PAGE_LINES or size >= _PAGE_BYTES:
-                yield batch
-                batch, size = [], 0
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        if batch:
-            yield batch
-        raise BrokenTextError(str(error)) from error
-    if batch:
-        yield batch
-
-
-def _text(batch: list[bytes] | list[str]) -> str:
-    # One decoding a page: a line feed is never part of another character in UTF-8.
-    if isinstance(batch[0], bytes):
-        return b"".join(batch).decode("utf-8", "replace")
-    return "".join(batch)
+    broken: Exception | None = None
+    while True:
+        try:
+            block = read(_PIECE_BYTES)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            block, broken = b"", error
+        held.append(block)
+        size += len(block)
+        if block and (size < _PIECE_BYTES or b"\n" not in block):
+            continue
+        data = b"".join(held)
+        cut = data.rfind(b"\n") + 1 if block or broken else len(data)
+        if cut:
+            yield data[:cut]
+        held = [data[cut:]]
+        size = len(held[0])
+        if broken:
+            raise BrokenTextError(str(broken)) from broken
+        if not block:
+            return
 
 
 def _unpacked(head: bytes) -> bytes:

@@ -155,7 +155,7 @@ class JobLogs:
         page = None
         if fresh:
             node = _node(stream)
-            page = LogPage(stream, node, place.lines + 1, tuple(fresh), tuple(times[place.skip :]))
+            page = LogPage.of(stream, node, place.lines + 1, fresh, tuple(times[place.skip :]))
         token = answer.get("nextForwardToken")
         behind = _Place(token, place.lines + len(fresh), max(0, place.skip - len(lines)))
         # An empty page is not the end; the same token again is.

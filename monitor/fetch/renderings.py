@@ -79,9 +79,8 @@ def _from_json(pages: Iterator[LogPage]) -> Iterator[LogPage]:
         lines += [(_ms(stamp), line) for line in str(event["message"]).rstrip("\n").split("\n")]
     for name, lines in streams.items():
         node = _STREAM_NODE.search(name)
-        yield LogPage(
-            name, node[1] if node else origin.node, 1, tuple(line for _, line in lines), tuple(ms for ms, _ in lines)
-        )
+        times = tuple(ms for ms, _ in lines)
+        yield LogPage.of(name, node[1] if node else origin.node, 1, [line for _, line in lines], times)
 
 
 def _events(text: str) -> list[dict[str, Any]] | None:
@@ -125,7 +124,7 @@ def _from_pairs(pages: Iterator[LogPage]) -> Iterator[LogPage]:
                 stamp = _ms(line.strip().replace(",", "."))
             lines.append("" if alone else line)
             times.append(None if alone else stamp)
-        yield LogPage(page.stream, page.node, page.first_line, tuple(lines), tuple(times))
+        yield LogPage.of(page.stream, page.node, page.first_line, lines, tuple(times))
 
 
 def _from_rich(pages: Iterator[LogPage]) -> Iterator[LogPage]:
@@ -143,5 +142,5 @@ def _from_rich(pages: Iterator[LogPage]) -> Iterator[LogPage]:
                 # A full line was cut in the middle of a word; else it ended at a blank.
                 blank = "" if len(plain[place - 1].rstrip()) >= width else " "
                 out[head] += blank + _RICH_MARGIN.sub("", line).rstrip()
-        lines = tuple(_RICH_STREAM.sub("", line) for line in out)
-        yield LogPage(page.stream, page.node, page.first_line, lines, page.times_ms)
+        lines = [_RICH_STREAM.sub("", line) for line in out]
+        yield LogPage.of(page.stream, page.node, page.first_line, lines, page.times_ms)

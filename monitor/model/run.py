@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -13,17 +14,41 @@ from monitor.model.job import Job
 
 @dataclass(frozen=True, slots=True)
 class LogPage:
-    """Consecutive lines of one log stream, as they were written.
+    """Consecutive lines of one log stream, as they were written; at least one.
 
-    ``times_ms`` holds a Unix time in milliseconds for each line, or None where the source has none (plain files).
-    ``first_line`` numbers the first of them, from 1. ``node`` is algo-N by the stream's name.
+    ``first_line`` numbers the first of them, from 1. ``node`` is algo-N by the stream's name. They are kept as one piece
+    of UTF-8: of most lines nothing is ever looked at one by one.
     """
 
     stream: str
     node: str
     first_line: int
-    lines: tuple[str, ...]
-    times_ms: tuple[int | None, ...]
+    data: bytes
+    """The lines, with a line feed between them and none behind the last."""
+    times_ms: tuple[int | None, ...] | None = None
+    """A Unix time in milliseconds for each line; None where the source has none (plain files)."""
+
+    @classmethod
+    def of(
+        cls,
+        stream: str,
+        node: str,
+        first_line: int,
+        lines: Sequence[str],
+        times_ms: tuple[int | None, ...] | None = None,
+    ) -> LogPage:
+        """A page of lines; what is half a character becomes "?"."""
+        return cls(stream, node, first_line, "\n".join(lines).encode("utf-8", "replace"), times_ms)
+
+    @property
+    def count(self) -> int:
+        """How many lines there are."""
+        return self.data.count(b"\n") + 1
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The lines; bytes that are no UTF-8 become U+FFFD."""
+        return tuple(self.data.decode("utf-8", "replace").split("\n"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from monitor.model import events_frame, steps_frame
 from monitor.parse import clocks
-from monitor.parse.bars import drawn_at_once, renumbered, training_rows
+from monitor.parse.bars import drawn_at_once, new_steps, renumbered, training_rows
 from monitor.parse.identity import Identity, identify
-from monitor.parse.rows import EventRow, Reading, StepRow
+from monitor.parse.rows import EventRow
 from monitor.parse.series import by_epoch, numbered, said_once, segments, whole_steps
+from monitor.parse.table import At, Floats, Rows, Table
 
 # First reports contain tracing, compilation and allocation; they are marked while they are this much slower than usual.
 WARM_UP_RATIO = 1.5
@@ -31,177 +33,168 @@ class Parsed:
 
 
 @dataclass(slots=True)
-class _Report:
-    row: StepRow
-    time_s: float
-    kind: str
-    segment: int
-    loss: float | None
-    warm_up: bool = False
+class _Reports:
+    """What is told of the rows of a table: which of them are reports of a step, and what they say of it."""
+
+    table: Table
+    kept: list[At]
+    time_s: Floats
+    kind: NDArray[np.object_]
+    segment: NDArray[np.int64]
+    warm_up: NDArray[np.bool_]
+
+    def keep(self, at: At, time_s: Floats, kind: str | Sequence[str] | NDArray[np.object_], segment: int) -> None:
+        """Adds the reports of one segment."""
+        self.kept.append(at)
+        self.time_s[at] = time_s
+        self.kind[at] = kind
+        self.segment[at] = segment
+        self.warm_up[at[: _warm_up(time_s)]] = True
 
 
-def assemble(steps: Iterable[StepRow], events: Iterable[EventRow]) -> Parsed:
+def assemble(steps: Rows, events: Iterable[EventRow]) -> Parsed:
     """The frames of all rows so far; the order in which rows were recognised does not matter."""
     event_rows = sorted(events, key=lambda row: (row.stream, row.line, row.part))
     identity = identify(event_rows)
-    series: dict[tuple[str, int | None], list[StepRow]] = defaultdict(list)
-    for row in sorted(steps, key=lambda row: (row.stream, row.line, row.part)):
-        series[row.stream, row.rank].append(row)
-    reports = [
-        report for (stream, _), rows in series.items() for report in _reports(rows, identity, stream in identity.merged)
-    ]
-    reports.sort(key=lambda report: (report.row.stream, report.row.line, report.row.part))
-    return Parsed(_steps(reports, identity), _events(event_rows, identity), identity)
+    table = steps.table()
+    size = len(table)
+    reports = _Reports(
+        table, [], np.full(size, np.nan), np.full(size, "", object), np.zeros(size, np.int64), np.zeros(size, bool)
+    )
+    merged = [table.code(stream) for stream in identity.merged]
+    for by_format in _series(table):
+        _report(reports, by_format, identity, int(table.stream[next(iter(by_format.values()))[0]]) in merged)
+    at = np.sort(np.concatenate(reports.kept)) if reports.kept else np.empty(0, np.intp)
+    return Parsed(_steps(reports, at, identity), _events(event_rows, identity), identity)
 
 
-def _reports(rows: Sequence[StepRow], identity: Identity, merged: bool) -> list[_Report]:
-    """The reports of one stream and rank."""
-    bars = [row for row in rows if row.reading.format == "tqdm"]
-    losses = [row for row in rows if row.reading.format == "hf-trainer"]
-    found: list[_Report] = []
-    by_format: dict[str, list[StepRow]] = defaultdict(list)
-    for row in rows:
-        if row.reading.format not in {"tqdm", "hf-trainer"}:
-            by_format[row.reading.format].append(row)
-    for others in by_format.values():
-        own = numbered(by_epoch(whole_steps(said_once(others))))
-        for segment, part in enumerate(segments(own)):
-            found.extend(_timed(part, segment))
-    if bars:
-        found.extend(_bar_reports(renumbered(training_rows(bars, identity.planned_steps)), merged))
-        _give_losses(found, losses)
-    else:
-        found.extend(_loss_reports(losses, identity.steps_per_epoch))
-    return found
-
-
-def _timed(rows: Sequence[StepRow], segment: int) -> list[_Report]:
-    readings = [row.reading for row in rows]
-    steps = _column(readings, "step")
-    times = _column(readings, "time_s")
-    # A first line without a time says nothing about how the times of the others are meant.
-    meaning = next((reading.meaning for reading in readings if reading.time_s is not None), readings[0].meaning)
-    kinds: list[str]
-    if not np.isnan(clock := _column(readings, "clock_s")).all():
-        rate = _column(readings, "throughput")
-        times, from_clock = clocks.by_rate_and_clock(steps, clock, rate, readings[0].clock_tick_s)
-        gaps = np.diff(steps)
-        mean = meaning == "interval" and bool(len(gaps)) and float(np.median(gaps)) > 1.0
-        kinds = ["cumulative" if by_clock else "interval" if mean else "step" for by_clock in from_clock]
-    elif meaning == "clock" or (meaning == "either" and clocks.is_clock(times)):
-        times = clocks.differenced(steps, times, 0.0, clocks.steps_before_first(steps))
-        kinds = ["cumulative"] * len(rows)
-    elif meaning == "interval":
-        gaps = np.diff(steps)
-        each = bool(len(gaps)) and float(np.median(gaps)) == 1.0
-        kinds = ["step" if each else "interval"] * len(rows)
-    else:
-        kinds = ["step" if meaning == "either" else meaning] * len(rows)
-    reports = [
-        _Report(row, float(time_s), kind, segment, row.reading.loss)
-        for row, time_s, kind in zip(rows, times, kinds, strict=True)
-    ]
-    _mark_warm_up(reports)
-    return reports
-
-
-def _column(readings: Sequence[Reading], name: str) -> clocks.Floats:
-    values = [getattr(reading, name) for reading in readings]
-    return np.array([np.nan if value is None else float(value) for value in values])
-
-
-def _mark_warm_up(reports: Sequence[_Report]) -> None:
-    times = np.array([report.time_s for report in reports])
-    if np.isfinite(times).sum() < 3:
+def _series(table: Table) -> Iterator[dict[str, At]]:
+    """For each stream and rank the places of its rows, by format."""
+    if not len(table):
         return
-    usual = float(np.nanmedian(times))
-    for report in reports[: min(WARM_UP_MOST, len(reports) // 2)]:
-        if report.time_s <= WARM_UP_RATIO * usual:
-            break
-        report.warm_up = True
+    keys = (table.format, table.rank, table.stream)
+    order = np.lexsort(keys)
+    differs = [np.append(True, np.diff(key[order]) != 0) for key in keys]
+    starts = np.flatnonzero(differs[0] | differs[1] | differs[2])
+    of_writer: dict[str, At] = {}
+    for start, at in zip(starts.tolist(), np.split(order, starts[1:]), strict=True):
+        if of_writer and (differs[1][start] or differs[2][start]):
+            yield of_writer
+            of_writer = {}
+        of_writer[str(table.texts[table.format[at[0]]])] = at
+    yield of_writer
 
 
-def _bar_reports(rows: Sequence[StepRow], merged: bool) -> list[_Report]:
-    """One report for each new step of a bar, with the rate of its first redraw; a redraw at 0 is none."""
-    found: list[_Report] = []
-    at_once = drawn_at_once(rows) if merged else 1
-    segment, last_step, last_clock = 0, -1, -1.0
-    seen: dict[int, int] = defaultdict(int)
-    newest: _Report | None = None
-    for row in rows:
-        step, clock = row.reading.step or 0, row.reading.clock_s or 0.0
-        # Bars drawn at once may trail one another by a step; only one that also set its clock back began again.
-        if step < last_step and (clock < last_clock or last_step - step > at_once + 1):
-            segment += 1
-            seen.clear()
-        last_step, last_clock = step, clock
-        if step == 0 and row.reading.counter is None:
-            continue
-        seen[step] += 1
-        if seen[step] <= at_once:
-            time_s = row.reading.time_s
-            newest = _Report(row, np.nan if time_s is None else time_s, row.reading.meaning, segment, row.reading.loss)
-            found.append(newest)
-        elif newest is not None and newest.row.reading.step == step and row.reading.loss is not None:
-            # The first redraw of a step still shows the postfix of the one before.
-            newest.loss = row.reading.loss
-    for number in range(segment + 1):
-        _mark_warm_up([report for report in found if report.segment == number])
-    return found
+def _report(reports: _Reports, by_format: dict[str, At], identity: Identity, merged: bool) -> None:
+    """The reports of one stream and rank."""
+    table = reports.table
+    for name, at in by_format.items():
+        if name not in {"tqdm", "hf-trainer"}:
+            own = numbered(table, by_epoch(table, whole_steps(table, said_once(table, at))))
+            for segment, part in enumerate(segments(table, own)):
+                _timed(reports, part, segment)
+    losses = by_format.get("hf-trainer", np.empty(0, np.intp))
+    if "tqdm" in by_format:
+        bars = renumbered(table, training_rows(table, by_format["tqdm"], identity.planned_steps))
+        at, parts = new_steps(table, bars, drawn_at_once(table, bars) if merged else 1)
+        meanings = table.texts[table.meaning[at]]
+        for segment in np.unique(parts).tolist():
+            here = parts == segment
+            reports.keep(at[here], table.time_s[at[here]], meanings[here], segment)
+        _give_losses(table, at, losses)
+    elif len(losses):
+        if identity.steps_per_epoch is not None:
+            # Without bars the step follows from the epochs done.
+            table.step[losses] = np.round(table.epoch_share[losses] * identity.steps_per_epoch)
+        reports.keep(losses, np.full(len(losses), np.nan), "interval", 0)
 
 
-def _loss_reports(rows: Sequence[StepRow], steps_per_epoch: int | None) -> list[_Report]:
-    """Reports of a trainer without bars: a loss and the epochs done, of which the step follows where it is known."""
-    found = []
-    for row in rows:
-        share, step = row.reading.epoch_share, None
-        if steps_per_epoch is not None and share is not None:
-            step = round(share * steps_per_epoch)
-        row = row._replace(reading=row.reading._replace(step=step))
-        found.append(_Report(row, float("nan"), "interval", 0, row.reading.loss))
-    return found
+def _timed(reports: _Reports, at: At, segment: int) -> None:
+    table = reports.table
+    steps, times, clock = table.step[at], table.time_s[at], table.clock_s[at]
+    # A first line without a time says nothing about how the times of the others are meant.
+    told = np.flatnonzero(~np.isnan(times))
+    meaning = str(table.texts[table.meaning[at[told[0] if len(told) else 0]]])
+    gaps = np.diff(steps)
+    usual_gap = float(np.median(gaps)) if len(gaps) else np.nan
+    kind: str | list[str]
+    if not np.isnan(clock).all():
+        tick_s = float(table.clock_tick_s[at[0]])
+        times, from_clock = clocks.by_rate_and_clock(steps, clock, table.throughput[at], tick_s)
+        mean = meaning == "interval" and usual_gap > 1.0
+        kind = ["cumulative" if by_clock else "interval" if mean else "step" for by_clock in from_clock.tolist()]
+    elif meaning == "clock" or (meaning == "either" and clocks.is_clock(times)):
+        times, kind = clocks.differenced(steps, times, 0.0, clocks.steps_before_first(steps)), "cumulative"
+    elif meaning == "interval":
+        kind = "step" if usual_gap == 1.0 else "interval"
+    else:
+        kind = "step" if meaning == "either" else meaning
+    reports.keep(at, times, kind, segment)
 
 
-def _give_losses(reports: Sequence[_Report], losses: Sequence[StepRow]) -> None:
+def _warm_up(times_s: Floats) -> int:
+    """How many of a segment's first reports contain tracing, compilation or allocation."""
+    if np.isfinite(times_s).sum() < 3:
+        return 0
+    first = times_s[: min(WARM_UP_MOST, len(times_s) // 2)]
+    usual = first <= WARM_UP_RATIO * float(np.nanmedian(times_s))
+    slow = ~np.isnan(first)[: int(usual.argmax()) if usual.any() else len(first)]
+    return int(np.flatnonzero(slow)[-1]) + 1 if slow.any() else 0
+
+
+def _give_losses(table: Table, at: At, losses: At) -> None:
     """The trainer prints a dict after the bar's redraw of its step: the loss belongs to the last step before it."""
-    place = 0
-    ordered = sorted(reports, key=lambda report: (report.row.line, report.row.part))
-    for row in losses:
-        while place < len(ordered) and (ordered[place].row.line, ordered[place].row.part) < (row.line, row.part):
-            place += 1
-        if place and ordered[place - 1].loss is None:
-            ordered[place - 1].loss = row.reading.loss
+    before = np.searchsorted(np.sort(at), losses) - 1
+    for place, loss in zip(np.sort(at)[before[before >= 0]].tolist(), table.loss[losses][before >= 0], strict=True):
+        if np.isnan(table.loss[place]):
+            table.loss[place] = loss
 
 
-def _steps(reports: Sequence[_Report], identity: Identity) -> pd.DataFrame:
-    rows = [report.row for report in reports]
-    readings = [row.reading for row in rows]
+def _steps(reports: _Reports, at: At, identity: Identity) -> pd.DataFrame:
+    table = reports.table
     return steps_frame(
         {
-            "node": _nodes(rows, identity),
-            "rank": pd.array([row.rank for row in rows], dtype="Int64"),
-            "step": pd.array([reading.step for reading in readings], dtype="Int64"),
-            "timestamp": _times(row.time_ms for row in rows),
-            "step_time_s": [report.time_s for report in reports],
-            "throughput": _column(readings, "throughput"),
-            "throughput_unit": [reading.throughput_unit for reading in readings],
-            "loss": [np.nan if report.loss is None else report.loss for report in reports],
-            "gpu_memory_gib": _column(readings, "gpu_memory_gib"),
-            "format": [reading.format for reading in readings],
-            "kind": [report.kind for report in reports],
-            "stream": [row.stream for row in rows],
-            "line": [row.line for row in rows],
-            "total": pd.array([reading.total for reading in readings], dtype="Int64"),
-            "segment": [report.segment for report in reports],
-            "warm_up": [report.warm_up for report in reports],
+            "node": _nodes_of(table, at, identity),
+            "rank": _whole(table.rank[at], table.rank[at] < 0),
+            "step": _whole(table.step[at], np.isnan(table.step[at])),
+            "timestamp": _times(table.time_ms[at]),
+            "step_time_s": reports.time_s[at],
+            "throughput": table.throughput[at],
+            "throughput_unit": table.texts[table.throughput_unit[at]],
+            "loss": table.loss[at],
+            "gpu_memory_gib": table.gpu_memory_gib[at],
+            "format": table.texts[table.format[at]],
+            "kind": reports.kind[at],
+            "stream": table.texts[table.stream[at]],
+            "line": table.line[at],
+            "total": _whole(table.total[at], np.isnan(table.total[at])),
+            "segment": reports.segment[at],
+            "warm_up": reports.warm_up[at],
         }
     )
+
+
+def _whole(values: NDArray[Any], missing: NDArray[np.bool_]) -> pd.arrays.IntegerArray:
+    return pd.arrays.IntegerArray(np.where(missing, 0, values).astype(np.int64), missing)
+
+
+def _nodes_of(table: Table, at: At, identity: Identity) -> NDArray[np.object_]:
+    """The node of each row; there are few writers and many rows."""
+    if not len(at):
+        return np.empty(0, object)
+    writers = np.stack([column[at] for column in (table.rank, table.host, table.stream, table.node)])
+    different, which = np.unique(writers, axis=1, return_inverse=True)
+    names = []
+    for rank, host, stream, node in different.T.tolist():
+        texts = (str(table.texts[code]) for code in (host, stream, node))
+        names.append(identity.node_of(None if rank < 0 else rank, *texts))
+    return np.array(names, dtype=object)[which.ravel()]
 
 
 def _events(rows: Sequence[EventRow], identity: Identity) -> pd.DataFrame:
     return events_frame(
         {
-            "timestamp": _times(row.time_ms for row in rows),
+            "timestamp": _times(np.array([row.time_ms for row in rows], dtype=float)),
             "node": _nodes(rows, identity),
             "rank": pd.array([row.rank for row in rows], dtype="Int64"),
             "kind": [row.kind for row in rows],
@@ -212,18 +205,10 @@ def _events(rows: Sequence[EventRow], identity: Identity) -> pd.DataFrame:
     )
 
 
-def _nodes(rows: Sequence[StepRow] | Sequence[EventRow], identity: Identity) -> list[str]:
-    """The node of each row; there are few writers and many rows."""
-    known: dict[tuple[int | None, str, str, str], str] = {}
-    out = []
-    for row in rows:
-        who = (row.rank, row.host, row.stream, row.stream_node)
-        node = known.get(who)
-        if node is None:
-            node = known[who] = identity.node_of(*who)
-        out.append(node)
-    return out
+def _nodes(rows: Sequence[EventRow], identity: Identity) -> list[str]:
+    return [identity.node_of(row.rank, row.host, row.stream, row.stream_node) for row in rows]
 
 
-def _times(times_ms: Iterable[int | None]) -> pd.Series:
-    return pd.Series(pd.to_datetime(pd.array(list(times_ms), dtype="Int64"), unit="ms", utc=True))
+def _times(times_ms: Floats) -> pd.Series:
+    whole = np.where(np.isnan(times_ms), np.iinfo(np.int64).min, times_ms).astype("datetime64[ms]")
+    return pd.Series(whole).dt.tz_localize("UTC")

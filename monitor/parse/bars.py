@@ -1,14 +1,21 @@
-"""Which of the progress bars in a stream is the training's, and which of its redraws are new steps."""
+"""Which of the progress bars in a stream is the training's, and which of its redraws are new steps.
+
+Each function takes a table and the places in it of the redraws of one stream and rank.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from monitor.parse.rows import StepRow
+import numpy as np
+from numpy.typing import NDArray
 
-BarKey = tuple[str, int | None]
-"""(description, total)."""
+from monitor.parse.table import At, Table
+
+BarKey = tuple[int, float]
+"""(code of the description, total)."""
+_NO_TOTAL = -1.0
 
 
 @dataclass
@@ -20,22 +27,23 @@ class _Bar:
     distinct: int = 0
 
 
-def training_rows(rows: Sequence[StepRow], planned_steps: int | None) -> list[StepRow]:
+def training_rows(table: Table, at: At, planned_steps: int | None) -> At:
     """Of the redraws of one stream and rank, those of the bar that counts optimizer steps.
 
     It is the bar whose total is the number of steps that the trainer announced. Else a bar that is drawn in full
     between two redraws of another (an evaluation inside training) is out, as is one that only counts how often
     another ran (epochs); of what remains the one with the most steps is in.
     """
-    totalled = {row.reading.bar for row in rows if row.reading.total is not None}
+    has_total = ~np.isnan(table.total[at])
     # Without a total it is a training bar only past the end of one that had a total: the rest are downloads and such.
-    rows = [row for row in rows if row.reading.total is not None or row.reading.bar in totalled]
-    bars = _bars(rows)
+    at = _where(at, has_total | np.isin(table.bar[at], table.bar[at][has_total]))
+    names, totals = table.bar[at], np.nan_to_num(table.total[at], nan=_NO_TOTAL)
+    bars = _bars(names.tolist(), totals.tolist(), np.nan_to_num(table.step[at]).tolist())
     if len(bars) <= 1:
-        return rows
-    announced = {bar.key for bar in bars if planned_steps is not None and bar.key[1] == planned_steps}
-    if announced:
-        return [row for row in rows if _key(row) in announced or row.reading.total is None]
+        return at
+    past_total = totals == _NO_TOTAL
+    if planned_steps is not None and (totals == planned_steps).any():
+        return _where(at, (totals == planned_steps) | past_total)
     out: set[BarKey] = set()
     for outer in bars:
         for inner in bars:
@@ -45,23 +53,24 @@ def training_rows(rows: Sequence[StepRow], planned_steps: int | None) -> list[St
             out.add(inner.key if outer.distinct > 2 * inner.runs else outer.key)
     left = [bar for bar in bars if bar.key not in out] or bars
     best = max(left, key=lambda bar: (bar.distinct, -bar.places[0]))
-    return [row for row in rows if row.reading.bar == best.key[0] and row.reading.total in (best.key[1], None)]
+    return _where(at, (names == best.key[0]) & ((totals == best.key[1]) | past_total))
 
 
-def _key(row: StepRow) -> BarKey:
-    return (row.reading.bar, row.reading.total)
+def _where(at: At, chosen: NDArray[np.bool_]) -> At:
+    return at[chosen]
 
 
-def _bars(rows: Sequence[StepRow]) -> list[_Bar]:
+def _bars(names: Sequence[int], totals: Sequence[float], steps: Sequence[float]) -> list[_Bar]:
     bars: dict[BarKey, _Bar] = {}
-    last: dict[BarKey, int] = {}
-    seen: dict[BarKey, set[int]] = {}
-    for place, row in enumerate(rows):
-        if row.reading.total is None:
+    last: dict[BarKey, float] = {}
+    seen: dict[BarKey, set[float]] = {}
+    for place, (name, total, step) in enumerate(zip(names, totals, steps, strict=True)):
+        if total == _NO_TOTAL:
             continue  # past its total: the same bar
-        key = _key(row)
-        bar = bars.setdefault(key, _Bar(key))
-        step = row.reading.step or 0
+        key = (name, total)
+        bar = bars.get(key)
+        if bar is None:
+            bar = bars[key] = _Bar(key)
         if key not in last or step < last[key]:
             bar.runs += 1
             seen[key] = set()
@@ -77,25 +86,55 @@ def _encloses(outer: _Bar, inner: _Bar) -> bool:
     return outer.places[0] < inner.places[0] and inner.places[-1] < outer.places[-1]
 
 
-def renumbered(rows: Sequence[StepRow]) -> list[StepRow]:
+def renumbered(table: Table, at: At) -> At:
     """The rows by the global step they print, where that follows the bar; else as they are.
 
     A bar that holds validation too goes on while the global step stands; before a redraw has a postfix the step of the
     row is not known.
     """
-    counted = [row for row in rows if row.reading.counter is not None]
-    counters = len({row.reading.counter for row in counted})
+    counted = at[~np.isnan(table.counter[at])]
+    counters = len(np.unique(table.counter[counted]))
+    steps = table.step[at]
     # Large counters are printed rounded: one that stands while the bar moves tells nothing.
-    if counters < 3 or counters * 4 < len({row.reading.step for row in rows if row.reading.step}):
-        return list(rows)
-    return [row._replace(reading=row.reading._replace(step=row.reading.counter)) for row in counted]
+    if counters < 3 or counters * 4 < len(np.unique(steps[steps > 0])):
+        return at
+    table.step[counted] = table.counter[counted]
+    return counted
 
 
-def drawn_at_once(rows: Sequence[StepRow]) -> int:
+def drawn_at_once(table: Table, at: At) -> int:
     """How many equal bars share the rows of a merged stream: each starts with one redraw at 0; at least 1."""
-    zeros = 0
-    for row in rows:
-        if row.reading.step:
-            break
-        zeros += 1
-    return max(1, zeros)
+    begun = np.flatnonzero(table.step[at] > 0)
+    return max(1, int(begun[0]) if len(begun) else len(at))
+
+
+def new_steps(table: Table, at: At, at_once: int) -> tuple[At, NDArray[np.int64]]:
+    """(the first redraw of each step of each bar, its segment); a redraw at 0 is none.
+
+    The loss of a later redraw of a step takes the first one's place: that still shows the postfix of the step before.
+    """
+    segment, last_step, last_clock = 0, -1.0, -1.0
+    seen: dict[float, int] = {}
+    found: list[int] = []
+    parts: list[int] = []
+    newest = -1.0
+    counters = table.counter[at].tolist()
+    steps, clocks = np.nan_to_num(table.step[at]).tolist(), np.nan_to_num(table.clock_s[at]).tolist()
+    for place, step, clock, counter, loss in zip(
+        at.tolist(), steps, clocks, counters, table.loss[at].tolist(), strict=True
+    ):
+        # Bars drawn at once may trail one another by a step; only one that also set its clock back began again.
+        if step < last_step and (clock < last_clock or last_step - step > at_once + 1):
+            segment += 1
+            seen.clear()
+        last_step, last_clock = step, clock
+        if step == 0 and counter != counter:
+            continue
+        seen[step] = times = seen.get(step, 0) + 1
+        if times <= at_once:
+            newest = step
+            found.append(place)
+            parts.append(segment)
+        elif newest == step and loss == loss:
+            table.loss[found[-1]] = loss
+    return np.array(found, dtype=np.intp), np.array(parts, dtype=np.int64)

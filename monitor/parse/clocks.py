@@ -41,25 +41,28 @@ def differenced(steps: Floats, clock: Floats, tick_s: float, before: float) -> F
     ``before`` is the number of steps done when the clock stood at 0 if the series began there, NaN if unknown: it
     gives the first report its mean. Equal readings, and readings that fell, give NaN.
     """
-    out = np.full(len(clock), np.nan)
-    enough_s = tick_s * _TICKS
-    base = 0
-    for i in range(len(clock)):
-        if i == 0:
-            if not np.isnan(before) and steps[0] > before and clock[0] > 0:
-                out[0] = clock[0] / (steps[0] - before)
-            continue
-        elapsed, done = clock[i] - clock[i - 1], steps[i] - steps[i - 1]
-        if elapsed < enough_s:
-            while base + 1 < i and clock[i] - clock[base + 1] >= enough_s:
-                base += 1
-            # Nothing is far enough yet: the widest span there is, if it is wide at all.
-            elapsed, done = clock[i] - clock[base], steps[i] - steps[base]
-            if elapsed < min(enough_s, 3 * tick_s):
-                continue
-        if elapsed > 0 and done > 0:
-            out[i] = elapsed / done
-    return out
+    elapsed, done = np.diff(clock, prepend=0.0), np.diff(steps, prepend=before)
+    if tick_s:
+        enough_s = tick_s * _TICKS
+        base = _far_enough(clock, enough_s)
+        near = elapsed < enough_s
+        near[0] = False
+        # Where nothing is far enough it is the widest span there is, if it is wide at all.
+        wide = near & (clock - clock[base] >= min(enough_s, 3 * tick_s))
+        elapsed = np.where(near, np.where(wide, clock - clock[base], np.nan), elapsed)
+        done = np.where(wide, steps - steps[base], done)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where((elapsed > 0) & (done > 0), elapsed / done, np.nan)
+
+
+def _far_enough(clock: Floats, enough_s: float) -> NDArray[np.intp]:
+    """For each reading the place of the newest one that lies ``enough_s`` before it; 0 where there is none."""
+    base, places, readings = 0, [], clock.tolist()
+    for i, now in enumerate(readings):
+        while base + 1 < i and now - readings[base + 1] >= enough_s:
+            base += 1
+        places.append(base)
+    return np.array(places, dtype=np.intp)
 
 
 def steps_before_first(steps: Floats) -> float:
@@ -81,15 +84,16 @@ def samples_per_step(steps: Floats, clock: Floats, rate: Floats, tick_s: float) 
     The median over spans of some twenty ticks: a checkpoint or an evaluation inside one of them does not move it.
     """
     ratios: list[float] = []
-    predicted, start = 0.0, 0
-    for i in range(1, len(clock)):
-        if np.isnan(rate[i]) or rate[i] <= 0 or steps[i] <= steps[i - 1]:
-            predicted, start = 0.0, i
-            continue
-        predicted += (steps[i] - steps[i - 1]) / rate[i]
-        if clock[i] - clock[start] >= 2 * _TICKS * tick_s:
-            ratios.append((clock[i] - clock[start]) / predicted)
-            predicted, start = 0.0, i
+    predicted, start, last = 0.0, clock[0], steps[0]
+    for done, now, per_s in zip(steps[1:].tolist(), clock[1:].tolist(), rate[1:].tolist(), strict=True):
+        if not per_s > 0 or done <= last:
+            predicted, start = 0.0, now
+        else:
+            predicted += (done - last) / per_s
+            if now - start >= 2 * _TICKS * tick_s:
+                ratios.append((now - start) / predicted)
+                predicted, start = 0.0, now
+        last = done
     if len(ratios) < 3:
         usable = (rate[1:] > 0) & (np.diff(steps) > 0)
         total = float((np.diff(steps)[usable] / rate[1:][usable]).sum())

@@ -9,20 +9,22 @@ from __future__ import annotations
 import gc
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
-from ahocorasick_rs import AhoCorasick, Implementation
+from ahocorasick_rs import BytesAhoCorasick, Implementation
+from numpy.typing import NDArray
 
 from monitor.model import LogPage
 from monitor.parse import facts, formats, marks
 from monitor.parse.envelope import fragments, written_at_ms
-from monitor.parse.rows import EventRow, Reading, StepRow
+from monitor.parse.rows import EventRow, Reading
 from monitor.parse.shapes import Shapes
+from monitor.parse.table import NOBODY, Place, Rows
 
 # A line that is longer holds hundreds of redraws at best; what lies beyond is not read.
 LONGEST_LINE = 1 << 20
@@ -50,7 +52,7 @@ class RawRows:
     """Recognisers that the user gave: asked first."""
     further: tuple[Recogniser, ...] = ()
     """Recognisers that the job brought along: asked last."""
-    steps: list[StepRow] = field(default_factory=list)
+    steps: Rows = field(default_factory=Rows)
     events: list[EventRow] = field(default_factory=list)
     lines: int = 0
     last_ms: int | None = None
@@ -60,61 +62,71 @@ class RawRows:
 
     def add(self, page: LogPage) -> None:
         """Reads one page."""
-        self.lines += len(page.lines)
         self.streams.add(page.stream)
         newest = page.times_ms[-1] if page.times_ms else None
         if newest is not None:
             self.last_ms = newest if self.last_ms is None else max(self.last_ms, newest)
-        if page.first_line == 1 and page.lines:
-            self.events.append(EventRow(page.stream, page.node, 1, -1, page.times_ms[0], None, "", "first-line", ""))
-        # A pattern of the user's has no literals to look for: it is asked about every line.
-        wanted = dict.fromkeys(range(len(page.lines)), _ALL) if self.extra or self.further else _candidates(page.lines)
+        if page.first_line == 1:
+            time_ms = page.times_ms[0] if page.times_ms else None
+            self.events.append(EventRow(page.stream, page.node, 1, -1, time_ms, None, "", "first-line", ""))
+        ends = _line_ends(page.data)
+        self.lines += len(ends)
         # Rows make no cycles; looking for some among thousands of new tuples takes a fifth of the time.
         collecting = gc.isenabled()
         gc.disable()
         try:
-            for offset, readers in wanted.items():
-                self._add_line(page, offset, readers)
+            self._read(page, ends)
         finally:
             if collecting:
                 gc.enable()
         if not self.steps:
-            for line in page.lines[:SHAPE_LINES]:
+            for line in page.data.split(b"\n", SHAPE_LINES)[:SHAPE_LINES]:
                 if len(line) <= LONGEST_SHAPE:
-                    for fragment in fragments(line):
+                    for fragment in fragments(line.decode("utf-8", "replace")):
                         self.shapes.add(fragment.text)
 
-    def _add_line(self, page: LogPage, offset: int, readers: Readers) -> None:
-        number = page.first_line + offset
-        written_ms = page.times_ms[offset]
-        for part, fragment in enumerate(fragments(page.lines[offset][:LONGEST_LINE])):
-            text = fragment.text
-            time_ms = written_ms if fragment.time_ms is None else fragment.time_ms
-            for reading in self._readings(text, readers.families):
-                if time_ms is None:
-                    time_ms = written_at_ms(text)
-                if fragment.nested:
-                    reading = reading._replace(nested=True)
-                rank = reading.rank if fragment.rank is None else fragment.rank
-                self.steps.append(StepRow(page.stream, page.node, number, part, time_ms, rank, fragment.host, reading))
-            for read_event in readers.events:
-                for kind, said in read_event(text):
-                    if time_ms is None:
-                        time_ms = written_at_ms(text)
-                    self.events.append(
-                        EventRow(
-                            page.stream, page.node, number, part, time_ms, fragment.rank, fragment.host, kind, said
+    def _read(self, page: LogPage, ends: Ends) -> None:
+        places: list[Place] = []
+        readings: list[Reading] = []
+        own = bool(self.extra or self.further)
+        # A pattern of the user's has no literals to look for: it is asked about every line.
+        wanted = dict.fromkeys(range(len(ends)), _ALL) if own else _candidates(page.data, ends)
+        for offset, readers in wanted.items():
+            number = page.first_line + offset
+            written_ms = page.times_ms[offset] if page.times_ms else None
+            start = ends[offset - 1] + 1 if offset else 0
+            line = page.data[start : min(ends[offset], start + LONGEST_LINE)].decode("utf-8", "replace")
+            families = (*self.extra, *readers.families, *self.further) if own else readers.families
+            for part, (text, rank, host, nested, copied_ms) in enumerate(fragments(line)):
+                time_ms = written_ms if copied_ms is None else copied_ms
+                for family in families:
+                    # The first recogniser that knows the text is the one: the user's, then exact ones, then generic ones.
+                    if found := list(family(text)):
+                        for reading in found:
+                            if reading.format:
+                                if time_ms is None:
+                                    time_ms = written_at_ms(text)
+                                writer = reading.rank if rank is None else rank
+                                places.append(
+                                    Place(
+                                        number,
+                                        part,
+                                        time_ms,
+                                        NOBODY if writer is None else writer,
+                                        host,
+                                        nested or reading.nested,
+                                    )
+                                )
+                                readings.append(reading)
+                        break
+                for read_event in readers.events:
+                    for kind, said in read_event(text):
+                        if time_ms is None:
+                            time_ms = written_at_ms(text)
+                        self.events.append(
+                            EventRow(page.stream, page.node, number, part, time_ms, rank, host, kind, said)
                         )
-                    )
-
-    def _readings(self, text: str, recognisers: tuple[Recogniser, ...]) -> Iterable[Reading]:
-        """What the first recogniser that knows the text reads in it: the user's, then exact ones, then generic ones."""
-        own = self.extra or self.further
-        for recogniser in (*self.extra, *recognisers, *self.further) if own else recognisers:
-            found = list(recogniser(text))
-            if found:
-                return [reading for reading in found if reading.format]
-        return ()
+        self.steps.add(page.stream, page.node, places, readings)
 
 
 class Readers(NamedTuple):
@@ -124,36 +136,47 @@ class Readers(NamedTuple):
     events: tuple[EventReader, ...]
 
 
-def _candidates(lines: Sequence[str]) -> dict[int, Readers]:
+Ends = NDArray[np.int64]
+"""Where each line of a page ends."""
+
+
+def _line_ends(data: bytes) -> Ends:
+    breaks = np.flatnonzero(np.frombuffer(data, np.uint8) == _LINE_FEED)
+    return np.append(breaks, len(data))
+
+
+def _candidates(data: bytes, ends: Ends) -> dict[int, Readers]:
     """Index of each line that holds a gate of any recogniser -> the recognisers whose gates it holds, in one scan."""
-    found = _SCAN.find_matches_as_indexes("\n".join(lines), overlapping=True)
+    found = _SCAN.find_matches_as_indexes(data, overlapping=True)
     if not found:
         return {}
-    starts = np.cumsum(np.fromiter(map(len, lines), np.int64, len(lines)) + 1)
     gates, places, _ = zip(*found, strict=True)
-    rows = np.searchsorted(starts, np.array(places), side="right").tolist()
-    masks: dict[int, int] = {}
-    for row, gate in zip(rows, gates, strict=True):
-        masks[row] = masks.get(row, 0) | _OWNERS[gate]
-    return {row: _readers(masks[row]) for row in sorted(masks)}
+    rows = np.searchsorted(ends, np.array(places))
+    # Matches come in the order of their ends, so lines come in order.
+    firsts = np.flatnonzero(np.diff(rows, prepend=-1))
+    masks = np.bitwise_or.reduceat(_OWNERS[np.array(gates)], firsts, axis=0)
+    return dict(zip(rows[firsts].tolist(), map(_readers, map(bytes, masks)), strict=True))
 
 
 @cache
-def _readers(mask: int) -> Readers:
-    events = mask >> len(_READ)
+def _readers(mask: bytes) -> Readers:
+    asked = [bool(bit) for bit in np.unpackbits(np.frombuffer(mask, np.uint8))]
     return Readers(
-        tuple(read for bit, read in enumerate(_READ) if mask >> bit & 1),
-        tuple(read for bit, read in enumerate(_EVENTS) if events >> bit & 1),
+        tuple(read for read, ask in zip(_READ, asked, strict=False) if ask),
+        tuple(read for read, ask in zip(_EVENTS, asked[len(_READ) :], strict=False) if ask),
     )
 
 
+_LINE_FEED = ord("\n")
 _FAMILIES = families()
 _READ: tuple[Recogniser, ...] = tuple(family.read for family in _FAMILIES)
 _EVENTS: tuple[EventReader, ...] = (facts.read, marks.read)
-_GATES: dict[str, int] = {}
-for _bit, _gates in enumerate((*(family.GATES for family in _FAMILIES), facts.GATES, marks.GATES)):
+_OWNERS_OF: dict[str, list[int]] = {}
+for _place, _gates in enumerate((*(family.GATES for family in _FAMILIES), facts.GATES, marks.GATES)):
     for _gate in _gates:
-        _GATES[_gate] = _GATES.get(_gate, 0) | 1 << _bit
-_OWNERS = tuple(_GATES.values())
-_SCAN = AhoCorasick(list(_GATES), implementation=Implementation.DFA)
+        _OWNERS_OF.setdefault(_gate, []).append(_place)
+_OWNERS = np.packbits(
+    [[place in owners for place in range(len(_READ) + len(_EVENTS))] for owners in _OWNERS_OF.values()], axis=1
+)
+_SCAN = BytesAhoCorasick([gate.encode() for gate in _OWNERS_OF], implementation=Implementation.DFA)
 _ALL = Readers(_READ, _EVENTS)

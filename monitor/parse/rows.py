@@ -47,21 +47,6 @@ class Reading(NamedTuple):
 NO_STEP = Reading(format="")
 
 
-class StepRow(NamedTuple):
-    """A reading with the place it was read at."""
-
-    stream: str
-    stream_node: str
-    line: int
-    part: int
-    """Place within the line: one line may hold several records."""
-    time_ms: int | None
-    rank: int | None
-    host: str
-    """The host named in the line's tag; empty if none."""
-    reading: Reading
-
-
 class EventRow(NamedTuple):
     """Something other than a step: a fact printed at start-up, an error, a change of status."""
 

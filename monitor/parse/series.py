@@ -1,75 +1,76 @@
-"""One writer's reports in order: echoes taken out, parts summed, counters that begin again cut into segments."""
+"""One writer's reports in order: echoes taken out, parts summed, counters that begin again cut into segments.
+
+Each function takes a table and the places of ONE series in it (one stream, rank and format) and gives the places that
+stay; new numbers are written into the table.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import numpy as np
 
-from monitor.parse.rows import StepRow
+from monitor.parse.table import At, Table
 
 
-def said_once(rows: Sequence[StepRow]) -> list[StepRow]:
+def said_once(table: Table, at: At) -> At:
     """Without the echo of a second log handler, which prints every report of a stream twice, right behind the first.
 
     Where a report stands there more than twice it is several ranks that print the same: all are kept.
     """
-    groups: list[list[StepRow]] = []
-    for row in rows:
-        same = bool(groups) and row.reading == groups[-1][-1].reading and row.line - groups[-1][-1].line <= 2
-        if same and row.reading.step is not None:
-            groups[-1].append(row)
-        else:
-            groups.append([row])
-    if any(len(group) > 2 for group in groups):
-        return list(rows)
-    return [group[0] for group in groups]
+    near = np.diff(table.line[at]) <= 2
+    same = table.same_as_before(at) & near & ~np.isnan(table.step[at][1:])
+    if (same[1:] & same[:-1]).any():
+        return at
+    once: At = at[np.append(True, ~same)]
+    return once
 
 
-def by_epoch(rows: Sequence[StepRow]) -> Sequence[StepRow]:
+def by_epoch(table: Table, at: At) -> At:
     """Numbers the reports of a trainer that speaks only at the end of each epoch ("40/40 …") by their epoch."""
-    if not rows[0].reading.format.startswith("keras"):
-        return rows
-    if len({row.reading.step for row in rows}) > 1:
-        return rows
-    return [row._replace(reading=row.reading._replace(step=epoch)) for epoch, row in enumerate(rows, start=1)]
+    steps = table.step[at]
+    if str(table.texts[table.format[at[0]]]).startswith("keras") and (steps == steps[0]).all():
+        table.step[at] = np.arange(1, len(at) + 1)
+    return at
 
 
-def whole_steps(rows: Sequence[StepRow]) -> list[StepRow]:
+def whole_steps(table: Table, at: At) -> At:
     """Micro-batches summed into the optimizer step they end in; one whose micro-batches are not all there has no time."""
-    whole: list[StepRow] = []
+    counters, steps = table.counter[at], table.step[at]
+    is_part = table.meaning[at] == table.code("part")
+    if not is_part.any() and not (counters > steps).any():
+        return at
+    whole = []
     parts: dict[int, float] = {}
-    for row in rows:
-        reading = row.reading
-        if reading.meaning == "part":
-            if reading.counter is not None and reading.time_s is not None:
-                parts[reading.counter] = reading.time_s
+    for place, part, done, step, last_s in zip(
+        at.tolist(), is_part.tolist(), counters.tolist(), steps.tolist(), table.time_s[at].tolist(), strict=True
+    ):
+        if part:
+            if done == done and last_s == last_s:
+                parts[int(done)] = last_s
             continue
-        done, step, last_s = reading.counter, reading.step, reading.time_s
-        if done is not None and step and done > step and last_s is not None:
-            each, left = divmod(done, step)
-            before = [parts.get(done - back) for back in range(1, each)]
+        if done > step > 0 and last_s == last_s:
+            each, left = divmod(int(done), int(step))
+            before = [parts.get(int(done) - back) for back in range(1, each)]
             known = [time_s for time_s in before if time_s is not None]
-            time_s = last_s + sum(known) if not left and len(known) == len(before) else None
-            row = row._replace(reading=reading._replace(time_s=time_s))
+            complete = not left and len(known) == len(before)
+            table.time_s[place] = last_s + sum(known) if complete else np.nan
         parts.clear()
-        whole.append(row)
-    return whole
+        whole.append(place)
+    return np.array(whole, dtype=np.intp)
 
 
-def numbered(rows: Sequence[StepRow]) -> Sequence[StepRow]:
+def numbered(table: Table, at: At) -> At:
     """Numbers the reports of a trainer that prints its loss and nothing else, once a step: the n-th is step n."""
-    if any(row.reading.format != "loss-only" for row in rows):
-        return rows
-    return [row._replace(reading=row.reading._replace(step=place)) for place, row in enumerate(rows, start=1)]
+    if len(at) and table.texts[table.format[at[0]]] == "loss-only":
+        table.step[at] = np.arange(1, len(at) + 1)
+    return at
 
 
-def segments(rows: Sequence[StepRow]) -> list[list[StepRow]]:
+def segments(table: Table, at: At) -> list[At]:
     """Cut where the step counter began again."""
-    parts: list[list[StepRow]] = []
-    last = -1
-    for row in rows:
-        step = row.reading.step if row.reading.step is not None else last
-        if not parts or step < last:
-            parts.append([])
-        parts[-1].append(row)
-        last = step
-    return parts
+    if not len(at):
+        return []
+    steps = table.step[at]
+    known = ~np.isnan(steps)
+    newest = np.maximum.accumulate(np.where(known, np.arange(len(at)), -1))
+    told = np.where(newest >= 0, steps[newest], -1.0)
+    return np.split(at, np.flatnonzero(np.diff(told) < 0) + 1)

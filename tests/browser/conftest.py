@@ -10,7 +10,6 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, expect
 
 from tests.browser.started import CHROMIUM, chromium, running_demo
 
-
 # A machine that runs other tests beside a browser may take long to draw a page; a wrong page stays wrong for longer.
 _PATIENCE_MS = 60_000
 expect.set_options(timeout=_PATIENCE_MS)

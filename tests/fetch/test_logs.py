@@ -77,7 +77,8 @@ def texts(pages: Iterable[LogPage]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for page in pages:
         lines = found.setdefault(page.stream, [])
-        assert len(page.lines) == len(page.times_ms) > 0
+        assert page.times_ms is not None
+        assert len(page.lines) == len(page.times_ms) == page.count > 0
         lines += page.lines
     return found
 
@@ -274,6 +275,7 @@ def test_on_an_account(account: Clients) -> None:
     (page,) = reader.read()
     assert (page.stream, page.first_line, page.lines) == (streams[7], 4, ("line 3", "line 4"))
     assert reader.gaps == ()
+    assert page.times_ms is not None
     assert isinstance(page.times_ms[0], int)
 
 

@@ -15,7 +15,7 @@ def pages(
 ) -> list[LogPage]:
     """The lines as pages, cut before each of the line indexes ``cuts``."""
     edges = [0, *sorted({cut for cut in cuts if 0 < cut < len(lines)}), len(lines)]
-    return [LogPage(stream, node, a + 1, tuple(lines[a:b]), (None,) * (b - a)) for a, b in pairwise(edges) if b > a]
+    return [LogPage.of(stream, node, a + 1, lines[a:b]) for a, b in pairwise(edges) if b > a]
 
 
 def parse(lines: Sequence[str], cuts: Sequence[int] = (), extra: tuple[Recogniser, ...] = ()) -> Parsed:

@@ -17,7 +17,7 @@ def test_a_line_with_a_time_is_a_report() -> None:
     assert found is not None
     assert refused == ()
     raw = RawRows(further=(found,))
-    raw.add(LogPage("s", "algo-1", 1, LINES, (None,) * 3))
+    raw.add(LogPage.of("s", "algo-1", 1, LINES))
     steps = assemble(raw.steps, raw.events).steps
     assert list(steps["step"]) == [7, 8]
     assert list(steps["step_time_s"]) == [1.5, 1.4]

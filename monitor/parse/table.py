@@ -1,0 +1,180 @@
+"""All step readings of a run as columns: collected page by page, put in order once, worked on as arrays.
+
+A log may hold a million reports; as columns they take a fifth of the memory and a tenth of the time that objects do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from monitor.parse.rows import Reading
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Codes = NDArray[np.int32]
+At = NDArray[np.intp]
+"""Places in a table, in the order of its rows."""
+Column = NDArray[Any]
+
+NOBODY = -1
+"""The rank of a line that names none."""
+_TEXTS = ("format", "meaning", "throughput_unit", "bar")
+_PRINTED = ("step", "total", "time_s", "clock_s", "clock_tick_s", "throughput", "loss", "gpu_memory_gib")
+_NUMBERS = (*_PRINTED, "epoch", "epoch_share", "counter")
+_MISSING = dict.fromkeys((*_NUMBERS, "time_ms"), np.nan) | {"rank": NOBODY, "clock_tick_s": 0.0}
+_DTYPES = {"line": "i8", "part": "i4", "rank": "i4", "host": "i4", "nested": "?"} | dict.fromkeys(_TEXTS, "i4")
+
+
+class Place(NamedTuple):
+    """Where on a page a reading was found."""
+
+    line: int
+    part: int
+    """Place within the line: one line may hold several records."""
+    time_ms: int | None
+    rank: int
+    """The global rank, or ``NOBODY``."""
+    host: str
+    """The host named in the line's tag; empty if none."""
+    nested: bool
+
+
+@dataclass(slots=True)
+class Table:
+    """Every reading, in the order of streams, lines and parts. Made afresh for each assembly, which writes into it.
+
+    Numbers that were not printed are NaN; the texts are codes into ``texts``.
+    """
+
+    texts: NDArray[np.object_]
+    stream: Codes
+    node: Codes
+    """Of the stream, algo-N."""
+    line: Ints
+    part: Codes
+    time_ms: Floats
+    rank: Codes
+    host: Codes
+    nested: NDArray[np.bool_]
+    format: Codes
+    meaning: Codes
+    throughput_unit: Codes
+    bar: Codes
+    step: Floats
+    total: Floats
+    time_s: Floats
+    clock_s: Floats
+    clock_tick_s: Floats
+    throughput: Floats
+    loss: Floats
+    gpu_memory_gib: Floats
+    epoch: Floats
+    epoch_share: Floats
+    counter: Floats
+
+    def __len__(self) -> int:
+        return len(self.line)
+
+    def code(self, text: str) -> int:
+        """The code of a text; -1 if no row has it."""
+        found = np.flatnonzero(self.texts == text)
+        return int(found[0]) if len(found) else -1
+
+    def same_as_before(self, at: At) -> NDArray[np.bool_]:
+        """For each row but the first: True where it reads as the row before it does."""
+        same = np.ones(max(0, len(at) - 1), dtype=bool)
+        for name in (*_NUMBERS, *_TEXTS, "nested"):
+            values = getattr(self, name)[at]
+            equal = values[1:] == values[:-1]
+            if values.dtype.kind == "f":
+                equal |= np.isnan(values[1:]) & np.isnan(values[:-1])
+            same &= equal
+        return same
+
+
+_COLUMNS = tuple(field.name for field in fields(Table))[1:]
+
+
+class Rows:
+    """Collects readings; pages may come in any order."""
+
+    def __init__(self) -> None:
+        self._blocks: list[dict[str, Column | int]] = []
+        self._sizes: list[int] = []
+        self._codes: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return sum(self._sizes)
+
+    def add(self, stream: str, node: str, places: Sequence[Place], readings: Sequence[Reading]) -> None:
+        """Readings of one page, each with its place."""
+        if not readings:
+            return
+        found = dict(zip(Reading._fields, zip(*readings, strict=True), strict=True))
+        found |= dict(zip(Place._fields, zip(*places, strict=True), strict=True))
+        self.add_columns(stream, node, len(readings), found)
+
+    def add_columns(self, stream: str, node: str, size: int, found: Mapping[str, Sequence[Any]]) -> None:
+        """Columns of ``size`` readings of one page by the fields' names; None among numbers, and columns left out, are
+        missing."""
+        block: dict[str, Column | int] = {"stream": self._code(stream), "node": self._code(node)}
+        for name in _COLUMNS[2:]:
+            values = found.get(name)
+            if values is None:
+                if name in _TEXTS or name == "host":
+                    block[name] = self._code("")
+            elif name in _TEXTS or name == "host":
+                block[name] = self._coded(values)
+            elif name in _DTYPES:
+                block[name] = np.asarray(values, _DTYPES[name])
+            elif isinstance(values, np.ndarray) or values.count(None) < size:
+                block[name] = np.asarray(values, float)
+        self._blocks.append(block)
+        self._sizes.append(size)
+
+    def table(self) -> Table:
+        """All rows so far, in order."""
+        columns: dict[str, Column] = {name: self._column(name) for name in _COLUMNS}
+        texts = np.array(list(self._codes), dtype=object)
+        by_name = np.empty(len(texts), np.int32)
+        by_name[np.argsort(texts)] = np.arange(len(texts), dtype=np.int32)
+        keys = (columns["part"], columns["line"], by_name[columns["stream"]] if len(texts) else columns["stream"])
+        if not _in_order(keys):
+            order = np.lexsort(keys)
+            columns = {name: column[order] for name, column in columns.items()}
+        return Table(texts, **columns)
+
+    def _column(self, name: str) -> Column:
+        dtype = _DTYPES.get(name, "i4" if name in {"stream", "node"} else "f8")
+        out = np.empty(len(self), dtype)
+        start = 0
+        for block, size in zip(self._blocks, self._sizes, strict=True):
+            out[start : start + size] = block.get(name, _MISSING.get(name, 0))
+            start += size
+        return out
+
+    def _code(self, text: str) -> int:
+        return self._codes.setdefault(text, len(self._codes))
+
+    def _coded(self, texts: Sequence[str]) -> Column | int:
+        different = set(texts)
+        if len(different) == 1:
+            return self._code(texts[0])
+        codes = {text: self._code(text) for text in different}
+        return np.fromiter(map(codes.__getitem__, texts), "i4", len(texts))
+
+
+def _in_order(keys: tuple[Column, ...]) -> bool:
+    """True if the rows are sorted by the last key, then the one before it, and so on."""
+    later = np.zeros(max(0, len(keys[0]) - 1), dtype=bool)
+    equal = ~later
+    for key in reversed(keys):
+        step = np.diff(key)
+        later |= equal & (step > 0)
+        equal &= step == 0
+    return bool((later | equal).all())
