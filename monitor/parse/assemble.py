@@ -16,7 +16,7 @@ from monitor.parse.bars import drawn_at_once, new_steps, renumbered, training_ro
 from monitor.parse.identity import Identity, identify
 from monitor.parse.rows import EventRow
 from monitor.parse.series import by_epoch, numbered, said_once, segments, whole_steps
-from monitor.parse.table import At, Floats, Rows, Table
+from monitor.parse.table import NOBODY, At, Floats, Rows, Table
 
 # First reports contain tracing, compilation and allocation; they are marked while they are this much slower than usual.
 WARM_UP_RATIO = 1.5
@@ -182,13 +182,17 @@ def _nodes_of(table: Table, at: At, identity: Identity) -> NDArray[np.object_]:
     """The node of each row; there are few writers and many rows."""
     if not len(at):
         return np.empty(0, object)
-    writers = np.stack([column[at] for column in (table.rank, table.host, table.stream, table.node)])
-    different, which = np.unique(writers, axis=1, return_inverse=True)
+    # One number a writer: sorting rows of four takes longer than all the rest.
+    which = np.zeros(len(at), np.int64)
+    for column in (table.rank, table.host, table.stream, table.node):
+        which = which * (int(column.max()) + 2) + column[at] + 1
+    _, firsts, which = np.unique(which, return_index=True, return_inverse=True)
     names = []
-    for rank, host, stream, node in different.T.tolist():
-        texts = (str(table.texts[code]) for code in (host, stream, node))
-        names.append(identity.node_of(None if rank < 0 else rank, *texts))
-    return np.array(names, dtype=object)[which.ravel()]
+    for first in at[firsts].tolist():
+        rank = int(table.rank[first])
+        texts = (str(table.texts[column[first]]) for column in (table.host, table.stream, table.node))
+        names.append(identity.node_of(None if rank == NOBODY else rank, *texts))
+    return np.array(names, dtype=object)[which]
 
 
 def _events(rows: Sequence[EventRow], identity: Identity) -> pd.DataFrame:

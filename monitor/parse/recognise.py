@@ -9,11 +9,12 @@ from __future__ import annotations
 import gc
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import repeat
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from ahocorasick_rs import BytesAhoCorasick, Implementation
@@ -35,6 +36,10 @@ SHAPE_LINES = 2000
 
 Recogniser = Callable[[str], Iterable[Reading]]
 EventReader = Callable[[str], Iterable[tuple[str, str]]]
+Columns = Mapping[str, Sequence[Any] | str]
+"""Readings as columns by the fields' names; a text that is the same for all of them stands alone."""
+ManyReader = Callable[[Sequence[str]], Iterable[tuple[Sequence[int], Columns]]]
+"""Texts to (index of each that holds one reading, the readings' columns); the others are left to the family's read."""
 
 
 def families() -> tuple[ModuleType, ...]:
@@ -86,47 +91,97 @@ class RawRows:
                         self.shapes.add(fragment.text)
 
     def _read(self, page: LogPage, ends: Ends) -> None:
-        places: list[Place] = []
-        readings: list[Reading] = []
+        page_rows = _PageRows(page, self.events)
         own = bool(self.extra or self.further)
         # A pattern of the user's has no literals to look for: it is asked about every line.
-        wanted = dict.fromkeys(range(len(ends)), _ALL) if own else _candidates(page.data, ends)
-        for offset, readers in wanted.items():
-            number = page.first_line + offset
+        wanted = _every_line(ends) if own else _candidates(page.data, ends)
+        whole = page.data.decode("ascii") if page.data.isascii() else ""
+        together: dict[Readers, list[Piece]] = {}
+        for offset, start, end, readers in wanted:
+            end = min(end, start + LONGEST_LINE)
+            line = whole[start:end] or page.data[start:end].decode("utf-8", "replace")
             written_ms = page.times_ms[offset] if page.times_ms else None
-            start = ends[offset - 1] + 1 if offset else 0
-            line = page.data[start : min(ends[offset], start + LONGEST_LINE)].decode("utf-8", "replace")
-            families = (*self.extra, *readers.families, *self.further) if own else readers.families
-            for part, (text, rank, host, nested, copied_ms) in enumerate(fragments(line)):
+            if own:
+                readers = Readers((*self.extra, *readers.families, *self.further), readers.events)
+            pieces = fragments(line)
+            for part, (text, rank, host, nested, copied_ms) in enumerate(pieces):
                 time_ms = written_ms if copied_ms is None else copied_ms
-                for family in families:
-                    # The first recogniser that knows the text is the one: the user's, then exact ones, then generic ones.
-                    if found := list(family(text)):
-                        for reading in found:
-                            if reading.format:
-                                if time_ms is None:
-                                    time_ms = written_at_ms(text)
-                                writer = reading.rank if rank is None else rank
-                                places.append(
-                                    Place(
-                                        number,
-                                        part,
-                                        time_ms,
-                                        NOBODY if writer is None else writer,
-                                        host,
-                                        nested or reading.nested,
-                                    )
-                                )
-                                readings.append(reading)
-                        break
-                for read_event in readers.events:
-                    for kind, said in read_event(text):
-                        if time_ms is None:
-                            time_ms = written_at_ms(text)
-                        self.events.append(
-                            EventRow(page.stream, page.node, number, part, time_ms, rank, host, kind, said)
-                        )
-        self.steps.add(page.stream, page.node, places, readings)
+                piece = (text, page.first_line + offset, part, time_ms, rank, host, nested)
+                if readers.many is not None and len(pieces) == 1:
+                    together.setdefault(readers, []).append(piece)
+                else:
+                    page_rows.read(piece, readers)
+        for readers, alike in together.items():
+            page_rows.read_many(alike, readers)
+        page_rows.add_to(self.steps)
+
+
+Piece = tuple[str, int, int, int | None, int | None, str, bool]
+"""A fragment in its place: text, line, part of the line, time, rank, host, nested."""
+
+
+@dataclass(slots=True)
+class _PageRows:
+    """What was read on one page."""
+
+    page: LogPage
+    events: list[EventRow]
+    places: list[Place] = field(default_factory=list)
+    readings: list[Reading] = field(default_factory=list)
+    blocks: list[tuple[int, Columns]] = field(default_factory=list)
+
+    def read(self, piece: Piece, readers: Readers) -> None:
+        """The readings and events of one piece of a line."""
+        text, line, part, time_ms, rank, host, nested = piece
+        for family in readers.families:
+            # The first that knows the text is the one: the user's, then exact ones, then generic ones.
+            if found := list(family(text)):
+                if time_ms is None:
+                    time_ms = written_at_ms(text)
+                for reading in found:
+                    if reading.format:
+                        writer = reading.rank if rank is None else rank
+                        writer = NOBODY if writer is None else writer
+                        self.places.append((line, part, time_ms, writer, host, nested or reading.nested))
+                        self.readings.append(reading)
+                break
+        self.read_events(piece, readers)
+
+    def read_events(self, piece: Piece, readers: Readers) -> None:
+        text, line, part, time_ms, rank, host, _ = piece
+        for read_event in readers.events:
+            for kind, said in read_event(text):
+                if time_ms is None:
+                    time_ms = written_at_ms(text)
+                self.events.append(
+                    EventRow(self.page.stream, self.page.node, line, part, time_ms, rank, host, kind, said)
+                )
+
+    def read_many(self, pieces: Sequence[Piece], readers: Readers) -> None:
+        """The same for pieces that one family may read together."""
+        assert readers.many is not None
+        taken: set[int] = set()
+        for at, columns in readers.many([piece[0] for piece in pieces]):
+            taken.update(at)
+            known = [pieces[place] for place in at]
+            texts, lines, parts, times, ranks, hosts, nested = zip(*known, strict=True)
+            if None in times:
+                times = tuple(written_at_ms(text) if ms is None else ms for text, ms in zip(texts, times, strict=True))
+            printed = columns.get("rank") or repeat(None)
+            ranks = tuple(own if rank is None else rank for rank, own in zip(ranks, printed, strict=False))
+            ranks = tuple(NOBODY if rank is None else rank for rank in ranks)
+            where = {"line": lines, "part": parts, "time_ms": times, "rank": ranks, "host": hosts, "nested": nested}
+            self.blocks.append((len(known), {**columns, **where}))
+            for piece in known if readers.events else ():
+                self.read_events(piece, readers)
+        for place, piece in enumerate(pieces):
+            if place not in taken:
+                self.read(piece, readers)
+
+    def add_to(self, rows: Rows) -> None:
+        rows.add(self.page.stream, self.page.node, self.places, self.readings)
+        for size, columns in self.blocks:
+            rows.add_columns(self.page.stream, self.page.node, size, columns)
 
 
 class Readers(NamedTuple):
@@ -134,6 +189,8 @@ class Readers(NamedTuple):
 
     families: tuple[Recogniser, ...]
     events: tuple[EventReader, ...]
+    many: ManyReader | None = None
+    """Of the first family, where it can read many lines together."""
 
 
 Ends = NDArray[np.int64]
@@ -145,38 +202,54 @@ def _line_ends(data: bytes) -> Ends:
     return np.append(breaks, len(data))
 
 
-def _candidates(data: bytes, ends: Ends) -> dict[int, Readers]:
-    """Index of each line that holds a gate of any recogniser -> the recognisers whose gates it holds, in one scan."""
+Wanted = Iterable[tuple[int, int, int, Readers]]
+"""Lines to look at: (index on the page, where it starts, where it ends, who is to be asked)."""
+
+
+def _candidates(data: bytes, ends: Ends) -> Wanted:
+    """The lines that hold a gate of any recogniser, with the recognisers whose gates they hold, in one scan."""
     found = _SCAN.find_matches_as_indexes(data, overlapping=True)
     if not found:
-        return {}
+        return ()
     gates, places, _ = zip(*found, strict=True)
     rows = np.searchsorted(ends, np.array(places))
     # Matches come in the order of their ends, so lines come in order.
     firsts = np.flatnonzero(np.diff(rows, prepend=-1))
-    masks = np.bitwise_or.reduceat(_OWNERS[np.array(gates)], firsts, axis=0)
-    return dict(zip(rows[firsts].tolist(), map(_readers, map(bytes, masks)), strict=True))
+    owners = _OWNERS[np.array(gates)]
+    masks = (np.bitwise_or.reduceat(word, firsts).tolist() for word in owners.T)
+    return _lines(ends, rows[firsts], map(_readers, zip(*masks, strict=True)))
+
+
+def _every_line(ends: Ends) -> Wanted:
+    return _lines(ends, np.arange(len(ends)), repeat(_ALL))
+
+
+def _lines(ends: Ends, rows: Ends, readers: Iterable[Readers]) -> Wanted:
+    starts = np.where(rows > 0, ends[rows - 1] + 1, 0)
+    return zip(rows.tolist(), starts.tolist(), ends[rows].tolist(), readers, strict=False)
 
 
 @cache
-def _readers(mask: bytes) -> Readers:
-    asked = [bool(bit) for bit in np.unpackbits(np.frombuffer(mask, np.uint8))]
+def _readers(words: tuple[int, ...]) -> Readers:
+    mask = sum(word << 64 * place for place, word in enumerate(words))
+    asked = [family for place, family in enumerate(_FAMILIES) if mask >> place & 1]
     return Readers(
-        tuple(read for read, ask in zip(_READ, asked, strict=False) if ask),
-        tuple(read for read, ask in zip(_EVENTS, asked[len(_READ) :], strict=False) if ask),
+        tuple(family.read for family in asked),
+        tuple(read for place, read in enumerate(_EVENTS, start=len(_FAMILIES)) if mask >> place & 1),
+        getattr(asked[0], "read_many", None) if asked else None,
     )
 
 
 _LINE_FEED = ord("\n")
 _FAMILIES = families()
-_READ: tuple[Recogniser, ...] = tuple(family.read for family in _FAMILIES)
 _EVENTS: tuple[EventReader, ...] = (facts.read, marks.read)
-_OWNERS_OF: dict[str, list[int]] = {}
+_OWNERS_OF: dict[str, int] = {}
 for _place, _gates in enumerate((*(family.GATES for family in _FAMILIES), facts.GATES, marks.GATES)):
     for _gate in _gates:
-        _OWNERS_OF.setdefault(_gate, []).append(_place)
-_OWNERS = np.packbits(
-    [[place in owners for place in range(len(_READ) + len(_EVENTS))] for owners in _OWNERS_OF.values()], axis=1
+        _OWNERS_OF[_gate] = _OWNERS_OF.get(_gate, 0) | 1 << _place
+_WORDS = (len(_FAMILIES) + len(_EVENTS)) // 64 + 1
+_OWNERS = np.array(
+    [[owners >> 64 * word & (1 << 64) - 1 for word in range(_WORDS)] for owners in _OWNERS_OF.values()], np.uint64
 )
 _SCAN = BytesAhoCorasick([gate.encode() for gate in _OWNERS_OF], implementation=Implementation.DFA)
-_ALL = Readers(_READ, _EVENTS)
+_ALL = Readers(tuple(family.read for family in _FAMILIES), _EVENTS)

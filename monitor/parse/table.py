@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,18 +30,9 @@ _MISSING = dict.fromkeys((*_NUMBERS, "time_ms"), np.nan) | {"rank": NOBODY, "clo
 _DTYPES = {"line": "i8", "part": "i4", "rank": "i4", "host": "i4", "nested": "?"} | dict.fromkeys(_TEXTS, "i4")
 
 
-class Place(NamedTuple):
-    """Where on a page a reading was found."""
-
-    line: int
-    part: int
-    """Place within the line: one line may hold several records."""
-    time_ms: int | None
-    rank: int
-    """The global rank, or ``NOBODY``."""
-    host: str
-    """The host named in the line's tag; empty if none."""
-    nested: bool
+Place = tuple[int, int, int | None, int, str, bool]
+"""Where a reading was found: line, part of the line, time, rank or ``NOBODY``, host of the line's tag, nested."""
+_PLACE = ("line", "part", "time_ms", "rank", "host", "nested")
 
 
 @dataclass(slots=True)
@@ -116,10 +107,10 @@ class Rows:
         if not readings:
             return
         found = dict(zip(Reading._fields, zip(*readings, strict=True), strict=True))
-        found |= dict(zip(Place._fields, zip(*places, strict=True), strict=True))
+        found |= dict(zip(_PLACE, zip(*places, strict=True), strict=True))
         self.add_columns(stream, node, len(readings), found)
 
-    def add_columns(self, stream: str, node: str, size: int, found: Mapping[str, Sequence[Any]]) -> None:
+    def add_columns(self, stream: str, node: str, size: int, found: Mapping[str, Sequence[Any] | str]) -> None:
         """Columns of ``size`` readings of one page by the fields' names; None among numbers, and columns left out, are
         missing."""
         block: dict[str, Column | int] = {"stream": self._code(stream), "node": self._code(node)}
@@ -128,11 +119,13 @@ class Rows:
             if values is None:
                 if name in _TEXTS or name == "host":
                     block[name] = self._code("")
+            elif isinstance(values, str):
+                block[name] = self._code(values)
             elif name in _TEXTS or name == "host":
                 block[name] = self._coded(values)
             elif name in _DTYPES:
                 block[name] = np.asarray(values, _DTYPES[name])
-            elif isinstance(values, np.ndarray) or values.count(None) < size:
+            elif isinstance(values, np.ndarray) or any(value is not None for value in values):
                 block[name] = np.asarray(values, float)
         self._blocks.append(block)
         self._sizes.append(size)
