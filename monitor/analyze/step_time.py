@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from monitor.analyze.repeated import own_timings
 from monitor.model import Job, StepSpread, StepStats
 
 
@@ -42,7 +43,7 @@ def summary(steps: pd.DataFrame, job: Job) -> StepStats | None:
         median_s=overall.median_s,
         p10_s=overall.p10_s,
         p90_s=overall.p90_s,
-        nodes_observed=int(steps.loc[steps["node"] != "", "node"].nunique()),
+        nodes_observed=own_timings(steps),
         formats=tuple(sorted(set(steps["format"]))),
         done=done_steps,
         total=total_steps,

@@ -53,7 +53,7 @@ def node_timing_unobservable(case: Case) -> Finding | None:
     """The logs hold step times of fewer nodes than the job has.
 
     What it means: only some processes print (usually rank 0), or the lines of several nodes stand in one stream without
-    saying whose they are.
+    saying whose they are, or all of them print one figure that was reduced over the ranks.
 
     Why it matters: a slow node cannot be told from the others by its steps; only the metrics can show it.
 
@@ -66,7 +66,11 @@ def node_timing_unobservable(case: Case) -> Finding | None:
     if count < 2 or stats is None or stats.nodes_observed >= count:
         return None
     seen = sorted(set(case.run.steps["node"]) - {""})
-    if seen:
+    if len(seen) > stats.nodes_observed:
+        said = (
+            f"{len(seen)} of {count} nodes print the same figures step for step: one global figure, not each its own."
+        )
+    elif seen:
         missing = [name for name in case.run.job.node_names if name not in seen]
         which = (
             ", ".join(missing[:3]) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")

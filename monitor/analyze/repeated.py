@@ -1,0 +1,44 @@
+"""Do several nodes print a time of their own, or all of them the same global figure?"""
+
+from __future__ import annotations
+
+import pandas as pd
+
+# So many steps must be common to two nodes before their figures are called the same ...
+LEAST_STEPS = 5
+# ... in this share of them every figure must be: one line may be lost or cut ...
+LEAST_SHARE = 0.9
+# ... and so many of them must differ from one another: a time that never moves agrees by itself.
+LEAST_DIFFERENT = 0.5
+
+
+def own_timings(steps: pd.DataFrame) -> int:
+    """How many nodes tell a timing of their own; nodes whose figures are the same step for step count as one.
+
+    The same time and throughput in all digits is one figure, reduced over all ranks and printed by each of them: it says
+    nothing of the single node.
+    """
+    rows = steps[(steps["node"] != "") & steps["step"].notna()]
+    every = int(steps.loc[steps["node"] != "", "node"].nunique())
+    if every < 2:
+        return every
+    repeating = 0
+    figures = rows.groupby(["format", "segment", "step", "node"], observed=True)[["step_time_s", "throughput"]].median()
+    for _, of_format in figures.groupby(level="format", observed=True):
+        table = of_format.unstack("node")
+        different: list[pd.DataFrame] = []
+        for node in table.columns.get_level_values("node").unique():
+            own = table.xs(node, axis=1, level="node")
+            if any(_same(own, other) for other in different):
+                repeating += 1
+            else:
+                different.append(own)
+    return max(1, every - repeating)
+
+
+def _same(one: pd.DataFrame, other: pd.DataFrame) -> bool:
+    both = (one.notna() & other.notna()).any(axis=1)
+    equal = ((one == other) | (one.isna() & other.isna())).all(axis=1)[both]
+    if int(both.sum()) < LEAST_STEPS or float(equal.mean()) < LEAST_SHARE:
+        return False
+    return len(one[both].drop_duplicates()) >= LEAST_DIFFERENT * int(both.sum())
