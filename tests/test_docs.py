@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import importlib
+import io
 import json
 import re
 import shlex
+import textwrap
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from monitor.cli.main import main, parser
 from monitor.demo.account import start
 from monitor.parse.recognise import families
+from tests.parse.read import parse
 from tests.write_docs import FINDINGS, findings_page
 
 ROOT = Path(__file__).parents[1]
@@ -49,6 +54,20 @@ def test_the_commands_of_the_readme_run(
 def test_every_command_is_in_the_readme() -> None:
     for command in parser()._subparsers._group_actions[0].choices:  # type: ignore[union-attr]
         assert f"`{command}" in README, f"the command {command} is missing in README.md"
+
+
+def test_the_format_of_the_readme_reads_its_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    blocks = re.findall(r"^  ```(python|text|csv)\n(.*?)^  ```", README, re.DOTALL | re.MULTILINE)
+    (_, source), (_, log), (_, table) = ((kind, textwrap.dedent(text)) for kind, text in blocks)
+    (tmp_path / "acme.py").write_text(source, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    acme = importlib.import_module("acme")
+    assert acme.__doc__
+    assert any(gate in log for gate in acme.GATES)
+    found = parse(log.splitlines(), extra=(acme.read,)).steps
+    expected = pd.read_csv(io.StringIO(table))
+    got = pd.read_csv(io.StringIO(found[list(expected.columns)].to_csv(index=False)))
+    pd.testing.assert_frame_equal(got, expected)
 
 
 def test_the_policy_of_the_readme_is_json_and_read_only() -> None:
