@@ -17,7 +17,9 @@ from botocore.exceptions import HTTPClientError
 from botocore.parsers import ResponseParserError
 from botocore.utils import parse_timestamp
 
+from monitor.aws import fast_answers
 from monitor.aws.errors import Where, no_region, translating
+from monitor.aws.pace import pacer_of
 from monitor.model import ApiBill
 
 CONNECT_TIMEOUT_S = 5
@@ -29,9 +31,7 @@ MAX_CONNECTS = 3
 #: CloudWatch's price of GetMetricData; the other calls this program makes to read are not charged by the call.
 USD_PER_METRIC_REQUESTED = 0.01 / 1000
 
-# GetLogEvents has the tightest quota of all (10 to 30 a second for the whole account), and streams are read side by
-# side: there botocore's adaptive mode also slows down before a call.
-_RETRY_MODES = {"logs": "adaptive"}
+_THROTTLED = re.compile(r"Throttl|TooManyRequests|RequestLimitExceeded|SlowDown")
 # IAM's prefix of a service where it differs from boto3's name of it.
 _IAM_PREFIXES = {"sagemaker-metrics": "sagemaker"}
 _WEB_PAGE = (b"<!doctype html", b"<html")
@@ -50,6 +50,7 @@ class Clients:
         self._lock = threading.Lock()
         self._clients: dict[str, Any] = {}
         self._calls: Counter[str] = Counter()
+        self._throttled: Counter[str] = Counter()
         self._metrics_requested = 0
         self._account: str | None = None
         self._endpoint_url = endpoint_url or None
@@ -65,13 +66,14 @@ class Clients:
         if not found:
             raise no_region()
         self.region: str = found
+        self._pacer = pacer_of(found, self._endpoint_url or os.environ.get("AWS_ENDPOINT_URL") or "")
 
     def client(self, service: str) -> Any:
         """boto3's client of ``service``, made once. Calls on it raise botocore's errors: see ``call``."""
         with self._lock:
             if service not in self._clients:
                 with translating(self._where(service)):
-                    client = self._session.client(service, endpoint_url=self._endpoint_url, config=_config(service))
+                    client = self._session.client(service, endpoint_url=self._endpoint_url, config=_config())
                 self._listen(client)
                 self._clients[service] = client
             return self._clients[service]
@@ -110,14 +112,24 @@ class Clients:
         events = client.meta.events
         events.register("before-send", self._count)
         events.register("needs-retry", _stop_knocking)
+        events.register("needs-retry", self._note_throttling)
         events.register("before-parameter-build.cloudwatch.GetMetricData", self._count_metrics)
         events.register("after-call", _refuse_web_pages)
         events.register("after-call.sagemaker", self._remember_account)
+        fast_answers.listen(events)
 
     def _count(self, event_name: str, **_: Any) -> None:
         operation = event_name.rpartition(".")[2]
+        self._pacer.wait(operation)
         with self._lock:
             self._calls[operation] += 1
+
+    def _note_throttling(self, operation: Any, response: Any, **_: Any) -> None:
+        error = response[1].get("Error", {}) if response else {}
+        if _THROTTLED.search(str(error.get("Code", ""))):
+            self._pacer.throttled(operation.name)
+            with self._lock:
+                self._throttled[operation.name] += 1
 
     def _count_metrics(self, params: dict[str, Any], **_: Any) -> None:
         queries = params.get("MetricDataQueries", ())
@@ -137,12 +149,12 @@ def _region_of_environment() -> str | None:
     return os.environ.get("AWS_DEFAULT_REGION") or os.environ.get("AWS_REGION") or None
 
 
-def _config(service: str) -> Config:
+def _config() -> Config:
     retries: dict[str, Any] = {}
     if not os.environ.get("AWS_MAX_ATTEMPTS"):
         retries["total_max_attempts"] = MAX_ATTEMPTS
     if not os.environ.get("AWS_RETRY_MODE"):
-        retries["mode"] = _RETRY_MODES.get(service, "standard")
+        retries["mode"] = "standard"
     return Config(
         retries=retries,
         connect_timeout=CONNECT_TIMEOUT_S,

@@ -1,0 +1,70 @@
+"""The fast reader of log pages gives what botocore gives."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from monitor.aws import fast_answers
+from monitor.aws.clients import Clients
+from monitor.errors import NoData
+from tests.aws.fake import REGION, answer_with, refusal, reply
+
+pytestmark = pytest.mark.usefixtures("offline")
+
+EVENTS = [
+    {"timestamp": 1_700_000_000_000, "message": "step=1 zwölf \U0001f600 \t#015", "ingestionTime": 1_700_000_000_900},
+    {"timestamp": 1_700_000_000_001, "message": "", "ingestionTime": 1_700_000_001_000},
+]
+PAGE = {"events": EVENTS, "nextForwardToken": "f/1", "nextBackwardToken": "b/1"}
+FILTERED = {
+    "events": [{**event, "logStreamName": "a/algo-1-1", "eventId": str(n)} for n, event in enumerate(EVENTS)],
+    "searchedLogStreams": [],
+    "nextToken": "t",
+}
+LONE_SURROGATE = json.dumps({"events": [{"timestamp": 1, "message": "half \ud800 a pair"}]}).encode()
+
+
+def _ask(clients: Clients, operation: str) -> dict[str, Any]:
+    if operation == "GetLogEvents":
+        answer = clients.call("logs", "get_log_events", logGroupName="g", logStreamName="s")
+    else:
+        answer = clients.call("logs", "filter_log_events", logGroupName="g")
+    return {name: value for name, value in answer.items() if name != "ResponseMetadata"}
+
+
+@pytest.mark.parametrize(
+    ("operation", "body"),
+    [
+        ("GetLogEvents", json.dumps(PAGE).encode()),
+        ("GetLogEvents", json.dumps({"events": [], "nextForwardToken": "f/1"}).encode()),
+        ("GetLogEvents", b"{}"),
+        ("GetLogEvents", LONE_SURROGATE),
+        ("FilterLogEvents", json.dumps(FILTERED).encode()),
+    ],
+)
+def test_the_same_values_as_botocore(operation: str, body: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    fast = Clients(REGION)
+    answer_with(fast, "logs", [reply(body)])
+    monkeypatch.setattr(fast_answers, "OPERATIONS", ())
+    stock = Clients(REGION)
+    answer_with(stock, "logs", [reply(body)])
+    assert _ask(fast, operation) == _ask(stock, operation)
+
+
+def test_a_refusal_is_still_botocores_to_read() -> None:
+    clients = Clients(REGION)
+    answer_with(clients, "logs", [refusal("ResourceNotFoundException", "The specified log stream does not exist.")])
+    with pytest.raises(NoData):
+        _ask(clients, "GetLogEvents")
+
+
+def test_the_hook_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[bytes] = []
+    monkeypatch.setattr(fast_answers.orjson, "loads", lambda body: seen.append(body) or PAGE)
+    clients = Clients(REGION)
+    answer_with(clients, "logs", [reply(json.dumps(PAGE).encode())])
+    assert _ask(clients, "GetLogEvents") == PAGE
+    assert len(seen) == 1
