@@ -23,7 +23,7 @@ from monitor.model.report import (
     StepSpread,
     StepStats,
 )
-from monitor.model.run import Gap, LogCoverage, LogPage, RawMetrics, Run
+from monitor.model.run import Gap, LoadProgress, LogCoverage, LogPage, RawMetrics, Run
 
 __all__ = [
     "ENDED_STATUSES",
@@ -40,6 +40,7 @@ __all__ = [
     "InstanceGroup",
     "Job",
     "JobSummary",
+    "LoadProgress",
     "LogCoverage",
     "LogPage",
     "Node",

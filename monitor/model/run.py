@@ -52,6 +52,16 @@ class LogPage:
 
 
 @dataclass(frozen=True, slots=True)
+class LoadProgress:
+    """How much of a log that is being read is there."""
+
+    share: float
+    """0 to 1, by the time span that is covered."""
+    seconds_left: float | None
+    """An estimate from the pace so far; None at the beginning."""
+
+
+@dataclass(frozen=True, slots=True)
 class Gap:
     """Something that could not be read, and why, in words for the user."""
 

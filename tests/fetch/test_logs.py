@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Iterable
 from typing import Any
@@ -8,68 +7,16 @@ from typing import Any
 import pytest
 
 from monitor.aws.clients import Clients
-from monitor.errors import BadCall, NoCredentials, NoData, NotAllowed, Throttled
-from monitor.fetch.logs import GROUP, JobLogs
+from monitor.errors import NoCredentials, NoData, NotAllowed, Throttled
+from monitor.fetch.log_streams import GROUP
+from monitor.fetch.logs import JobLogs
 from monitor.model import LogPage
-from tests.aws.fake import Scripted, answer_with, not_allowed, refusal
+from tests.aws.fake import answer_with, not_allowed, refusal
+from tests.fetch.log_service import START_MS, CloudWatchLogs
 from tests.fetch.sample import job
 
-T0 = 1_700_000_000_000
-
-
-class CloudWatchLogs:
-    """Streams as AWS serves them: pages of a few events, empty pages between, a token that repeats at the end."""
-
-    def __init__(self, page: int = 3, empty_after: Iterable[int] = ()) -> None:
-        self.page = page
-        self.empty_after = set(empty_after)
-        self.streams: dict[str, list[tuple[int, str]]] = {}
-        self.expired: set[str] = set()
-        self.broken: dict[str, Exception] = {}
-        self.takes_s = 0.0
-        self.most_at_once = 0
-        self._now = 0
-        self._lock = threading.Lock()
-        self.clients = Scripted(describe_log_streams=self.describe, get_log_events=self.events)
-
-    def write(self, stream: str, *messages: str) -> None:
-        events = self.streams.setdefault(stream, [])
-        events += [(T0 + 1000 * (len(events) + n), message) for n, message in enumerate(messages)]
-
-    def describe(self, **asked: Any) -> dict[str, Any]:
-        assert asked["logGroupName"] == GROUP
-        assert asked["limit"] <= 50
-        names = sorted(name for name in self.streams if name.startswith(asked["logStreamNamePrefix"]))
-        at = int(asked.get("nextToken", 0))
-        more = {"nextToken": str(at + 50)} if at + 50 < len(names) else {}
-        return {"logStreams": [{"logStreamName": name} for name in names[at : at + 50]], **more}
-
-    def events(self, **asked: Any) -> dict[str, Any]:
-        assert asked["startFromHead"] is True
-        assert "startTime" not in asked
-        with self._lock:
-            self._now += 1
-            self.most_at_once = max(self.most_at_once, self._now)
-        time.sleep(self.takes_s)
-        try:
-            return self._events(**asked)
-        finally:
-            with self._lock:
-                self._now -= 1
-
-    def _events(self, logStreamName: str, nextToken: str | None = None, **_: Any) -> dict[str, Any]:  # noqa: N803
-        if error := self.broken.get(logStreamName):
-            raise error
-        if nextToken in self.expired:
-            raise BadCall("AWS refused logs:GetLogEvents: The specified nextToken is invalid.")
-        at, pause, _ = (nextToken or "0").partition("p")
-        start = int(at)
-        if start in self.empty_after and not pause:
-            return {"events": [], "nextForwardToken": f"{start}p"}
-        found = self.streams[logStreamName][start : start + self.page]
-        events = [{"timestamp": time_ms, "message": message} for time_ms, message in found]
-        end = f"{start + len(found)}" if found or nextToken is None else nextToken
-        return {"events": events, "nextForwardToken": end}
+T0 = START_MS
+RUNNING = {"TrainingJobStatus": "InProgress", "TrainingEndTime": None}
 
 
 def texts(pages: Iterable[LogPage]) -> dict[str, list[str]]:
@@ -94,7 +41,7 @@ def test_lines_times_and_numbers() -> None:
 
 
 def test_empty_pages_in_the_middle_are_not_the_end() -> None:
-    service = CloudWatchLogs(page=3, empty_after=[0, 3, 6])
+    service = CloudWatchLogs(page=3, empty=[1, 2, 4, 6])
     service.write("vit/algo-1-1700000000", *"abcdefgh")
     assert texts(JobLogs(service.clients, job()).read()) == {"vit/algo-1-1700000000": list("abcdefgh")}
 
@@ -102,7 +49,7 @@ def test_empty_pages_in_the_middle_are_not_the_end() -> None:
 def test_reading_on_yields_only_what_is_new() -> None:
     service = CloudWatchLogs(page=2)
     service.write("vit/algo-1-1700000000", "a", "b", "c")
-    reader = JobLogs(service.clients, job())
+    reader = JobLogs(service.clients, job(**RUNNING))
     assert texts(reader.read()) == {"vit/algo-1-1700000000": ["a", "b", "c"]}
     assert list(reader.read()) == []
     service.write("vit/algo-1-1700000000", "d\ne")
@@ -123,16 +70,20 @@ def test_an_abandoned_reading_loses_nothing() -> None:
     assert texts(reader.read()) == {"vit/algo-1-1700000000": list("bcdef")}
 
 
-def test_an_expired_token_doubles_and_loses_nothing() -> None:
+@pytest.mark.parametrize("from_the_end", [False, True])
+def test_an_expired_token_doubles_and_loses_nothing(from_the_end: bool) -> None:
     service = CloudWatchLogs(page=2)
     service.write("vit/algo-1-1700000000", "a", "b\nc", "d")
+    service.write("vit/algo-1-1700000000", "d", "d", "e", at_ms=T0 + 3000)
+    service.write("vit/algo-1-1700000000", "f", "g")
     reader = JobLogs(service.clients, job())
-    list(reader.read())
-    service.expired = {"3"}
-    service.write("vit/algo-1-1700000000", "e", "f")
-    (page, *rest) = reader.read()
-    assert (page.first_line, page.lines) == (5, ("e",))
-    assert [each.lines for each in rest] == [("f",)]
+    seen: list[str] = []
+    list(reader.newest() if from_the_end else [])
+    for page in reader.read():
+        seen = [*page.lines, *seen] if from_the_end else [*seen, *page.lines]
+        # Whatever token comes next is too old.
+        service.expired |= {f"{kind}/{T0 + 1000 * n}/{k}" for kind in "fb" for n in range(9) for k in (1, 2, 4)}
+    assert seen == ["a", "b", "c", "d", "d", "d", "e", "f", "g"]
     assert reader.gaps == ()
 
 
@@ -159,18 +110,12 @@ def test_a_restarted_host_has_two_streams() -> None:
 
 def test_a_busy_stream_does_not_hold_the_reader_for_ever() -> None:
     service = CloudWatchLogs(page=2)
-    endless = service._events
-
-    def writing(**asked: Any) -> dict[str, Any]:
-        now_ms = int(time.time() * 1000) + 5
-        service.streams["vit/algo-1-1700000000"] += [(now_ms, "more"), (now_ms, "more")]
-        return endless(**asked)
-
     service.write("vit/algo-1-1700000000", "a", "b", "c")
-    service._events = writing  # type: ignore[method-assign]
-    reader = JobLogs(service.clients, job())
-    assert sum(len(page.lines) for page in reader.read()) < 20
-    assert sum(len(page.lines) for page in reader.read()) > 0
+    service.before_answer = lambda: service.write(
+        "vit/algo-1-1700000000", "more", "more", at_ms=int(time.time() * 1000) + 5
+    )
+    reader = JobLogs(service.clients, job(**RUNNING))
+    assert sum(page.count for page in reader.read()) < 20
 
 
 # --- what is missing ---------------------------------------------------------------------------------------------
@@ -232,12 +177,26 @@ def test_trouble_on_one_stream_leaves_the_others() -> None:
 def test_streams_that_can_no_longer_be_listed_are_still_read() -> None:
     service = CloudWatchLogs()
     service.write("vit/algo-1-1700000000", "a")
-    reader = JobLogs(service.clients, job())
+    reader = JobLogs(service.clients, job(**RUNNING))
     list(reader.read())
     service.clients.methods["describe_log_streams"] = not_allowed("logs:DescribeLogStreams")
     service.write("vit/algo-1-1700000000", "b")
     assert texts(reader.read()) == {"vit/algo-1-1700000000": ["b"]}
-    assert "logs:DescribeLogStreams" in reader.gaps[0].why
+    assert reader.gaps == ()
+
+
+def test_without_the_right_to_filter_each_stream_is_followed_by_itself() -> None:
+    service = CloudWatchLogs(page=2)
+    service.clients.methods["filter_log_events"] = not_allowed("logs:FilterLogEvents")
+    service.write("vit/algo-1-1700000000", "a", "b", "c")
+    reader = JobLogs(service.clients, job(**RUNNING))
+    assert list(reader.newest()) == []
+    assert texts(reader.read()) == {"vit/algo-1-1700000000": ["a", "b", "c"]}
+    service.write("vit/algo-1-1700000000", "d")
+    service.write("vit/algo-2-1700000099", "late")
+    assert texts(reader.read()) == {"vit/algo-1-1700000000": ["d"], "vit/algo-2-1700000099": ["late"]}
+    assert list(reader.read()) == []
+    assert reader.gaps == ()
 
 
 @pytest.mark.parametrize("method", ["describe_log_streams", "get_log_events"])
@@ -266,7 +225,7 @@ def test_on_an_account(account: Clients) -> None:
         logs.create_log_stream(logGroupName=GROUP, logStreamName=stream)
         write(stream, 0, 3)
     write(streams[0], 3, 12_000)
-    reader = JobLogs(account, job())
+    reader = JobLogs(account, job(**RUNNING))
     found = texts(reader.read())
     assert set(found) == set(streams)
     assert found[streams[0]] == [f"line {n}" for n in range(12_003)]

@@ -1,0 +1,96 @@
+"""What does one answer of CloudWatch Logs hold? Events to lines, and which of them were handed out before."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Event = dict[str, Any]
+"""One event as the service gives it: ``timestamp`` in ms, ``message``, from a filter also ``logStreamName``."""
+
+# What the service counts for an event beside its message.
+_EVENT_BYTES = 26
+
+
+def lines_of(events: Iterable[Event]) -> tuple[list[str], list[int | None]]:
+    """The lines of the events, each with the time of its event."""
+    lines: list[str] = []
+    times: list[int | None] = []
+    for event in events:
+        message, time_ms = event.get("message", ""), event.get("timestamp")
+        if "\n" not in message:
+            lines.append(message)
+            times.append(time_ms)
+            continue
+        parts = message.split("\n")
+        if not parts[-1]:
+            parts.pop()
+        lines += parts
+        times += [time_ms] * len(parts)
+    return lines, times
+
+
+@dataclass(slots=True)
+class Recent:
+    """The newest events that were handed out, as a multiset: what is asked for again is told apart from what is new.
+
+    Only events from ``from_ms`` on are remembered, and of these no more than some pages hold, so that asking for them
+    again costs little.
+    """
+
+    keep_ms: int
+    """How long an event may lag behind newer ones at most."""
+    keep_bytes: int
+    newest_ms: int = 0
+    from_ms: int = 0
+    _known: Counter[tuple[int, int]] = field(default_factory=Counter)
+    _bytes: int = 0
+    _sizes: Counter[int] = field(default_factory=Counter)
+    """Bytes by second."""
+
+    def add(self, stream: str, events: Sequence[Event]) -> None:
+        """Remembers events of one stream."""
+        if events and events[-1]["timestamp"] < self.from_ms:
+            return
+        for event in events:
+            time_ms = event["timestamp"]
+            if time_ms >= self.from_ms:
+                self._known[_key(stream, event)] += 1
+                size = len(event["message"]) + _EVENT_BYTES
+                self._bytes += size
+                self._sizes[time_ms // 1000] += size
+        if events:
+            self.newest_ms = max(self.newest_ms, *(event["timestamp"] for event in (events[0], events[-1])))
+
+    def fresh(self, stream: str, events: Sequence[Event], seen: Counter[tuple[int, int]]) -> list[Event]:
+        """The events that were not handed out; ``seen`` counts those of this look so far, and is added to."""
+        out = []
+        for event in events:
+            if event["timestamp"] < self.from_ms:
+                continue
+            key = _key(stream, event)
+            seen[key] += 1
+            if seen[key] > self._known[key]:
+                out.append(event)
+        return out
+
+    def forget(self) -> None:
+        """Lets go of what is too old, or too much; between two looks, not within one."""
+        floor_ms = max(self.from_ms, self.newest_ms - self.keep_ms)
+        for second in sorted(self._sizes):
+            if self._bytes <= self.keep_bytes and (second + 1) * 1000 > floor_ms:
+                break
+            # The newest second is never forgotten whole: the next look begins in it.
+            if (second + 1) * 1000 > self.newest_ms:
+                break
+            self._bytes -= self._sizes.pop(second)
+            floor_ms = max(floor_ms, (second + 1) * 1000)
+        if floor_ms > self.from_ms:
+            self.from_ms = floor_ms
+            self._known = Counter({key: count for key, count in self._known.items() if key[0] >= floor_ms})
+
+
+def _key(stream: str, event: Event) -> tuple[int, int]:
+    return event["timestamp"], hash((stream, event["message"]))

@@ -1,0 +1,120 @@
+"""How far was one stream read, and what does its next page hold? From its head to its end, or from its end to its head."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from monitor.aws.clients import Clients
+from monitor.errors import BadCall
+from monitor.fetch.log_pages import Event, lines_of
+from monitor.fetch.log_streams import GROUP, node_of_stream
+from monitor.model import LogPage
+
+# A page with this many events is not yet the live end of its stream, whatever this machine's clock says.
+_BACKLOG = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """How far one stream was read."""
+
+    stream: str
+    backward: bool = False
+    """From its end to its head."""
+    before_ms: int | None = None
+    """Only events before this time, where somebody else reads the rest."""
+    token: str | None = None
+    lines: int = 0
+    """Handed out so far, by this reading."""
+    edge_ms: int | None = None
+    """Time of the last event that was handed out."""
+    at_edge: int = 0
+    """How many of that very time were, backward: after a lost token they come again."""
+    again: int = 0
+    """Lines from the head that come again after a lost token."""
+    done: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One page of a stream, its events, and the place behind it."""
+
+    place: Place
+    page: LogPage | None = None
+    events: tuple[Event, ...] = ()
+
+
+def turn(clients: Clients, place: Place, until_ms: float | None = None) -> Turn:
+    """The next page. A forward reading of a stream that grows ends at the first page written after ``until_ms``."""
+    try:
+        answer = _ask(clients, place)
+    except BadCall:
+        if place.token is None:
+            raise
+        # A token lives for a day: begin again, and pass over what was handed out.
+        place = replace(place, token=None, again=0 if place.backward else place.lines)
+        answer = _ask(clients, place)
+    events = answer.get("events", ())
+    token = answer.get("nextBackwardToken" if place.backward else "nextForwardToken")
+    # An empty page is not the end; the same token again is.
+    done = token is None or token == place.token
+    if place.backward:
+        return _backward(place, events, token, done)
+    reached_now = until_ms is not None and 0 < len(events) < _BACKLOG and events[-1]["timestamp"] >= until_ms
+    return _forward(place, events, token, done or reached_now)
+
+
+def _forward(place: Place, events: Any, token: str | None, done: bool) -> Turn:
+    known, taken = place.again, 0
+    while known and taken < len(events) and known >= (count := len(lines_of(events[taken : taken + 1])[0])):
+        known -= count
+        taken += 1
+    events = events[taken:]
+    lines, times = lines_of(events)
+    page = None
+    if fresh := lines[known:]:
+        node = node_of_stream(place.stream)
+        page = LogPage.of(place.stream, node, place.lines + 1, fresh, tuple(times[known:]))
+    edge_ms = events[-1]["timestamp"] if events else place.edge_ms
+    behind = replace(place, token=token, lines=place.lines + len(fresh), edge_ms=edge_ms, done=done)
+    return Turn(replace(behind, again=0 if events else known), page, tuple(events))
+
+
+def _backward(place: Place, events: Any, token: str | None, done: bool) -> Turn:
+    """Lines are numbered from 0 down; who knows where the head is turns that round."""
+    if place.before_ms is not None:
+        # Not every stand-in for AWS leaves the end of a time range out.
+        events = [event for event in events if event["timestamp"] < place.before_ms]
+    if place.token is None and place.edge_ms is not None:
+        events = _without_edge(events, place.edge_ms, place.at_edge)
+    lines, times = lines_of(events)
+    if not lines:
+        return Turn(replace(place, token=token, done=done), None, ())
+    count = place.lines + len(lines)
+    page = LogPage.of(place.stream, node_of_stream(place.stream), 1 - count, lines, tuple(times))
+    edge_ms = events[0]["timestamp"]
+    at_edge = sum(event["timestamp"] == edge_ms for event in events)
+    if edge_ms == place.edge_ms:
+        at_edge += place.at_edge
+    behind = replace(place, token=token, lines=count, edge_ms=edge_ms, at_edge=at_edge, done=done)
+    return Turn(behind, page, tuple(events))
+
+
+def _without_edge(events: list[Event], edge_ms: int, handed_out: int) -> list[Event]:
+    """A reading that was begun again comes upon the events at its edge once more: the last of them were handed out."""
+    older = [event for event in events if event["timestamp"] < edge_ms]
+    edge = [event for event in events if event["timestamp"] == edge_ms]
+    return older + edge[: max(0, len(edge) - handed_out)]
+
+
+def _ask(clients: Clients, place: Place) -> dict[str, Any]:
+    asked: dict[str, Any] = {"startFromHead": not place.backward}
+    end_ms = place.before_ms
+    if place.backward and place.token is None and place.edge_ms is not None:
+        end_ms = place.edge_ms + 1
+    if end_ms is not None:
+        asked["endTime"] = end_ms
+    if place.token is not None:
+        asked["nextToken"] = place.token
+    return clients.call("logs", "get_log_events", logGroupName=GROUP, logStreamName=place.stream, **asked)
