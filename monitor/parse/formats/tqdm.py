@@ -26,7 +26,7 @@ GATES = (
 _UNIT = r"it|ba|batch(?:es)?|steps?|iters?|updates?|img"
 _CLOCK = r"(?P<clock>[\d:, days]{1,40})"
 _RATE = (
-    rf"(?P<rate>[\d.eE+-]{{1,20}}|\?)\s{{0,2}}(?:s/(?P<each>{_UNIT})|(?P<many>{_UNIT})/s)(?P<rest>[^\]]{{0,3000}})\]"
+    rf"(?P<rate>[\d.eE+-]{{1,20}}|\?)\s{{0,2}}(?:s/(?P<each>{_UNIT})|(?P<many>{_UNIT})/s)(?P<rest>[^\]]{{0,1000}})\]"
 )
 # The description stands before the percentage: it is what lies between the last bar and this match.
 _BAR = re.compile(
@@ -42,7 +42,7 @@ _LONGEST_DESCRIPTION = 120
 _NUMBER = r"(?P<loss>[-+]?(?:\d[\d.]{0,30}(?:[eE][-+]?\d{1,3})?|nan|inf))"
 _LOSS = re.compile(rf"(?<![\w/.-])(?:train[_/]|reduced_train_)?loss=\s?{_NUMBER}")
 _ANY_LOSS = re.compile(
-    r"(?<![\w/.-])(?:(?:train|step|total|batch|avg|avr|mean|running|cur|tr)[_/ ]){0,2}"
+    r"(?i)(?<![\w/.-])(?:(?:train|step|total|batch|avg|avr|mean|running|cur|tr)[_/ ]){0,2}"
     rf"loss(?:_step|_mean|/train(?:/total)?| \(batch\))?\s?[=:]\s?{_NUMBER}"
 )
 _LOSS_IN_DESCRIPTION = re.compile(
@@ -113,7 +113,7 @@ def _redraw(match: re.Match[str], what: str, bar: str, total: int | None) -> Rea
     meaning: Meaning = "smoothed"
     loss = own = counter = None
     if rest:
-        if "loss" in rest:
+        if "oss" in rest:
             loss = _LOSS.search(rest) or _ANY_LOSS.search(rest)
         own, counter = _STEP_TIME.search(rest), _GLOBAL_STEP.search(rest)
     if what and loss is None and ("oss" in what or "OSS" in what):
