@@ -61,9 +61,9 @@ _DICT = re.compile(
 _OWN_STEP = re.compile(r"'(?:(?:global_|current_)?steps?|iter(?:ation)?)': ?'?\d")
 # Bars that move while nothing is trained.
 _NOT_TRAINING = re.compile(
-    r"(?i)\b(?:download|load|eval|valid|val\b(?! (?:loss|acc))|dev\b|sanity|test|predict|infer|map|token|filter|generat|sav|writ"
-    r"|extract|group|flatten|creat|fetch|upload|prepar|processing|preprocess|convert|cast|resolv|comput|shard|checkpoint|pack"
-    r"|cach|encod|decod|embed|index|scor|sampl|collect|merg|split|verif|scan|calibrat|quantiz|copy|read|build|unzip|unpack)"
+    r"(?i)\b(?:download|load|eval|valid|val\b(?! (?:loss|acc))|dev\b|sanity|test|predict|inference|map|token|filter|generat|sav"
+    r"|writ|extract|group|flatten|creat|fetch|upload|prepar|processing|preprocess|convert|cast|resolv|comput|shard|checkpoint|pack"
+    r"|cach|(?:encod|decod|embedd|index|scor|sampl|collect|merg|splitt|verify|scann|calibrat|quantiz|copy|read|build|unzipp|unpack)ing)"
 )
 _FASTEST_PER_S = 1e5
 _NUMBERS = re.compile(r"[-+]?\d[\d.,]*(?:[eE][-+]?\d+)?|\bnan\b|\binf\b")
