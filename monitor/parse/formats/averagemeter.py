@@ -33,6 +33,8 @@ _MEMORY = re.compile(r"(?i)(?<![\w.])mem(?:ory)?:?\s{1,9}(?P<mib>\d{1,9})\s?MB\b
 
 def read(text: str) -> Iterator[Reading]:
     """The report of training in ``text``, if there is one."""
+    if "(" not in text:
+        return  # torchvision's, and bars
     match = _LINE.search(text)
     if match is None or (time := _TIME.search(rest := match["rest"])) is None:
         return

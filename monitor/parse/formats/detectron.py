@@ -28,6 +28,8 @@ _MEMORY = re.compile(rf"\bmax[_ ]mem: (?P<mib>{_NUMBER})")
 
 def read(text: str) -> Iterator[Reading]:
     """The report in ``text``, if there is one."""
+    if "iter: " not in text:
+        return
     match = _LINE.search(text)
     if match is None:
         return

@@ -4,9 +4,11 @@
 loss: 0.4`` (Keras 2, closing redraw), ``500/500 - 121s - loss: 2.4 - 121s/epoch - 242ms/step`` and ``40/40 - 4s -
 101ms/step - loss: 0.8`` (verbose=2). The time a step, in us, ms or s, is the mean since the epoch's start: a bar leaves
 the first step out, the closing redraw and verbose=2 hold validation and saving too. ``87us/sample`` is a rate in samples.
-The counter begins again with each epoch, whose number the line does not name. Traps: Keras 2's redraws in progress
-(``- ETA: 4s``) give no time; a duration in front of the time a step is an ETA in progress and the epoch's seconds at
-its end; ``predict`` draws the same bar but no metrics; ``evaluate`` cannot be told from ``fit`` by its line.
+Before TensorFlow 2.4 verbose=2 gave the seconds of the epoch alone, ``500/500 - 121s - loss: 2.4`` or just ``- 121s - loss:
+2.4``, and 500 may be samples: a loss and no time. The counter begins again with each epoch, whose number the line does
+not name. Traps: Keras 2's redraws in progress (``- ETA: 4s``) give no time; a duration in front of the time a step is an
+ETA in progress and the epoch's seconds at its end; ``predict`` draws the same bar but no metrics; ``evaluate`` cannot be
+told from ``fit`` by its line.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from monitor.parse.numbers import count, duration_s, number
 from monitor.parse.rows import Reading
 
 FORMAT = "keras"
-GATES = ("s/step", "s/sample")
+GATES = ("s/step", "s/sample", "s - loss: ")
 
 _HEAD = re.compile(
     r"(?<![\d/.])(?P<step>\d{1,12})/(?:\d{1,12}|Unknown)\s{1,3}(?:\[[=>.]{1,60}\]\s|[━╸╺─]{1,80}\s)?(?:- )?"
@@ -27,11 +29,18 @@ _HEAD = re.compile(
 _TIME = re.compile(r"(?:^|\s)(?P<time>\d{1,9})(?P<unit>us|ms|s)/(?P<per>step|sample)\b")
 _METRIC = re.compile(r" - [A-Za-z][\w./-]{0,80}: (?:-?\d|nan|-?inf)")
 _LOSS = re.compile(r" - loss: (?P<loss>-?(?:\d{1,15}(?:\.\d{0,20})?(?:e[-+]?\d{1,3})?|nan|inf))")
+_EPOCH_ONLY = re.compile(r"\s{0,40}(?:(?P<step>\d{1,12})/\d{1,12} )?- \d{1,8}s(?= - loss: )")
 _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
 def read(text: str) -> Iterator[Reading]:
-    """The redraws and epoch lines in ``text`` that give a time."""
+    """The redraws and epoch lines in ``text`` that give a time, or an epoch's loss."""
+    if "s/step" not in text and "s/sample" not in text:
+        epoch = _EPOCH_ONLY.match(text)
+        loss = _LOSS.search(text, epoch.end()) if epoch else None
+        if epoch and loss:
+            yield Reading(format=FORMAT, step=count(epoch["step"]), meaning="running-mean", loss=number(loss["loss"]))
+        return
     heads = list(_HEAD.finditer(text))
     for place, head in enumerate(heads):
         rest = text[head.end() : heads[place + 1].start() if place + 1 < len(heads) else None]

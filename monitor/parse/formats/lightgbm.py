@@ -31,6 +31,8 @@ _LOSS = re.compile(
 
 def read(text: str) -> Iterator[Reading]:
     """The round that ``text`` reports, if it does."""
+    if "'s " not in text and "finished iteration" not in text:
+        return
     if match := _ROUND.search(text):
         loss = _LOSS.search(match["scores"])
         yield Reading(format=FORMAT, step=count(match["round"]), loss=number(loss["loss"]) if loss else None)

@@ -30,6 +30,8 @@ _ITERATION = re.compile(
 
 def read(text: str) -> Iterator[Reading]:
     """The report in ``text``, if there is one."""
+    if "loss" not in text or "loss=" in text:
+        return
     match = _STEP.search(text)
     if match is not None:
         timed, total = _STEP_TIME.search(match["rest"]), count(match["total"])

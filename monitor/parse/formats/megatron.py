@@ -1,7 +1,9 @@
-"""Megatron-LM and its descendants (Megatron-DeepSpeed, the BLOOM fork, NeMo's older loop).
+"""Megatron-LM and its descendants (Megatron-DeepSpeed, GPT-NeoX, the BLOOM fork, Megatron-Bridge, NeMo's older loop).
 
 `` iteration  20/ 1000 | … | elapsed time per iteration (ms): 1572.7 | … | lm loss: 1.21E+01 | …``: the time is the mean
-over the log interval, its unit stands in the key (ms or s); printed by the last rank only, and global.
+over the log interval, its unit stands in the key (ms or s); printed by the last rank only, and global. GPT-NeoX puts
+``samples/sec: 31.2 |`` in front and writes ``lm_loss:``; the first releases write ``lm loss 6.1E+00 |``. An interval whose
+iterations were all skipped has no loss.
 """
 
 from __future__ import annotations
@@ -16,13 +18,28 @@ FORMAT = "megatron"
 GATES = ("elapsed time per iteration",)
 
 _RECORD = re.compile(
-    r"\biteration\s+(?P<step>\d+)\s*/\s*(?P<total>\d+)\s*\|"
-    r".*?elapsed time per iteration \((?P<unit>ms|s)\):\s*(?P<time>[\d.eE+-]+)",
+    r"\biteration\s{1,12}(?P<step>\d{1,12})\s{0,9}/\s{0,12}(?P<total>\d{1,12})\s{0,9}\|"
+    r".{0,600}?elapsed time per iteration \((?P<unit>ms|s)\):\s{0,9}(?P<time>[\d.eE+-]{1,30})",
     re.DOTALL,
 )
-_LOSS = re.compile(r"\blm[ -]loss:\s*(?P<loss>[-+\d.eEnainf]+)")
-_TFLOPS = re.compile(r"throughput per GPU \((?P<unit>TFLOP/s/GPU)\):\s*(?P<rate>[\d.eE+]+)")
-_SAMPLES = re.compile(r"\bsamples per second:\s*(?P<rate>[\d.eE+]+)")
+_NUMBER = r"[-+]?(?:\d[\d.]{0,30}(?:[eE][-+]?\d{1,3})?|nan|inf)"
+_LOSS = re.compile(rf"lm[ _-]loss:?\s{{1,9}}(?P<loss>{_NUMBER})")
+_OTHER_LOSS = re.compile(rf"\| (?:total |train )?loss:?\s{{1,9}}(?P<loss>{_NUMBER})")
+# In this order: of all devices, of one, and what both follow from. The text tells quickly whether one is there.
+_RATES = (
+    ("samples", "samples/s", re.compile(rf"samples(?: per second|/sec):\s{{0,9}}(?P<rate>{_NUMBER})")),
+    (
+        "tokens per",
+        "tokens/s/GPU",
+        re.compile(
+            rf"tokens per (?:gpu per second(?: \(tgs\))?|second per (?:gpu|device)):\s{{0,9}}(?P<rate>{_NUMBER})"
+        ),
+    ),
+    ("throughput per GPU", "TFLOP/s/GPU", re.compile(rf"\(TFLOP/s/GPU\):\s{{0,9}}(?P<rate>{_NUMBER})")),
+    (" TFLOPs:", "TFLOP/s/GPU", re.compile(rf" TFLOPs:\s{{0,9}}(?P<rate>{_NUMBER})")),
+)
+# ms-swift's.
+_MEMORY = re.compile(r"\bmemory\(GiB\): (?P<gib>\d{1,6}(?:\.\d{1,9})?)")
 
 
 def read(text: str) -> Iterator[Reading]:
@@ -32,10 +49,9 @@ def read(text: str) -> Iterator[Reading]:
         return
     printed = number(match["time"])
     time_s = None if printed is None else printed * (0.001 if match["unit"] == "ms" else 1.0)
-    loss = _LOSS.search(text, match.start())
-    samples = _SAMPLES.search(text) if "samples per second" in text else None
-    throughput = samples or (_TFLOPS.search(text) if "throughput per GPU" in text else None)
-    rate = number(throughput["rate"]) if throughput else None
+    loss = _LOSS.search(text, match.end()) or _OTHER_LOSS.search(text, match.end())
+    unit, rate = _throughput(text)
+    memory = _MEMORY.search(text, match.end()) if "memory(GiB)" in text else None
     yield Reading(
         format=FORMAT,
         step=count(match["step"]),
@@ -43,6 +59,14 @@ def read(text: str) -> Iterator[Reading]:
         time_s=duration_s(time_s),
         meaning="interval",
         throughput=rate,
-        throughput_unit="" if rate is None else "samples/s" if samples else "TFLOP/s/GPU",
+        throughput_unit=unit,
         loss=number(loss["loss"]) if loss else None,
+        gpu_memory_gib=number(memory["gib"]) if memory else None,
     )
+
+
+def _throughput(text: str) -> tuple[str, float | None]:
+    for words, unit, pattern in _RATES:
+        if words in text and (found := pattern.search(text)) is not None:
+            return unit, number(found["rate"])
+    return "", None

@@ -25,7 +25,7 @@ _TRAINING = re.compile(r"(?i)epoch|train")
 _NOT_TRAINING = re.compile(r"(?i)\b(?:test|eval|valid|val\b|infer|generat|predict)")
 _EPOCH = re.compile(r"(?i)epoch:?\s{0,3}\[?\s{0,6}(?P<epoch>\d{1,9})")
 _TIME = re.compile(rf"(?<![\w.])time: (?P<time>{_NUMBER})")
-_LOSS = re.compile(rf"(?<![\w.])loss: (?P<loss>-?{_NUMBER}|nan|-?inf)")
+_LOSS = re.compile(rf"(?<![\w.])(?:total_)?loss: (?P<loss>-?{_NUMBER}|nan|-?inf)")
 _IMAGES = re.compile(rf"(?<![\w.])img/s: (?P<rate>{_NUMBER})")
 _MEMORY = re.compile(rf"\bmax mem: (?P<mib>{_NUMBER})")
 

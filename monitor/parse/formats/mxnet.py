@@ -32,6 +32,8 @@ _LOSS = re.compile(rf"(?<![\w-])(?:loss|cross-entropy)=(?P<loss>-?{_NUMBER}|nan|
 
 def read(text: str) -> Iterator[Reading]:
     """The reports in ``text``."""
+    if "poch" not in text and "Iter" not in text:
+        return
     found = False
     for match in _BATCH.finditer(text):
         if (speed := _SPEED.search(match["rest"])) is None:

@@ -30,6 +30,8 @@ _LOSS = re.compile(r"(?<![\w.])loss: (?P<loss>[-+]?(?:\d[\d.eE+-]{0,30}|nan|inf)
 
 def read(text: str) -> Iterator[Reading]:
     """The report of training in ``text``, if there is one; NO_STEP for one of an evaluation."""
+    if "poch" not in text and "Iter" not in text:
+        return
     match = _EPOCH.search(text) or _ITER.search(text)
     if match is None or (time := _TIME.search(rest := match["rest"])) is None:
         if _EVALUATION.search(text):

@@ -30,19 +30,21 @@ _VIT = re.compile(rf"\bstep:\s*(?P<step>\d+):\s*step time is\s*(?P<time>{_NUMBER
 
 def read(text: str) -> Iterator[Reading]:
     """The reports in ``text``."""
-    for match in _BATCH.finditer(text):
-        speed = number(match["speed"])
-        clock = match["clock"]
-        yield Reading(
-            format="smp-v1" if clock else "smp-v2",
-            step=count(match["step"]),
-            clock_s=number(clock),
-            clock_tick_s=1.0,
-            throughput=speed,
-            throughput_unit="samples/s" if speed is not None else "",
-            loss=number(match["loss"]),
-        )
-    for match in _VIT.finditer(text):
-        time_s = number(match["time"])
-        if duration_s(time_s) is not None:
-            yield Reading(format="smp-vit", step=count(match["step"]), time_s=time_s, meaning="either")
+    if "peed" in text or "SPEED" in text:
+        for match in _BATCH.finditer(text):
+            speed = number(match["speed"])
+            clock = match["clock"]
+            yield Reading(
+                format="smp-v1" if clock else "smp-v2",
+                step=count(match["step"]),
+                clock_s=number(clock),
+                clock_tick_s=1.0,
+                throughput=speed,
+                throughput_unit="samples/s" if speed is not None else "",
+                loss=number(match["loss"]),
+            )
+    if "step time is" in text:
+        for match in _VIT.finditer(text):
+            time_s = number(match["time"])
+            if duration_s(time_s) is not None:
+                yield Reading(format="smp-vit", step=count(match["step"]), time_s=time_s, meaning="either")

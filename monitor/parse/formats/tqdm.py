@@ -2,97 +2,147 @@
 
 `` 37%|███▋  | 79/213 [35:58<1:00:44, 27.20s/it, loss=2.1]``: the rate is a moving average (or the mean since the bar's
 start, by the bar's own setting), its unit turns over at 1; the clock is the bar's, in whole seconds; what follows
-"<" is an estimate and no time of anything. ``{'loss': 6.6, …, 'epoch': 1.13}`` gives the loss of the bar's last step.
+"<" is an estimate and no time of anything. ``{'loss': 6.6, …, 'epoch': 1.13}`` gives the loss of the bar's last step. Bars
+whose unit is another word for a step ("batch", Composer's "ba") are read alike; of one that counts images the rate is a
+throughput.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from monitor.parse.numbers import clock_s, count, duration_s, number
 from monitor.parse.rows import NO_STEP, Meaning, Reading
 
 FORMAT = "tqdm"
-GATES = ("it/s", "s/it", "it [", "'loss':")
+GATES = (
+    *("it/s", "s/it", "it [", "'loss':"),
+    *("iter/s", "ba/s", "s/ba", "batch/s", "batches/s", "step/s", "s/step", "steps/s", "update/s", "img/s", "s/img"),
+)
 
-_RATE = r"(?P<rate>[\d.eE+-]+|\?)\s*(?P<unit>s/it|it/s)(?P<rest>[^\]]*)\]"
+# What a bar counts; bars over samples are the training's where they show a loss.
+_UNIT = r"it|ba|batch(?:es)?|steps?|iters?|updates?|img"
+_CLOCK = r"(?P<clock>[\d:, days]{1,40})"
+_RATE = (
+    rf"(?P<rate>[\d.eE+-]{{1,20}}|\?)\s{{0,2}}(?:s/(?P<each>{_UNIT})|(?P<many>{_UNIT})/s)(?P<rest>[^\]]{{0,1000}})\]"
+)
 # The description stands before the percentage: it is what lies between the last bar and this match.
 _BAR = re.compile(
-    r"(?P<percent>\d{1,3})%(?:\|[^|\n]*\|)?\s*(?P<step>\d+)/(?P<total>\d+)\s*"
-    r"\[(?P<clock>[\d:, days]+)<(?P<left>[^,\]]*(?:, [\d:]+)?),\s*" + _RATE
+    r"(?P<percent>\d{1,3})%(?:\|[^|\n]{0,400}\|)?\s{0,20}(?P<step>\d{1,15})/(?P<total>\d{1,15})\s{0,20}"
+    rf"\[{_CLOCK}<[^,\]]{{0,40}}(?:, [\d:]{{1,20}})?,\s{{0,20}}" + _RATE
 )
-# Past its total a bar loses percentage and picture: "Steps: : 125it [02:39, 1.69it/s, loss=0.02]".
-_OVERRUN = re.compile(r"\b(?P<step>\d+)it \[(?P<clock>[\d:, days]+),\s*" + _RATE)
+# Past its total a bar loses percentage and picture: "Steps: : 125it [02:39, 1.69it/s, loss=0.02]"; Lightning's, where
+# the length of an epoch is not known: "Epoch 0: |          | 15/? [00:01<?, 10.10it/s, v_num=0]".
+_NO_TOTAL = re.compile(
+    rf"(?<![\w.])(?P<step>\d{{1,15}})(?:/\?|{_UNIT}) \[{_CLOCK}(?:<[^,\]]{{0,40}})?,\s{{0,20}}" + _RATE
+)
 _LONGEST_DESCRIPTION = 120
-_LOSS = re.compile(r"\b(?:train_|reduced_train_)?loss=(?P<loss>[-+\d.eEnainf]+)")
+_NUMBER = r"(?P<loss>[-+]?(?:\d[\d.]{0,30}(?:[eE][-+]?\d{1,3})?|nan|inf))"
+_LOSS = re.compile(rf"(?<![\w/.-])(?:train[_/]|reduced_train_)?loss=\s?{_NUMBER}")
+_ANY_LOSS = re.compile(
+    r"(?i)(?<![\w/.-])(?:(?:train|step|total|batch|avg|avr|mean|running|cur|tr)[_/ ]){0,2}"
+    rf"loss(?:_step|_mean|/train(?:/total)?| \(batch\))?\s?[=:]\s?{_NUMBER}"
+)
+_LOSS_IN_DESCRIPTION = re.compile(
+    rf"(?i)(?<![\w/.-])(?:(?<!val )(?<!valid )(?<!eval )(?<!test )|(?:train(?:ing)?|batch|step)[_ ])loss[:= ]{{1,3}}{_NUMBER}"
+)
 # What trainers print behind the rate: neuronx-nemo its own step time, Lightning's loggers the global step (rounded to
 # four digits, so that large ones are useless).
 _STEP_TIME = re.compile(r"\b(?:iteration_time|step_time|train_step_timing)(?: in s)?=(?P<time>[\d.eE+-]+)")
-_GLOBAL_STEP = re.compile(r"\bglobal_step=(?P<step>\d{1,4})(?:\.0*)?(?=[,\]\s]|$)")
-_EPOCH = re.compile(r"(?i)\bepoch:?\s*(?P<epoch>\d+)")
-_DICT = re.compile(r"\{'loss':\s*'?(?P<loss>[-+\d.eEnainf]+)'?,.*'epoch':\s*'?(?P<epoch>[\d.]+)'?")
+_GLOBAL_STEP = re.compile(
+    r"\bglobal_step=(?P<step>\d{1,4})(?:\.0*)?(?=[,\]\s]|$)|\bnum_updates=(?P<updates>\d{1,12})\b"
+)
+_EPOCH = re.compile(r"(?i)\bepoch\s{0,9}[:#\[]?\s{0,9}(?P<epoch>\d{1,9})")
+_DICT = re.compile(
+    rf"[{{,]\s?'loss':\s{{0,9}}'?{_NUMBER}'?(?=[,}}])[^{{}}]{{0,4000}}?'epoch':\s{{0,9}}'?(?P<epoch>[\d.]{{1,30}})'?[,}}]"
+)
+_OWN_STEP = re.compile(r"'(?:(?:global_|current_)?steps?|iter(?:ation)?)': ?'?\d")
 # Bars that move while nothing is trained.
 _NOT_TRAINING = re.compile(
-    r"(?i)\b(?:download|load|eval|valid|sanity|test|predict|map|token|filter|generat|sav|writ|extract|group"
-    r"|flatten|creat|fetch|upload|prepar|processing|preprocess|convert|cast|resolv|comput|shard|checkpoint|pack|cach)"
+    r"(?i)\b(?:download|load|eval|valid|val\b(?! (?:loss|acc))|dev\b|sanity|test|predict|inference|map|token|filter|generat|sav"
+    r"|writ|extract|group|flatten|creat|fetch|upload|prepar|processing|preprocess|convert|cast|resolv|comput|shard|checkpoint|pack"
+    r"|cach|(?:encod|decod|embedd|index|scor|sampl|collect|merg|splitt|verify|scann|calibrat|quantiz|copy|read|build|unzipp|unpack)ing)"
 )
 _FASTEST_PER_S = 1e5
-_DIGITS = re.compile(r"\d+")
+_NUMBERS = re.compile(r"[-+]?\d[\d.,]*(?:[eE][-+]?\d+)?|\bnan\b|\binf\b")
 
 
 def read(text: str) -> Iterator[Reading]:
     """The redraws of training bars and the losses in ``text``; bars of downloads, evaluations and such are left out."""
-    yield from _bars(_BAR, text)
-    if "it [" in text:
-        yield from _bars(_OVERRUN, text)
-    if "'loss'" in text:
+    found = _bars(_BAR, text) if "%" in text else []
+    yield from found
+    if "it [" in text or (not found and "[" in text):
+        yield from _bars(_NO_TOTAL, text)
+    # A loop that names its step is no Trainer: it is read as any dict of names and numbers.
+    if "'loss'" in text and _OWN_STEP.search(text) is None:
         for match in _DICT.finditer(text):
             yield Reading(
                 format="hf-trainer", loss=number(match["loss"]), epoch_share=number(match["epoch"]), meaning="interval"
             )
 
 
-def _bars(pattern: re.Pattern[str], text: str) -> Iterator[Reading]:
-    last = 0
+def _bars(pattern: re.Pattern[str], text: str) -> list[Reading]:
+    found, last = [], 0
     for match in pattern.finditer(text):
         start = match.start()
-        what = text[max(last, start - _LONGEST_DESCRIPTION) : start].strip().rstrip(": ")
+        what = text[max(last, start - _LONGEST_DESCRIPTION) : start].strip().rstrip(":| ")
         last = match.end()
+        bar = _NUMBERS.sub("N", what) if what else ""
         # No optimizer step takes less than ten microseconds; bars over bytes and records do.
-        fast = match["unit"] == "it/s" and (number(match["rate"]) or 0.0) > _FASTEST_PER_S
-        if fast or (what and _NOT_TRAINING.search(what)):
-            yield NO_STEP
+        fast = match["many"] is not None and (number(match["rate"]) or 0.0) > _FASTEST_PER_S
+        if fast or (bar and _is_other(bar)):
+            found.append(NO_STEP)
         else:
-            yield _redraw(match, what, count(match["total"]) if pattern is _BAR else None)
+            found.append(_redraw(match, what, bar, count(match["total"]) if pattern is _BAR else None))
+    return found
 
 
-def _redraw(match: re.Match[str], what: str, total: int | None) -> Reading:
-    rate = number(match["rate"])
-    per_second = match["unit"] == "it/s"
+@lru_cache(maxsize=256)
+def _is_other(description: str) -> bool:
+    return _NOT_TRAINING.search(description) is not None
+
+
+def _redraw(match: re.Match[str], what: str, bar: str, total: int | None) -> Reading:
+    rate, rest = number(match["rate"]), match["rest"]
+    per_second = match["many"] is not None
+    steps, clock = count(match["step"]), clock_s(match["clock"])
     time_s = duration_s(1.0 / rate if per_second else rate) if rate else None
+    unit = "it/s" if per_second and rate is not None else ""
     meaning: Meaning = "smoothed"
     loss = own = counter = None
-    rest = match["rest"]
     if rest:
-        loss, own, counter = _LOSS.search(rest), _STEP_TIME.search(rest), _GLOBAL_STEP.search(rest)
-        if own is not None and (own_s := duration_s(number(own["time"]))) is not None:
-            time_s, meaning = own_s, "step"
-        elif "v_num=" in rest:
-            meaning = "running-mean"  # Lightning's bar shows the mean since the epoch began
+        if "oss" in rest:
+            loss = _LOSS.search(rest) or _ANY_LOSS.search(rest)
+        own, counter = _STEP_TIME.search(rest), _GLOBAL_STEP.search(rest)
+    if what and loss is None and ("oss" in what or "OSS" in what):
+        loss = _LOSS_IN_DESCRIPTION.search(what)
+    if "img" in (match["each"], match["many"]):
+        if loss is None:
+            return NO_STEP
+        rate = rate if per_second or not rate else 1.0 / rate
+        time_s, unit = None, "images/s" if rate else ""
+    elif own is not None and (own_s := duration_s(number(own["time"]))) is not None:
+        time_s, meaning, unit = own_s, "step", ""
+    elif "v_num=" in rest:
+        meaning = "running-mean"  # Lightning's bar shows the mean since the epoch began
+        if rate == 0.0 and steps and clock:
+            # Rounded down to nothing, as Lightning does not turn its rate over.
+            time_s, rate, unit = duration_s(clock / steps), None, ""
     epoch = _EPOCH.search(what) if what else None
     return Reading(
         format=FORMAT,
-        step=count(match["step"]),
+        step=steps,
         total=total,
         time_s=time_s,
         meaning=meaning,
-        clock_s=clock_s(match["clock"]),
+        clock_s=clock,
         clock_tick_s=1.0,
-        throughput=rate if per_second and meaning != "step" else None,
-        throughput_unit="it/s" if per_second and rate is not None and meaning != "step" else "",
+        throughput=rate if unit else None,
+        throughput_unit=unit,
         loss=number(loss["loss"]) if loss else None,
         epoch=count(epoch["epoch"]) if epoch else None,
-        counter=count(counter["step"]) if counter else None,
-        bar=_DIGITS.sub("N", what)[-60:],
+        counter=count(counter["step"] or counter["updates"]) if counter else None,
+        bar=bar[-60:],
     )
