@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from monitor.model import events_frame, steps_frame
 from monitor.parse import clocks
 from monitor.parse.bars import drawn_at_once, new_steps, renumbered, training_rows
+from monitor.parse.columns import durations
 from monitor.parse.identity import Identity, identify
 from monitor.parse.rows import EventRow
-from monitor.parse.series import by_epoch, numbered, said_once, segments, whole_steps
+from monitor.parse.series import by_epoch, joined, numbered, said_once, segments, whole_steps
 from monitor.parse.table import NOBODY, At, Floats, Rows, Table
 
 # First reports contain tracing, compilation and allocation; they are marked while they are this much slower than usual.
@@ -90,7 +91,10 @@ def _report(reports: _Reports, by_format: dict[str, At], identity: Identity, mer
     table = reports.table
     for name, at in by_format.items():
         if name not in {"tqdm", "hf-trainer"}:
-            own = numbered(table, by_epoch(table, whole_steps(table, said_once(table, at))))
+            if name == "deepspeed" and identity.samples_per_step:
+                _time_by_size(table, at, identity.samples_per_step)
+            own = said_once(table, joined(table, at))
+            own = numbered(table, by_epoch(table, whole_steps(table, own)))
             for segment, part in enumerate(segments(table, own)):
                 _timed(reports, part, segment)
     losses = by_format.get("hf-trainer", np.empty(0, np.intp))
@@ -104,9 +108,18 @@ def _report(reports: _Reports, by_format: dict[str, At], identity: Identity, mer
         _give_losses(table, at, losses)
     elif len(losses):
         if identity.steps_per_epoch is not None:
-            # Without bars the step follows from the epochs done.
-            table.step[losses] = np.round(table.epoch_share[losses] * identity.steps_per_epoch)
-        reports.keep(losses, np.full(len(losses), np.nan), "interval", 0)
+            # Without bars the step follows from the epochs done, where the trainer does not name it.
+            counted = np.round(table.epoch_share[losses] * identity.steps_per_epoch)
+            table.step[losses] = np.where(np.isnan(table.step[losses]), counted, table.step[losses])
+        for segment, part in enumerate(segments(table, losses)):
+            reports.keep(part, table.time_s[part], "interval", segment)
+
+
+def _time_by_size(table: Table, at: At, samples_per_step: int) -> None:
+    """DeepSpeed prints samples of the whole job a second and, in its configuration, how many a step takes."""
+    with np.errstate(divide="ignore"):
+        by_size = durations(samples_per_step / table.throughput[at])
+    table.time_s[at] = np.where(np.isnan(table.time_s[at]), by_size, table.time_s[at])
 
 
 def _timed(reports: _Reports, at: At, segment: int) -> None:
@@ -125,6 +138,12 @@ def _timed(reports: _Reports, at: At, segment: int) -> None:
         kind = ["cumulative" if by_clock else "interval" if mean else "step" for by_clock in from_clock.tolist()]
     elif meaning == "clock" or (meaning == "either" and clocks.is_clock(times)):
         times, kind = clocks.differenced(steps, times, 0.0, clocks.steps_before_first(steps)), "cumulative"
+    elif meaning == "span":
+        # The first report's number of steps is the usual one.
+        times = times / np.where(np.isnan(done := np.diff(steps, prepend=np.nan)), usual_gap, done)
+        kind = "step" if usual_gap == 1.0 else "interval"
+        table.throughput[at] = 1.0 / times
+        table.throughput_unit[at[~np.isnan(times)]] = table.code("it/s")
     elif meaning == "interval":
         kind = "step" if usual_gap == 1.0 else "interval"
     else:

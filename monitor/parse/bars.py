@@ -5,6 +5,7 @@ Each function takes a table and the places in it of the redraws of one stream an
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from monitor.parse.table import At, Table
 
+_TRAINS = re.compile(r"(?i)\b(?:epoch|train(?:ing)?|steps?|iter(?:ation)?s?)\b")
 BarKey = tuple[int, float]
 """(code of the description, total)."""
 _NO_TOTAL = -1.0
@@ -36,7 +38,12 @@ def training_rows(table: Table, at: At, planned_steps: int | None) -> At:
     """
     has_total = ~np.isnan(table.total[at])
     # Without a total it is a training bar only past the end of one that had a total: the rest are downloads and such.
-    at = _where(at, has_total | np.isin(table.bar[at], table.bar[at][has_total]))
+    if has_total.any():
+        at = _where(at, has_total | np.isin(table.bar[at], table.bar[at][has_total]))
+    else:
+        # Loops over a stream of unknown length have bars without a total only.
+        trains = np.array([bool(_TRAINS.search(text)) for text in table.texts])
+        return _where(at, ~np.isnan(table.loss[at]) | trains[table.bar[at]])
     names, totals = table.bar[at], np.nan_to_num(table.total[at], nan=_NO_TOTAL)
     bars = _bars(names.tolist(), totals.tolist(), np.nan_to_num(table.step[at]).tolist())
     if len(bars) <= 1:
@@ -113,21 +120,27 @@ def new_steps(table: Table, at: At, at_once: int) -> tuple[At, NDArray[np.int64]
 
     The loss of a later redraw of a step takes the first one's place: that still shows the postfix of the step before.
     """
-    segment, last_step, last_clock = 0, -1.0, -1.0
+    segment, last_step, last_clock, last_epoch = 0, -1.0, -1.0, np.nan
     seen: dict[float, int] = {}
     found: list[int] = []
     parts: list[int] = []
     newest = -1.0
-    counters = table.counter[at].tolist()
-    steps, clocks = np.nan_to_num(table.step[at]).tolist(), np.nan_to_num(table.clock_s[at]).tolist()
-    for place, step, clock, counter, loss in zip(
-        at.tolist(), steps, clocks, counters, table.loss[at].tolist(), strict=True
+    columns = (np.nan_to_num(table.step[at]), np.nan_to_num(table.clock_s[at]), table.epoch[at])
+    for place, counter, loss, step, clock, epoch in zip(
+        at.tolist(),
+        table.counter[at].tolist(),
+        table.loss[at].tolist(),
+        *(column.tolist() for column in columns),
+        strict=True,
     ):
         # Bars drawn at once may trail one another by a step; only one that also set its clock back began again.
-        if step < last_step and (clock < last_clock or last_step - step > at_once + 1):
+        again = step < last_step and (clock < last_clock or last_step - step > at_once + 1)
+        # A log may hold the last redraw of each epoch only: the same step again, of another epoch.
+        epoch_over = at_once == 1 and counter != counter and step <= last_step and abs(epoch - last_epoch) > 0
+        if again or epoch_over:
             segment += 1
             seen.clear()
-        last_step, last_clock = step, clock
+        last_step, last_clock, last_epoch = step, clock, epoch
         if step == 0 and counter != counter:
             continue
         seen[step] = times = seen.get(step, 0) + 1

@@ -29,6 +29,8 @@ class Identity:
     """Streams in which several hosts speak without saying which line is whose."""
     planned_steps: int | None = None
     steps_per_epoch: int | None = None
+    samples_per_step: int | None = None
+    """DeepSpeed's train_batch_size: what one optimizer step of the whole job takes."""
 
     def node_of(self, rank: int | None, tag_host: str, stream: str, stream_node: str) -> str:
         """The node a line was written on, or "" where the log cannot tell."""
@@ -64,6 +66,7 @@ def identify(events: Sequence[EventRow]) -> Identity:
             hosts.append(host)
     planned = [int(event.text) for event in events if event.kind == "planned-steps"]
     per_epoch = [int(event.text) for event in events if event.kind == "steps-per-epoch"]
+    samples = [int(event.text) for event in events if event.kind == "samples-per-step"]
     host_type, host_group = _groups(environment)
     return Identity(
         hosts=tuple(hosts),
@@ -73,6 +76,7 @@ def identify(events: Sequence[EventRow]) -> Identity:
         host_type=host_type,
         host_group=host_group,
         merged=frozenset(stream for stream, said in speakers.items() if len(said) > 1),
+        samples_per_step=samples[-1] if samples else None,
         planned_steps=planned[-1] if planned else None,
         steps_per_epoch=per_epoch[-1] if per_epoch else None,
     )

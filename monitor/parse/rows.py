@@ -7,8 +7,9 @@ from typing import Literal, NamedTuple
 #: How a printed time relates to ONE optimizer step.
 #: step: of this step alone; interval: mean over the steps since the last report; smoothed: a moving average (tqdm);
 #: running-mean: mean since the start; clock: seconds since some start, to be differenced; either: the line does not
-#: tell whether it is a step's time or a clock, its whole series does; part: of one micro-batch, no step by itself.
-Meaning = Literal["step", "interval", "smoothed", "running-mean", "clock", "either", "part"]
+#: tell whether it is a step's time or a clock, its whole series does; part: of one micro-batch, no step by itself;
+#: span: all the seconds since the last report; of-last: no report, but what the report before it left out.
+Meaning = Literal["step", "interval", "smoothed", "running-mean", "clock", "either", "part", "span", "of-last"]
 
 
 class Reading(NamedTuple):

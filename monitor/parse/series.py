@@ -10,6 +10,29 @@ import numpy as np
 
 from monitor.parse.table import At, Table
 
+# So many lines may lie between a report and what is printed of it on lines of their own.
+_BLOCK_LINES = 60
+
+
+def joined(table: Table, at: At) -> At:
+    """Lines that say more of the report before them, put into it: a block of lines is one report."""
+    more = table.meaning[at] == table.code("of-last")
+    if not more.any():
+        return at
+    newest = -1
+    for place, is_more in zip(at.tolist(), more.tolist(), strict=True):
+        if not is_more:
+            newest = place
+        elif newest >= 0 and table.line[place] - table.line[newest] <= _BLOCK_LINES:
+            for name in ("time_s", "throughput", "loss", "gpu_memory_gib"):
+                column = getattr(table, name)
+                if np.isnan(column[newest]) and not np.isnan(column[place]):
+                    column[newest] = column[place]
+                    if name == "throughput":
+                        table.throughput_unit[newest] = table.throughput_unit[place]
+    reports: At = at[~more]
+    return reports
+
 
 def said_once(table: Table, at: At) -> At:
     """Without the echo of a second log handler, which prints every report of a stream twice, right behind the first.
@@ -26,10 +49,16 @@ def said_once(table: Table, at: At) -> At:
 
 def by_epoch(table: Table, at: At) -> At:
     """Numbers the reports of a trainer that speaks only at the end of each epoch ("40/40 …") by their epoch."""
-    steps = table.step[at]
-    if str(table.texts[table.format[at[0]]]).startswith("keras") and (steps == steps[0]).all():
-        table.step[at] = np.arange(1, len(at) + 1)
-    return at
+    if not len(at) or not str(table.texts[table.format[at[0]]]).startswith("keras"):
+        return at
+    steps = np.nan_to_num(table.step[at], nan=-1.0)
+    counts, times = np.unique(steps, return_counts=True)
+    if len(counts) > 2 or (len(counts) == 2 and times.min() * 2 > times.max()):
+        return at
+    # An evaluation at the end has a count of its own.
+    epochs: At = at[steps == counts[times.argmax()]]
+    table.step[epochs] = np.arange(1, len(epochs) + 1)
+    return epochs
 
 
 def whole_steps(table: Table, at: At) -> At:

@@ -72,9 +72,12 @@ class Table:
         return len(self.line)
 
     def code(self, text: str) -> int:
-        """The code of a text; -1 if no row has it."""
+        """The code of a text."""
         found = np.flatnonzero(self.texts == text)
-        return int(found[0]) if len(found) else -1
+        if not len(found):
+            self.texts = np.append(self.texts, np.array([text], dtype=object))
+            return len(self.texts) - 1
+        return int(found[0])
 
     def same_as_before(self, at: At) -> NDArray[np.bool_]:
         """For each row but the first: True where it reads as the row before it does."""

@@ -27,7 +27,7 @@ _LINE = re.compile(
     r"(?: \((?P<seconds>\d{1,9}(?:\.\d{0,20})?) sec\))?"
 )
 _TENSORS = re.compile(
-    r"(?:INFO:tensorflow:|basic_session_run_hooks\.py:\d{1,6}\] )(?P<tensors>[^\n]{1,600}) \(\d{1,9}\.\d{1,9} sec\)"
+    r"(?:INFO:tensorflow:|basic_session_run_hooks\.py:\d{1,6}\] )(?P<tensors>[^\n]{1,600}) \((?P<seconds>\d{1,9}\.\d{1,9}) sec\)"
 )
 _TENSOR_STEP = re.compile(r"(?:^|, )(?:global_)?step = (?P<step>\d{1,15})(?=,|$)")
 _TENSOR_LOSS = re.compile(r"(?:^|, )loss = (?P<loss>-?\d{1,15}(?:\.\d{0,20})?(?:e[-+]?\d{1,3})?|nan|-?inf)(?=,|$)")
@@ -39,14 +39,12 @@ def read(text: str) -> Iterator[Reading]:
     for match in _LINE.finditer(text):
         found = True
         seconds = number(match["seconds"])
-        time_s = None if seconds is None else duration_s(seconds / STEPS_BETWEEN_LINES)
+        time_s = None if seconds is None else duration_s(seconds)
         yield Reading(
             format=FORMAT,
             step=count(match["step"]),
             time_s=time_s,
-            meaning="interval",
-            throughput=1.0 / time_s if time_s else None,
-            throughput_unit="it/s" if time_s else "",
+            meaning="span",
             loss=number(match["loss"]),
         )
     if not found and (hook := _TENSORS.search(text)) is not None:
@@ -56,6 +54,7 @@ def read(text: str) -> Iterator[Reading]:
         yield Reading(
             format=FORMAT,
             step=count(step["step"]),
-            meaning="interval",
+            time_s=duration_s(number(hook["seconds"])),
+            meaning="span",
             loss=number(loss["loss"]) if loss else None,
         )
