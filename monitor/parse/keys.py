@@ -15,8 +15,8 @@ from monitor.parse import vocabulary as v
 from monitor.parse.rows import Meaning
 
 What = Literal[
-    "step", "micro", "total", "epoch", "rank", "time", "rate", "throughput", "loss", "memory", "learning", "evaluation", "setting",
-    "duration", "size", "share", "magnitude",
+    "step", "micro", "total", "epoch", "rank", "time", "rate", "throughput", "loss", "memory", "learning", "evaluation",
+    "setting", "duration", "size", "share", "magnitude",
 ]  # fmt: skip
 #: What tells how long a step takes.
 SPEEDS = frozenset({"time", "rate", "throughput"})
