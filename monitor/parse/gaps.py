@@ -20,6 +20,8 @@ _OPENING = re.compile(r"(?<=[=:\s])(?:np\.|jnp\.|torch\.)?(?:tensor|[Aa]rray|flo
 _CLOSED = re.compile(r"\s*(?:$|[|,;:)\]}\t]|\s\s|\s-\s|\.\s|\[)")
 _QUOTED = re.compile(r'"\s*:\s*"?$')
 _SEPARATOR = re.compile(r"[\])}]*\s*(?:[:=]|->|is|was|-)\s*")
+# "0.41 (sec/it)"
+_UNIT_IN_BRACKETS = re.compile(r" {0,2}\(([A-Za-z]{1,10} ?/ ?[A-Za-z]{1,10})\)")
 _MANY = {"k": 1e3, "m": 1e6, "b": 1e9}
 # Nothing but this between a unit and the next number makes it the name of that: "2.1 it/s: 0.5".
 _NAMES = re.compile(r"\s*[:=][\s\"'(\[]*")
@@ -107,7 +109,9 @@ def _unit(text: str) -> tuple[Key | None, int, bool]:
     """The unit at the head of ``text``, where it ends, and whether it may name the number behind instead."""
     match = _UNIT.match(text)
     if match is None or not match[0].strip():
-        return None, 0, False
+        match = _UNIT_IN_BRACKETS.match(text)
+        unit = unit_of(match[1]) if match else None
+        return (unit, match.end(), False) if match and unit and unit.what in SPEEDS else (None, 0, False)
     unit = unit_of(match["unit"] or match["many"])
     if unit is None:
         return None, 0, False

@@ -18,6 +18,7 @@ _EVALUATION = re.compile(
     r"(?i)(?<![\w/.-])(?:"
     + _any(r"evals?", r"evaluat\w{0,6}", r"val", r"valid(?! tok| sam)", r"validat\w{0,6}", r"test(?:ing)?")
     + _any("", r"predict(?:ing|ion)?", r"inference", r"dev(?= set|[:\]]))(?![\w-])(?!\.\w)")
+    + r"|-eval(?:uation)?(?=[:\]])|-valid(?:ation)?(?=[:\]])"
 )
 _CODE = _any(
     *(

@@ -212,6 +212,7 @@ def _times(entries: Sequence[Entry], values: Sequence[Value]) -> _Times:
     rate: float | None = None
     time_s: float | None = None
     meaning: Meaning = "step"
+    whole_s = 0.0
     for entry in entries:
         place, key = entry.place, entry.key
         printed = values[place]
@@ -230,10 +231,12 @@ def _times(entries: Sequence[Entry], values: Sequence[Value]) -> _Times:
         if key.what == "rate":
             if value > 0 and (time_s := duration_s(1.0 / value)) is not None:
                 rate, meaning = value, key.meaning
-        elif (seconds := duration_s(value * (key.factor or 1.0))) is not None:
-            whole = key.meaning == "either" and (key.factor or 1.0) == 1.0 and "." not in str(printed)
-            return seconds, key.meaning, None, None, 1.0 if whole else 0.0
-    return time_s, meaning, None, rate, 0.0
+        else:
+            if key.meaning == "either" and (key.factor or 1.0) == 1.0 and "." not in str(printed):
+                whole_s = 1.0
+            if (seconds := duration_s(value * (key.factor or 1.0))) is not None:
+                return seconds, key.meaning, None, None, whole_s
+    return time_s, meaning, None, rate, whole_s
 
 
 def _seconds(text: str) -> float | None:

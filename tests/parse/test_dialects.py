@@ -49,6 +49,11 @@ def one(line: str) -> Reading:
         ("iteration 7: cost 2.5, step took 250ms", 7, 0.25, 2.5),
         ("iteration 7: loss 2.5, cost 0.25s", 7, 0.25, 2.5),
         ("iter: 7, lr: 1e-4, l_g_pix: 2.25e-02, l_g_gan: 4.5e-03, time: 0.25", 7, 0.25, None),
+        # Counts without a name, units in brackets.
+        ("[3/25][7/391] Loss_D: 0.5000 Loss_G: 2.0000 D(x): 0.8000", 7, None, None),
+        ("[3/25], [7/391], loss: 2.5, time: 0.25", 7, 0.25, 2.5),
+        ("loss: 2.500000  [    7/ 3009]", 7, None, 2.5),
+        ("Iteration 7/500 (1.40%) -- 0.250 (sec/it) -- Time Left: 0:33:31, loss = 2.5", 7, 0.25, 2.5),
         # Of several counts the optimizer's.
         ("step=28 optimizer_steps=7 loss=2.5 step_time=0.25", 7, 0.25, 2.5),
         ("micro_step=28 step=7 loss=2.5 step_time=0.25", 7, 0.25, 2.5),
@@ -95,6 +100,9 @@ def test_only_the_last_micro_batch_is_a_step() -> None:
         "+ step = 120, loss = 0.5",
         "EarlyStopping counter: 3 out of 10 at step 1200 (loss 2.31)",
         "Trial 3 pruned at step 12 with loss 2.31.",
+        "Monitor-Eval: step: 1875; epoch: 1; ce: 0.04; score: 0.98;",
+        "[3/25] loss: 2.5",  # of epochs or of batches?
+        "[2/12] download: 0.5 s/it",
         '{"train": {"steps": 10000, "batch": 32}, "loss": {"weight": 0.5}, "time": 12}',
     ],
 )
@@ -125,3 +133,10 @@ def test_a_clock_as_a_mere_unit_is_differenced() -> None:
     steps = parse(lines).steps
     assert set(steps["kind"]) == {"cumulative"}
     assert list(steps["step_time_s"][1:]) == pytest.approx([5.0] * (len(lines) - 1))
+
+
+@pytest.mark.parametrize("seconds", ["0", "1", "12"])
+def test_a_clock_of_whole_seconds_says_so(seconds: str) -> None:
+    assert one(f"step 5 loss 2.5 elapsed {seconds}s").clock_tick_s == 1.0
+    assert one(f'{{"step": 5, "loss": 2.5, "elapsed": {seconds}}}').clock_tick_s == 1.0
+    assert one(f"step 5 loss 2.5 elapsed {seconds}.5s").clock_tick_s == 0.0

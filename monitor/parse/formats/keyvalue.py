@@ -37,7 +37,7 @@ GATES = (
     *(f"{word}_{behind}" for word in ("step", "iter", "batch") for behind in ("i", "n", "count")),
     *(f"{word}{mark}" for word in ("STEP", "ITER", "TERATION") for mark in (" ", ":", "=")),
     *(f"{word}{mark}" for word in ("loss", "Loss", "LOSS") for mark in (" ", ":", "=", "'", "\t", ",", "|")),
-    *("it/s", "s/it", "s/batch", " it="),
+    *("it/s", "s/it", "s/batch", " it=", "Loss_D", "Loss_G", "loss_D", "loss_G"),
 )
 
 # Longer lines hold no report of one step; a line of so many numbers is a printed array.
@@ -61,6 +61,8 @@ _NUMBER = re.compile(rf"({_DIGITS})")
 _NUMBER_OR_NAN = re.compile(rf"((?<![\w.@$/])[-+]?(?:nan|NaN|NAN|inf|Inf|Infinity)(?![\w.])|{_DIGITS})")
 _NAN = re.compile(r"(?:nan|NaN|NAN|inf|Inf|Infinity)(?!\w)")
 _OPENS = re.compile(r"\s*[\])]?\s*\[\s*")
+# "[3/25][50/391]", "[3/25], [50/391]": epoch, batch.
+_PAIR = re.compile(r"\]\s?,?\s{0,2}\[\s*")
 _LETTERS = re.compile(r"[A-Za-z|\])]")
 _LOCATION = re.compile(r"[\w/]+[.:/]\w+:$")
 _TOLD = {"time", "rate", "throughput", "loss"}
@@ -187,8 +189,9 @@ def _taken_along(entries: list[Entry]) -> list[Entry]:
 
 
 def _step_without_a_name(gaps: Sequence[Gap], entries: Sequence[Entry]) -> list[Entry]:
-    """The step of notations that do not say "step", the surest first: "[0][ 10/500]", "| 200/2983 batches |",
-    "Epoch 1 | 200/2000 | 3.1 it/s", "100 | loss 2.1 | 51ms"; nothing if there is none of them.
+    """The step of notations that do not say "step", the surest first: "[0][ 10/500]", "[1/9][10/500]",
+    "loss: 2.1  [10/500]", "| 200/2983 batches |", "Epoch 1 | 200/2000 | 3.1 it/s", "100 | loss 2.1 | 51ms"; nothing if
+    there is none of them.
     """
     unnamed = [place for place in range(len(gaps) - 1) if not gaps[place].name]
     fractions = {place for place in unnamed if place + 2 < len(gaps) and gaps[place + 1].text.strip() == "/"}
@@ -198,6 +201,13 @@ def _step_without_a_name(gaps: Sequence[Gap], entries: Sequence[Entry]) -> list[
             total = place + 1 if place in fractions else -1
             return [Entry(place, Key("step", BATCH), total=total, in_epoch=True), Entry(epoch, Key("epoch"))]
     in_epoch = any(entry.key.what == "epoch" for entry in entries)
+    told = any(entry.key.what in {*SPEEDS, "loss"} for entry in entries)
+    for place in sorted(fractions) if told else ():
+        before = gaps[place].text
+        if place - 2 in fractions and _PAIR.fullmatch(before):
+            return [Entry(place, Key("step", BATCH), total=place + 1, in_epoch=True), Entry(place - 2, Key("epoch"))]
+        if place and before.rstrip()[-1:] == "[" and gaps[place + 2].text.lstrip()[:1] == "]":
+            return [Entry(place, Key("step", BATCH), total=place + 1, in_epoch=True)]
     for place in sorted(fractions):
         counted = gaps[place + 2].unit
         if counted is not None and counted.what == "setting":
