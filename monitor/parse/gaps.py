@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from monitor.parse.keys import SPEEDS, Key, key_of, unit_of, words_of
+from monitor.parse.keys import SPEEDS, WORDS, Key, key_of, unit_of, words_of
 from monitor.parse.vocabulary import RATE, SUB_TIMERS, word_set
 
 _UNIT = re.compile(
@@ -17,6 +17,9 @@ _SPLIT = re.compile(r"""[|,;\t(){}\[\]<>"'=:]|\s-+\s|\s{2,}|->|\.\s""")
 _IN_BRACKETS = re.compile(r"([^|,;\t(){}\[\]<>\"'=:]{1,60}?)\s?[(\[]\s?([A-Za-zµ%][^()\[\]]{0,23})[)\]]$")
 # "loss=tensor(", "lr=[", "Step [", "Iter #"
 _OPENING = re.compile(r"(?<=[=:\s])(?:np\.|jnp\.|torch\.)?(?:tensor|[Aa]rray|float\d\d|bfloat16)\($|[(\[{<\"'#~@]$")
+# Which of these ends a text is looked at first: a text of a log that is never the same is worked out for each line.
+_OPENERS = frozenset("([{<\"'#~@")
+_CLOSERS = frozenset(")]")
 _CLOSED = re.compile(r"\s*(?:$|[|,;:)\]}\t]|\s\s|\s-\s|\.\s|\[)")
 _QUOTED = re.compile(r'"\s*:\s*"?$')
 _SEPARATOR = re.compile(r"[\])}]*\s*(?:[:=]|->|is|was|-)\s*")
@@ -74,11 +77,11 @@ def gap(text: str, head: bool = False) -> Gap:
     unit, end, names = (None, 0, False) if head else _unit(text)
     rest = text[end:]
     bare = rest.rstrip(_TRAIL)
-    while match := _OPENING.search(bare):
+    while bare[-1:] in _OPENERS and (match := _OPENING.search(bare)):
         bare = bare[: match.start()].rstrip(_TRAIL)
     for word in (" is", " was", " of"):
         bare = bare.removesuffix(word)
-    bracketed = _IN_BRACKETS.search(bare)
+    bracketed = _IN_BRACKETS.search(bare) if bare[-1:] in _CLOSERS else None
     name = f"{_last(bracketed[1])} ({bracketed[2]})" if bracketed else _last(bare)
     key, ahead = _named(name)
     if key is not None and key.what == "step" and "(" in bare:
@@ -99,7 +102,7 @@ def gap(text: str, head: bool = False) -> Gap:
         key,
         ahead if ahead is not None and ahead.what in {"loss", "time"} else None,
         lone,
-        _QUOTED.search(text) is not None,
+        '"' in text and _QUOTED.search(text) is not None,
         _SEPARATOR.fullmatch(text.strip()) is not None,
         (unit is None or names) and text[:1].isalpha(),
     )
@@ -134,7 +137,7 @@ def _last(text: str) -> str:
 
 def _named(name: str) -> tuple[Key | None, Key | None]:
     """(key, key told ahead of it) of a name, or of its last words where it is the end of a sentence."""
-    if not name:
+    if not name or WORDS.isdisjoint(words_of(name)):
         return None, None
     if match := _AHEAD.fullmatch(name):
         key = _named(match["step"])[0]

@@ -41,6 +41,15 @@ class Key(NamedTuple):
 
 
 _COUNTS = v.COUNTED | v.PLURALS
+#: Every word of the vocabulary: a name without any of them means nothing.
+WORDS = frozenset(
+    word
+    for title, table in vars(v).items()
+    if title.isupper() and isinstance(table, dict | frozenset)
+    for name in table
+    if isinstance(name, str)
+    for word in name.split()
+) | {"lr", "learning", "num", "per", "l"}
 _WORD = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Z]?[a-zµμ]+|[A-Z]+|/")
 _UNIT_IN_BRACKETS = re.compile(r"\s?[(\[]\s?([^()\[\]]{1,24}?)\s?[)\]]$")
 
@@ -57,7 +66,7 @@ def words_of(name: str) -> list[str]:
 @lru_cache(maxsize=4096)
 def key_of(name: str) -> Key | None:
     """What ``name`` means as a whole; None if that is not known."""
-    if (match := _UNIT_IN_BRACKETS.search(name)) and match.start():
+    if name[-1:] in {")", "]"} and (match := _UNIT_IN_BRACKETS.search(name)) and match.start():
         unit = unit_of(match[1])
         if unit is not None:
             return measured(key_of(name[: match.start()]), unit)
@@ -85,7 +94,7 @@ def _may_stand_in(folder: list[str], key: Key) -> bool:
 
 
 def _understood(words: list[str]) -> Key | None:
-    if not words:
+    if WORDS.isdisjoint(words):
         return None
     if _is_evaluation(words):
         return Key("evaluation")
@@ -199,9 +208,9 @@ def _of_one_step(factor: float, averaged: Meaning | None, counted: str) -> Key:
 
 
 def _loss(joined: str, words: list[str], averaged: Meaning | None) -> Key | None:
-    if averaged is None and (means := [word for word in words if word in v.AVERAGES]):
+    if averaged is None and not v.AVERAGES.keys().isdisjoint(words):
         joined = " ".join(word for word in words if word not in v.AVERAGES)  # "batch avg loss"
-        averaged = v.AVERAGES[means[0]]
+        averaged = "interval"
     if (order := v.LOSS_NAMES.get(joined)) is not None:
         # "loss" itself comes before "train_loss", that before "avg_loss", and last what is a mean over all of it.
         if averaged:
