@@ -53,6 +53,12 @@ def one(line: str) -> Reading:
         ("[3/25][7/391] Loss_D: 0.5000 Loss_G: 2.0000 D(x): 0.8000", 7, None, None),
         ("[3/25], [7/391], loss: 2.5, time: 0.25", 7, 0.25, 2.5),
         ("loss: 2.500000  [    7/ 3009]", 7, None, 2.5),
+        (
+            "Train: 1/3 ( 33%) [   7/323 ( 2%)]  Loss: 2.50 (2.75)  cost: 00:15/01:25 [00:15/04:48]  Batch time: 0.25(0.31)",
+            7,
+            0.25,
+            2.5,
+        ),
         ("Iteration 7/500 (1.40%) -- 0.250 (sec/it) -- Time Left: 0:33:31, loss = 2.5", 7, 0.25, 2.5),
         # Of several counts the optimizer's.
         ("step=28 optimizer_steps=7 loss=2.5 step_time=0.25", 7, 0.25, 2.5),

@@ -206,7 +206,7 @@ def _step_without_a_name(gaps: Sequence[Gap], entries: Sequence[Entry]) -> list[
         before = gaps[place].text
         if place - 2 in fractions and _PAIR.fullmatch(before):
             return [Entry(place, Key("step", BATCH), total=place + 1, in_epoch=True), Entry(place - 2, Key("epoch"))]
-        if place and before.rstrip()[-1:] == "[" and gaps[place + 2].text.lstrip()[:1] == "]":
+        if place and before.rstrip()[-1:] == "[" and gaps[place + 2].text.lstrip()[:1] in {"]", "("}:
             return [Entry(place, Key("step", BATCH), total=place + 1, in_epoch=True)]
     for place in sorted(fractions):
         counted = gaps[place + 2].unit
