@@ -6,22 +6,30 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from monitor.parse.keys import SPEEDS, Key, key_of, unit_of, words_of
+from monitor.parse.keys import SPEEDS, WORDS, Key, key_of, unit_of, words_of
 from monitor.parse.vocabulary import RATE, SUB_TIMERS, word_set
 
 _UNIT = re.compile(
-    r" {0,2}(?P<many>[kK](?= ?[A-Za-z]{2,9} ?/| ?[|,;)]| *$))? ?"
+    r" {0,2}(?P<many>[kK](?= ?[A-Za-z]{2,9} ?/| ?[|,;)]| *$)|[MB](?= ?[A-Za-z]{2,9} ?/))? ?"
     r"(?P<unit>[A-Za-zµμ]{1,12}(?: ?/ ?[A-Za-z]{1,10}| per [A-Za-z]{1,10}){0,2}|/s(?:ec)?|%)?(?![\w/])"
 )
 _SPLIT = re.compile(r"""[|,;\t(){}\[\]<>"'=:]|\s-+\s|\s{2,}|->|\.\s""")
 _IN_BRACKETS = re.compile(r"([^|,;\t(){}\[\]<>\"'=:]{1,60}?)\s?[(\[]\s?([A-Za-zµ%][^()\[\]]{0,23})[)\]]$")
 # "loss=tensor(", "lr=[", "Step [", "Iter #"
 _OPENING = re.compile(r"(?<=[=:\s])(?:np\.|jnp\.|torch\.)?(?:tensor|[Aa]rray|float\d\d|bfloat16)\($|[(\[{<\"'#~@]$")
+# Which of these ends a text is looked at first: a text of a log that is never the same is worked out for each line.
+_OPENERS = frozenset("([{<\"'#~@")
+_CLOSERS = frozenset(")]")
 _CLOSED = re.compile(r"\s*(?:$|[|,;:)\]}\t]|\s\s|\s-\s|\.\s|\[)")
 _QUOTED = re.compile(r'"\s*:\s*"?$')
 _SEPARATOR = re.compile(r"[\])}]*\s*(?:[:=]|->|is|was|-)\s*")
+# "0.41 (sec/it)"
+_UNIT_IN_BRACKETS = re.compile(r" {0,2}\(([A-Za-z]{1,10} ?/ ?[A-Za-z]{1,10})\)")
+_MANY = {"k": 1e3, "m": 1e6, "b": 1e9}
 # Nothing but this between a unit and the next number makes it the name of that: "2.1 it/s: 0.5".
 _NAMES = re.compile(r"\s*[:=][\s\"'(\[]*")
+# A loss whose name stands behind it: "3.02 avg loss, ".
+_TRAILING = re.compile(r" {1,2}([A-Za-z][A-Za-z_ ]{1,24}[a-z])(?=[,;|)]|$)")
 _TRAIL = " \t=:\"'#"
 # The word before "step" that makes it another count.
 _OTHER_COUNT = word_set(
@@ -41,6 +49,10 @@ class Gap(NamedTuple):
     """The text without a name such as "val_loss", which tells of the number and not of the line."""
     unit: Key | None
     """Of the number before."""
+    names: bool
+    """The unit may be the name of the number behind: "12.5 it/s: 0.08"."""
+    trailing: Key | None
+    """The name of the number before, where it stands behind it."""
     closed: bool
     """Behind the unit the field ends: with a bar, a comma, a bracket, the line."""
     name: str
@@ -62,20 +74,20 @@ class Gap(NamedTuple):
 @lru_cache(maxsize=8192)
 def gap(text: str, head: bool = False) -> Gap:
     """``text`` understood; ``head`` of the line, it holds no unit. The same text always says the same."""
-    unit, end = (None, 0) if head else _unit(text)
+    unit, end, names = (None, 0, False) if head else _unit(text)
     rest = text[end:]
     bare = rest.rstrip(_TRAIL)
-    while match := _OPENING.search(bare):
+    while bare[-1:] in _OPENERS and (match := _OPENING.search(bare)):
         bare = bare[: match.start()].rstrip(_TRAIL)
     for word in (" is", " was", " of"):
         bare = bare.removesuffix(word)
-    bracketed = _IN_BRACKETS.search(bare)
+    bracketed = _IN_BRACKETS.search(bare) if bare[-1:] in _CLOSERS else None
     name = f"{_last(bracketed[1])} ({bracketed[2]})" if bracketed else _last(bare)
     key, ahead = _named(name)
     if key is not None and key.what == "step" and "(" in bare:
         # "Loss (step 7): 2.1"
         ahead = ahead or key_of(_last(bare[: bare.rindex("(")]))
-    lone = key_of(text.strip()) if unit is not None and text[:1] == " " and not rest.strip() else None
+    lone = key_of(text.strip()) if unit is not None and end and text[:1] == " " and not rest.strip() else None
     beside = (
         key is not None and key.what == "evaluation" and (len(words_of(name)) > 1 or name.lower() in {"val", "valid"})
     )
@@ -83,30 +95,40 @@ def gap(text: str, head: bool = False) -> Gap:
         text,
         text.replace(name, "") if beside and key_of(name) is not None else text,
         unit,
+        names,
+        None if head else _trailing(text),
         _CLOSED.match(rest) is not None,
         name,
         key,
         ahead if ahead is not None and ahead.what in {"loss", "time"} else None,
         lone,
-        _QUOTED.search(text) is not None,
+        '"' in text and _QUOTED.search(text) is not None,
         _SEPARATOR.fullmatch(text.strip()) is not None,
-        unit is None and text[:1].isalpha(),
+        (unit is None or names) and text[:1].isalpha(),
     )
 
 
-def _unit(text: str) -> tuple[Key | None, int]:
-    """The unit at the head of ``text`` and where it ends."""
+def _unit(text: str) -> tuple[Key | None, int, bool]:
+    """The unit at the head of ``text``, where it ends, and whether it may name the number behind instead."""
     match = _UNIT.match(text)
     if match is None or not match[0].strip():
-        return None, 0
-    if _NAMES.fullmatch(text, match.end()):
-        return None, 0
+        match = _UNIT_IN_BRACKETS.match(text)
+        unit = unit_of(match[1]) if match else None
+        return (unit, match.end(), False) if match and unit and unit.what in SPEEDS else (None, 0, False)
     unit = unit_of(match["unit"] or match["many"])
     if unit is None:
-        return None, 0
+        return None, 0, False
     if match["many"] and match["unit"]:
-        unit = unit._replace(factor=1e3)
-    return unit, match.end()
+        unit = unit._replace(factor=_MANY[match["many"].lower()])
+    if _NAMES.fullmatch(text, match.end()):
+        return unit, 0, True
+    return unit, match.end(), False
+
+
+def _trailing(text: str) -> Key | None:
+    match = _TRAILING.match(text)
+    key = key_of(match[1]) if match else None
+    return key if key is not None and key.what == "loss" else None
 
 
 def _last(text: str) -> str:
@@ -115,7 +137,7 @@ def _last(text: str) -> str:
 
 def _named(name: str) -> tuple[Key | None, Key | None]:
     """(key, key told ahead of it) of a name, or of its last words where it is the end of a sentence."""
-    if not name:
+    if not name or WORDS.isdisjoint(words_of(name)):
         return None, None
     if match := _AHEAD.fullmatch(name):
         key = _named(match["step"])[0]

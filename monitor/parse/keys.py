@@ -15,8 +15,8 @@ from monitor.parse import vocabulary as v
 from monitor.parse.rows import Meaning
 
 What = Literal[
-    "step", "total", "epoch", "rank", "time", "rate", "throughput", "loss", "memory", "learning", "evaluation", "setting",
-    "duration", "size", "share", "magnitude",
+    "step", "micro", "total", "epoch", "rank", "time", "rate", "throughput", "loss", "memory", "learning", "evaluation",
+    "setting", "duration", "size", "share", "magnitude",
 ]  # fmt: skip
 #: What tells how long a step takes.
 SPEEDS = frozenset({"time", "rate", "throughput"})
@@ -41,6 +41,15 @@ class Key(NamedTuple):
 
 
 _COUNTS = v.COUNTED | v.PLURALS
+#: Every word of the vocabulary: a name without any of them means nothing.
+WORDS = frozenset(
+    word
+    for title, table in vars(v).items()
+    if title.isupper() and isinstance(table, dict | frozenset)
+    for name in table
+    if isinstance(name, str)
+    for word in name.split()
+) | {"lr", "learning", "num", "per", "l"}
 _WORD = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Z]?[a-zµμ]+|[A-Z]+|/")
 _UNIT_IN_BRACKETS = re.compile(r"\s?[(\[]\s?([^()\[\]]{1,24}?)\s?[)\]]$")
 
@@ -57,12 +66,14 @@ def words_of(name: str) -> list[str]:
 @lru_cache(maxsize=4096)
 def key_of(name: str) -> Key | None:
     """What ``name`` means as a whole; None if that is not known."""
-    if (match := _UNIT_IN_BRACKETS.search(name)) and match.start():
+    if name[-1:] in {")", "]"} and (match := _UNIT_IN_BRACKETS.search(name)) and match.start():
         unit = unit_of(match[1])
         if unit is not None:
             return measured(key_of(name[: match.start()]), unit)
         return key_of(f"{name[: match.start()]} {match[1]}")
     key = _understood(words_of(name))
+    if key is None and name[:2] == "l_":
+        return key_of(f"{name[2:]} loss")  # "l_g_pix"
     if key is None and "/" in name:
         # "throughput/device/tokens_per_second": what stands before the last slashes is a path.
         folder, _, rest = name.partition("/")
@@ -77,12 +88,13 @@ def _may_stand_in(folder: list[str], key: Key) -> bool:
         counts = _COUNTS | v.SUB_TIMERS | v.SAMPLED.keys() | v.DURATIONS.keys()
         return not any(word in counts for word in folder)
     if key.what == "time":
-        return key.order <= v.RATE and v.SUB_TIMERS.isdisjoint(folder)
+        least = v.ANY_TIME if v.OF_SPEED.issuperset(folder) else v.RATE
+        return key.order <= least and v.SUB_TIMERS.isdisjoint(folder)
     return key.what in {"loss", "throughput", "rate", "memory", "evaluation"}
 
 
 def _understood(words: list[str]) -> Key | None:
-    if not words:
+    if WORDS.isdisjoint(words):
         return None
     if _is_evaluation(words):
         return Key("evaluation")
@@ -127,6 +139,8 @@ def _counter(joined: str, words: list[str]) -> Key | None:
         joined = " ".join(words[:-1])
     if (order := v.STEP_NAMES.get(joined)) is not None:
         return Key("step", order, whole_run=order == v.GLOBAL_STEP)
+    if joined in v.MICRO_NAMES:
+        return Key("micro")
     if words[0] in v.TOTAL_WORDS and words[-1] in _COUNTS and len(words) <= 3:
         return Key("total")  # "max_steps", "num_training_steps"
     if joined in v.EPOCH_NAMES:
@@ -145,6 +159,8 @@ def _speed(words: list[str], averaged: Meaning | None) -> Key | None:
     order = (_OF_DEVICE if device else 0) + (AVERAGED if averaged else 0)
     if len(words) == 1:
         return _short_speed(words[0], order, device, averaged)
+    if len(words) == 2 and (words[0] == "it" or words[0] in v.PLURALS) and words[1] in v.SECOND:
+        words = [words[0], "per", words[1]]  # "it_s", "steps_sec": a slash cannot stand in a name
     if len(words) == 3 and words[1] == "per":
         counted, per = words[0], words[2]
     elif len(words) == 2 and words[0] not in v.COUNTED:
@@ -192,9 +208,14 @@ def _of_one_step(factor: float, averaged: Meaning | None, counted: str) -> Key:
 
 
 def _loss(joined: str, words: list[str], averaged: Meaning | None) -> Key | None:
+    if averaged is None and not v.AVERAGES.keys().isdisjoint(words):
+        joined = " ".join(word for word in words if word not in v.AVERAGES)  # "batch avg loss"
+        averaged = "interval"
     if (order := v.LOSS_NAMES.get(joined)) is not None:
-        # "loss" itself comes before "train_loss", that before "avg_loss".
-        return Key("loss", order + (3 if averaged else 1 if len(words) > 1 and order == 0 else 0))
+        # "loss" itself comes before "train_loss", that before "avg_loss", and last what is a mean over all of it.
+        if averaged:
+            return Key("loss", order + (8 if "total" in words else 3))
+        return Key("loss", order + (1 if len(words) > 1 and order == 0 else 0))
     return Key("loss", v.PART_OF_LOSS) if "loss" in words and v.NO_LOSS.isdisjoint(words) else None
 
 
@@ -247,6 +268,8 @@ def measured(key: Key | None, unit: Key | None) -> Key | None:
         return unit._replace(meaning=key.meaning) if key.meaning in v.AVERAGES.values() else unit
     if key.what == "time" and unit.what in {"duration", "magnitude"}:
         return key._replace(factor=unit.factor * (key.factor or 1.0) if unit.what == "magnitude" else unit.factor)
+    if key.what == "loss" and key.order == v.COST and unit.what == "duration":
+        return unit._replace(what="time", order=v.ANY_TIME)
     if key.what == "throughput" and unit.what == "magnitude":
         return key._replace(factor=unit.factor)
     if key.what == "memory" and unit.what == "size":

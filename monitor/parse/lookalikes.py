@@ -18,6 +18,7 @@ _EVALUATION = re.compile(
     r"(?i)(?<![\w/.-])(?:"
     + _any(r"evals?", r"evaluat\w{0,6}", r"val", r"valid(?! tok| sam)", r"validat\w{0,6}", r"test(?:ing)?")
     + _any("", r"predict(?:ing|ion)?", r"inference", r"dev(?= set|[:\]]))(?![\w-])(?!\.\w)")
+    + r"|-eval(?:uation)?(?=[:\]])|-valid(?:ation)?(?=[:\]])"
 )
 _CODE = _any(
     *(
@@ -29,7 +30,7 @@ _CODE = _any(
         r"(?<![\w'\"])f['\"]",
         r"%[.\d]{0,4}[dfs]\b",
     ),
-    *(r"\bimport \w", r"==", r"\+="),
+    *(r"\bimport \w", r"==", r"\+=", r"^\s*\+{1,3} \w", r"\.py::", r"\w(?:Error|Exception)\b:?\s"),
 )
 # Bars have their own readers; what they do not read is no step. A bracket that only closes is the rest of a cut bar.
 _BAR = _any(r"%\|", r"\d:\d\d<", "━", r"\[=", "v_num=", r"^[^\[]*\]\s*$")
@@ -72,14 +73,25 @@ _OTHER_WORK = re.compile(
             "retries",
             r"warm-?up\b",
         ),
-        *("profil", r"trac(?:e|ing)\b"),
+        *("profil", r"trac(?:e|ing)\b", r"gc\b", r"freed\b", "busbw", "algbw", "bandwidth", "ddim", "denois"),
     )
     + ")"
 )
 _OTHER_MOMENT = re.compile(
     r"(?i)(?<![\w/.])(?:"
     + _any(
-        *(r"sav(?:e|ed|ing)\b", "checkpoint", "ckpt", r"load(?:ed|ing)\b", "resum", "restor", r"best\b", "early.stop"),
+        *(
+            r"sav(?:e|ed|ing)\b",
+            "checkpoint",
+            "ckpt",
+            r"load(?:ed|ing)\b",
+            "resum",
+            "restor",
+            r"best\b",
+            "early.?stop",
+            r"trial\b",
+            "pruned at",
+        ),
         *(
             r"start(?:ing|ed)? (?:at|from)",
             "continu",

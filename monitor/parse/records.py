@@ -42,8 +42,10 @@ class Form(NamedTuple):
 
     steps: tuple[Entry, ...]
     times: tuple[Entry, ...]
-    own: Entry | None
-    """The time that is surely of one step or a mean of steps, if the best of them is."""
+    own: int
+    """The time that is surely of one step or a mean of steps, if the best of them is; seconds of one, what it means."""
+    factor: float
+    meaning: Meaning
     throughputs: tuple[Entry, ...]
     loss: int
     timeless: bool
@@ -56,6 +58,8 @@ class Form(NamedTuple):
     total: int
     micro: int
     """Place of an iteration count beside a step count, where the time is an iteration's."""
+    within: Entry | None
+    """The count of micro-batches within the step, where their number is told, too."""
 
 
 def form(entries: Sequence[Entry], said: str) -> Form | None:
@@ -78,19 +82,24 @@ def form(entries: Sequence[Entry], said: str) -> Form | None:
         return None
     timeless = bool(losses) or _is_speed(steps, throughputs, "learning" in kinds)
     if not losses:
+        if not surely_timed and len(steps) > 1 and steps[0].key.order >= v.BATCH:
+            return None  # "steps" and "batch": a configuration
         if len(kinds.get("setting", [])) > 2 or lookalikes.other_work(said):
             return None
         if not surely_timed and not timeless and (not times or "total" in kinds):
             return None
     if not surely_timed and not (losses and throughputs) and lookalikes.other_moment(said):
         return None
+    own = times[0] if times and times[0].key.order <= v.MEAN_OF_STEPS else None
     whole = [entry for entry in losses if entry.key.order != v.PART_OF_LOSS]
     # Of several parts without their sum none is the loss.
     best = whole or (losses if len(losses) == 1 else [])
     return Form(
         tuple(steps),
         tuple(times),
-        times[0] if times and times[0].key.order <= v.MEAN_OF_STEPS else None,
+        own.place if own else -1,
+        (own.key.factor if own else 0.0) or 1.0,
+        own.key.meaning if own else "step",
         tuple(throughputs),
         _place(best),
         timeless,
@@ -100,6 +109,7 @@ def form(entries: Sequence[Entry], said: str) -> Form | None:
         _place(kinds.get("rank")),
         _place(kinds.get("total")),
         _micro(steps, times, said),
+        next((entry for entry in kinds.get("micro", []) if entry.total >= 0), None),
     )
 
 
@@ -128,13 +138,18 @@ def reading(form: Form, values: Sequence[Value], name: str) -> Reading | None:
             break
     if step is None:
         return None
-    time_s, meaning, clock, rate, tick_s = _NO_TIME
-    if form.own is not None and (value := _float(values[form.own.place])) is not None:
-        time_s, meaning = duration_s(value * (form.own.key.factor or 1.0)), form.own.key.meaning
+    time_s, meaning, clock, rate, tick_s = None, form.meaning, None, None, 0.0
+    if form.own >= 0 and (value := _float(values[form.own])) is not None:
+        time_s = duration_s(value * form.factor)
     if time_s is None and form.times:
         time_s, meaning, clock, rate, tick_s = _times(form.times, values)
         if time_s is None and clock is None:
             meaning = form.times[0].key.meaning  # a clock that stands at 0 is a clock
+    if form.within is not None and (micros := _micros(form.within, values)) != 1:
+        if micros is None:
+            return None
+        if form.own < 0 or form.times[0].key.unit not in _STEPS:
+            time_s = clock = None  # of the last micro-batch alone
     if form.micro >= 0 and (iterations := _whole(values[form.micro])) is not None and iterations > 1.5 * step + 1:
         return None
     throughput, unit = rate, "" if rate is None else "it/s"
@@ -150,27 +165,38 @@ def reading(form: Form, values: Sequence[Value], name: str) -> Reading | None:
         and (not form.timeless or (throughput is None and loss is None and not form.parts))
     ):
         return None
-    epoch = _whole(values[form.epoch]) if form.epoch >= 0 and not chosen.key.whole_run else None
-    total = None
+    epoch = total = None
+    if form.epoch >= 0 and not chosen.key.whole_run:
+        epoch = _whole(values[form.epoch])
     if form.total >= 0:
         total = _whole(values[form.total])
     elif chosen.total >= 0 and epoch is None and not chosen.in_epoch:
         total = _whole(values[chosen.total])
+    # By position: this runs for every report there is, and names cost half a microsecond.
     return Reading(
-        format=name,
-        step=step,
-        total=total if total is not None and total >= step else None,
-        time_s=time_s,
-        meaning=meaning,
-        clock_s=clock,
-        clock_tick_s=tick_s,
-        throughput=throughput,
-        throughput_unit=unit,
-        loss=loss,
-        gpu_memory_gib=_memory(form.memories, values) if form.memories else None,
-        rank=_whole(values[form.rank]) if form.rank >= 0 else None,
-        epoch=epoch,
+        name,
+        step,
+        total if total is not None and total >= step else None,
+        time_s,
+        meaning,
+        clock,
+        tick_s,
+        throughput,
+        unit,
+        loss,
+        _memory(form.memories, values) if form.memories else None,
+        _whole(values[form.rank]) if form.rank >= 0 else None,
+        epoch,
     )
+
+
+_STEPS = {"step", "update"}
+
+
+def _micros(within: Entry, values: Sequence[Value]) -> int | None:
+    """Micro-batches of the step, 1 where that is not told; None where this is not the last of them."""
+    done, each = _whole(values[within.place]), _whole(values[within.total])
+    return None if done is not None and each is not None and done < each else each or 1
 
 
 _Times = tuple[float | None, Meaning, float | None, float | None, float]
@@ -186,6 +212,7 @@ def _times(entries: Sequence[Entry], values: Sequence[Value]) -> _Times:
     rate: float | None = None
     time_s: float | None = None
     meaning: Meaning = "step"
+    whole_s = 0.0
     for entry in entries:
         place, key = entry.place, entry.key
         printed = values[place]
@@ -204,10 +231,12 @@ def _times(entries: Sequence[Entry], values: Sequence[Value]) -> _Times:
         if key.what == "rate":
             if value > 0 and (time_s := duration_s(1.0 / value)) is not None:
                 rate, meaning = value, key.meaning
-        elif (seconds := duration_s(value * (key.factor or 1.0))) is not None:
-            whole = key.meaning == "either" and (key.factor or 1.0) == 1.0 and "." not in str(printed)
-            return seconds, key.meaning, None, None, 1.0 if whole else 0.0
-    return time_s, meaning, None, rate, 0.0
+        else:
+            if key.meaning == "either" and (key.factor or 1.0) == 1.0 and "." not in str(printed):
+                whole_s = 1.0
+            if (seconds := duration_s(value * (key.factor or 1.0))) is not None:
+                return seconds, key.meaning, None, None, whole_s
+    return time_s, meaning, None, rate, whole_s
 
 
 def _seconds(text: str) -> float | None:

@@ -5,12 +5,20 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-_HINT = re.compile(r"(?i)\b(?:step|iter|batch|epoch|round|loss|it/s|samples|tokens|sec|ms|elapsed|time)\b|\d(?:s|ms)\b")
+from monitor.parse.keys import words_of
+from monitor.parse.linear import compiled
+from monitor.parse.vocabulary import SUB_TIMERS
+
+_HINT = re.compile(
+    r"(?i)(?<![a-z])(?:step|iter|batch|epoch|round|loss|it/s|samples|tokens|secs?|ms|elapsed|time)(?![a-z])|\d(?:s|ms)\b"
+)
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:[.,]\d+)*(?:[eE][-+]?\d+)?")
 # Words of a traceback or an installer, whatever figures they hold.
 _NOT_FIGURES = re.compile(r'^\s*File "|site-packages|Requirement already|^\s*(?:Downloading|Collecting) |\bWARN')
 _LONGEST = 400
 _MOST_SHAPES = 2000
+# So many of the shapes with the most numbers are looked at for a step and a time.
+_MOST_LOOKED_AT = 50
 
 
 class Shapes:
@@ -30,35 +38,85 @@ class Shapes:
         self._example.setdefault(shape, line.strip())
 
     def best(self, most: int = 3) -> tuple[str, ...]:
-        """An example line of each of the shapes with the most numbers in all, most first; shapes seen once are left out."""
-        repeated = [shape for shape, count in self._counts.most_common() if count > shape.count("N")]
-        return tuple(self._example[shape] for shape in repeated[:most])
+        """An example line of each of the shapes most like step reports: first those in which a step and a time can be
+        told, then those with the most numbers in all; shapes seen once are left out where any was seen twice.
+        """
+        ranked = self._counts.most_common()
+        repeated = [shape for shape, count in ranked if count > shape.count("N")]
+        lines = [self._example[shape] for shape in repeated or [shape for shape, _ in ranked]]
+        likely = [line for line in lines[:_MOST_LOOKED_AT] if "<step>" in (suggested_pattern(line) or "")]
+        return tuple(dict.fromkeys([*likely[:most], *lines]))[:most]
 
 
 _STEP = re.compile(
-    r"(?i)\b(?P<word>(?:global[_ ])?(?:step|iter(?:ation)?|batch|round|epoch))(?P<gap>[\s=:#\[/]{1,4})(?P<n>\d+)"
+    r"(?i)(?<![a-z])(?P<word>(?:global[_ ]?)?(?:step|iter(?:ation)?|batch|update|round|epoch)s?(?:_(?:idx|id|num|no))?)"
+    r"(?P<gap>[\s=:#\[/\"']{1,16})(?P<n>\d{1,15})\b(?![.:]\d)"
 )
+# Names of finer counts first, of the whole run before those of an epoch.
+_COARSE = {
+    "epoch": 2,
+    "epochs": 2,
+    "round": 2,
+    "rounds": 2,
+    "batch": 1,
+    "batches": 1,
+    "global_step": -1,
+    "global step": -1,
+}
+_LEADING = re.compile(r"[\[(]?(?P<n>\d{1,15})(?P<gap>[\]):,|]|\s)")
 _TIME = re.compile(
-    r"(?i)(?P<before>(?:[\w/]*(?:time|took|elapsed|duration|dt)[\w/]*(?: \((?P<key_unit>ms|s)\))?[\s=:]{1,4}))?"
-    r"(?P<n>\d+(?:\.\d+)?)\s?(?P<unit>ms|s|sec|seconds)?\b(?!/)"
+    r"(?i)(?P<before>(?:[\w/]{0,40}(?:time|took|elapsed|duration|latency|seconds|secs|dt)[\w/]{0,40}"
+    r"(?: ?\((?P<key_unit>ms|s|sec)\))?[\s=:\"']{1,4}))?"
+    r"(?<![\d.:])(?P<n>\d++(?:\.\d++)?+)(?!:\d)\s?(?P<unit>ms|s|secs?|seconds?)?\b(?![/=:]|\"\s?:)"
 )
+_RATE = re.compile(r"(?i)(?<![\d.])(?P<n>\d++(?:\.\d++)?+)\s?(?P<unit>(?:it|iters?|steps?|batch(?:es)?)/s(?:ec)?)\b")
+_FIGURE = r"\d+(?:\.\d+)?"
 
 
 def suggested_pattern(line: str) -> str | None:
     """A ``--step-regex`` that reads the step and the time of ``line``, or None where no time can be told in it."""
-    # An epoch is a step only where nothing finer is counted.
-    step = next(iter(sorted(_STEP.finditer(line), key=lambda match: match["word"].lower() in {"epoch", "round"})), None)
+    for time in _times(line):
+        for pattern in _with_step(line, *time):
+            if (match := compiled(pattern).search(line)) is not None and any(match.groupdict().values()):
+                return pattern
+    return None
+
+
+def _times(line: str) -> list[tuple[int, str]]:
+    """(place, pattern) of the numbers that say how long, those with a name first."""
+    named: list[tuple[int, str]] = []
+    bare: list[tuple[int, str]] = []
     for match in _TIME.finditer(line):
         before, unit = match["before"] or "", match["unit"] or match["key_unit"] or ""
-        if not before and not unit:
+        if (not before and not unit) or not SUB_TIMERS.isdisjoint(words_of(before)):
             continue
-        milli = unit == "ms" or before.rstrip("=: ").lower().endswith(("_ms", "(ms)"))
-        group = rf"(?P<{'time_ms' if milli else 'time_s'}>\d+(?:\.\d+)?)"
-        time = re.escape(before).replace(r"\ ", " ") + group + (rf"\s?{match['unit']}\b" if match["unit"] else "")
-        if step is None:
-            return time
-        if step.start() == match.start():
-            continue
-        number = rf"\b{re.escape(step['word'])}[\s=:#\[/]+(?P<step>\d+)".replace(r"\ ", " ")
-        return rf"{number}\b.*?{time}" if step.start() < match.start() else rf"{time}.*?{number}"
-    return None
+        milli = unit.lower() == "ms" or "ms" in words_of(before)
+        group = rf"(?P<{'time_ms' if milli else 'time_s'}>{_FIGURE})"
+        tail = rf"\s?{match['unit']}\b" if match["unit"] else ""
+        edge = r"\b" if before[:1].isalnum() else ""  # not the end of another name
+        (named if before else bare).append((match.start(), edge + _literal(before) + group + tail))
+    rates = (
+        (match.start(), rf"(?P<it_per_s>{_FIGURE})\s?{re.escape(match['unit'])}") for match in _RATE.finditer(line)
+    )
+    return [*named, *bare, *rates]
+
+
+def _with_step(line: str, place: int, time: str) -> list[str]:
+    """The pattern of a time with that of a step around it, if there is one: the finest count, or the line's first number."""
+    found = sorted(_STEP.finditer(line), key=lambda match: _COARSE.get(match["word"].lower(), 0))
+    for match in found:
+        number = rf"\b{_literal(match['word'])}[\s=:#\[/\"']+(?P<step>\d+)"
+        if match["word"][:1].isalpha() and line[: match.start()][-1:] == "_":
+            number = number[2:]  # "train_step=7"
+        if match.end() <= place:
+            return [rf"{number}\b.*?{time}"]
+        if match.start() > place:
+            return [rf"{time}.*?{number}"]
+    leading = _LEADING.match(line.strip())
+    if leading is not None and place >= leading.end():
+        return [rf"^\s*[\[(]?(?P<step>\d+){re.escape(leading['gap'])}.*?{time}".replace(r"\ ", r"\s"), time]
+    return [time]
+
+
+def _literal(text: str) -> str:
+    return re.sub(r"(?:\\\s)+", r"\\s+", re.escape(text))

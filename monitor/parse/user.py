@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from monitor.errors import BadCall
 from monitor.parse.linear import Refused, compiled
-from monitor.parse.numbers import count, duration_s, number
+from monitor.parse.numbers import clock_s, count, duration_s, number
 from monitor.parse.rows import Reading
 
 # Named group -> factor to seconds.
@@ -21,13 +21,14 @@ _TIME_GROUPS = {
     "ms": 1e-3,
 }
 _RATE_GROUPS = {"steps_per_s": 1.0, "it_per_s": 1.0}
-_KNOWN = ("step", "total", "loss", "throughput", *_TIME_GROUPS, *_RATE_GROUPS)
+_KNOWN = ("step", "total", "epoch", "rank", "loss", "throughput", *_TIME_GROUPS, *_RATE_GROUPS)
 
 
 def step_pattern(pattern: str) -> Callable[[str], Iterator[Reading]]:
     """A recogniser from a regular expression with named groups: step, time_s or time_ms or it_per_s, loss, throughput.
 
-    BadCall says what is wrong with a pattern that RE2 refuses or that has no group this program knows.
+    A time may be a step's or a clock ("95.1", "0:01:35"): the whole series tells. BadCall says what is wrong with a
+    pattern that RE2 refuses or that has no group this program knows.
     """
     try:
         expression = compiled(pattern)
@@ -51,11 +52,20 @@ def step_pattern(pattern: str) -> Callable[[str], Iterator[Reading]]:
 def _read(expression: re.Pattern[str], known: list[str], text: str) -> Iterator[Reading]:
     for match in expression.finditer(text):
         found = {name: match.group(name) for name in known}
-        time_s = None
+        if not any(found.values()):
+            continue  # a pattern that also matches nothing
+        time_s, clock, tick_s = None, None, 0.0
         for name, factor in _TIME_GROUPS.items():
-            value = number(found.get(name))
-            if value is not None:
+            printed = found.get(name)
+            if not printed:
+                continue
+            whole, _, fraction = printed.partition(".")
+            if ":" in whole:
+                clock = clock_s(whole)
+                clock = None if clock is None else clock + (number(f"0.{fraction}") or 0.0)
+            elif (value := number(printed)) is not None:
                 time_s = duration_s(value * factor)
+            tick_s = 1.0 if factor == 1.0 and printed[-1:].isdecimal() and not fraction else 0.0
         for name in _RATE_GROUPS:
             rate = number(found.get(name))
             if rate:
@@ -63,11 +73,19 @@ def _read(expression: re.Pattern[str], known: list[str], text: str) -> Iterator[
         throughput = number(found.get("throughput"))
         yield Reading(
             format="user",
-            step=count(found.get("step")),
-            total=count(found.get("total")),
+            step=_count(found.get("step")),
+            total=_count(found.get("total")),
             time_s=time_s,
             meaning="either",
+            clock_s=clock,
+            clock_tick_s=tick_s,
             throughput=throughput,
             throughput_unit="printed" if throughput is not None else "",
             loss=number(found.get("loss")),
+            rank=_count(found.get("rank")),
+            epoch=_count(found.get("epoch")),
         )
+
+
+def _count(printed: str | None) -> int | None:
+    return count(printed.replace(",", "").strip()) if printed else None

@@ -82,13 +82,26 @@ AVERAGES: dict[str, Meaning] = {
 GLOBAL_STEP, STEP, ITERATION, BATCH, STEPS = 0, 1, 2, 3, 4
 STEP_NAMES = {
     **dict.fromkeys(("global step", "global steps", "global iteration", "global iter"), GLOBAL_STEP),
-    **dict.fromkeys(("optimizer step", "opt step", "num updates", "n updates"), GLOBAL_STEP),
+    **dict.fromkeys(("optimizer step", "optimizer steps", "optim step", "opt step", "opt steps"), GLOBAL_STEP),
+    **dict.fromkeys(("num updates", "n updates"), GLOBAL_STEP),
     "global step per max steps": GLOBAL_STEP,  # "global_step/max_steps": "10/1000"
     "step": STEP,
     **dict.fromkeys(("iteration", "iter", "it", "update"), ITERATION),
     **dict.fromkeys(("batch", "minibatch", "mini batch"), BATCH),
     **dict.fromkeys(("steps", "iters", "iterations", "updates"), STEPS),
 }
+# What is counted within a step; with its total ("micro 3/8") it tells when a step is whole.
+MICRO_NAMES = frozenset(
+    {"micro", "micro step", "micro batch", "microbatch", "microstep", "accum", "accum step", "accumulation step"}
+    | {
+        "accumulation",
+        "grad accum",
+        "grad accum step",
+        "gradient accumulation",
+        "gradient accumulation step",
+        "ga step",
+    }
+)
 INDEX = word_set("num number idx index id no count")
 TOTAL_WORDS = word_set("total max num planned")
 EPOCH_NAMES = frozenset({"epoch", "ep", "epoch idx", "epoch num", "epoch number"})
@@ -98,7 +111,7 @@ RANK_NAMES = frozenset({"rank", "global rank", "world rank", "mpi rank", "proces
 # Order of times: what is surely of one step; a mean of steps; a rate; then what may be a clock, the likelier step first.
 OF_ONE_STEP, MEAN_OF_STEPS, RATE, ANY_TIME, BARE, ELAPSED, TOTAL_TIME = 10, 14, 20, 30, 35, 40, 50
 # With "step" before or "per step" behind them these are of one step, seconds unless a unit says otherwise.
-TIME_WORDS = word_set("time duration latency cost elapsed timing took dt") | {"wall time", "elapsed time"}
+TIME_WORDS = word_set("time duration latency cost elapsed timing took dt t") | {"wall time", "elapsed time"}
 # Alone they are a step's time or a clock: the series decides. Seconds unless a unit says otherwise.
 MAYBE_CLOCKS = {
     **dict.fromkeys(("time", "duration", "dur", "latency", "sec", "secs", "second", "seconds"), ANY_TIME),
@@ -109,6 +122,8 @@ MAYBE_CLOCKS = {
     **dict.fromkeys(("total elapsed", "total elapsed time", "total duration", "cumulative time"), TOTAL_TIME),
     **dict.fromkeys(("elapsedtime", "time since start", "since start", "total wall time", "uptime"), TOTAL_TIME),
 }
+# Paths that say of a mere "duration" that it is a step's.
+OF_SPEED = word_set("throughput perf performance speed timing timings timers")
 # Times, rates and counters behind one of these are not of the training step as a whole.
 SUB_TIMERS = word_set(
     "data load loader dataloader loading reader fwd forward bwd backward back io comm communication allreduce optim optimizer"
@@ -121,17 +136,19 @@ EVALUATION = word_set("eval evaluation evaluate val valid validation validate te
 OF_DEV = word_set("loss acc accuracy ppl perplexity bleu wer f")
 
 # Order of losses: the step's own, sums, of parts the only one, then measures that are a loss by another name.
-PART_OF_LOSS = 6
+PART_OF_LOSS = 30
+COST = 12
 LOSS_NAMES = {
     "loss": 0,
     **dict.fromkeys(("total loss", "loss total", "lm loss", "actual loss", "overall loss", "reduced loss"), 2),
     **dict.fromkeys(("step loss", "batch loss", "minibatch loss", "mini batch loss", "iter loss", "iteration loss"), 3),
     **dict.fromkeys(("xent", "cross entropy", "nll", "ce"), 8),
+    "cost": COST,  # a time where its unit says so
 }
 # With one of these it is no loss of a step: "loss scale", "best loss".
 NO_LOSS = word_set(
     "scale scaler scaling weight weights coef ratio factor fn function type std var min max best lowest diff delta spike spikes"
-    " prev previous epoch"
+    " prev previous epoch norm rate"
 )
 MEMORY = word_set("mem memory vram maxmem gpumem cudamem allocated reserved alloc")
 NO_GPU_MEMORY = word_set(

@@ -16,7 +16,7 @@ from functools import lru_cache
 from monitor.parse.keys import Key, key_of, measured, unit_of
 from monitor.parse.records import Entry, Form, Value, form, reading
 from monitor.parse.rows import Reading
-from monitor.parse.vocabulary import word_set
+from monitor.parse.vocabulary import BARE, DURATIONS, word_set
 
 FORMAT = "json"
 GENERIC = True
@@ -38,6 +38,8 @@ _TEXT = re.compile(
     r"|[-+]?\d[\d,]{0,20}(?:\.\d*)?(?:[eE][-+]?\d+)?|[-+]?(?:nan|NaN|inf|Infinity))"
     r"(?:\s*/\s*(?P<total>\d{1,15}))?\s*(?P<unit>[^\d\s][^\d]{0,20})?"
 )
+# A key that is a mere unit; in a text it would be the unit of what stands before it.
+_CLOCKS = word_set("s ms")
 _FIGURES = re.compile(r"\d+(?:\.\d+)?")
 _DECODER = json.JSONDecoder()
 
@@ -111,6 +113,8 @@ def _form(names: tuple[str, ...]) -> Form | None:
 
 def _key(name: str, unit: str) -> Key | None:
     key = key_of(name)
+    if key is None and name in _CLOCKS:
+        key = Key("time", BARE, DURATIONS[name], "either")
     if not unit:
         return measured(key, None)
     known = unit_of(unit)

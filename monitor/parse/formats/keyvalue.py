@@ -19,18 +19,25 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from monitor.parse.gaps import Gap, gap
-from monitor.parse.keys import SPEEDS, Key, measured, words_of
+from monitor.parse.keys import SPEEDS, Key, key_of, measured, words_of
 from monitor.parse.records import Entry, Form, form, reading
 from monitor.parse.rows import Reading
 from monitor.parse.vocabulary import BARE, BATCH, RATE, SUB_TIMERS, word_set
 
 FORMAT = "key-value"
 GENERIC = True
-# A word that counts steps, or that shows a report whose step has no name, and what stands between it and its number.
-_WORDS = sorted(word_set("step Step STEP iter Iter ITER teration TERATION batch Batch pdate loss Loss LOSS"))
+# A word that counts steps and what stands between it and its number; where the step has no name a loss or a rate does.
+_COUNTERS = sorted(word_set("step Step iter Iter teration batch Batch pdate"))
 GATES = (
-    *(f"{word}{mark}" for word in _WORDS for mark in (" ", ":", "=", "[", "#", "]", "'", "s ", "s:", "s=", "\t")),
-    *("_idx:", "_idx=", "it/s", "s/it", "s/batch"),
+    *(
+        f"{word}{mark}"
+        for word in _COUNTERS
+        for mark in (" ", ":", "=", "[", "#", "]", "'", "s ", "s:", "s=", "\t", "(")
+    ),
+    *(f"{word}_{behind}" for word in ("step", "iter", "batch") for behind in ("i", "n", "count")),
+    *(f"{word}{mark}" for word in ("STEP", "ITER", "TERATION") for mark in (" ", ":", "=")),
+    *(f"{word}{mark}" for word in ("loss", "Loss", "LOSS") for mark in (" ", ":", "=", "'", "\t", ",", "|")),
+    *("it/s", "s/it", "s/batch", " it=", "Loss_D", "Loss_G", "loss_D", "loss_G"),
 )
 
 # Longer lines hold no report of one step; a line of so many numbers is a printed array.
@@ -54,6 +61,8 @@ _NUMBER = re.compile(rf"({_DIGITS})")
 _NUMBER_OR_NAN = re.compile(rf"((?<![\w.@$/])[-+]?(?:nan|NaN|NAN|inf|Inf|Infinity)(?![\w.])|{_DIGITS})")
 _NAN = re.compile(r"(?:nan|NaN|NAN|inf|Inf|Infinity)(?!\w)")
 _OPENS = re.compile(r"\s*[\])]?\s*\[\s*")
+# "[3/25][50/391]", "[3/25], [50/391]": epoch, batch.
+_PAIR = re.compile(r"\]\s?,?\s{0,2}\[\s*")
 _LETTERS = re.compile(r"[A-Za-z|\])]")
 _LOCATION = re.compile(r"[\w/]+[.:/]\w+:$")
 _TOLD = {"time", "rate", "throughput", "loss"}
@@ -98,9 +107,9 @@ def _forms(shape: tuple[str, ...]) -> tuple[Form, ...]:
 
 
 def _is_total(place: int, gaps: Sequence[Gap], entries: Sequence[Entry]) -> bool:
-    """The number is that of all steps: "7/120", "7 of 120"."""
-    behind_step = bool(entries) and entries[-1].place == place - 1 and entries[-1].key.what == "step"
-    return behind_step and gaps[place].text.strip() in {"/", "of", "out of"}
+    """The number is that of all steps, or of all micro-batches of one: "7/120", "7 of 120"."""
+    counted = bool(entries) and entries[-1].place == place - 1 and entries[-1].key.what in {"step", "micro"}
+    return counted and gaps[place].text.strip() in {"/", "of", "out of"}
 
 
 def _ends(text: str) -> str:
@@ -112,14 +121,20 @@ def _key(place: int, gaps: Sequence[Gap]) -> Key | None:
     before, after = gaps[place], gaps[place + 1]
     if place and _names_the_next(gaps[place - 1], before):
         return measured(before.lone, after.unit)
-    unit = None if _names_the_next(before, after) else after.unit
+    unit = _unit(place, gaps)
     key = before.key
+    if key is None and before.name[-1:] == ")" and after.text.strip() == "(":
+        key = key_of(before.name.partition("(")[0])  # "time (data): 0.61 (0.02)"
     if key is None and not before.name:
         if before.separates and place and gaps[place - 1].ahead:
             key = gaps[place - 1].ahead
+        elif after.trailing is not None:
+            return after.trailing
         elif unit is not None and unit.what == "duration":
             # Bare minutes and hours are estimates mostly.
             return unit._replace(what="time", order=BARE) if after.closed and unit.factor <= 1.0 else None
+    if key is not None and key.what == "micro":
+        return key
     if key is None and not SUB_TIMERS.isdisjoint(words_of(before.name)):
         return None
     if key is not None and after.strange and key.what in {*SPEEDS, "memory"}:
@@ -127,6 +142,26 @@ def _key(place: int, gaps: Sequence[Gap]) -> Key | None:
     if key is not None and key.what == "step" and (before.quoted or _is_location(before, after)):
         return None
     return measured(key, unit)
+
+
+def _unit(place: int, gaps: Sequence[Gap]) -> Key | None:
+    """The unit behind the number at ``place``, unless that names the next number: a number with a name of its own has
+    none, nor one before a number without a unit of its own.
+    """
+    before, after = gaps[place], gaps[place + 1]
+    if _names_the_next(before, after):
+        return None
+    if after.names:
+        behind = gaps[place + 2] if place + 2 < len(gaps) else after
+        if (
+            behind.names
+            or behind.unit is None
+            or behind.unit.what not in SPEEDS
+            or before.name
+            or before.text[-1:] == "/"
+        ):
+            return None
+    return after.unit
 
 
 def _names_the_next(before: Gap, between: Gap) -> bool:
@@ -154,8 +189,9 @@ def _taken_along(entries: list[Entry]) -> list[Entry]:
 
 
 def _step_without_a_name(gaps: Sequence[Gap], entries: Sequence[Entry]) -> list[Entry]:
-    """The step of notations that do not say "step", the surest first: "[0][ 10/500]", "| 200/2983 batches |",
-    "Epoch 1 | 200/2000 | 3.1 it/s", "100 | loss 2.1 | 51ms"; nothing if there is none of them.
+    """The step of notations that do not say "step", the surest first: "[0][ 10/500]", "[1/9][10/500]",
+    "loss: 2.1  [10/500]", "| 200/2983 batches |", "Epoch 1 | 200/2000 | 3.1 it/s", "100 | loss 2.1 | 51ms"; nothing if
+    there is none of them.
     """
     unnamed = [place for place in range(len(gaps) - 1) if not gaps[place].name]
     fractions = {place for place in unnamed if place + 2 < len(gaps) and gaps[place + 1].text.strip() == "/"}
@@ -165,6 +201,13 @@ def _step_without_a_name(gaps: Sequence[Gap], entries: Sequence[Entry]) -> list[
             total = place + 1 if place in fractions else -1
             return [Entry(place, Key("step", BATCH), total=total, in_epoch=True), Entry(epoch, Key("epoch"))]
     in_epoch = any(entry.key.what == "epoch" for entry in entries)
+    told = any(entry.key.what in {*SPEEDS, "loss"} for entry in entries)
+    for place in sorted(fractions) if told else ():
+        before = gaps[place].text
+        if place - 2 in fractions and _PAIR.fullmatch(before):
+            return [Entry(place, Key("step", BATCH), total=place + 1, in_epoch=True), Entry(place - 2, Key("epoch"))]
+        if place and before.rstrip()[-1:] == "[" and gaps[place + 2].text.lstrip()[:1] in {"]", "("}:
+            return [Entry(place, Key("step", BATCH), total=place + 1, in_epoch=True)]
     for place in sorted(fractions):
         counted = gaps[place + 2].unit
         if counted is not None and counted.what == "setting":

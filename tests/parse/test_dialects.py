@@ -1,0 +1,148 @@
+"""Habits of training scripts that the generic recognisers know, one by one: how names, units and counts are set."""
+
+from __future__ import annotations
+
+import pytest
+
+from monitor.parse.formats import jsonlines, keyvalue
+from monitor.parse.keys import key_of
+from monitor.parse.rows import Reading
+from tests.parse.read import parse
+
+
+def read(line: str) -> list[Reading]:
+    return list(jsonlines.read(line)) or list(keyvalue.read(line))
+
+
+def one(line: str) -> Reading:
+    found = read(line)
+    assert len(found) == 1, found
+    return found[0]
+
+
+@pytest.mark.parametrize(
+    ("line", "step", "time_s", "loss"),
+    [
+        # Names behind their numbers.
+        ("  7: 2.625000, 2.500000 avg loss, 0.001000 rate, 0.250000 seconds, 448 images, 3.5 hours left", 7, 0.25, 2.5),
+        ("step 7, 2.5 loss, 0.25 s", 7, 0.25, 2.5),
+        # Two quantities announced by one name: "time (of it data)".
+        (
+            "[epoch:  0, iter:   7, lr:(1e-04,)] [eta: 2 days, 3:04:05, time (data): 0.250 (0.004)] l_pix: 2.5000e+00",
+            7,
+            0.25,
+            2.5,
+        ),
+        ("Epoch 1 iter 7 Data (t): 0.101 Batch (t): 0.250, 128/s loss 2.5", 7, 0.25, 2.5),
+        ("iter 7 loss 2.5 Data (t): 0.101", 7, None, 2.5),
+        ("iter 7 loss 2.5 step time (forward): 0.101", 7, None, 2.5),
+        # A rate whose slash cannot stand in a name, a duration that its path explains, a key that is a mere unit.
+        ('{"it": 7, "loss": 2.5, "it_s": 4.0}', 7, 0.25, 2.5),
+        ("step=7 loss=2.5 steps_sec=4.0", 7, 0.25, 2.5),
+        ("step 7: loss=2.5, throughput/duration=0.25, throughput/tokens_per_second=8192.0", 7, 0.25, 2.5),
+        ('{"step": 7, "loss": 2.5, "ms": 250.0}', 7, 0.25, 2.5),
+        # A unit before a colon belongs to the number before it where the next has one of its own.
+        ("step 7, lr = 1.0e-03, loss = 2.5 (512.0 examples/sec: 0.25 sec/batch)", 7, 0.25, 2.5),
+        ("step 7 : loss 2.5 : s/it : 0.25", 7, 0.25, 2.5),
+        # Of several losses the step's own.
+        ("batch 7, batch avg ctc loss 4.5, batch avg loss 2.5, total avg loss: 3.5, 0.25 s/step", 7, 0.25, 2.5),
+        ("iteration 7: cost 2.5, step took 250ms", 7, 0.25, 2.5),
+        ("iteration 7: loss 2.5, cost 0.25s", 7, 0.25, 2.5),
+        ("iter: 7, lr: 1e-4, l_g_pix: 2.25e-02, l_g_gan: 4.5e-03, time: 0.25", 7, 0.25, None),
+        # Counts without a name, units in brackets.
+        ("[3/25][7/391] Loss_D: 0.5000 Loss_G: 2.0000 D(x): 0.8000", 7, None, None),
+        ("[3/25], [7/391], loss: 2.5, time: 0.25", 7, 0.25, 2.5),
+        ("loss: 2.500000  [    7/ 3009]", 7, None, 2.5),
+        (
+            "Train: 1/3 ( 33%) [   7/323 ( 2%)]  Loss: 2.50 (2.75)  cost: 00:15/01:25 [00:15/04:48]  Batch time: 0.25(0.31)",
+            7,
+            0.25,
+            2.5,
+        ),
+        ("Iteration 7/500 (1.40%) -- 0.250 (sec/it) -- Time Left: 0:33:31, loss = 2.5", 7, 0.25, 2.5),
+        # Of several counts the optimizer's.
+        ("step=28 optimizer_steps=7 loss=2.5 step_time=0.25", 7, 0.25, 2.5),
+        ("micro_step=28 step=7 loss=2.5 step_time=0.25", 7, 0.25, 2.5),
+    ],
+)
+def test_a_habit_is_understood(line: str, step: int, time_s: float | None, loss: float | None) -> None:
+    found = one(line)
+    assert (found.step, found.time_s) == (step, pytest.approx(time_s) if time_s else None)
+    assert found.loss == (pytest.approx(loss) if loss else None)
+
+
+@pytest.mark.parametrize(
+    ("text", "throughput", "unit"),
+    [
+        ("1.25M tok/s", 1.25e6, "tokens/s"),
+        ("1.25 M tokens/sec/gpu", 1.25e6, "tokens/s/GPU"),
+        ("12.5k tok/s", 12500.0, "tokens/s"),
+        ("(512.0 examples/sec: 0.25 sec/batch)", 512.0, "examples/s"),
+        ("0.25 s, 100 MB/s read", None, ""),
+    ],
+)
+def test_throughput_with_a_magnitude_or_before_a_colon(text: str, throughput: float | None, unit: str) -> None:
+    found = one(f"step 7 | loss 2.5 | {text}")
+    assert (found.throughput, found.throughput_unit) == (throughput, unit)
+
+
+def test_only_the_last_micro_batch_is_a_step() -> None:
+    assert read("step=12 micro=7/8 loss=2.5 time=0.041") == []
+    assert read('{"step": 12, "micro_batch": "7/8", "loss": 2.5, "time": 0.041}') == []
+    last = one("step=12 micro=8/8 loss=2.5 time=0.041")
+    assert (last.step, last.loss, last.time_s) == (12, 2.5, None)  # the time of one micro-batch of eight
+    assert one("[step 12] accum 8/8 loss 2.5 step time 0.25s").time_s == 0.25
+    assert one("step=12 micro=1/1 loss=2.5 time=0.041").time_s == 0.041
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[GC step 12] freed 1.2 GB in 0.3s",
+        "DDIM step 12/50, t=801, time 0.12s",
+        "all_reduce 8.0 MB: time 0.412 ms, busbw 123.1 GB/s, iter 20",
+        "test_loop.py::test_loss[batch-12] PASSED [ 12%] 0.3s",
+        "ValueError: shapes differ at step 120 loss 2.0",
+        "+ step = 120, loss = 0.5",
+        "EarlyStopping counter: 3 out of 10 at step 1200 (loss 2.31)",
+        "Trial 3 pruned at step 12 with loss 2.31.",
+        "Monitor-Eval: step: 1875; epoch: 1; ce: 0.04; score: 0.98;",
+        "[3/25] loss: 2.5",  # of epochs or of batches?
+        "[2/12] download: 0.5 s/it",
+        '{"train": {"steps": 10000, "batch": 32}, "loss": {"weight": 0.5}, "time": 12}',
+    ],
+)
+def test_what_else_counts_steps_is_none(line: str) -> None:
+    assert read(line) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        ("L2 norm", None),
+        ("l_rate", None),
+        ("l_pix", "loss"),
+        ("step_s", "time"),
+        ("it_s", "rate"),
+        ("Batch (t)", "time"),
+        ("prune_loss", "loss"),
+        ("micro_step", "micro"),
+    ],
+)
+def test_short_names(name: str, what: str | None) -> None:
+    key = key_of(name)
+    assert (key.what if key else None) == what
+
+
+def test_a_clock_as_a_mere_unit_is_differenced() -> None:
+    lines = [f'{{"step": {step}, "loss": 2.5, "s": {5 * step + 20}}}' for step in range(25, 400, 25)]
+    steps = parse(lines).steps
+    assert set(steps["kind"]) == {"cumulative"}
+    assert list(steps["step_time_s"][1:]) == pytest.approx([5.0] * (len(lines) - 1))
+
+
+@pytest.mark.parametrize("seconds", ["0", "1", "12"])
+def test_a_clock_of_whole_seconds_says_so(seconds: str) -> None:
+    assert one(f"step 5 loss 2.5 elapsed {seconds}s").clock_tick_s == 1.0
+    assert one(f'{{"step": 5, "loss": 2.5, "elapsed": {seconds}}}').clock_tick_s == 1.0
+    assert one(f"step 5 loss 2.5 elapsed {seconds}.5s").clock_tick_s == 0.0
