@@ -14,7 +14,7 @@ from rich.text import Text
 from monitor.diagnose.headline import facts, status_word
 from monitor.diagnose.verdict import gain_words, judge
 from monitor.model import Distribution, Finding, NodeStats, Report
-from monitor.words import DASH, count, duration, instant, percent, sentence, step_seconds, usd
+from monitor.words import DASH, count, done_twice, duration, instant, percent, sentence, step_seconds, usd
 
 _STYLE = {"critical": "bold red", "warning": "bold yellow", "info": "bold blue", "healthy": "bold green"}
 # Nodes beyond this are summed up: the worst are named, the others counted.
@@ -121,6 +121,8 @@ def _steps(report: Report, paper: Console) -> None:
         )
     if steps.total is not None:
         paper.print(f"step {steps.done:,} of {steps.total:,}" + _to_finish(steps.seconds_to_finish))
+    if steps.lost_steps:
+        paper.print(done_twice(steps.lost_steps, steps.lost_seconds))
 
 
 def _to_finish(band: tuple[float, float, float] | None) -> str:

@@ -44,20 +44,20 @@ def _variable(match: re.Match[str]) -> str:
 
 _FACTS = Table(
     (
-        event("rank-order", ("Env Hosts:",), r"Env Hosts:.{0,2000}?\bHosts:\s*\[(?P<hosts>[^\]]*)\]", _slots),
-        event("rank-order", ("mpirun ",), r"\bmpirun\b.{0,2000}?--host\s+(?P<hosts>\S+)", _slots),
-        event("rank-map-node", ("Data for node:",), r"Data for node:\s*(?P<said>[\w.-]+)", said),
-        event("rank-map-rank", ("Process rank:",), r"Process rank:\s*(?P<said>\d{1,9})\b", said),
+        event("rank-order", "Env Hosts:", r"Env Hosts:.{0,2000}?\bHosts:\s*\[(?P<hosts>[^\]]*)\]", _slots),
+        event("rank-order", "mpirun ", r"\bmpirun\b.{0,2000}?--host\s+(?P<hosts>\S+)", _slots),
+        event("rank-map-node", "Data for node:", r"Data for node:\s*(?P<said>[\w.-]+)", said),
+        event("rank-map-rank", "Process rank:", r"Process rank:\s*(?P<said>\d{1,9})\b", said),
         event(
             "environment",
-            ("SM_TRAINING_ENV=", "SM_RESOURCE_CONFIG="),
+            "SM_TRAINING_ENV=|SM_RESOURCE_CONFIG=",
             r"\bSM_(?:TRAINING_ENV|RESOURCE_CONFIG)=(?P<json>\{.*\})",
             _environment,
         )._replace(whole_line=True),
         event(
             "environment",
-            ("SM_NUM_GPUS=", "SM_NUM_CPUS=", "SM_CURRENT_HOST=", '"num_gpus":', '"num_cpus":', '"current_host":')
-            + ('"current_instance_type":',),
+            'SM_NUM_GPUS=|SM_NUM_CPUS=|SM_CURRENT_HOST=|"num_gpus":|"num_cpus":|"current_host":|'
+            '"current_instance_type":',
             r"^(?!.{0,16000}SM_(?:TRAINING_ENV|RESOURCE_CONFIG)=\{)"
             r".{0,16000}?(?:\bSM_(?P<name>NUM_GPUS|NUM_CPUS|CURRENT_HOST)="
             r'|"(?P<key>num_gpus|num_cpus|current_host|current_instance_type)":\s*)"?(?P<value>[\w.-]+)"?',
@@ -65,49 +65,42 @@ _FACTS = Table(
         ),
         event(
             "configuration",
-            ("modelparallel/backend/config.py",),
+            "modelparallel/backend/config.py",
             r"modelparallel/backend/config\.py:\d+\]\s{2,}(?P<name>\w+): (?P<value>.*)$",
             lambda match: f"{match['name']}: {match['value'].strip()}",
         ),
-        event(
-            "planned-steps", ("optimization steps",), r"Total optimization steps\s*=\s*(?P<steps>[\d,]{1,20})", _count
-        ),
+        event("planned-steps", "optimization steps", r"Total optimization steps\s*=\s*(?P<steps>[\d,]{1,20})", _count),
         event(
             "steps-per-epoch",
-            ("update steps per epoch",),
+            "update steps per epoch",
             r"Num update steps per epoch\s*=\s*(?P<steps>[\d,]{1,20})",
             _count,
         ),
         # The SDK's status lines, with the date in front.
         event(
             "status",
-            tuple(
-                f"{word} - "
-                for word in ("Pending", "Starting", "Downloading", "Training", "Uploading", "Stopping", "Stopped")
-            )
-            + ("Interrupted - ", "Completed - ", "Failed - ", "Exceeded - ", "Restarting - ", "Updating - ")
-            + ("LaunchingMLInstances - ", "PreparingTrainingStack - ", "DownloadingTrainingImage - "),
+            "Pending - |Starting - |Downloading - |Training - |Uploading - |Stopping - |Stopped - |Interrupted - |"
+            "Completed - |Failed - |Exceeded - |Restarting - |Updating - |LaunchingMLInstances - |"
+            "PreparingTrainingStack - |DownloadingTrainingImage - ",
             r"^\s*+(?P<time>20\d\d-\d\d-\d\d \d\d:\d\d:\d\d) (?P<status>Pending|Starting|LaunchingMLInstances"
             r"|PreparingTrainingStack|Downloading|DownloadingTrainingImage|Training|Uploading|Stopping|Stopped|Interrupted"
             r"|MaxRuntimeExceeded|MaxWaitTimeExceeded|Completed|Failed|Restarting|Updating) - (?P<message>[^\n]{0,200})",
             lambda match: f"{match['time']} {match['status']} {match['message'].strip()}",
         ),
-        event("training-seconds", ("Training seconds: ",), r"^\s*+Training seconds:\s*(?P<said>\d{1,12})\s*$", said),
-        event("billable-seconds", ("Billable seconds: ",), r"^\s*+Billable seconds:\s*(?P<said>\d{1,12})\s*$", said),
+        event("training-seconds", "Training seconds: ", r"^\s*+Training seconds:\s*(?P<said>\d{1,12})\s*$", said),
+        event("billable-seconds", "Billable seconds: ", r"^\s*+Billable seconds:\s*(?P<said>\d{1,12})\s*$", said),
         # The debugger's hook says its host's name.
         event(
             "speaker",
-            tuple(
-                f" INFO {name}.py:"
-                for name in ("utils", "hook", "json_config", "state_store", "profiler_config_parser")
-            ),
+            " INFO utils.py:| INFO hook.py:| INFO json_config.py:| INFO state_store.py:|"
+            " INFO profiler_config_parser.py:",
             r"^\[20[\d-]+ [\d:.]+ (?P<said>algo-\d+):\d+ INFO ",
             said,
         ),
         # Of a command line the first torchrun counts, with its options in any order.
         event(
             "torchrun",
-            ("torchrun ",),
+            "torchrun ",
             r"^(?:(?!\btorchrun\b).)*+torchrun\b(?=.*?--nnodes[= ](?P<nnodes>\d+))"
             r"(?=.*?--nproc[_-]per[_-]node[= ](?P<nproc>\d+))",
             lambda match: f"{match['nnodes']} {match['nproc']}",

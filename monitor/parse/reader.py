@@ -38,11 +38,9 @@ class Event(NamedTuple):
     """Its line may be very long and is looked at to its end."""
 
 
-def event(
-    kind: str, gates: tuple[str, ...], pattern: str, text: Callable[[re.Match[str]], str | None] = whole
-) -> Event:
-    """A row with the pattern compiled."""
-    return Event(kind, gates, re.compile(pattern), text)
+def event(kind: str, gates: str, pattern: str, text: Callable[[re.Match[str]], str | None] = whole) -> Event:
+    """A row of gates with ``|`` between them, and a pattern that is yet to be compiled."""
+    return Event(kind, tuple(gates.split("|")), re.compile(pattern), text)
 
 
 class Table:
