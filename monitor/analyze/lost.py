@@ -70,6 +70,14 @@ class _Told:
         }
         self._times = np.sort(rows["timestamp"].dropna().to_numpy(dtype="datetime64[ms]"))
 
+    def before(self, streams: np.ndarray, lines: np.ndarray) -> np.ndarray:
+        """For each row but the first whether any stands between it and the row before it, in one stream."""
+        out = np.zeros(len(lines) - 1, dtype=bool)
+        for stream, told in self._lines.items():
+            after, until = np.searchsorted(told, lines[:-1], "right"), np.searchsorted(told, lines[1:], "left")
+            out |= (streams[1:] == stream) & (streams[:-1] == stream) & (after < until)
+        return out
+
     def between(self, stream: str, lines: tuple[int, int], times: tuple[np.datetime64, np.datetime64]) -> bool:
         """Whether any stands between two lines of a stream, or in time between the two in any."""
         here = self._lines.get(stream)
@@ -91,7 +99,8 @@ def lost_work(steps: pd.DataFrame, events: pd.DataFrame, job: Job) -> LostWork |
     # Whose reports a stream holds where no node is known, only the stream can say.
     own = numbered["stream"].where(numbered["node"] == "", "")
     keys = [*(numbered[name] for name in writer), own]
-    if not _began_again(numbered, keys):
+    restarts = events["kind"].isin(["restart", "resume"]).any()
+    if numbered.empty or not (restarts or _began_again(numbered, keys)):
         return None
     told = (_Told(events, "restart"), _Told(events, "resume"))
     best: list[Loss] = []
@@ -106,8 +115,6 @@ def lost_work(steps: pd.DataFrame, events: pd.DataFrame, job: Job) -> LostWork |
 
 def _began_again(steps: pd.DataFrame, keys: list[pd.Series]) -> bool:
     """Whether any writer has more than one segment or stream: most jobs have not, and are done here."""
-    if steps.empty:
-        return False
     pieces: int = steps.groupby(
         [*keys, steps["stream"], steps["segment"]], dropna=False, observed=True, sort=False
     ).ngroups
@@ -130,8 +137,12 @@ def _writer(rows: pd.DataFrame, told: tuple[_Told, _Told], containers: bool) -> 
     streams, lines = rows["stream"].to_numpy(), rows["line"].to_numpy(dtype="int64")
     times = rows["timestamp"].to_numpy(dtype="datetime64[ms]")
     moved = streams[1:] != streams[:-1]
-    cuts = np.flatnonzero(moved | (segments[1:] != segments[:-1])) + 1
     gaps = np.diff(numbers)
+    # A counter that falls back by one report stands still.
+    again = (gaps == 0) & (told[0].before(streams, lines) | told[1].before(streams, lines))
+    cuts = np.flatnonzero(moved | again | (segments[1:] != segments[:-1])) + 1
+    if not len(cuts):
+        return [], []
     interval = int(np.median(gaps[gaps > 0])) if (gaps > 0).any() else 1
     origin = int(min(numbers[0], numbers[cuts].min()))
     alive = np.ones(len(numbers), dtype=bool)
@@ -140,14 +151,14 @@ def _writer(rows: pd.DataFrame, told: tuple[_Told, _Told], containers: bool) -> 
     reached = int(numbers[: cuts[0]].max())
     for cut, end in zip(cuts, [*cuts[1:], len(numbers)], strict=True):
         first, newest = int(numbers[cut]), int(numbers[cut:end].max())
-        again, reached_before = (reached - first) // interval + 1, reached
+        reports, reached_before = (reached - first) // interval + 1, reached
         reached = max(reached, newest)
         if first > reached_before:
             continue
         place = (str(streams[cut]), (int(lines[cut - 1]), int(lines[cut])), (times[cut - 1], times[cut]))
         restarted = (containers and bool(moved[cut - 1])) or told[0].between(*place)
         resumed = restarted or told[1].between(*place)
-        if not resumed and (again < _FEWEST_AGAIN or len(set(numbers[cut:end].tolist())) < _FEWEST_AGAIN):
+        if not resumed and (reports < _FEWEST_AGAIN or len(set(numbers[cut:end].tolist())) < _FEWEST_AGAIN):
             continue
         if first <= origin + (0 if resumed else interval) and not restarted:
             return [], []  # an epoch's own counter, or another run: what was kept of the former cannot be told

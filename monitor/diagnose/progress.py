@@ -116,7 +116,7 @@ def lost_work(case: Case) -> Finding | None:
     if lost is None or steps is None:
         return None
     restarts = len(lost.losses)
-    share = lost.steps / (steps.distinct + lost.steps)
+    share = lost.steps / ((steps.done or 0) + lost.steps)
     took = "" if lost.seconds is None else f", {duration(lost.seconds)} of step time"
     worst = max(lost.losses, key=lambda loss: loss.steps)
     return Finding(

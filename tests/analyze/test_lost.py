@@ -38,6 +38,8 @@ def _up(start: int, stop: int, by: int = 1) -> list[str]:
         # Reports every ten steps stand for the steps between them.
         ([*_up(10, 550, 10), RESUME, *_up(510, 800, 10)], 50, 25.0),
         ([*_up(1, 45), RESUME, *_up(41, 59), RESUME, *_up(21, 80)], 5 + 39, 22.0),
+        # Back by one report: the counter stands still.
+        ([*_up(100, 600, 100), RESUME, *_up(600, 900, 100)], 100, 50.0),
         # From scratch, because a restart is told: all is lost.
         ([*_up(1, 29), RESTART, *_up(1, 60)], 29, 14.5),
         ([*_up(0, 29), RESTART, *_up(0, 60)], 30, 15.0),
