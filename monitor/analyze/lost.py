@@ -94,31 +94,38 @@ def lost_work(steps: pd.DataFrame, events: pd.DataFrame, job: Job) -> LostWork |
     A further stream of a node of a job in the account is a container that was started again; a further file may hold
     anything.
     """
-    numbered = steps[steps["step"].notna()]
-    writer = ["node", "rank", "format"]
+    numbered = steps.loc[steps["step"].notna(), _COLUMNS]
     # Whose reports a stream holds where no node is known, only the stream can say.
     own = numbered["stream"].where(numbered["node"] == "", "")
-    keys = [*(numbered[name] for name in writer), own]
-    restarts = events["kind"].isin(["restart", "resume"]).any()
-    if numbered.empty or not (restarts or _began_again(numbered, keys)):
+    writers = _codes(numbered["node"], numbered["rank"], numbered["format"], own)
+    pieces = _codes(pd.Series(writers), numbered["stream"], numbered["segment"])
+    restarts = bool(events["kind"].isin(["restart", "resume"]).any())
+    # Most jobs have one segment and stream a writer, and are done here.
+    if numbered.empty or not (restarts or len(np.unique(pieces)) > len(np.unique(writers))):
         return None
     told = (_Told(events, "restart"), _Told(events, "resume"))
     best: list[Loss] = []
     redone: set[int] = set()
-    for _, rows in numbered.groupby(keys, dropna=False, observed=True, sort=False):
-        losses, again = _writer(rows, told, job.source != "logs")
+    order = np.argsort(writers, kind="stable")
+    for places in np.split(order, np.flatnonzero(np.diff(writers[order])) + 1):
+        losses, again = _writer(numbered.iloc[places], told, job.source != "logs")
         redone.update(again)
         if sum(loss.steps for loss in losses) > sum(loss.steps for loss in best):
             best = losses
     return LostWork(tuple(best), frozenset(redone)) if best else None
 
 
-def _began_again(steps: pd.DataFrame, keys: list[pd.Series]) -> bool:
-    """Whether any writer has more than one segment or stream: most jobs have not, and are done here."""
-    pieces: int = steps.groupby(
-        [*keys, steps["stream"], steps["segment"]], dropna=False, observed=True, sort=False
-    ).ngroups
-    return bool(pieces > steps.groupby(keys, dropna=False, observed=True, sort=False).ngroups)
+_COLUMNS = ["node", "rank", "format", "stream", "segment", "line", "step", "step_time_s", "timestamp", "kind"]
+
+
+def _codes(*columns: pd.Series) -> np.ndarray:
+    """One number a row; rows that are equal in all columns have the same."""
+    out = np.zeros(len(columns[0]), dtype=np.int64)
+    for column in columns:
+        found, values = pd.factorize(column, use_na_sentinel=False)
+        # Numbered anew each time, so that no product of counts is too large.
+        out = np.unique(out * len(values) + found, return_inverse=True)[1]
+    return out
 
 
 def _in_order(rows: pd.DataFrame) -> pd.DataFrame:
