@@ -11,7 +11,9 @@ from datetime import UTC, datetime
 import pandas as pd
 
 from monitor.analyze import phases, step_time, utilization
+from monitor.analyze.cascade import cascade, cascade_words
 from monitor.analyze.cost import cost
+from monitor.analyze.lost import lost_work
 from monitor.analyze.window import in_window, work_window
 from monitor.diagnose.findings import diagnose
 from monitor.errors import BadCall, TrainwatchError
@@ -68,6 +70,8 @@ class Reviewer:
             progress(f"reading logs: {self._raw.lines:,} lines")
         parsed = assemble(self._raw.steps, self._raw.events)
         job = completed(job, parsed.identity, parsed.events, instance_types.lookup, self._source.instance_type)
+        if job.source == "logs" and job.status == "Failed" and (first := cascade(parsed.events, parsed.steps)):
+            job = replace(job, failure_reason=cascade_words(first))
         progress("reading metrics")
         raw = self._read_metrics(job, now)
         metrics, unknown = utilization.normalised(raw, job.nodes)
@@ -114,13 +118,14 @@ def _saved_patterns(settings: Settings, name: str) -> tuple[tuple[Recogniser, ..
 def report(run: Run, now: datetime, settings: Settings = Settings(), api: ApiBill = ApiBill()) -> Report:
     """Everything that is said about a run, from the run alone: the same for a live, a finished and an archived job."""
     price = settings.prices.get(run.job.instance_type or "")
-    parts = phases.phases(run, now)
+    lost = lost_work(run.steps, run.events, run.job)
+    parts = phases.phases(run, now, lost)
     sums = phases.buckets(parts, run.job, price)
     return Report(
         run=run,
         reviewed_at=now,
         nodes=_node_stats(run, now),
-        steps=step_time.summary(run.steps, run.job),
+        steps=step_time.summary(run.steps, run.job, lost),
         phases=parts,
         buckets=sums,
         findings=diagnose(run, now),

@@ -60,6 +60,12 @@ def count(value: float | None, what: str, many: str = "") -> str:
     return f"{value:,.0f} {what if value == 1 else many or what + 's'}"
 
 
+def done_twice(steps: int, seconds: float | None) -> str:
+    """``50 steps lost to a restart and done again (25 s)``."""
+    took = "" if seconds is None else f" ({duration(seconds)})"
+    return f"{count(steps, 'step')} lost to a restart and done again{took}"
+
+
 def sentence(text: str) -> str:
     """The text with its full stop, if it does not end in one (or in an ellipsis) already."""
     return text if text.endswith((".", "…", "?", "!")) else f"{text}."

@@ -7,6 +7,7 @@ from datetime import datetime
 
 import pandas as pd
 
+from monitor.analyze.lost import Loss, LostWork
 from monitor.model import ENDED_STATUSES, Bucket, Job, Phase, Run
 
 #: Every second of a job's wall time is in exactly one of these.
@@ -50,15 +51,23 @@ _SILENT_GAPS = 5
 _SILENT_S = 300.0
 
 
-def phases(run: Run, now: datetime) -> tuple[Phase, ...]:
-    """Contiguous phases from the job's creation to its end (or ``now``); empty where no time is known."""
+def phases(run: Run, now: datetime, lost: LostWork | None = None) -> tuple[Phase, ...]:
+    """Contiguous phases from the job's creation to its end (or ``now``); empty where no time is known.
+
+    Of the time from the first to the last step that which was ``lost`` is lost work, up to the restart; from there to the
+    next step the job begins anew.
+    """
     job = run.job
     if job.source == "logs" and job.started is None:
         return ()  # the head of the log is missing: what is left would pass for the whole
     spans = list(_status_spans(job, now))
     cut: list[Phase] = []
     for name, start, end in spans:
-        parts = _training(run, start, end) if name == "Training" else [(_BY_STATUS.get(name, "unknown"), start, end)]
+        parts = [(_BY_STATUS.get(name, "unknown"), start, end)]
+        if name == "Training":
+            parts = _training(run, start, end)
+            for loss in lost.losses if lost else ():
+                parts = [piece for part in parts for piece in _without_loss(part, loss)]
         cut.extend(Phase(part, a, b, _billed(job, part, a)) for part, a, b in parts if b > a)
     return tuple(_joined(cut))
 
@@ -129,6 +138,21 @@ def _training(run: Run, start: datetime, end: datetime) -> list[tuple[str, datet
     if (end - last).total_seconds() > max(_SILENT_GAPS * gap_s, _SILENT_S):
         return [*parts, ("stall", last, end)]
     return [*parts, ("productive" if run.job.is_running else "idle-tail", last, end)]
+
+
+_Part = tuple[str, datetime, datetime]
+
+
+def _without_loss(part: _Part, loss: Loss) -> list[_Part]:
+    """A part cut at a loss's beginning, its end and the next step, where it is productive time."""
+    name, start, end = part
+    if name != "productive" or loss.start is None or loss.end is None:
+        return [part]
+    marks = [min(max(mark, start), end) for mark in (loss.start, loss.end, loss.again or loss.end)]
+    marks[2] = max(marks[1], marks[2])
+    edges = [start, *marks, end]
+    names = ("productive", "lost-work", "initialization", "productive")
+    return [(name, a, b) for name, a, b in zip(names, edges[:-1], edges[1:], strict=True) if b > a]
 
 
 def _first_line(run: Run, start: datetime, end: datetime) -> datetime | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from monitor.analyze.lost import LostWork, without
 from monitor.analyze.repeated import own_timings
 from monitor.model import Job, StepSpread, StepStats
 
@@ -25,20 +26,21 @@ def by_node(steps: pd.DataFrame) -> dict[str, StepSpread]:
     return {node: value for node, value in found.items() if value is not None}
 
 
-def summary(steps: pd.DataFrame, job: Job) -> StepStats | None:
-    """The job's step statistics; None where no step was recognised."""
+def summary(steps: pd.DataFrame, job: Job, lost: LostWork | None = None) -> StepStats | None:
+    """The job's step statistics; None where no step was recognised. A step that was ``lost`` and done again counts once."""
     overall = spread(steps)
     if overall is None:
         return None
     timed = steps.dropna(subset=["step_time_s"])
-    last = steps[steps["segment"] == steps["segment"].max()]
+    kept = without(steps, lost)
+    last = kept[kept["segment"] == kept["segment"].max()]
     done_steps = _done(last)
     total_steps = _planned(steps, job)
     if total_steps is not None and (done_steps or 0) > total_steps:
         total_steps = None
     return StepStats(
         count=overall.count,
-        distinct=int(steps.drop_duplicates(["segment", "step"])["step"].notna().sum()),
+        distinct=int(kept.drop_duplicates(["step"] if lost else ["segment", "step"])["step"].notna().sum()),
         first_step_s=None if timed.empty else float(timed["step_time_s"].iloc[0]),
         median_s=overall.median_s,
         p10_s=overall.p10_s,
@@ -48,6 +50,8 @@ def summary(steps: pd.DataFrame, job: Job) -> StepStats | None:
         done=done_steps,
         total=total_steps,
         seconds_to_finish=_to_finish(last, done_steps, total_steps, overall) if job.is_running else None,
+        lost_steps=lost.steps if lost else 0,
+        lost_seconds=lost.seconds if lost else None,
     )
 
 

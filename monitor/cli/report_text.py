@@ -11,10 +11,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from monitor.analyze.memory import memory_peaks
 from monitor.diagnose.headline import facts, status_word
 from monitor.diagnose.verdict import gain_words, judge
 from monitor.model import Distribution, Finding, NodeStats, Report
-from monitor.words import DASH, count, duration, instant, percent, sentence, step_seconds, usd
+from monitor.words import DASH, count, done_twice, duration, instant, percent, sentence, step_seconds, usd
 
 _STYLE = {"critical": "bold red", "warning": "bold yellow", "info": "bold blue", "healthy": "bold green"}
 # Nodes beyond this are summed up: the worst are named, the others counted.
@@ -39,6 +40,7 @@ def print_report(report: Report, paper: Console) -> None:
         _finding(finding, paper)
     _phases(report, paper)
     _steps(report, paper)
+    _memory(report, paper)
     _nodes(report, paper)
     _configuration(report, paper)
     _coverage(report, paper)
@@ -121,10 +123,28 @@ def _steps(report: Report, paper: Console) -> None:
         )
     if steps.total is not None:
         paper.print(f"step {steps.done:,} of {steps.total:,}" + _to_finish(steps.seconds_to_finish))
+    if steps.lost_steps:
+        paper.print(done_twice(steps.lost_steps, steps.lost_seconds))
 
 
 def _to_finish(band: tuple[float, float, float] | None) -> str:
     return "" if band is None else f"; about {duration(band[1])} to go ({duration(band[0])} to {duration(band[2])})"
+
+
+def _memory(report: Report, paper: Console) -> None:
+    peaks = memory_peaks(report.run.steps, report.run.events)
+    if not peaks:
+        return
+    most = max(peaks, key=lambda peak: peak.peak_gib)
+    who = " on ".join(part for part in ("" if most.rank is None else f"rank {most.rank}", most.node) if part)
+    said = f"GPU memory as printed: {most.peak_gib:.1f} GiB at most{f', {who}' if who else ''}"
+    if most.capacity_gib is not None:
+        said += f", of {most.capacity_gib:.1f} GiB"
+    if len(peaks) > 1:
+        said += f"; {min(peak.peak_gib for peak in peaks):.1f} GiB on the rank with the least, of {len(peaks)}"
+    if report.steps is None:
+        paper.print()
+    paper.print(said, markup=False)
 
 
 def _nodes(report: Report, paper: Console) -> None:

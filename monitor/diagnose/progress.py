@@ -9,13 +9,14 @@ import pandas as pd
 from monitor.analyze.peers import Outlier, slow_nodes, unlike_nodes
 from monitor.diagnose.rule import Case, parameter, rule
 from monitor.model import Evidence, Finding, Recommendation
-from monitor.words import clock, duration, percent, step_seconds
+from monitor.words import clock, count, duration, percent, step_seconds
 
 STALL_GAPS = 5
 STALL_LEAST = timedelta(minutes=5)
 # A pause this much longer than any that the job got over before is none of its rhythm (evaluation, checkpoints).
 STALL_OVER_LONGEST = 1.5
 FEWEST_REPORTS = 5
+LOST_WORTH_A_CHANGE = 0.05
 FLAT_BUSY_PCT = 95.0
 FLAT_IDLE_PCT = 5.0
 
@@ -95,6 +96,52 @@ def _gpu_pattern(case: Case, last: datetime, end: datetime) -> tuple[str, str]:
     if (levels <= FLAT_IDLE_PCT).all():
         return "; GPUs idle on every node", " The processes hang outside the GPU: a data read, a lock, or a dead peer."
     return f"; GPUs between {percent(levels.min())} and {percent(levels.max())}", ""
+
+
+@rule("lost-work")
+def lost_work(case: Case) -> Finding | None:
+    """Steps were done, lost to a restart, and done again.
+
+    What it means: the step counter fell back to an earlier checkpoint; the steps between it and the last one before the
+    restart were done for nothing. A warning where they are 5 % of all steps done or more, else information.
+
+    Why it matters: every instance is billed for them twice; what is lost at a restart is, on average, half of what is done
+    between two checkpoints.
+
+    What to do: save more often, the more often a run is interrupted; keep checkpoints where a restarted job finds them.
+
+    Source: the counter and the restarts in the job's own log; the threshold is this project's.
+    """
+    lost, steps = case.lost, case.steps
+    if lost is None or steps is None:
+        return None
+    restarts = len(lost.losses)
+    share = lost.steps / ((steps.done or 0) + lost.steps)
+    took = "" if lost.seconds is None else f", {duration(lost.seconds)} of step time"
+    worst = max(lost.losses, key=lambda loss: loss.steps)
+    return Finding(
+        "lost-work",
+        "warning" if share >= LOST_WORTH_A_CHANGE else "info",
+        "high",
+        f"{count(lost.steps, 'step')} lost to {count(restarts, 'restart')}",
+        f"{count(lost.steps, 'step')} were lost to {count(restarts, 'restart')} and done again{took}: "
+        f"{percent(100 * share)} of the steps done. The largest loss fell from step {worst.reached:,} back to {worst.kept:,}.",
+        (
+            Evidence("steps done again", float(lost.steps), "steps"),
+            *(() if lost.seconds is None else (Evidence("their step time", lost.seconds, "s"),)),
+            *(
+                Evidence(
+                    f"back to step {loss.kept:,}", float(loss.steps), "steps", loss.node or None, loss.start, loss.end
+                )
+                for loss in lost.losses
+            ),
+        ),
+        Recommendation(
+            "Save checkpoints more often: about half of what is done between two of them is lost at every restart.",
+            source="rule lost-work",
+        ),
+        not_checked=("the time from the failure to the first step after it",),
+    )
 
 
 @rule("slow-node", silenced_by=("stall",))

@@ -24,6 +24,7 @@ from datetime import datetime
 import pandas as pd
 
 from monitor.analyze import step_time, utilization
+from monitor.analyze.lost import LostWork, lost_work
 from monitor.analyze.window import Window, in_window, work_window
 from monitor.model import Distribution, Finding, Run, StepStats
 
@@ -41,6 +42,7 @@ class Case:
     """The Metrics frame of the window of work."""
     pooled: dict[str, Distribution] = field(default_factory=dict)
     steps: StepStats | None = None
+    lost: LostWork | None = None
 
     @property
     def gpu_nodes(self) -> int:
@@ -51,7 +53,9 @@ def case_of(run: Run, now: datetime) -> Case:
     """The case of a run as of ``now``."""
     window = work_window(run, now)
     metrics = in_window(run.metrics, window, run, now)
-    return Case(run, now, window, metrics, utilization.pooled(metrics), step_time.summary(run.steps, run.job))
+    lost = lost_work(run.steps, run.events, run.job)
+    stats = step_time.summary(run.steps, run.job, lost)
+    return Case(run, now, window, metrics, utilization.pooled(metrics), stats, lost)
 
 
 def parameter(case: Case, name: str) -> int | None:

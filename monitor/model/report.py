@@ -135,6 +135,10 @@ class StepStats:
     done: int | None = None
     total: int | None = None
     seconds_to_finish: tuple[float, float, float] | None = None
+    lost_steps: int = 0
+    """Done, and done again after a restart."""
+    lost_seconds: float | None = None
+    """Their step times; None where no line gives one."""
 
 
 @dataclass(frozen=True, slots=True)

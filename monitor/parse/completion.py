@@ -12,6 +12,9 @@ import pandas as pd
 from monitor.model import InstanceGroup, Job, Node, Parameter, Transition
 from monitor.parse.identity import Identity
 
+# What a launcher prints when it ends the job; with restarts left it prints none of these.
+_GAVE_UP = {"root-cause", "launcher-abort"}
+
 Lookup = Callable[[str], Node | None]
 
 
@@ -19,7 +22,7 @@ def completed(job: Job, identity: Identity, events: pd.DataFrame, table: Lookup,
     """``job`` with what its log tells: nodes with their counts, the effective configuration, the launcher.
 
     Counts of a node come from the bundled ``table``, else from the log, else from ``ec2``; else they stay None. For a
-    job known from log files alone also its instances, status, times and failure come from the text.
+    job known from log files alone also its instances, status and times come from the text.
     """
     if job.source == "logs":
         job = _from_text(job, identity, events)
@@ -116,6 +119,8 @@ def _from_text(job: Job, identity: Identity, events: pd.DataFrame) -> Job:
     if status is None and (outcomes or texts.get("exit-code")):
         failed = "failure" in outcomes or any(code != "0" for code in texts.get("exit-code", []))
         status = "Failed" if failed else "Completed"
+    if status is None and not _GAVE_UP.isdisjoint(texts):
+        status = "Failed"
     # One file with no word of hosts may come from a job of any size.
     hosts = identity.hosts or (job.node_names if len(job.node_names) > 1 else ())
     types: dict[str, int] = {}
@@ -137,19 +142,7 @@ def _from_text(job: Job, identity: Identity, events: pd.DataFrame) -> Job:
         ended=ended,
         training_seconds=_seconds(texts.get("training-seconds"), each),
         billable_seconds=_seconds(texts.get("billable-seconds"), each),
-        failure_reason=_first_error(events) if status == "Failed" else None,
     )
-
-
-def _first_error(events: pd.DataFrame) -> str | None:
-    """The first error that any process printed, with the process that did; later ones are mostly its echo."""
-    errors = events[events["kind"] == "error"]
-    if errors.empty:
-        return None
-    first = errors.iloc[0]
-    who = "" if pd.isna(first["rank"]) else f"rank {first['rank']}"
-    where = " on ".join(part for part in (who, first["node"]) if part)
-    return f"{where + ', ' if where else ''}log line {first['line']}: {first['text']}"
 
 
 def _seconds(texts: list[str] | None, instances: int) -> int | None:

@@ -1,98 +1,151 @@
-"""Lines that mark an event in the life of a job: checkpoints, evaluations, restarts, trouble in numbers and network."""
+"""Lines that mark an event in the life of a job: checkpoints, evaluations, restarts, trouble in numbers and network.
+
+What one event prints in many ways stands in one pattern; of a line the first row that knows it names the event.
+"""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from monitor.parse.reader import Table, event, said
 
-class Mark(NamedTuple):
-    """An event's kind, literal texts one of which stands in every such line, and the pattern that makes sure."""
-
-    kind: str
-    gates: tuple[str, ...]
-    pattern: re.Pattern[str]
-
-
-def _mark(kind: str, gates: tuple[str, ...], pattern: str) -> Mark:
-    return Mark(kind, gates, re.compile(pattern))
-
-
-# What one event prints in many ways stands in one pattern; the first mark that matches a line names it.
-MARKS = (
-    _mark(
-        "checkpoint-end",
-        (
-            "ved checkpoint",
-            "checkpointing after",
-            "heckpoint saved",
-            "weights saved",
-            "ing checkpoint done",
-            "saving checkpoint",
+_MARKS = Table(
+    (
+        event(
+            "collective-timeout",
+            "Watchdog caught collective|collective operation timeout|operations have failed or timed out|"
+            "watchdog got stuck|Timed out waiting ",
+            r"(?P<said>(?:\[[^\[\]]{1,120}\]:? ?){0,3}(?:Watchdog caught collective|[^\[\]]{0,80}?(?:collective operation timeout"
+            r"|NCCL operations have failed or timed out|watchdog got stuck|Timed out waiting \d+ ?ms for)).*)",
+            said,
         ),
-        r"(?i)\b(?:successfully saved checkpoint|finished (?:saving )?checkpoint|checkpoint saved|saved checkpoint"
-        r"|model weights saved in|saving checkpoint done)",
-    ),
-    _mark(
-        "checkpoint-begin",
-        ("aving checkpoint", "aving model checkpoint", "aving the checkpoint", "riting checkpoint", "aving state dict"),
-        r"(?i)\b(?:saving|writing) (?:the |model )*(?:checkpoint|state dict)",
-    ),
-    _mark(
-        "evaluation-end",
-        ("'eval_loss'", '"eval_loss"', "validation loss at", "eval_loss=", "eval_loss:", "val_loss:", "val_loss="),
-        r"(?i)eval_loss['\"]?\s*[:=]|validation loss at|\bval_loss\s*[:=]",
-    ),
-    _mark(
-        "evaluation-begin",
-        ("Running Evaluation", "unning evaluation", "tarting evaluation", "tarting validation", "Running Validation"),
-        r"(?i)\b(?:running|starting) (?:evaluation|validation)",
-    ),
-    _mark(
-        "resume",
-        (
-            "esuming from",
-            "esume from",
-            "esuming training",
-            "oaded checkpoint",
-            "ontinuing training from",
-            "oading checkpoint from",
+        event(
+            "restart",
+            "will restart worker group|restart_count=|estarting worker|estarting training|equeu",
+            r"will restart worker group|\brestart_count=[1-9]"
+            r"|\b[Rr]estarting (?:worker|training)|\b[Rr]equeu(?:e|ing) (?:the |SLURM )?job",
         ),
-        r"(?i)\b(?:resum(?:e|ing)(?: training)? from|resuming training|(?:successfully )?loaded checkpoint"
-        r"|continuing training from|loading checkpoint from)",
+        event(
+            "resume",
+            "esuming from|esume from|esumed from|esuming training|esuming at|esuming model|esumed epoch|"
+            "oaded checkpoint|heckpoint loaded from|oaded state from disk|ontinuing training from|"
+            "oading checkpoint from|oading checkpoint at|oading the checkpoint|estoring states from|"
+            "estored all states|estored checkpoint|estoring checkpoint|estoring parameters from|"
+            "tarting training from iteration|uccessfully read ",
+            r"(?i)\bresum(?:e|ing|ed)(?: training| model| run)? (?:from|at)\b(?!:? (?:None|False|null)\b)|\bresuming training"
+            r"|\bresumed epoch\b|(?<!no )\bloaded (?:\w+ )?checkpoint\b|\bcheckpoint loaded from|\bloaded state from disk: epoch"
+            r"|\bcontinuing training from|\bloading (?:the )?checkpoint (?:from|at|in)\b|\brestor(?:ing|ed) (?:all )?states from"
+            r"|\brestor(?:ed|ing) (?:the )?checkpoint|\brestoring parameters from|\bstarting training from iteration [1-9]"
+            r"|\bsuccessfully read \d+ zero state_dicts",
+        ),
+        event(
+            "checkpoint-end",
+            "ved checkpoint|ved a checkpoint|ved the checkpoint|ved model checkpoint|inished checkpointing|"
+            "aving the checkpoint|aving checkpoint|heckpoint saved|eights saved|lobal Checkpoint Save| is ready now|"
+            "finalized successfully|[Torch] Saved ",
+            r"(?i)(?<!no )(?<!found )(?<!load )(?<!loading )(?<!loaded )(?<!from )"
+            r"\b(?:successfully )?saved (?:a |the |model )?checkpoint\b"
+            r"|\bfinished (?:saving )?(?:the |a )?checkpoint(?:ing)?\b|\bcheckpoint (?:successfully )?saved\b"
+            r"|\bmodel weights saved in|\bsaving (?:the )?checkpoint done|\bglobal checkpoint save\b"
+            r"|\bcheckpoint \S{1,200} is ready now|\bcheckpoint save for step \d+.{0,400}? finalized successfully"
+            r"|\[Torch\] Saved ",
+        ),
+        event(
+            "checkpoint-begin",
+            "aving checkpoint|aving model checkpoint|aving the checkpoint|aving a full checkpoint|riting checkpoint|"
+            "aving state dict|aving a model only checkpoint|aving current state to|, saving model to |"
+            "heckpointing to |to save checkpoint for epoch|checkpoint save for|aving a checkpoint",
+            r"(?i)\b(?:saving|writing) (?:the |a |full |model |only )*(?:checkpoint|state dict)|\bsaving current state to"
+            r"|, saving model to |(?<!finished )\bcheckpointing to |\bpreparing to save checkpoint for epoch"
+            r"|\bscheduled .{0,40}checkpoint save for",
+        ),
+        event(
+            "evaluation-begin",
+            "unning Evaluation|unning evaluation|tarting evaluation|tarting validation|unning Validation|"
+            "unning validation|tart inference on|egin validation|egin evaluation|eginning validation|Evaluating on |"
+            "Validating ...|Validation|Evaluating:|Validating:",
+            r"(?i)\b(?:running|starting|start|begin|beginning) (?:the )?(?:evaluation|validation|inference on \d)"
+            r"|\bevaluating on \d+ samples|\bvalidating \.\.\."
+            r"|\b(?:validation(?: dataloader \d+)?|evaluating|validating): {1,4}0%\|",
+        ),
+        event(
+            "evaluation-end",
+            "'eval_loss'|\"eval_loss\"|eval_loss=|eval_loss:|val_loss:|val_loss=|val loss|alidation loss|valid on '|"
+            "alidation bpb|valuation results for|nished evaluation|validate step:|Epoch(val)|Validation|Validating:|"
+            "Evaluating:",
+            r"(?i)\b(?:validation(?: dataloader \d+)?|evaluating|validating): {1,4}100%\|"
+            r"|^(?!.*(?:%\||it/s|s/it)).*?(?:\beval_loss['\"]?\s{0,4}[:=]|\bvalidation loss at|\bval_loss\s{0,4}[:=](?!.*\]\s*$)"
+            r"|\bval(?:idation)? (?:loss|bpb):? {0,4}\d|\bvalid on '[^']{1,80}' subset \||\bevaluation results for\b"
+            r"|\bfinished evaluation\b|\bvalidate step:|\bEpoch\(val\) \[)",
+        ),
+        event(
+            "nan",
+            "nan|NaN|NAN|Infinity|: inf|=inf|loss inf|: -inf|': 'inf",
+            r"(?i)(?<![A-Za-z])loss['\"]?\s{0,8}[:=]?\s{0,8}['\"]?[-+]?(?:nan|inf(?:inity)?)\b"
+            r"|\bloss(?: returned)?(?: in \S{1,60})? is nan\b"
+            r"|\b(?:found|detected) nan\b|\bnan (?:was )?(?:detected|found) in\b|\breturned nan values"
+            r"|number of nan iterations: {1,8}[1-9]",
+        ),
+        event(
+            "cache-flush",
+            "cache flush|memory allocation retries",
+            r"(?i)\bcache flush|[1-9]\d{0,8} CUDA memory allocation retries",
+        ),
+        event(
+            "network-problem",
+            "NET/OFI|NET/IB|NET/Plugin|NET/Libfabric|fi_getinfo|libibverbs",
+            r"NET/(?:OFI|IB|Plugin|Libfabric)\b(?!.{0,120}symbol).{0,200}?"
+            r"(?:[Ff]ailed|\b[Nn]o (?:device|plugin|NIC|eligible|provider)"
+            r"|[Cc]ould(?:n't| not) (?:find|open|initialize|load)|[Uu]nable to)"
+            r"|fi_getinfo\S{0,40}.{0,80}?(?:output empty list|[Nn]o data|failed)|[Ff]ailed to open libibverbs",
+        ),
+        # NVLink SHARP, algorithms and protocols: what was set, and what is there. Of the line no more than that is kept:
+        # an environment that is printed in one piece may hold secrets.
+        event(
+            "nccl-setting",
+            "NVLS|NCCL_|NCCL version |Connected all |-> Algo ",
+            r"(?P<said>NVLS (?:multicast )?support\b.{0,80}|\bNCCL_[A-Z0-9_]{2,40} (?:set by environment )?to \S{1,60}"
+            r"|\bNCCL_[A-Z0-9_]{2,40} set to \S{1,60}|\bNCCL version \d\S{0,40}|\bConnected (?:all (?:rings|trees)|NVLS tree)"
+            r"|\d{1,20} Bytes -> Algo \w{1,12} proto \w{1,12})",
+            said,
+        ),
+        event(
+            "network",
+            "NET/OFI|NET/Socket|NET/IB|Using network |elected provider is|elected Provider is",
+            r"NET/OFI (?:[Uu]sing|[Ii]nitializing) aws-ofi-nccl|NET/OFI [Uu]sing transport protocol"
+            r"|NET/(?:Socket|IB) ?: ?[Uu]sing"
+            r"|[Ss]elected [Pp]rovider is|\bNCCL INFO Using network \S",
+        ),
+        # One for each channel of each rank, where NCCL_DEBUG asks for it: kept short.
+        event(
+            "transport",
+            " via P2P| via SHM| via NET/| via direct| via COLLNET",
+            r"\bNCCL INFO\b.{0,200}? via (?P<said>(?:P2P|SHM|NET|direct|COLLNET)\S{0,60}(?: Libfabric\S{0,40})?)",
+            said,
+        ),
+        event(
+            "cancelled",
+            "CANCELLED AT|DUE TO |Job step aborted",
+            r"\bCANCELLED AT\b|\bDUE TO (?:TIME LIMIT|PREEMPTION|NODE FAILURE)|\bJob step aborted",
+        ),
+        event(
+            "signal",
+            "SIGTERM|SIGKILL|SIGSEGV|SIGABRT|SIGBUS|death signal|got signal: ",
+            r"\bSIG(?:TERM|KILL|SEGV|ABRT|BUS)\b|\bReceived \d{1,2} death signal|\bgot signal: \d",
+        ),
+        event(
+            "world-size",
+            "orld size|world_size|MEMBER: |um processes: ",
+            r"(?i)\b(?:global_)?world[ _]sizes?\s{0,4}(?:\.{2,80}|[:=])?\s{0,4}\[?\d+|\bMEMBER: \d+/\d+|^\s*+num processes: \d+",
+        ),
     ),
-    _mark(
-        "nan",
-        ("loss", "Loss"),
-        r"(?i)\bloss['\"]?\s*[:=]?\s*['\"]?[-+]?(?:nan|inf(?:inity)?)\b",
-    ),
-    _mark("cache-flush", ("cache flush",), r"(?i)allocator cache flush|cache flush"),
-    _mark(
-        "network",
-        ("NET/OFI", "NET/Socket", "NET/IB", "elected provider is", "elected Provider is"),
-        r"NET/(?:OFI|Socket|IB)\b.*(?:[Uu]sing|[Ss]elected|[Ff]ailed|[Nn]o )|[Ss]elected [Pp]rovider is",
-    ),
-    _mark(
-        "collective-timeout",
-        ("Watchdog caught", "collective operation timeout"),
-        r"Watchdog caught collective operation timeout|collective operation timeout",
-    ),
-    _mark("signal", ("SIGTERM", "SIGKILL", "SIGSEGV", "SIGABRT"), r"\bSIG(?:TERM|KILL|SEGV|ABRT)\b"),
-    _mark("world-size", ("orld size", "world_size"), r"(?i)\bworld[ _]size\s*[:=]?\s*\d+"),
+    one_a_line=True,
 )
-#: Literal texts, one of which stands in every line read here. A loss is looked at where the line has a NaN's letters.
-GATES = (
-    *dict.fromkeys(gate for mark in MARKS if mark.kind != "nan" for gate in mark.gates),
-    *("nan", "NaN", "Infinity", "loss: inf", "loss=inf", "loss': inf", "loss inf"),
-)
-
-_LONGEST = 500
+MARKS = _MARKS.rows
+#: Literal texts, one of which stands in every line read here.
+GATES = _MARKS.gates
 
 
 def read(text: str) -> Iterator[tuple[str, str]]:
     """(kind, text) of the event that the line marks, if it marks one; a line has one mark."""
-    for mark in MARKS:
-        if any(gate in text for gate in mark.gates) and mark.pattern.search(text):
-            yield mark.kind, text.strip()[:_LONGEST]
-            return
+    return _MARKS.read(text)

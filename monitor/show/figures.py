@@ -90,7 +90,8 @@ def _step_context(steps: StepStats | None) -> str:
 def _progress(steps: StepStats | None) -> str:
     if steps is None or steps.done is None:
         return "since the start"
-    return f"{steps.done:,} of {steps.total:,} steps" if steps.total else f"{steps.done:,} steps"
+    lost = f", {steps.lost_steps:,} done twice" if steps.lost_steps else ""
+    return (f"{steps.done:,} of {steps.total:,} steps" if steps.total else f"{steps.done:,} steps") + lost
 
 
 def _observed(nodes: int, total: int) -> str:

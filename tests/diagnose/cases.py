@@ -100,6 +100,17 @@ def _ragged(step_s: float) -> pd.DataFrame:
     return steps_frame(rows.assign(step_time_s=rows["step_time_s"] * factor))
 
 
+def _resumed(reached: int, kept: int, step_s: float = 2.0) -> pd.DataFrame:
+    """Two nodes that come to step ``reached``, and begin again behind step ``kept``."""
+    rows = steps(["algo-1", "algo-2"], 1600, step_s)
+    later = rows["step"] > reached
+    return steps_frame(
+        rows.assign(step=rows["step"] - later * (reached - kept), segment=later.astype(int)).sort_values(
+            ["node", "line"]
+        )
+    )
+
+
 _STOPPED_EARLY = steps(["algo-1", "algo-2"], 800, 2.0)
 _FOUR = nodes_of(4)
 _FOUR_NAMES = [node.name for node in _FOUR]
@@ -119,6 +130,7 @@ FIRES: dict[str, list[Run]] = {
         _SLOW,
         run(metrics(_FOUR_NAMES, MINUTES, BUSY, slow={"algo-2": -25.0}), steps_frame(), nodes=_FOUR),
     ],
+    "lost-work": [run(step_frame=_resumed(800, 500)), run(step_frame=_resumed(800, 790))],
     "one-gpu-in-use": [_one_gpu(4, 97.0, 80.0), _one_gpu(8, 60.0, 40.0)],
     "idle-gpus": [
         run(_idle_after(40)),
@@ -162,6 +174,8 @@ SILENT: dict[str, list[Run]] = {
         # Of two nodes none can be blamed.
         run(step_frame=steps(["algo-1", "algo-2"], 1000, 2.0, slow={"algo-2": 1.3})),
     ],
+    # A counter that begins again at its start is an epoch's, or another run's.
+    "lost-work": [run(), run(step_frame=_resumed(800, 0)), run(step_frame=_resumed(800, 799))],
     "one-gpu-in-use": [
         _one_gpu(4, 380.0, 300.0),
         _one_gpu(1, 97.0, 80.0),

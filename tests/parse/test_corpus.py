@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from monitor.analyze.cascade import cascade
+from monitor.analyze.lost import lost_work
+from monitor.model import Job
 from monitor.parse.assemble import Parsed
 from tests.parse.read import parse
 
@@ -76,8 +79,51 @@ def test_step_times_follow_the_clock() -> None:
         assert steps.loc[~steps["warm_up"], "step_time_s"].median() == pytest.approx(expected, rel=0.05), name
 
 
-def test_the_first_error_is_of_the_rank_that_failed_first() -> None:
-    events = _read("sm06")[0].events
-    first = events[events["kind"] == "error"].iloc[0]
-    assert (first["rank"], first["node"]) == (14, "algo-2")
-    assert "CUDA out of memory" in first["text"]
+@pytest.mark.parametrize(
+    ("name", "rank", "text", "ranks"),
+    [
+        ("sm06", 14, "CUDA out of memory", ()),
+        ("sm30", None, "Killed", ()),
+        ("is11", 1, "Watchdog caught", (2, 3, 6, 7)),
+        ("is12", 5, "Watchdog caught", ()),
+        ("fail_exception", 1, "The size of tensor a", (0,)),
+        ("fail_memerror", 1, "MemoryError", (0,)),
+        ("sm_toolkit_mpi_fail", 1, "The size of tensor a", (0,)),
+        ("ns22", None, "SignalException", ()),
+    ],
+)
+def test_the_first_error_is_of_the_rank_that_failed_first(
+    name: str, rank: int | None, text: str, ranks: tuple[int, ...]
+) -> None:
+    parsed = _read(name)[0]
+    found = cascade(parsed.events, parsed.steps)
+    assert found is not None
+    assert text in found.text
+    assert (found.rank, found.ranks) == (rank, ranks)
+
+
+def test_jobs_that_went_well_have_no_first_error() -> None:
+    for name in ("sm01", "sm09", "sm15", "sm19", "sm22", "sm23"):
+        parsed = _read(name)[0]
+        assert cascade(parsed.events, parsed.steps) is None, name
+        assert lost_work(parsed.steps, parsed.events, Job(name, source="logs")) is None, name
+
+
+# What only the authors of these logs print.
+_OWN_WORDS = {"run_begin", "run_pass", "infrastructure_failure"}
+
+
+@pytest.mark.parametrize(
+    "truth",
+    sorted(path for folder in (CORPUS, CORPUS / "frameworks") for path in folder.glob("truth/*.events.csv")),
+    ids=lambda path: path.name,
+)
+def test_the_events_that_a_reader_names_are_found(truth: Path) -> None:
+    log = truth.parents[1] / "logs" / truth.name.replace(".events.csv", ".log")
+    lines = log.read_bytes().decode("utf-8", "replace").split("\n")
+    found = set(parse(lines).events.query("kind != 'first-line'")["line"])
+    with truth.open(encoding="utf-8", newline="") as file:
+        named = [row for row in csv.DictReader(file) if row["line"] and row["event"] not in _OWN_WORDS]
+    # The line of Python that raises is not the error's own.
+    missing = [row for row in named if int(row["line"]) not in found and not row["detail"].startswith("raise ")]
+    assert missing == []
