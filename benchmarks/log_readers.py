@@ -132,7 +132,6 @@ def rows() -> list[tuple[str, ...]]:
 
 def run(python: str, reader: Reader, aws: Running) -> Run:
     """Runs a reader in a process of its own, with quotas that are full at its start."""
-    time.sleep(1.0)  # what an earlier reader left in flight is over
     aws.reset()
     with tempfile.TemporaryDirectory() as folder:
         output, errors = Path(folder) / "output", Path(folder) / "errors"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from benchmarks.account.answer import Refusal
+from benchmarks.account.instance_types import instance_type
 from benchmarks.account.world import World
-from monitor.fetch.instance_types import facts
 
 
 def caller_arn(world: World) -> str:
@@ -21,7 +21,7 @@ def get_caller_identity(world: World, asked: dict[str, Any]) -> str:
 def describe_instance_types(world: World, asked: dict[str, Any]) -> str:
     """The types that are asked for, from the bundled table. Refuses a request that names one it lacks, as EC2 does."""
     names = asked.get("InstanceType", [])
-    rows = {name: facts(f"ml.{name}") for name in names}
+    rows = {name: instance_type(f"ml.{name}") for name in names}
     unknown = [name for name, row in rows.items() if row is None]
     if unknown:
         raise Refusal("InvalidInstanceType", f"The following supplied instance types do not exist: {unknown}")
@@ -31,13 +31,12 @@ def describe_instance_types(world: World, asked: dict[str, Any]) -> str:
             continue
         gpu = ""
         if row.gpus:
-            memory = round((row.memory_per_accelerator_gib or 0) * 1024)
             gpu = (
-                f"<gpuInfo><gpus><item><name>{row.model}</name><manufacturer>NVIDIA</manufacturer>"
-                f"<count>{row.gpus}</count><memoryInfo><sizeInMiB>{memory}</sizeInMiB></memoryInfo></item></gpus></gpuInfo>"
+                f"<gpuInfo><gpus><item><name>{row.gpu_model}</name><manufacturer>NVIDIA</manufacturer>"
+                f"<count>{row.gpus}</count><memoryInfo><sizeInMiB>{row.gpu_memory_mib}</sizeInMiB></memoryInfo></item></gpus></gpuInfo>"
             )
         items.append(
             f"<item><instanceType>{name}</instanceType><vCpuInfo><defaultVCpus>{row.vcpus}</defaultVCpus></vCpuInfo>"
-            f"<memoryInfo><sizeInMiB>{round(row.memory_gib * 1024)}</sizeInMiB></memoryInfo>{gpu}</item>"
+            f"<memoryInfo><sizeInMiB>{row.memory_mib}</sizeInMiB></memoryInfo>{gpu}</item>"
         )
     return f"<instanceTypeSet>{''.join(items)}</instanceTypeSet>"

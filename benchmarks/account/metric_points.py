@@ -9,9 +9,9 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.account.instance_types import instance_type
 from benchmarks.account.plan import MINUTE_MS, Job
 from benchmarks.account.streams import Numbers
-from monitor.fetch.instance_types import facts
 
 NAMESPACE = "/aws/sagemaker/TrainingJobs"
 METRICS = ("GPUUtilization", "GPUMemoryUtilization", "CPUUtilization", "MemoryUtilization", "DiskUtilization")
@@ -57,7 +57,7 @@ def points(job: Job, node: int, metric: str, period_s: int, statistic: str, seed
 
 
 def _level(job: Job, metric: str) -> float | None:
-    known = facts(job.instance_type)
+    known = instance_type(job.instance_type)
     gpus, vcpus = (known.gpus, known.vcpus) if known else (8, 96)
     levels = {
         "GPUUtilization": job.gpu_percent * gpus or None,

@@ -91,9 +91,10 @@ class Running:
 
 @contextmanager
 def running(account: Account, prepared: bool = True) -> Iterator[Running]:
-    """The stub, ready to answer. With ``prepared`` all events are written out before; else at the first call that
+    """The stub, ready to answer; its process ends with the block, or with this process.
 
-    needs them. Its process ends with the block, or with this process.
+    With ``prepared`` all events are written out before (about three microseconds each); else by the first call that
+    needs them. RuntimeError where the stub cannot start.
     """
     here, there = multiprocessing.Pipe()
     # A fresh interpreter: a fork would take threads and memory of the caller with it.

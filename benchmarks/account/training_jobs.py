@@ -45,9 +45,9 @@ def describe_training_job(world: World, asked: dict[str, Any]) -> dict[str, Any]
 
 
 def list_training_jobs(world: World, asked: dict[str, Any]) -> dict[str, Any]:
-    """Summaries, 100 a page unless asked for fewer. StatusEquals leaves rows out of a page that was cut before, so a
+    """Summaries, 100 a page unless asked for fewer.
 
-    page may be empty and not be the last.
+    StatusEquals takes rows out of a page that was cut before, so a page may be empty and not be the last.
     """
     most = asked.get("MaxResults", _MOST)
     if not 1 <= most <= _MOST:

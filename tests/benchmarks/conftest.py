@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from benchmarks.account import Faults, Running, running
-from tests.benchmarks.stub import ACCOUNT, NOW_MS, clients
+from tests.benchmarks.sample import ACCOUNT, NOW_MS
+from tests.benchmarks.stub import clients
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from benchmarks.account import Running
-from tests.benchmarks.stub import BEGAN_MS, JOBS, MINUTE_MS, clients, code
+from tests.benchmarks.sample import BEGAN_MS, JOBS, MINUTE_MS
+from tests.benchmarks.stub import clients, code
 
 DAY_MS = 24 * 60 * MINUTE_MS
 START, END = (datetime.fromtimestamp(ms / 1000, UTC) for ms in (BEGAN_MS, BEGAN_MS + 60 * MINUTE_MS))

@@ -11,7 +11,9 @@ import pytest
 from botocore.exceptions import BotoCoreError, ClientError, ConnectionClosedError
 
 from benchmarks.account import Account, Faults, Running, running
-from tests.benchmarks.stub import BEGAN_MS, GROUP, NOW_MS, clients, code, job
+from benchmarks.account.quotas import Bucket, per_second
+from tests.benchmarks.sample import BEGAN_MS, GROUP, NOW_MS, job
+from tests.benchmarks.stub import clients, code
 
 STREAM = f"job-a/algo-1-{BEGAN_MS // 1000}"
 SHORT = f"short/algo-1-{BEGAN_MS // 1000}"
@@ -36,23 +38,39 @@ def test_calls_above_the_quota_of_a_region_are_throttled_for_all_clients_togethe
     account = Account(jobs=(job("job-a"),), region="eu-central-1", now_ms=NOW_MS, latency_ms=30.0)
     with running(account, prepared=False) as aws:
         logs = [clients(aws)("logs") for _ in range(2)]
-        for each in logs:
-            each.describe_log_streams(logGroupName=GROUP)
         start = time.monotonic()
         with ThreadPoolExecutor(8) as pool:
-            told = list(pool.map(lambda n: refusal(lambda: events(logs[n % 2])), range(30)))
+            told = list(pool.map(lambda n: refusal(lambda: events(logs[n % 2])), range(40)))
         seconds = time.monotonic() - start
-        allowed = told.count("")
-        assert 10 <= allowed <= 10 + 10 * seconds + 1
-        assert told.count("ThrottlingException") == 30 - allowed
-        assert seconds > 30 / 8 * 0.03
         counts = aws.counts()
-        assert counts.calls == {"DescribeLogStreams": 2, "GetLogEvents": 30}
-        assert counts.throttled == {"GetLogEvents": 30 - allowed}
-        time.sleep(0.3)
-        assert sum(refusal(lambda: events(logs[0])) == "" for _ in range(6)) <= 5
-        filtered = [refusal(lambda: logs[0].filter_log_events(logGroupName=GROUP)) for _ in range(6)]
-        assert filtered.count("ThrottlingException") >= 1
+    allowed = told.count("")
+    assert 10 <= allowed <= 10 + 10 * seconds
+    assert told.count("ThrottlingException") == 40 - allowed
+    assert seconds > 40 / 8 * 0.03
+    assert counts.calls == {"GetLogEvents": 40}
+    assert counts.throttled.get("GetLogEvents", 0) == 40 - allowed
+
+
+def test_a_quota_fills_evenly_and_holds_one_second() -> None:
+    bucket = Bucket(10.0)
+    assert [bucket.take(0.0) for _ in range(12)] == [True] * 10 + [False] * 2
+    assert [bucket.take(0.35) for _ in range(4)] == [True] * 3 + [False]
+    assert sum(bucket.take(100.0) for _ in range(20)) == 10
+
+
+@pytest.mark.parametrize(
+    ("region", "get", "filtering"),
+    [
+        ("us-east-1", 25, 25),
+        ("us-west-2", 10, 10),
+        ("eu-central-1", 10, 5),
+        ("eu-west-3", 30, 10),
+        ("sa-east-1", 25, 10),
+    ],
+)
+def test_quotas_of_regions(region: str, get: float, filtering: float) -> None:
+    found = per_second(Account(region=region))
+    assert (found["GetLogEvents"], found["FilterLogEvents"], found["DescribeLogStreams"]) == (get, filtering, 25)
 
 
 def test_the_throttling_answer_is_the_one_of_the_service(aws: Running, others: dict[str, Any]) -> None:
@@ -146,6 +164,22 @@ def test_calls_and_bytes_are_counted_by_operation(aws: Running, logs: Any, sagem
     assert counts.cpu_s > 0
     aws.reset()
     assert aws.counts().calls == {}
+
+
+def test_the_clock_stands_runs_and_follows_the_machine(aws: Running, logs: Any) -> None:
+    def now_ms() -> float:
+        query = logs.get_log_events(logGroupName=GROUP, logStreamName=STREAM, limit=1)
+        return int(query["nextForwardToken"][2:-2]) >> 80
+
+    assert now_ms() == now_ms() == NOW_MS
+    aws.set_clock(NOW_MS, rate=1000.0)
+    first = now_ms()
+    time.sleep(0.02)
+    assert now_ms() - first >= 20_000
+    aws.set_clock(None)
+    assert abs(now_ms() - time.time() * 1000) < 30_000
+    aws.advance(60)
+    assert now_ms() - time.time() * 1000 > 59 * 60_000
 
 
 def test_what_the_stub_has_not_is_refused_by_name(others: dict[str, Any]) -> None:
