@@ -38,6 +38,7 @@ JOBS = (
     job("late", minutes=60.0, lines_per_minute=60.0, late_share=0.1, late_ms=90_000, text=short_lines),
     job("mixed", disorder_ms=60_000, text=short_lines),
     job("restarted", nodes=2, restarts=(5.0,), late_nodes=((2, 3.0),)),
+    job("hundred", nodes=100, minutes=202.0, lines_per_minute=0.01),
     job("failed", status="Failed", failure_reason="AlgorithmError: exit code 1", hyperparameters=(("lr", "0.1"),)),
 )
 ACCOUNT = Account(jobs=JOBS, now_ms=NOW_MS, latency_ms=0.0, quotas=(), insights=canned)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
+from http.client import HTTPConnection
 from typing import Any
 
 import botocore.model
@@ -10,6 +12,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from benchmarks.account import Running
+from benchmarks.account.metric_points import METRICS
 from tests.benchmarks.sample import BEGAN_MS, JOBS, MINUTE_MS
 from tests.benchmarks.stub import clients, code
 
@@ -28,6 +31,16 @@ def query(name: str, host: str, metric: str = "GPUUtilization", period: int = 60
 
 def asked(queries: list[Any], **more: Any) -> dict[str, Any]:
     return {"MetricDataQueries": queries, "StartTime": START, "EndTime": END} | more
+
+
+def by_hand(aws: Running, body: dict[str, Any]) -> Any:
+    """GetMetricData without boto3, which takes a second for a hundred thousand times."""
+    connection = HTTPConnection(aws.url.removeprefix("http://"))
+    headers = {"X-Amz-Target": "GraniteServiceVersion20100801.GetMetricData"}
+    connection.request("POST", "/", json.dumps(body), headers)
+    answer = json.loads(connection.getresponse().read())
+    connection.close()
+    return answer
 
 
 @pytest.mark.parametrize("protocol", ["json", "smithy-rpc-v2-cbor", "query"])
@@ -61,6 +74,20 @@ def test_pages_hold_at_most_the_asked_points_and_together_all(cloudwatch: Any) -
         assert [value for part in parts for value in part["Values"]] == result["Values"]
         assert [part["StatusCode"] for part in parts][-1] == "Complete"
         assert {part["StatusCode"] for part in parts[:-1]} == {"PartialData"}
+
+
+def test_a_page_of_five_hundred_queries_ends_at_the_limit_of_points(aws: Running) -> None:
+    queries = [
+        query(f"m{node}_{metric}", f"hundred/algo-{node}", metric) for node in range(1, 101) for metric in METRICS
+    ]
+    body = {"MetricDataQueries": queries, "StartTime": BEGAN_MS / 1000, "EndTime": BEGAN_MS / 1000 + 202 * 60}
+    pages = [by_hand(aws, body)]
+    pages.append(by_hand(aws, body | {"NextToken": pages[0]["NextToken"]}))
+    assert "NextToken" not in pages[1]
+    sizes = [sum(len(result["Values"]) for result in page["MetricDataResults"]) for page in pages]
+    assert sizes == [100_800, 200]
+    assert [page["MetricDataResults"][-1]["Id"] for page in pages] == ["m100_DiskUtilization"] * 2
+    assert all(len(result["Timestamps"]) == len(result["Values"]) for result in pages[0]["MetricDataResults"])
 
 
 @pytest.mark.parametrize(
