@@ -10,10 +10,11 @@ import benchmarks
 
 
 def main(names: list[str]) -> int:
-    present = sorted(module.name for module in pkgutil.iter_modules(benchmarks.__path__) if module.name != "__main__")
+    found = pkgutil.iter_modules(benchmarks.__path__)
+    present = sorted(module.name for module in found if module.name != "__main__" and not module.ispkg)
     for name in names or present:
         module = importlib.import_module(f"benchmarks.{name}")
-        print(f"\n{module.__doc__.splitlines()[0]}\n")
+        print(f"\n{(module.__doc__ or name).splitlines()[0]}\n")
         table = module.rows()
         widths = [max(len(str(row[column])) for row in table) for column in range(len(table[0]))]
         for row in table:
