@@ -131,13 +131,16 @@ def _timed(reports: _Reports, at: At, segment: int) -> None:
     gaps = np.diff(steps)
     usual_gap = float(np.median(gaps)) if len(gaps) else np.nan
     kind: str | list[str]
+    tick_s = float(table.clock_tick_s[at].max())
     if not np.isnan(clock).all():
-        tick_s = float(table.clock_tick_s[at[0]])
+        rated = times
         times, from_clock = clocks.by_rate_and_clock(steps, clock, table.throughput[at], tick_s)
+        # One report alone has nothing to be differenced with; the rate it prints is what there is.
+        times = np.where(np.isnan(times) & (len(at) == 1), rated, times)
         mean = meaning == "interval" and usual_gap > 1.0
         kind = ["cumulative" if by_clock else "interval" if mean else "step" for by_clock in from_clock.tolist()]
-    elif meaning == "clock" or (meaning == "either" and clocks.is_clock(times)):
-        times, kind = clocks.differenced(steps, times, 0.0, clocks.steps_before_first(steps)), "cumulative"
+    elif meaning == "clock" or (meaning == "either" and clocks.is_clock(times, tick_s)):
+        times, kind = clocks.differenced(steps, times, tick_s, clocks.steps_before_first(steps)), "cumulative"
     elif meaning == "span":
         # The first report's number of steps is the usual one.
         times = times / np.where(np.isnan(done := np.diff(steps, prepend=np.nan)), usual_gap, done)

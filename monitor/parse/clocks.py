@@ -15,12 +15,16 @@ Floats = NDArray[np.float64]
 _TICKS = 10
 # A clock never falls; fewer reports than this could rise by chance, and must then grow like a clock too.
 _SURELY_A_CLOCK = 12
+_RISES_OF_A_TICKING_CLOCK = 4
+_EVEN = 1.3
+_FAR_INTO_A_RUN_S = 60.0
 
 
-def is_clock(values: Floats) -> bool:
+def is_clock(values: Floats, tick_s: float = 0.0) -> bool:
     """True if ``values`` are readings of a clock: they never fall, and grow as time passing would make them.
 
-    Step times that happen to rise do not grow by the size of a step each time.
+    Step times that happen to rise do not grow by the size of a step each time. A clock of whole seconds
+    (``tick_s`` 1.0) may stand for several reports.
     """
     values = values[~np.isnan(values)]
     if len(values) < 2:
@@ -31,7 +35,13 @@ def is_clock(values: Floats) -> bool:
     rising_share = float((rises > 0).mean())
     if len(values) >= _SURELY_A_CLOCK:
         # Times of steps do not rise a dozen times in a row; a clock does, even after a first step of minutes.
-        return rising_share == 1.0 or (rising_share > 0.5 and bool(values[-1] >= 1.5 * values[0]))
+        if rising_share == 1.0 or (tick_s and int((rises > 0).sum()) >= _RISES_OF_A_TICKING_CLOCK):
+            return True
+        return rising_share > 0.5 and bool(values[-1] >= 1.5 * values[0])
+    # Out of the middle of a run: large readings that grow by even amounts.
+    even = len(rises) >= 3 and rising_share == 1.0 and bool(rises.max() <= _EVEN * rises.min())
+    if even and values[0] >= _FAR_INTO_A_RUN_S and values[-1] >= 1.1 * values[0]:
+        return True
     return rising_share > 0.5 and bool(values[-1] >= min(len(values), 4) * 0.6 * values[0])
 
 

@@ -76,6 +76,13 @@ _FACTS = Table(
             r"Num update steps per epoch\s*=\s*(?P<steps>[\d,]{1,20})",
             _count,
         ),
+        # DeepSpeed prints its configuration, one name on a line.
+        event(
+            "samples-per-step",
+            "  train_batch_size ..",
+            r"\]\s{1,9}train_batch_size \.{2,40} (?P<said>\d{1,12})\s*$",
+            said,
+        ),
         # The SDK's status lines, with the date in front.
         event(
             "status",

@@ -14,6 +14,16 @@ from monitor.parse.table import At, Table
 _BLOCK_LINES = 60
 
 
+def _fill(table: Table, report: int, more: int) -> None:
+    """Puts what another line says into a report that lacks it."""
+    for name in ("time_s", "throughput", "loss", "gpu_memory_gib"):
+        column = getattr(table, name)
+        if np.isnan(column[report]) and not np.isnan(column[more]):
+            column[report] = column[more]
+            if name == "throughput":
+                table.throughput_unit[report] = table.throughput_unit[more]
+
+
 def joined(table: Table, at: At) -> At:
     """Lines that say more of the report before them, put into it: a block of lines is one report."""
     more = table.meaning[at] == table.code("of-last")
@@ -24,12 +34,7 @@ def joined(table: Table, at: At) -> At:
         if not is_more:
             newest = place
         elif newest >= 0 and table.line[place] - table.line[newest] <= _BLOCK_LINES:
-            for name in ("time_s", "throughput", "loss", "gpu_memory_gib"):
-                column = getattr(table, name)
-                if np.isnan(column[newest]) and not np.isnan(column[place]):
-                    column[newest] = column[place]
-                    if name == "throughput":
-                        table.throughput_unit[newest] = table.throughput_unit[place]
+            _fill(table, newest, place)
     reports: At = at[~more]
     return reports
 

@@ -73,7 +73,7 @@ def test_what_followed_is_counted() -> None:
 def _streams(*pages: tuple[str, list[tuple[int | None, str]]]) -> Cascade | None:
     raw = RawRows()
     for node, lines in pages:
-        raw.add(LogPage(f"job/{node}-1", node, 1, tuple(line for _, line in lines), tuple(at for at, _ in lines)))
+        raw.add(LogPage.of(f"job/{node}-1", node, 1, [line for _, line in lines], tuple(at for at, _ in lines)))
     parsed = assemble(raw.steps, raw.events)
     return cascade(parsed.events, parsed.steps)
 
