@@ -9,12 +9,12 @@ from __future__ import annotations
 import gc
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import repeat
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from ahocorasick_rs import BytesAhoCorasick, Implementation
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from monitor.model import LogPage
 from monitor.parse import facts, formats, marks
+from monitor.parse.columns import Columns
 from monitor.parse.envelope import fragments, written_at_ms
 from monitor.parse.rows import EventRow, Reading
 from monitor.parse.shapes import Shapes
@@ -36,8 +37,6 @@ SHAPE_LINES = 2000
 
 Recogniser = Callable[[str], Iterable[Reading]]
 EventReader = Callable[[str], Iterable[tuple[str, str]]]
-Columns = Mapping[str, Sequence[Any] | str]
-"""Readings as columns by the fields' names; a text that is the same for all of them stands alone."""
 ManyReader = Callable[[Sequence[str]], Iterable[tuple[Sequence[int], Columns]]]
 """Texts to (index of each that holds one reading, the readings' columns); the others are left to the family's read."""
 

@@ -5,13 +5,14 @@ A log may hold a million reports; as columns they take a fifth of the memory and
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from monitor.parse.columns import Columns
 from monitor.parse.rows import Reading
 
 Floats = NDArray[np.float64]
@@ -113,7 +114,7 @@ class Rows:
         found |= dict(zip(_PLACE, zip(*places, strict=True), strict=True))
         self.add_columns(stream, node, len(readings), found)
 
-    def add_columns(self, stream: str, node: str, size: int, found: Mapping[str, Sequence[Any] | str]) -> None:
+    def add_columns(self, stream: str, node: str, size: int, found: Columns) -> None:
         """Columns of ``size`` readings of one page by the fields' names; None among numbers, and columns left out, are
         missing."""
         block: dict[str, Column | int] = {"stream": self._code(stream), "node": self._code(node)}
