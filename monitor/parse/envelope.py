@@ -20,13 +20,15 @@ TAG = re.compile(
     r"|(?P<bare>\d{1,9})\]<std(?:out|err|diag)>):?"
 )
 # What stands in front of a whole line, whatever the order: each is taken off until none is left.
+_SGR = r"(?:\x1b\[[\d;]{0,20}m)?"
 _PREFIX = re.compile(
     # Exports, `aws logs tail` (its short form has no zone), docker's and kubectl's --timestamps; Insights: time, stream.
     r"(?P<time>20\d\d-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?"
-    r"| \d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)))(?:[ \t,]++|$)"
-    r"(?:(?:[^\s/]{1,200}/)?(?P<stream>algo-\d{1,9})(?:-\d{1,20})?(?:[ \t,]++|$))?"
+    r"| \d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)))"
+    rf"{_SGR}(?:[ \t,]++|$)(?:{_SGR}(?:[^\s/]{{1,200}}/)?(?P<stream>algo-\d{{1,9}})(?:-\d{{1,20}})?{_SGR}(?:[ \t,]++|$))?"
     # Local mode, docker compose: "1x4fc011ay-algo-1-nrgii | text".
-    r"|[\w.-]{0,60}?\b(?P<compose>algo-\d{1,9})(?:-\w{1,60}){0,3} *\|(?: |$)"
+    r"|[\w.-]{0,60}?\b(?P<compose>algo-\d{1,9})(?:-\w{1,60}){0,3} *\|"
+    rf"{_SGR}(?: |$)"
     # kubectl logs --prefix: "[pod/name/container] text".
     r"|\[pod/(?P<pod>[\w.-]{1,253})/[\w.-]{1,253}\](?: |$)"
     # pdsh, as DeepSpeed's launcher uses it: "algo-2: text", "ip-10-0-1-7: text".
@@ -113,9 +115,7 @@ def _pieces(text: str, writer: _Writer, into: list[Fragment]) -> _Writer:
         if clean[:1] == "[" or clean[:1].isspace():
             clean, who = _without_prefixes(clean, writer)
         if clean.strip():
-            into.append(
-                Fragment(clean, who.rank, who.host, _CURSOR_UP in part, who.time_ms, who.local_rank, who.task)
-            )
+            into.append(Fragment(clean, who.rank, who.host, _CURSOR_UP in part, who.time_ms, who.local_rank, who.task))
     return writer
 
 
