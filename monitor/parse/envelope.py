@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import NamedTuple
 
 # CloudWatch shows control characters of a message as "#" and three octal digits.
@@ -37,6 +38,7 @@ _PREFIX = re.compile(
     r"|\s*+\[(?P<role>rank|Rank |default|trainer|worker|task)(?P<number>\d{1,9})(?::(?P<global>\d{1,9}))?\]:\s?"
 )
 _COLOUR = re.compile(r"\x1b\[[\d;]*m")
+_RESET = "\x1b[0m"
 _ESCAPE = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
 # Prefixes end within so many characters; colours are taken off there first, to see them.
 _HEAD = 600
@@ -45,6 +47,7 @@ _MOST_PREFIXES = 8
 _WRAPPED = re.compile(r"[\r\x08\x1b]|#0[13]|\]<std|,mpirank:")
 # Characters that a line with a prefix begins with, or a word that it holds early.
 _MAY_HAVE_PREFIX = re.compile(r"20\d\d-|\s*+\[(?:[rR]ank|default|trainer|worker|task|pod/)|ip-|[\w.-]{0,60}?\balgo-\d")
+_FIRST = "2[i \t"
 _CURSOR_UP = "\x1b[A"
 _REDRAW = re.compile(r"[\r\b]+")
 _TIMESTAMP = re.compile(r"(20\d\d)-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,6}))?")
@@ -84,7 +87,9 @@ _NOBODY = _Writer()
 
 def fragments(line: str) -> list[Fragment]:
     """The pieces of ``line`` without their wrapping, in order; empty pieces are left out."""
-    # Most lines have no wrapping, or one tag and nothing else.
+    # Most lines have no wrapping, or one tag and nothing else; the SDK puts a colour around.
+    if line[:1] == "\x1b" and line.endswith(_RESET) and (colour := _COLOUR.match(line)) is not None:
+        line = line[colour.end() : -len(_RESET)]
     if line[:1] == "[" and (tagged := TAG.match(line)) is not None:
         text = line[tagged.end() :]
         if not _WRAPPED.search(text) and not _MAY_HAVE_PREFIX.match(text):
@@ -110,6 +115,10 @@ def fragments(line: str) -> list[Fragment]:
 def _pieces(text: str, writer: _Writer, into: list[Fragment]) -> _Writer:
     """Adds the redraws in ``text``; who the prefixes at its start name."""
     text, writer = _without_prefixes(text, writer)
+    if "\r" not in text and "\b" not in text and "\x1b" not in text:
+        if text.strip():
+            into.append(Fragment(text, writer.rank, writer.host, False, writer.time_ms, writer.local_rank, writer.task))
+        return writer
     for part in _REDRAW.split(text):
         clean, who = without_escapes(part), writer
         if clean[:1] == "[" or clean[:1].isspace():
@@ -126,6 +135,8 @@ def _without_prefixes(text: str, writer: _Writer) -> tuple[str, _Writer]:
             return text, writer
         text = head + text[_HEAD:]
     for _ in range(_MOST_PREFIXES):
+        if text[:1] not in _FIRST and "algo-" not in text[:80]:
+            break
         found = _PREFIX.match(text)
         if found is None:
             break
@@ -137,8 +148,9 @@ def _without_prefixes(text: str, writer: _Writer) -> tuple[str, _Writer]:
 def _named(found: re.Match[str], writer: _Writer) -> _Writer:
     """The outermost word counts for time, the innermost for the process; an MPI tag's rank is never overruled."""
     if stamp := found["time"]:
-        time_ms = writer.time_ms if writer.time_ms is not None else _with_zone_ms(stamp)
-        return writer._replace(time_ms=time_ms, host=writer.host or found["stream"] or "")
+        rank, host, time_ms, local_rank, task = writer
+        time_ms = time_ms if time_ms is not None else _with_zone_ms(stamp)
+        return _Writer(rank, host or found["stream"] or "", time_ms, local_rank, task)
     if host := found["compose"] or found["pod"] or found["name"]:
         return writer._replace(host=writer.host or host)
     number = int(found["number"])
@@ -173,7 +185,8 @@ def prefix_length(line: str) -> int:
 
 
 def _with_zone_ms(stamp: str) -> int | None:
-    time_ms, zone = written_at_ms(stamp), _ZONE.search(stamp, 19)
+    time_ms = written_at_ms(stamp)
+    zone = None if stamp[-1] == "Z" else _ZONE.search(stamp, 19)
     if time_ms is None or zone is None:
         return time_ms
     ahead_ms = (int(zone[2]) * 60 + int(zone[3])) * 60_000
@@ -185,9 +198,13 @@ def written_at_ms(text: str) -> int | None:
     match = _TIMESTAMP.search(text, 0, _TIMESTAMP_WITHIN + 26)
     if match is None or match.start() > _TIMESTAMP_WITHIN:
         return None
-    year, month, day, hour, minute, second = (int(match[i]) for i in range(1, 7))
+    seconds = _unix_s(*match.group(1, 2, 3, 4, 5, 6))
+    return None if seconds is None else seconds * 1000 + int((match[7] or "0").ljust(3, "0")[:3])
+
+
+@lru_cache(maxsize=1024)  # many lines are of one second
+def _unix_s(*parts: str) -> int | None:
     try:
-        moment = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
+        return int(datetime(*map(int, parts), tzinfo=UTC).timestamp())  # type: ignore[misc, arg-type]
     except ValueError:
         return None
-    return int(moment.timestamp()) * 1000 + int((match[7] or "0").ljust(3, "0")[:3])
