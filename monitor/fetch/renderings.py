@@ -16,7 +16,8 @@ from monitor.fetch.events import unix_ms
 from monitor.model import LogPage
 from monitor.parse.envelope import without_escapes
 
-# What the first page must show, in how many of its lines.
+# So many lines are looked at for what copied them; most copies show themselves in the first few.
+_LOOKED_AT = 5000
 _SAMPLE = 60
 _STAMP_ALONE = re.compile(r"(?:20\d\d-\d\d-\d\d[T ])?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?")
 # A record of rich's log handler: clock (or its width in blanks), level, message, and on the right where it came from.
@@ -30,18 +31,21 @@ _RICH_SOURCE_CHARS = 120
 def restored(pages: Iterable[LogPage]) -> Iterator[LogPage]:
     """The pages as they were written, whatever copied them; pages of an ordinary log pass as they are."""
     iterator = iter(pages)
-    first = next(iterator, None)
-    if first is None:
-        return
-    together = chain([first], iterator)
-    change = _rendering(first)
+    begin: list[LogPage] = []
+    lines = 0
+    while lines < _LOOKED_AT and (page := next(iterator, None)) is not None:
+        begin.append(page)
+        lines += len(page.lines)
+    together = chain(begin, iterator)
+    change = _rendering(begin)
     yield from joined(together if change is None else change(together))
 
 
-def _rendering(page: LogPage) -> Callable[[Iterator[LogPage]], Iterator[LogPage]] | None:
-    if page.first_line != 1:
+def _rendering(begin: Sequence[LogPage]) -> Callable[[Iterator[LogPage]], Iterator[LogPage]] | None:
+    if not begin or begin[0].first_line != 1:
         return None
-    sample = [line for line in page.lines[:_SAMPLE] if line.strip()]
+    lines = [line for page in begin for line in page.lines][:_LOOKED_AT]
+    sample = [line for line in lines[:_SAMPLE] if line.strip()]
     if not sample:
         return None
     if json_copies.looks_like(sample):
@@ -58,7 +62,7 @@ def _rendering(page: LogPage) -> Callable[[Iterator[LogPage]], Iterator[LogPage]
     margins = sum(bool(_RICH_MARGIN.match(line)) for line in plain)
     if heads >= 2 and margins >= 0.7 * len(plain):
         return _from_rich
-    return task_labels.relabelled if task_labels.are_labelled(page.lines) else None
+    return task_labels.relabelled if task_labels.are_labelled(lines) else None
 
 
 def _from_pairs(pages: Iterator[LogPage]) -> Iterator[LogPage]:

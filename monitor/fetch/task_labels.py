@@ -26,7 +26,7 @@ _LOOKED_AT = 2000
 
 def are_labelled(lines: Sequence[str]) -> bool:
     """Whether these lines, the first of a log, are tasks of srun speaking in turns; a script may have spoken before."""
-    spoken = [line for line in lines[: 4 * _LOOKED_AT] if line.strip()]
+    spoken = [line for line in lines if line.strip()]
     labels = [_LABEL.match(line) for line in spoken]
     begin = next((at for at, label in enumerate(labels) if label), None)
     if begin is None:

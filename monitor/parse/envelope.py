@@ -26,7 +26,7 @@ _PREFIX = re.compile(
     # Exports, `aws logs tail` (its short form has no zone), docker's and kubectl's --timestamps; Insights: time, stream.
     r"(?P<time>20\d\d-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?"
     r"| \d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)))"
-    rf"{_SGR}(?:[ \t,]++|$)(?:{_SGR}(?:[^\s/]{{1,200}}/)?(?P<stream>algo-\d{{1,9}})(?:-\d{{1,20}})?{_SGR}(?:[ \t,]++|$))?"
+    rf"{_SGR}(?:[ \t,]|$)(?:{_SGR}(?:[^\s/]{{1,200}}/)?(?P<stream>algo-\d{{1,9}})(?:-\d{{1,20}})?{_SGR}(?:[ \t,]|$))?"
     # Local mode, docker compose: "1x4fc011ay-algo-1-nrgii | text".
     r"|[\w.-]{0,60}?\b(?P<compose>algo-\d{1,9})(?:-\w{1,60}){0,3} *\|"
     rf"{_SGR}(?: |$)"
@@ -35,7 +35,7 @@ _PREFIX = re.compile(
     # pdsh, as DeepSpeed's launcher uses it: "algo-2: text", "ip-10-0-1-7: text".
     r"|(?P<name>algo-\d{1,9}|ip-\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3})(?:\.[\w.-]{1,200})?:(?: |$)"
     # torchrun's --tee counts processes of its node; PyTorch's own label names the global rank. "task" is srun's number.
-    r"|\s*+\[(?P<role>rank|Rank |default|trainer|worker|task)(?P<number>\d{1,9})(?::(?P<global>\d{1,9}))?\]:\s?"
+    r"|\s*+\[(?:(?P<role>default|trainer|worker)|(?P<kind>rank|Rank |task))(?P<number>\d{1,9})(?::(?P<global>\d{1,9}))?\]:(?(role)|\s?)"
 )
 _COLOUR = re.compile(r"\x1b\[[\d;]*m")
 _RESET = "\x1b[0m"
@@ -120,9 +120,7 @@ def _pieces(text: str, writer: _Writer, into: list[Fragment]) -> _Writer:
             into.append(Fragment(text, writer.rank, writer.host, False, writer.time_ms, writer.local_rank, writer.task))
         return writer
     for part in _REDRAW.split(text):
-        clean, who = without_escapes(part), writer
-        if clean[:1] == "[" or clean[:1].isspace():
-            clean, who = _without_prefixes(clean, writer)
+        clean, who = _without_prefixes(without_escapes(part), writer)
         if clean.strip():
             into.append(Fragment(clean, who.rank, who.host, _CURSOR_UP in part, who.time_ms, who.local_rank, who.task))
     return writer
@@ -154,10 +152,9 @@ def _named(found: re.Match[str], writer: _Writer) -> _Writer:
     if host := found["compose"] or found["pod"] or found["name"]:
         return writer._replace(host=writer.host or host)
     number = int(found["number"])
-    role = found["role"]
-    if role == "task":
+    if found["kind"] == "task":
         return writer._replace(task=number)
-    if role in {"rank", "Rank "}:
+    if found["kind"]:
         return writer._replace(rank=number if writer.rank is None else writer.rank)
     rank = int(found["global"]) if found["global"] and writer.rank is None else writer.rank
     return writer._replace(rank=rank, local_rank=number)

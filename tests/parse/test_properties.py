@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -104,6 +107,77 @@ def test_the_envelope_changes_who_and_not_what(times: list[int], rank: int) -> N
     assert bare[columns].equals(wrapped[columns])
     assert set(wrapped["rank"]) == {rank}
     assert set(wrapped["node"]) == {"algo-2"}
+
+
+# Each puts one envelope around a line that begins with no envelope.
+ENVELOPES = {
+    "SDK colour": "\x1b[34m{}\x1b[0m",
+    "MPI": "[1,mpirank:3,algo-2]<stdout>:{}",
+    "MPI, tagless": "[1,mpirank:3,algo-2]:{}",
+    "MPI, older": "[1,3]<stderr>:{}",
+    "MPI, doubled": "[1,mpirank:3,algo-2]<stdout>:[1,mpirank:3,algo-2]<stdout>:{}",
+    "MPI, the next one behind": "[1,3]<stdout>:{}[1,4]<stdout>:",
+    "torchrun": "[default3]:{}",
+    "torchrun role": "[trainer3]:{}",
+    "PyTorch": "[rank3]: {}",
+    "srun, relabelled": "[task3]: {}",
+    "compose": "\x1b[36m1x4fc011ay-algo-2-nrgii |\x1b[0m {}",
+    "compose, newer": "algo-2-nrgii-1  | {}",
+    "kubectl": "[pod/vit-worker-1/pytorch] {}",
+    "docker": "2026-03-04T08:12:20.123456789Z {}",
+    "export": "2026-03-04T08:12:20.123Z {}",
+    "tail": "2026-03-04T08:12:20.123000+00:00 job/algo-2-1700000000 {}",
+    "tail, short": "2026-03-04T08:12:20 {}",
+    "tail, coloured": "\x1b[32m2026-03-04T08:12:20+00:00\x1b[0m \x1b[36mjob/algo-2-1700000000\x1b[0m {}",
+    "pdsh": "algo-2: {}",
+    "escaped return": "#015{}",
+    "return": "\r{}",
+    "escaped colour": "#033[36m{}#033[39m",
+    "none": "{}",
+}
+_FORMATS = Path(__file__).parents[1] / "data" / "formats"
+_REAL_LINES = [
+    line
+    for log in sorted(_FORMATS.glob("*.log"))
+    for line in log.read_text(encoding="utf-8").splitlines()[:40]
+    if line.strip() and len(line) < 2000
+]
+
+
+@pytest.mark.parametrize("outer", ENVELOPES)
+@pytest.mark.parametrize("inner", ENVELOPES)
+def test_with_an_envelope_or_two_a_line_says_the_same(outer: str, inner: str) -> None:
+    # Rotated, so that all pairs together see all lines many times.
+    start = (37 * len(ENVELOPES) * hash_of(outer) + 37 * hash_of(inner)) % len(_REAL_LINES)
+    for line in (_REAL_LINES[start:] + _REAL_LINES[:start])[:60]:
+        bare = [(piece.text, piece.nested) for piece in fragments(line)]
+        wrapped = [(p.text, p.nested) for p in fragments(ENVELOPES[outer].format(ENVELOPES[inner].format(line)))]
+        assert wrapped == bare
+
+
+def hash_of(name: str) -> int:
+    return list(ENVELOPES).index(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "rank", "host", "local_rank"),
+    [
+        ("MPI", 3, "algo-2", None),
+        ("MPI, tagless", 3, "algo-2", None),
+        ("MPI, older", 3, "", None),
+        ("torchrun", None, "", 3),
+        ("PyTorch", 3, "", None),
+        ("compose", None, "algo-2", None),
+        ("compose, newer", None, "algo-2", None),
+        ("kubectl", None, "vit-worker-1", None),
+        ("tail", None, "algo-2", None),
+        ("tail, coloured", None, "algo-2", None),
+        ("pdsh", None, "algo-2", None),
+    ],
+)
+def test_the_envelope_says_who(name: str, rank: int | None, host: str, local_rank: int | None) -> None:
+    (piece,) = fragments(ENVELOPES[name].format("words"))
+    assert (piece.rank, piece.host, piece.local_rank) == (rank, host, local_rank)
 
 
 @given(st.text())
