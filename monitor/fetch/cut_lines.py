@@ -59,14 +59,15 @@ def joined(pages: Iterable[LogPage]) -> Iterator[LogPage]:
     the next is known.
     """
     held: LogPage | None = None
-    memory = Memory()
+    memory, behind = Memory(), ("", 0)
     for page in pages:
-        if held is not None and held.stream == page.stream and held.first_line + len(held.lines) == page.first_line:
-            page = replace(held, node=page.node, lines=held.lines + page.lines, times_ms=held.times_ms + page.times_ms)
-        else:
+        if behind != (page.stream, page.first_line):
+            memory = Memory()
             if held is not None:
                 yield held
-            memory = Memory()
+        elif held is not None:
+            page = replace(held, node=page.node, lines=held.lines + page.lines, times_ms=held.times_ms + page.times_ms)
+        behind = (page.stream, page.first_line + len(page.lines))
         page, until = _joined(page, memory)
         if until:
             yield replace(page, lines=page.lines[:until], times_ms=page.times_ms[:until])
@@ -85,14 +86,14 @@ def joined_within(page: LogPage) -> LogPage:
 def _joined(page: LogPage, memory: Memory) -> tuple[LogPage, int]:
     """The page, and from which line on it may change once more is known."""
     text = "\n".join(page.lines)
-    has_tags = "]<std" in text or ",mpirank:" in text
+    has_tags = _is_tagged(text)
     if not has_tags and (len(text) < _LONG or max(map(len, page.lines)) < _LONG):
         return page, len(page.lines)
     lines = list(page.lines)
-    last = -1  # the line that may go on
+    last, was_tagged = -1, False  # the line that may go on
     for at, line in enumerate(page.lines):
-        is_tagged = has_tags and ("]<std" in line or ",mpirank:" in line)
-        before = last
+        is_tagged = has_tags and _is_tagged(line)
+        before, before_tagged = last, was_tagged
         if not line:
             last = -1
         elif last >= 0 and not (is_tagged and (TAG.match(line) or TAG.match(line, prefix_length(line)))):
@@ -101,10 +102,16 @@ def _joined(page: LogPage, memory: Memory) -> tuple[LogPage, int]:
             last = at
         else:
             last = at if len(line) >= _LONG else -1
-        if has_tags and before not in {-1, last}:
-            memory.add(lines[before])
+        if before != last:
+            was_tagged = is_tagged
+            if before >= 0 and before_tagged:
+                memory.add(lines[before])
     page = replace(page, lines=tuple(lines)) if lines != list(page.lines) else page
     return page, last if last >= 0 else len(lines)
+
+
+def _is_tagged(text: str) -> bool:
+    return "]<std" in text or ",mpirank:" in text
 
 
 def _join(lines: list[str], last: int, at: int, begin: int, memory: Memory) -> int:

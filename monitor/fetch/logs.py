@@ -12,6 +12,7 @@ from typing import Any
 
 from monitor.aws.clients import Clients
 from monitor.errors import BadCall, NoCredentials, NoData, TrainwatchError
+from monitor.fetch.cut_lines import joined_within
 from monitor.fetch.gaps import gap_of, some_of
 from monitor.model import Gap, Job, LogPage
 
@@ -155,7 +156,7 @@ class JobLogs:
         page = None
         if fresh:
             node = _node(stream)
-            page = LogPage(stream, node, place.lines + 1, tuple(fresh), tuple(times[place.skip :]))
+            page = joined_within(LogPage(stream, node, place.lines + 1, tuple(fresh), tuple(times[place.skip :])))
         token = answer.get("nextForwardToken")
         behind = _Place(token, place.lines + len(fresh), max(0, place.skip - len(lines)))
         # An empty page is not the end; the same token again is.
