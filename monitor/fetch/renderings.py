@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain, pairwise
 
 from monitor.fetch import json_copies, tables, tailed, task_labels
@@ -61,7 +62,7 @@ def _rendering(begin: Sequence[LogPage]) -> Callable[[Iterator[LogPage]], Iterat
     heads = sum(bool(_RICH.match(line)) for line in plain)
     margins = sum(bool(_RICH_MARGIN.match(line)) for line in plain)
     if heads >= 2 and margins >= 0.7 * len(plain):
-        return _from_rich
+        return partial(_from_rich, width=_rich_width(lines))
     return task_labels.relabelled if task_labels.are_labelled(lines) else None
 
 
@@ -80,9 +81,13 @@ def _from_pairs(pages: Iterator[LogPage]) -> Iterator[LogPage]:
         yield LogPage(page.stream, page.node, page.first_line, tuple(lines), tuple(times))
 
 
-def _from_rich(pages: Iterator[LogPage]) -> Iterator[LogPage]:
+def _rich_width(lines: Iterable[str]) -> int:
+    plain = (without_escapes(line) for line in lines)
+    return max((len(line.rstrip()) for line in plain if not _RICH.match(line)), default=0)
+
+
+def _from_rich(pages: Iterator[LogPage], width: int) -> Iterator[LogPage]:
     """The console of the SDK's ModelTrainer: records wrapped at the terminal's width, colours inside of numbers."""
-    width = 0
     open_lines: tuple[str, ...] = ()
     open_times: tuple[int | None, ...] = ()
     last: LogPage | None = None
@@ -91,7 +96,6 @@ def _from_rich(pages: Iterator[LogPage]) -> Iterator[LogPage]:
         first_line = page.first_line - len(open_lines)
         lines, times = open_lines + page.lines, open_times + page.times_ms
         plain = [without_escapes(line) for line in lines]
-        width = max(width, max((len(line.rstrip()) for line in plain if not _RICH.match(line)), default=0))
         heads = _rich_heads(plain)
         until = heads[-1] or len(lines)
         last = LogPage(page.stream, page.node, first_line + until, lines[until:], times[until:])

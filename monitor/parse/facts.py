@@ -55,25 +55,25 @@ GATES = (
 
 _ORDER = re.compile(r"Env Hosts:.*?\bHosts:\s*\[(?P<hosts>[^\]]*)\]")
 _MPIRUN = re.compile(r"\bmpirun\b.*?--host\s+(?P<hosts>\S+)")
-_SLOTS = re.compile(r"([\w.-]+):(\d+)")
+_SLOTS = re.compile(r"([\w.-]{1,255}):(\d{1,6})(?!\d)")
 _MAP_NODE = re.compile(r"Data for node:\s*(?P<host>[\w.-]+)")
-_MAP_RANK = re.compile(r"Process rank:\s*(?P<rank>\d+)\b")
+_MAP_RANK = re.compile(r"Process rank:\s*(?P<rank>\d{1,9})\b")
 _ENV_JSON = re.compile(r"\bSM_(?:TRAINING_ENV|RESOURCE_CONFIG)=(?P<json>\{.*\})")
 _ENV_LINE = re.compile(
     r'(?:\bSM_(?P<name>NUM_GPUS|NUM_CPUS|CURRENT_HOST)=|"(?P<key>num_gpus|num_cpus|current_host|current_instance_type)":\s*)'
     r'"?(?P<value>[\w.-]+)"?'
 )
 _CONFIGURATION = re.compile(r"modelparallel/backend/config\.py:\d+\]\s{2,}(?P<name>\w+): (?P<value>.*)$")
-_PLANNED = re.compile(r"Total optimization steps\s*=\s*(?P<steps>[\d,]+)")
-_PER_EPOCH = re.compile(r"Num update steps per epoch\s*=\s*(?P<steps>[\d,]+)")
+_PLANNED = re.compile(r"Total optimization steps\s*=\s*(?P<steps>\d[\d,]{0,15})(?!\d)")
+_PER_EPOCH = re.compile(r"Num update steps per epoch\s*=\s*(?P<steps>\d[\d,]{0,15})(?!\d)")
 _STATUS = re.compile(
     r"^\s*(?P<time>20\d\d-\d\d-\d\d \d\d:\d\d:\d\d) (?P<status>Pending|Starting|LaunchingMLInstances|PreparingTrainingStack"
     r"|Downloading|DownloadingTrainingImage|Training|Uploading|Stopping|Stopped|Interrupted|MaxRuntimeExceeded"
     r"|MaxWaitTimeExceeded|Completed|Failed|Restarting|Updating) - (?P<message>[^\n]{0,200})"
 )
-_SECONDS = re.compile(r"^\s*(?P<what>Training|Billable) seconds:\s*(?P<seconds>\d+)\s*$")
+_SECONDS = re.compile(r"^\s*(?P<what>Training|Billable) seconds:\s*(?P<seconds>\d{1,12})\s*$")
 _OUTCOME = re.compile(r"Reporting training (?P<outcome>SUCCESS|FAILURE)")
-_EXIT = re.compile(r"^\s*ExitCode (?P<code>-?\d+)")
+_EXIT = re.compile(r"^\s*ExitCode (?P<code>-?\d{1,12})(?!\d)")
 _ERROR = re.compile(
     r"^\s*(?:\[rank\d+\]:\s*)?(?P<error>(?:[A-Za-z_][\w.]*\.)?[A-Z]\w*(?:Error|Exception|Interrupt)\b(?:: .*)?"
     r"|.*\bCUDA out of memory\b.*|.*\bKilled\s*)$"
@@ -81,7 +81,8 @@ _ERROR = re.compile(
 # What a logger puts before its message: "[2022-04-21 09:13:02.565: C path/worker.py:108] [14] ".
 _LOGGER_HEAD = re.compile(r"^\[20[^\]]*\]\s*(?:\[\d+\]\s*)?")
 _SPEAKER = re.compile(r"^\[20[\d-]+ [\d:.]+ (?P<host>algo-\d+):\d+ INFO ")
-_TORCHRUN = re.compile(r"\btorchrun\b.*--nnodes[= ](?P<nnodes>\d+).*--nproc_per_node[= ](?P<nproc>\d+)")
+_TORCHRUN = re.compile(r"\btorchrun (?P<options>[^\n]{0,4000})")
+_TORCHRUN_OPTION = re.compile(r"--(?P<name>nnodes|nproc[-_]per[-_]node|node[-_]rank)[= ](?P<count>\d{1,6})(?![\d:])")
 
 # Of the environment that the toolkit prints only these are kept: the rest may hold secrets.
 _ENV_KEYS = ("current_host", "hosts", "num_gpus", "num_cpus", "current_instance_type", "distribution_hosts")
@@ -118,7 +119,12 @@ def read(text: str) -> Iterator[tuple[str, str]]:
     if " INFO " in text and (match := _SPEAKER.match(text)):
         yield "speaker", match["host"]
     if "torchrun" in text and (match := _TORCHRUN.search(text)):
-        yield "torchrun", f"{match['nnodes']} {match['nproc']}"
+        options = {
+            found["name"].replace("-", "_"): found["count"] for found in _TORCHRUN_OPTION.finditer(match["options"])
+        }
+        if "nnodes" in options and "nproc_per_node" in options:
+            node_rank = options.get("node_rank", "0" if options["nnodes"] == "1" else "?")
+            yield "torchrun", f"{options['nnodes']} {options['nproc_per_node']} {node_rank}"
     if ("Err" in text or "xcep" in text or "CUDA" in text or "Kill" in text or "Interrupt" in text) and (
         match := _ERROR.match(text)
     ):
@@ -132,15 +138,28 @@ def _slots(text: str) -> str:
 def _environment(text: str) -> Iterator[tuple[str, str]]:
     try:
         data = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return
     if not isinstance(data, dict):
         return
-    kept = {key: data[key] for key in _ENV_KEYS if data.get(key) not in (None, [], "")}
+    kept = {key: data[key] for key in _ENV_KEYS if _is_told(data.get(key), key)}
+    parameters = data.get("additional_framework_parameters")
+    if isinstance(parameters, dict) and isinstance(
+        each := parameters.get("sagemaker_mpi_num_of_processes_per_host"), str | int
+    ):
+        kept["processes_per_host"] = each
     groups = data.get("instance_groups")
     if isinstance(groups, list) and all(isinstance(group, dict) for group in groups):
+        keys = ("instance_group_name", "instance_type", "hosts")
         kept["instance_groups"] = [
-            {key: group.get(key) for key in ("instance_group_name", "instance_type", "hosts")} for group in groups
+            {key: group[key] for key in keys if _is_told(group.get(key), key)} for group in groups
         ]
     if kept:
         yield "environment", json.dumps(kept)
+
+
+def _is_told(value: object, key: str) -> bool:
+    """Whether a key has a value of its own kind: names for hosts, a word or a number for the rest."""
+    if key in {"hosts", "distribution_hosts"}:
+        return isinstance(value, list) and bool(value) and all(isinstance(host, str) for host in value)
+    return isinstance(value, str | int) and value != ""

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from monitor.model import Job, Node
+from monitor.parse.completion import completed
 from monitor.parse.envelope import fragments
 from monitor.parse.numbers import clock_s, number
 from tests.parse.read import parse
@@ -53,6 +55,15 @@ _PIECES = st.sampled_from(
             "9" * 30,
         ),
         "Total optimization steps = 7",
+        "Total optimization steps = ,",
+        "mpirun --host algo-1:99999999999,algo-2:" + "9" * 5000 + " -np 3 python",
+        "mpirun --host algo-1:999999 -np 3 python",
+        'SM_TRAINING_ENV={"hosts":[1,{}],"current_host":[],"num_gpus":"9999999","distribution_hosts":["a"]}',
+        'SM_TRAINING_ENV={"instance_groups":[{"hosts":[1],"instance_type":{}}],"additional_framework_parameters":[]}',
+        "SM_TRAINING_ENV={" + '"a":[' * 3000 + "}",
+        "torchrun --nnodes 2 --nproc_per_node 99999999999 --node_rank 7 train.py",
+        "Training seconds: " + "9" * 5000,
+        "2026-02-31 08:00:00 Completed - x",
     ]
 )
 _LINES = st.lists(st.lists(_PIECES | st.text(max_size=8), max_size=8).map("".join), max_size=12)
@@ -67,6 +78,8 @@ def test_no_line_raises_and_times_are_durations(lines: list[str]) -> None:
     assert (times > 0).all()
     assert np.isfinite(times).all()
     assert parsed.steps["line"].between(1, max(1, len(lines))).all()
+    job = Job("j", nodes=(Node("algo-1"),), source="logs")
+    completed(job, parsed.identity, parsed.events, lambda name: None, lambda name: None)
 
 
 @settings(max_examples=60, deadline=None)
