@@ -27,6 +27,7 @@ _RICH_MARGIN = re.compile(r"^(?:\[[\d/]{8} [\d:]{8}\]| {15,21}) ?(?:(?:DEBUG|INF
 _RICH_STREAM = re.compile(r"^\S{1,200}/algo-\d+-\d+\s*:\s*")
 _RICH_SOURCE = re.compile(r"\s\w{1,100}\.py:\d{1,9}$")
 _RICH_SOURCE_CHARS = 120
+_LONGEST_RECORD = 1000
 
 
 def restored(pages: Iterable[LogPage]) -> Iterator[LogPage]:
@@ -97,11 +98,12 @@ def _from_rich(pages: Iterator[LogPage], width: int) -> Iterator[LogPage]:
         lines, times = open_lines + page.lines, open_times + page.times_ms
         plain = [without_escapes(line) for line in lines]
         heads = _rich_heads(plain)
-        until = heads[-1] or len(lines)
+        until = heads[-1] if len(lines) - heads[-1] < _LONGEST_RECORD else len(lines)
         last = LogPage(page.stream, page.node, first_line + until, lines[until:], times[until:])
         open_lines, open_times = last.lines, last.times_ms
-        out = _unwrapped(plain[:until], heads if until == len(lines) else heads[:-1], width)
-        yield LogPage(page.stream, page.node, first_line, out, times[:until])
+        if until:
+            out = _unwrapped(plain[:until], [head for head in heads if head < until], width)
+            yield LogPage(page.stream, page.node, first_line, out, times[:until])
     if last is not None and last.lines:
         plain = [without_escapes(line) for line in last.lines]
         yield LogPage(last.stream, last.node, last.first_line, _unwrapped(plain, [0], width), last.times_ms)
