@@ -33,6 +33,7 @@ _NUMBERS = re.compile(r"\d++(?:\.\d++)?+(?:[eE][-+]?\d++)?+")
 _BAR = re.compile(r"[=>.#~_\-\s\u2500-\u259f]++")
 _REMEMBERED = 60
 _TAGGED = re.compile(rb"\]<std|,mpirank:")
+_TAG_MARKS = (b"]<std", b",mpirank:")
 _LINE_FEED = ord("\n")
 _NONE = 1 << 62
 _BRACKET = ord("[")
@@ -104,7 +105,12 @@ def _joined(page: LogPage, memory: Memory) -> tuple[LogPage, int | None]:
     breaks = np.flatnonzero(np.frombuffer(data, np.uint8) == _LINE_FEED)
     starts, ends = np.append(0, breaks + 1), np.append(breaks, len(data))
     is_long = ends - starts >= _LONG
-    tags = np.array([tag.start() for tag in _TAGGED.finditer(data)], dtype=np.int64)
+    most_rests = _RESTS_ANYWAY + _RESTS_A_CHUNK * len(data) // _LIMITS[0]
+    counts = [data.count(mark) for mark in _TAG_MARKS]
+    if max(counts) * 2 < len(starts) and max(counts) > 4 * most_rests and not is_long.any():
+        return page, None  # most lines have no tag and are lines of their own
+    marks = _TAG_MARKS if counts[0] != counts[1] else _TAG_MARKS[:1]
+    tags = np.sort(np.array([place for mark in marks for place in _places(data, mark)], dtype=np.int64))
     if not len(tags) and not is_long.any():
         return page, None
     rows = np.searchsorted(ends, tags)
@@ -116,12 +122,17 @@ def _joined(page: LogPage, memory: Memory) -> tuple[LogPage, int | None]:
     begins_tagged = is_tagged & (np.frombuffer(data + b"\n", np.uint8)[starts] == _BRACKET)
     rests = np.flatnonzero(may_go_on[:-1] & filled[:-1] & ~begins_tagged[1:] & filled[1:]) + 1
     # Copies put times and colours in front of a tag.
-    rests = np.array(
-        [at for at in rests.tolist() if not (is_tagged[at] and _begins_with_tag(_line(data, starts[at], ends[at])))],
-        dtype=np.int64,
+    doubtful = is_tagged[rests]
+    rests = np.delete(
+        rests,
+        [
+            place
+            for place in np.flatnonzero(doubtful).tolist()
+            if _begins_with_tag(_line(data, starts[rests[place]], ends[rests[place]]))
+        ],
     )
     # A rest follows a chunk's border. Where lines without tags are many they are lines of their own.
-    if len(rests) > _RESTS_ANYWAY + _RESTS_A_CHUNK * len(data) // _LIMITS[0]:
+    if len(rests) > most_rests:
         rests = rests[is_long[rests - 1]]
     if len(rests):
         page = _put_together(page, rests.tolist(), is_tagged, memory)
@@ -131,6 +142,13 @@ def _joined(page: LogPage, memory: Memory) -> tuple[LogPage, int | None]:
     last = page.data.rpartition(b"\n")[2]
     may_end_open = bool(last) and (len(last) >= _LONG or _TAGGED.search(last) is not None)
     return page, len(page.data) - len(last) if may_end_open else None
+
+
+def _places(data: bytes, mark: bytes) -> Iterator[int]:
+    place = data.find(mark)
+    while place >= 0:
+        yield place
+        place = data.find(mark, place + 1)
 
 
 def _put_together(page: LogPage, rests: Sequence[int], is_tagged: NDArray[np.bool_], memory: Memory) -> LogPage:

@@ -165,7 +165,11 @@ class _PageRows:
         """The same for pieces that one family may read together."""
         assert readers.many is not None
         taken: set[int] = set()
-        for at, columns in readers.many([piece[0].text for piece in pieces]):
+        texts = [piece[0].text for piece in pieces]
+        for family in readers.before:
+            # What a family before it knows is not its to read.
+            texts = ["" if text and any(True for _ in family(text)) else text for text in texts]
+        for at, columns in readers.many(texts):
             taken.update(at)
             where = dict(zip(PLACE, zip(*(_in_place(pieces[place]) for place in at), strict=True), strict=True))
             self.blocks.append((len(at), {**columns, **where}))
@@ -197,7 +201,9 @@ class Readers(NamedTuple):
     families: tuple[Recogniser, ...]
     events: tuple[EventReader, ...]
     many: ManyReader | None = None
-    """Of the first family, where it can read many lines together."""
+    """Of the first family that can read many lines together."""
+    before: tuple[Recogniser, ...] = ()
+    """The families that come before that one."""
 
 
 Ends = NDArray[np.int64]
@@ -240,10 +246,12 @@ def _lines(ends: Ends, rows: Ends, readers: Iterable[Readers]) -> Wanted:
 def _readers(words: tuple[int, ...]) -> Readers:
     mask = sum(word << 64 * place for place, word in enumerate(words))
     asked = [family for place, family in enumerate(_FAMILIES) if mask >> place & 1]
+    first = next((place for place, family in enumerate(asked) if hasattr(family, "read_many")), -1)
     return Readers(
         tuple(family.read for family in asked),
         tuple(read for place, read in enumerate(_EVENTS, start=len(_FAMILIES)) if mask >> place & 1),
-        getattr(asked[0], "read_many", None) if asked else None,
+        asked[first].read_many if first >= 0 else None,
+        tuple(family.read for family in asked[:first]),
     )
 
 
