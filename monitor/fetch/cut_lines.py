@@ -34,7 +34,6 @@ _BAR = re.compile(r"[=>.#~_\-\s\u2500-\u259f]++")
 _REMEMBERED = 60
 _TAGGED = re.compile(rb"\]<std|,mpirank:")
 _TAG_MARKS = (b"]<std", b",mpirank:")
-_LINE_FEED = ord("\n")
 _NONE = 1 << 62
 _BRACKET = ord("[")
 _RESTS_ANYWAY, _RESTS_A_CHUNK = 16, 8
@@ -102,8 +101,8 @@ def joined_within(page: LogPage) -> LogPage:
 def _joined(page: LogPage, memory: Memory) -> tuple[LogPage, int | None]:
     """(the page, where its last line begins if that may go on in the next page)."""
     data = page.data
-    breaks = np.flatnonzero(np.frombuffer(data, np.uint8) == _LINE_FEED)
-    starts, ends = np.append(0, breaks + 1), np.append(breaks, len(data))
+    ends = page.ends
+    starts = np.append(0, ends[:-1] + 1)
     is_long = ends - starts >= _LONG
     most_rests = _RESTS_ANYWAY + _RESTS_A_CHUNK * len(data) // _LIMITS[0]
     counts = [data.count(mark) for mark in _TAG_MARKS]

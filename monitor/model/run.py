@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Literal
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from monitor.model.job import Job
 
+_LINE_FEED = ord("\n")
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class LogPage:
     """Consecutive lines of one log stream, as they were written; at least one.
 
@@ -40,10 +45,15 @@ class LogPage:
         """A page of lines; what is half a character becomes "?"."""
         return cls(stream, node, first_line, "\n".join(lines).encode("utf-8", "replace"), times_ms)
 
+    @cached_property
+    def ends(self) -> NDArray[np.int64]:
+        """Where each line ends in ``data``."""
+        return np.append(np.flatnonzero(np.frombuffer(self.data, np.uint8) == _LINE_FEED), len(self.data))
+
     @property
     def count(self) -> int:
         """How many lines there are."""
-        return self.data.count(b"\n") + 1
+        return len(self.ends)
 
     @property
     def times(self) -> tuple[int | None, ...]:

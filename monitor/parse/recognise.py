@@ -73,13 +73,12 @@ class RawRows:
         if page.first_line == 1:
             time_ms = page.times_ms[0] if page.times_ms else None
             self.events.append(EventRow(page.stream, page.node, 1, -1, time_ms, None, "", "first-line", ""))
-        ends = _line_ends(page.data)
-        self.lines += len(ends)
+        self.lines += page.count
         # Rows make no cycles; looking for some among thousands of new tuples takes a fifth of the time.
         collecting = gc.isenabled()
         gc.disable()
         try:
-            self._read(page, ends)
+            self._read(page)
         finally:
             if collecting:
                 gc.enable()
@@ -89,11 +88,11 @@ class RawRows:
                     for fragment in fragments(line.decode("utf-8", "replace")):
                         self.shapes.add(fragment.text)
 
-    def _read(self, page: LogPage, ends: Ends) -> None:
+    def _read(self, page: LogPage) -> None:
         page_rows = _PageRows(page, self.events)
         own = bool(self.extra or self.further)
         # A pattern of the user's has no literals to look for: it is asked about every line.
-        wanted = _every_line(ends) if own else _candidates(page.data, ends)
+        wanted = _every_line(page.ends) if own else _candidates(page.data, page.ends)
         whole = page.data.decode("ascii") if page.data.isascii() else ""
         plain = not any(mark in page.data for mark in _CONTROLS)
         together: dict[Readers, list[Piece]] = {}
@@ -208,13 +207,6 @@ class Readers(NamedTuple):
 
 Ends = NDArray[np.int64]
 """Where each line of a page ends."""
-
-
-def _line_ends(data: bytes) -> Ends:
-    breaks = np.flatnonzero(np.frombuffer(data, np.uint8) == _LINE_FEED)
-    return np.append(breaks, len(data))
-
-
 Wanted = Iterable[tuple[int, int, int, Readers]]
 """Lines to look at: (index on the page, where it starts, where it ends, who is to be asked)."""
 
@@ -257,7 +249,6 @@ def _readers(words: tuple[int, ...]) -> Readers:
 
 # Without these a line has no wrapping but tags and labels.
 _CONTROLS = (b"\r", b"\b", b"\x1b", b"#0")
-_LINE_FEED = ord("\n")
 _FAMILIES = families()
 _EVENTS: tuple[EventReader, ...] = (facts.read, marks.read)
 _OWNERS_OF: dict[str, int] = {}

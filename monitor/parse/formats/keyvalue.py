@@ -18,9 +18,10 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
+from monitor.parse.columns import Columns
 from monitor.parse.gaps import Gap, gap
 from monitor.parse.keys import SPEEDS, Key, key_of, measured, words_of
-from monitor.parse.records import Entry, Form, form, reading
+from monitor.parse.records import Entry, Form, form, reading, readings
 from monitor.parse.rows import Reading
 from monitor.parse.vocabulary import BARE, BATCH, RATE, SUB_TIMERS, word_set
 
@@ -70,17 +71,40 @@ _TOLD = {"time", "rate", "throughput", "loss"}
 
 def read(text: str) -> Iterator[Reading]:
     """The reports in ``text``, in order: one, or one a record where records of several ranks are glued together."""
-    if len(text) > _LONGEST:
-        text = text[:_LONGEST]
-    if "\\" in text:
-        text = text.replace("\\t", "\t").replace("\\n", "\t")
-    has_nan = ("nan" in text or "NaN" in text or "inf" in text or "Inf" in text) and _NAN.search(text)
-    pieces = (_NUMBER_OR_NAN if has_nan else _NUMBER).split(text)
+    pieces = _pieces(text)
     if 3 < len(pieces) < 2 * _MOST_NUMBERS:
         for found in _forms(tuple(pieces[::2])):
             report = reading(found, pieces[1::2], FORMAT)
             if report is not None:
                 yield report
+
+
+def read_many(texts: Sequence[str]) -> Iterator[tuple[list[int], Columns]]:
+    """The same of lines that hold one record of the usual kind, as columns, a form at a time."""
+    by_form: dict[int, tuple[Form, list[int], list[list[str]]]] = {}
+    for place, text in enumerate(texts):
+        pieces = _pieces(text)
+        if 3 < len(pieces) < 2 * _MOST_NUMBERS and len(forms := _forms(tuple(pieces[::2]))) == 1:
+            same = by_form.get(id(forms[0]))
+            if same is None:
+                same = by_form[id(forms[0])] = (forms[0], [], [])
+            same[1].append(place)
+            same[2].append(pieces[1::2])
+    for form_, at, rows in by_form.values():
+        if (found := readings(form_, rows, FORMAT)) is not None:
+            good, columns = found
+            if good.all():
+                yield at, columns
+
+
+def _pieces(text: str) -> list[str]:
+    """The text cut at its numbers: a gap, a number, a gap, …"""
+    if len(text) > _LONGEST:
+        text = text[:_LONGEST]
+    if "\\" in text:
+        text = text.replace("\\t", "\t").replace("\\n", "\t")
+    has_nan = ("nan" in text or "NaN" in text or "inf" in text or "Inf" in text) and _NAN.search(text)
+    return (_NUMBER_OR_NAN if has_nan else _NUMBER).split(text)
 
 
 @lru_cache(maxsize=1024)
