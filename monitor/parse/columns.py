@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from monitor.parse.numbers import LONGEST_STEP_S, count, number
 
 Floats = NDArray[np.float64]
-Columns = Mapping[str, Sequence[Any] | Floats | str]
+Columns = Mapping[str, Sequence[Any] | NDArray[Any] | str]
 """Readings as columns by the fields' names; a text that is the same for all of them stands alone."""
 # A number of more digits is no count, and no float holds it exactly.
 _LARGEST_COUNT = 1e15

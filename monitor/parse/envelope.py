@@ -7,6 +7,7 @@ srun's bare numbers) into lines that are read here.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import NamedTuple
@@ -124,6 +125,26 @@ def fragments(line: str, plain: bool = False) -> list[Fragment]:
     if start < end:
         _pieces(line[start:], writer, pieces)
     return pieces
+
+
+def _has_tag(text: str) -> bool:
+    return "]<std" in text or ",mpirank:" in text
+
+
+def simple(lines: Sequence[str], plain: bool = False) -> tuple[list[str], list[int | None], list[str]]:
+    """(text, rank, host) of each line as columns, where it is one piece in no wrapping but an MPI tag; else an empty text."""
+    texts, hosts = list(lines), [""] * len(lines)
+    ranks: list[int | None] = [None] * len(lines)
+    for place, line in enumerate(lines):
+        text, first = line, line[:1]
+        if first == "[" and (end := line.find(">:", 0, _LONGEST_TAG) + 2) > 1 and (known := _tagged(line[:end])):
+            ranks[place], hosts[place] = known
+            texts[place] = text = line[end:]
+            first = text[:1]
+        prefixed = (first in _FIRST or "algo-" in text[:72]) and _MAY_HAVE_PREFIX.match(text)
+        if prefixed or (_has_tag(text) if plain else _WRAPPED.search(text)):
+            texts[place] = ""
+    return texts, ranks, hosts
 
 
 def _pieces(text: str, writer: _Writer, into: list[Fragment]) -> _Writer:

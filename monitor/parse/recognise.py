@@ -7,45 +7,22 @@ one another is done in ``monitor.parse.assemble`` over all rows.
 from __future__ import annotations
 
 import gc
-import importlib
-import pkgutil
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from itertools import repeat
-from types import ModuleType
-from typing import NamedTuple
-
-import numpy as np
-from ahocorasick_rs import BytesAhoCorasick, Implementation
-from numpy.typing import NDArray
 
 from monitor.model import LogPage
-from monitor.parse import facts, formats, marks
-from monitor.parse.columns import Columns
-from monitor.parse.envelope import Fragment, fragments, written_at_ms
-from monitor.parse.rows import EventRow, Reading
+from monitor.parse.envelope import fragments
+from monitor.parse.gates import Recogniser, families
+from monitor.parse.page_rows import read_page
+from monitor.parse.rows import EventRow
 from monitor.parse.shapes import Shapes
-from monitor.parse.table import NOBODY, PLACE, Place, Rows
+from monitor.parse.table import Rows
 
-# A line that is longer holds hundreds of redraws at best; what lies beyond is not read.
-LONGEST_LINE = 1 << 20
+__all__ = ["RawRows", "Recogniser", "families"]
+
 # Beyond this a line is no candidate for a pattern of the user's.
 LONGEST_SHAPE = 600
 # So many lines of a page are looked at for shapes while no step has been seen.
 SHAPE_LINES = 2000
-
-Recogniser = Callable[[str], Iterable[Reading]]
-EventReader = Callable[[str], Iterable[tuple[str, str]]]
-ManyReader = Callable[[Sequence[str]], Iterable[tuple[Sequence[int], Columns]]]
-"""Texts to (index of each that holds one reading, the readings' columns); the others are left to the family's read."""
-
-
-def families() -> tuple[ModuleType, ...]:
-    """The modules of ``monitor.parse.formats`` by name, those marked GENERIC last."""
-    names = sorted(module.name for module in pkgutil.iter_modules(formats.__path__))
-    found = [importlib.import_module(f"{formats.__name__}.{name}") for name in names]
-    return tuple(sorted(found, key=lambda family: bool(getattr(family, "GENERIC", False))))
 
 
 @dataclass
@@ -78,7 +55,7 @@ class RawRows:
         collecting = gc.isenabled()
         gc.disable()
         try:
-            self._read(page)
+            read_page(page, self.steps, self.events, self.extra, self.further)
         finally:
             if collecting:
                 gc.enable()
@@ -87,177 +64,3 @@ class RawRows:
                 if len(line) <= LONGEST_SHAPE:
                     for fragment in fragments(line.decode("utf-8", "replace")):
                         self.shapes.add(fragment.text)
-
-    def _read(self, page: LogPage) -> None:
-        page_rows = _PageRows(page, self.events)
-        own = bool(self.extra or self.further)
-        # A pattern of the user's has no literals to look for: it is asked about every line.
-        wanted = _every_line(page.ends) if own else _candidates(page.data, page.ends)
-        whole = page.data.decode("ascii") if page.data.isascii() else ""
-        plain = not any(mark in page.data for mark in _CONTROLS)
-        together: dict[Readers, list[Piece]] = {}
-        for offset, start, end, readers in wanted:
-            end = min(end, start + LONGEST_LINE)
-            line = whole[start:end] or page.data[start:end].decode("utf-8", "replace")
-            written_ms = page.times_ms[offset] if page.times_ms else None
-            if own:
-                readers = Readers((*self.extra, *readers.families, *self.further), readers.events)
-            pieces = fragments(line, plain)
-            for part, fragment in enumerate(pieces):
-                piece = (fragment, page.first_line + offset, part, written_ms)
-                if readers.many is not None and len(pieces) == 1:
-                    together.setdefault(readers, []).append(piece)
-                else:
-                    page_rows.read(piece, readers)
-        for readers, alike in together.items():
-            page_rows.read_many(alike, readers)
-        page_rows.add_to(self.steps)
-
-
-Piece = tuple[Fragment, int, int, int | None]
-"""A fragment in its place: line, part of the line, time of the line."""
-
-
-@dataclass(slots=True)
-class _PageRows:
-    """What was read on one page."""
-
-    page: LogPage
-    events: list[EventRow]
-    places: list[Place] = field(default_factory=list)
-    readings: list[Reading] = field(default_factory=list)
-    blocks: list[tuple[int, Columns]] = field(default_factory=list)
-
-    def read(self, piece: Piece, readers: Readers) -> None:
-        """The readings and events of one piece of a line."""
-        text = piece[0].text
-        for family in readers.families:
-            # The first that knows the text is the one: the user's, then exact ones, then generic ones.
-            if found := list(family(text)):
-                place = _in_place(piece)
-                for reading in found:
-                    if reading.format:
-                        if reading.nested:
-                            place = (*place[:5], True, *place[6:])
-                        if place[3] == NOBODY and reading.rank is not None:
-                            self.places.append((*place[:3], reading.rank, *place[4:]))
-                        else:
-                            self.places.append(place)
-                        self.readings.append(reading)
-                break
-        if readers.events:
-            self.read_events(piece, readers)
-
-    def read_events(self, piece: Piece, readers: Readers) -> None:
-        fragment, line, part, _ = piece
-        for read_event in readers.events:
-            for kind, said in read_event(fragment.text):
-                time_ms = _in_place(piece)[2]
-                self.events.append(
-                    EventRow(
-                        *(self.page.stream, self.page.node, line, part, time_ms),
-                        *(fragment.rank, fragment.host, kind, said),
-                    )
-                )
-
-    def read_many(self, pieces: Sequence[Piece], readers: Readers) -> None:
-        """The same for pieces that one family may read together."""
-        assert readers.many is not None
-        taken: set[int] = set()
-        texts = [piece[0].text for piece in pieces]
-        for family in readers.before:
-            # What a family before it knows is not its to read.
-            texts = ["" if text and any(True for _ in family(text)) else text for text in texts]
-        for at, columns in readers.many(texts):
-            taken.update(at)
-            where = dict(zip(PLACE, zip(*(_in_place(pieces[place]) for place in at), strict=True), strict=True))
-            self.blocks.append((len(at), {**columns, **where}))
-            for place in at if readers.events else ():
-                self.read_events(pieces[place], readers)
-        for place, piece in enumerate(pieces):
-            if place not in taken:
-                self.read(piece, readers)
-
-    def add_to(self, rows: Rows) -> None:
-        rows.add(self.page.stream, self.page.node, self.places, self.readings)
-        for size, columns in self.blocks:
-            rows.add_columns(self.page.stream, self.page.node, size, columns)
-
-
-def _in_place(piece: Piece) -> Place:
-    (text, rank, host, nested, time_ms, local_rank, task), line, part, written_ms = piece
-    if time_ms is None:
-        time_ms = written_at_ms(text) if written_ms is None else written_ms
-    return (
-        *(line, part, time_ms, NOBODY if rank is None else rank, host, nested),
-        *(NOBODY if local_rank is None else local_rank, NOBODY if task is None else task),
-    )
-
-
-class Readers(NamedTuple):
-    """Who is to be asked about a line: families in their order, and readers of facts and marks."""
-
-    families: tuple[Recogniser, ...]
-    events: tuple[EventReader, ...]
-    many: ManyReader | None = None
-    """Of the first family that can read many lines together."""
-    before: tuple[Recogniser, ...] = ()
-    """The families that come before that one."""
-
-
-Ends = NDArray[np.int64]
-"""Where each line of a page ends."""
-Wanted = Iterable[tuple[int, int, int, Readers]]
-"""Lines to look at: (index on the page, where it starts, where it ends, who is to be asked)."""
-
-
-def _candidates(data: bytes, ends: Ends) -> Wanted:
-    """The lines that hold a gate of any recogniser, with the recognisers whose gates they hold, in one scan."""
-    found = _SCAN.find_matches_as_indexes(data, overlapping=True)
-    if not found:
-        return ()
-    gates, places, _ = zip(*found, strict=True)
-    rows = np.searchsorted(ends, np.array(places))
-    # Matches come in the order of their ends, so lines come in order.
-    firsts = np.flatnonzero(np.diff(rows, prepend=-1))
-    owners = _OWNERS[np.array(gates)]
-    masks = (np.bitwise_or.reduceat(word, firsts).tolist() for word in owners.T)
-    return _lines(ends, rows[firsts], map(_readers, zip(*masks, strict=True)))
-
-
-def _every_line(ends: Ends) -> Wanted:
-    return _lines(ends, np.arange(len(ends)), repeat(_ALL))
-
-
-def _lines(ends: Ends, rows: Ends, readers: Iterable[Readers]) -> Wanted:
-    starts = np.where(rows > 0, ends[rows - 1] + 1, 0)
-    return zip(rows.tolist(), starts.tolist(), ends[rows].tolist(), readers, strict=False)
-
-
-@cache
-def _readers(words: tuple[int, ...]) -> Readers:
-    mask = sum(word << 64 * place for place, word in enumerate(words))
-    asked = [family for place, family in enumerate(_FAMILIES) if mask >> place & 1]
-    first = next((place for place, family in enumerate(asked) if hasattr(family, "read_many")), -1)
-    return Readers(
-        tuple(family.read for family in asked),
-        tuple(read for place, read in enumerate(_EVENTS, start=len(_FAMILIES)) if mask >> place & 1),
-        asked[first].read_many if first >= 0 else None,
-        tuple(family.read for family in asked[:first]),
-    )
-
-
-# Without these a line has no wrapping but tags and labels.
-_CONTROLS = (b"\r", b"\b", b"\x1b", b"#0")
-_FAMILIES = families()
-_EVENTS: tuple[EventReader, ...] = (facts.read, marks.read)
-_OWNERS_OF: dict[str, int] = {}
-for _place, _gates in enumerate((*(family.GATES for family in _FAMILIES), facts.GATES, marks.GATES)):
-    for _gate in _gates:
-        _OWNERS_OF[_gate] = _OWNERS_OF.get(_gate, 0) | 1 << _place
-_WORDS = (len(_FAMILIES) + len(_EVENTS)) // 64 + 1
-_OWNERS = np.array(
-    [[owners >> 64 * word & (1 << 64) - 1 for word in range(_WORDS)] for owners in _OWNERS_OF.values()], np.uint64
-)
-_SCAN = BytesAhoCorasick([gate.encode() for gate in _OWNERS_OF], implementation=Implementation.DFA)
-_ALL = Readers(tuple(family.read for family in _FAMILIES), _EVENTS)

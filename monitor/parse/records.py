@@ -8,14 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import NamedTuple
 
 from monitor.parse import lookalikes
 from monitor.parse import vocabulary as v
-from monitor.parse.columns import Columns, counts, durations, numbers
 from monitor.parse.keys import AVERAGED, Key
 from monitor.parse.numbers import clock_s, count, duration_s, number
 from monitor.parse.rows import Meaning, Reading
@@ -24,7 +20,7 @@ Value = str | int | float | bool | None
 # No job runs longer; larger values are times of the calendar.
 _LONGEST_RUN_S = 400 * 86400.0
 _MOST_DIGITS = 15
-_MOST_A_SECOND = 1e15
+MOST_A_SECOND = 1e15
 _SPELLED = re.compile(r"(?:(?P<h>\d+)h)? ?(?:(?P<m>\d+)m)? ?(?:(?P<s>\d+(?:\.\d+)?)s)?")
 _TIME_OF_DAY = re.compile(r"\d\d:\d\d:\d\d")
 
@@ -160,7 +156,7 @@ def reading(form: Form, values: Sequence[Value], name: str) -> Reading | None:
     throughput, unit = rate, "" if rate is None else "it/s"
     for entry in form.throughputs:
         value = _float(values[entry.place])
-        if value is not None and 0.0 < value < _MOST_A_SECOND:
+        if value is not None and 0.0 < value < MOST_A_SECOND:
             throughput, unit = value * (entry.key.factor or 1.0), entry.key.unit
             break
     loss = _float(values[form.loss]) if form.loss >= 0 else None
@@ -196,40 +192,6 @@ def reading(form: Form, values: Sequence[Value], name: str) -> Reading | None:
 
 
 _STEPS = {"step", "update"}
-
-
-def readings(form: Form, rows: Sequence[Sequence[str]], name: str) -> tuple[NDArray[np.bool_], Columns] | None:
-    """(which rows, their readings as columns): what ``reading`` gives for each, where the numbers are of the usual kind.
-
-    None of a form that needs a look at every line: its time may be a clock, or of a micro-batch.
-    """
-    if form.own < 0 or form.micro >= 0 or form.within is not None or form.memories:
-        return None
-    step_entry, columns = form.steps[0], list(zip(*rows, strict=True))
-    whole = {"step": step_entry.place, "rank": form.rank, "total": form.total}
-    if form.epoch >= 0 and not step_entry.key.whole_run:
-        whole["epoch"] = form.epoch
-    elif form.total < 0 and not step_entry.in_epoch:
-        whole["total"] = step_entry.total
-    if not all(text.isdecimal() for place in whole.values() if place >= 0 for text in columns[place]):
-        return None
-    found = {field: counts(columns[place]) for field, place in whole.items() if place >= 0}
-    steps, times = found["step"], durations(numbers(columns[form.own]) * form.factor)
-    good = ~np.isnan(steps) & ~np.isnan(times)
-    if "total" in found:
-        found["total"] = np.where(found["total"] >= steps, found["total"], np.nan)
-    out: dict[str, Any] = {**found, "time_s": times, "format": name, "meaning": form.meaning}
-    if form.throughputs:
-        entry = form.throughputs[0]
-        rates = numbers(columns[entry.place])
-        good &= (rates > 0) & (rates < _MOST_A_SECOND)
-        out |= {"throughput": rates * (entry.key.factor or 1.0), "throughput_unit": entry.key.unit}
-    if form.loss >= 0:
-        out["loss"] = numbers(columns[form.loss])
-    ranks = out.pop("rank", None)
-    if ranks is not None:
-        out["rank"] = [None if rank != rank else int(rank) for rank in ranks.tolist()]
-    return good, out
 
 
 def _micros(within: Entry, values: Sequence[Value]) -> int | None:

@@ -21,7 +21,8 @@ from functools import lru_cache
 from monitor.parse.columns import Columns
 from monitor.parse.gaps import Gap, gap
 from monitor.parse.keys import SPEEDS, Key, key_of, measured, words_of
-from monitor.parse.records import Entry, Form, form, reading, readings
+from monitor.parse.record_columns import readings
+from monitor.parse.records import Entry, Form, form, reading
 from monitor.parse.rows import Reading
 from monitor.parse.vocabulary import BARE, BATCH, RATE, SUB_TIMERS, word_set
 

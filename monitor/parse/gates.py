@@ -1,0 +1,89 @@
+"""Which lines of a page may anybody know, and who is to be asked about each? One scan for the literals of all recognisers."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from types import ModuleType
+from typing import NamedTuple
+
+import numpy as np
+from ahocorasick_rs import BytesAhoCorasick, Implementation
+from numpy.typing import NDArray
+
+from monitor.parse import facts, formats, marks
+from monitor.parse.columns import Columns
+from monitor.parse.rows import Reading
+
+Recogniser = Callable[[str], Iterable[Reading]]
+EventReader = Callable[[str], Iterable[tuple[str, str]]]
+ManyReader = Callable[[Sequence[str]], Iterable[tuple[Sequence[int], Columns]]]
+"""Texts to (index of each that holds one reading, the readings' columns); the others are left to the family's read."""
+Lines = NDArray[np.int64]
+"""Indexes of lines on a page."""
+
+
+class Readers(NamedTuple):
+    """Who is to be asked about a line: families in their order, and readers of facts and marks."""
+
+    families: tuple[Recogniser, ...]
+    events: tuple[EventReader, ...]
+    many: ManyReader | None = None
+    """Of the first family that can read many lines together."""
+    before: tuple[Recogniser, ...] = ()
+    """The families that come before that one."""
+
+
+def families() -> tuple[ModuleType, ...]:
+    """The modules of ``monitor.parse.formats`` by name, those marked GENERIC last."""
+    names = sorted(module.name for module in pkgutil.iter_modules(formats.__path__))
+    found = [importlib.import_module(f"{formats.__name__}.{name}") for name in names]
+    return tuple(sorted(found, key=lambda family: bool(getattr(family, "GENERIC", False))))
+
+
+def wanted(data: bytes, ends: Lines) -> Iterator[tuple[Readers, Lines]]:
+    """The lines that hold a gate of any recogniser, by the recognisers whose gates they hold; ``ends`` of all lines."""
+    found = _SCAN.find_matches_as_indexes(data, overlapping=True)
+    if not found:
+        return
+    gates, places, _ = zip(*found, strict=True)
+    rows = np.searchsorted(ends, np.array(places))
+    # Matches come in the order of their ends, so lines come in order.
+    firsts = np.flatnonzero(np.diff(rows, prepend=-1))
+    masks = np.bitwise_or.reduceat(_OWNERS[np.array(gates)], firsts, axis=0)
+    different, group = np.unique(masks, axis=0, return_inverse=True)
+    lines = rows[firsts]
+    order = np.argsort(group, kind="stable")
+    sizes = np.bincount(group.ravel(), minlength=len(different))
+    for words, at in zip(different.tolist(), np.split(lines[order.ravel()], np.cumsum(sizes)[:-1]), strict=True):
+        yield _readers(tuple(words)), at
+
+
+@cache
+def _readers(words: tuple[int, ...]) -> Readers:
+    mask = sum(word << 64 * place for place, word in enumerate(words))
+    asked = [family for place, family in enumerate(_FAMILIES) if mask >> place & 1]
+    first = next((place for place, family in enumerate(asked) if hasattr(family, "read_many")), -1)
+    return Readers(
+        tuple(family.read for family in asked),
+        tuple(read for place, read in enumerate(_EVENTS, start=len(_FAMILIES)) if mask >> place & 1),
+        asked[first].read_many if first >= 0 else None,
+        tuple(family.read for family in asked[: max(0, first)]),
+    )
+
+
+_FAMILIES = families()
+_EVENTS: tuple[EventReader, ...] = (facts.read, marks.read)
+_OWNERS_OF: dict[str, int] = {}
+for _place, _gates in enumerate((*(family.GATES for family in _FAMILIES), facts.GATES, marks.GATES)):
+    for _gate in _gates:
+        _OWNERS_OF[_gate] = _OWNERS_OF.get(_gate, 0) | 1 << _place
+_WORDS = (len(_FAMILIES) + len(_EVENTS)) // 64 + 1
+_OWNERS = np.array(
+    [[owners >> 64 * word & (1 << 64) - 1 for word in range(_WORDS)] for owners in _OWNERS_OF.values()], np.uint64
+)
+_SCAN = BytesAhoCorasick([gate.encode() for gate in _OWNERS_OF], implementation=Implementation.DFA)
+#: Everybody, for lines that a pattern without literals is asked about.
+ALL = Readers(tuple(family.read for family in _FAMILIES), _EVENTS)

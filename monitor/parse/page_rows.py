@@ -1,0 +1,147 @@
+"""One page of lines to rows: each line by itself, most of them together with others of their kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import repeat
+
+import numpy as np
+
+from monitor.model import LogPage
+from monitor.parse.columns import Columns
+from monitor.parse.envelope import Fragment, fragments, simple, written_at_ms
+from monitor.parse.gates import ALL, Lines, Readers, Recogniser, wanted
+from monitor.parse.rows import EventRow, Reading
+from monitor.parse.table import NOBODY, Place, Rows
+
+# A line that is longer holds hundreds of redraws at best; what lies beyond is not read.
+LONGEST_LINE = 1 << 20
+# Without these a line has no wrapping but tags and labels.
+_CONTROLS = (b"\r", b"\b", b"\x1b", b"#0")
+
+
+def read_page(
+    page: LogPage,
+    rows: Rows,
+    events: list[EventRow],
+    extra: tuple[Recogniser, ...] = (),
+    further: tuple[Recogniser, ...] = (),
+) -> None:
+    """Adds what a page says. ``extra`` recognisers are asked first and ``further`` ones last, about every line."""
+    found = _PageRows(page, events)
+    if extra or further:
+        readers = Readers((*extra, *ALL.families, *further), ALL.events)
+        found.read_lines(np.arange(page.count), readers)
+    else:
+        for readers, lines in wanted(page.data, page.ends):
+            found.read_lines(lines, readers)
+    rows.add(page.stream, page.node, found.places, found.readings)
+    for size, columns in found.blocks:
+        rows.add_columns(page.stream, page.node, size, columns)
+
+
+@dataclass(slots=True)
+class _PageRows:
+    """What was read on one page."""
+
+    page: LogPage
+    events: list[EventRow]
+    places: list[Place] = field(default_factory=list)
+    readings: list[Reading] = field(default_factory=list)
+    blocks: list[tuple[int, Columns]] = field(default_factory=list)
+    text: str = ""
+    """The page as text, where bytes and characters are the same."""
+    is_plain: bool = False
+
+    def __post_init__(self) -> None:
+        data = self.page.data
+        self.text = data.decode("ascii") if data.isascii() else ""
+        self.is_plain = not any(mark in data for mark in _CONTROLS)
+
+    def read_lines(self, at: Lines, readers: Readers) -> None:
+        """Reads the lines ``at``, all of which ``readers`` may know."""
+        lines = list(self._lines(at))
+        rest: Sequence[int] = range(len(lines))
+        if readers.many is not None:
+            rest = self._read_together(lines, at, readers)
+        numbers = (at + self.page.first_line).tolist()
+        times = self.page.times_ms
+        for place in rest:
+            written_ms = times[int(at[place])] if times else None
+            for part, fragment in enumerate(fragments(lines[place], self.is_plain)):
+                self._read(fragment, numbers[place], part, written_ms, readers)
+
+    def _lines(self, at: Lines) -> Iterator[str]:
+        ends = self.page.ends
+        starts = np.where(at > 0, ends[at - 1] + 1, 0)
+        stops = np.minimum(ends[at], starts + LONGEST_LINE)
+        text, data = self.text, self.page.data
+        for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
+            yield text[start:stop] if text else data[start:stop].decode("utf-8", "replace")
+
+    def _read(self, fragment: Fragment, line: int, part: int, written_ms: int | None, readers: Readers) -> None:
+        """The readings and events of one piece of a line."""
+        text, rank, host, nested, time_ms, local_rank, task = fragment
+        time_ms = written_ms if time_ms is None else time_ms
+        for family in readers.families:
+            # The first that knows the text is the one: the user's, then exact ones, then generic ones.
+            if found := list(family(text)):
+                if time_ms is None:
+                    time_ms = written_at_ms(text)
+                process = (NOBODY if local_rank is None else local_rank, NOBODY if task is None else task)
+                for reading in found:
+                    if reading.format:
+                        writer = reading.rank if rank is None else rank
+                        writer = NOBODY if writer is None else writer
+                        self.places.append((line, part, time_ms, writer, host, nested or reading.nested, *process))
+                        self.readings.append(reading)
+                break
+        for read_event in readers.events:
+            for kind, said in read_event(text):
+                if time_ms is None:
+                    time_ms = written_at_ms(text)
+                where = (self.page.stream, self.page.node, line, part, time_ms)
+                self.events.append(EventRow(*where, rank, host, kind, said))
+
+    def _read_together(self, lines: Sequence[str], at: Lines, readers: Readers) -> Sequence[int]:
+        """Reads the lines of one piece that one family knows together; which of ``lines`` are left."""
+        assert readers.many is not None
+        texts, ranks, hosts = simple(lines, self.is_plain)
+        asked = texts
+        for family in readers.before:
+            # What a family before it knows is not its to read.
+            asked = ["" if text and any(True for _ in family(text)) else text for text in asked]
+        taken: set[int] = set()
+        for known, columns in readers.many(asked):
+            taken.update(known)
+            self.blocks.append((len(known), {**columns, **self._where(known, texts, ranks, hosts, at, columns)}))
+            for place in known if readers.events else ():
+                time_ms = self.page.times_ms[int(at[place])] if self.page.times_ms else None
+                piece = Fragment(texts[place], ranks[place], hosts[place], False)
+                self._read(piece, self.page.first_line + int(at[place]), 0, time_ms, Readers((), readers.events))
+        return [place for place in range(len(lines)) if place not in taken]
+
+    def _where(
+        self,
+        known: Sequence[int],
+        texts: Sequence[str],
+        ranks: Sequence[int | None],
+        hosts: Sequence[str],
+        at: Lines,
+        columns: Columns,
+    ) -> Columns:
+        times = self.page.times_ms
+        own = columns.get("rank") or repeat(None)
+        writers = [
+            theirs if (rank := ranks[place]) is None else rank for place, theirs in zip(known, own, strict=False)
+        ]
+        return {
+            "line": at[known] + self.page.first_line,
+            "part": np.zeros(len(known)),
+            "time_ms": [times[place] for place in at[known].tolist()]
+            if times
+            else [written_at_ms(texts[place]) for place in known],
+            "rank": [NOBODY if rank is None else rank for rank in writers],
+            "host": [hosts[place] for place in known],
+        }

@@ -1,0 +1,46 @@
+"""Records of one form, many at once: what ``monitor.parse.records.reading`` gives for each, as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from monitor.parse.columns import Columns, counts, durations, numbers
+from monitor.parse.records import MOST_A_SECOND, Form
+
+
+def readings(form: Form, rows: Sequence[Sequence[str]], name: str) -> tuple[NDArray[np.bool_], Columns] | None:
+    """(which rows, their readings as columns): what ``reading`` gives for each, where the numbers are of the usual kind.
+
+    None of a form that needs a look at every line: its time may be a clock, or of a micro-batch.
+    """
+    if form.own < 0 or form.micro >= 0 or form.within is not None or form.memories:
+        return None
+    step_entry, columns = form.steps[0], list(zip(*rows, strict=True))
+    whole = {"step": step_entry.place, "rank": form.rank, "total": form.total}
+    if form.epoch >= 0 and not step_entry.key.whole_run:
+        whole["epoch"] = form.epoch
+    elif form.total < 0 and not step_entry.in_epoch:
+        whole["total"] = step_entry.total
+    if not all(text.isdecimal() for place in whole.values() if place >= 0 for text in columns[place]):
+        return None
+    found = {field: counts(columns[place]) for field, place in whole.items() if place >= 0}
+    steps, times = found["step"], durations(numbers(columns[form.own]) * form.factor)
+    good = ~np.isnan(steps) & ~np.isnan(times)
+    if "total" in found:
+        found["total"] = np.where(found["total"] >= steps, found["total"], np.nan)
+    out: dict[str, Any] = {**found, "time_s": times, "format": name, "meaning": form.meaning}
+    if form.throughputs:
+        entry = form.throughputs[0]
+        rates = numbers(columns[entry.place])
+        good &= (rates > 0) & (rates < MOST_A_SECOND)
+        out |= {"throughput": rates * (entry.key.factor or 1.0), "throughput_unit": entry.key.unit}
+    if form.loss >= 0:
+        out["loss"] = numbers(columns[form.loss])
+    ranks = out.pop("rank", None)
+    if ranks is not None:
+        out["rank"] = [None if rank != rank else int(rank) for rank in ranks.tolist()]
+    return good, out
