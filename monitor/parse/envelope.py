@@ -25,6 +25,10 @@ _COPY = re.compile(
 # torchrun's --tee and PyTorch's own prefix; the first counts processes of the node and names no global rank.
 _LABEL = re.compile(r"^\s*\[(?P<kind>rank|default|Rank )(?P<number>\d+)\]:\s?")
 _ESCAPE = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
+# A colour whose escape character a copy lost: "[32mloss[39m", "[1m 40/500[0m". Alone "[35m" might be minutes.
+_BARE_COLOUR = re.compile(r"\[(?:\d{1,3};){0,8}\d{1,3}m")
+_SURELY_COLOURED = re.compile(r"\[(?:[39]\dm[A-Za-z]|38;[25];\d|(?:1|[39]\d)m[^\n]{0,200}?\[(?:0|22|39)m)")
+_LOOKED_AT_FOR_COLOUR = 2_000
 # Anything that asks for more than cutting one tag off: control characters, their escapes, another tag.
 _WRAPPED = re.compile(r"[\r\x08\x1b]|#0[13]|\]<std|,mpirank:")
 _CURSOR_UP = "\x1b[A"
@@ -48,6 +52,8 @@ class Fragment(NamedTuple):
 
 def fragments(line: str) -> list[Fragment]:
     """The pieces of ``line`` without their wrapping, in order; empty pieces are left out."""
+    if ("[3" in line or "[9" in line or "[1m" in line) and "\x1b" not in line and "#033" not in line:
+        line = _without_bare_colours(line)
     # Most lines have no wrapping, or one tag and nothing else.
     if line[:1] == "[" and (tagged := _TAG.match(line)) is not None:
         text = line[tagged.end() :]
@@ -99,6 +105,11 @@ def _rank(label: re.Match[str]) -> int | None:
 def without_escapes(text: str) -> str:
     """The text without terminal escapes: colours, cursor movements, links."""
     return _ESCAPE.sub("", text) if "\x1b" in text else text
+
+
+def _without_bare_colours(line: str) -> str:
+    surely = _SURELY_COLOURED.search(line, 0, _LOOKED_AT_FOR_COLOUR) is not None
+    return _BARE_COLOUR.sub("", line) if surely else line
 
 
 def written_at_ms(text: str) -> int | None:
