@@ -114,7 +114,7 @@ def _report(reports: _Reports, by_format: dict[str, At], identity: Identity, mer
             counted = np.round(table.epoch_share[losses] * identity.steps_per_epoch)
             table.step[losses] = np.where(np.isnan(table.step[losses]), counted, table.step[losses])
         for segment, part in enumerate(segments(table, losses)):
-            reports.keep(part, table.time_s[part], "interval", segment)
+            reports.keep(part, table.time_s[part], table.texts[table.meaning[part]], segment)
 
 
 def _time_by_size(table: Table, at: At, samples_per_step: int) -> None:
