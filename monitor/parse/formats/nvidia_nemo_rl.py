@@ -2,7 +2,8 @@
 
 ``========================= Step 3/60 =========================``, between them whatever the actors print, then
 ``  • Loss: 0.0412``, ``  • Total step time: 45.10s`` and ``    - E2E (Tokens/sec/gpu): 1073.59``: the time is of that step
-with all its rollouts, the throughput of one GPU. A step whose figures are not yet there is none. Figures of a validation
+with all its rollouts, the throughput of one GPU. The number behind the slash is the length of an epoch where that is less
+than the plan, so no total is taken. A step whose figures are not yet there is none. Figures of a validation
 have names of their own (``• Validation loss``), and the parts of the step (``• generation: 20.1s (44.6%)``) no gate.
 """
 
@@ -17,7 +18,7 @@ from monitor.parse.rows import Reading
 FORMAT = "nemo-rl"
 GATES = ("===== Step ", "• Total step time: ", "• Loss: ", "- E2E (Tokens/sec/gpu): ")
 
-_HEAD = re.compile(r"={5,40} Step (?P<step>\d{1,12})/(?P<total>\d{1,12}) ={5,40}\s*$")
+_HEAD = re.compile(r"={5,40} Step (?P<step>\d{1,12})/\d{1,12} ={5,40}\s*$")
 _FIGURE = re.compile(
     r"(?:^|[\])]|\s)\s{0,8}(?:• (?P<name>Loss|Total step time)|- E2E \(Tokens/sec/gpu\)):"
     r" (?P<value>-?[\d.]{1,30}|nan|inf)s?\s*$"
@@ -29,7 +30,7 @@ def read(text: str) -> Iterator[Reading]:
     if "=====" in text:
         match = _HEAD.search(text)
         if match is not None:
-            yield Reading(format=FORMAT, step=count(match["step"]), total=count(match["total"]))
+            yield Reading(format=FORMAT, step=count(match["step"]))
         return
     match = _FIGURE.search(text)
     if match is None:
