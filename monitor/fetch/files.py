@@ -151,6 +151,10 @@ def _inspected(file: LogFile) -> _Readable:
     named = "Standard input" if file.stream == STDIN else f"'{file.stream}'"
     if seen.is_empty:
         raise NoData(f"{named} is empty.", "Give a file with log lines in it.")
+    if seen.kind:
+        raise NoData(
+            f"{named} is {seen.kind}.", "Unpack it and name the log: of packed files only gzip is read as it is."
+        )
     if not seen.is_text:
         raise NoData(f"{named} is no text.", "Give the log itself: of packed files only gzip is read as it is.")
     return _Readable(file, seen, stream)

@@ -16,7 +16,9 @@ STDIN = "-"
 ENDINGS = (".log", ".txt", ".out", ".err")
 
 _NODE_FILE = re.compile(r"algo-([1-9]\d*)(?:-\d+)?(?:\.[A-Za-z0-9.]+)?")
-_NODE_FOLDER = re.compile(r"algo-([1-9]\d*)(?:-\d+)?")
+# An export to S3 makes a folder of a stream's name: job-algo-2-1700000000.
+_NODE_FOLDER = re.compile(r"algo-([1-9]\d*)(?:-\d+)?|.*-algo-([1-9]\d*)-\d{10,13}")
+_WRITE_TEST = "aws-logs-write-test"  # what CloudWatch leaves in the bucket it exports to
 _DIGITS = re.compile(r"(\d+)")
 
 
@@ -61,7 +63,8 @@ def node_of(name: str, folders: Iterable[str]) -> str:
     found = _NODE_FILE.fullmatch(name)
     for folder in folders:
         found = found or _NODE_FOLDER.fullmatch(folder)
-    return f"algo-{found[1]}" if found else "algo-1"
+    number = found and next(filter(None, found.groups()))
+    return f"algo-{number}" if number else "algo-1"
 
 
 def _behind(typed: str) -> Iterator[LogFile]:
@@ -93,6 +96,8 @@ def _logs_in(top: str) -> Iterator[LogFile]:
         below = Path(os.path.relpath(where, top)).parts
         for name in names:
             plain = name.removesuffix(".gz")
+            if name == _WRITE_TEST:
+                continue
             if not name.startswith(".") and (Path(plain).suffix in ENDINGS or "." not in plain):
                 stream = os.path.join(where, name)  # noqa: PTH118
                 yield LogFile(stream, node_of(name, [*reversed(below), own_name]))

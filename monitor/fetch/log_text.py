@@ -11,9 +11,24 @@ from typing import NamedTuple
 
 _PIECE_BYTES = 1 << 20
 _SAMPLE_BYTES = 8192
+# A line is read so far: no event is as long, and a file may lack line feeds altogether.
+_LONGEST_LINE = 4 << 20
 
 _GZIP = b"\x1f\x8b"
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+# Longer marks first: that of UTF-16 begins the one of UTF-32.
+_MARKS = {b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+# What holds text at times and is none: place and bytes that give it away.
+_PACKED = (
+    (0, b"PK\x03\x04", "a zip archive"),
+    (257, b"ustar", "a tar archive"),
+    (0, b"BZh", "packed with bzip2"),
+    (0, b"\xfd7zXZ\0", "packed with xz"),
+    (0, b"\x28\xb5\x2f\xfd", "packed with zstd"),
+    (0, b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+    (0, b"PAR1", "a Parquet file"),
+    (0, b"SQLite format 3\0", "a database"),
+    (0, b"%PDF-", "a PDF document"),
+)
 _UTF8_MARK = b"\xef\xbb\xbf"
 # What no log prints: control characters but backspace, tab, line feed, form feed, carriage return and escape.
 _NOT_TEXT = bytes(code for code in (*range(32), 127) if code not in b"\b\t\n\f\r\x1b")
@@ -31,6 +46,8 @@ class Look:
     is_text: bool = True
     is_gzip: bool = False
     encoding: str = "utf-8"
+    kind: str = ""
+    """What it is instead of text, where that is known: "a zip archive"."""
 
 
 def look(file: io.BufferedReader) -> Look:
@@ -38,9 +55,12 @@ def look(file: io.BufferedReader) -> Look:
     head = file.peek(_SAMPLE_BYTES)
     is_gzip = head.startswith(_GZIP)
     sample = _unpacked(head) if is_gzip else head
-    encoding = "utf-16" if sample.startswith(_UTF16) else "utf-8"
+    kind = next((name for place, mark, name in _PACKED if sample.startswith(mark, place)), "")
+    if kind:
+        return Look(is_text=False, is_gzip=is_gzip, kind=kind)
+    encoding = next((name for mark, name in _MARKS.items() if sample.startswith(mark)), "utf-8")
     is_empty = len(sample) < _SAMPLE_BYTES // 2 and not sample.decode(encoding, "replace").strip("\ufeff \t\r\n")
-    return Look(is_empty, encoding == "utf-16" or _is_text(sample), is_gzip, encoding)
+    return Look(is_empty, encoding != "utf-8" or _is_text(sample), is_gzip, encoding)
 
 
 class Chunk(NamedTuple):
@@ -68,31 +88,42 @@ def chunks(file: io.BufferedReader, seen: Look) -> Iterator[Chunk]:
             return wide.read(size).encode("utf-8", "replace")
 
     ends_in_crlf: bool | None = None
-    for data in _whole_lines(read):
-        size = len(data)
+    for data, size in _whole_lines(read):
         if ends_in_crlf is None:
             data = data.removeprefix(_UTF8_MARK)
             ends_in_crlf = data.count(b"\r\n") == data.count(b"\n") > 0
         yield Chunk((data.replace(b"\r\n", b"\n") if ends_in_crlf else data).removesuffix(b"\n"), size)
 
 
-def _whole_lines(read: Callable[[int], bytes]) -> Iterator[bytes]:
+def _whole_lines(read: Callable[[int], bytes]) -> Iterator[tuple[bytes, int]]:
+    """(whole lines, bytes that they took up before a line too long was cut)."""
     held: list[bytes] = []
-    size = 0
+    size = passed = 0
     broken: Exception | None = None
     while True:
         try:
             block = read(_PIECE_BYTES)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             block, broken = b"", error
+        if size >= _LONGEST_LINE and block:
+            # The rest of a line that is too long is read past.
+            feed = block.find(b"\n")
+            passed += len(block) if feed < 0 else feed
+            if feed < 0:
+                continue
+            block = block[feed:]
         held.append(block)
         size += len(block)
         if block and (size < _PIECE_BYTES or b"\n" not in block):
+            if size > _LONGEST_LINE:
+                passed += size - _LONGEST_LINE
+                held, size = [b"".join(held)[:_LONGEST_LINE]], _LONGEST_LINE
             continue
         data = b"".join(held)
         cut = data.rfind(b"\n") + 1 if block or broken else len(data)
         if cut:
-            yield data[:cut]
+            yield data[:cut], cut + passed
+            passed = 0
         held = [data[cut:]]
         size = len(held[0])
         if broken:

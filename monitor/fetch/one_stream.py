@@ -7,6 +7,7 @@ from typing import Any
 
 from monitor.aws.clients import Clients
 from monitor.errors import BadCall
+from monitor.fetch.cut_lines import joined_within
 from monitor.fetch.log_pages import Event, lines_of
 from monitor.fetch.log_streams import GROUP, node_of_stream
 from monitor.model import LogPage
@@ -75,7 +76,7 @@ def _forward(place: Place, events: Any, token: str | None, done: bool) -> Turn:
     page = None
     if fresh := lines[known:]:
         node = node_of_stream(place.stream)
-        page = LogPage.of(place.stream, node, place.lines + 1, fresh, tuple(times[known:]))
+        page = joined_within(LogPage.of(place.stream, node, place.lines + 1, fresh, tuple(times[known:])))
     edge_ms = events[-1]["timestamp"] if events else place.edge_ms
     behind = replace(place, token=token, lines=place.lines + len(fresh), edge_ms=edge_ms, done=done)
     return Turn(replace(behind, again=0 if events else known), page, tuple(events))
@@ -92,7 +93,7 @@ def _backward(place: Place, events: Any, token: str | None, done: bool) -> Turn:
     if not lines:
         return Turn(replace(place, token=token, done=done), None, ())
     count = place.lines + len(lines)
-    page = LogPage.of(place.stream, node_of_stream(place.stream), 1 - count, lines, tuple(times))
+    page = joined_within(LogPage.of(place.stream, node_of_stream(place.stream), 1 - count, lines, tuple(times)))
     edge_ms = events[0]["timestamp"]
     at_edge = sum(event["timestamp"] == edge_ms for event in events)
     if edge_ms == place.edge_ms:

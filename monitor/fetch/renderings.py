@@ -1,116 +1,70 @@
-"""In which form was a log copied out of CloudWatch? JSON of the AWS tools, console pairs, and the SDK's rich console.
+"""In which form was a log copied? JSON and tables of the AWS tools, console pairs, the SDK's rich console, srun's labels.
 
 Each is turned back into the lines that were written, with their times and streams where the copy has them. Line numbers
-stay those of the file: a line that was merged into another leaves an empty one behind.
+stay those of the file where its lines are those of the log: one that was merged into another leaves an empty one behind.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterable, Iterator
-from datetime import UTC, datetime
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import chain, pairwise
 
+from monitor.fetch import json_copies, tables, tailed, task_labels
+from monitor.fetch.cut_lines import joined
+from monitor.fetch.events import unix_ms
 from monitor.model import LogPage
 from monitor.parse.envelope import without_escapes
 
-# What the first page must show, in how many of its lines.
+# So many lines are looked at for what copied them; most copies show themselves in the first few.
+_LOOKED_AT = 5000
 _SAMPLE = 60
-_JSON_HEAD = re.compile(
-    r'^\s*[\[{]\s*(?:"|\{\s*")(?:events|timestamp|logStreamName|ingestionTime|eventId|nextForwardToken)"'
-)
-_STREAM_NODE = re.compile(r"\b(algo-\d+)(?:-\d+)?$")
-_STAMP_ALONE = re.compile(r"^20\d\d-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?$")
+_STAMP_ALONE = re.compile(r"(?:20\d\d-\d\d-\d\d[T ])?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?")
 # A record of rich's log handler: clock (or its width in blanks), level, message, and on the right where it came from.
 _RICH = re.compile(r"^(?:\[[\d/]{8} [\d:]{8}\]| {15,21}) ?(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) {1,6}\S")
 _RICH_MARGIN = re.compile(r"^(?:\[[\d/]{8} [\d:]{8}\]| {15,21}) ?(?:(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) {1,6}| {9})")
 _RICH_STREAM = re.compile(r"^\S{1,200}/algo-\d+-\d+\s*:\s*")
-_RICH_SOURCE = re.compile(r"\s+\w+\.py:\d+\s*$")
+_RICH_SOURCE = re.compile(r"\s\w{1,100}\.py:\d{1,9}$")
+_RICH_SOURCE_CHARS = 120
+_LONGEST_RECORD = 1000
 
 
 def restored(pages: Iterable[LogPage]) -> Iterator[LogPage]:
     """The pages as they were written, whatever copied them; pages of an ordinary log pass as they are."""
     iterator = iter(pages)
-    first = next(iterator, None)
-    if first is None:
-        return
-    together = _chain(first, iterator)
-    change = _rendering(first)
-    yield from together if change is None else change(together)
+    begin: list[LogPage] = []
+    lines = 0
+    while lines < _LOOKED_AT and (page := next(iterator, None)) is not None:
+        begin.append(page)
+        lines += page.count
+    together = chain(begin, iterator)
+    change = _rendering(begin)
+    yield from joined(together if change is None else change(together))
 
 
-def _chain(first: LogPage, rest: Iterator[LogPage]) -> Iterator[LogPage]:
-    yield first
-    yield from rest
-
-
-def _rendering(page: LogPage) -> Callable[[Iterator[LogPage]], Iterator[LogPage]] | None:
-    if page.first_line != 1:
+def _rendering(begin: Sequence[LogPage]) -> Callable[[Iterator[LogPage]], Iterator[LogPage]] | None:
+    if not begin or begin[0].first_line != 1:
         return None
-    sample = [line for line in page.lines[:_SAMPLE] if line.strip()]
+    lines = [line for page in begin for line in page.lines][:_LOOKED_AT]
+    sample = [line for line in lines[:_SAMPLE] if line.strip()]
     if not sample:
         return None
-    if _JSON_HEAD.match(" ".join(sample[:4])):
-        return _from_json
-    stamps = sum(bool(_STAMP_ALONE.match(line.strip())) for line in sample)
+    if json_copies.looks_like(sample):
+        return json_copies.restored
+    if table := tables.reader(sample):
+        return table
+    plain = [without_escapes(line) for line in sample]
+    stamps = sum(bool(_STAMP_ALONE.fullmatch(line.strip())) for line in plain)
     if stamps >= max(2, len(sample) // 4):
         return _from_pairs
-    plain = [without_escapes(line) for line in sample]
+    if tailed.looks_like(sample):
+        return tailed.restored
     heads = sum(bool(_RICH.match(line)) for line in plain)
     margins = sum(bool(_RICH_MARGIN.match(line)) for line in plain)
-    return _from_rich if heads >= 2 and margins >= 0.7 * len(plain) else None
-
-
-def _from_json(pages: Iterator[LogPage]) -> Iterator[LogPage]:
-    """The answers of get-log-events and filter-log-events; text that is no such answer passes as it is."""
-    kept = list(pages)
-    text = "\n".join(line for page in kept for line in page.lines)
-    events = _events(text)
-    if events is None:
-        yield from kept
-        return
-    origin = kept[0]
-    streams: dict[str, list[tuple[int | None, str]]] = {}
-    for event in events:
-        name = str(event.get("logStreamName") or origin.stream)
-        lines = streams.setdefault(name, [])
-        stamp = event.get("timestamp")
-        lines += [(_ms(stamp), line) for line in str(event["message"]).rstrip("\n").split("\n")]
-    for name, lines in streams.items():
-        node = _STREAM_NODE.search(name)
-        times = tuple(ms for ms, _ in lines)
-        yield LogPage.of(name, node[1] if node else origin.node, 1, [line for _, line in lines], times)
-
-
-def _events(text: str) -> list[dict[str, Any]] | None:
-    decoder, place, found = json.JSONDecoder(), 0, []
-    while place < len(text):
-        head = re.compile(r"\s*").match(text, place)
-        place = head.end() if head else place
-        if place >= len(text):
-            break
-        try:
-            value, place = decoder.raw_decode(text, place)
-        except ValueError:
-            return None
-        for item in value if isinstance(value, list) else [value]:
-            many = item.get("events") if isinstance(item, dict) else None
-            found += many if isinstance(many, list) else [item]
-    good = [event for event in found if isinstance(event, dict) and isinstance(event.get("message"), str)]
-    return good or None
-
-
-def _ms(stamp: object) -> int | None:
-    if isinstance(stamp, int):
-        return stamp
-    if isinstance(stamp, str):
-        try:
-            moment = datetime.fromisoformat(stamp.replace("Z", "+00:00"))
-        except ValueError:
-            return None
-        return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
-    return None
+    if heads >= 2 and margins >= 0.7 * len(plain):
+        return partial(_from_rich, width=_rich_width(lines))
+    return task_labels.relabelled if task_labels.are_labelled(lines) else None
 
 
 def _from_pairs(pages: Iterator[LogPage]) -> Iterator[LogPage]:
@@ -119,28 +73,58 @@ def _from_pairs(pages: Iterator[LogPage]) -> Iterator[LogPage]:
     for page in pages:
         lines, times = [], []
         for line in page.lines:
-            alone = _STAMP_ALONE.match(line.strip()) is not None
+            # Lines of a message are long at times, and a time is short.
+            alone = len(line) < 80 and _STAMP_ALONE.fullmatch(without_escapes(line).strip()) is not None
             if alone:
-                stamp = _ms(line.strip().replace(",", "."))
+                stamp = unix_ms(without_escapes(line))
             lines.append("" if alone else line)
             times.append(None if alone else stamp)
         yield LogPage.of(page.stream, page.node, page.first_line, lines, tuple(times))
 
 
-def _from_rich(pages: Iterator[LogPage]) -> Iterator[LogPage]:
+def _rich_width(lines: Iterable[str]) -> int:
+    plain = (without_escapes(line) for line in lines)
+    return max((len(line.rstrip()) for line in plain if not _RICH.match(line)), default=0)
+
+
+def _from_rich(pages: Iterator[LogPage], width: int) -> Iterator[LogPage]:
     """The console of the SDK's ModelTrainer: records wrapped at the terminal's width, colours inside of numbers."""
+    open_lines: tuple[str, ...] = ()
+    open_times: tuple[int | None, ...] = ()
+    last: LogPage | None = None
     for page in pages:
-        plain = [without_escapes(line) for line in page.lines]
-        out = [""] * len(plain)
-        width = max((len(line.rstrip()) for line in plain if not _RICH.match(line)), default=0)
-        head = None
-        for place, line in enumerate(plain):
-            if _RICH.match(line) or head is None or not _RICH_MARGIN.match(line):
-                head = place
-                out[place] = _RICH_SOURCE.sub("", _RICH_MARGIN.sub("", line)).rstrip()
-            else:
-                # A full line was cut in the middle of a word; else it ended at a blank.
-                blank = "" if len(plain[place - 1].rstrip()) >= width else " "
-                out[head] += blank + _RICH_MARGIN.sub("", line).rstrip()
-        lines = [_RICH_STREAM.sub("", line) for line in out]
-        yield LogPage.of(page.stream, page.node, page.first_line, lines, page.times_ms)
+        # The last record of a page may go on in the next.
+        first_line = page.first_line - len(open_lines)
+        lines, times = open_lines + page.lines, open_times + page.times
+        plain = [without_escapes(line) for line in lines]
+        heads = _rich_heads(plain)
+        until = heads[-1] if len(lines) - heads[-1] < _LONGEST_RECORD else len(lines)
+        open_lines, open_times = lines[until:], times[until:]
+        last = None
+        if open_lines:
+            last = LogPage.of(page.stream, page.node, first_line + until, open_lines, open_times)
+        if until:
+            out = _unwrapped(plain[:until], [head for head in heads if head < until], width)
+            yield LogPage.of(page.stream, page.node, first_line, out, times[:until])
+    if last is not None:
+        plain = [without_escapes(line) for line in last.lines]
+        yield LogPage.of(last.stream, last.node, last.first_line, _unwrapped(plain, [0], width), last.times_ms)
+
+
+def _rich_heads(plain: Sequence[str]) -> list[int]:
+    """The places where records begin."""
+    return [at for at, line in enumerate(plain) if not at or _RICH.match(line) or not _RICH_MARGIN.match(line)]
+
+
+def _unwrapped(plain: Sequence[str], heads: Sequence[int], width: int) -> tuple[str, ...]:
+    """Each record in its first line."""
+    out = [""] * len(plain)
+    for begin, end in pairwise([*heads, len(plain)]):
+        first = _RICH_MARGIN.sub("", plain[begin]).rstrip()
+        source = _RICH_SOURCE.search(first, max(0, len(first) - _RICH_SOURCE_CHARS))
+        parts = [(first[: source.start()] if source else first).rstrip()]
+        for at in range(begin + 1, end):
+            # A full line was cut in the middle of a word; else it ended at a blank.
+            parts += ["" if len(plain[at - 1].rstrip()) >= width else " ", _RICH_MARGIN.sub("", plain[at]).rstrip()]
+        out[begin] = _RICH_STREAM.sub("", "".join(parts))
+    return tuple(out)

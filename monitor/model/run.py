@@ -46,6 +46,11 @@ class LogPage:
         return self.data.count(b"\n") + 1
 
     @property
+    def times(self) -> tuple[int | None, ...]:
+        """A time for each line, None where it has none."""
+        return (None,) * self.count if self.times_ms is None else self.times_ms
+
+    @property
     def lines(self) -> tuple[str, ...]:
         """The lines; bytes that are no UTF-8 become U+FFFD."""
         return tuple(self.data.decode("utf-8", "replace").split("\n"))

@@ -59,6 +59,7 @@ def assemble(steps: Rows, events: Iterable[EventRow]) -> Parsed:
     identity = identify(event_rows)
     # A table of a log that also has reports of its own says them again.
     table = (steps if len(steps) else delimited.reports(event_rows)).table()
+    _name_ranks(table, identity)
     size = len(table)
     reports = _Reports(
         table, [], np.full(size, np.nan), np.full(size, "", object), np.zeros(size, np.int64), np.zeros(size, bool)
@@ -72,20 +73,37 @@ def assemble(steps: Rows, events: Iterable[EventRow]) -> Parsed:
 
 
 def _series(table: Table) -> Iterator[dict[str, At]]:
-    """For each stream and rank the places of its rows, by format."""
+    """For each writer the places of its rows, by format."""
     if not len(table):
         return
-    keys = (table.format, table.rank, table.stream)
-    order = np.lexsort(keys)
-    differs = [np.append(True, np.diff(key[order]) != 0) for key in keys]
-    starts = np.flatnonzero(differs[0] | differs[1] | differs[2])
+    # Lines that name no rank may tell their writers apart by host, or by a process's number on its node.
+    nobody = table.rank == NOBODY
+    writer = np.zeros(len(table), np.int64)
+    others = (np.where(nobody, key, 0) for key in (table.host, table.local_rank, table.task))
+    for key in (table.stream, table.rank, *others, table.format):
+        writer = writer * (int(key.max()) + 2) + key + 1
+    order = np.argsort(writer, kind="stable")
+    starts = np.flatnonzero(np.diff(writer[order], prepend=-1))
+    formats = int(table.format.max()) + 2
     of_writer: dict[str, At] = {}
-    for start, at in zip(starts.tolist(), np.split(order, starts[1:]), strict=True):
-        if of_writer and (differs[1][start] or differs[2][start]):
+    last = -1
+    for at in np.split(order, starts[1:]):
+        who = int(writer[at[0]]) // formats
+        if of_writer and who != last:
             yield of_writer
             of_writer = {}
+        last = who
         of_writer[str(table.texts[table.format[at[0]]])] = at
     yield of_writer
+
+
+def _name_ranks(table: Table, identity: Identity) -> None:
+    """Global ranks of processes that a label counts within their node, where the log says which node that is."""
+    at = np.flatnonzero((table.rank == NOBODY) & (table.local_rank != NOBODY))
+    for stream, local_rank in {(int(table.stream[place]), int(table.local_rank[place])) for place in at}:
+        rank = identity.rank_of(local_rank, str(table.texts[stream]))
+        if rank is not None:
+            table.rank[at[(table.stream[at] == stream) & (table.local_rank[at] == local_rank)]] = rank
 
 
 def _report(reports: _Reports, by_format: dict[str, At], identity: Identity, merged: bool) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,8 @@ from numpy.typing import NDArray
 from monitor.parse.numbers import LONGEST_STEP_S, count, number
 
 Floats = NDArray[np.float64]
+Columns = Mapping[str, Sequence[Any] | Floats | str]
+"""Readings as columns by the fields' names; a text that is the same for all of them stands alone."""
 # A number of more digits is no count, and no float holds it exactly.
 _LARGEST_COUNT = 1e15
 
@@ -34,8 +37,3 @@ def counts(texts: Sequence[str | None]) -> Floats:
 def durations(values_s: Floats) -> Floats:
     """The values that can be durations of a step, as ``duration_s`` judges each."""
     return np.where((values_s > 0) & (values_s < LONGEST_STEP_S), values_s, np.nan)
-
-
-def texts_of(matches: Iterable[tuple[str | None, ...]]) -> list[tuple[str | None, ...]]:
-    """The groups of matches as columns."""
-    return list(zip(*matches, strict=True))

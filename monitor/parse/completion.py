@@ -154,7 +154,9 @@ def _transitions(texts: list[str]) -> tuple[Transition, ...]:
     but for the pull of the image, which stands inside Training."""
     entries: list[Transition] = []
     for text in texts:
-        moment = datetime.strptime(text[:19], "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
+        moment = _moment(text[:19])
+        if moment is None:
+            continue
         status, _, message = text[20:].partition(" ")
         pulled = bool(entries) and "ownloading the training image" in entries[-1].message
         if entries and entries[-1].status == status and not pulled:
@@ -164,6 +166,13 @@ def _transitions(texts: list[str]) -> tuple[Transition, ...]:
             entries[-1] = replace(entries[-1], end=moment)
         entries.append(Transition(status, moment, None, message))
     return tuple(entries)
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        return datetime.strptime(text, "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
+    except ValueError:
+        return None
 
 
 def _number(host: str) -> tuple[int, str]:

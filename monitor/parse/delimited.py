@@ -92,10 +92,8 @@ def _close(found: Rows, table: Sequence[tuple[EventRow, Reading]]) -> None:
     late = len(times) > 1 and max(times) - min(times) < 500 * worked_s
     places: list[Place] = []
     for event, _ in table:
-        time_ms = None if late else event.time_ms
-        places.append(
-            (event.line, event.part, time_ms, NOBODY if event.rank is None else event.rank, event.host, False)
-        )
+        time_ms, rank = None if late else event.time_ms, NOBODY if event.rank is None else event.rank
+        places.append((event.line, event.part, time_ms, rank, event.host, False, NOBODY, NOBODY))
     found.add(table[0][0].stream, table[0][0].stream_node, places, [report for _, report in table])
 
 

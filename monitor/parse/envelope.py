@@ -1,9 +1,14 @@
-"""What wraps a training script's own words: process tags, colours, carriage returns, escapes. Taken off once, here."""
+"""What wraps a training script's own words: process tags, labels, colours, carriage returns, escapes, times of copies.
+
+Taken off once, here. ``monitor.fetch.renderings`` turns what only a whole file can tell (tables, JSON, wrapped consoles,
+srun's bare numbers) into lines that are read here.
+"""
 
 from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import NamedTuple
 
 # CloudWatch shows control characters of a message as "#" and three octal digits.
@@ -11,29 +16,47 @@ _OCTAL = re.compile(r"#(010|011|015|033)")
 _OCTAL_TEXT = {"010": "\b", "011": "\t", "015": "\r", "033": "\x1b"}
 # Open MPI's --tag-output, "[1,12]<stdout>:", and the form the SageMaker toolkit makes of it,
 # "[1,mpirank:12,algo-2]<stdout>:". Anchored to these so that "[1,0]" in a script's own text stays.
-_TAG = re.compile(
-    r"\[\d+,(?:mpirank:(?P<rank>\d+),(?P<host>algo-\d+)\](?:<std(?:out|err|diag)>)?"
-    r"|(?P<bare>\d+)\]<std(?:out|err|diag)>):?"
+TAG = re.compile(
+    r"\[\d{1,9},(?:mpirank:(?P<rank>\d{1,9}),(?P<host>algo-\d{1,9})\](?:<std(?:out|err|diag)>)?"
+    r"|(?P<bare>\d{1,9})\]<std(?:out|err|diag)>):?"
 )
-# Local mode (docker compose) puts the container's name in front: "1x4fc011ay-algo-1-nrgii | text".
-_COMPOSE = re.compile(r"^(?:\x1b\[[\d;]*m)?[\w.-]{0,40}?\b(?P<host>algo-\d+)(?:-\w+)?\s*\|(?:\x1b\[0m)? ?")
-# Exports, `aws logs tail` and Insights put time and stream in front: "2026-03-04T08:12:20.123Z job/algo-1-1700000000 text".
-_COPY = re.compile(
-    r"^(?P<time>20\d\d-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d))[ \t,]+"
-    r"(?:(?:\S{0,200}/)?(?P<host>algo-\d+)(?:-\d+)?[ \t,]+)?"
+# What stands in front of a whole line, whatever the order: each is taken off until none is left.
+_SGR = r"(?:\x1b\[[\d;]{0,20}m)?"
+_PREFIX = re.compile(
+    # Exports, `aws logs tail` (its short form has no zone), docker's and kubectl's --timestamps; Insights: time, stream.
+    r"(?P<time>20\d\d-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?"
+    r"| \d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)))"
+    rf"{_SGR}(?:[ \t,]|$)(?:{_SGR}(?:[^\s/]{{1,200}}/)?(?P<stream>algo-\d{{1,9}})(?:-\d{{1,20}})?{_SGR}(?:[ \t,]|$))?"
+    # Local mode, docker compose: "1x4fc011ay-algo-1-nrgii | text".
+    r"|[\w.-]{0,60}?\b(?P<compose>algo-\d{1,9})(?:-\w{1,60}){0,3} *\|"
+    rf"{_SGR}(?: |$)"
+    # kubectl logs --prefix: "[pod/name/container] text".
+    r"|\[pod/(?P<pod>[\w.-]{1,253})/[\w.-]{1,253}\](?: |$)"
+    # pdsh, as DeepSpeed's launcher uses it: "algo-2: text", "ip-10-0-1-7: text".
+    r"|(?P<name>algo-\d{1,9}|ip-\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3})(?:\.[\w.-]{1,200})?:(?: |$)"
+    # torchrun's --tee counts processes of its node; PyTorch's own label names the global rank. "task" is srun's number.
+    r"|\s*+\[(?:(?P<role>default|trainer|worker)|(?P<kind>rank|Rank |task))"
+    r"(?P<number>\d{1,9})(?::(?P<global>\d{1,9}))?\]:(?(role)|\s?)"
 )
-# torchrun's --tee and PyTorch's own prefix; the first counts processes of the node and names no global rank.
-_LABEL = re.compile(r"^\s*\[(?P<kind>rank|default|Rank )(?P<number>\d+)\]:\s?")
+_COLOUR = re.compile(r"\x1b\[[\d;]*m")
+_RESET = "\x1b[0m"
 _ESCAPE = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
 # A colour whose escape character a copy lost: "[32mloss[39m", "[1m 40/500[0m". Alone "[35m" might be minutes.
 _BARE_COLOUR = re.compile(r"\[(?:\d{1,3};){0,8}\d{1,3}m")
 _SURELY_COLOURED = re.compile(r"\[(?:[39]\dm[A-Za-z]|38;[25];\d|(?:1|[39]\d)m[^\n]{0,200}?\[(?:0|22|39)m)")
 _LOOKED_AT_FOR_COLOUR = 2_000
+# Prefixes end within so many characters; colours are taken off there first, to see them.
+_HEAD = 600
+_MOST_PREFIXES = 8
 # Anything that asks for more than cutting one tag off: control characters, their escapes, another tag.
 _WRAPPED = re.compile(r"[\r\x08\x1b]|#0[13]|\]<std|,mpirank:")
+# Characters that a line with a prefix begins with, or a word that it holds early.
+_MAY_HAVE_PREFIX = re.compile(r"20\d\d-|\s*+\[(?:[rR]ank|default|trainer|worker|task|pod/)|ip-|[\w.-]{0,60}?\balgo-\d")
+_FIRST = "2[i \t"
 _CURSOR_UP = "\x1b[A"
 _REDRAW = re.compile(r"[\r\b]+")
 _TIMESTAMP = re.compile(r"(20\d\d)-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,6}))?")
+_ZONE = re.compile(r"([+-])(\d\d):?(\d\d)$")
 # A timestamp further in belongs to what the line talks about, not to the line.
 _TIMESTAMP_WITHIN = 48
 
@@ -48,63 +71,143 @@ class Fragment(NamedTuple):
     """The cursor goes up after it: a bar drawn below another one."""
     time_ms: int | None = None
     """The time that a copy of the log put in front of the line."""
+    local_rank: int | None = None
+    """The process's number on its node, where the label counts those (torchrun's --tee)."""
+    task: int | None = None
+    """The number srun gave the process or the node; which of the two, the line does not tell."""
 
 
-def fragments(line: str) -> list[Fragment]:
-    """The pieces of ``line`` without their wrapping, in order; empty pieces are left out."""
+class _Writer(NamedTuple):
+    """Who wrote a piece, as far as the wrapping before it tells."""
+
+    rank: int | None = None
+    host: str = ""
+    time_ms: int | None = None
+    local_rank: int | None = None
+    task: int | None = None
+
+
+_NOBODY = _Writer()
+_LONGEST_TAG = 60
+
+
+@lru_cache(maxsize=4096)
+def _tagged(tag: str) -> tuple[int, str] | None:
+    """Rank and host of a whole MPI tag."""
+    found = TAG.fullmatch(tag)
+    return None if found is None else (int(found["rank"] or found["bare"]), found["host"] or "")
+
+
+def fragments(line: str, plain: bool = False) -> list[Fragment]:
+    """The pieces of ``line`` without their wrapping, in order; empty pieces are left out.
+
+    ``plain`` says that the line is known to hold no control character and no "#0".
+    """
     if ("[3" in line or "[9" in line or "[1m" in line) and "\x1b" not in line and "#033" not in line:
         line = _without_bare_colours(line)
-    # Most lines have no wrapping, or one tag and nothing else.
-    if line[:1] == "[" and (tagged := _TAG.match(line)) is not None:
-        text = line[tagged.end() :]
-        if not _WRAPPED.search(text):
-            writer = int(tagged["rank"] or tagged["bare"])
-            return [Fragment(text, writer, tagged["host"] or "", False)] if text.strip() else []
-    elif (
-        not line.startswith(("20", "[rank", "[default", "[Rank"))
-        and "algo-" not in line[:80]
-        and not _WRAPPED.search(line)
-    ):
-        return [Fragment(line, None, "", False)] if line.strip() else []
-    if "#0" in line:
-        line = _OCTAL.sub(lambda match: _OCTAL_TEXT[match[1]], line)
-    host, time_ms = "", None
-    if line.startswith("20") and (copy := _COPY.match(line)):
-        time_ms, host = written_at_ms(copy["time"]), copy["host"] or ""
-        line = line[copy.end() :]
-    if "|" in line[:80] and (compose := _COMPOSE.match(line)):
-        host = compose["host"]
-        line = line[compose.end() :]
-    if "[" not in line and "\r" not in line and "\b" not in line:
-        return [Fragment(line, None, host, False, time_ms)] if line.strip() else []
+    # Most lines have no wrapping, or one tag and nothing else; the SDK puts a colour around.
+    if not plain and line[:1] == "\x1b" and line.endswith(_RESET) and (colour := _COLOUR.match(line)) is not None:
+        line = line[colour.end() : -len(_RESET)]
+    rank, host, text = None, "", line
+    if line[:1] == "[" and (end := line.find(">:", 0, _LONGEST_TAG) + 2) > 1 and (known := _tagged(line[:end])):
+        rank, host = known
+        text = line[end:]
+    first = text[:1]
+    if (first not in _FIRST and "algo-" not in text[:72]) or not _MAY_HAVE_PREFIX.match(text):
+        wrapped = "]<std" in text or ",mpirank:" in text if plain else _WRAPPED.search(text)
+        if not wrapped:
+            return [Fragment(text, rank, host, False)] if first > " " or text.strip() else []
     pieces: list[Fragment] = []
-    rank: int | None = None
-    start = 0
-    for tag in _TAG.finditer(line):
-        _redraws(line[start : tag.start()], rank, host, time_ms, pieces)
-        rank, host = int(tag["rank"] or tag["bare"]), tag["host"] or host
+    line = without_octal(line)
+    start, end = 0, len(line)
+    writer = _NOBODY
+    for tag in TAG.finditer(line):
+        if tag.start() > start:
+            writer = _pieces(line[start : tag.start()], writer, pieces)
+        # A rank's own label or host counts no longer once another rank speaks.
+        writer = _Writer(int(tag["rank"] or tag["bare"]), tag["host"] or writer.host, writer.time_ms)
         start = tag.end()
-    _redraws(line[start:], rank, host, time_ms, pieces)
+    if start < end:
+        _pieces(line[start:], writer, pieces)
     return pieces
 
 
-def _redraws(text: str, rank: int | None, host: str, time_ms: int | None, into: list[Fragment]) -> None:
+def _pieces(text: str, writer: _Writer, into: list[Fragment]) -> _Writer:
+    """Adds the redraws in ``text``; who the prefixes at its start name."""
+    text, writer = _without_prefixes(text, writer)
+    if "\r" not in text and "\b" not in text and "\x1b" not in text:
+        if text.strip():
+            into.append(Fragment(text, writer.rank, writer.host, False, writer.time_ms, writer.local_rank, writer.task))
+        return writer
     for part in _REDRAW.split(text):
-        clean = without_escapes(part)
-        if rank is None and (label := _LABEL.match(clean)):
-            clean = clean[label.end() :]
-            into.append(Fragment(clean, _rank(label), host, _CURSOR_UP in part, time_ms))
-        elif clean.strip():
-            into.append(Fragment(clean, rank, host, _CURSOR_UP in part, time_ms))
+        clean, who = _without_prefixes(without_escapes(part), writer)
+        if clean.strip():
+            into.append(Fragment(clean, who.rank, who.host, _CURSOR_UP in part, who.time_ms, who.local_rank, who.task))
+    return writer
 
 
-def _rank(label: re.Match[str]) -> int | None:
-    return None if label["kind"] == "default" else int(label["number"])
+def _without_prefixes(text: str, writer: _Writer) -> tuple[str, _Writer]:
+    if "\x1b" in text[:_HEAD]:
+        head = _COLOUR.sub("", text[:_HEAD])
+        if not _MAY_HAVE_PREFIX.match(head):
+            return text, writer
+        text = head + text[_HEAD:]
+    for _ in range(_MOST_PREFIXES):
+        if text[:1] not in _FIRST and "algo-" not in text[:80]:
+            break
+        found = _PREFIX.match(text)
+        if found is None:
+            break
+        writer = _named(found, writer)
+        text = text[found.end() :]
+    return text, writer
+
+
+def _named(found: re.Match[str], writer: _Writer) -> _Writer:
+    """The outermost word counts for time, the innermost for the process; an MPI tag's rank is never overruled."""
+    if stamp := found["time"]:
+        rank, host, time_ms, local_rank, task = writer
+        time_ms = time_ms if time_ms is not None else _with_zone_ms(stamp)
+        return _Writer(rank, host or found["stream"] or "", time_ms, local_rank, task)
+    if host := found["compose"] or found["pod"] or found["name"]:
+        return writer._replace(host=writer.host or host)
+    number = int(found["number"])
+    if found["kind"] == "task":
+        return writer._replace(task=number)
+    if found["kind"]:
+        return writer._replace(rank=number if writer.rank is None else writer.rank)
+    rank = int(found["global"]) if found["global"] and writer.rank is None else writer.rank
+    return writer._replace(rank=rank, local_rank=number)
+
+
+def without_octal(text: str) -> str:
+    """The text with the control characters that CloudWatch shows as "#015" and the like."""
+    return _OCTAL.sub(lambda match: _OCTAL_TEXT[match[1]], text) if "#0" in text else text
 
 
 def without_escapes(text: str) -> str:
     """The text without terminal escapes: colours, cursor movements, links."""
     return _ESCAPE.sub("", text) if "\x1b" in text else text
+
+
+def prefix_length(line: str) -> int:
+    """How many characters at the start of ``line`` are no words of any process: times, streams, labels, no MPI tag."""
+    place = 0
+    for _ in range(2 * _MOST_PREFIXES):
+        found = _COLOUR.match(line, place) or _PREFIX.match(line, place)
+        if found is None or found.end() == place:
+            break
+        place = found.end()
+    return place
+
+
+def _with_zone_ms(stamp: str) -> int | None:
+    time_ms = written_at_ms(stamp)
+    zone = None if stamp[-1] == "Z" else _ZONE.search(stamp, 19)
+    if time_ms is None or zone is None:
+        return time_ms
+    ahead_ms = (int(zone[2]) * 60 + int(zone[3])) * 60_000
+    return time_ms - ahead_ms if zone[1] == "+" else time_ms + ahead_ms
 
 
 def _without_bare_colours(line: str) -> str:
@@ -117,9 +220,13 @@ def written_at_ms(text: str) -> int | None:
     match = _TIMESTAMP.search(text, 0, _TIMESTAMP_WITHIN + 26)
     if match is None or match.start() > _TIMESTAMP_WITHIN:
         return None
-    year, month, day, hour, minute, second = (int(match[i]) for i in range(1, 7))
+    seconds = _unix_s(*match.group(1, 2, 3, 4, 5, 6))
+    return None if seconds is None else seconds * 1000 + int((match[7] or "0").ljust(3, "0")[:3])
+
+
+@lru_cache(maxsize=1024)  # many lines are of one second
+def _unix_s(*parts: str) -> int | None:
     try:
-        moment = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
+        return int(datetime(*map(int, parts), tzinfo=UTC).timestamp())  # type: ignore[misc, arg-type]
     except ValueError:
         return None
-    return int(moment.timestamp()) * 1000 + int((match[7] or "0").ljust(3, "0")[:3])

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from monitor.parse import delimited, failures, gpu_memory
 from monitor.parse.reader import Table, event, said
 
-_SLOTS = re.compile(r"([\w.-]+):(\d+)")
+_SLOTS = re.compile(r"([\w.-]{1,255}):(\d{1,6})(?!\d)")
+_TORCHRUN_OPTION = re.compile(r"--(?P<name>nnodes|nproc[-_]per[-_]node|node[-_]rank)[= ](?P<count>\d{1,6})(?![\d:])")
 # Of the environment that the toolkit prints only these are kept: the rest may hold secrets.
 _ENV_KEYS = ("current_host", "hosts", "num_gpus", "num_cpus", "current_instance_type", "distribution_hosts")
 
@@ -29,13 +30,35 @@ def _environment(match: re.Match[str]) -> str | None:
         return None
     if not isinstance(data, dict):
         return None
-    kept = {key: data[key] for key in _ENV_KEYS if data.get(key) not in (None, [], "")}
+    kept = {key: data[key] for key in _ENV_KEYS if _is_told(data.get(key), key)}
+    parameters = data.get("additional_framework_parameters")
+    if isinstance(parameters, dict) and isinstance(
+        each := parameters.get("sagemaker_mpi_num_of_processes_per_host"), str | int
+    ):
+        kept["processes_per_host"] = each
     groups = data.get("instance_groups")
     if isinstance(groups, list) and all(isinstance(group, dict) for group in groups):
+        keys = ("instance_group_name", "instance_type", "hosts")
         kept["instance_groups"] = [
-            {key: group.get(key) for key in ("instance_group_name", "instance_type", "hosts")} for group in groups
+            {key: group[key] for key in keys if _is_told(group.get(key), key)} for group in groups
         ]
     return json.dumps(kept) if kept else None
+
+
+def _is_told(value: object, key: str) -> bool:
+    """Whether a key has a value of its own kind: names for hosts, a word or a number for the rest."""
+    if key in {"hosts", "distribution_hosts"}:
+        return isinstance(value, list) and bool(value) and all(isinstance(host, str) for host in value)
+    return isinstance(value, str | int) and value != ""
+
+
+def _torchrun(match: re.Match[str]) -> str | None:
+    """How many nodes, processes on each, and which of the nodes this is, "?" where it is not told."""
+    options = {found["name"].replace("-", "_"): found["count"] for found in _TORCHRUN_OPTION.finditer(match["options"])}
+    if "nnodes" not in options or "nproc_per_node" not in options:
+        return None
+    node_rank = options.get("node_rank", "0" if options["nnodes"] == "1" else "?")
+    return f"{options['nnodes']} {options['nproc_per_node']} {node_rank}"
 
 
 def _variable(match: re.Match[str]) -> str:
@@ -69,11 +92,16 @@ _FACTS = Table(
             r"modelparallel/backend/config\.py:\d+\]\s{2,}(?P<name>\w+): (?P<value>.*)$",
             lambda match: f"{match['name']}: {match['value'].strip()}",
         ),
-        event("planned-steps", "optimization steps", r"Total optimization steps\s*=\s*(?P<steps>[\d,]{1,20})", _count),
+        event(
+            "planned-steps",
+            "optimization steps",
+            r"Total optimization steps\s*=\s*(?P<steps>\d[\d,]{0,15})(?!\d)",
+            _count,
+        ),
         event(
             "steps-per-epoch",
             "update steps per epoch",
-            r"Num update steps per epoch\s*=\s*(?P<steps>[\d,]{1,20})",
+            r"Num update steps per epoch\s*=\s*(?P<steps>\d[\d,]{0,15})(?!\d)",
             _count,
         ),
         # DeepSpeed prints its configuration, one name on a line.
@@ -104,14 +132,7 @@ _FACTS = Table(
             r"^\[20[\d-]+ [\d:.]+ (?P<said>algo-\d+):\d+ INFO ",
             said,
         ),
-        # Of a command line the first torchrun counts, with its options in any order.
-        event(
-            "torchrun",
-            "torchrun ",
-            r"^(?:(?!\btorchrun\b).)*+torchrun\b(?=.*?--nnodes[= ](?P<nnodes>\d+))"
-            r"(?=.*?--nproc[_-]per[_-]node[= ](?P<nproc>\d+))",
-            lambda match: f"{match['nnodes']} {match['nproc']}",
-        ),
+        event("torchrun", "torchrun ", r"\btorchrun (?P<options>[^\n]{0,4000})", _torchrun),
         *failures.ROWS,
         *gpu_memory.ROWS,
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from monitor.parse.rows import EventRow
@@ -31,32 +32,48 @@ class Identity:
     steps_per_epoch: int | None = None
     samples_per_step: int | None = None
     """DeepSpeed's train_batch_size: what one optimizer step of the whole job takes."""
+    stream_rank_host: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
+    """The maps of streams that print their own: a job that was started again may have its hosts in another order."""
+    first_rank: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """Streams of one node each, by torchrun's command: the node's first rank, and how many processes it runs."""
 
     def node_of(self, rank: int | None, tag_host: str, stream: str, stream_node: str) -> str:
         """The node a line was written on, or "" where the log cannot tell."""
         if rank is not None:
-            if rank in self.rank_host:
-                return self.rank_host[rank]
+            known = self.stream_rank_host.get(stream, self.rank_host)
+            if rank in known:
+                return known[rank]
             if tag_host:
                 return tag_host
+            begin, count = self.first_rank.get(stream, (0, 0))
+            if begin <= rank < begin + count:
+                return stream_node
             # mpirun starts rank 0 on the host it runs on, and all ranks write into that host's stream.
             return stream_node if rank == 0 or len(self.hosts) <= 1 else ""
         return tag_host or ("" if stream in self.merged else stream_node)
+
+    def rank_of(self, local_rank: int, stream: str) -> int | None:
+        """The global rank of a node's process, in a stream that says which of torchrun's nodes it is; else None."""
+        begin, count = self.first_rank.get(stream, (0, 0))
+        return begin + local_rank if 0 <= local_rank < count else None
 
 
 def identify(events: Sequence[EventRow]) -> Identity:
     """The identity told by ``events``, which stand in the order of their streams' lines."""
     environment, order = _environment(events), _rank_order(events)
-    rank_host = _as_hosts(_rank_map(events), order, environment)
+    streams: dict[str, list[EventRow]] = {}
+    for event in events:
+        streams.setdefault(event.stream, []).append(event)
+    maps = {stream: ranks for stream, said in streams.items() if (ranks := _ranks(said, environment))}
+    # A map that a stream printed says nothing of another attempt, but is the best guess where that printed none.
+    rank_host = next(iter(maps.values()), {})
     hosts: list[str] = list(dict.fromkeys([*rank_host.values(), *(host for host, _ in order)]))
     for host in [*environment.get("distribution_hosts", []), *environment.get("hosts", [])]:
         if host not in hosts:
             hosts.append(host)
     if not rank_host:
-        slots = order or [
-            (host, environment.get("num_gpus") or 0) for host in environment.get("distribution_hosts", [])
-        ]
-        rank_host = dict(enumerate(host for host, count in slots for _ in range(count)))
+        each = environment.get("processes_per_host") or environment.get("num_gpus") or 0
+        rank_host = _slots([(host, each) for host in environment.get("distribution_hosts", [])])
     speakers: dict[str, set[str]] = {}
     for event in events:
         if event.rank is None and (host := _speaker(event)):
@@ -68,6 +85,7 @@ def identify(events: Sequence[EventRow]) -> Identity:
     per_epoch = [int(event.text) for event in events if event.kind == "steps-per-epoch"]
     samples = [int(event.text) for event in events if event.kind == "samples-per-step"]
     host_type, host_group = _groups(environment)
+    merged = frozenset(stream for stream, said in speakers.items() if len(said) > 1)
     return Identity(
         hosts=tuple(hosts),
         rank_host=rank_host,
@@ -75,11 +93,43 @@ def identify(events: Sequence[EventRow]) -> Identity:
         vcpus=environment.get("num_cpus"),
         host_type=host_type,
         host_group=host_group,
-        merged=frozenset(stream for stream, said in speakers.items() if len(said) > 1),
-        samples_per_step=samples[-1] if samples else None,
+        merged=merged,
         planned_steps=planned[-1] if planned else None,
         steps_per_epoch=per_epoch[-1] if per_epoch else None,
+        samples_per_step=samples[-1] if samples else None,
+        stream_rank_host=maps if len(maps) > 1 else {},
+        first_rank={
+            stream: block
+            for stream, said in streams.items()
+            if stream not in merged and stream not in maps and (block := _first_rank(said))
+        },
     )
+
+
+def _ranks(events: Sequence[EventRow], environment: Mapping[str, Any]) -> dict[int, str]:
+    """Rank -> host as the events of one stream tell: mpirun's map, else the order of its hosts with their slots."""
+    order = _rank_order(events)
+    return _as_hosts(_rank_map(events), order, environment) or _slots(order)
+
+
+# More ranks than any job has; what is printed beyond is no count.
+_MOST_RANKS = 1 << 17
+
+
+def _slots(order: Sequence[tuple[str, int]]) -> dict[int, str]:
+    ranks = (host for host, count in order for _ in range(min(count, _MOST_RANKS)))
+    return dict(enumerate(islice(ranks, _MOST_RANKS)))
+
+
+def _first_rank(events: Sequence[EventRow]) -> tuple[int, int] | None:
+    """From torchrun's command, where all that stand in the stream agree; None where the node's number is not known."""
+    commands = {event.text for event in events if event.kind == "torchrun"}
+    if len(commands) != 1:
+        return None
+    nnodes, each, node_rank = commands.pop().split()
+    if not node_rank.isdecimal() or int(node_rank) >= int(nnodes):
+        return None
+    return int(node_rank) * int(each), int(each)
 
 
 def _host_number(host: str) -> tuple[int, str]:
@@ -108,7 +158,7 @@ def _as_hosts(
         return rank_host
     known = [host for host, _ in order]
     if not known and environment.get("current_host"):
-        known = [environment["current_host"]]
+        known = [str(environment["current_host"])]
     if len(known) != len(names):
         return {}
     real = dict(zip(names, known, strict=True))
@@ -130,8 +180,8 @@ def _environment(events: Sequence[EventRow]) -> dict[str, Any]:
         if event.kind != "environment":
             continue
         for key, value in json.loads(event.text).items():
-            if key in {"num_gpus", "num_cpus"}:
-                if str(value).isdecimal():
+            if key in {"num_gpus", "num_cpus", "processes_per_host"}:
+                if str(value).isdecimal() and len(str(value)) < 7:
                     merged[key] = int(value)
             elif isinstance(value, list) or key not in merged:
                 merged[key] = value

@@ -9,12 +9,12 @@ from __future__ import annotations
 import gc
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import repeat
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from ahocorasick_rs import BytesAhoCorasick, Implementation
@@ -22,10 +22,11 @@ from numpy.typing import NDArray
 
 from monitor.model import LogPage
 from monitor.parse import facts, formats, marks
-from monitor.parse.envelope import fragments, written_at_ms
+from monitor.parse.columns import Columns
+from monitor.parse.envelope import Fragment, fragments, written_at_ms
 from monitor.parse.rows import EventRow, Reading
 from monitor.parse.shapes import Shapes
-from monitor.parse.table import NOBODY, Place, Rows
+from monitor.parse.table import NOBODY, PLACE, Place, Rows
 
 # A line that is longer holds hundreds of redraws at best; what lies beyond is not read.
 LONGEST_LINE = 1 << 20
@@ -36,8 +37,6 @@ SHAPE_LINES = 2000
 
 Recogniser = Callable[[str], Iterable[Reading]]
 EventReader = Callable[[str], Iterable[tuple[str, str]]]
-Columns = Mapping[str, Sequence[Any] | str]
-"""Readings as columns by the fields' names; a text that is the same for all of them stands alone."""
 ManyReader = Callable[[Sequence[str]], Iterable[tuple[Sequence[int], Columns]]]
 """Texts to (index of each that holds one reading, the readings' columns); the others are left to the family's read."""
 
@@ -96,6 +95,7 @@ class RawRows:
         # A pattern of the user's has no literals to look for: it is asked about every line.
         wanted = _every_line(ends) if own else _candidates(page.data, ends)
         whole = page.data.decode("ascii") if page.data.isascii() else ""
+        plain = not any(mark in page.data for mark in _CONTROLS)
         together: dict[Readers, list[Piece]] = {}
         for offset, start, end, readers in wanted:
             end = min(end, start + LONGEST_LINE)
@@ -103,10 +103,9 @@ class RawRows:
             written_ms = page.times_ms[offset] if page.times_ms else None
             if own:
                 readers = Readers((*self.extra, *readers.families, *self.further), readers.events)
-            pieces = fragments(line)
-            for part, (text, rank, host, nested, copied_ms) in enumerate(pieces):
-                time_ms = written_ms if copied_ms is None else copied_ms
-                piece = (text, page.first_line + offset, part, time_ms, rank, host, nested)
+            pieces = fragments(line, plain)
+            for part, fragment in enumerate(pieces):
+                piece = (fragment, page.first_line + offset, part, written_ms)
                 if readers.many is not None and len(pieces) == 1:
                     together.setdefault(readers, []).append(piece)
                 else:
@@ -116,8 +115,8 @@ class RawRows:
         page_rows.add_to(self.steps)
 
 
-Piece = tuple[str, int, int, int | None, int | None, str, bool]
-"""A fragment in its place: text, line, part of the line, time, rank, host, nested."""
+Piece = tuple[Fragment, int, int, int | None]
+"""A fragment in its place: line, part of the line, time of the line."""
 
 
 @dataclass(slots=True)
@@ -132,48 +131,50 @@ class _PageRows:
 
     def read(self, piece: Piece, readers: Readers) -> None:
         """The readings and events of one piece of a line."""
-        text, line, part, time_ms, rank, host, nested = piece
+        text = piece[0].text
         for family in readers.families:
             # The first that knows the text is the one: the user's, then exact ones, then generic ones.
             if found := list(family(text)):
-                if time_ms is None:
-                    time_ms = written_at_ms(text)
+                place = _in_place(piece)
                 for reading in found:
                     if reading.format:
-                        writer = reading.rank if rank is None else rank
-                        writer = NOBODY if writer is None else writer
-                        self.places.append((line, part, time_ms, writer, host, nested or reading.nested))
+                        if reading.nested:
+                            place = (*place[:5], True, *place[6:])
+                        if place[3] == NOBODY and reading.rank is not None:
+                            self.places.append((*place[:3], reading.rank, *place[4:]))
+                        else:
+                            self.places.append(place)
                         self.readings.append(reading)
                 break
-        self.read_events(piece, readers)
+        if readers.events:
+            self.read_events(piece, readers)
 
     def read_events(self, piece: Piece, readers: Readers) -> None:
-        text, line, part, time_ms, rank, host, _ = piece
+        fragment, line, part, _ = piece
         for read_event in readers.events:
-            for kind, said in read_event(text):
-                if time_ms is None:
-                    time_ms = written_at_ms(text)
+            for kind, said in read_event(fragment.text):
+                time_ms = _in_place(piece)[2]
                 self.events.append(
-                    EventRow(self.page.stream, self.page.node, line, part, time_ms, rank, host, kind, said)
+                    EventRow(
+                        *(self.page.stream, self.page.node, line, part, time_ms),
+                        *(fragment.rank, fragment.host, kind, said),
+                    )
                 )
 
     def read_many(self, pieces: Sequence[Piece], readers: Readers) -> None:
         """The same for pieces that one family may read together."""
         assert readers.many is not None
         taken: set[int] = set()
-        for at, columns in readers.many([piece[0] for piece in pieces]):
+        texts = [piece[0].text for piece in pieces]
+        for family in readers.before:
+            # What a family before it knows is not its to read.
+            texts = ["" if text and any(True for _ in family(text)) else text for text in texts]
+        for at, columns in readers.many(texts):
             taken.update(at)
-            known = [pieces[place] for place in at]
-            texts, lines, parts, times, ranks, hosts, nested = zip(*known, strict=True)
-            if None in times:
-                times = tuple(written_at_ms(text) if ms is None else ms for text, ms in zip(texts, times, strict=True))
-            printed = columns.get("rank") or repeat(None)
-            ranks = tuple(own if rank is None else rank for rank, own in zip(ranks, printed, strict=False))
-            ranks = tuple(NOBODY if rank is None else rank for rank in ranks)
-            where = {"line": lines, "part": parts, "time_ms": times, "rank": ranks, "host": hosts, "nested": nested}
-            self.blocks.append((len(known), {**columns, **where}))
-            for piece in known if readers.events else ():
-                self.read_events(piece, readers)
+            where = dict(zip(PLACE, zip(*(_in_place(pieces[place]) for place in at), strict=True), strict=True))
+            self.blocks.append((len(at), {**columns, **where}))
+            for place in at if readers.events else ():
+                self.read_events(pieces[place], readers)
         for place, piece in enumerate(pieces):
             if place not in taken:
                 self.read(piece, readers)
@@ -184,13 +185,25 @@ class _PageRows:
             rows.add_columns(self.page.stream, self.page.node, size, columns)
 
 
+def _in_place(piece: Piece) -> Place:
+    (text, rank, host, nested, time_ms, local_rank, task), line, part, written_ms = piece
+    if time_ms is None:
+        time_ms = written_at_ms(text) if written_ms is None else written_ms
+    return (
+        *(line, part, time_ms, NOBODY if rank is None else rank, host, nested),
+        *(NOBODY if local_rank is None else local_rank, NOBODY if task is None else task),
+    )
+
+
 class Readers(NamedTuple):
     """Who is to be asked about a line: families in their order, and readers of facts and marks."""
 
     families: tuple[Recogniser, ...]
     events: tuple[EventReader, ...]
     many: ManyReader | None = None
-    """Of the first family, where it can read many lines together."""
+    """Of the first family that can read many lines together."""
+    before: tuple[Recogniser, ...] = ()
+    """The families that come before that one."""
 
 
 Ends = NDArray[np.int64]
@@ -233,13 +246,17 @@ def _lines(ends: Ends, rows: Ends, readers: Iterable[Readers]) -> Wanted:
 def _readers(words: tuple[int, ...]) -> Readers:
     mask = sum(word << 64 * place for place, word in enumerate(words))
     asked = [family for place, family in enumerate(_FAMILIES) if mask >> place & 1]
+    first = next((place for place, family in enumerate(asked) if hasattr(family, "read_many")), -1)
     return Readers(
         tuple(family.read for family in asked),
         tuple(read for place, read in enumerate(_EVENTS, start=len(_FAMILIES)) if mask >> place & 1),
-        getattr(asked[0], "read_many", None) if asked else None,
+        asked[first].read_many if first >= 0 else None,
+        tuple(family.read for family in asked[:first]),
     )
 
 
+# Without these a line has no wrapping but tags and labels.
+_CONTROLS = (b"\r", b"\b", b"\x1b", b"#0")
 _LINE_FEED = ord("\n")
 _FAMILIES = families()
 _EVENTS: tuple[EventReader, ...] = (facts.read, marks.read)

@@ -5,13 +5,14 @@ A log may hold a million reports; as columns they take a fifth of the memory and
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from monitor.parse.columns import Columns
 from monitor.parse.rows import Reading
 
 Floats = NDArray[np.float64]
@@ -26,13 +27,17 @@ NOBODY = -1
 _TEXTS = ("format", "meaning", "throughput_unit", "bar")
 _PRINTED = ("step", "total", "time_s", "clock_s", "clock_tick_s", "throughput", "loss", "gpu_memory_gib")
 _NUMBERS = (*_PRINTED, "epoch", "epoch_share", "counter")
-_MISSING = dict.fromkeys((*_NUMBERS, "time_ms"), np.nan) | {"rank": NOBODY, "clock_tick_s": 0.0}
-_DTYPES = {"line": "i8", "part": "i4", "rank": "i4", "host": "i4", "nested": "?"} | dict.fromkeys(_TEXTS, "i4")
+_MISSING = dict.fromkeys((*_NUMBERS, "time_ms"), np.nan) | {
+    **dict.fromkeys(("rank", "local_rank", "task"), NOBODY),
+    "clock_tick_s": 0.0,
+}
+_CODES = ("part", "rank", "host", "local_rank", "task", *_TEXTS)
+_DTYPES = {"line": "i8", "nested": "?"} | dict.fromkeys(_CODES, "i4")
 
 
-Place = tuple[int, int, int | None, int, str, bool]
-"""Where a reading was found: line, part of the line, time, rank or ``NOBODY``, host of the line's tag, nested."""
-_PLACE = ("line", "part", "time_ms", "rank", "host", "nested")
+Place = tuple[int, int, int | None, int, str, bool, int, int]
+"""Where a reading was found, in the order of ``PLACE``; numbers of processes are ``NOBODY`` where none is named."""
+PLACE = ("line", "part", "time_ms", "rank", "host", "nested", "local_rank", "task")
 
 
 @dataclass(slots=True)
@@ -51,6 +56,11 @@ class Table:
     time_ms: Floats
     rank: Codes
     host: Codes
+    """Named in the line's tag."""
+    local_rank: Codes
+    """On its node, where a label counts those."""
+    task: Codes
+    """The number that srun gave a process or node."""
     nested: NDArray[np.bool_]
     format: Codes
     meaning: Codes
@@ -110,10 +120,10 @@ class Rows:
         if not readings:
             return
         found = dict(zip(Reading._fields, zip(*readings, strict=True), strict=True))
-        found |= dict(zip(_PLACE, zip(*places, strict=True), strict=True))
+        found |= dict(zip(PLACE, zip(*places, strict=True), strict=True))
         self.add_columns(stream, node, len(readings), found)
 
-    def add_columns(self, stream: str, node: str, size: int, found: Mapping[str, Sequence[Any] | str]) -> None:
+    def add_columns(self, stream: str, node: str, size: int, found: Columns) -> None:
         """Columns of ``size`` readings of one page by the fields' names; None among numbers, and columns left out, are
         missing."""
         block: dict[str, Column | int] = {"stream": self._code(stream), "node": self._code(node)}
@@ -122,10 +132,8 @@ class Rows:
             if values is None:
                 if name in _TEXTS or name == "host":
                     block[name] = self._code("")
-            elif isinstance(values, str):
-                block[name] = self._code(values)
             elif name in _TEXTS or name == "host":
-                block[name] = self._coded(values)
+                block[name] = self._code(values) if isinstance(values, str) else self._coded(list(values))
             elif name in _DTYPES:
                 block[name] = np.asarray(values, _DTYPES[name])
             elif isinstance(values, np.ndarray) or any(value is not None for value in values):

@@ -165,6 +165,8 @@ def test_home_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (b"\xef\xbb\xbfone\n", ["one"]),
         ("one\ntwo\n".encode("utf-16"), ["one", "two"]),
         ("one\r\nzwölf\r\n".encode("utf-16"), ["one", "zwölf"]),
+        ("one\ntwo\n".encode("utf-32"), ["one", "two"]),
+        ("one\ntwo\n".encode("utf-16-be").join([b"\xfe\xff", b""]), ["one", "two"]),
         (b"\x1b[34mblue\x1b[0m\n", ["\x1b[34mblue\x1b[0m"]),
         (b"a log\nwith a few \x00 NULs\x00 in it: a node lost power\n" * 3, None),
     ],
@@ -202,6 +204,20 @@ def test_memory_does_not_grow_with_the_file(folder: Path) -> None:
     tracemalloc.stop()
     assert total == 300_000
     assert peak < 12e6
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_of_a_line_without_end_the_beginning_is_read(folder: Path, encoding: str) -> None:
+    content = "first\n" + "0123456789" * 2_000_000 + "\nlast\n" + "9" * 5_000_000
+    write(folder / "a.log", content.encode(encoding))
+    write(folder / "b.log.gz", packed(content.encode(encoding)))
+    del content
+    tracemalloc.start()
+    found = [line[:12] for line in lines("a.log")] + [line[:12] for line in lines("b.log.gz")]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found == ["first", "012345678901", "last", "999999999999"] * 2
+    assert peak < 60e6
 
 
 def test_what_is_appended_is_read_on(folder: Path) -> None:
@@ -272,6 +288,13 @@ NOISE = random.Random(1).randbytes(20_000)
         ("nuls.log", b"\x00" * 5000, "no text"),
         ("model.bin", b"\x80\x02" + b"ab\x00\x00\x00" * 500, "no text"),
         ("logs.tar.gz", packed(b"ustar" + b"\x00" * 5000), "no text"),
+        (
+            "text.tar.gz",
+            packed(b"a.log".ljust(257, b"\0") + b"ustar  \0".ljust(255, b"\0") + b"a line\n" * 999),
+            "a tar archive",
+        ),
+        ("text.zip", b"PK\x03\x04\x14\0\0\0" + b"a line\n" * 999, "a zip archive"),
+        ("paper.pdf", b"%PDF-1.4\n" + b"1 0 obj\n" * 999, "a PDF document"),
         ("damaged.gz", b"\x1f\x8b\x08\x00garbage that is no deflate", "gzip"),
     ],
 )

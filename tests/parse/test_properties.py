@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from monitor.model import Job, Node
+from monitor.parse.completion import completed
 from monitor.parse.envelope import fragments
 from monitor.parse.numbers import clock_s, number
 from tests.parse.read import parse
@@ -50,6 +55,15 @@ _PIECES = st.sampled_from(
             "9" * 30,
         ),
         "Total optimization steps = 7",
+        "Total optimization steps = ,",
+        "mpirun --host algo-1:99999999999,algo-2:" + "9" * 5000 + " -np 3 python",
+        "mpirun --host algo-1:999999 -np 3 python",
+        'SM_TRAINING_ENV={"hosts":[1,{}],"current_host":[],"num_gpus":"9999999","distribution_hosts":["a"]}',
+        'SM_TRAINING_ENV={"instance_groups":[{"hosts":[1],"instance_type":{}}],"additional_framework_parameters":[]}',
+        "SM_TRAINING_ENV={" + '"a":[' * 3000 + "}",
+        "torchrun --nnodes 2 --nproc_per_node 99999999999 --node_rank 7 train.py",
+        "Training seconds: " + "9" * 5000,
+        "2026-02-31 08:00:00 Completed - x",
     ]
 )
 _LINES = st.lists(st.lists(_PIECES | st.text(max_size=8), max_size=8).map("".join), max_size=12)
@@ -64,6 +78,8 @@ def test_no_line_raises_and_times_are_durations(lines: list[str]) -> None:
     assert (times > 0).all()
     assert np.isfinite(times).all()
     assert parsed.steps["line"].between(1, max(1, len(lines))).all()
+    job = Job("j", nodes=(Node("algo-1"),), source="logs")
+    completed(job, parsed.identity, parsed.events, lambda name: None, lambda name: None)
 
 
 @settings(max_examples=60, deadline=None)
@@ -104,6 +120,77 @@ def test_the_envelope_changes_who_and_not_what(times: list[int], rank: int) -> N
     assert bare[columns].equals(wrapped[columns])
     assert set(wrapped["rank"]) == {rank}
     assert set(wrapped["node"]) == {"algo-2"}
+
+
+# Each puts one envelope around a line that begins with no envelope.
+ENVELOPES = {
+    "SDK colour": "\x1b[34m{}\x1b[0m",
+    "MPI": "[1,mpirank:3,algo-2]<stdout>:{}",
+    "MPI, tagless": "[1,mpirank:3,algo-2]:{}",
+    "MPI, older": "[1,3]<stderr>:{}",
+    "MPI, doubled": "[1,mpirank:3,algo-2]<stdout>:[1,mpirank:3,algo-2]<stdout>:{}",
+    "MPI, the next one behind": "[1,3]<stdout>:{}[1,4]<stdout>:",
+    "torchrun": "[default3]:{}",
+    "torchrun role": "[trainer3]:{}",
+    "PyTorch": "[rank3]: {}",
+    "srun, relabelled": "[task3]: {}",
+    "compose": "\x1b[36m1x4fc011ay-algo-2-nrgii |\x1b[0m {}",
+    "compose, newer": "algo-2-nrgii-1  | {}",
+    "kubectl": "[pod/vit-worker-1/pytorch] {}",
+    "docker": "2026-03-04T08:12:20.123456789Z {}",
+    "export": "2026-03-04T08:12:20.123Z {}",
+    "tail": "2026-03-04T08:12:20.123000+00:00 job/algo-2-1700000000 {}",
+    "tail, short": "2026-03-04T08:12:20 {}",
+    "tail, coloured": "\x1b[32m2026-03-04T08:12:20+00:00\x1b[0m \x1b[36mjob/algo-2-1700000000\x1b[0m {}",
+    "pdsh": "algo-2: {}",
+    "escaped return": "#015{}",
+    "return": "\r{}",
+    "escaped colour": "#033[36m{}#033[39m",
+    "none": "{}",
+}
+_FORMATS = Path(__file__).parents[1] / "data" / "formats"
+_REAL_LINES = [
+    line
+    for log in sorted(_FORMATS.glob("*.log"))
+    for line in log.read_text(encoding="utf-8").splitlines()[:40]
+    if line.strip() and len(line) < 2000
+]
+
+
+@pytest.mark.parametrize("outer", ENVELOPES)
+@pytest.mark.parametrize("inner", ENVELOPES)
+def test_with_an_envelope_or_two_a_line_says_the_same(outer: str, inner: str) -> None:
+    # Rotated, so that all pairs together see all lines many times.
+    start = (37 * len(ENVELOPES) * hash_of(outer) + 37 * hash_of(inner)) % len(_REAL_LINES)
+    for line in (_REAL_LINES[start:] + _REAL_LINES[:start])[:60]:
+        bare = [(piece.text, piece.nested) for piece in fragments(line)]
+        wrapped = [(p.text, p.nested) for p in fragments(ENVELOPES[outer].format(ENVELOPES[inner].format(line)))]
+        assert wrapped == bare
+
+
+def hash_of(name: str) -> int:
+    return list(ENVELOPES).index(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "rank", "host", "local_rank"),
+    [
+        ("MPI", 3, "algo-2", None),
+        ("MPI, tagless", 3, "algo-2", None),
+        ("MPI, older", 3, "", None),
+        ("torchrun", None, "", 3),
+        ("PyTorch", 3, "", None),
+        ("compose", None, "algo-2", None),
+        ("compose, newer", None, "algo-2", None),
+        ("kubectl", None, "vit-worker-1", None),
+        ("tail", None, "algo-2", None),
+        ("tail, coloured", None, "algo-2", None),
+        ("pdsh", None, "algo-2", None),
+    ],
+)
+def test_the_envelope_says_who(name: str, rank: int | None, host: str, local_rank: int | None) -> None:
+    (piece,) = fragments(ENVELOPES[name].format("words"))
+    assert (piece.rank, piece.host, piece.local_rank) == (rank, host, local_rank)
 
 
 @given(st.text())

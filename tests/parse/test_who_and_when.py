@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from monitor.parse import clocks
+from monitor.parse.assemble import Parsed, assemble
 from monitor.parse.envelope import fragments, written_at_ms
 from monitor.parse.numbers import clock_s
-from tests.parse.read import parse
+from monitor.parse.recognise import RawRows
+from tests.parse.read import pages, parse
 
 STEP = "step=1 step_time_s=2.0"
 
@@ -76,6 +78,70 @@ def test_addresses_in_the_rank_map_become_the_hosts_names() -> None:
 )
 def test_a_bare_rank_is_placed_only_where_that_is_safe(head: list[str], rank: int, node: str) -> None:
     assert list(parse([*head, f"[1,{rank}]<stdout>:{STEP}"]).steps["node"]) == [node]
+
+
+def _streams(*texts: tuple[str, list[str]]) -> Parsed:
+    """What streams of the given names say, each of the node that its name names."""
+    raw = RawRows()
+    for stream, lines in texts:
+        for page in pages(lines, stream=stream, node="-".join(stream.rpartition("/")[2].split("-")[:2])):
+            raw.add(page)
+    return assemble(raw.steps, raw.events)
+
+
+def _torchrun(node_rank: int) -> str:
+    return f"torchrun --nnodes 2 --nproc_per_node 4 --master_addr algo-2 --master_port 7777 --node_rank {node_rank} train.py"
+
+
+def test_torchrun_says_which_ranks_a_node_runs_whatever_its_name() -> None:
+    parsed = _streams(
+        ("job/algo-1-1700000000", [_torchrun(1), "[rank6]: " + STEP, STEP]),
+        ("job/algo-2-1700000003", [_torchrun(0), "[rank1]: " + STEP, STEP]),
+    )
+    assert list(parsed.steps["node"]) == ["algo-1", "algo-1", "algo-2", "algo-2"]
+    identity = parsed.identity
+    assert [identity.rank_of(3, stream) for stream in ("job/algo-1-1700000000", "job/algo-2-1700000003")] == [7, 3]
+    assert identity.rank_of(4, "job/algo-1-1700000000") is None  # it runs four processes
+    assert identity.rank_of(0, "elsewhere") is None
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "torchrun --nnodes 2 --nproc_per_node 4 train.py",  # which of the two?
+        "torchrun --nnodes 2 --nproc_per_node 4 --node_rank $SLURM_PROCID train.py",
+        "torchrun --nnodes 2 --nproc_per_node gpu --node_rank 1 train.py",
+        "torchrun --nnodes 1:2 --nproc_per_node 4 --node_rank 1 train.py",
+        "torchrun --nnodes 2 --nproc_per_node 4 --node_rank 2 train.py",
+        _torchrun(0) + "\n" + _torchrun(1),  # two nodes in one stream
+    ],
+)
+def test_no_arithmetic_where_the_command_does_not_say(command: str) -> None:
+    parsed = parse([*command.split("\n"), STEP])
+    assert parsed.identity.rank_of(1, "algo-1.log") is None
+
+
+def test_one_node_needs_no_number() -> None:
+    assert parse(["torchrun --nproc_per_node=4 --nnodes=1 train.py", STEP]).identity.rank_of(3, "algo-1.log") == 3
+
+
+def test_processes_of_a_host_are_counted_and_not_taken_for_its_gpus() -> None:
+    environment = (
+        'SM_TRAINING_ENV={"additional_framework_parameters":{"sagemaker_mpi_num_of_processes_per_host":2},'
+        '"distribution_hosts":["algo-2","algo-1"],"num_gpus":8}'
+    )
+    lines = [environment, *(f"[1,{rank}]<stdout>:{STEP}" for rank in range(4))]
+    assert list(parse(lines).steps["node"]) == ["algo-2", "algo-2", "algo-1", "algo-1"]
+
+
+def test_a_job_started_again_has_its_hosts_in_the_order_of_that_attempt() -> None:
+    def attempt(first: str, second: str) -> list[str]:
+        return [f"mpirun --host {first}:1,{second}:1 -np 2 python train.py", f"[1,1]<stdout>:{STEP}"]
+
+    parsed = _streams(
+        ("job/algo-1-1700000000", attempt("algo-1", "algo-2")), ("job/algo-1-1700009999", attempt("algo-2", "algo-1"))
+    )
+    assert list(parsed.steps["node"]) == ["algo-2", "algo-1"]
 
 
 def test_a_counter_that_begins_again_is_a_new_segment_and_nothing_is_negative() -> None:

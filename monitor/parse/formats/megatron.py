@@ -9,8 +9,9 @@ iterations were all skipped has no loss.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from monitor.parse.columns import Columns, counts, durations, numbers
 from monitor.parse.numbers import count, duration_s, number
 from monitor.parse.rows import Reading
 
@@ -70,3 +71,34 @@ def _throughput(text: str) -> tuple[str, float | None]:
         if words in text and (found := pattern.search(text)) is not None:
             return unit, number(found["rate"])
     return "", None
+
+
+def read_many(texts: Sequence[str]) -> Iterator[tuple[list[int], Columns]]:
+    """The same of lines with a time in ms, as columns."""
+    at, rows, losses, units, rates = [], [], [], [], []
+    for place, text in enumerate(texts):
+        match = _RECORD.search(text)
+        if match is None or match["unit"] != "ms" or "memory(GiB)" in text:
+            continue
+        at.append(place)
+        rows.append(match.group("step", "total", "time"))
+        loss = _LOSS.search(text, match.end()) or _OTHER_LOSS.search(text, match.end())
+        losses.append(loss["loss"] if loss else None)
+        unit, rate = _throughput(text)
+        units.append(unit)
+        rates.append(rate)
+    if at:
+        steps, totals, times = zip(*rows, strict=True)
+        yield (
+            at,
+            {
+                "format": FORMAT,
+                "meaning": "interval",
+                "step": counts(steps),
+                "total": counts(totals),
+                "time_s": durations(numbers(times) * 0.001),
+                "throughput": rates,
+                "throughput_unit": units,
+                "loss": numbers(losses),
+            },
+        )

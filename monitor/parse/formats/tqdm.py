@@ -10,9 +10,12 @@ throughput.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
+import numpy as np
+
+from monitor.parse.columns import Columns, counts, durations, numbers
 from monitor.parse.numbers import clock_s, count, duration_s, number
 from monitor.parse.rows import NO_STEP, Meaning, Reading
 
@@ -65,6 +68,7 @@ _NOT_TRAINING = re.compile(
     r"|writ|extract|group|flatten|creat|fetch|upload|prepar|processing|preprocess|convert|cast|resolv|comput|shard|checkpoint|pack"
     r"|cach|(?:encod|decod|embedd|index|scor|sampl|collect|merg|splitt|verify|scann|calibrat|quantiz|copy|read|build|unzipp|unpack)ing)"
 )
+_OF_BAR = re.compile(r"step_time|iteration_time|train_step_timing|global_step|num_updates|v_num")
 _FASTEST_PER_S = 1e5
 _NUMBERS = re.compile(r"[-+]?\d[\d.,]*(?:[eE][-+]?\d+)?|\bnan\b|\binf\b")
 
@@ -145,4 +149,61 @@ def _redraw(match: re.Match[str], what: str, bar: str, total: int | None) -> Rea
         epoch=count(epoch["epoch"]) if epoch else None,
         counter=count(counter["step"] or counter["updates"]) if counter else None,
         bar=bar[-60:],
+    )
+
+
+def read_many(texts: Sequence[str]) -> Iterator[tuple[list[int], Columns]]:
+    """The same of lines that hold one bar with a total and nothing but a loss behind its rate, as columns."""
+    at: list[int] = []
+    rows: list[tuple[str, ...]] = []
+    bars: list[str] = []
+    losses: list[str | None] = []
+    search = _BAR.search
+    for place, text in enumerate(texts):
+        match = search(text)
+        if match is None or "it [" in text or "'loss'" in text or text.find("%", match.end()) >= 0:
+            continue
+        _, step, total, clock, rate, each, many, rest = match.groups()
+        start = match.start()
+        what = text[max(0, start - _LONGEST_DESCRIPTION) : start].strip().rstrip(":| ") if start else ""
+        # What needs a closer look is read one by one.
+        if (each or many) == "img" or rate == "?" or (what and ("oss" in what or "OSS" in what or _EPOCH.search(what))):
+            continue
+        bar = _NUMBERS.sub("N", what) if what else ""
+        if bar and _is_other(bar):
+            continue
+        loss = None
+        if rest:
+            if "=" in rest and _OF_BAR.search(rest):
+                continue
+            if "oss" in rest:
+                loss = _LOSS.search(rest) or _ANY_LOSS.search(rest)
+        at.append(place)
+        bars.append(bar[-60:])
+        losses.append(loss["loss"] if loss else None)
+        rows.append((step, total, clock, rate, many or ""))
+    if not at:
+        return
+    steps, totals, clocks, printed, per_second = zip(*rows, strict=True)
+    rates = numbers(printed)
+    is_rate = np.array([bool(unit) for unit in per_second])
+    with np.errstate(divide="ignore"):
+        times = durations(np.where(is_rate, 1.0 / rates, rates))
+    if (is_rate & (rates > _FASTEST_PER_S)).any() or np.isnan(rates).any():
+        return
+    yield (
+        at,
+        {
+            "format": FORMAT,
+            "meaning": "smoothed",
+            "step": counts(steps),
+            "total": counts(totals),
+            "time_s": times,
+            "clock_s": [clock_s(clock) for clock in clocks],
+            "clock_tick_s": np.ones(len(at)),
+            "throughput": np.where(is_rate, rates, np.nan),
+            "throughput_unit": ["it/s" if unit else "" for unit in per_second],
+            "loss": numbers(losses),
+            "bar": bars,
+        },
     )
