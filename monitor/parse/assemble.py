@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from monitor.model import events_frame, steps_frame
-from monitor.parse import clocks
+from monitor.parse import clocks, delimited
 from monitor.parse.bars import drawn_at_once, new_steps, renumbered, training_rows
 from monitor.parse.columns import durations
 from monitor.parse.identity import Identity, identify
@@ -57,7 +57,8 @@ def assemble(steps: Rows, events: Iterable[EventRow]) -> Parsed:
     """The frames of all rows so far; the order in which rows were recognised does not matter."""
     event_rows = sorted(events, key=lambda row: (row.stream, row.line, row.part))
     identity = identify(event_rows)
-    table = steps.table()
+    # A table of a log that also has reports of its own says them again.
+    table = (steps if len(steps) else delimited.reports(event_rows)).table()
     _name_ranks(table, identity)
     size = len(table)
     reports = _Reports(
@@ -67,7 +68,8 @@ def assemble(steps: Rows, events: Iterable[EventRow]) -> Parsed:
     for by_format in _series(table):
         _report(reports, by_format, identity, int(table.stream[next(iter(by_format.values()))[0]]) in merged)
     at = np.sort(np.concatenate(reports.kept)) if reports.kept else np.empty(0, np.intp)
-    return Parsed(_steps(reports, at, identity), _events(event_rows, identity), identity)
+    shown = [row for row in event_rows if row.kind not in delimited.KINDS]
+    return Parsed(_steps(reports, at, identity), _events(shown, identity), identity)
 
 
 def _series(table: Table) -> Iterator[dict[str, At]]:
@@ -130,7 +132,7 @@ def _report(reports: _Reports, by_format: dict[str, At], identity: Identity, mer
             counted = np.round(table.epoch_share[losses] * identity.steps_per_epoch)
             table.step[losses] = np.where(np.isnan(table.step[losses]), counted, table.step[losses])
         for segment, part in enumerate(segments(table, losses)):
-            reports.keep(part, table.time_s[part], "interval", segment)
+            reports.keep(part, table.time_s[part], table.texts[table.meaning[part]], segment)
 
 
 def _time_by_size(table: Table, at: At, samples_per_step: int) -> None:
@@ -160,11 +162,11 @@ def _timed(reports: _Reports, at: At, segment: int) -> None:
     elif meaning == "clock" or (meaning == "either" and clocks.is_clock(times, tick_s)):
         times, kind = clocks.differenced(steps, times, tick_s, clocks.steps_before_first(steps)), "cumulative"
     elif meaning == "span":
-        # The first report's number of steps is the usual one.
-        times = times / np.where(np.isnan(done := np.diff(steps, prepend=np.nan)), usual_gap, done)
+        times = clocks.shared(steps, times, usual_gap)
         kind = "step" if usual_gap == 1.0 else "interval"
-        table.throughput[at] = 1.0 / times
-        table.throughput_unit[at[~np.isnan(times)]] = table.code("it/s")
+        rateless = at[np.isnan(table.throughput[at]) & ~np.isnan(times)]
+        table.throughput[at] = np.where(np.isnan(table.throughput[at]), 1.0 / times, table.throughput[at])
+        table.throughput_unit[rateless] = table.code("it/s")
     elif meaning == "interval":
         kind = "step" if usual_gap == 1.0 else "interval"
     else:

@@ -65,6 +65,19 @@ def differenced(steps: Floats, clock: Floats, tick_s: float, before: float) -> F
         return np.where((elapsed > 0) & (done > 0), elapsed / done, np.nan)
 
 
+def shared(steps: Floats, spans_s: Floats, usual_gap: float) -> Floats:
+    """Seconds per step out of all the seconds since the report before; NaN where the counter stood or fell.
+
+    Of the first report the steps are the usual number, or all that there are by its counter, from 0 or from 1.
+    """
+    done = np.diff(steps, prepend=np.nan)
+    if len(steps):
+        early = steps[0] < usual_gap - 1
+        done[0] = max(1.0, steps[0]) if early else usual_gap
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(done > 0, spans_s / done, np.nan)
+
+
 def _far_enough(clock: Floats, enough_s: float) -> NDArray[np.intp]:
     """For each reading the place of the newest one that lies ``enough_s`` before it; 0 where there is none."""
     base, places, readings = 0, [], clock.tolist()

@@ -42,6 +42,10 @@ _PREFIX = re.compile(
 _COLOUR = re.compile(r"\x1b\[[\d;]*m")
 _RESET = "\x1b[0m"
 _ESCAPE = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
+# A colour whose escape character a copy lost: "[32mloss[39m", "[1m 40/500[0m". Alone "[35m" might be minutes.
+_BARE_COLOUR = re.compile(r"\[(?:\d{1,3};){0,8}\d{1,3}m")
+_SURELY_COLOURED = re.compile(r"\[(?:[39]\dm[A-Za-z]|38;[25];\d|(?:1|[39]\d)m[^\n]{0,200}?\[(?:0|22|39)m)")
+_LOOKED_AT_FOR_COLOUR = 2_000
 # Prefixes end within so many characters; colours are taken off there first, to see them.
 _HEAD = 600
 _MOST_PREFIXES = 8
@@ -100,6 +104,8 @@ def fragments(line: str, plain: bool = False) -> list[Fragment]:
 
     ``plain`` says that the line is known to hold no control character and no "#0".
     """
+    if ("[3" in line or "[9" in line or "[1m" in line) and "\x1b" not in line and "#033" not in line:
+        line = _without_bare_colours(line)
     # Most lines have no wrapping, or one tag and nothing else; the SDK puts a colour around.
     if not plain and line[:1] == "\x1b" and line.endswith(_RESET) and (colour := _COLOUR.match(line)) is not None:
         line = line[colour.end() : -len(_RESET)]
@@ -223,6 +229,11 @@ def _with_zone_ms(stamp: str) -> int | None:
         return time_ms
     ahead_ms = (int(zone[2]) * 60 + int(zone[3])) * 60_000
     return time_ms - ahead_ms if zone[1] == "+" else time_ms + ahead_ms
+
+
+def _without_bare_colours(line: str) -> str:
+    surely = _SURELY_COLOURED.search(line, 0, _LOOKED_AT_FOR_COLOUR) is not None
+    return _BARE_COLOUR.sub("", line) if surely else line
 
 
 def written_at_ms(text: str) -> int | None:

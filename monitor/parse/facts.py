@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from monitor.parse import failures, gpu_memory
+from monitor.parse import delimited, failures, gpu_memory
 from monitor.parse.reader import Table, event, said
 
 _SLOTS = re.compile(r"([\w.-]{1,255}):(\d{1,6})(?!\d)")
@@ -138,10 +138,11 @@ _FACTS = Table(
     )
 )
 #: Literal texts, one of which stands in every line read here.
-GATES = _FACTS.gates
+GATES = (*_FACTS.gates, *(gate for gate in delimited.GATES if gate not in _FACTS.gates))
 KINDS = frozenset(row.kind for row in _FACTS.rows)
 
 
 def read(text: str) -> Iterator[tuple[str, str]]:
     """(kind, text) of each fact in ``text``; ``monitor.parse.identity`` reads those about hosts again."""
-    return _FACTS.read(text)
+    yield from _FACTS.read(text)
+    yield from delimited.read(text)

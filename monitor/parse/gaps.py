@@ -25,6 +25,8 @@ _QUOTED = re.compile(r'"\s*:\s*"?$')
 _SEPARATOR = re.compile(r"[\])}]*\s*(?:[:=]|->|is|was|-)\s*")
 # "0.41 (sec/it)"
 _UNIT_IN_BRACKETS = re.compile(r" {0,2}\(([A-Za-z]{1,10} ?/ ?[A-Za-z]{1,10})\)")
+# Of simulated time, in molecular dynamics.
+_SIMULATED = re.compile(r"\s?[pf]s\b")
 _MANY = {"k": 1e3, "m": 1e6, "b": 1e9}
 # Nothing but this between a unit and the next number makes it the name of that: "2.1 it/s: 0.5".
 _NAMES = re.compile(r"\s*[:=][\s\"'(\[]*")
@@ -68,7 +70,7 @@ class Gap(NamedTuple):
     separates: bool
     """The text is a mere colon or the like."""
     strange: bool
-    """Letters that are no known unit stick to the number before."""
+    """Letters that are no known unit stick to the number before, or it is picoseconds."""
 
 
 @lru_cache(maxsize=8192)
@@ -104,7 +106,7 @@ def gap(text: str, head: bool = False) -> Gap:
         lone,
         '"' in text and _QUOTED.search(text) is not None,
         _SEPARATOR.fullmatch(text.strip()) is not None,
-        (unit is None or names) and text[:1].isalpha(),
+        ((unit is None or names) and text[:1].isalpha()) or _SIMULATED.match(text) is not None,
     )
 
 

@@ -44,6 +44,7 @@ _SUMMARY = _any(
     *(rf"\b(?:training|train|run|epoch(?: [\d\x00]+)?){_OVER}", r"\bfinished (?:training|epoch)"),
     *(r"\bend of (?:training|epoch)", r"^\s*(?:total|overall|final)\b"),
     r"\boverall (?:training )?(?:speed|time|throughput|average)",
+    r"\bsteps[:=]? ?\x00 in \x00",  # "steps 500 in 41.2s": all of them
 )
 _NEVER = re.compile(_any(_CODE, _BAR, rf"(?i:{_any(_SETTINGS, _SUMMARY)})"))
 _OTHER_WORK = re.compile(

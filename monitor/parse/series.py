@@ -10,8 +10,11 @@ import numpy as np
 
 from monitor.parse.table import At, Table
 
-# So many lines may lie between a report and what is printed of it on lines of their own.
-_BLOCK_LINES = 60
+# So many lines may lie between a report and what is printed of it on lines of their own: a step of reinforcement
+# learning is announced, and its rollouts talk before its figures come.
+_BLOCK_LINES = 2000
+# Their head is printed before the step is done.
+_ANNOUNCED = "nemo-rl"
 
 
 def _fill(table: Table, report: int, more: int) -> None:
@@ -36,6 +39,8 @@ def joined(table: Table, at: At) -> At:
         elif newest >= 0 and table.line[place] - table.line[newest] <= _BLOCK_LINES:
             _fill(table, newest, place)
     reports: At = at[~more]
+    if table.texts[table.format[at[0]]] == _ANNOUNCED:
+        reports = reports[~np.isnan(table.time_s[reports])]
     return reports
 
 
@@ -44,6 +49,8 @@ def said_once(table: Table, at: At) -> At:
 
     Where a report stands there more than twice it is several ranks that print the same: all are kept.
     """
+    if not len(at):
+        return at
     near = np.diff(table.line[at]) <= 2
     same = table.same_as_before(at) & near & ~np.isnan(table.step[at][1:])
     if (same[1:] & same[:-1]).any():
@@ -54,7 +61,9 @@ def said_once(table: Table, at: At) -> At:
 
 def by_epoch(table: Table, at: At) -> At:
     """Numbers the reports of a trainer that speaks only at the end of each epoch ("40/40 …") by their epoch."""
-    if not len(at) or not str(table.texts[table.format[at[0]]]).startswith("keras"):
+    name = str(table.texts[table.format[at[0]]]) if len(at) else ""
+    # MindSpore's line does not say that its step is the last of the epoch: that shows when the next epoch ends there, too.
+    if not name.startswith("keras") and (name != "mindspore" or len(np.unique(table.epoch[at])) < 2):
         return at
     steps = np.nan_to_num(table.step[at], nan=-1.0)
     counts, times = np.unique(steps, return_counts=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -29,6 +31,10 @@ STEP = "step=1 step_time_s=2.0"
         ("#015first#015second", [("first", None, ""), ("second", None, "")]),
         ("tail of a line [1,2]<stdout>:next", [("tail of a line ", None, ""), ("next", 2, "")]),
         ("   \r \x1b[0m", []),
+        ("[32mstep: 7[39m loss: 2.5", [("step: 7 loss: 2.5", None, "")]),
+        ("[1m 40/500[0m [32m━━[0m 4s", [(" 40/500 ━━ 4s", None, "")]),
+        ("[38;2;10;20;30mstep: 7", [("step: 7", None, "")]),
+        ("step 7 after [35m 20s] of [1m each", [("step 7 after [35m 20s] of [1m each", None, "")]),
     ],
 )
 def test_the_envelope_is_taken_off(line: str, pieces: list[tuple[str, int | None, str]]) -> None:
@@ -183,6 +189,23 @@ def test_whole_seconds_are_differenced_over_enough_of_them() -> None:
     assert out[0] == 10.0
     assert np.isnan(out[1])
     assert out[60:] == pytest.approx(np.full(40, 0.22), rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("steps", "spans_s", "each_s"),
+    [
+        pytest.param([100, 200, 300], [50.0, 40.0, 30.0], [0.5, 0.4, 0.3], id="from the start"),
+        pytest.param([99, 199, 299], [50.0, 40.0, 30.0], [0.5, 0.4, 0.3], id="counted from 0"),
+        pytest.param([1, 100, 200], [3.5, 49.5, 40.0], [3.5, 0.5, 0.4], id="the first step by itself"),
+        pytest.param([1200, 1300, 1400], [50.0, 40.0, 30.0], [0.5, 0.4, 0.3], id="in the middle of a run"),
+        pytest.param([100, 100, 200], [50.0, 1.0, 40.0], [0.5, math.nan, 0.4], id="a counter that stands"),
+    ],
+)
+def test_seconds_since_the_last_report_are_shared_among_its_steps(
+    steps: list[float], spans_s: list[float], each_s: list[float]
+) -> None:
+    found = clocks.shared(np.array(steps, float), np.array(spans_s), 100.0)
+    assert found.tolist() == pytest.approx(each_s, nan_ok=True)
 
 
 def test_a_wrong_batch_size_in_the_rate_does_not_reach_the_step_time() -> None:

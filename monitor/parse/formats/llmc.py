@@ -22,7 +22,7 @@ _STEP = re.compile(
     rf"\bstep\s+(?P<step>\d{{1,12}})(?:/(?P<total>\d{{1,12}}))?\s*[|:]\s*(?:train )?loss\s+(?P<loss>{_NUMBER})"
     r"(?P<rest>[^\n]{0,240})"
 )
-_STEP_TIME = re.compile(r"[(| ](?P<time>[\d.]+) ms\b(?:[^\n]{0,60}?[|,] (?P<rate>[\d.]+) tok/s)?")
+_STEP_TIME = re.compile(r"[(| ](?P<time>[\d.]+) ms\b(?!/)(?:[^\n]{0,60}?[|,] (?P<rate>[\d.]+) tok/s)?")
 _ITERATION = re.compile(
     rf"\biteration (?P<step>\d{{1,12}}), loss: (?P<loss>{_NUMBER}), time: (?P<time>[\d.]+)ms, tok/s: (?P<rate>[\d.]+)"
 )

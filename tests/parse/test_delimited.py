@@ -1,0 +1,90 @@
+"""Tables of comma-separated values: rows are read by the last header above them, whatever the pages they come in."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.model import LogPage
+from monitor.parse import delimited
+from monitor.parse.assemble import assemble
+from monitor.parse.recognise import RawRows
+from tests.parse.read import parse
+
+HEADER = "epoch,lr-Adam,step,train_loss,train_step_time,val_acc,val_loss"
+TABLE = [
+    HEADER,
+    "0,0.001,49,,,,",
+    "0,,49,2.5,0.25,,",
+    "0,,99,2.25,0.5,,",
+    "0,,99,,,0.61,1.75",
+    "1,,149,2.0,0.75,,",
+]
+
+
+def _rows(steps: pd.DataFrame) -> list[tuple[object, ...]]:
+    return list(steps[["line", "step", "step_time_s", "loss", "format"]].itertuples(index=False, name=None))
+
+
+READ = [(2, 49, 0.25, 2.5, "csv"), (4, 99, 0.5, 2.25, "csv"), (6, 149, 0.75, 2.0, "csv")]
+
+
+@pytest.mark.parametrize("cuts", [(), (1,), (2, 3), (3,), (5,)])
+def test_rows_of_one_step_are_one_report_wherever_pages_are_cut(cuts: tuple[int, ...]) -> None:
+    assert _rows(parse(TABLE, cuts).steps) == READ
+
+
+def test_headers_and_rows_are_no_events() -> None:
+    assert set(parse(TABLE).events["kind"]) == {"first-line"}
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        pytest.param(TABLE[1:], id="rows without a header"),
+        pytest.param(["name,size,owner", *TABLE[1:]], id="a header without a step"),
+        pytest.param(["epoch,step,val_loss", "0,49,,", "0,,1.5"], id="validation only"),
+        pytest.param([HEADER, "0,,49,2.5,,"], id="fewer fields than names"),
+        pytest.param([HEADER, "0,,x,2.5,0.25,,"], id="a step that is no number"),
+        pytest.param([HEADER, ",,,,,,"], id="nothing in it"),
+    ],
+)
+def test_what_is_no_table_of_steps(lines: list[str]) -> None:
+    assert parse(lines).steps.empty
+
+
+def test_a_row_belongs_to_the_last_header_of_its_stream() -> None:
+    lines = [*TABLE[:3], "step,loss,lr,grad_norm", "7,1.5,,", "8,1.25,,"]
+    assert [row[1:] for row in _rows(parse(lines).steps)] == [
+        (49, 0.25, 2.5, "csv"),
+        (7, pytest.approx(float("nan"), nan_ok=True), 1.5, "csv"),
+        (8, pytest.approx(float("nan"), nan_ok=True), 1.25, "csv"),
+    ]
+
+
+def test_a_table_behind_reports_of_the_log_itself_says_them_again() -> None:
+    lines = [*(f"step {step} loss 2.5 dt 250.0ms" for step in (49, 99, 149)), *TABLE]
+    assert set(parse(lines).steps["format"]) == {"key-value"}
+
+
+@pytest.mark.parametrize(("between_ms", "known"), [(0, False), (30_000, True)])
+def test_the_time_of_a_table_printed_at_once_is_not_that_of_its_steps(between_ms: int, known: bool) -> None:
+    raw = RawRows()
+    times_ms = tuple(1_700_000_000_000 + place * between_ms for place in range(len(TABLE)))
+    raw.add(LogPage.of("algo-1.log", "algo-1", 1, TABLE, times_ms))
+    steps = assemble(raw.steps, raw.events).steps
+    assert (steps["timestamp"].notna() == known).all()
+
+
+@given(st.text(alphabet="0123456789,.eE+-naif \t", max_size=200))
+def test_any_text_is_read_or_left(text: str) -> None:
+    assert all(kind in delimited.KINDS for kind, _ in delimited.read(text))
+
+
+@pytest.mark.parametrize(
+    "text", ["1," * 100_000, "a," * 100_000, "1.1e5" * 50_000, "," * 200_000, ("9" * 19 + ",") * 190 + "x"]
+)
+def test_long_lines_take_no_time(text: str) -> None:
+    assert list(delimited.read(text)) == []
