@@ -105,11 +105,12 @@ def _joined(page: LogPage, memory: Memory) -> tuple[LogPage, int | None]:
     starts = np.append(0, ends[:-1] + 1)
     is_long = ends - starts >= _LONG
     most_rests = _RESTS_ANYWAY + _RESTS_A_CHUNK * len(data) // _LIMITS[0]
-    counts = [data.count(mark) for mark in _TAG_MARKS]
-    if max(counts) * 2 < len(starts) and max(counts) > 4 * most_rests and not is_long.any():
-        return page, None  # most lines have no tag and are lines of their own
-    marks = _TAG_MARKS if counts[0] != counts[1] else _TAG_MARKS[:1]
-    tags = np.sort(np.array([place for mark in marks for place in _places(data, mark)], dtype=np.int64))
+    # The older form of a tag lacks "<stdout>" on every line of its page.
+    mark = next((mark for mark in _TAG_MARKS if mark in data), b"")
+    count = data.count(mark) if mark else 0
+    if count * 2 < len(starts) and (not count or count > 4 * most_rests) and not is_long.any():
+        return page, None  # no line has a tag, or most have none and are lines of their own
+    tags = np.fromiter(_places(data, mark) if mark else (), np.int64)
     if not len(tags) and not is_long.any():
         return page, None
     rows = np.searchsorted(ends, tags)

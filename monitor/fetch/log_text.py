@@ -88,11 +88,25 @@ def chunks(file: io.BufferedReader, seen: Look) -> Iterator[Chunk]:
             return wide.read(size).encode("utf-8", "replace")
 
     ends_in_crlf: bool | None = None
-    for data, size in _whole_lines(read):
+    plain = not seen.is_gzip and seen.encoding == "utf-8"
+    for data, size in _plain_lines(file) if plain else _whole_lines(read):
         if ends_in_crlf is None:
             data = data.removeprefix(_UTF8_MARK)
             ends_in_crlf = data.count(b"\r\n") == data.count(b"\n") > 0
         yield Chunk((data.replace(b"\r\n", b"\n") if ends_in_crlf else data).removesuffix(b"\n"), size)
+
+
+def _plain_lines(file: io.BufferedReader) -> Iterator[tuple[bytes, int]]:
+    """(whole lines, bytes that they took up before a line too long was cut) of a file that cannot break off."""
+    while block := file.read(_PIECE_BYTES):
+        end = file.readline(_LONGEST_LINE)
+        passed = 0
+        while len(end) + passed >= _LONGEST_LINE and not end.endswith(b"\n") and (more := file.readline(_LONGEST_LINE)):
+            # The rest of a line that is too long is read past.
+            passed += len(more)
+            if more.endswith(b"\n"):
+                break
+        yield block + end, len(block) + len(end) + passed
 
 
 def _whole_lines(read: Callable[[int], bytes]) -> Iterator[tuple[bytes, int]]:

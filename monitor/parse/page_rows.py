@@ -18,7 +18,7 @@ from monitor.parse.table import NOBODY, Place, Rows
 # A line that is longer holds hundreds of redraws at best; what lies beyond is not read.
 LONGEST_LINE = 1 << 20
 # Without these a line has no wrapping but tags and labels.
-_CONTROLS = (b"\r", b"\b", b"\x1b", b"#0")
+_CONTROLS = ("\r", "\b", "\x1b", "#0")
 
 
 def read_page(
@@ -52,24 +52,24 @@ class _PageRows:
     blocks: list[tuple[int, Columns]] = field(default_factory=list)
     text: str = ""
     """The page as text, where bytes and characters are the same."""
-    is_plain: bool = False
 
     def __post_init__(self) -> None:
         data = self.page.data
         self.text = data.decode("ascii") if data.isascii() else ""
-        self.is_plain = not any(mark in data for mark in _CONTROLS)
 
     def read_lines(self, at: Lines, readers: Readers) -> None:
         """Reads the lines ``at``, all of which ``readers`` may know."""
         lines = list(self._lines(at))
+        together = "\n".join(lines)
+        plain = not any(mark in together for mark in _CONTROLS)
         rest: Sequence[int] = range(len(lines))
         if readers.many is not None:
-            rest = self._read_together(lines, at, readers)
+            rest = self._read_together(lines, at, readers, plain)
         numbers = (at + self.page.first_line).tolist()
         times = self.page.times_ms
         for place in rest:
             written_ms = times[int(at[place])] if times else None
-            for part, fragment in enumerate(fragments(lines[place], self.is_plain)):
+            for part, fragment in enumerate(fragments(lines[place], plain)):
                 self._read(fragment, numbers[place], part, written_ms, readers)
 
     def _lines(self, at: Lines) -> Iterator[str]:
@@ -104,10 +104,10 @@ class _PageRows:
                 where = (self.page.stream, self.page.node, line, part, time_ms)
                 self.events.append(EventRow(*where, rank, host, kind, said))
 
-    def _read_together(self, lines: Sequence[str], at: Lines, readers: Readers) -> Sequence[int]:
+    def _read_together(self, lines: Sequence[str], at: Lines, readers: Readers, plain: bool) -> Sequence[int]:
         """Reads the lines of one piece that one family knows together; which of ``lines`` are left."""
         assert readers.many is not None
-        texts, ranks, hosts = simple(lines, self.is_plain)
+        texts, ranks, hosts = simple(lines, plain)
         asked = texts
         for family in readers.before:
             # What a family before it knows is not its to read.

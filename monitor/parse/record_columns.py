@@ -12,14 +12,16 @@ from monitor.parse.columns import Columns, counts, durations, numbers
 from monitor.parse.records import MOST_A_SECOND, Form
 
 
-def readings(form: Form, rows: Sequence[Sequence[str]], name: str) -> tuple[NDArray[np.bool_], Columns] | None:
+def readings(form: Form, columns: Sequence[Sequence[str]], name: str) -> tuple[NDArray[np.bool_], Columns] | None:
     """(which rows, their readings as columns): what ``reading`` gives for each, where the numbers are of the usual kind.
+
+    ``columns`` are the numbers of a line as they are printed, one column a place.
 
     None of a form that needs a look at every line: its time may be a clock, or of a micro-batch.
     """
     if form.own < 0 or form.micro >= 0 or form.within is not None or form.memories:
         return None
-    step_entry, columns = form.steps[0], list(zip(*rows, strict=True))
+    step_entry = form.steps[0]
     whole = {"step": step_entry.place, "rank": form.rank, "total": form.total}
     if form.epoch >= 0 and not step_entry.key.whole_run:
         whole["epoch"] = form.epoch

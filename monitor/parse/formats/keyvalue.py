@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from monitor.parse.columns import Columns
+from monitor.parse.columns import NUMBER, Columns, matched
 from monitor.parse.gaps import Gap, gap
 from monitor.parse.keys import SPEEDS, Key, key_of, measured, words_of
 from monitor.parse.record_columns import readings
@@ -80,22 +80,33 @@ def read(text: str) -> Iterator[Reading]:
                 yield report
 
 
+# So many shapes are tried on all the lines of a page that are left.
+_SHAPES_TRIED = 4
+
+
 def read_many(texts: Sequence[str]) -> Iterator[tuple[list[int], Columns]]:
-    """The same of lines that hold one record of the usual kind, as columns, a form at a time."""
-    by_form: dict[int, tuple[Form, list[int], list[list[str]]]] = {}
-    for place, text in enumerate(texts):
-        pieces = _pieces(text)
-        if 3 < len(pieces) < 2 * _MOST_NUMBERS and len(forms := _forms(tuple(pieces[::2]))) == 1:
-            same = by_form.get(id(forms[0]))
-            if same is None:
-                same = by_form[id(forms[0])] = (forms[0], [], [])
-            same[1].append(place)
-            same[2].append(pieces[1::2])
-    for form_, at, rows in by_form.values():
-        if (found := readings(form_, rows, FORMAT)) is not None:
-            good, columns = found
-            if good.all():
-                yield at, columns
+    """The same of lines that hold one record of the usual kind, as columns, a shape at a time."""
+    left = [place for place, text in enumerate(texts) if text]
+    for _ in range(_SHAPES_TRIED):
+        if not left:
+            return
+        shape = tuple(_pieces(texts[left[0]])[::2])
+        forms = _forms(shape) if 1 < len(shape) <= _MOST_NUMBERS else ()
+        at, columns = matched(_of_shape(shape), [texts[place] for place in left]) if len(forms) == 1 else ([], [])
+        if not at:
+            left = left[1:]
+            continue
+        found = readings(forms[0], columns, FORMAT)
+        if found is not None and found[0].all():
+            yield [left[place] for place in at], found[1]
+        taken = set(at)
+        left = [place for index, place in enumerate(left) if index not in taken]
+
+
+@lru_cache(maxsize=1024)
+def _of_shape(shape: tuple[str, ...]) -> str:
+    """A pattern of the lines that have these texts between their numbers."""
+    return f"({NUMBER})".join(re.escape(text) for text in shape)
 
 
 def _pieces(text: str) -> list[str]:

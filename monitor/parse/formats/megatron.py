@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from monitor.parse.columns import Columns, counts, durations, numbers
+from monitor.parse.columns import NUMBER, Columns, counts, durations, matched, numbers
 from monitor.parse.numbers import count, duration_s, number
 from monitor.parse.rows import Reading
 
@@ -73,32 +73,37 @@ def _throughput(text: str) -> tuple[str, float | None]:
     return "", None
 
 
+# The usual line, with a time in ms and an lm loss, alone on its line; other spellings are read one by one.
+_USUAL = (
+    r"(?:[^\n|]{0,300}?\s)?iteration {1,12}(\d{1,12})/ {0,12}(\d{1,12}) \|"
+    r"(?:[^\n|]{0,100}\|){0,5}? elapsed time per iteration \(ms\): "
+    rf"({NUMBER}) \|(?:[^\n|]{{0,100}}\|){{0,12}}? lm loss: ({NUMBER}) \|"
+    r"(?![^\n]*(?:elapsed time per iteration|memory\(GiB\)))[^\n]*"
+)
+
+
 def read_many(texts: Sequence[str]) -> Iterator[tuple[list[int], Columns]]:
-    """The same of lines with a time in ms, as columns."""
-    at, rows, losses, units, rates = [], [], [], [], []
-    for place, text in enumerate(texts):
-        match = _RECORD.search(text)
-        if match is None or match["unit"] != "ms" or "memory(GiB)" in text:
-            continue
-        at.append(place)
-        rows.append(match.group("step", "total", "time"))
-        loss = _LOSS.search(text, match.end()) or _OTHER_LOSS.search(text, match.end())
-        losses.append(loss["loss"] if loss else None)
-        unit, rate = _throughput(text)
-        units.append(unit)
-        rates.append(rate)
-    if at:
-        steps, totals, times = zip(*rows, strict=True)
-        yield (
-            at,
-            {
-                "format": FORMAT,
-                "meaning": "interval",
-                "step": counts(steps),
-                "total": counts(totals),
-                "time_s": durations(numbers(times) * 0.001),
-                "throughput": rates,
-                "throughput_unit": units,
-                "loss": numbers(losses),
-            },
-        )
+    """The same of the usual lines, as columns."""
+    at, columns = matched(_USUAL, texts)
+    if not at:
+        return
+    steps, totals, times, losses = columns
+    together = "\n".join(texts)
+    unit: list[str] | str = ""
+    rates: list[float | None] = [None] * len(at)
+    if any(words in together for words, _, _ in _RATES):
+        found = [_throughput(texts[place]) for place in at]
+        unit, rates = [unit for unit, _ in found], [rate for _, rate in found]
+    yield (
+        at,
+        {
+            "format": FORMAT,
+            "meaning": "interval",
+            "step": counts(steps),
+            "total": counts(totals),
+            "time_s": durations(numbers(times) * 0.001),
+            "throughput": rates,
+            "throughput_unit": unit,
+            "loss": numbers(losses),
+        },
+    )

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from monitor.parse.columns import Columns, counts, numbers
+from monitor.parse.columns import NUMBER, Columns, counts, matched, numbers
 from monitor.parse.numbers import count, duration_s, number
 from monitor.parse.rows import Reading
 
@@ -53,40 +53,30 @@ def read(text: str) -> Iterator[Reading]:
                 yield Reading(format="smp-vit", step=count(match["step"]), time_s=time_s, meaning="either")
 
 
-# The usual line; the rest of the spellings are read one by one.
-_USUAL = re.compile(r"Batch (\d+) Loss: ([\d.eE+-]+), Speed: ([\d.eE+-]+) samples/sec")
+# The usual line, with the clock right before it or a logger's head; other spellings are read one by one. Two lines
+# glued together hold two speeds.
+_USUAL = (
+    rf"(?:\((\d{{1,9}})s\), |[^\n(]{{0,200}}[\s\]])?Batch (\d{{1,15}}) Loss: ({NUMBER}), Speed: ({NUMBER}) samples/sec"
+    r"(?![^\n]*(?:[Ss]peed|SPEED|step time is))[^\n]*"
+)
 
 
 def read_many(texts: Sequence[str]) -> Iterator[tuple[list[int], Columns]]:
     """The same of the usual lines of the SMP v1 and v2 samples, as columns."""
-    found: dict[str, tuple[list[int], list[tuple[str, ...]]]] = {"smp-v1": ([], []), "smp-v2": ([], [])}
-    match = _USUAL.match
-    for place, text in enumerate(texts):
-        start = text.find("Batch ")
-        line = match(text, start) if start >= 0 else None
-        # Two lines glued together hold two speeds.
-        if line is None or text.find("Speed", line.end()) >= 0 or "step time is" in text:
-            continue
-        head = text[:start].rstrip()
-        clock = head[head.rfind("(") + 1 : -3] if head.endswith("s),") else ""
-        if clock.isdecimal() and head[-4 - len(clock)] == "(":
-            at, rows = found["smp-v1"]
-        elif head.endswith("),") or head[-1:].isalnum() or head[-1:] == "_":
-            continue
-        else:
-            at, rows = found["smp-v2"]
-        at.append(place)
-        rows.append((clock, *line.groups()))
-    for name, (at, rows) in found.items():
-        if at:
-            clocks, steps, losses, speeds = zip(*rows, strict=True)
-            columns: Columns = {
-                "format": name,
-                "meaning": "step",
-                "throughput_unit": "samples/s",
-                "step": counts(steps),
-                "loss": numbers(losses),
-                "throughput": numbers(speeds),
-                "clock_tick_s": np.ones(len(at)),
-            }
-            yield at, {**columns, "clock_s": numbers(clocks)} if name == "smp-v1" else columns
+    at, columns = matched(_USUAL, texts, sure=1)
+    if not at:
+        return
+    clocks, steps, losses, speeds = columns
+    yield (
+        at,
+        {
+            "format": ["smp-v1" if clock else "smp-v2" for clock in clocks],
+            "meaning": "step",
+            "step": counts(steps),
+            "clock_s": numbers(clocks),
+            "clock_tick_s": np.ones(len(at)),
+            "throughput": numbers(speeds),
+            "throughput_unit": "samples/s",
+            "loss": numbers(losses),
+        },
+    )

@@ -15,7 +15,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from monitor.parse.columns import Columns, counts, durations, numbers
+from monitor.parse.columns import Columns, clocks, counts, durations, matched, numbers
 from monitor.parse.numbers import clock_s, count, duration_s, number
 from monitor.parse.rows import NO_STEP, Meaning, Reading
 
@@ -152,44 +152,33 @@ def _redraw(match: re.Match[str], what: str, bar: str, total: int | None) -> Rea
     )
 
 
+# The usual bar alone on its line: description, postfix in brackets; other spellings are read one by one.
+_USUAL = (
+    r"([^%\n]{0,120}?)(\d{1,3})%(?:\|[^|\n]{0,400}\|)? {0,20}(\d{1,15})/(\d{1,15}) {0,20}"
+    r"\[(\d{1,4}(?::\d\d){1,2})<[\d:?]{1,20}, {0,20}(\d{1,9}(?:\.\d{1,9})?)(it/s|s/it)(?:, ([^\]\n]{0,1000}))?\]\s*"
+)
+
+
 def read_many(texts: Sequence[str]) -> Iterator[tuple[list[int], Columns]]:
     """The same of lines that hold one bar with a total and nothing but a loss behind its rate, as columns."""
-    at: list[int] = []
-    rows: list[tuple[str, ...]] = []
-    bars: list[str] = []
-    losses: list[str | None] = []
-    search = _BAR.search
-    for place, text in enumerate(texts):
-        match = search(text)
-        if match is None or "it [" in text or "'loss'" in text or text.find("%", match.end()) >= 0:
-            continue
-        _, step, total, clock, rate, each, many, rest = match.groups()
-        start = match.start()
-        what = text[max(0, start - _LONGEST_DESCRIPTION) : start].strip().rstrip(":| ") if start else ""
-        # What needs a closer look is read one by one.
-        if (each or many) == "img" or rate == "?" or (what and ("oss" in what or "OSS" in what or _EPOCH.search(what))):
-            continue
-        bar = _NUMBERS.sub("N", what) if what else ""
-        if bar and _is_other(bar):
-            continue
-        loss = None
-        if rest:
-            if "=" in rest and _OF_BAR.search(rest):
-                continue
-            if "oss" in rest:
-                loss = _LOSS.search(rest) or _ANY_LOSS.search(rest)
-        at.append(place)
-        bars.append(bar[-60:])
-        losses.append(loss["loss"] if loss else None)
-        rows.append((step, total, clock, rate, many or ""))
+    at, columns = matched(_USUAL, texts, sure=1)
     if not at:
         return
-    steps, totals, clocks, printed, per_second = zip(*rows, strict=True)
+    heads, _, steps, totals, printed_clocks, printed, units, postfixes = columns
     rates = numbers(printed)
-    is_rate = np.array([bool(unit) for unit in per_second])
+    is_rate = np.array([unit == "it/s" for unit in units])
     with np.errstate(divide="ignore"):
         times = durations(np.where(is_rate, 1.0 / rates, rates))
-    if (is_rate & (rates > _FASTEST_PER_S)).any() or np.isnan(rates).any():
+    losses = [_loss_of(postfix) for postfix in postfixes] if any(postfixes) else [None] * len(at)
+    bars = [_bar_of(head) for head in heads] if any(heads) else [""] * len(at)
+    good = ~(is_rate & (rates > _FASTEST_PER_S)) & (rates > 0)
+    for place in [place for place, loss in enumerate(losses) if loss == "?" or bars[place] is None]:
+        good[place] = False
+    if not good.all():
+        # What needs a closer look is read one by one; the rest once more without it.
+        rest = [at[place] for place in np.flatnonzero(good).tolist()]
+        for known, columns_ in read_many([texts[place] for place in rest]) if rest else ():
+            yield [rest[place] for place in known], columns_
         return
     yield (
         at,
@@ -199,11 +188,31 @@ def read_many(texts: Sequence[str]) -> Iterator[tuple[list[int], Columns]]:
             "step": counts(steps),
             "total": counts(totals),
             "time_s": times,
-            "clock_s": [clock_s(clock) for clock in clocks],
+            "clock_s": clocks(printed_clocks),
             "clock_tick_s": np.ones(len(at)),
             "throughput": np.where(is_rate, rates, np.nan),
-            "throughput_unit": ["it/s" if unit else "" for unit in per_second],
+            "throughput_unit": "it/s" if is_rate.all() else ["it/s" if unit == "it/s" else "" for unit in units],
             "loss": numbers(losses),
-            "bar": bars,
+            "bar": [bar or "" for bar in bars] if any(bars) else "",
         },
     )
+
+
+def _loss_of(postfix: str) -> str | None:
+    """The loss as printed, "?" where the postfix holds more that counts."""
+    if not postfix:
+        return None
+    if _OF_BAR.search(postfix):
+        return "?"
+    found = (_LOSS.search(postfix) or _ANY_LOSS.search(postfix)) if "oss" in postfix else None
+    return found["loss"] if found else None
+
+
+@lru_cache(maxsize=1024)
+def _bar_of(head: str) -> str | None:
+    """The bar's name, None where what stands before the percentage needs a closer look."""
+    what = head[-_LONGEST_DESCRIPTION:].strip().rstrip(":| ")
+    bar = _NUMBERS.sub("N", what)
+    if "oss" in what or "OSS" in what or _EPOCH.search(what) or "it [" in head or (bar and _is_other(bar)):
+        return None
+    return bar[-60:]
