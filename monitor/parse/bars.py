@@ -45,6 +45,8 @@ def training_rows(table: Table, at: At, planned_steps: int | None) -> At:
         trains = np.array([bool(_TRAINS.search(text)) for text in table.texts])
         return _where(at, ~np.isnan(table.loss[at]) | trains[table.bar[at]])
     names, totals = table.bar[at], np.nan_to_num(table.total[at], nan=_NO_TOTAL)
+    if len(at) and (names == names[0]).all() and (totals == totals[0]).all():
+        return at
     bars = _bars(names.tolist(), totals.tolist(), np.nan_to_num(table.step[at]).tolist())
     if len(bars) <= 1:
         return at
