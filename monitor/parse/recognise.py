@@ -33,6 +33,8 @@ LONGEST_LINE = 1 << 20
 LONGEST_SHAPE = 600
 # So many lines of a page are looked at for shapes while no step has been seen.
 SHAPE_LINES = 2000
+# What NCCL prints for every channel of every rank, at worst a line in five of a log: kept once for each writer and text.
+SAID_ONCE = frozenset({"transport"})
 
 Recogniser = Callable[[str], Iterable[Reading]]
 EventReader = Callable[[str], Iterable[tuple[str, str]]]
@@ -47,6 +49,10 @@ def families() -> tuple[ModuleType, ...]:
     names = sorted(module.name for module in pkgutil.iter_modules(formats.__path__))
     found = [importlib.import_module(f"{formats.__name__}.{name}") for name in names]
     return tuple(sorted(found, key=lambda family: bool(getattr(family, "GENERIC", False))))
+
+
+Said = dict[tuple[str, int | None, str, str, str], int]
+"""(stream, rank, host, kind, text) -> place among the events."""
 
 
 @dataclass
@@ -64,6 +70,7 @@ class RawRows:
     """Time of the newest line, where the source has times."""
     streams: set[str] = field(default_factory=set)
     shapes: Shapes = field(default_factory=Shapes)
+    _said: Said = field(default_factory=dict)
 
     def add(self, page: LogPage) -> None:
         """Reads one page."""
@@ -91,7 +98,7 @@ class RawRows:
                         self.shapes.add(fragment.text)
 
     def _read(self, page: LogPage, ends: Ends) -> None:
-        page_rows = _PageRows(page, self.events)
+        page_rows = _PageRows(page, self.events, self._said)
         own = bool(self.extra or self.further)
         # A pattern of the user's has no literals to look for: it is asked about every line.
         wanted = _every_line(ends) if own else _candidates(page.data, ends)
@@ -126,6 +133,7 @@ class _PageRows:
 
     page: LogPage
     events: list[EventRow]
+    said: Said
     places: list[Place] = field(default_factory=list)
     readings: list[Reading] = field(default_factory=list)
     blocks: list[tuple[int, Columns]] = field(default_factory=list)
@@ -153,9 +161,14 @@ class _PageRows:
             for kind, said in read_event(text):
                 if time_ms is None:
                     time_ms = written_at_ms(text)
-                self.events.append(
-                    EventRow(self.page.stream, self.page.node, line, part, time_ms, rank, host, kind, said)
-                )
+                row = EventRow(self.page.stream, self.page.node, line, part, time_ms, rank, host, kind, said)
+                if kind in SAID_ONCE:
+                    # The first line that says it, whichever page comes first.
+                    place = self.said.setdefault((row.stream, rank, host, kind, said), len(self.events))
+                    if place < len(self.events):
+                        self.events[place] = min(row, self.events[place], key=_in_stream)
+                        continue
+                self.events.append(row)
 
     def read_many(self, pieces: Sequence[Piece], readers: Readers) -> None:
         """The same for pieces that one family may read together."""
@@ -191,6 +204,10 @@ class Readers(NamedTuple):
     events: tuple[EventReader, ...]
     many: ManyReader | None = None
     """Of the first family, where it can read many lines together."""
+
+
+def _in_stream(row: EventRow) -> tuple[int, int]:
+    return row.line, row.part
 
 
 Ends = NDArray[np.int64]
