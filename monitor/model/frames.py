@@ -51,7 +51,8 @@ STEP_CSV_COLUMNS = tuple(_STEP_DTYPES)[:13]
 
 
 def _frame(rows: Any, dtypes: Mapping[str, str], what: str) -> pd.DataFrame:
-    frame = pd.DataFrame(rows) if len(rows) else pd.DataFrame({name: [] for name in dtypes})
+    # A million steps are not held twice: who gives columns gives them away.
+    frame = pd.DataFrame(rows, copy=False) if len(rows) else pd.DataFrame({name: [] for name in dtypes})
     missing = [name for name in dtypes if name not in frame.columns]
     if missing:
         raise ValueError(f"a frame of {what} needs the columns {', '.join(missing)}")
