@@ -186,12 +186,13 @@ def _steps(reports: _Reports, at: At, identity: Identity) -> pd.DataFrame:
         whole[name] = _whole(values, np.isnan(values) if values.dtype.kind == "f" else values < 0)
     for name in ("throughput", "loss", "gpu_memory_gib"):
         numbers[name] = table.taken(name, at)
-    said = {name: texts.take(table.taken(name, at)) for name in ("throughput_unit", "format", "stream")}
+    said = {name: texts.take(table.taken(name, at)) for name in ("throughput_unit", "format")}
     return steps_frame(
         {
             "node": nodes,
             "timestamp": _times(table.taken("time_ms", at)),
             "step_time_s": reports.time_s[at],
+            "stream": pd.Categorical.from_codes(table.taken("stream", at), categories=table.texts),
             "kind": texts.take(reports.kind[at]),
             "segment": reports.segment[at],
             "warm_up": reports.warm_up[at],
