@@ -1,4 +1,4 @@
-"""Peak memory of a parse while the log grows: with the same steps in it, and with steps in proportion.
+"""Peak memory of a review while the log grows: with the same steps in it, and with steps in proportion.
 
 Each figure is the largest resident size of a process of its own. Rows are kept and lines are not, so only the second
 column of logs may grow, by the size of its rows.
@@ -10,11 +10,12 @@ import resource
 import subprocess
 import sys
 import tempfile
+from datetime import UTC, datetime
 from pathlib import Path
 
 from benchmarks.parse_speed import mixed
 
-SIZES = (200_000, 800_000, 3_200_000)
+SIZES = (200_000, 1_000_000, 10_000_000)
 _BLOCK = 100_000
 
 
@@ -43,7 +44,7 @@ def _write(path: Path, block: list[str], size: int) -> None:
 
 
 def _peak_mib(path: Path) -> float:
-    """Of ``monitor steps``' parse of the file, in a process of its own."""
+    """Of a whole review of the file, in a process of its own."""
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.parse_memory", str(path)], check=True, capture_output=True, text=True
     )
@@ -51,7 +52,8 @@ def _peak_mib(path: Path) -> float:
 
 
 if __name__ == "__main__":
-    from benchmarks.parse_speed import whole
+    from monitor.fetch.files import FilesSource
+    from monitor.review import Reviewer
 
-    whole(Path(sys.argv[1]))
+    Reviewer(FilesSource([sys.argv[1]]), "growing").review(datetime.now(UTC))
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)

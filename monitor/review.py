@@ -15,6 +15,7 @@ from monitor.analyze.cascade import cascade, cascade_words
 from monitor.analyze.cost import cost
 from monitor.analyze.lost import lost_work
 from monitor.analyze.window import in_window, work_window
+from monitor.archive.cache import Cache, Key, key_of
 from monitor.diagnose.findings import diagnose
 from monitor.errors import BadCall, TrainwatchError
 from monitor.fetch import instance_types
@@ -48,13 +49,16 @@ class Reviewer:
         settings: Settings = Settings(),
         extra: tuple[Recogniser, ...] = (),
         metrics: bool = True,
+        cache: Cache | None = None,
     ) -> None:
         self._source = source
+        self._cache = cache
         self._with_metrics = metrics
         self._name = name
         self._settings = settings
         saved, self._refused = _saved_patterns(settings, name)
         self._raw = RawRows((*extra, *saved))
+        self._once = bool(extra)
         self._reader: LogReader | None = None
         self._metrics: RawMetrics | None = None
         self._metrics_at: datetime | None = None
@@ -62,6 +66,9 @@ class Reviewer:
     def review(self, now: datetime, progress: Progress = lambda text: None) -> Report:
         """The report as of ``now``. Errors of ``monitor.errors`` where the job itself cannot be read."""
         job = self._source.job(self._name)
+        key = self._key(job)
+        if self._cache and key and self._reader is None and (kept := self._cache.load(key)):
+            return replace(report(kept.run, now, self._settings, self._source.bill()), kept_at=kept.at)
         if self._reader is None and job.metric_definitions:
             self._use_definitions(job)
         self._reader = self._reader or self._source.logs(job)
@@ -84,7 +91,14 @@ class Reviewer:
             raw.period_s,
             _coverage(self._raw),
         )
+        if self._cache and key and self._with_metrics:
+            self._cache.store(key, run, now)
         return report(run, now, self._settings, self._source.bill())
+
+    def _key(self, job: Job) -> Key | None:
+        """Under which a run of this job is kept: not with a pattern that was given for this once."""
+        patterns = self._settings.patterns_of(self._name)
+        return None if self._cache is None or self._once else key_of(job, self._source.endpoint(), patterns)
 
     def _use_definitions(self, job: Job) -> None:
         """The job's own metric definitions read what no format knows."""
@@ -181,10 +195,16 @@ class Watch:
     """
 
     def __init__(
-        self, source: Source, refresh_s: float = REFRESH_S, parallel: int = 4, settings: Settings = Settings()
+        self,
+        source: Source,
+        refresh_s: float = REFRESH_S,
+        parallel: int = 4,
+        settings: Settings = Settings(),
+        cache: Cache | None = None,
     ) -> None:
         self._source = source
         self._settings = settings
+        self._cache = cache
         self._refresh_s = refresh_s
         self._lock = threading.Lock()
         self._turn = threading.Semaphore(parallel)
@@ -204,7 +224,7 @@ class Watch:
             return known
 
     def _work(self, name: str) -> None:
-        reviewer = Reviewer(self._source, name, self._settings)
+        reviewer = Reviewer(self._source, name, self._settings, cache=self._cache)
         while True:
             with self._turn:
                 self._set(name, working=True)

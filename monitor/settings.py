@@ -5,6 +5,9 @@
     [prices_usd_per_instance_hour]
     "ml.p4d.24xlarge" = 25.25
 
+    [cache]
+    max_gib = 2                        # of finished jobs in $XDG_CACHE_HOME/trainwatch; 0 keeps none
+
     [step_patterns]                    # job names (with * and ?) -> pattern of their step lines
     "asr-*" = 'utt (?P<step>\\d+) took (?P<time_s>[\\d.]+)'
 """
@@ -20,6 +23,8 @@ from pathlib import Path
 
 from monitor.errors import BadCall
 
+CACHE_GIB = 2
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -30,6 +35,8 @@ class Settings:
     step_patterns: Mapping[str, str] = field(default_factory=dict)
     """Job name with wildcards -> regular expression with named groups, as for --step-regex."""
     path: str = ""
+    cache_bytes: int = CACHE_GIB << 30
+    """The most that the cache of finished jobs may take."""
 
     def patterns_of(self, job: str) -> tuple[str, ...]:
         """The patterns that were saved for a job of this name."""
@@ -52,7 +59,7 @@ def read(path: Path | None = None) -> Settings:
         return Settings()
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise BadCall(f"The settings file {path} cannot be used: {error}.", "Correct it, or move it away.") from None
-    for table in ("prices_usd_per_instance_hour", "step_patterns"):
+    for table in ("prices_usd_per_instance_hour", "step_patterns", "cache"):
         if not isinstance(data.get(table, {}), dict):
             raise BadCall(f"In {path} {table} is no table.", f"Write [{table}] on a line of its own, entries below.")
     prices = data.get("prices_usd_per_instance_hour", {})
@@ -69,4 +76,7 @@ def read(path: Path | None = None) -> Settings:
     wrong = [name for name, pattern in patterns.items() if not isinstance(pattern, str)]
     if wrong:
         raise BadCall(f"In {path} the step pattern of {wrong[0]} is no text.", "Write it as 'step (?P<step>\\d+)'.")
-    return Settings({name: float(price) for name, price in prices.items()}, patterns, str(path))
+    gib = data.get("cache", {}).get("max_gib", CACHE_GIB)
+    if isinstance(gib, bool) or not isinstance(gib, (int, float)) or not 0 <= gib < 1e6:
+        raise BadCall(f"In {path} max_gib of [cache] is no number of GiB.", "Write it as max_gib = 2.")
+    return Settings({name: float(price) for name, price in prices.items()}, patterns, str(path), int(gib * 2**30))

@@ -103,6 +103,11 @@ def instant(at: datetime | None, where: tzinfo = UTC) -> str:
     return f"{at.astimezone(where):%d %b %Y, %H:%M} {zone_name(at, where)}".lstrip("0")
 
 
+def from_cache(kept_at: datetime, where: tzinfo = UTC) -> str:
+    """``from the local cache of 20 Nov 2026``."""
+    return f"from the local cache of {f'{kept_at.astimezone(where):%d %b %Y}'.lstrip('0')}"
+
+
 def clock(at: datetime) -> str:
     """``14:05 UTC``."""
     return f"{at.astimezone(UTC):%H:%M} UTC"

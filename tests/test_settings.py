@@ -28,6 +28,11 @@ def test_prices_and_patterns_are_read(tmp_path: Path) -> None:
     assert settings.patterns_of("bert") == ()
 
 
+def test_the_size_of_the_cache_is_read(tmp_path: Path) -> None:
+    assert read(_file(tmp_path, "[cache]\nmax_gib = 0.5\n")).cache_bytes == 512 << 20
+    assert read(tmp_path / "none.toml").cache_bytes == 2 << 30
+
+
 def test_no_file_is_no_settings(tmp_path: Path) -> None:
     assert read(tmp_path / "none.toml").prices == {}
 
@@ -40,6 +45,8 @@ def test_no_file_is_no_settings(tmp_path: Path) -> None:
         "[prices_usd_per_instance_hour]\na = -1",
         "[step_patterns]\na = 1",
         "step_patterns = 3",
+        "[cache]\nmax_gib = 'much'",
+        "[cache]\nmax_gib = -1",
     ],
 )
 def test_what_is_wrong_is_said(tmp_path: Path, text: str) -> None:

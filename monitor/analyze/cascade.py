@@ -62,7 +62,7 @@ def cascade(events: pd.DataFrame, steps: pd.DataFrame) -> Cascade | None:
     errors = with_writers(errors, steps).drop_duplicates(["stream", "line", "rank"])
     (at, stepped), comparable = moments(errors, steps)
     errors = errors.assign(at=at).sort_values(["at", "stream", "line"], kind="stable")
-    left = errors[~_got_over(errors, steps.assign(at=stepped), comparable)]
+    left = errors[~_got_over(errors, steps[["stream", "line", "step"]].assign(at=stepped), comparable)]
     if left.empty:
         return None
     first = _first(left, comparable)

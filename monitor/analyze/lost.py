@@ -94,10 +94,11 @@ def lost_work(steps: pd.DataFrame, events: pd.DataFrame, job: Job) -> LostWork |
     A further stream of a node of a job in the account is a container that was started again; a further file may hold
     anything.
     """
-    numbered = steps.loc[steps["step"].notna(), _COLUMNS]
+    known = steps["step"].notna()
+    numbered = steps[_COLUMNS] if known.all() else steps.loc[known, _COLUMNS]
     # Whose reports a stream holds where no node is known, only the stream can say.
-    own = numbered["stream"].where(numbered["node"] == "", "")
-    writers = _codes(numbered["node"], numbered["rank"], numbered["format"], own)
+    own = np.where(numbered["node"] == "", pd.factorize(numbered["stream"])[0], -1)
+    writers = _codes(numbered["node"], numbered["rank"], numbered["format"], pd.Series(own))
     pieces = _codes(pd.Series(writers), numbered["stream"], numbered["segment"])
     restarts = bool(events["kind"].isin(["restart", "resume"]).any())
     # Most jobs have one segment and stream a writer, and are done here.
@@ -134,7 +135,9 @@ def _in_order(rows: pd.DataFrame) -> pd.DataFrame:
         return rows
     begun = rows.groupby("stream", observed=True, sort=True)["timestamp"].min()
     order = (begun.sort_values(kind="stable") if begun.notna().all() else begun).index
-    return rows.iloc[np.argsort(rows["stream"].map({name: at for at, name in enumerate(order)}), kind="stable")]
+    return rows.iloc[
+        np.argsort(rows["stream"].map({name: at for at, name in enumerate(order)}).astype("int64"), kind="stable")
+    ]
 
 
 def _writer(rows: pd.DataFrame, told: tuple[_Told, _Told], containers: bool) -> tuple[list[Loss], list[int]]:

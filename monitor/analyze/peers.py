@@ -33,7 +33,8 @@ class Outlier:
 
 def slow_nodes(steps: pd.DataFrame, peer_group: Mapping[str, str]) -> Outlier | None:
     """The node whose step times exceed its peers' the most; None where none does, or where it cannot be told."""
-    rows = steps[(steps["node"] != "") & ~steps["warm_up"]].dropna(subset=["timestamp", "step_time_s"])
+    known = (steps["node"] != "") & ~steps["warm_up"]
+    rows = steps.loc[known, ["node", "timestamp", "step_time_s"]].dropna()
     rows = rows.assign(minute=rows["timestamp"].dt.floor("min"))
     return _worst(
         rows.pivot_table(index="minute", columns="node", values="step_time_s", aggfunc="median"), peer_group, True

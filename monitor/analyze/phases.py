@@ -163,7 +163,7 @@ def _first_line(run: Run, start: datetime, end: datetime) -> datetime | None:
 
 
 def _step_times(steps: pd.DataFrame, start: datetime, end: datetime) -> tuple[datetime | None, datetime | None, float]:
-    stamped = steps.dropna(subset=["timestamp"])
+    stamped = steps[["timestamp", "step_time_s", "kind"]].dropna(subset=["timestamp"])
     stamped = stamped[(stamped["timestamp"] >= start) & (stamped["timestamp"] <= end)]
     if stamped.empty:
         return None, None, 0.0

@@ -10,6 +10,7 @@ LEAST_STEPS = 5
 LEAST_SHARE = 0.9
 # ... and so many of them must differ from one another: a time that never moves agrees by itself.
 LEAST_DIFFERENT = 0.5
+_COLUMNS = ["format", "segment", "step", "node", "step_time_s", "throughput"]
 
 
 def own_timings(steps: pd.DataFrame) -> int:
@@ -18,10 +19,10 @@ def own_timings(steps: pd.DataFrame) -> int:
     The same time and throughput in all digits is one figure, reduced over all ranks and printed by each of them: it says
     nothing of the single node.
     """
-    rows = steps[(steps["node"] != "") & steps["step"].notna()]
     every = int(steps.loc[steps["node"] != "", "node"].nunique())
     if every < 2:
         return every
+    rows = steps.loc[(steps["node"] != "") & steps["step"].notna(), _COLUMNS]
     repeating = 0
     figures = rows.groupby(["format", "segment", "step", "node"], observed=True)[["step_time_s", "throughput"]].median()
     for _, of_format in figures.groupby(level="format", observed=True):

@@ -22,7 +22,8 @@ def spread(steps: pd.DataFrame) -> StepSpread | None:
 
 def by_node(steps: pd.DataFrame) -> dict[str, StepSpread]:
     """node -> spread, for the nodes that the log attributes steps to."""
-    found = {str(node): spread(rows) for node, rows in steps[steps["node"] != ""].groupby("node", observed=True)}
+    known = steps.loc[steps["node"] != "", ["node", "step_time_s", "warm_up"]]
+    found = {str(node): spread(rows) for node, rows in known.groupby("node", observed=True)}
     return {node: value for node, value in found.items() if value is not None}
 
 
@@ -31,8 +32,9 @@ def summary(steps: pd.DataFrame, job: Job, lost: LostWork | None = None) -> Step
     overall = spread(steps)
     if overall is None:
         return None
-    timed = steps.dropna(subset=["step_time_s"])
-    kept = without(steps, lost)
+    times = steps["step_time_s"].dropna()
+    # All columns of a million rows are not copied for three.
+    kept = without(steps[["segment", "step", "timestamp"]], lost)
     last = kept[kept["segment"] == kept["segment"].max()]
     done_steps = _done(last)
     total_steps = _planned(steps, job)
@@ -41,7 +43,7 @@ def summary(steps: pd.DataFrame, job: Job, lost: LostWork | None = None) -> Step
     return StepStats(
         count=overall.count,
         distinct=int(kept.drop_duplicates(["step"] if lost else ["segment", "step"])["step"].notna().sum()),
-        first_step_s=None if timed.empty else float(timed["step_time_s"].iloc[0]),
+        first_step_s=None if times.empty else float(times.iloc[0]),
         median_s=overall.median_s,
         p10_s=overall.p10_s,
         p90_s=overall.p90_s,

@@ -38,6 +38,7 @@ def normalised(raw: RawMetrics, nodes: tuple[Node, ...]) -> tuple[pd.DataFrame, 
                 f"GPU and CPU figures of {names} cannot be normalised: the counts of {', '.join(types)} are not known, "
                 "and CloudWatch reports sums over a host's devices.",
                 "Allow ec2:DescribeInstanceTypes, or start the job with a script that prints SM_NUM_GPUS.",
+                transient=True,
             ),
         )
     return metrics_frame(out), gaps

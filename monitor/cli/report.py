@@ -11,7 +11,7 @@ from monitor.archive.document import report_document
 from monitor.cli.output import add_output_options, as_json, console, deliver, progress
 from monitor.cli.report_markdown import markdown
 from monitor.cli.report_text import print_report
-from monitor.cli.sources import add_job_options, job_source
+from monitor.cli.sources import add_job_options, chosen_cache, job_source
 from monitor.parse.user import step_pattern
 from monitor.review import Reviewer
 from monitor.settings import read
@@ -29,8 +29,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Prints the report."""
     extra = (step_pattern(arguments.step_regex),) if arguments.step_regex else ()
     source, name = job_source(arguments)
+    settings = read()
+    cache = chosen_cache(arguments, settings)
     with progress(arguments) as say:
-        report = Reviewer(source, name, read(), extra).review(datetime.now(UTC), say)
+        report = Reviewer(source, name, settings, extra, cache=cache).review(datetime.now(UTC), say)
     if arguments.format == "json":
         deliver(arguments, as_json(report_document(report)))
     elif arguments.format == "markdown":

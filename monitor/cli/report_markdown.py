@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from monitor.diagnose.headline import facts, status_word
 from monitor.diagnose.verdict import gain_words, judge
 from monitor.model import Distribution, Report
-from monitor.words import DASH, duration, instant, percent, sentence, step_seconds, usd
+from monitor.words import DASH, duration, from_cache, instant, percent, sentence, step_seconds, usd
 
 
 def markdown(report: Report) -> str:
@@ -49,7 +49,8 @@ def markdown(report: Report) -> str:
             for stats in report.nodes
         ]
         lines += ["## Nodes", "", *_table(titles, nodes), ""]
-    lines.append(f"Reviewed {instant(report.reviewed_at)}.")
+    kept = "" if report.kept_at is None else f", {from_cache(report.kept_at)}"
+    lines.append(f"Reviewed {instant(report.reviewed_at)}{kept}.")
     return "\n".join(lines) + "\n"
 
 

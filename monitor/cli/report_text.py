@@ -15,7 +15,7 @@ from monitor.analyze.memory import memory_peaks
 from monitor.diagnose.headline import facts, status_word
 from monitor.diagnose.verdict import gain_words, judge
 from monitor.model import Distribution, Finding, NodeStats, Report
-from monitor.words import DASH, count, done_twice, duration, instant, percent, sentence, step_seconds, usd
+from monitor.words import DASH, count, done_twice, duration, from_cache, instant, percent, sentence, step_seconds, usd
 
 _STYLE = {"critical": "bold red", "warning": "bold yellow", "info": "bold blue", "healthy": "bold green"}
 # Nodes beyond this are summed up: the worst are named, the others counted.
@@ -224,6 +224,8 @@ def _coverage(report: Report, paper: Console) -> None:
         parts.append(f"metrics every {duration(run.metrics_period_s)}")
     if report.api.calls:
         parts.append(f"{count(sum(report.api.calls.values()), 'AWS call')}, {usd(report.api.estimated_usd)}")
+    if report.kept_at is not None:
+        parts.append(f"{from_cache(report.kept_at)} (--no-cache reads it anew)")
     paper.print(f"Read {', '.join(parts)}. Reviewed {instant(report.reviewed_at, UTC)}.", style="dim")
 
 

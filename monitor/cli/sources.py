@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from monitor.archive.cache import Cache, user_cache
 from monitor.errors import BadCall
 from monitor.fetch.files import FilesSource
 from monitor.fetch.source import Source
+from monitor.settings import Settings
 
 
 def add_account_options(command: argparse.ArgumentParser) -> None:
@@ -28,7 +30,20 @@ def add_job_options(command: argparse.ArgumentParser) -> None:
         metavar="REGEX",
         help=r"a pattern for your own step lines, with named groups such as (?P<step>\d+) and (?P<time_s>[\d.]+)",
     )
+    add_cache_option(command)
     add_account_options(command)
+
+
+def add_cache_option(command: argparse.ArgumentParser) -> None:
+    """--no-cache."""
+    command.add_argument(
+        "--no-cache", action="store_true", help="read finished jobs from AWS anew, and keep nothing of them on disk"
+    )
+
+
+def chosen_cache(arguments: argparse.Namespace, settings: Settings) -> Cache | None:
+    """Where finished jobs are kept; None with --no-cache."""
+    return None if arguments.no_cache else user_cache(settings.cache_bytes)
 
 
 def account_source(arguments: argparse.Namespace) -> Source:

@@ -13,7 +13,7 @@ import pandas as pd
 from rich.table import Table
 
 from monitor.cli.output import add_output_options, as_json, console, deliver, progress
-from monitor.cli.sources import add_job_options, job_source
+from monitor.cli.sources import add_job_options, chosen_cache, job_source
 from monitor.errors import NoData
 from monitor.model import STEP_CSV_COLUMNS, Report
 from monitor.parse.user import step_pattern
@@ -37,8 +37,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Prints the steps."""
     extra = (step_pattern(arguments.step_regex),) if arguments.step_regex else ()
     source, name = job_source(arguments)
+    settings = read()
+    cache = chosen_cache(arguments, settings)
     with progress(arguments) as say:
-        report = Reviewer(source, name, read(), extra, metrics=False).review(datetime.now(UTC), say)
+        reviewer = Reviewer(source, name, settings, extra, metrics=False, cache=cache)
+        report = reviewer.review(datetime.now(UTC), say)
     steps = report.run.steps
     missing = [gap for gap in report.run.gaps if gap.what == "logs"]
     if missing and not report.run.logs.lines:

@@ -7,6 +7,7 @@ import tempfile
 from datetime import datetime
 from types import TracebackType
 
+from monitor.archive.cache import OFF
 from monitor.demo.feeder import Feeder
 from monitor.demo.schedule import SampleJob, schedule
 from monitor.demo.simulated_aws import REGION, SimulatedAws
@@ -58,6 +59,7 @@ class Account:
             "no_proxy": past_proxies,
             "XDG_CACHE_HOME": self._folder.name,
             "XDG_CONFIG_HOME": self._folder.name,
+            OFF: "1",
             "TRAINWATCH_DEMO": "1",
         }
 

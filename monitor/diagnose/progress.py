@@ -37,7 +37,7 @@ def stall(case: Case) -> Finding | None:
     Source: the rhythm and thresholds are this project's; NCCL's default timeout is in the PyTorch documentation.
     """
     job = case.run.job
-    stamped = case.run.steps.dropna(subset=["timestamp"])
+    stamped = case.run.steps[["timestamp", "step"]].dropna(subset=["timestamp"])
     times = stamped["timestamp"].drop_duplicates().sort_values()
     last_line = case.run.logs.last_line_at
     if len(times) < FEWEST_REPORTS or last_line is None or not (job.is_running or job.status in {"Failed", "Stopped"}):

@@ -58,6 +58,9 @@ class AwsSource:
                 self._metrics.popitem(last=False)
         return raw
 
+    def endpoint(self) -> str | None:
+        return self.clients.endpoint()
+
     def instance_type(self, name: str) -> Node | None:
         """By the table, else by EC2, which is asked once a type; None where neither knows it."""
         known = lookup(name)

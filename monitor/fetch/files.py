@@ -71,6 +71,9 @@ class FilesSource:
     def metrics(self, job: Job, now: datetime) -> RawMetrics:
         return without_metrics("Log files carry no metrics of the hosts.")
 
+    def endpoint(self) -> str | None:
+        return None
+
     def instance_type(self, name: str) -> Node | None:
         return lookup(name)
 

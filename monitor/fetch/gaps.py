@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from monitor.errors import TrainwatchError
+from monitor.errors import NoData, TrainwatchError
 from monitor.model import Gap
 
 What = Literal["metrics", "logs", "job", "price", "normalisation"]
 
 
 def gap_of(what: What, error: TrainwatchError, of: str = "") -> Gap:
-    """The gap that an error leaves; ``of`` names the part it concerns, such as a stream."""
-    return Gap(what, f"{of}: {error.message}" if of else error.message, error.remedy)
+    """The gap that an error leaves; ``of`` names the part it concerns, such as a stream.
+
+    Only what does not exist is gone for good.
+    """
+    why = f"{of}: {error.message}" if of else error.message
+    return Gap(what, why, error.remedy, transient=not isinstance(error, NoData))
 
 
 def some_of(names: Sequence[str], shown: int = 3) -> str:

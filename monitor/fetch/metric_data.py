@@ -86,13 +86,15 @@ class MetricAnswer:
                 "metrics",
                 f"AWS does not allow cloudwatch:GetMetricData on {counts['Forbidden']} metric series.",
                 "Have cloudwatch:GetMetricData allowed in the IAM policy of that user or role.",
+                transient=True,
             )
         broken = counts["InternalError"] + counts["PartialData"]
         if broken:
             of_all = f"{broken} of {len(self.statuses)}"
-            yield Gap("metrics", f"CloudWatch gave {of_all} metric series only in part.", "Try again in a few minutes.")
+            why = f"CloudWatch gave {of_all} metric series only in part."
+            yield Gap("metrics", why, "Try again in a few minutes.", transient=True)
         for message in self.messages:
-            yield Gap("metrics", f"CloudWatch says {message}.")
+            yield Gap("metrics", f"CloudWatch says {message}.", transient=True)
 
     @property
     def is_troubled(self) -> bool:

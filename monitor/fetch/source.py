@@ -60,6 +60,10 @@ class Source(Protocol):
         """Host sums over the whole job, at the finest period its age allows."""
         ...
 
+    def endpoint(self) -> str | None:
+        """Which service the jobs are asked of; None where they are no account's, and nothing of them is cached."""
+        ...
+
     def instance_type(self, name: str) -> Node | None:
         """Counts of an instance type that the bundled table lacks, or None. ``Node.name`` is empty."""
         ...

@@ -22,7 +22,7 @@ _STEP_DTYPES: dict[str, str] = {
     "gpu_memory_gib": "float64",
     "format": "str",
     "kind": "str",
-    "stream": "str",
+    "stream": "category",  # long, and the same in a million rows; categories are sorted texts
     "line": "Int64",
     # Beyond the columns of the CSV:
     "total": "Int64",  # planned number of steps, where the line names it
@@ -51,11 +51,24 @@ STEP_CSV_COLUMNS = tuple(_STEP_DTYPES)[:13]
 
 
 def _frame(rows: Any, dtypes: Mapping[str, str], what: str) -> pd.DataFrame:
-    frame = pd.DataFrame(rows) if len(rows) else pd.DataFrame({name: [] for name in dtypes})
+    # A million steps are not held twice: who gives columns gives them away.
+    frame = pd.DataFrame(rows, copy=False) if len(rows) else pd.DataFrame({name: [] for name in dtypes})
     missing = [name for name in dtypes if name not in frame.columns]
     if missing:
         raise ValueError(f"a frame of {what} needs the columns {', '.join(missing)}")
-    return frame[list(dtypes)].astype(dict(dtypes)).reset_index(drop=True)
+    frame = frame[list(dtypes)]
+    for name in (name for name, dtype in dtypes.items() if dtype == "category"):
+        frame = frame.assign(**{name: _categories(frame[name])})
+    return frame.astype(dict(dtypes)).reset_index(drop=True)
+
+
+def _categories(column: pd.Series) -> pd.Series:
+    """The texts as categories in one form: those that occur, sorted."""
+    if not isinstance(column.dtype, pd.CategoricalDtype):
+        column = column.astype("str").astype("category")
+    column = column.cat.remove_unused_categories()
+    texts = pd.Index(sorted(column.cat.categories), dtype="str")
+    return column.cat.set_categories(texts)
 
 
 def steps_frame(rows: Any = ()) -> pd.DataFrame:

@@ -172,6 +172,8 @@ class Report:
     findings: tuple[Finding, ...] = ()
     cost: Cost = Cost()
     api: ApiBill = ApiBill()
+    kept_at: datetime | None = None
+    """When the run was read, if it comes from the local cache; None where it was read for this report."""
 
     @property
     def job(self) -> Job:

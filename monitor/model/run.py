@@ -83,6 +83,8 @@ class Gap:
     what: Literal["metrics", "logs", "job", "price", "normalisation"]
     why: str
     remedy: str = ""
+    transient: bool = False
+    """Another look may well find it: AWS was busy, out of reach, or refused a right."""
 
 
 @dataclass(frozen=True, slots=True)

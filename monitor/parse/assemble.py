@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from monitor.parse.columns import durations
 from monitor.parse.identity import Identity, identify
 from monitor.parse.rows import EventRow
 from monitor.parse.series import by_epoch, joined, numbered, said_once, segments, whole_steps
-from monitor.parse.table import NOBODY, At, Floats, Rows, Table
+from monitor.parse.table import NOBODY, At, Codes, Floats, Rows, Table
 
 # First reports contain tracing, compilation and allocation; they are marked while they are this much slower than usual.
 WARM_UP_RATIO = 1.5
@@ -40,11 +41,12 @@ class _Reports:
     table: Table
     kept: list[At]
     time_s: Floats
-    kind: NDArray[np.object_]
-    segment: NDArray[np.int64]
+    kind: Codes
+    """Codes into the table's texts."""
+    segment: Codes
     warm_up: NDArray[np.bool_]
 
-    def keep(self, at: At, time_s: Floats, kind: str | Sequence[str] | NDArray[np.object_], segment: int) -> None:
+    def keep(self, at: At, time_s: Floats, kind: int | Codes, segment: int) -> None:
         """Adds the reports of one segment."""
         self.kept.append(at)
         self.time_s[at] = time_s
@@ -53,8 +55,16 @@ class _Reports:
         self.warm_up[at[: _warm_up(time_s)]] = True
 
 
-def assemble(steps: Rows, events: Iterable[EventRow]) -> Parsed:
-    """The frames of all rows so far; the order in which rows were recognised does not matter."""
+def assemble(
+    steps: Rows, events: Iterable[EventRow], numbering: Mapping[str, int | None] = MappingProxyType({})
+) -> Parsed:
+    """The frames of all rows so far; the order in which rows were recognised does not matter.
+
+    ``numbering`` has the number that a stream's first line was given where that is not 1; None where the stream's head
+    was not read yet, so that its lines have no number.
+    """
+    headless = {stream for stream, first in numbering.items() if first is None}
+    events = (row for row in events if row.kind != "first-line" or row.stream not in headless)
     event_rows = sorted(events, key=lambda row: (row.stream, row.line, row.part))
     identity = identify(event_rows)
     # A table of a log that also has reports of its own says them again.
@@ -62,12 +72,15 @@ def assemble(steps: Rows, events: Iterable[EventRow]) -> Parsed:
     _name_ranks(table, identity)
     size = len(table)
     reports = _Reports(
-        table, [], np.full(size, np.nan), np.full(size, "", object), np.zeros(size, np.int64), np.zeros(size, bool)
+        table, [], np.full(size, np.nan), np.zeros(size, np.int32), np.zeros(size, np.int32), np.zeros(size, bool)
     )
     merged = [table.code(stream) for stream in identity.merged]
     for by_format in _series(table):
         _report(reports, by_format, identity, int(table.stream[next(iter(by_format.values()))[0]]) in merged)
     at = np.sort(np.concatenate(reports.kept)) if reports.kept else np.empty(0, np.intp)
+    for stream, first in numbering.items():
+        here = table.stream == table.code(stream)
+        table.line[here] = -1 if first is None else table.line[here] + 1 - first
     shown = [row for row in event_rows if row.kind not in delimited.KINDS]
     return Parsed(_steps(reports, at, identity), _events(shown, identity), identity)
 
@@ -121,7 +134,7 @@ def _report(reports: _Reports, by_format: dict[str, At], identity: Identity, mer
     if "tqdm" in by_format:
         bars = renumbered(table, training_rows(table, by_format["tqdm"], identity.planned_steps))
         at, parts = new_steps(table, bars, drawn_at_once(table, bars) if merged else 1)
-        meanings = table.texts[table.meaning[at]]
+        meanings = table.meaning[at]
         for segment in np.unique(parts).tolist():
             here = parts == segment
             reports.keep(at[here], table.time_s[at[here]], meanings[here], segment)
@@ -132,7 +145,7 @@ def _report(reports: _Reports, by_format: dict[str, At], identity: Identity, mer
             counted = np.round(table.epoch_share[losses] * identity.steps_per_epoch)
             table.step[losses] = np.where(np.isnan(table.step[losses]), counted, table.step[losses])
         for segment, part in enumerate(segments(table, losses)):
-            reports.keep(part, table.time_s[part], table.texts[table.meaning[part]], segment)
+            reports.keep(part, table.time_s[part], table.meaning[part], segment)
 
 
 def _time_by_size(table: Table, at: At, samples_per_step: int) -> None:
@@ -150,7 +163,6 @@ def _timed(reports: _Reports, at: At, segment: int) -> None:
     meaning = str(table.texts[table.meaning[at[told[0] if len(told) else 0]]])
     gaps = np.diff(steps)
     usual_gap = float(np.median(gaps)) if len(gaps) else np.nan
-    kind: str | list[str]
     tick_s = float(table.clock_tick_s[at].max())
     if not np.isnan(clock).all():
         rated = times
@@ -158,8 +170,10 @@ def _timed(reports: _Reports, at: At, segment: int) -> None:
         # One report alone has nothing to be differenced with; the rate it prints is what there is.
         times = np.where(np.isnan(times) & (len(at) == 1), rated, times)
         mean = meaning == "interval" and usual_gap > 1.0
-        kind = ["cumulative" if by_clock else "interval" if mean else "step" for by_clock in from_clock.tolist()]
-    elif meaning == "clock" or (meaning == "either" and clocks.is_clock(times, tick_s)):
+        by_rate = table.code("interval" if mean else "step")
+        reports.keep(at, times, np.where(from_clock, table.code("cumulative"), by_rate), segment)
+        return
+    if meaning == "clock" or (meaning == "either" and clocks.is_clock(times, tick_s)):
         times, kind = clocks.differenced(steps, times, tick_s, clocks.steps_before_first(steps)), "cumulative"
     elif meaning == "span":
         times = clocks.shared(steps, times, usual_gap)
@@ -171,7 +185,7 @@ def _timed(reports: _Reports, at: At, segment: int) -> None:
         kind = "step" if usual_gap == 1.0 else "interval"
     else:
         kind = "step" if meaning == "either" else meaning
-    reports.keep(at, times, kind, segment)
+    reports.keep(at, times, table.code(kind), segment)
 
 
 def _warm_up(times_s: Floats) -> int:
@@ -193,37 +207,48 @@ def _give_losses(table: Table, at: At, losses: At) -> None:
 
 
 def _steps(reports: _Reports, at: At, identity: Identity) -> pd.DataFrame:
+    """The frame, which takes the place of the table: both at once would be twice the memory."""
     table = reports.table
+    texts = pd.array(table.texts, dtype="str")
+    nodes = _nodes_of(table, at, identity)
+    table.keep(*_IN_FRAME)
+    whole, numbers = {}, {}
+    for name in ("rank", "step", "total", "line"):
+        values = table.taken(name, at)
+        whole[name] = _whole(values, np.isnan(values) if values.dtype.kind == "f" else values < 0)
+    for name in ("throughput", "loss", "gpu_memory_gib"):
+        numbers[name] = table.taken(name, at)
+    said = {name: texts.take(table.taken(name, at)) for name in ("throughput_unit", "format")}
     return steps_frame(
         {
-            "node": _nodes_of(table, at, identity),
-            "rank": _whole(table.rank[at], table.rank[at] < 0),
-            "step": _whole(table.step[at], np.isnan(table.step[at])),
-            "timestamp": _times(table.time_ms[at]),
+            "node": nodes,
+            "timestamp": _times(table.taken("time_ms", at)),
             "step_time_s": reports.time_s[at],
-            "throughput": table.throughput[at],
-            "throughput_unit": table.texts[table.throughput_unit[at]],
-            "loss": table.loss[at],
-            "gpu_memory_gib": table.gpu_memory_gib[at],
-            "format": table.texts[table.format[at]],
-            "kind": reports.kind[at],
-            "stream": table.texts[table.stream[at]],
-            "line": table.line[at],
-            "total": _whole(table.total[at], np.isnan(table.total[at])),
+            "stream": pd.Categorical.from_codes(table.taken("stream", at), categories=table.texts),
+            "kind": texts.take(reports.kind[at]),
             "segment": reports.segment[at],
             "warm_up": reports.warm_up[at],
+            **whole,
+            **numbers,
+            **said,
         }
     )
+
+
+_IN_FRAME = (
+    *("rank", "step", "total", "line", "throughput", "loss", "gpu_memory_gib"),
+    *("throughput_unit", "format", "stream", "time_ms"),
+)
 
 
 def _whole(values: NDArray[Any], missing: NDArray[np.bool_]) -> pd.arrays.IntegerArray:
     return pd.arrays.IntegerArray(np.where(missing, 0, values).astype(np.int64), missing)
 
 
-def _nodes_of(table: Table, at: At, identity: Identity) -> NDArray[np.object_]:
+def _nodes_of(table: Table, at: At, identity: Identity) -> pd.api.extensions.ExtensionArray:
     """The node of each row; there are few writers and many rows."""
     if not len(at):
-        return np.empty(0, object)
+        return pd.array([], dtype="str")
     # One number a writer: sorting rows of four takes longer than all the rest.
     which = np.zeros(len(at), np.int64)
     for column in (table.rank, table.host, table.stream, table.node):
@@ -234,10 +259,15 @@ def _nodes_of(table: Table, at: At, identity: Identity) -> NDArray[np.object_]:
         rank = int(table.rank[first])
         texts = (str(table.texts[column[first]]) for column in (table.host, table.stream, table.node))
         names.append(identity.node_of(None if rank == NOBODY else rank, *texts))
-    return np.array(names, dtype=object)[which]
+    return pd.array(names, dtype="str").take(which)
 
 
-def _events(rows: Sequence[EventRow], identity: Identity) -> pd.DataFrame:
+def _number(row: EventRow, numbering: Mapping[str, int | None]) -> int | None:
+    first = numbering.get(row.stream, 1)
+    return None if first is None else row.line + 1 - first
+
+
+def _events(rows: Sequence[EventRow], identity: Identity, numbering: Mapping[str, int | None]) -> pd.DataFrame:
     return events_frame(
         {
             "timestamp": _times(np.array([row.time_ms for row in rows], dtype=float)),
@@ -246,7 +276,7 @@ def _events(rows: Sequence[EventRow], identity: Identity) -> pd.DataFrame:
             "kind": [row.kind for row in rows],
             "text": [row.text for row in rows],
             "stream": [row.stream for row in rows],
-            "line": [row.line for row in rows],
+            "line": pd.array([_number(row, numbering) for row in rows], dtype="Int64"),
         }
     )
 

@@ -11,6 +11,7 @@ import numpy as np
 from monitor.model import LogPage
 from monitor.parse.columns import Columns
 from monitor.parse.envelope import Fragment, fragments, simple, written_at_ms
+from monitor.parse.event_rows import EventRows
 from monitor.parse.gates import ALL, Lines, Readers, Recogniser, wanted
 from monitor.parse.rows import EventRow, Reading
 from monitor.parse.table import NOBODY, Place, Rows
@@ -24,7 +25,7 @@ _CONTROLS = ("\r", "\b", "\x1b", "#0")
 def read_page(
     page: LogPage,
     rows: Rows,
-    events: list[EventRow],
+    events: EventRows,
     extra: tuple[Recogniser, ...] = (),
     further: tuple[Recogniser, ...] = (),
 ) -> None:
@@ -46,7 +47,7 @@ class _PageRows:
     """What was read on one page."""
 
     page: LogPage
-    events: list[EventRow]
+    events: EventRows
     places: list[Place] = field(default_factory=list)
     readings: list[Reading] = field(default_factory=list)
     blocks: list[tuple[int, Columns]] = field(default_factory=list)
@@ -102,7 +103,7 @@ class _PageRows:
                 if time_ms is None:
                     time_ms = written_at_ms(text)
                 where = (self.page.stream, self.page.node, line, part, time_ms)
-                self.events.append(EventRow(*where, rank, host, kind, said))
+                self.events.add(EventRow(*where, rank, host, kind, said))
 
     def _read_together(self, lines: Sequence[str], at: Lines, readers: Readers, plain: bool) -> Sequence[int]:
         """Reads the lines of one piece that one family knows together; which of ``lines`` are left."""

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 from monitor.model import LogPage
 from monitor.parse.envelope import fragments
+from monitor.parse.event_rows import EventRows
 from monitor.parse.gates import Recogniser, families
 from monitor.parse.page_rows import read_page
-from monitor.parse.rows import EventRow
 from monitor.parse.shapes import Shapes
 from monitor.parse.table import Rows
 
@@ -34,7 +34,7 @@ class RawRows:
     further: tuple[Recogniser, ...] = ()
     """Recognisers that the job brought along: asked last."""
     steps: Rows = field(default_factory=Rows)
-    events: list[EventRow] = field(default_factory=list)
+    events: EventRows = field(default_factory=EventRows)
     lines: int = 0
     last_ms: int | None = None
     """Time of the newest line, where the source has times."""
@@ -47,9 +47,7 @@ class RawRows:
         newest = page.times_ms[-1] if page.times_ms else None
         if newest is not None:
             self.last_ms = newest if self.last_ms is None else max(self.last_ms, newest)
-        if page.first_line == 1:
-            time_ms = page.times_ms[0] if page.times_ms else None
-            self.events.append(EventRow(page.stream, page.node, 1, -1, time_ms, None, "", "first-line", ""))
+        self.events.add_page(page)
         self.lines += page.count
         # Rows make no cycles; looking for some among thousands of new tuples takes a fifth of the time.
         collecting = gc.isenabled()

@@ -21,6 +21,8 @@ Codes = NDArray[np.int32]
 At = NDArray[np.intp]
 """Places in a table, in the order of its rows."""
 Column = NDArray[Any]
+Constant = int | float
+"""In place of a column that is the same in all rows."""
 
 NOBODY = -1
 """The rank of a line that names none."""
@@ -89,6 +91,18 @@ class Table:
             return len(self.texts) - 1
         return int(found[0])
 
+    def taken(self, name: str, at: At) -> Column:
+        """The values of a column at these rows; the column is gone then, since a table and its frame are large."""
+        values: Column = getattr(self, name)[at]
+        delattr(self, name)
+        return values
+
+    def keep(self, *names: str) -> None:
+        """Drops all columns but these."""
+        for name in _COLUMNS:
+            if name not in names:
+                delattr(self, name)
+
     def same_as_before(self, at: At) -> NDArray[np.bool_]:
         """For each row but the first: True where it reads as the row before it does."""
         same = np.ones(max(0, len(at) - 1), dtype=bool)
@@ -108,7 +122,7 @@ class Rows:
     """Collects readings; pages may come in any order."""
 
     def __init__(self) -> None:
-        self._blocks: list[dict[str, Column | int]] = []
+        self._blocks: list[dict[str, Column | Constant]] = []
         self._sizes: list[int] = []
         self._codes: dict[str, int] = {}
 
@@ -126,7 +140,7 @@ class Rows:
     def add_columns(self, stream: str, node: str, size: int, found: Columns) -> None:
         """Columns of ``size`` readings of one page by the fields' names; None among numbers, and columns left out, are
         missing."""
-        block: dict[str, Column | int] = {"stream": self._code(stream), "node": self._code(node)}
+        block: dict[str, Column | Constant] = {"stream": self._code(stream), "node": self._code(node)}
         for name in _COLUMNS[2:]:
             values = found.get(name)
             if values is None:
@@ -135,9 +149,9 @@ class Rows:
             elif name in _TEXTS or name == "host":
                 block[name] = self._code(values) if isinstance(values, str) else self._coded(list(values))
             elif name in _DTYPES:
-                block[name] = np.asarray(values, _DTYPES[name])
+                block[name] = _packed(np.asarray(values, _DTYPES[name]))
             elif isinstance(values, np.ndarray) or any(value is not None for value in values):
-                block[name] = np.asarray(values, float)
+                block[name] = _packed(np.asarray(values, float))
         self._blocks.append(block)
         self._sizes.append(size)
 
@@ -150,7 +164,9 @@ class Rows:
         keys = (columns["part"], columns["line"], by_name[columns["stream"]] if len(texts) else columns["stream"])
         if not _in_order(keys):
             order = np.lexsort(keys)
-            columns = {name: column[order] for name, column in columns.items()}
+            del keys
+            for name in columns:
+                columns[name] = columns[name][order]
         return Table(texts, **columns)
 
     def _column(self, name: str) -> Column:
@@ -171,6 +187,15 @@ class Rows:
             return self._code(texts[0])
         codes = {text: self._code(text) for text in different}
         return np.fromiter(map(codes.__getitem__, texts), "i4", len(texts))
+
+
+def _packed(values: Column) -> Column | Constant:
+    """The same values in half the room or none, where they are small whole numbers or all alike."""
+    if len(values) and (values == values[0]).all():
+        return values[0].item()  # type: ignore[no-any-return]
+    with np.errstate(over="ignore"):
+        small = values.astype({"f8": np.float32, "i8": np.int32}.get(values.dtype.str[1:], values.dtype), copy=False)
+    return small if np.array_equal(small, values, equal_nan=small.dtype.kind == "f") else values
 
 
 def _in_order(keys: tuple[Column, ...]) -> bool:

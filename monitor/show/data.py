@@ -17,6 +17,7 @@ import pandas as pd
 import streamlit as st
 
 from monitor import settings
+from monitor.archive.cache import user_cache
 from monitor.aws.clients import Clients
 from monitor.errors import BadCall, TrainwatchError
 from monitor.fetch.account import AwsSource
@@ -76,7 +77,8 @@ def connect(account: Account) -> Source:
 
 def observe(source: Source) -> Watcher:
     """Who reviews jobs in the background."""
-    return Watch(source, settings=settings.read())
+    known = settings.read()
+    return Watch(source, settings=known, cache=user_cache(known.cache_bytes))
 
 
 @dataclass(slots=True)

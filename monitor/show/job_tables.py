@@ -9,7 +9,7 @@ import streamlit as st
 
 from monitor.model import METRICS, Report
 from monitor.show.plain import plain
-from monitor.words import DASH, count, instant, usd
+from monitor.words import DASH, count, from_cache, instant, usd
 
 _NODE_NAMES = {
     "gpu_utilization": "GPU",
@@ -99,6 +99,8 @@ def show_coverage(report: Report, zone: tzinfo) -> None:
         f"{count(run.logs.lines, 'log line')} in {count(run.logs.streams, 'stream')}{_last(run.logs.last_line_at, zone)}",
         f"{count(calls, 'API call')} by this dashboard so far, about {usd(report.api.estimated_usd)}",
     ]
+    if report.kept_at is not None:
+        parts.append(f"Read {from_cache(report.kept_at, zone)}")
     st.caption(plain(" · ".join(parts)))
 
 

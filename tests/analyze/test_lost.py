@@ -92,7 +92,7 @@ def test_lost_time_is_a_phase_of_its_own() -> None:
 
 def test_a_new_stream_of_a_container_is_a_restart() -> None:
     rows = _resumed(800, 0)
-    rows["stream"] = rows["stream"].where(rows["segment"] == 0, rows["stream"] + "-again")
+    rows["stream"] = rows["stream"].astype("str").where(rows["segment"] == 0, rows["stream"].astype("str") + "-again")
     rows["segment"] = 0
     case = run(step_frame=rows)
     found = lost_work(case.steps, case.events, case.job)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from monitor.model import LogPage
 from monitor.parse.marks import GATES, MARKS
+from monitor.parse.recognise import RawRows
 from tests.parse.read import parse
 
 
@@ -114,3 +116,15 @@ def test_a_line_marks_an_event(line: str, kind: str | None) -> None:
 def test_every_gate_leads_to_a_mark() -> None:
     assert len(set(GATES)) == len(GATES)
     assert all(mark.gates and mark.kind for mark in MARKS)
+
+
+def test_what_every_channel_says_alike_is_kept_once_a_writer_whatever_page_comes_first() -> None:
+    lines = [f"[1,{rank}]<stdout>:algo-1:34:90 [0] NCCL INFO Channel 0{turn}/0 : 1[b0] -> 2[c0] via P2P/IPC/read"
+             for turn in range(4) for rank in (0, 1)]  # fmt: skip
+    pages = [LogPage.of("job/algo-1-1", "algo-1", first + 1, lines[first : first + 2]) for first in range(0, 8, 2)]
+    for order in (pages, pages[::-1]):
+        raw = RawRows()
+        for page in order:
+            raw.add(page)
+        kept = [(row.line, row.rank) for row in raw.events if row.kind == "transport"]
+        assert sorted(kept) == [(1, 0), (2, 1)]
