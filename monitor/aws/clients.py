@@ -12,29 +12,23 @@ from typing import Any, cast
 import boto3
 import botocore.session
 from botocore.config import Config
-from botocore.exceptions import ConnectionError as ConnectionTrouble
-from botocore.exceptions import HTTPClientError
-from botocore.parsers import ResponseParserError
 from botocore.utils import parse_timestamp
 
-from monitor.aws import fast_answers
+from monitor.aws import fast_answers, whole_answers
 from monitor.aws.errors import Where, no_region, translating
 from monitor.aws.pace import pacer_of
+from monitor.aws.whole_answers import MAX_ATTEMPTS
 from monitor.model import ApiBill
 
 CONNECT_TIMEOUT_S = 5
 READ_TIMEOUT_S = 30
-#: Tries of one call that AWS throttles or fails.
-MAX_ATTEMPTS = 6
-#: Tries of one call that reaches nobody: a mistyped region or endpoint must not keep the user waiting.
-MAX_CONNECTS = 3
+_CONNECTIONS = 32
 #: CloudWatch's price of GetMetricData; the other calls this program makes to read are not charged by the call.
 USD_PER_METRIC_REQUESTED = 0.01 / 1000
 
 _THROTTLED = re.compile(r"Throttl|TooManyRequests|RequestLimitExceeded|SlowDown")
 # IAM's prefix of a service where it differs from boto3's name of it.
 _IAM_PREFIXES = {"sagemaker-metrics": "sagemaker"}
-_WEB_PAGE = (b"<!doctype html", b"<html")
 _AWS_HOST = re.compile(r"\.(amazonaws\.com(\.cn)?|api\.aws)(:\d+)?/?$")
 
 
@@ -111,11 +105,10 @@ class Clients:
     def _listen(self, client: Any) -> None:
         events = client.meta.events
         events.register("before-send", self._count)
-        events.register("needs-retry", _stop_knocking)
         events.register("needs-retry", self._note_throttling)
         events.register("before-parameter-build.cloudwatch.GetMetricData", self._count_metrics)
-        events.register("after-call", _refuse_web_pages)
         events.register("after-call.sagemaker", self._remember_account)
+        whole_answers.listen(events, client.meta.config.retries.get("total_max_attempts", MAX_ATTEMPTS))
         fast_answers.listen(events)
 
     def _count(self, event_name: str, **_: Any) -> None:
@@ -159,21 +152,9 @@ def _config() -> Config:
         retries=retries,
         connect_timeout=CONNECT_TIMEOUT_S,
         read_timeout=READ_TIMEOUT_S,
-        max_pool_connections=16,
+        max_pool_connections=_CONNECTIONS,
         user_agent_extra="trainwatch",
     )
-
-
-def _stop_knocking(attempts: int, caught_exception: Exception | None, **_: Any) -> None:
-    """Ends the tries of a call that reaches nobody: what this raises goes to the caller instead of the next try."""
-    if attempts >= MAX_CONNECTS and isinstance(caught_exception, (ConnectionTrouble, HTTPClientError)):
-        raise caught_exception
-
-
-def _refuse_web_pages(http_response: Any, model: Any, **_: Any) -> None:
-    """A login page of some network in place of an answer: botocore would take it for an empty one."""
-    if not model.has_streaming_output and http_response.content[:64].lstrip().lower().startswith(_WEB_PAGE):
-        raise ResponseParserError("a web page")
 
 
 def _utc(value: Any) -> datetime:
