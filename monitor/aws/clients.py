@@ -12,12 +12,14 @@ from typing import Any, cast
 import boto3
 import botocore.session
 from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
 from botocore.utils import parse_timestamp
 
 from monitor.aws import fast_answers, whole_answers
 from monitor.aws.errors import Where, no_region, translating
 from monitor.aws.pace import pacer_of
 from monitor.aws.whole_answers import MAX_ATTEMPTS
+from monitor.errors import NoCredentials
 from monitor.model import ApiBill
 
 CONNECT_TIMEOUT_S = 5
@@ -42,21 +44,18 @@ class Clients:
 
     def __init__(self, region: str | None = None, profile: str | None = None, endpoint_url: str | None = None) -> None:
         self._lock = threading.Lock()
+        self._renewing = threading.Lock()
         self._clients: dict[str, Any] = {}
         self._calls: Counter[str] = Counter()
         self._throttled: Counter[str] = Counter()
         self._metrics_requested = 0
         self._account: str | None = None
         self._endpoint_url = endpoint_url or None
+        self._profile = profile or None
         self.profile = profile or os.environ.get("AWS_PROFILE") or ""
-        with translating(Where(region=region or "", profile=self.profile)):
-            core = botocore.session.Session()
-            # Timestamps become aware UTC, and a hundred thousand of them cost a tenth of botocore's own parsing.
-            core.get_component("response_parser_factory").set_parser_defaults(timestamp_parser=_utc)
-            self._session = boto3.Session(
-                botocore_session=core, profile_name=profile or None, region_name=region or _region_of_environment()
-            )
-            found = self._session.region_name
+        self._named = region
+        self._session = self._new_session()
+        found = self._session.region_name
         if not found:
             raise no_region()
         self.region: str = found
@@ -79,8 +78,12 @@ class Clients:
         does not exist, BadCall for values AWS rejects, CannotDo for the rest.
         """
         client = self.client(service)
-        with translating(self._where(service)):
-            return cast("dict[str, Any]", getattr(client, method)(**parameters))
+        try:
+            return self._called(service, client, method, parameters)
+        except NoCredentials:
+            if not self._renewed(service, client):
+                raise
+        return self._called(service, self.client(service), method, parameters)
 
     def bill(self) -> ApiBill:
         """Every HTTP request so far by operation, tries again included, and their price in USD (an estimate)."""
@@ -94,6 +97,31 @@ class Clients:
     def endpoint(self, service: str = "sagemaker") -> str:
         """The address that calls to ``service`` go to."""
         return str(self.client(service).meta.endpoint_url)
+
+    def _called(self, service: str, client: Any, method: str, parameters: dict[str, Any]) -> dict[str, Any]:
+        with translating(self._where(service)):
+            return cast("dict[str, Any]", getattr(client, method)(**parameters))
+
+    def _new_session(self) -> boto3.Session:
+        with translating(Where(region=self._named or "", profile=self.profile)):
+            core = botocore.session.Session()
+            # Timestamps become aware UTC, and a hundred thousand of them cost a tenth of botocore's own parsing.
+            core.get_component("response_parser_factory").set_parser_defaults(timestamp_parser=_utc)
+            region = self._named or _region_of_environment()
+            return boto3.Session(botocore_session=core, profile_name=self._profile, region_name=region)
+
+    def _renewed(self, service: str, refused: Any) -> bool:
+        """Whether there are other credentials now than those of the client that AWS refused: people log in again."""
+        with self._renewing:
+            if self._clients.get(service) is not refused:
+                return True
+            session = self._new_session()
+            if _keys(session) in (None, _keys(self._session)):
+                return False
+            with self._lock:
+                self._session = session
+                self._clients = {}
+            return True
 
     def _where(self, service: str) -> Where:
         client = self._clients.get(service)
@@ -135,6 +163,15 @@ class Clients:
             parts = str(rows[0].get("TrainingJobArn", "")).split(":")
             if len(parts) > 5 and parts[4]:
                 self._account = parts[4]
+
+
+def _keys(session: boto3.Session) -> tuple[str, ...] | None:
+    """The keys that calls are signed with; None where there are none, or the login behind them has expired."""
+    try:
+        found = session.get_credentials()
+        return None if found is None else tuple(found.get_frozen_credentials())
+    except (BotoCoreError, ClientError):
+        return None
 
 
 def _region_of_environment() -> str | None:

@@ -55,7 +55,8 @@ def _again(most: int, attempts: int, operation: Any, response: Any, **_: Any) ->
     http = response[0]
     if not missing_bytes(http.headers, http.content):
         return None
-    return random.uniform(0.5, 1.0) * min(_LONGEST_WAIT_S, _FIRST_WAIT_S * 2 ** (attempts - 1))
+    longest_s: float = min(_LONGEST_WAIT_S, _FIRST_WAIT_S * 2 ** (attempts - 1))
+    return random.uniform(0.5, 1.0) * longest_s
 
 
 def _stop_knocking(request_dict: dict[str, Any], caught_exception: Exception | None, **_: Any) -> None:

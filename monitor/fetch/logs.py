@@ -8,21 +8,19 @@ are no later than what the last looks can ask for again: some minutes, or some p
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from datetime import UTC, datetime
-from typing import Any
 
 from monitor.aws.clients import Clients
 from monitor.errors import NoCredentials, NoData, NotAllowed, TrainwatchError
 from monitor.fetch.gaps import gap_of, some_of
-from monitor.fetch.log_pages import Event, Recent, lines_of
-from monitor.fetch.log_streams import GROUP, node_of_stream, prefix, stream_names, stream_order
-from monitor.fetch.one_stream import Place, Turn, turn
+from monitor.fetch.log_look import Answer, Look, filtered
+from monitor.fetch.log_pages import Recent, Seen, lines_of
+from monitor.fetch.log_streams import node_of_stream, prefix, stream_names, stream_order
+from monitor.fetch.one_stream import Place
+from monitor.fetch.stream_turns import turns
 from monitor.model import Gap, Job, LoadProgress, LogPage
 
-_SIDE_BY_SIDE = 8
 # The first picture: the last seconds of the job, and where these hold little, the last minutes.
 _NEWEST_MS = 15_000
 _FEW_EVENTS = 300
@@ -31,12 +29,10 @@ _NEWEST_CALLS = 4
 # How late a line may come, and how many bytes (two pages) are asked for again to find it.
 _LATEST_MS = 300_000
 _AGAIN_BYTES = 2_000_000
+# How long after they are written lines can be asked for.
+_LAG_MS = 3_000
 # A finished job is looked at again only for a while: its last lines may come after its end.
 _SETTLED_S = 3600.0
-
-Seen = Counter[tuple[int, int]]
-Answer = tuple[str, list[Event]]
-"""The events of one stream in one answer."""
 
 
 class JobLogs:
@@ -56,10 +52,10 @@ class JobLogs:
         self._trouble: dict[str, TrainwatchError] = {}
         self._no_filter: TrainwatchError | None = None
         self._loaded = False
-        self._rest_of_newest: tuple[dict[str, Any], Seen] | None = None
+        self._look: Look | None = None
         self._started_s = 0.0
-        settled = job.ended is not None and time.time() - job.ended.timestamp() > _SETTLED_S
-        self._recent = None if settled else Recent(_LATEST_MS, _AGAIN_BYTES)
+        self._settled = job.ended is not None and time.time() - job.ended.timestamp() > _SETTLED_S
+        self._recent = None if self._settled else Recent(_LATEST_MS, _AGAIN_BYTES)
 
     @property
     def gaps(self) -> tuple[Gap, ...]:
@@ -109,6 +105,7 @@ class JobLogs:
 
         Nothing where log events cannot be filtered: ``read`` gives all then.
         """
+        self._started_s = time.monotonic()
         self._no_list = self._find_streams()
         if not self._places:
             return
@@ -116,15 +113,10 @@ class JobLogs:
         held: list[Answer] = []
         count = 0
         from_ms = end_ms - _NEWEST_MS
-        rest: dict[str, Any] | None = {"startTime": from_ms}
-        for _ in range(_NEWEST_CALLS):
-            if rest is None:
-                if count >= _FEW_EVENTS or from_ms < end_ms - _NEWEST_MS:
-                    break
-                held, count, from_ms = [], 0, end_ms - _WIDER_MS
-                rest = {"startTime": from_ms}
+        token: str | None = None
+        for calls_left in reversed(range(_NEWEST_CALLS)):
             try:
-                found, token = self._filtered(rest)
+                found, token = filtered(self._clients, self._job.name, from_ms, token)
             except NoCredentials:
                 raise
             except TrainwatchError as error:
@@ -132,14 +124,19 @@ class JobLogs:
                 return
             held += found
             count += sum(len(events) for _, events in found)
-            rest = {**rest, "nextToken": token} if token else None
+            if token is None:
+                if count >= _FEW_EVENTS or from_ms < end_ms - _NEWEST_MS or not calls_left:
+                    break
+                held, count, from_ms = [], 0, end_ms - _WIDER_MS
         for name in {*self._places, *(stream for stream, _ in held)}:
             self._places[name] = Place(name, backward=True, before_ms=from_ms)
-        seen: Seen = Counter()
-        self._rest_of_newest = (rest, seen) if rest else None
-        if self._recent:
-            self._recent.from_ms = from_ms
-        yield from self._handed_out(held, seen)
+        self._recent = self._recent or Recent(_LATEST_MS, _AGAIN_BYTES)
+        self._recent.from_ms = from_ms
+        self._look = Look(from_ms, token, clean=False)
+        yield from self._handed_out(held, self._look.seen)
+        self._look.clean = True
+        if token is None:
+            self._look_is_done()
 
     def read(self) -> Iterator[LogPage]:
         """Pages that were not returned before, up to what is written by now."""
@@ -147,80 +144,67 @@ class JobLogs:
         self._started_s = self._started_s or time.monotonic()
         if not self._places or self._no_filter is not None:
             self._no_list = self._find_streams()
-        if self._rest_of_newest is not None:
-            (asked, seen), self._rest_of_newest = self._rest_of_newest, None
-            yield from self._follow(asked, seen)
+        if self._look is not None:
+            yield from self._follow(self._look)
         # Without the right to filter, each stream is read on by itself.
-        one_by_one = self._loaded and self._no_filter is not None and self._recent is not None
+        one_by_one = self._loaded and self._no_filter is not None and not self._settled
         yield from self._load([name for name, place in self._places.items() if one_by_one or not place.done])
-        if self._loaded and self._no_filter is None and self._recent is not None:
-            yield from self._follow({"startTime": self._recent.from_ms}, Counter())
-            self._recent.forget()
+        if self._loaded and self._no_filter is None and self._recent is not None and self._look is None:
+            self._look = Look(self._recent.from_ms)
+            yield from self._follow(self._look)
         self._loaded = bool(self._places)
 
     def _load(self, streams: list[str]) -> Iterator[LogPage]:
-        """Whole streams, side by side: of those read from the end the one with the newest unread lines is next."""
         # A busy stream grows while it is read: what is written from now on is for the next time.
         until_ms = time.time() * 1000
-        waiting = set(streams)
-        reading: dict[Future[Turn], str] = {}
-        pool = ThreadPoolExecutor(_SIDE_BY_SIDE, thread_name_prefix="logs")
+        places = [self._places[stream] for stream in streams]
+        for stream, found in turns(self._clients, places, until_ms, self._recent is not None):
+            if isinstance(found, TrainwatchError):
+                self._trouble[stream] = found
+                continue
+            self._places[stream] = found.place
+            if not found.place.backward:
+                self._next_line[stream] = found.place.lines + 1
+            if self._recent:
+                self._recent.add(stream, found.events)
+                # Streams end at different moments: what came since the first of them did is still to be asked for.
+                if self._look is None:
+                    self._recent.forget(_LAG_MS + (time.monotonic() - self._started_s) * 1000)
+            if found.page:
+                yield found.page
+
+    def _follow(self, look: Look) -> Iterator[LogPage]:
+        """What all streams together hold that is new; a stream that is new is read from its head."""
         try:
-            while waiting or reading:
-                while waiting and len(reading) < _SIDE_BY_SIDE:
-                    stream = min(waiting, key=self._urgency)
-                    waiting.remove(stream)
-                    reading[pool.submit(turn, self._clients, self._places[stream], until_ms)] = stream
-                for done in wait(reading, return_when=FIRST_COMPLETED).done:
-                    stream = reading.pop(done)
-                    try:
-                        found = done.result()
-                    except NoCredentials:
-                        raise
-                    except TrainwatchError as error:
-                        self._trouble[stream] = error
-                        continue
-                    self._places[stream] = found.place
-                    if not found.place.done:
-                        waiting.add(stream)
-                    if not found.place.backward:
-                        self._next_line[stream] = found.place.lines + 1
-                    if self._recent:
-                        self._recent.add(stream, found.events)
-                        self._recent.forget()
-                    if found.page:
-                        yield found.page
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+            for found in look.answers(self._clients, self._job.name):
+                strangers = [stream for stream, _ in found if stream not in self._places]
+                for stream in strangers:
+                    self._places[stream] = Place(stream)
+                yield from self._load(strangers)
+                yield from self._handed_out(found, look.seen)
+        except NoCredentials:
+            raise
+        except TrainwatchError as error:
+            self._trouble = dict.fromkeys(self._places, error)
+            if isinstance(error, NotAllowed) and not any(place.backward for place in self._places.values()):
+                self._no_filter = error
+                self._look = None
+            return
+        self._look_is_done()
 
-    def _urgency(self, stream: str) -> tuple[float, tuple[int, int, str]]:
-        place = self._places[stream]
-        unread_ms = place.edge_ms if place.backward and place.edge_ms is not None else float("inf")
-        return (-unread_ms, stream_order(stream))
-
-    def _follow(self, asked: dict[str, Any], seen: Seen) -> Iterator[LogPage]:
-        """What came since the last look, all streams together; a stream that is new is read from its head."""
-        token: str | None = None
-        while True:
-            try:
-                found, token = self._filtered({**asked, **({"nextToken": token} if token else {})})
-            except NoCredentials:
-                raise
-            except TrainwatchError as error:
-                self._trouble = dict.fromkeys(self._places, error)
-                if isinstance(error, NotAllowed) and not any(place.backward for place in self._places.values()):
-                    self._no_filter = error
-                return
-            strangers = [stream for stream, _ in found if stream not in self._places]
-            for stream in strangers:
-                self._places[stream] = Place(stream)
-            yield from self._load(strangers)
-            yield from self._handed_out(found, seen)
-            if token is None:
-                return
+    def _look_is_done(self) -> None:
+        self._look = None
+        if self._settled:
+            self._recent = None
+        elif self._recent and self._loaded:
+            self._recent.forget()
 
     def _handed_out(self, found: list[Answer], seen: Seen) -> Iterator[LogPage]:
         for stream, events in found:
+            place = self._places[stream]
+            if not place.done and not place.backward:
+                # It is in trouble: the reading of the stream itself will come upon these.
+                continue
             fresh = self._recent.fresh(stream, events, seen) if self._recent else events
             lines, times = lines_of(fresh)
             if not lines:
@@ -230,18 +214,6 @@ class JobLogs:
             first = self._next_line.get(stream, 1)
             self._next_line[stream] = first + len(lines)
             yield LogPage.of(stream, node_of_stream(stream), first, lines, tuple(times))
-
-    def _filtered(self, asked: dict[str, Any]) -> tuple[list[Answer], str | None]:
-        """(the events of each stream in one answer, token of the next answer)."""
-        own = prefix(self._job.name)
-        answer = self._clients.call("logs", "filter_log_events", logGroupName=GROUP, logStreamNamePrefix=own, **asked)
-        by_stream: dict[str, list[Event]] = {}
-        for event in answer.get("events", ()):
-            # Not every stand-in for AWS looks at the prefix.
-            if event["logStreamName"].startswith(own):
-                by_stream.setdefault(event["logStreamName"], []).append(event)
-        token = answer.get("nextToken")
-        return list(by_stream.items()), None if token == asked.get("nextToken") else token
 
     def _end_ms(self) -> float:
         now = datetime.now(UTC)

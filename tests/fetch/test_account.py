@@ -9,7 +9,7 @@ from monitor.aws.clients import Clients
 from monitor.errors import NotAllowed
 from monitor.fetch.account import AwsSource
 from monitor.fetch.files import FilesSource
-from monitor.fetch.logs import GROUP
+from monitor.fetch.log_streams import GROUP
 from monitor.fetch.source import JobQuery, Source
 from tests.aws.fake import Scripted, answer_with, refusal
 from tests.fetch.sample import create_job
