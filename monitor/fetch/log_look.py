@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from monitor.aws.clients import Clients
 from monitor.errors import BadCall, CannotDo
@@ -24,6 +25,7 @@ class Look:
     """
 
     from_ms: int
+    to_ms: int | None = None
     token: str | None = None
     seen: Seen = field(default_factory=Counter)
     """Of this look, in the answers before."""
@@ -36,7 +38,7 @@ class Look:
             self._again()
         while True:
             try:
-                found, following = filtered(clients, job_name, self.from_ms, self.token)
+                found, following = filtered(clients, job_name, self.from_ms, self.token, self.to_ms)
             except BadCall:
                 if self.token is None:
                     raise
@@ -53,10 +55,14 @@ class Look:
         self.token, self.seen, self.clean = None, Counter(), True
 
 
-def filtered(clients: Clients, job_name: str, from_ms: int, token: str | None) -> tuple[list[Answer], str | None]:
-    """(the events of each stream in one answer, token of the next answer)."""
+def filtered(
+    clients: Clients, job_name: str, from_ms: int, token: str | None, to_ms: int | None = None
+) -> tuple[list[Answer], str | None]:
+    """(the events of each stream in one answer, token of the next answer); ``to_ms`` is left out."""
     own = prefix(job_name)
-    more = {"nextToken": token} if token else {}
+    more: dict[str, Any] = {"nextToken": token} if token else {}
+    if to_ms is not None:
+        more["endTime"] = to_ms
     answer = clients.call(
         "logs", "filter_log_events", logGroupName=GROUP, logStreamNamePrefix=own, startTime=from_ms, **more
     )
@@ -66,8 +72,8 @@ def filtered(clients: Clients, job_name: str, from_ms: int, token: str | None) -
         )
     by_stream: dict[str, list[Event]] = {}
     for event in answer["events"]:
-        # Not every stand-in for AWS looks at the prefix.
-        if event["logStreamName"].startswith(own):
+        # Not every stand-in for AWS looks at the prefix. The end of the span belongs to it, AWS says.
+        if event["logStreamName"].startswith(own) and (to_ms is None or event["timestamp"] < to_ms):
             by_stream.setdefault(event["logStreamName"], []).append(event)
     following = answer.get("nextToken")
     return list(by_stream.items()), None if following == token else following

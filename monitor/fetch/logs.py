@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from monitor.aws.clients import Clients
 from monitor.errors import NoCredentials, NoData, NotAllowed, TrainwatchError
-from monitor.fetch.gaps import gap_of, some_of
+from monitor.fetch import log_gaps
+from monitor.fetch.gaps import gap_of
 from monitor.fetch.log_look import Answer, Look, filtered
 from monitor.fetch.log_pages import Recent, Seen, lines_of
-from monitor.fetch.log_streams import node_of_stream, prefix, stream_names, stream_order
-from monitor.fetch.one_stream import Place
+from monitor.fetch.log_streams import node_of_stream, stream_names
+from monitor.fetch.log_windows import windows
+from monitor.fetch.one_stream import Place, backward_turn
 from monitor.fetch.stream_turns import turns
 from monitor.model import Gap, Job, LoadProgress, LogPage
 
@@ -31,6 +34,8 @@ _LATEST_MS = 300_000
 _AGAIN_BYTES = 2_000_000
 # How long after they are written lines can be asked for.
 _LAG_MS = 3_000
+# What another clock may be ahead of this one.
+_AHEAD_MS = 300_000
 # A finished job is looked at again only for a while: its last lines may come after its end.
 _SETTLED_S = 3600.0
 
@@ -53,6 +58,9 @@ class JobLogs:
         self._no_filter: TrainwatchError | None = None
         self._loaded = False
         self._look: Look | None = None
+        self._unlisted: NotAllowed | None = None
+        self._detour: NotAllowed | None = None
+        self._swept_ms: int | None = None
         self._started_s = 0.0
         self._settled = job.ended is not None and time.time() - job.ended.timestamp() > _SETTLED_S
         self._recent = None if self._settled else Recent(_LATEST_MS, _AGAIN_BYTES)
@@ -60,16 +68,9 @@ class JobLogs:
     @property
     def gaps(self) -> tuple[Gap, ...]:
         """What the last ``read`` could not have; trouble that many streams share is said once."""
-        streams: dict[str, list[str]] = {}
-        for stream in sorted(self._trouble, key=stream_order):
-            names = streams.setdefault(str(self._trouble[stream]), [])
-            names.append(stream.removeprefix(prefix(self._job.name)))
-        errors = {str(error): error for error in self._trouble.values()}
-        folded = [
-            gap_of("logs", errors[text], of="" if len(names) == len(self._places) else some_of(names))
-            for text, names in streams.items()
-        ]
-        return (*([self._no_list] if self._no_list else []), *folded)
+        listed = () if self._no_list is None else (self._no_list,)
+        detour = () if self._detour is None else (gap_of("logs", log_gaps.went_around(self._detour)),)
+        return (*listed, *detour, *log_gaps.of_streams(self._job, self._trouble, len(self._places)))
 
     @property
     def numbering(self) -> dict[str, int | None]:
@@ -81,24 +82,7 @@ class JobLogs:
     @property
     def progress(self) -> LoadProgress | None:
         """How much of what was written before the first look is read; None when all of it is."""
-        if self._loaded or not self._places:
-            return None
-        begun = self._job.started or self._job.created
-        if begun is None:
-            return None
-        begun_ms, now_ms = begun.timestamp() * 1000, self._end_ms()
-        span_ms = max(1.0, now_ms - begun_ms)
-        shares = [self._share(place, begun_ms, now_ms, span_ms) for place in self._places.values()]
-        done = sum(shares) / len(shares)
-        elapsed_s = time.monotonic() - self._started_s
-        return LoadProgress(done, elapsed_s * (1 - done) / done if done > 0.02 else None)
-
-    @staticmethod
-    def _share(place: Place, begun_ms: float, now_ms: float, span_ms: float) -> float:
-        if place.done or place.edge_ms is None:
-            return float(place.done)
-        covered_ms = now_ms - place.edge_ms if place.backward else place.edge_ms - begun_ms
-        return min(1.0, max(0.0, covered_ms / span_ms))
+        return None if self._loaded else log_gaps.progress(self._job, self._places, self._end_ms(), self._started_s)
 
     def newest(self) -> Iterator[LogPage]:
         """The last lines of all streams, after a fixed few calls; ``read`` then gives the rest, newest first.
@@ -107,7 +91,7 @@ class JobLogs:
         """
         self._started_s = time.monotonic()
         self._no_list = self._find_streams()
-        if not self._places:
+        if not self._places and not self._unlisted:
             return
         end_ms = int(self._end_ms())
         held: list[Answer] = []
@@ -132,7 +116,7 @@ class JobLogs:
             self._places[name] = Place(name, backward=True, before_ms=from_ms)
         self._recent = self._recent or Recent(_LATEST_MS, _AGAIN_BYTES)
         self._recent.from_ms = from_ms
-        self._look = Look(from_ms, token, clean=False)
+        self._look = Look(from_ms, token=token, clean=False)
         yield from self._handed_out(held, self._look.seen)
         self._look.clean = True
         if token is None:
@@ -149,6 +133,7 @@ class JobLogs:
         # Without the right to filter, each stream is read on by itself.
         one_by_one = self._loaded and self._no_filter is not None and not self._settled
         yield from self._load([name for name, place in self._places.items() if one_by_one or not place.done])
+        yield from self._sweep({stream for stream, error in self._trouble.items() if isinstance(error, NotAllowed)})
         if self._loaded and self._no_filter is None and self._recent is not None and self._look is None:
             self._look = Look(self._recent.from_ms)
             yield from self._follow(self._look)
@@ -167,11 +152,56 @@ class JobLogs:
                 self._next_line[stream] = found.place.lines + 1
             if self._recent:
                 self._recent.add(stream, found.events)
-                # Streams end at different moments: what came since the first of them did is still to be asked for.
-                if self._look is None:
-                    self._recent.forget(_LAG_MS + (time.monotonic() - self._started_s) * 1000)
+                self._forget_some()
             if found.page:
                 yield found.page
+
+    def _forget_some(self) -> None:
+        # Streams end at different moments: what came since the first of them did is still to be asked for.
+        if self._recent and self._look is None:
+            self._recent.forget(_LAG_MS + (time.monotonic() - self._started_s) * 1000)
+
+    def _sweep(self, refused: set[str]) -> Iterator[LogPage]:
+        """Streams that must not be read, or not even be listed, from their end to their head by filtering."""
+        unread = {name for name in refused if self._places[name].backward or not self._places[name].lines}
+        if self._no_filter is not None or not (unread or self._unlisted):
+            return
+        now_ms = int(time.time() * 1000) + _AHEAD_MS
+        high_ms = self._swept_ms if self._unlisted and self._swept_ms is not None else now_ms if self._unlisted else 0
+        for name in unread:
+            if not self._places[name].backward:
+                self._places[name] = Place(name, backward=True, before_ms=now_ms)
+            high_ms = max(high_ms, self._places[name].before_ms or 0)
+        begun = self._job.created or self._job.started
+        low_ms = int(begun.timestamp() * 1000) - _AHEAD_MS if begun else 0
+        try:
+            for window in windows(self._clients, self._job.name, low_ms, high_ms):
+                for stream, events in window.events.items():
+                    place = self._places.get(stream) or Place(stream, backward=True, before_ms=window.to_ms)
+                    if place.done or not place.backward or not (self._unlisted or stream in unread):
+                        continue
+                    found = backward_turn(place, events, None, done=False)
+                    self._places[stream] = replace(found.place, before_ms=window.from_ms)
+                    if self._recent:
+                        self._recent.add(stream, found.events)
+                    if found.page:
+                        yield found.page
+                self._swept_ms = window.from_ms
+                self._forget_some()
+        except NoCredentials:
+            raise
+        except TrainwatchError as error:
+            if isinstance(error, NotAllowed):
+                self._no_filter = error
+            return
+        for name in unread if not self._unlisted else set(self._places):
+            self._places[name] = replace(self._places[name], done=True)
+            if isinstance(denial := self._trouble.pop(name, None), NotAllowed):
+                self._detour = denial
+        if self._unlisted and not self._places:
+            self._swept_ms = None
+        elif self._unlisted:
+            self._detour, self._no_list = self._unlisted, None
 
     def _follow(self, look: Look) -> Iterator[LogPage]:
         """What all streams together hold that is new; a stream that is new is read from its head."""
@@ -202,9 +232,10 @@ class JobLogs:
     def _handed_out(self, found: list[Answer], seen: Seen) -> Iterator[LogPage]:
         for stream, events in found:
             place = self._places[stream]
-            if not place.done and not place.backward:
-                # It is in trouble: the reading of the stream itself will come upon these.
-                continue
+            if not place.done:
+                # What the reading of the stream itself is still to come upon.
+                begin_ms = place.before_ms if place.backward and place.before_ms is not None else None
+                events = [event for event in events if begin_ms is not None and event["timestamp"] >= begin_ms]
             fresh = self._recent.fresh(stream, events, seen) if self._recent else events
             lines, times = lines_of(fresh)
             if not lines:
@@ -222,6 +253,7 @@ class JobLogs:
 
     def _find_streams(self) -> Gap | None:
         """Adds the streams that are new; the gap if there are none, or they cannot be listed."""
+        self._unlisted = None
         try:
             for name in stream_names(self._clients, self._job.name):
                 self._places.setdefault(name, Place(name))
@@ -231,13 +263,7 @@ class JobLogs:
             # The group is made with the first line that any job of the region writes.
             pass
         except TrainwatchError as error:
+            if isinstance(error, NotAllowed) and not self._places:
+                self._unlisted = error
             return gap_of("logs", error)
-        if self._places:
-            return None
-        if self._job.is_running:
-            return Gap("logs", "The job has written no log line yet.", "Look again when its container has started.")
-        return Gap(
-            "logs",
-            "CloudWatch has no log lines of this job.",
-            "A job that never started wrote none; older ones may have been deleted by the log group's retention.",
-        )
+        return None if self._places else log_gaps.no_lines(self._job)

@@ -63,7 +63,7 @@ def turn(clients: Clients, place: Place, until_ms: float | None = None) -> Turn:
     # An empty page is not the end; the same token again is.
     done = token == place.token
     if place.backward:
-        return _backward(place, events, token, done)
+        return backward_turn(place, events, token, done)
     reached_now = until_ms is not None and 0 < len(events) < _BACKLOG and events[-1]["timestamp"] >= until_ms
     return _forward(place, events, token, done or reached_now)
 
@@ -84,8 +84,11 @@ def _forward(place: Place, events: Any, token: str, done: bool) -> Turn:
     return Turn(replace(behind, again=0 if events else known), page, tuple(events))
 
 
-def _backward(place: Place, events: Any, token: str, done: bool) -> Turn:
-    """Lines are numbered from 0 down; who knows where the head is turns that round."""
+def backward_turn(place: Place, events: Any, token: str | None, done: bool) -> Turn:
+    """The page before ``place``, of events in ascending time.
+
+    Lines are numbered from 0 down; who knows where the head is turns that round.
+    """
     if place.before_ms is not None:
         # Not every stand-in for AWS leaves the end of a time range out.
         events = [event for event in events if event["timestamp"] < place.before_ms]

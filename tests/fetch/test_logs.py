@@ -151,6 +151,7 @@ def test_missing_rights_are_gaps(account: Clients) -> None:
     logs.create_log_group(logGroupName=GROUP)
     for number in range(3):
         logs.create_log_stream(logGroupName=GROUP, logStreamName=f"vit/algo-{number + 1}-1700000000")
+    answer_with(account, "logs", (refusal("AccessDeniedException") for _ in range(99)), "FilterLogEvents")
     answer_with(account, "logs", (refusal("AccessDeniedException") for _ in range(9)), "GetLogEvents")
     assert "logs:GetLogEvents" in gap_of(JobLogs(account, job()))
     answer_with(account, "logs", (refusal("AccessDeniedException") for _ in range(9)), "DescribeLogStreams")
@@ -243,4 +244,5 @@ def test_denied_streams_do_not_raise() -> None:
     service = CloudWatchLogs()
     service.write("vit/algo-1-1700000000", "a")
     service.broken["vit/algo-1-1700000000"] = NotAllowed("AWS does not allow logs:GetLogEvents to you.", "Ask.")
+    service.clients.methods["filter_log_events"] = not_allowed("logs:FilterLogEvents")
     assert "logs:GetLogEvents" in gap_of(JobLogs(service.clients, job()))
