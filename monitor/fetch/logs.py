@@ -112,6 +112,10 @@ class JobLogs:
                 if count >= _FEW_EVENTS or from_ms < end_ms - _NEWEST_MS or not calls_left:
                     break
                 held, count, from_ms = [], 0, end_ms - _WIDER_MS
+        if not count and token is None:
+            # Nothing lately, or this machine's clock is ahead of what the hosts wrote: no time divides the reading.
+            self._places = {name: Place(name, backward=True) for name in self._places}
+            return
         for name in {*self._places, *(stream for stream, _ in held)}:
             self._places[name] = Place(name, backward=True, before_ms=from_ms)
         self._recent = self._recent or Recent(_LATEST_MS, _AGAIN_BYTES)
