@@ -52,8 +52,8 @@ def _lines_one_by_one(events: Sequence[Event]) -> tuple[list[str], list[int | No
 class Recent:
     """The newest events that were handed out, as a multiset: what is asked for again is told apart from what is new.
 
-    Only events from ``from_ms`` on are remembered, and of these no more than some pages hold, so that asking for them
-    again costs little.
+    Only events from ``from_ms`` on are remembered: those of the last ``keep_ms``, as long as they are no more than
+    ``keep_bytes``.
     """
 
     keep_ms: int
@@ -65,6 +65,30 @@ class Recent:
     _bytes: int = 0
     _sizes: Counter[int] = field(default_factory=Counter)
     """Bytes by second."""
+    _kept: int = 0
+    """Events at the last clearing."""
+
+    def since(self, size: int) -> int:
+        """The time from which on at most so many bytes are remembered, but all of the newest second."""
+        total, begin = 0, self.newest_ms // 1000
+        for second in sorted(self._sizes, reverse=True):
+            total += self._sizes[second]
+            if total > size:
+                break
+            begin = min(begin, second)
+        else:
+            return self.from_ms
+        return max(self.from_ms, begin * 1000)
+
+    def until(self, from_ms: int, size: int) -> int:
+        """The end of a span of whole seconds that begins there, of at most so many bytes or one second."""
+        total, end_ms = 0, from_ms
+        for second in sorted(second for second in self._sizes if (second + 1) * 1000 > from_ms):
+            total += self._sizes[second]
+            if total > size and end_ms > from_ms:
+                break
+            end_ms = (second + 1) * 1000
+        return end_ms
 
     def add(self, stream: str, events: Sequence[Event]) -> None:
         """Remembers events of one stream."""
@@ -109,11 +133,10 @@ class Recent:
             floor_ms = max(floor_ms, (second + 1) * 1000)
         if floor_ms > self.from_ms:
             self.from_ms = int(floor_ms)
-            self._known = self.of_now(self._known)
-
-    def of_now(self, counts: Seen) -> Seen:
-        """Those of the counts that are still told apart."""
-        return Counter({key: count for key, count in counts.items() if key[0] >= self.from_ms})
+            # A page at a time would be a pass over all of them for each.
+            if len(self._known) > 2 * self._kept:
+                self._known = Counter({key: count for key, count in self._known.items() if key[0] >= floor_ms})
+                self._kept = len(self._known)
 
 
 def _utf8_bytes(text: str) -> int:

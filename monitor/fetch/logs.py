@@ -24,18 +24,21 @@ from monitor.fetch.one_stream import Place, backward_turn
 from monitor.fetch.stream_turns import turns
 from monitor.model import Gap, Job, LoadProgress, LogPage
 
-# The first picture: the last seconds of the job, and where these hold little, the last minutes.
+# The first picture: the last seconds, or where these hold little, the last minutes.
 _NEWEST_MS = 15_000
 _FEW_EVENTS = 300
 _WIDER_MS = 300_000
 _NEWEST_CALLS = 4
-# How late a line may come, and how many bytes (two pages) are asked for again to find it.
+# How late a line may come. What two calls can hold is asked for again with every look; where that does not reach back
+# so far, the very newest of it, and look by look what has settled since.
 _LATEST_MS = 300_000
-_AGAIN_BYTES = 2_000_000
+_AGAIN_BYTES = 1_900_000
+_NEWEST_BYTES = 300_000
+_SETTLE_MS = 90_000
+_KEPT_BYTES = 40_000_000
 # How long after they are written lines can be asked for.
 _LAG_MS = 3_000
-# What another clock may be ahead of this one.
-_AHEAD_MS = 300_000
+_AHEAD_MS = 300_000  # what another clock may be ahead of this one
 # A finished job is looked at again only for a while: its last lines may come after its end.
 _SETTLED_S = 3600.0
 
@@ -62,15 +65,17 @@ class JobLogs:
         self._detour: NotAllowed | None = None
         self._swept_ms: int | None = None
         self._started_s = 0.0
+        self._complete_ms = 0
+        self._checked_ms = 0
         self._settled = job.ended is not None and time.time() - job.ended.timestamp() > _SETTLED_S
-        self._recent = None if self._settled else Recent(_LATEST_MS, _AGAIN_BYTES)
+        self._recent = None if self._settled else Recent(_LATEST_MS, _KEPT_BYTES)
 
     @property
     def gaps(self) -> tuple[Gap, ...]:
         """What the last ``read`` could not have; trouble that many streams share is said once."""
-        listed = () if self._no_list is None else (self._no_list,)
-        detour = () if self._detour is None else (gap_of("logs", log_gaps.went_around(self._detour)),)
-        return (*listed, *detour, *log_gaps.of_streams(self._job, self._trouble, len(self._places)))
+        detour = None if self._detour is None else gap_of("logs", log_gaps.went_around(self._detour))
+        job_gaps = tuple(gap for gap in (self._no_list, detour) if gap is not None)
+        return (*job_gaps, *log_gaps.of_streams(self._job, self._trouble, len(self._places)))
 
     @property
     def numbering(self) -> dict[str, int | None]:
@@ -118,8 +123,8 @@ class JobLogs:
             return
         for name in {*self._places, *(stream for stream, _ in held)}:
             self._places[name] = Place(name, backward=True, before_ms=from_ms)
-        self._recent = self._recent or Recent(_LATEST_MS, _AGAIN_BYTES)
-        self._recent.from_ms = from_ms
+        self._recent = self._recent or Recent(_LATEST_MS, _KEPT_BYTES)
+        self._recent.from_ms = min(from_ms, end_ms - _LATEST_MS)
         self._look = Look(from_ms, token=token, clean=False)
         yield from self._handed_out(held, self._look.seen)
         self._look.clean = True
@@ -139,9 +144,27 @@ class JobLogs:
         yield from self._load([name for name, place in self._places.items() if one_by_one or not place.done])
         yield from self._sweep({stream for stream, error in self._trouble.items() if isinstance(error, NotAllowed)})
         if self._loaded and self._no_filter is None and self._recent is not None and self._look is None:
-            self._look = Look(self._recent.from_ms)
-            yield from self._follow(self._look)
+            yield from self._look_again(self._recent)
+        elif not self._loaded and self._recent is not None:
+            self._complete_ms = self._recent.newest_ms - self._load_ms()
         self._loaded = bool(self._places)
+
+    def _look_again(self, recent: Recent) -> Iterator[LogPage]:
+        """What came since the last look, and what is late: in one look, or where too much is written, in two."""
+        before_ms, begin_ms = recent.newest_ms, recent.since(_AGAIN_BYTES)
+        if begin_ms > recent.from_ms:
+            begin_ms = min(recent.since(_NEWEST_BYTES), max(self._complete_ms, recent.from_ms))
+        self._look = Look(begin_ms)
+        yield from self._follow(self._look)
+        if self._look is not None or begin_ms <= recent.from_ms:
+            return
+        self._complete_ms = recent.newest_ms
+        settled_ms = recent.newest_ms - (_SETTLE_MS if recent.newest_ms > before_ms else 0)
+        from_ms = max(self._checked_ms, recent.from_ms)
+        self._checked_ms = to_ms = max(from_ms, min(recent.until(from_ms, _AGAIN_BYTES), settled_ms))
+        if to_ms > from_ms:
+            self._look = Look(from_ms, to_ms)
+            yield from self._follow(self._look)
 
     def _load(self, streams: list[str]) -> Iterator[LogPage]:
         # A busy stream grows while it is read: what is written from now on is for the next time.
@@ -163,7 +186,11 @@ class JobLogs:
     def _forget_some(self) -> None:
         # Streams end at different moments: what came since the first of them did is still to be asked for.
         if self._recent and self._look is None:
-            self._recent.forget(_LAG_MS + (time.monotonic() - self._started_s) * 1000)
+            self._recent.forget(self._load_ms())
+
+    def _load_ms(self) -> int:
+        """How long ago the reading of what is not new was begun."""
+        return int(_LAG_MS + (time.monotonic() - self._started_s) * 1000)
 
     def _sweep(self, refused: set[str]) -> Iterator[LogPage]:
         """Streams that must not be read, or not even be listed, from their end to their head by filtering."""
