@@ -50,6 +50,16 @@ for stream in [row["logStreamName"] for page in pages for row in page["logStream
         token = {"nextToken": answer["nextForwardToken"]}
 """
 _SDK = "import sys, sagemaker; sagemaker.Session().logs_for_job(sys.argv[1], wait=False)"
+_TRAINWATCH = """
+import sys; sys.path.insert(0, sys.argv[1])
+from monitor.aws.clients import Clients
+from monitor.fetch.account import AwsSource
+source = AwsSource(Clients())
+for page in source.logs(source.job(sys.argv[2])).read():
+    sys.stdout.buffer.write(page.data + b"\\n")
+"""
+_STEPS = "import sys; sys.path.insert(0, sys.argv[1]); from monitor.cli.main import main; sys.exit(main(sys.argv[2:]))"
+_ROOT = str(Path(__file__).parents[1])
 _AWSLOGS = "import sys; from awslogs.bin import main; sys.exit(main(['awslogs', *sys.argv[1:]]))"
 
 
@@ -89,6 +99,18 @@ def readers(job: Job) -> tuple[Reader, ...]:
     )
 
 
+def own(job: Job) -> Reader:
+    """Trainwatch's reader alone, which prints all messages too."""
+    return Reader("Trainwatch, reading alone", "orjson", ("-c", _TRAINWATCH, _ROOT, job.name))
+
+
+def own_command(job: Job) -> Reader:
+    """Trainwatch's command for step reports: it reads all messages, and prints what it understood of them."""
+    return Reader(
+        "Trainwatch, steps --format csv", "orjson", ("-c", _STEPS, _ROOT, "steps", job.name, "--format", "csv")
+    )
+
+
 def account(size: str) -> Account:
     """One finished job of that size, in us-east-1. KeyError for an unknown size."""
     nodes, minutes = SIZES[size]
@@ -121,6 +143,7 @@ def rows() -> list[tuple[str, ...]]:
         )
     ]
     with running(plan) as aws:
+        table.append(_row(own(job), run(sys.executable, own(job), aws), lines, bound_s))
         for reader in readers(job):
             if _has(python, reader.package):
                 table.append(_row(reader, run(python, reader, aws), lines, bound_s))

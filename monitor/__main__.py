@@ -2,7 +2,11 @@
 
 import sys
 
-from monitor.cli.main import main
-
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        from monitor.cli.main import main
+
+        sys.exit(main())
+    except KeyboardInterrupt:
+        # Somebody was faster than the imports.
+        sys.exit(130)

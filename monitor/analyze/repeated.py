@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 
 # So many steps must be common to two nodes before their figures are called the same ...
@@ -27,9 +28,9 @@ def own_timings(steps: pd.DataFrame) -> int:
     figures = rows.groupby(["format", "segment", "step", "node"], observed=True)[["step_time_s", "throughput"]].median()
     for _, of_format in figures.groupby(level="format", observed=True):
         table = of_format.unstack("node")
-        different: list[pd.DataFrame] = []
+        different: list[np.ndarray] = []
         for node in table.columns.get_level_values("node").unique():
-            own = table.xs(node, axis=1, level="node")
+            own = table.xs(node, axis=1, level="node").to_numpy("float64")
             if any(_same(own, other) for other in different):
                 repeating += 1
             else:
@@ -37,9 +38,13 @@ def own_timings(steps: pd.DataFrame) -> int:
     return max(1, every - repeating)
 
 
-def _same(one: pd.DataFrame, other: pd.DataFrame) -> bool:
-    both = (one.notna() & other.notna()).any(axis=1)
-    equal = ((one == other) | (one.isna() & other.isna())).all(axis=1)[both]
+def _same(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two nodes' figures are the same: a row a step, and a column each for the time and the throughput."""
+    unknown, unknown_there = np.isnan(one), np.isnan(other)
+    both = (~unknown & ~unknown_there).any(axis=1)
+    equal = ((one == other) | (unknown & unknown_there)).all(axis=1)[both]
     if int(both.sum()) < LEAST_STEPS or float(equal.mean()) < LEAST_SHARE:
         return False
-    return len(one[both].drop_duplicates()) >= LEAST_DIFFERENT * int(both.sum())
+    # Two columns in one number: numpy sorts these many times as fast as rows.
+    rows = np.ascontiguousarray(np.where(unknown, np.inf, one)[both]).view(np.complex128)
+    return len(np.unique(rows)) >= LEAST_DIFFERENT * int(both.sum())

@@ -12,29 +12,25 @@ from typing import Any, cast
 import boto3
 import botocore.session
 from botocore.config import Config
-from botocore.exceptions import ConnectionError as ConnectionTrouble
-from botocore.exceptions import HTTPClientError
-from botocore.parsers import ResponseParserError
+from botocore.exceptions import BotoCoreError, ClientError
 from botocore.utils import parse_timestamp
 
-from monitor.aws import fast_answers
+from monitor.aws import fast_answers, whole_answers
 from monitor.aws.errors import Where, no_region, translating
 from monitor.aws.pace import pacer_of
+from monitor.aws.whole_answers import MAX_ATTEMPTS
+from monitor.errors import NoCredentials
 from monitor.model import ApiBill
 
 CONNECT_TIMEOUT_S = 5
 READ_TIMEOUT_S = 30
-#: Tries of one call that AWS throttles or fails.
-MAX_ATTEMPTS = 6
-#: Tries of one call that reaches nobody: a mistyped region or endpoint must not keep the user waiting.
-MAX_CONNECTS = 3
+_CONNECTIONS = 32
 #: CloudWatch's price of GetMetricData; the other calls this program makes to read are not charged by the call.
 USD_PER_METRIC_REQUESTED = 0.01 / 1000
 
 _THROTTLED = re.compile(r"Throttl|TooManyRequests|RequestLimitExceeded|SlowDown")
 # IAM's prefix of a service where it differs from boto3's name of it.
 _IAM_PREFIXES = {"sagemaker-metrics": "sagemaker"}
-_WEB_PAGE = (b"<!doctype html", b"<html")
 _AWS_HOST = re.compile(r"\.(amazonaws\.com(\.cn)?|api\.aws)(:\d+)?/?$")
 
 
@@ -48,21 +44,18 @@ class Clients:
 
     def __init__(self, region: str | None = None, profile: str | None = None, endpoint_url: str | None = None) -> None:
         self._lock = threading.Lock()
+        self._renewing = threading.Lock()
         self._clients: dict[str, Any] = {}
         self._calls: Counter[str] = Counter()
         self._throttled: Counter[str] = Counter()
         self._metrics_requested = 0
         self._account: str | None = None
         self._endpoint_url = endpoint_url or None
+        self._profile = profile or None
         self.profile = profile or os.environ.get("AWS_PROFILE") or ""
-        with translating(Where(region=region or "", profile=self.profile)):
-            core = botocore.session.Session()
-            # Timestamps become aware UTC, and a hundred thousand of them cost a tenth of botocore's own parsing.
-            core.get_component("response_parser_factory").set_parser_defaults(timestamp_parser=_utc)
-            self._session = boto3.Session(
-                botocore_session=core, profile_name=profile or None, region_name=region or _region_of_environment()
-            )
-            found = self._session.region_name
+        self._named = region
+        self._session = self._new_session()
+        found = self._session.region_name
         if not found:
             raise no_region()
         self.region: str = found
@@ -85,8 +78,12 @@ class Clients:
         does not exist, BadCall for values AWS rejects, CannotDo for the rest.
         """
         client = self.client(service)
-        with translating(self._where(service)):
-            return cast("dict[str, Any]", getattr(client, method)(**parameters))
+        try:
+            return self._called(service, client, method, parameters)
+        except NoCredentials:
+            if not self._renewed(service, client):
+                raise
+        return self._called(service, self.client(service), method, parameters)
 
     def bill(self) -> ApiBill:
         """Every HTTP request so far by operation, tries again included, and their price in USD (an estimate)."""
@@ -101,6 +98,31 @@ class Clients:
         """The address that calls to ``service`` go to."""
         return str(self.client(service).meta.endpoint_url)
 
+    def _called(self, service: str, client: Any, method: str, parameters: dict[str, Any]) -> dict[str, Any]:
+        with translating(self._where(service)):
+            return cast("dict[str, Any]", getattr(client, method)(**parameters))
+
+    def _new_session(self) -> boto3.Session:
+        with translating(Where(region=self._named or "", profile=self.profile)):
+            core = botocore.session.Session()
+            # Timestamps become aware UTC, and a hundred thousand of them cost a tenth of botocore's own parsing.
+            core.get_component("response_parser_factory").set_parser_defaults(timestamp_parser=_utc)
+            region = self._named or _region_of_environment()
+            return boto3.Session(botocore_session=core, profile_name=self._profile, region_name=region)
+
+    def _renewed(self, service: str, refused: Any) -> bool:
+        """Whether there are other credentials now than those of the client that AWS refused: people log in again."""
+        with self._renewing:
+            if self._clients.get(service) is not refused:
+                return True
+            session = self._new_session()
+            if _keys(session) in (None, _keys(self._session)):
+                return False
+            with self._lock:
+                self._session = session
+                self._clients = {}
+            return True
+
     def _where(self, service: str) -> Where:
         client = self._clients.get(service)
         address = str(client.meta.endpoint_url) if client else self._endpoint_url or ""
@@ -111,11 +133,10 @@ class Clients:
     def _listen(self, client: Any) -> None:
         events = client.meta.events
         events.register("before-send", self._count)
-        events.register("needs-retry", _stop_knocking)
         events.register("needs-retry", self._note_throttling)
         events.register("before-parameter-build.cloudwatch.GetMetricData", self._count_metrics)
-        events.register("after-call", _refuse_web_pages)
         events.register("after-call.sagemaker", self._remember_account)
+        whole_answers.listen(events, client.meta.config.retries.get("total_max_attempts", MAX_ATTEMPTS))
         fast_answers.listen(events)
 
     def _count(self, event_name: str, **_: Any) -> None:
@@ -144,6 +165,15 @@ class Clients:
                 self._account = parts[4]
 
 
+def _keys(session: boto3.Session) -> tuple[str, ...] | None:
+    """The keys that calls are signed with; None where there are none, or the login behind them has expired."""
+    try:
+        found = session.get_credentials()
+        return None if found is None else tuple(found.get_frozen_credentials())
+    except (BotoCoreError, ClientError):
+        return None
+
+
 def _region_of_environment() -> str | None:
     # boto3 itself reads AWS_DEFAULT_REGION alone; every other AWS tool also reads AWS_REGION.
     return os.environ.get("AWS_DEFAULT_REGION") or os.environ.get("AWS_REGION") or None
@@ -159,21 +189,9 @@ def _config() -> Config:
         retries=retries,
         connect_timeout=CONNECT_TIMEOUT_S,
         read_timeout=READ_TIMEOUT_S,
-        max_pool_connections=16,
+        max_pool_connections=_CONNECTIONS,
         user_agent_extra="trainwatch",
     )
-
-
-def _stop_knocking(attempts: int, caught_exception: Exception | None, **_: Any) -> None:
-    """Ends the tries of a call that reaches nobody: what this raises goes to the caller instead of the next try."""
-    if attempts >= MAX_CONNECTS and isinstance(caught_exception, (ConnectionTrouble, HTTPClientError)):
-        raise caught_exception
-
-
-def _refuse_web_pages(http_response: Any, model: Any, **_: Any) -> None:
-    """A login page of some network in place of an answer: botocore would take it for an empty one."""
-    if not model.has_streaming_output and http_response.content[:64].lstrip().lower().startswith(_WEB_PAGE):
-        raise ResponseParserError("a web page")
 
 
 def _utc(value: Any) -> datetime:

@@ -186,7 +186,13 @@ def _connection(error: boto.BotoCoreError, where: Where) -> TrainwatchError | No
             )
         case boto.ReadTimeoutError():
             return Unreachable(f"{target} was reached but did not answer in time.", "Try again; " + _lower(check))
-        case boto.ConnectionError() | boto.HTTPClientError() | boto.IncompleteReadError():
+        case boto.ConnectionClosedError():
+            return Unreachable(
+                f"{target} was reached but closed the connection without an answer.", "Try again; " + _lower(check)
+            )
+        case boto.IncompleteReadError():
+            return Unreachable(f"{target} breaks its answers off.", "Try again; " + _lower(check))
+        case boto.ConnectionError() | boto.HTTPClientError():
             return Unreachable(f"Nothing answers at {target}.", check)
     return None
 

@@ -1,32 +1,47 @@
-"""Reads the answers that hold thousands of log events ten times as fast as botocore's own parser, to the same values.
+"""Reads the answers that hold thousands of events or points many times as fast as botocore's own parser, to its values.
 
-botocore walks every event by its model; there is nothing in a log event to convert. Its hook ``before-parse`` takes over
-the answer; whatever is not plain JSON is left to botocore.
+botocore walks every event and every point by its model; only the times of points are converted. Its hook
+``before-parse`` takes over the answer; whatever is not plain JSON is left to botocore.
 """
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import orjson
 
-OPERATIONS = ("GetLogEvents", "FilterLogEvents")
+#: By botocore's name of the service.
+OPERATIONS = {
+    "cloudwatch-logs.GetLogEvents": lambda answer: answer,
+    "cloudwatch-logs.FilterLogEvents": lambda answer: answer,
+    "cloudwatch.GetMetricData": lambda answer: _with_times(answer),
+}
 _OK = 200
 
 
 def listen(events: Any) -> None:
     """Registers with a client's event system."""
-    for operation in OPERATIONS:
-        events.register(f"before-parse.cloudwatch-logs.{operation}", _read)
+    for operation, converted in OPERATIONS.items():
+        events.register(f"before-parse.{operation}", lambda converted=converted, **told: _read(converted, **told))
 
 
-def _read(response_dict: dict[str, Any], customized_response_dict: dict[str, Any], **_: Any) -> None:
+def _read(converted: Any, response_dict: dict[str, Any], customized_response_dict: dict[str, Any], **_: Any) -> None:
     if response_dict.get("status_code") != _OK:
         return
     try:
         answer = orjson.loads(response_dict["body"])
-    except orjson.JSONDecodeError:
+        if isinstance(answer, dict):
+            customized_response_dict.update(converted(answer))
+            response_dict["body"] = b"{}"
+    except (orjson.JSONDecodeError, TypeError, KeyError, AttributeError, OverflowError, OSError, ValueError):
+        # Not the answer that is known here: botocore's parser may know better.
         return
-    if isinstance(answer, dict):
-        customized_response_dict.update(answer)
-        response_dict["body"] = b"{}"
+
+
+def _with_times(answer: dict[str, Any]) -> dict[str, Any]:
+    """An answer of GetMetricData with aware times in UTC in place of epoch seconds. TypeError for other times."""
+    for result in answer["MetricDataResults"]:
+        if "Timestamps" in result:
+            result["Timestamps"] = [datetime.fromtimestamp(seconds, UTC) for seconds in result["Timestamps"]]
+    return answer

@@ -27,9 +27,9 @@ _BY_REGION = {
     },
 }
 # The quota is not met to the last call: clocks and networks shift calls by some milliseconds.
-_SHARE = 0.97
-# Calls that may go out at once after a pause.
-_AT_ONCE = 5
+_SHARE = 0.98
+# What may go out at once after a pause: so many seconds' calls.
+_AT_ONCE_S = 0.4
 _SLOWER = 0.8
 # A pace that fell climbs back by this share of the quota in a second: twenty per cent in a minute.
 _CLIMB_PER_S = 0.2 / 60
@@ -77,7 +77,7 @@ class Pacer:
             now_s = self._clock()
             self._climb(lane, now_s)
             gap_s = 1.0 / lane.pace_per_s
-            due_s = max(lane.next_s, now_s - (_AT_ONCE - 1) * gap_s)
+            due_s = max(lane.next_s, now_s - max(0.0, _AT_ONCE_S - gap_s))
             lane.next_s = due_s + gap_s
         if due_s > now_s:
             self._sleep(due_s - now_s)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -12,6 +11,7 @@ from typing import Any
 
 from monitor.aws.clients import Clients
 from monitor.errors import BadCall, NoData, NoSuchJob, TrainwatchError
+from monitor.fetch.background import side_by_side
 from monitor.fetch.job_answer import instance_groups, job_of, utc
 from monitor.fetch.source import JobQuery
 from monitor.model import Job, JobSummary
@@ -73,12 +73,10 @@ def with_instances(
     memory = {} if known is None else known
     missing = [summary for summary in summaries if _key(summary) not in memory]
     if missing:
-        with ThreadPoolExecutor(_SIDE_BY_SIDE) as pool:
-            for summary, instances in zip(
-                missing, pool.map(lambda row: _instances(clients, row), missing), strict=True
-            ):
-                if instances is not None:
-                    memory[_key(summary)] = instances
+        answers = side_by_side(lambda row: _instances(clients, row), missing, _SIDE_BY_SIDE)
+        for summary, instances in zip(missing, answers, strict=True):
+            if instances is not None:
+                memory[_key(summary)] = instances
     filled = ((summary, memory.get(_key(summary), (None, None))) for summary in summaries)
     return tuple(replace(row, instance_type=kind, instance_count=count) for row, (kind, count) in filled)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from monitor.errors import NoCredentials, TrainwatchError
+from monitor.fetch.background import side_by_side
 from monitor.fetch.gaps import gap_of
 from monitor.model import Gap
 
@@ -111,13 +111,12 @@ def ask(
     size = max(1, min(QUERIES_PER_CALL, POINTS_PER_PAGE // points))
     calls = [queries[at : at + size] for at in range(0, len(queries), size)]
     answer = MetricAnswer()
-    with ThreadPoolExecutor(_SIDE_BY_SIDE) as pool:
-        for part in pool.map(lambda batch: _one_call(clients, batch, start, end), calls):
-            for page in part:
-                if isinstance(page, TrainwatchError):
-                    answer.errors.append(page)
-                else:
-                    answer.add(page)
+    for part in side_by_side(lambda batch: _one_call(clients, batch, start, end), calls, _SIDE_BY_SIDE):
+        for page in part:
+            if isinstance(page, TrainwatchError):
+                answer.errors.append(page)
+            else:
+                answer.add(page)
     return answer
 
 

@@ -108,11 +108,11 @@ def _missing(job: Job, frame: pd.DataFrame, now: datetime) -> Iterator[Gap]:
     if frame.empty:
         yield Gap("metrics", "CloudWatch has no metrics of this job.", _why_none(job, now))
         return
-    seen = set(frame["node"])
+    seen = set(frame["node"].unique())
     silent = [node.name for node in job.nodes if node.name not in seen]
     if silent:
         yield Gap("metrics", f"CloudWatch has no metrics of {some_of(silent)}.")
-    with_gpu = set(frame.loc[frame["metric"].isin(_OF_GPUS), "node"])
+    with_gpu = set(frame.loc[frame["metric"].isin(_OF_GPUS), "node"].unique())
     blind = [node.name for node in job.nodes if node.gpus and node.name in seen and node.name not in with_gpu]
     if blind:
         yield Gap("metrics", f"CloudWatch has no GPU metrics of {some_of(blind)}, although the type has GPUs.")

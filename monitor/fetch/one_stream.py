@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from monitor.aws.clients import Clients
-from monitor.errors import BadCall
+from monitor.errors import BadCall, CannotDo
 from monitor.fetch.cut_lines import joined_within
 from monitor.fetch.log_pages import Event, lines_of
 from monitor.fetch.log_streams import GROUP, node_of_stream
@@ -58,15 +58,18 @@ def turn(clients: Clients, place: Place, until_ms: float | None = None) -> Turn:
         answer = _ask(clients, place)
     events = answer.get("events", ())
     token = answer.get("nextBackwardToken" if place.backward else "nextForwardToken")
+    if token is None:
+        # AWS sends one with every page: this is no page, and not the end.
+        raise CannotDo("CloudWatch gave an answer to logs:GetLogEvents that tells nothing.", "Try again in a minute.")
     # An empty page is not the end; the same token again is.
-    done = token is None or token == place.token
+    done = token == place.token
     if place.backward:
-        return _backward(place, events, token, done)
+        return backward_turn(place, events, token, done)
     reached_now = until_ms is not None and 0 < len(events) < _BACKLOG and events[-1]["timestamp"] >= until_ms
     return _forward(place, events, token, done or reached_now)
 
 
-def _forward(place: Place, events: Any, token: str | None, done: bool) -> Turn:
+def _forward(place: Place, events: Any, token: str, done: bool) -> Turn:
     known, taken = place.again, 0
     while known and taken < len(events) and known >= (count := len(lines_of(events[taken : taken + 1])[0])):
         known -= count
@@ -82,8 +85,11 @@ def _forward(place: Place, events: Any, token: str | None, done: bool) -> Turn:
     return Turn(replace(behind, again=0 if events else known), page, tuple(events))
 
 
-def _backward(place: Place, events: Any, token: str | None, done: bool) -> Turn:
-    """Lines are numbered from 0 down; who knows where the head is turns that round."""
+def backward_turn(place: Place, events: Any, token: str | None, done: bool) -> Turn:
+    """The page before ``place``, of events in ascending time.
+
+    Lines are numbered from 0 down; who knows where the head is turns that round.
+    """
     if place.before_ms is not None:
         # Not every stand-in for AWS leaves the end of a time range out.
         events = [event for event in events if event["timestamp"] < place.before_ms]

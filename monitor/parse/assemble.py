@@ -82,7 +82,7 @@ def assemble(
         here = table.stream == table.code(stream)
         table.line[here] = -1 if first is None else table.line[here] + 1 - first
     shown = [row for row in event_rows if row.kind not in delimited.KINDS]
-    return Parsed(_steps(reports, at, identity), _events(shown, identity), identity)
+    return Parsed(_steps(reports, at, identity), _events(shown, identity, numbering), identity)
 
 
 def _series(table: Table) -> Iterator[dict[str, At]]:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
-from monitor.aws.clients import MAX_ATTEMPTS, MAX_CONNECTS, Clients
+from monitor.aws.clients import Clients
+from monitor.aws.whole_answers import MAX_ATTEMPTS, MAX_CONNECTS
 from monitor.errors import BadCall, CannotDo, NoCredentials, Throttled, Unreachable
 from tests.aws.fake import ACCOUNT, REGION, answer_with, refusal, reply
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -24,12 +25,23 @@ FILTERED = {
     "searchedLogStreams": [],
     "nextToken": "t",
 }
+POINTS = {
+    "MetricDataResults": [
+        {"Id": "a", "Label": "x", "Timestamps": [1.7e9, 1700000060], "Values": [1.25, 2], "StatusCode": "PartialData"},
+        {"Id": "b", "Label": "y", "Timestamps": [], "Values": [], "StatusCode": "Complete"},
+    ],
+    "Messages": [{"Code": "c", "Value": "v"}],
+    "NextToken": "t",
+}
 LONE_SURROGATE = json.dumps({"events": [{"timestamp": 1, "message": "half \ud800 a pair"}]}).encode()
 
 
 def _ask(clients: Clients, operation: str) -> dict[str, Any]:
     if operation == "GetLogEvents":
         answer = clients.call("logs", "get_log_events", logGroupName="g", logStreamName="s")
+    elif operation == "GetMetricData":
+        now = datetime.now(UTC)
+        answer = clients.call("cloudwatch", "get_metric_data", MetricDataQueries=[], StartTime=now, EndTime=now)
     else:
         answer = clients.call("logs", "filter_log_events", logGroupName="g")
     return {name: value for name, value in answer.items() if name != "ResponseMetadata"}
@@ -43,14 +55,21 @@ def _ask(clients: Clients, operation: str) -> dict[str, Any]:
         ("GetLogEvents", b"{}"),
         ("GetLogEvents", LONE_SURROGATE),
         ("FilterLogEvents", json.dumps(FILTERED).encode()),
+        ("GetMetricData", json.dumps(POINTS).encode()),
+        (
+            "GetMetricData",
+            json.dumps({"MetricDataResults": [{"Id": "a", "Timestamps": ["2026-03-04T08:00:00Z"]}]}).encode(),
+        ),
+        ("GetMetricData", b"{}"),
     ],
 )
 def test_the_same_values_as_botocore(operation: str, body: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     fast = Clients(REGION)
-    answer_with(fast, "logs", [reply(body)])
-    monkeypatch.setattr(fast_answers, "OPERATIONS", ())
+    service = "cloudwatch" if operation == "GetMetricData" else "logs"
+    answer_with(fast, service, [reply(body)])
+    monkeypatch.setattr(fast_answers, "OPERATIONS", {})
     stock = Clients(REGION)
-    answer_with(stock, "logs", [reply(body)])
+    answer_with(stock, service, [reply(body)])
     assert _ask(fast, operation) == _ask(stock, operation)
 
 

@@ -10,6 +10,7 @@ from monitor.aws.clients import Clients
 from monitor.errors import NoCredentials, NoData, NotAllowed, Throttled
 from monitor.fetch.log_streams import GROUP
 from monitor.fetch.logs import JobLogs
+from monitor.fetch.stream_turns import SIDE_BY_SIDE
 from monitor.model import LogPage
 from tests.aws.fake import answer_with, not_allowed, refusal
 from tests.fetch.log_service import START_MS, CloudWatchLogs
@@ -96,7 +97,7 @@ def test_many_streams_are_all_found_and_read_side_by_side() -> None:
     found = texts(JobLogs(service.clients, job()).read())
     assert found == {f"vit/algo-{number}-1700000000": [f"from {number}"] for number in range(1, 131)}
     assert service.clients.times_asked("describe_log_streams") == 3
-    assert 1 < service.most_at_once <= 8
+    assert 1 < service.most_at_once <= SIDE_BY_SIDE
 
 
 def test_a_restarted_host_has_two_streams() -> None:
@@ -150,6 +151,7 @@ def test_missing_rights_are_gaps(account: Clients) -> None:
     logs.create_log_group(logGroupName=GROUP)
     for number in range(3):
         logs.create_log_stream(logGroupName=GROUP, logStreamName=f"vit/algo-{number + 1}-1700000000")
+    answer_with(account, "logs", (refusal("AccessDeniedException") for _ in range(99)), "FilterLogEvents")
     answer_with(account, "logs", (refusal("AccessDeniedException") for _ in range(9)), "GetLogEvents")
     assert "logs:GetLogEvents" in gap_of(JobLogs(account, job()))
     answer_with(account, "logs", (refusal("AccessDeniedException") for _ in range(9)), "DescribeLogStreams")
@@ -242,4 +244,5 @@ def test_denied_streams_do_not_raise() -> None:
     service = CloudWatchLogs()
     service.write("vit/algo-1-1700000000", "a")
     service.broken["vit/algo-1-1700000000"] = NotAllowed("AWS does not allow logs:GetLogEvents to you.", "Ask.")
+    service.clients.methods["filter_log_events"] = not_allowed("logs:FilterLogEvents")
     assert "logs:GetLogEvents" in gap_of(JobLogs(service.clients, job()))

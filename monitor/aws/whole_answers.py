@@ -1,0 +1,84 @@
+"""Did the whole answer come, and did anybody answer at all? Hooks that have botocore try again, or give up in time.
+
+botocore takes the half of a body for an answer that says nothing (it reads with ``enforce_content_length=False``), and
+tries as often where nobody listens as where a service is busy.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from botocore.exceptions import ConnectionClosedError, HTTPClientError, IncompleteReadError
+from botocore.exceptions import ConnectionError as ConnectionTrouble
+from botocore.parsers import ResponseParserError
+
+#: Tries of one call that AWS throttles, fails, or answers in part.
+MAX_ATTEMPTS = 6
+#: Tries of one call that get no answer: a mistyped region or endpoint must not keep the user waiting.
+MAX_CONNECTS = 3
+
+_WEB_PAGE = (b"<!doctype html", b"<html")
+_FIRST_WAIT_S = 0.1
+_LONGEST_WAIT_S = 2.0
+_UNANSWERED = "trainwatch-unanswered"
+
+
+def listen(events: Any, attempts: int = MAX_ATTEMPTS) -> None:
+    """Registers with a client's event system; ``attempts`` are the most tries of one call."""
+    events.register("before-parse", _leave_half_unread)
+    events.register("needs-retry", lambda **told: _again(attempts, **told))
+    events.register("needs-retry", _stop_knocking)
+    events.register("after-call", _refuse)
+
+
+def missing_bytes(headers: Any, body: bytes) -> int:
+    """How many bytes of a body did not come, by its announced length; 0 where none was announced."""
+    announced = str(headers.get("content-length", ""))
+    if not announced.isdecimal() or headers.get("content-encoding", "identity") != "identity":
+        return 0
+    return max(0, int(announced) - len(body))
+
+
+def _leave_half_unread(operation_model: Any, response_dict: dict[str, Any], **_: Any) -> None:
+    """The parsers of XML and CBOR raise on half a body, past every retry; to all of them this is a failed service."""
+    if operation_model.has_streaming_output or not missing_bytes(response_dict["headers"], response_dict["body"]):
+        return
+    response_dict["body"] = b""
+    response_dict["status_code"] = 503
+
+
+def _again(most: int, attempts: int, operation: Any, response: Any, **_: Any) -> float | None:
+    """Seconds until the next try of a call of which half an answer came; None: nothing to say about this one."""
+    if response is None or attempts >= most or operation.has_streaming_output:
+        return None
+    http = response[0]
+    if not missing_bytes(http.headers, http.content):
+        return None
+    longest_s: float = min(_LONGEST_WAIT_S, _FIRST_WAIT_S * 2 ** (attempts - 1))
+    return random.uniform(0.5, 1.0) * longest_s
+
+
+def _stop_knocking(request_dict: dict[str, Any], caught_exception: Exception | None, **_: Any) -> None:
+    """Ends the tries of a call that nobody answers: what this raises goes to the caller instead of the next try.
+
+    A connection that was closed is one that somebody had opened: such a call has as many tries as any other.
+    """
+    if isinstance(caught_exception, ConnectionClosedError):
+        return
+    if isinstance(caught_exception, (ConnectionTrouble, HTTPClientError)):
+        context = request_dict["context"]
+        context[_UNANSWERED] = context.get(_UNANSWERED, 0) + 1
+        if context[_UNANSWERED] >= MAX_CONNECTS:
+            raise caught_exception
+
+
+def _refuse(http_response: Any, model: Any, **_: Any) -> None:
+    """A login page of some network, or the half of an answer: botocore would take either for an empty one."""
+    if model.has_streaming_output:
+        return
+    body = http_response.content
+    if missing := missing_bytes(http_response.headers, body):
+        raise IncompleteReadError(actual_bytes=len(body), expected_bytes=len(body) + missing)
+    if body[:64].lstrip().lower().startswith(_WEB_PAGE):
+        raise ResponseParserError("a web page")

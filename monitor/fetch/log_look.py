@@ -1,0 +1,79 @@
+"""What do all streams of a job hold together, in one time span? FilterLogEvents, answer by answer."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from monitor.aws.clients import Clients
+from monitor.errors import BadCall, CannotDo
+from monitor.fetch.log_pages import Event, Seen
+from monitor.fetch.log_streams import GROUP, prefix
+
+Answer = tuple[str, list[Event]]
+"""The events of one stream in one answer."""
+
+
+@dataclass(slots=True)
+class Look:
+    """A look at all streams from ``from_ms`` on, and how far it came.
+
+    One that was left in the middle of an answer begins again: who looks tells by ``seen`` and by what was handed out
+    before what is new.
+    """
+
+    from_ms: int
+    to_ms: int | None = None
+    token: str | None = None
+    seen: Seen = field(default_factory=Counter)
+    """Of this look, in the answers before."""
+    clean: bool = True
+    """Between two answers."""
+
+    def answers(self, clients: Clients, job_name: str) -> Iterator[list[Answer]]:
+        """The events of each stream, answer by answer. Errors of ``monitor.errors``."""
+        if not self.clean:
+            self._again()
+        while True:
+            try:
+                found, following = filtered(clients, job_name, self.from_ms, self.token, self.to_ms)
+            except BadCall:
+                if self.token is None:
+                    raise
+                # Tokens live for a day.
+                self._again()
+                continue
+            self.clean = False
+            yield found
+            self.clean, self.token = True, following
+            if following is None:
+                return
+
+    def _again(self) -> None:
+        self.token, self.seen, self.clean = None, Counter(), True
+
+
+def filtered(
+    clients: Clients, job_name: str, from_ms: int, token: str | None, to_ms: int | None = None
+) -> tuple[list[Answer], str | None]:
+    """(the events of each stream in one answer, token of the next answer); ``to_ms`` is left out."""
+    own = prefix(job_name)
+    more: dict[str, Any] = {"nextToken": token} if token else {}
+    if to_ms is not None:
+        more["endTime"] = to_ms
+    answer = clients.call(
+        "logs", "filter_log_events", logGroupName=GROUP, logStreamNamePrefix=own, startTime=from_ms, **more
+    )
+    if "events" not in answer:
+        raise CannotDo(
+            "CloudWatch gave an answer to logs:FilterLogEvents that tells nothing.", "Try again in a minute."
+        )
+    by_stream: dict[str, list[Event]] = {}
+    for event in answer["events"]:
+        # Not every stand-in for AWS looks at the prefix. The end of the span belongs to it, AWS says.
+        if event["logStreamName"].startswith(own) and (to_ms is None or event["timestamp"] < to_ms):
+            by_stream.setdefault(event["logStreamName"], []).append(event)
+    following = answer.get("nextToken")
+    return list(by_stream.items()), None if following == token else following
