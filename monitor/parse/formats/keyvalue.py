@@ -70,17 +70,22 @@ _TOLD = {"time", "rate", "throughput", "loss"}
 
 def read(text: str) -> Iterator[Reading]:
     """The reports in ``text``, in order: one, or one a record where records of several ranks are glued together."""
+    pieces, found = forms(text)
+    for one in found:
+        report = reading(one, pieces[1::2], FORMAT)
+        if report is not None:
+            yield report
+
+
+def forms(text: str) -> tuple[list[str], tuple[Form, ...]]:
+    """(``text`` cut at its numbers: every second piece is one, the forms of the records in it); none where there is none."""
     if len(text) > _LONGEST:
         text = text[:_LONGEST]
     if "\\" in text:
         text = text.replace("\\t", "\t").replace("\\n", "\t")
     has_nan = ("nan" in text or "NaN" in text or "inf" in text or "Inf" in text) and _NAN.search(text)
     pieces = (_NUMBER_OR_NAN if has_nan else _NUMBER).split(text)
-    if 3 < len(pieces) < 2 * _MOST_NUMBERS:
-        for found in _forms(tuple(pieces[::2])):
-            report = reading(found, pieces[1::2], FORMAT)
-            if report is not None:
-                yield report
+    return pieces, _forms(tuple(pieces[::2])) if 3 < len(pieces) < 2 * _MOST_NUMBERS else ()
 
 
 @lru_cache(maxsize=1024)

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 
 from monitor.parse.numbers import count, duration_s, number
 from monitor.parse.rows import Reading
+from monitor.parse.said import Said
 
 FORMAT = "smp"
 GATES = ("Loss:", "step time is")
@@ -26,6 +27,11 @@ _BATCH = re.compile(
     re.IGNORECASE,
 )
 _VIT = re.compile(rf"\bstep:\s*(?P<step>\d+):\s*step time is\s*(?P<time>{_NUMBER})")
+INSIGHTS = (
+    Said("smp-v1", (_BATCH,), names=(("speed", "rate"),)),
+    Said("smp-v2", (_BATCH,), names=(("speed", "rate"), ("clock", ""))),
+    Said("smp-vit", (_VIT,)),
+)
 
 
 def read(text: str) -> Iterator[Reading]:
