@@ -41,6 +41,10 @@ def instead(arguments: argparse.Namespace, source: Source) -> Instead | None:
         raise BadCall(f"--max-usd {most} is no amount.", "Give USD, such as --max-usd 0.50.")
     if most is not None and not arguments.aggregate:
         raise BadCall("--max-usd limits what --aggregate may cost.", "Give --aggregate with it, or leave it out.")
+    if arguments.aggregate and arguments.step_regex:
+        raise BadCall(
+            "--aggregate asks for the formats that are known, not for --step-regex.", "Leave one of them out."
+        )
     if isinstance(source, FilesSource):
         if arguments.aggregate:
             raise BadCall("--aggregate asks CloudWatch; log files are read here.", "Leave it out.")
