@@ -17,6 +17,9 @@ from monitor.parse.numbers import LONGEST_STEP_S, number
 AGGREGATED = "aggregated"
 _WARM_UP_RATIO = 1.5
 _FEWEST = 3
+_STEPS = ("firstStep", "lastStep")
+# Beyond this there is neither a step nor a time (of the year 33658).
+_LARGEST = 1e15
 
 Row = Mapping[str, str]
 """One row of the answer: field -> printed value."""
@@ -40,13 +43,15 @@ def aggregated_steps(
 ) -> pd.DataFrame:
     """The Steps frame: a row a writer and minute, with the minute's last step, its median step time and ``reports``.
 
+    A row without a time stands before them for the first report of each segment: when steps began is known exactly.
+
     A clock's minute gives the mean, by the difference to the minute before. Rows that tell no step are left out; of a
     minute that two answers hold parts of, the fuller part is kept.
     """
     writers: dict[tuple[str, str, str], dict[float, Row]] = {}
     for row in rows:
         minute_ms = instant_ms(row.get("minute", ""))
-        if minute_ms is None or number(row.get("lastStep")) is None:
+        if minute_ms is None or not _sensible(minute_ms) or not all(_counts(row.get(name)) for name in _STEPS):
             continue
         minutes = writers.setdefault((row.get("@logStream", ""), row.get("rank", ""), row.get("host", "")), {})
         if minute_ms not in minutes or _reports(row) > _reports(minutes[minute_ms]):
@@ -68,7 +73,7 @@ def _of_writer(
     identity: Identity,
     node_of_stream: Callable[[str], str],
 ) -> pd.DataFrame:
-    who = int(rank) if rank.isdecimal() else None
+    who = int(rank) if rank.isdecimal() and len(rank) < 10 else None
     timed = not ask.roles.isdisjoint({"time", "pace"})
     last = _column(rows, "lastStep")
     segment = np.cumsum(np.diff(last, prepend=last[0]) < 0)
@@ -79,8 +84,8 @@ def _of_writer(
         times[at] = _times([rows[i] for i in at.tolist()], meant, timed)
         warm_up[at[0]] = len(at) >= _FEWEST and times[at[0]] > _WARM_UP_RATIO * float(np.nanmedian(times[at]))
     rate = _column(rows, "rateMedian")
-    at_ms = [instant_ms(row.get("lastAt", "")) or instant_ms(row["minute"]) for row in rows]
-    return pd.DataFrame(
+    at_ms = [_at(row.get("lastAt", "")) or instant_ms(row["minute"]) for row in rows]
+    minutes = pd.DataFrame(
         {
             "node": identity.node_of(who, host, stream, node_of_stream(stream)),
             "rank": who,
@@ -101,6 +106,25 @@ def _of_writer(
             "reports": [max(1, _reports(row)) for row in rows],
         }
     )
+    return _with_first(minutes, rows)
+
+
+def _with_first(minutes: pd.DataFrame, rows: Sequence[Row]) -> pd.DataFrame:
+    """The minutes, and before those that begin a segment its first report, which they then no longer count."""
+    first_step = _column(rows, "firstStep")
+    first_ms = np.array([_at(row.get("firstAt", "")) for row in rows], dtype=np.float64)
+    begins = np.diff(minutes["segment"].to_numpy(), prepend=-1) > 0
+    own = begins & (minutes["reports"].to_numpy() > 1) & ~np.isnan(first_ms) & ~np.isnan(first_step)
+    if not own.any():
+        return minutes
+    first = minutes[own].copy()
+    first["step"] = first_step[own].astype(np.int64)
+    first["timestamp"] = pd.to_datetime(first_ms[own], unit="ms", utc=True)
+    first[["step_time_s", "throughput", "loss"]] = np.nan
+    first["throughput_unit"], first["warm_up"], first["reports"] = "", False, 1
+    minutes.loc[own, "reports"] -= 1
+    # The index is the minute's: the first report sorts before it.
+    return pd.concat([first, minutes]).sort_index(kind="stable")
 
 
 def _times(rows: Sequence[Row], meant: Meant, timed: bool) -> Floats:
@@ -133,6 +157,20 @@ def _differenced(rows: Sequence[Row], least: Floats, most: Floats) -> Floats:
 
 def _column(rows: Sequence[Row], name: str) -> Floats:
     return np.array([number(row.get(name)) for row in rows], dtype=np.float64)
+
+
+def _counts(printed: str | None) -> bool:
+    value = number(printed)
+    return value is not None and 0 <= value < _LARGEST
+
+
+def _at(printed: str) -> float | None:
+    at_ms = instant_ms(printed)
+    return at_ms if at_ms is not None and _sensible(at_ms) else None
+
+
+def _sensible(at_ms: float) -> bool:
+    return 0 <= at_ms < _LARGEST
 
 
 def _reports(row: Row) -> int:

@@ -122,7 +122,7 @@ def usable(ask: Ask) -> bool:
 def query(ask: Ask, job: str, bin_minutes: int) -> str:
     """The question: for each stream (and rank) and ``bin_minutes`` how many reports, their steps and medians.
 
-    Rows have the fields reports, firstStep, lastStep, lastAt, minute, @logStream and, of what is printed, mean, median,
+    Rows have the fields reports, firstStep, lastStep, firstAt, lastAt, minute, @logStream and, of what is printed, mean, median,
     least, most (of the time in seconds, or of 1 / throughput), clockFrom, clockTo, rateMedian, lastLoss, rank, host.
     """
     roles = ask.roles
@@ -134,7 +134,7 @@ def query(ask: Ask, job: str, bin_minutes: int) -> str:
         lines.append(f"parse @message /{_slashed(_TAG)}/")
     lines.append("filter ispresent(step)")
     computed, wanted = ["step * 1 as stepNo"], ["count(*) as reports", "min(stepNo) as firstStep"]
-    wanted += ["max(stepNo) as lastStep", "max(@timestamp) as lastAt"]
+    wanted += ["max(stepNo) as lastStep", "min(@timestamp) as firstAt", "max(@timestamp) as lastAt"]
     if seconds := _seconds(ask, roles):
         computed.append(f"{seconds} as took")
         wanted += ["avg(took) as mean", "pct(took, 50) as median", "min(took) as least", "max(took) as most"]
