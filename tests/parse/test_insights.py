@@ -7,7 +7,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.parse.assemble import assemble
@@ -145,6 +145,7 @@ def test_a_pattern_that_re2_refuses_is_not_used() -> None:
     assert not usable(Ask(Said("x", (re.compile(r"(?P<step>\d)" + "x" * 10_000),))))
 
 
+@settings(deadline=None)  # the first line compiles every pattern
 @given(st.text() | st.from_regex(r"step[=: ]\d{1,30} .{0,40}\d+(\.\d+)?( ?m?s/it)?"))
 def test_any_text_is_no_trouble(text: str) -> None:
     chosen([text, text, "step=1 step_time_s=2.0"])
