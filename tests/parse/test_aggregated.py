@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.parse.aggregated import Meant, Row, aggregated_steps
@@ -67,6 +67,7 @@ _NAMES = ("@logStream", "rank", "host", "minute", "firstStep", "lastStep", "firs
 _MORE = ("mean", "least", "most", "clockFrom", "clockTo", "rateMedian", "lastLoss")
 
 
+@settings(deadline=None, max_examples=50)  # each makes frames
 @given(
     st.lists(st.dictionaries(st.sampled_from((*_NAMES, *_MORE)), _ODD), max_size=4),
     st.sampled_from([Meant(), Meant(clock=True), Meant(by_clock=True), Meant(samples_per_step=8)]),
