@@ -19,9 +19,9 @@ from monitor.archive.cache import Cache, Key, key_of
 from monitor.diagnose.findings import diagnose
 from monitor.errors import BadCall, TrainwatchError
 from monitor.fetch import instance_types
-from monitor.fetch.source import LogReader, Source
+from monitor.fetch.source import Aggregated, LogReader, Source
 from monitor.model import METRICS, ApiBill, Gap, Job, LogCoverage, Node, NodeStats, RawMetrics, Report, Run
-from monitor.parse.assemble import assemble
+from monitor.parse.assemble import Parsed, assemble
 from monitor.parse.completion import completed
 from monitor.parse.definitions import recogniser
 from monitor.parse.recognise import RawRows, Recogniser
@@ -37,6 +37,8 @@ FORGET_AFTER_S = 120.0
 LATE_S = 90.0
 
 Progress = Callable[[str], None]
+Instead = Callable[[Job, datetime, Progress], Aggregated]
+"""Asked before the logs of a job are read: what stands in for its lines, if anything does."""
 
 
 class Reviewer:
@@ -50,9 +52,11 @@ class Reviewer:
         extra: tuple[Recogniser, ...] = (),
         metrics: bool = True,
         cache: Cache | None = None,
+        instead: Instead | None = None,
     ) -> None:
         self._source = source
         self._cache = cache
+        self._instead = instead
         self._with_metrics = metrics
         self._name = name
         self._settings = settings
@@ -71,11 +75,7 @@ class Reviewer:
             return replace(report(kept.run, now, self._settings, self._source.bill()), kept_at=kept.at)
         if self._reader is None and job.metric_definitions:
             self._use_definitions(job)
-        self._reader = self._reader or self._source.logs(job)
-        for page in self._reader.read():
-            self._raw.add(page)
-            progress(f"reading logs: {self._raw.lines:,} lines")
-        parsed = assemble(self._raw.steps, self._raw.events)
+        parsed, log_gaps = self._read_logs(job, now, progress)
         job = completed(job, parsed.identity, parsed.events, instance_types.lookup, self._source.instance_type)
         if job.source == "logs" and job.status == "Failed" and (first := cascade(parsed.events, parsed.steps)):
             job = replace(job, failure_reason=cascade_words(first))
@@ -87,11 +87,11 @@ class Reviewer:
             parsed.steps,
             metrics,
             parsed.events,
-            (*raw.gaps, *unknown, *self._reader.gaps, *self._refused),
+            (*raw.gaps, *unknown, *log_gaps, *self._refused),
             raw.period_s,
             _coverage(self._raw),
         )
-        if self._cache and key and self._with_metrics:
+        if self._cache and key and self._with_metrics and self._instead is None:
             self._cache.store(key, run, now)
         return report(run, now, self._settings, self._source.bill())
 
@@ -99,6 +99,18 @@ class Reviewer:
         """Under which a run of this job is kept: not with a pattern that was given for this once."""
         patterns = self._settings.patterns_of(self._name)
         return None if self._cache is None or self._once else key_of(job, self._source.endpoint(), patterns)
+
+    def _read_logs(self, job: Job, now: datetime, progress: Progress) -> tuple[Parsed, tuple[Gap, ...]]:
+        """What the logs say, and what of them could not be read."""
+        found = self._instead(job, now, progress) if self._instead and self._reader is None else Aggregated()
+        if found.raw is not None and found.steps is not None:
+            self._raw = found.raw
+            return replace(assemble(self._raw.steps, self._raw.events), steps=found.steps), found.gaps
+        self._reader = self._reader or self._source.logs(job)
+        for page in self._reader.read():
+            self._raw.add(page)
+            progress(f"reading logs: {self._raw.lines:,} lines")
+        return assemble(self._raw.steps, self._raw.events), (*found.gaps, *self._reader.gaps)
 
     def _use_definitions(self, job: Job) -> None:
         """The job's own metric definitions read what no format knows."""

@@ -25,18 +25,22 @@ class InsightsQuery(NamedTuple):
     limit: int
 
 
-Insights = Callable[[InsightsQuery], list[dict[str, str]]]
-"""Rows of field and value; a function of a module, since it is sent to the process of the stub."""
+Insights = Callable[[InsightsQuery], list[dict[str, str]] | str]
+"""Rows of field and value, or the status in which the query ends, such as "Failed", or stays: "Running".
+
+A function of a module, since it is sent to the process of the stub.
+"""
 
 
 @dataclass(slots=True)
 class _Started:
     rows: list[list[dict[str, str]]]
+    ends: str = "Complete"
     polls: int = 0
 
 
 class Queries:
-    """The queries of one account. Each says Scheduled, then Running, then Complete."""
+    """The queries of one account. Each says Scheduled, then Running, then Complete, or what the account's function says."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -56,12 +60,13 @@ class Queries:
             raise invalid("The query's end time is before its start time.")
         query = InsightsQuery(asked["queryString"], asked["startTime"], asked["endTime"], limit)
         found = self._world.account.insights(query) if self._world.account.insights else []
+        ends = found if isinstance(found, str) else "Complete"
         rows = [
             [{"field": field, "value": value} for field, value in {**row, "@ptr": f"ptr-{number}"}.items()]
-            for number, row in enumerate(found[:limit])
+            for number, row in enumerate([] if isinstance(found, str) else found[:limit])
         ]
         name = str(uuid.UUID(int=len(self._started) + 1))
-        self._started[name] = _Started(rows)
+        self._started[name] = _Started(rows, ends)
         return {"queryId": name}
 
     def get_query_results(self, asked: dict[str, Any]) -> dict[str, Any]:
@@ -73,10 +78,20 @@ class Queries:
         if query.polls < 3:
             return {"status": ("Scheduled", "Running")[query.polls - 1], "results": [], "statistics": _statistics(0)}
         rows = query.rows[first : first + _PAGE_ROWS]
-        answer = {"status": "Complete", "results": rows, "statistics": _statistics(len(query.rows))}
+        answer = {"status": query.ends, "results": rows, "statistics": _statistics(len(query.rows))}
         if first + _PAGE_ROWS < len(query.rows):
             answer["nextToken"] = f"{asked['queryId']}/{first + _PAGE_ROWS}"
         return answer
+
+    def stop_query(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """One that has ended cannot be stopped."""
+        query = self._started.get(asked["queryId"])
+        if query is None:
+            raise Refusal("ResourceNotFoundException", "The specified query does not exist.")
+        if query.polls >= 3 and query.ends != "Running":
+            raise invalid("The query has ended.")
+        query.ends, query.polls = "Cancelled", 3
+        return {"success": True}
 
     def _place(self, asked: dict[str, Any]) -> int:
         token = asked.get("nextToken")

@@ -32,6 +32,7 @@ class Services:
             "logs.GetLogEvents": lambda asked: log_events.get_log_events(world, asked),
             "logs.FilterLogEvents": self._filter.filter_log_events,
             "logs.StartQuery": queries.start_query,
+            "logs.StopQuery": queries.stop_query,
             "logs.GetQueryResults": queries.get_query_results,
             "sagemaker.DescribeTrainingJob": lambda asked: training_jobs.describe_training_job(world, asked),
             "sagemaker.ListTrainingJobs": lambda asked: training_jobs.list_training_jobs(world, asked),

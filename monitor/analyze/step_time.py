@@ -13,11 +13,11 @@ def spread(steps: pd.DataFrame) -> StepSpread | None:
     """The spread of the rows given, without warm-up; None of no rows. Times are None where no line gives one."""
     if steps.empty:
         return None
-    times = _steady(steps)
+    times, reports = _steady(steps), int(steps["reports"].sum())
     if times.empty:
-        return StepSpread(len(steps), None, None, None)
+        return StepSpread(reports, None, None, None)
     p10, p50, p90 = times.quantile([0.1, 0.5, 0.9])
-    return StepSpread(len(steps), float(p50), float(p10), float(p90))
+    return StepSpread(reports, float(p50), float(p10), float(p90))
 
 
 def by_node(steps: pd.DataFrame) -> dict[str, StepSpread]:
@@ -42,7 +42,7 @@ def summary(steps: pd.DataFrame, job: Job, lost: LostWork | None = None) -> Step
         total_steps = None
     return StepStats(
         count=overall.count,
-        distinct=int(kept.drop_duplicates(["step"] if lost else ["segment", "step"])["step"].notna().sum()),
+        distinct=_distinct(kept, ["step"] if lost else ["segment", "step"]),
         first_step_s=None if times.empty else float(times.iloc[0]),
         median_s=overall.median_s,
         p10_s=overall.p10_s,
@@ -55,6 +55,19 @@ def summary(steps: pd.DataFrame, job: Job, lost: LostWork | None = None) -> Step
         lost_steps=lost.steps if lost else 0,
         lost_seconds=lost.seconds if lost else None,
     )
+
+
+def is_aggregated(steps: pd.DataFrame) -> bool:
+    """True where rows stand for many reports each: their times are medians of a minute or more."""
+    return bool((steps["reports"] > 1).any() or (steps["kind"] == "aggregated").any())
+
+
+def _distinct(steps: pd.DataFrame, names: list[str]) -> int:
+    """How many different steps were reported; of sums over minutes, as many as the process that reported the most did."""
+    if is_aggregated(steps):
+        by_writer = steps.groupby(["stream", "rank"], dropna=False, observed=True)["reports"].sum()
+        return int(by_writer.max())
+    return int(steps.drop_duplicates(names)["step"].notna().sum())
 
 
 # Where a log does not print how many steps are planned, the script was told under one of these names.

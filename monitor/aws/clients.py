@@ -49,6 +49,7 @@ class Clients:
         self._calls: Counter[str] = Counter()
         self._throttled: Counter[str] = Counter()
         self._metrics_requested = 0
+        self._more_usd = 0.0
         self._account: str | None = None
         self._endpoint_url = endpoint_url or None
         self._profile = profile or None
@@ -88,7 +89,15 @@ class Clients:
     def bill(self) -> ApiBill:
         """Every HTTP request so far by operation, tries again included, and their price in USD (an estimate)."""
         with self._lock:
-            return ApiBill(dict(sorted(self._calls.items())), self._metrics_requested * USD_PER_METRIC_REQUESTED)
+            return ApiBill(dict(sorted(self._calls.items())), self._usd())
+
+    def add_cost(self, usd: float) -> None:
+        """Puts on the bill what is not charged by the call, such as the bytes that a query scanned."""
+        with self._lock:
+            self._more_usd += usd
+
+    def _usd(self) -> float:
+        return self._metrics_requested * USD_PER_METRIC_REQUESTED + self._more_usd
 
     def account_label(self) -> str | None:
         """The account's number, read from an ARN in an answer; None until one was seen."""

@@ -8,6 +8,7 @@ from io import StringIO
 from typing import Any
 
 from monitor.archive.document import report_document
+from monitor.cli.large_logs import add_large_log_options, instead
 from monitor.cli.output import add_output_options, as_json, console, deliver, progress
 from monitor.cli.report_markdown import markdown
 from monitor.cli.report_text import print_report
@@ -21,6 +22,7 @@ def add_to(commands: Any) -> None:
     """Adds the command's grammar."""
     command = commands.add_parser("report", help="review one job", description=__doc__)
     add_job_options(command)
+    add_large_log_options(command)
     add_output_options(command, ("text", "json", "markdown"))
     command.set_defaults(run=run)
 
@@ -32,7 +34,8 @@ def run(arguments: argparse.Namespace) -> int:
     settings = read()
     cache = chosen_cache(arguments, settings)
     with progress(arguments) as say:
-        report = Reviewer(source, name, settings, extra, cache=cache).review(datetime.now(UTC), say)
+        reviewer = Reviewer(source, name, settings, extra, cache=cache, instead=instead(arguments, source))
+        report = reviewer.review(datetime.now(UTC), say)
     if arguments.format == "json":
         deliver(arguments, as_json(report_document(report)))
     elif arguments.format == "markdown":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from monitor.analyze.step_time import is_aggregated
 from monitor.diagnose.headline import facts, status_word
 from monitor.diagnose.verdict import gain_words, judge
 from monitor.model import Distribution, Report
@@ -49,6 +50,9 @@ def markdown(report: Report) -> str:
             for stats in report.nodes
         ]
         lines += ["## Nodes", "", *_table(titles, nodes), ""]
+    if is_aggregated(report.run.steps):
+        marked = [gap.why for gap in report.run.gaps if "aggregated" in gap.why]
+        lines += [*(marked or ["The step figures are aggregated."]), ""]
     kept = "" if report.kept_at is None else f", {from_cache(report.kept_at)}"
     lines.append(f"Reviewed {instant(report.reviewed_at)}{kept}.")
     return "\n".join(lines) + "\n"

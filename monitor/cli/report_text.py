@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from monitor.analyze.memory import memory_peaks
+from monitor.analyze.step_time import is_aggregated
 from monitor.diagnose.headline import facts, status_word
 from monitor.diagnose.verdict import gain_words, judge
 from monitor.model import Distribution, Finding, NodeStats, Report
@@ -121,6 +122,8 @@ def _steps(report: Report, paper: Console) -> None:
             f"step time {step_seconds(steps.median_s)} (p10 {step_seconds(steps.p10_s)}, p90 {step_seconds(steps.p90_s)}, "
             f"without warm-up); first report {step_seconds(steps.first_step_s)}"
         )
+    if is_aggregated(report.run.steps):
+        paper.print("Aggregated by Logs Insights: each time is a median over a minute or more, not of single steps.")
     if steps.total is not None:
         paper.print(f"step {steps.done:,} of {steps.total:,}" + _to_finish(steps.seconds_to_finish))
     if steps.lost_steps:

@@ -11,7 +11,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+import pandas as pd
+
 from monitor.model import ApiBill, Gap, Job, JobSummary, LogPage, Node, RawMetrics
+from monitor.parse.recognise import RawRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +25,16 @@ class JobQuery:
     name_contains: str | None = None
     created_after: datetime | None = None
     limit: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregated:
+    """What stands in for the lines of a job; ``steps`` is None where they must be read after all."""
+
+    steps: pd.DataFrame | None = None
+    raw: RawRows | None = None
+    """What the sampled lines say."""
+    gaps: tuple[Gap, ...] = ()
 
 
 class LogReader(Protocol):

@@ -28,6 +28,7 @@ _STEP_DTYPES: dict[str, str] = {
     "total": "Int64",  # planned number of steps, where the line names it
     "segment": "Int64",  # 0, 1, ...: the counter began again
     "warm_up": "bool",  # a first report that contains tracing, compilation or allocation
+    "reports": "Int64",  # how many reports the row stands for: 1, but where it is aggregated
 }
 _METRIC_DTYPES: dict[str, str] = {
     "timestamp": "datetime64[ms, UTC]",
@@ -72,11 +73,14 @@ def _categories(column: pd.Series) -> pd.Series:
 
 
 def steps_frame(rows: Any = ()) -> pd.DataFrame:
-    """The Steps frame: one row a report (``STEP_CSV_COLUMNS`` and ``total segment warm_up``), columns cast.
+    """The Steps frame: one row a report (``STEP_CSV_COLUMNS`` and ``total segment warm_up reports``), columns cast.
 
     Rows may be a frame, a list of dicts or a dict of columns. ValueError names columns that are missing.
     """
-    return _frame(rows, _STEP_DTYPES, "steps")
+    frame = pd.DataFrame(rows)
+    if len(frame) and "reports" not in frame.columns:
+        frame["reports"] = 1
+    return _frame(frame, _STEP_DTYPES, "steps")
 
 
 def metrics_frame(rows: Any = ()) -> pd.DataFrame:

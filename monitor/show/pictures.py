@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from monitor.analyze.step_time import is_aggregated
 from monitor.charts import phases, progress, stable, step_time, utilization
 from monitor.charts.time_axis import Span
 from monitor.diagnose.verdict import has_gpus, mean_of
@@ -94,7 +95,11 @@ def _steps(report: Report, span: Span, zone: tzinfo) -> None:
             st.markdown("**Step time, seconds**")
             said = _step_words(report, work)
             _draw(report, lambda: step_time.step_time(steps, span), "chart-steps", "Step time over time", said)
-            st.caption(plain(f"{said} Triangles are single steps above twice the median."))
+            summed = (
+                "Aggregated by Logs Insights: medians over a minute or more, in which single slow steps do not show."
+            )
+            triangles = "Triangles are single steps above twice the median."
+            st.caption(plain(f"{said} {summed if is_aggregated(steps) else triangles}"))
         elif len(reached := progress.reached(steps)):
             st.markdown("**Progress, steps**")
             said = f"Step {reached['step'].iloc[-1]:,} at {instant(reached['at'].iloc[-1], zone)}."

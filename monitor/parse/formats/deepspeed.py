@@ -16,6 +16,7 @@ from collections.abc import Iterator
 
 from monitor.parse.numbers import count, duration_s, number
 from monitor.parse.rows import NO_STEP, Reading
+from monitor.parse.said import Said
 
 FORMAT = "deepspeed"
 GATES = ("SamplesPerSec=", "iter time (s):", ", skipped=", "/global_step=")
@@ -25,12 +26,18 @@ _TIMER = re.compile(
     r"(?:\bglobal_step=(?P<step>\d{1,12})|(?<![\w./])\d{1,9}/(?P<micro>\d{1,12})), "
     rf"(?:RunningAvgSamplesPerSec=(?:{_NUMBER}), CurrSamplesPerSec=(?P<now>{_NUMBER})|SamplesPerSec=(?P<mean>{_NUMBER}))"
 )
+_NOW = re.compile(
+    r"\b(?:global_step=|\d{1,9}/)(?P<step>\d{1,12}), "
+    rf"RunningAvgSamplesPerSec=(?:{_NUMBER}), CurrSamplesPerSec=(?P<rate>{_NUMBER})"
+)
+_MEAN = re.compile(rf"\b(?:global_step=|\d{{1,9}}/)(?P<step>\d{{1,12}}), SamplesPerSec=(?P<rate>{_NUMBER})")
 _OTHER = re.compile(r"\bstep=\d{1,12}, skipped=\d|\bglobal_step=\d{1,12}, vm ")
 _PEAK = re.compile(r"\bMaxMemAllocated=(?P<gib>[\d.]+)GB")
 _PIPELINE = re.compile(
     rf"\bsteps: (?P<step>\d{{1,12}}) loss: (?P<loss>{_NUMBER}) [^\n]{{0,300}}?"
     rf"\biter time \(s\): (?P<time>{_NUMBER}) samples/sec: (?P<rate>{_NUMBER})"
 )
+INSIGHTS = tuple(Said(FORMAT, (line,)) for line in (_NOW, _MEAN, _PIPELINE))
 
 
 def read(text: str) -> Iterator[Reading]:

@@ -72,12 +72,17 @@ _TOLD = {"time", "rate", "throughput", "loss"}
 
 def read(text: str) -> Iterator[Reading]:
     """The reports in ``text``, in order: one, or one a record where records of several ranks are glued together."""
+    pieces, found = forms(text)
+    for one in found:
+        report = reading(one, pieces[1::2], FORMAT)
+        if report is not None:
+            yield report
+
+
+def forms(text: str) -> tuple[list[str], tuple[Form, ...]]:
+    """(``text`` cut at its numbers: every second piece is one, the forms of the records in it); none where there is none."""
     pieces = _pieces(text)
-    if 3 < len(pieces) < 2 * _MOST_NUMBERS:
-        for found in _forms(tuple(pieces[::2])):
-            report = reading(found, pieces[1::2], FORMAT)
-            if report is not None:
-                yield report
+    return pieces, _forms(tuple(pieces[::2])) if 3 < len(pieces) < 2 * _MOST_NUMBERS else ()
 
 
 # So many shapes are tried on all the lines of a page that are left.
@@ -91,12 +96,12 @@ def read_many(texts: Sequence[str]) -> Iterator[tuple[list[int], Columns]]:
         if not left:
             return
         shape = tuple(_pieces(texts[left[0]])[::2])
-        forms = _forms(shape) if 1 < len(shape) <= _MOST_NUMBERS else ()
-        at, columns = matched(_of_shape(shape), [texts[place] for place in left]) if len(forms) == 1 else ([], [])
+        known = _forms(shape) if 1 < len(shape) <= _MOST_NUMBERS else ()
+        at, columns = matched(_of_shape(shape), [texts[place] for place in left]) if len(known) == 1 else ([], [])
         if not at:
             left = left[1:]
             continue
-        found = readings(forms[0], columns, FORMAT)
+        found = readings(known[0], columns, FORMAT)
         if found is not None and found[0].all():
             yield [left[place] for place in at], found[1]
         taken = set(at)

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from monitor.parse.columns import NUMBER, Columns, counts, durations, matched, numbers
 from monitor.parse.numbers import count, duration_s, number
 from monitor.parse.rows import Reading
+from monitor.parse.said import Said
 
 FORMAT = "megatron"
 GATES = ("elapsed time per iteration",)
@@ -39,6 +40,8 @@ _RATES = (
     ("throughput per GPU", "TFLOP/s/GPU", re.compile(rf"\(TFLOP/s/GPU\):\s{{0,9}}(?P<rate>{_NUMBER})")),
     (" TFLOPs:", "TFLOP/s/GPU", re.compile(rf" TFLOPs:\s{{0,9}}(?P<rate>{_NUMBER})")),
 )
+_EITHER_LOSS = re.compile(rf"(?:lm[ _-]loss|\| (?:total |train )?loss):?\s{{1,9}}(?P<loss>{_NUMBER})")
+INSIGHTS = (Said(FORMAT, (_RECORD, _EITHER_LOSS), rates=tuple((unit, pattern) for _, unit, pattern in _RATES)),)
 # ms-swift's.
 _MEMORY = re.compile(r"\bmemory\(GiB\): (?P<gib>\d{1,6}(?:\.\d{1,9})?)")
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from monitor.parse.numbers import count, duration_s, number
 from monitor.parse.rows import NO_STEP, Reading
+from monitor.parse.said import Said
 
 FORMAT = "nanogpt"
 GATES = (": loss ", "ms | mfu ", ", val loss ")
@@ -25,6 +26,7 @@ _LLAMA2 = re.compile(
 _EVALUATION = re.compile(r"\bstep \d{1,12}: train loss [-+\d.eEnainf]{1,40}, val loss ")
 _MEMORY = re.compile(r"\bcuda memory (?P<gb>[\d.]+)G\b")
 _SPEED = re.compile(r"\bspeed: (?P<rate>[\d.,]+) toks/s/device")
+INSIGHTS = tuple(Said(FORMAT, (line,), rates=(("tokens/s/device", _SPEED),)) for line in (_ITER, _LLAMA2))
 _GIB_IN_GB = 1e9 / 2**30
 
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 from monitor.parse.numbers import count, duration_s, number
 from monitor.parse.rows import NO_STEP, Reading
+from monitor.parse.said import Said
 
 FORMAT = "nemo"
 GATES = ("reduced_train_loss: ", "train_step_timing in s: ", "Validation: iteration ", "Testing: iteration ")
@@ -23,6 +24,21 @@ _EVALUATION = re.compile(r"\b(?:Validation|Testing): iteration \d")
 _FIELD = re.compile(
     r"\b(global_step|reduced_train_loss|train_step_timing in s|tokens_per_sec_per_gpu|TFLOPS_per_GPU): "
     r"(-?[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
+)
+_VALUE = r"(?:-?[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
+INSIGHTS = (
+    Said(
+        FORMAT,
+        (
+            re.compile(r"\bglobal_step: (?P<step>\d{1,12})\b"),
+            re.compile(rf"\btrain_step_timing in s: (?P<time>{_VALUE})"),
+            re.compile(rf"\breduced_train_loss: (?P<loss>{_VALUE})"),
+        ),
+        rates=(
+            ("tokens/s/GPU", re.compile(rf"\btokens_per_sec_per_gpu: (?P<rate>{_VALUE})")),
+            ("TFLOP/s/GPU", re.compile(rf"\bTFLOPS_per_GPU: (?P<rate>{_VALUE})")),
+        ),
+    ),
 )
 
 

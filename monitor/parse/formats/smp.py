@@ -18,6 +18,7 @@ import numpy as np
 from monitor.parse.columns import NUMBER, Columns, counts, matched, numbers
 from monitor.parse.numbers import count, duration_s, number
 from monitor.parse.rows import Reading
+from monitor.parse.said import Said
 
 FORMAT = "smp"
 GATES = ("Loss:", "step time is")
@@ -29,6 +30,11 @@ _BATCH = re.compile(
     re.IGNORECASE,
 )
 _VIT = re.compile(rf"\bstep:\s*(?P<step>\d+):\s*step time is\s*(?P<time>{_NUMBER})")
+INSIGHTS = (
+    Said("smp-v1", (_BATCH,), names=(("speed", "rate"),)),
+    Said("smp-v2", (_BATCH,), names=(("speed", "rate"), ("clock", ""))),
+    Said("smp-vit", (_VIT,)),
+)
 
 
 def read(text: str) -> Iterator[Reading]:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from monitor.parse.numbers import count, duration_s, number
 from monitor.parse.rows import NO_STEP, Reading
+from monitor.parse.said import Said
 
 FORMAT = "torchtitan"
 GATES = ("GiB(", "wps: ", "  iter: ")
@@ -21,6 +22,18 @@ _HEAD = re.compile(r"(?<!validate )(?<!validation )\bstep:\s{0,8}(?P<step>\d{1,1
 _VALIDATION = re.compile(r"\bvalidat(?:e|ion) step:\s{0,8}\d{1,12}\s")
 _FIELD = re.compile(r"(?<=\s)(loss|memory|tps|wps|iter):\s+([-+]?(?:[\d,]+\.?\d*(?:[eE][-+]?\d+)?|nan|inf))")
 _FIELDS_WITHIN = 600
+_VALUE = r"[-+]?(?:[\d,]+\.?\d*(?:[eE][-+]?\d+)?|nan|inf)"
+INSIGHTS = (
+    Said(
+        FORMAT,
+        (
+            re.compile(rf"{_HEAD.pattern}.{{0,600}}?\bloss:\s+(?P<loss>{_VALUE})"),
+            re.compile(rf"\siter:\s+(?P<time>{_VALUE})"),
+        ),
+        rates=(("tokens/s/GPU", re.compile(rf"\s(?:tps|wps):\s+(?P<rate>{_VALUE})")),),
+        never=r"validat(?:e|ion) step:",
+    ),
+)
 
 
 def read(text: str) -> Iterator[Reading]:

@@ -18,6 +18,7 @@ import numpy as np
 from monitor.parse.columns import Columns, clocks, counts, durations, matched, numbers
 from monitor.parse.numbers import clock_s, count, duration_s, number
 from monitor.parse.rows import NO_STEP, Meaning, Reading
+from monitor.parse.said import Said
 
 FORMAT = "tqdm"
 GATES = (
@@ -32,10 +33,18 @@ _RATE = (
     rf"(?P<rate>[\d.eE+-]{{1,20}}|\?)\s{{0,2}}(?:s/(?P<each>{_UNIT})|(?P<many>{_UNIT})/s)(?P<rest>[^\]]{{0,1000}})\]"
 )
 # The description stands before the percentage: it is what lies between the last bar and this match.
-_BAR = re.compile(
+_BAR_HEAD = (
     r"(?P<percent>\d{1,3})%(?:\|[^|\n]{0,400}\|)?\s{0,20}(?P<step>\d{1,15})/(?P<total>\d{1,15})\s{0,20}"
-    rf"\[{_CLOCK}<[^,\]]{{0,40}}(?:, [\d:]{{1,20}})?,\s{{0,20}}" + _RATE
+    rf"\[{_CLOCK}<[^,\]]{{0,40}}(?:, [\d:]{{1,20}})?,\s{{0,20}}"
 )
+_BAR = re.compile(_BAR_HEAD + _RATE)
+_STEP_UNIT = _UNIT.removesuffix("|img")
+_SECONDS_OR_PACE = (
+    rf"(?:(?P<time>[\d.eE+-]{{1,20}})\s{{0,2}}s/(?:{_STEP_UNIT})"
+    rf"|(?P<pace>[\d.eE+-]{{1,20}})\s{{0,2}}(?:{_STEP_UNIT})/s)"
+)
+# The bar's clock is left out: "36:27" is no number to an engine that computes.
+INSIGHTS = (Said(FORMAT, (re.compile(_BAR_HEAD + _SECONDS_OR_PACE),), names=(("clock", ""),), one_total=True),)
 # Past its total a bar loses percentage and picture: "Steps: : 125it [02:39, 1.69it/s, loss=0.02]"; Lightning's, where
 # the length of an epoch is not known: "Epoch 0: |          | 15/? [00:01<?, 10.10it/s, v_num=0]".
 _NO_TOTAL = re.compile(

@@ -1,0 +1,69 @@
+"""``--aggregate``: Logs Insights sums the steps up where reading all lines would take minutes. Said, priced, then done."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from datetime import datetime
+
+from monitor.errors import BadCall
+from monitor.fetch.files import FilesSource
+from monitor.fetch.source import Aggregated, Source
+from monitor.model import Job
+from monitor.review import Instead, Progress
+
+
+def add_large_log_options(command: argparse.ArgumentParser) -> None:
+    """--aggregate and --max-usd."""
+    large = command.add_argument_group("very large logs")
+    large.add_argument(
+        "--aggregate",
+        action="store_true",
+        help="ask CloudWatch Logs Insights for medians a minute instead of reading every line; AWS charges by the bytes "
+        "it scans, and the cost is told before it starts",
+    )
+    large.add_argument(
+        "--max-usd",
+        metavar="X",
+        type=float,
+        help="with --aggregate: refuse, or stop, where it would cost more than X USD",
+    )
+
+
+def instead(arguments: argparse.Namespace, source: Source) -> Instead | None:
+    """What the review asks before it reads lines; None for log files, which cost nothing but time.
+
+    BadCall where the options make no sense.
+    """
+    most: float | None = arguments.max_usd
+    if most is not None and (not math.isfinite(most) or most < 0):
+        raise BadCall(f"--max-usd {most} is no amount.", "Give USD, such as --max-usd 0.50.")
+    if most is not None and not arguments.aggregate:
+        raise BadCall("--max-usd limits what --aggregate may cost.", "Give --aggregate with it, or leave it out.")
+    if arguments.aggregate and arguments.step_regex:
+        raise BadCall(
+            "--aggregate asks for the formats that are known, not for --step-regex.", "Leave one of them out."
+        )
+    if isinstance(source, FilesSource):
+        if arguments.aggregate:
+            raise BadCall("--aggregate asks CloudWatch; log files are read here.", "Leave it out.")
+        return None
+    # Imported late: log files need no AWS.
+    from monitor.fetch import aggregate
+    from monitor.fetch.account import AwsSource
+
+    if not isinstance(source, AwsSource):
+        return None
+    clients = source.clients
+
+    def ask(job: Job, now: datetime, progress: Progress) -> Aggregated:
+        if arguments.aggregate:
+            return aggregate.aggregate(clients, job, now, _tell, progress, most)
+        return Aggregated() if arguments.quiet else aggregate.offer(clients, job, now, _tell)
+
+    return ask
+
+
+def _tell(said: str) -> None:
+    print(f"trainwatch: {said}", file=sys.stderr)

@@ -1,0 +1,259 @@
+"""The step reports of a job as one question to CloudWatch Logs Insights: statistics of each stream and minute.
+
+The pattern comes from the family that reads the job's lines (``INSIGHTS`` in its file) or, for lines that only the generic
+reader knows, from one such line. Before it is asked it is tried on lines that were read: a pattern that does not find the
+reader's numbers there is not used.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from itertools import pairwise
+
+from monitor.parse.formats import keyvalue
+from monitor.parse.linear import Refused, compiled
+from monitor.parse.numbers import duration_s, number
+from monitor.parse.recognise import families
+from monitor.parse.records import Form
+from monitor.parse.said import Said, portable
+
+#: Rows of one answer that every account and Region gives (more can be asked for where quotas are newer).
+MOST_ROWS = 10_000
+_MOST_CHARACTERS = 10_000
+_NUMBER = r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:nan|NaN|inf)"
+_TAG = r"\[\d+,(?:mpirank:)?(?<rank>\d+)(?:,(?<host>algo-\d+)\]|\]<std)"
+# A name is told by its last characters; what stands further ahead may differ from line to line.
+_NAME_CHARACTERS = 24
+# What Python's own escape adds to these is refused by some engines.
+_SPECIAL = re.compile(r"[\\.^$*+?{}\[\]|()]")
+_ESCAPED = r"\\\g<0>"
+_UNIT_BEHIND = re.compile(r"\s?[A-Za-z/%]{1,12}")
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Which lines are reports, and where their numbers stand."""
+
+    said: Said
+    unit: str = ""
+    """Of the throughput."""
+    total: int | None = None
+    """Only lines of this total are meant."""
+    tagged: bool = False
+    """Lines carry the rank of an MPI process: each rank is told apart."""
+
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """As RE2 and Insights take them; the first is in every report."""
+        rates = tuple(pattern for unit, pattern in self.said.rates if unit == self.unit)
+        found = [portable(pattern, self.said.names) for pattern in (*self.said.patterns, *rates)]
+        if self.total is not None:
+            found[0] = re.sub(r"\(\?<total>[^)]*\)", str(self.total), found[0])
+        return tuple(found)
+
+    @property
+    def roles(self) -> frozenset[str]:
+        return frozenset(re.findall(r"\(\?<(\w+)>", "".join(self.patterns)))
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What one line says, as printed but for the units: seconds, units a second."""
+
+    step: int
+    time_s: float | None
+    rate: float | None
+    clock_s: float | None
+    loss: float | None
+
+
+def asks(format_name: str, unit: str, total: int | None, tagged: bool, lines: Sequence[str]) -> Iterator[Ask]:
+    """The ways to ask for lines of a format, the best first: the family's own, then by the words of one such line."""
+    for family in families():
+        for said in getattr(family, "INSIGHTS", ()):
+            if said.format == format_name:
+                yield Ask(said, unit, total if said.one_total else None, tagged)
+    for line in lines:
+        said = by_words(line, format_name)
+        if said is not None:
+            yield Ask(said, unit, None, tagged)
+
+
+def told(ask: Ask, line: str) -> Told | None:
+    """What Insights would find on a line; None where it would find no report."""
+    expressions, never = _expressions(ask)
+    found: dict[str, str] = {}
+    for place, expression in enumerate(expressions):
+        match = expression.search(line)
+        if match is None:
+            if place == 0:
+                return None
+            continue
+        found |= {name: text for name, text in match.groupdict().items() if text is not None}
+    if (never is not None and never.search(line)) or not found.get("step", "").isdecimal():
+        return None
+    seconds = number(found.get("time"))
+    if seconds is not None:
+        seconds *= ask.said.factor * (0.001 if found.get("unit") == "ms" else 1.0)
+    elif (pace := number(found.get("pace"))) is not None and pace > 0:
+        seconds = 1.0 / pace
+    clock = number(found.get("clock"))
+    return Told(int(found["step"]), duration_s(seconds), number(found.get("rate")), clock, number(found.get("loss")))
+
+
+@lru_cache(maxsize=32)
+def _expressions(ask: Ask) -> tuple[tuple[re.Pattern[str], ...], re.Pattern[str] | None]:
+    return tuple(map(compiled, ask.patterns)), compiled(ask.said.never) if ask.said.never else None
+
+
+def usable(ask: Ask) -> bool:
+    """False for a pattern that RE2 refuses, or a question that is too long to be asked."""
+    try:
+        _expressions(ask)
+    except Refused:
+        return False
+    return len(query(ask, "j" * 63, 60)) <= _MOST_CHARACTERS
+
+
+def query(ask: Ask, job: str, bin_minutes: int) -> str:
+    """The question: for each stream (and rank) and ``bin_minutes`` how many reports, their steps and medians.
+
+    Rows have the fields reports, firstStep, lastStep, firstAt, lastAt, minute, @logStream and, of what is printed, mean, median,
+    least, most (of the time in seconds, or of 1 / throughput), clockFrom, clockTo, rateMedian, lastLoss, rank, host.
+    """
+    roles = ask.roles
+    lines = [f"filter @logStream like /^{_SPECIAL.sub(_ESCAPED, job)}\\//"]
+    if ask.said.never:
+        lines.append(f"filter @message not like /{_slashed(ask.said.never)}/")
+    lines += [f"parse @message /{_slashed(pattern)}/" for pattern in ask.patterns]
+    if ask.tagged:
+        lines.append(f"parse @message /{_slashed(_TAG)}/")
+    lines.append("filter ispresent(step)")
+    computed, wanted = ["step * 1 as stepNo"], ["count(*) as reports", "min(stepNo) as firstStep"]
+    wanted += ["max(stepNo) as lastStep", "min(@timestamp) as firstAt", "max(@timestamp) as lastAt"]
+    if seconds := _seconds(ask, roles):
+        computed.append(f"{seconds} as took")
+        wanted += ["avg(took) as mean", "pct(took, 50) as median", "min(took) as least", "max(took) as most"]
+    if "clock" in roles:
+        computed.append("clock * 1 as clockNo")
+        wanted += ["min(clockNo) as clockFrom", "max(clockNo) as clockTo"]
+    if "rate" in roles:
+        computed.append(f"{_plain('rate')} * 1 as perSecond")
+        wanted.append("pct(perSecond, 50) as rateMedian")
+    if "loss" in roles:
+        wanted.append("latest(loss) as lastLoss")
+    by = "@logStream, rank, host" if ask.tagged else "@logStream"
+    lines += [f"fields {', '.join(computed)}", f"stats {', '.join(wanted)} by {by}, bin({bin_minutes}m) as minute"]
+    return "\n| ".join(lines)
+
+
+def _seconds(ask: Ask, roles: frozenset[str]) -> str:
+    printed = f"{_plain('time')} * {ask.said.factor:g}"
+    if "unit" in roles:
+        printed = f'{_plain("time")} / (1 + 999 * strcontains(unit, "m"))'
+    if "pace" in roles:
+        return f"coalesce({printed}, 1 / pace)" if "time" in roles else "1 / pace"
+    if "time" in roles:
+        return printed
+    # Beside a clock the throughput gives the step time, once the clock has told how many samples a step takes.
+    return f"1 / {_plain('rate')}" if "rate" in roles else ""
+
+
+def _plain(field: str) -> str:
+    """Without the commas of thousands."""
+    return f'replace({field}, ",", "")'
+
+
+def _slashed(pattern: str) -> str:
+    return re.sub(r"(?<!\\)/", r"\\/", pattern)
+
+
+def by_words(line: str, format_name: str) -> Said | None:
+    """How a line that the generic reader knows is said: its names and units around the numbers that count."""
+    pieces, forms = keyvalue.forms(line)
+    if len(forms) != 1:
+        return None
+    form, roles = forms[0], _roles(forms[0])
+    if roles is None:
+        return None
+    out, places = [], sorted(roles)
+    for before, place in pairwise([-1, *places]):
+        if before >= 0:
+            out.append("" if place == before + 1 else ".*?")
+        text = pieces[2 * place]
+        near = text if place == before + 1 else text[-_NAME_CHARACTERS:]
+        out.append(_words(near) + rf"(?P<{roles[place]}>{r'[0-9]+' if roles[place] == 'step' else _NUMBER})")
+    behind = _UNIT_BEHIND.match(pieces[2 * places[-1] + 2])
+    out.append(_words(behind[0]) if behind else "")
+    return Said(format_name, (re.compile("".join(out)),), factor=_factor(form))
+
+
+def _roles(form: Form) -> dict[int, str] | None:
+    """Place of a number -> its role; None where the time is none that an engine can compute with."""
+    roles = {form.steps[0].place: "step"}
+    if form.own >= 0:
+        roles[form.own] = "time"
+    elif form.times:
+        first = form.times[0]
+        roles[first.place] = "pace" if first.key.what == "rate" else "time"
+    if form.throughputs:
+        roles.setdefault(form.throughputs[0].place, "rate")
+    if form.loss >= 0:
+        roles[form.loss] = "loss"
+    if form.within is not None or form.micro >= 0 or len(roles) < 2:
+        return None
+    return roles
+
+
+def _factor(form: Form) -> float:
+    return form.factor if form.own >= 0 else (form.times[0].key.factor or 1.0) if form.times else 1.0
+
+
+def _words(text: str) -> str:
+    return r"\s+".join(_SPECIAL.sub(_ESCAPED, part) for part in re.split(r"\s+", text))
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """How a question did on lines that were read: shares of one."""
+
+    found: float
+    """Of the reports that the reader found, those that it finds with the same numbers."""
+    right: float
+    """Of what it finds, what the reader found, too."""
+
+    @property
+    def passed(self) -> bool:
+        return self.found >= 0.95 and self.right >= 0.95
+
+
+def tried(ask: Ask, read: Sequence[tuple[str, Told | None]]) -> Trial:
+    """``read`` are lines and what the reader says of each; None of a line that is no report."""
+    same = reports = mine = 0
+    for line, theirs in read:
+        ours = told(ask, line)
+        reports += theirs is not None
+        mine += ours is not None
+        same += theirs is not None and ours is not None and _same(ours, theirs)
+    return Trial(same / reports if reports else 0.0, same / mine if mine else 0.0)
+
+
+def _same(ours: Told, theirs: Told) -> bool:
+    return ours.step == theirs.step and all(
+        their is None or (our is not None and abs(our - their) <= 1e-6 * abs(their))
+        for our, their in ((ours.time_s, theirs.time_s), (ours.rate, theirs.rate), (ours.clock_s, theirs.clock_s))
+    )
+
+
+def instant_ms(printed: str) -> float | None:
+    """Unix milliseconds of a time in an answer: "2026-03-04 08:12:00.000", or the number itself."""
+    if (value := number(printed)) is not None:
+        return value
+    try:
+        return datetime.fromisoformat(printed.replace(" ", "T") + "+00:00").timestamp() * 1000
+    except ValueError:
+        return None
