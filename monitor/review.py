@@ -91,7 +91,7 @@ class Reviewer:
             raw.period_s,
             _coverage(self._raw),
         )
-        if self._cache and key and self._with_metrics and self._instead is None:
+        if self._cache and key and self._with_metrics and not step_time.is_aggregated(parsed.steps):
             self._cache.store(key, run, now)
         return report(run, now, self._settings, self._source.bill())
 

@@ -22,7 +22,7 @@ def spread(steps: pd.DataFrame) -> StepSpread | None:
 
 def by_node(steps: pd.DataFrame) -> dict[str, StepSpread]:
     """node -> spread, for the nodes that the log attributes steps to."""
-    known = steps.loc[steps["node"] != "", ["node", "step_time_s", "warm_up"]]
+    known = steps.loc[steps["node"] != "", ["node", "step_time_s", "warm_up", "reports"]]
     found = {str(node): spread(rows) for node, rows in known.groupby("node", observed=True)}
     return {node: value for node, value in found.items() if value is not None}
 
@@ -42,7 +42,9 @@ def summary(steps: pd.DataFrame, job: Job, lost: LostWork | None = None) -> Step
         total_steps = None
     return StepStats(
         count=overall.count,
-        distinct=_distinct(kept, ["step"] if lost else ["segment", "step"]),
+        distinct=_of_the_most(steps)
+        if is_aggregated(steps)
+        else _distinct(kept, ["step"] if lost else ["segment", "step"]),
         first_step_s=None if times.empty else float(times.iloc[0]),
         median_s=overall.median_s,
         p10_s=overall.p10_s,
@@ -63,11 +65,14 @@ def is_aggregated(steps: pd.DataFrame) -> bool:
 
 
 def _distinct(steps: pd.DataFrame, names: list[str]) -> int:
-    """How many different steps were reported; of sums over minutes, as many as the process that reported the most did."""
-    if is_aggregated(steps):
-        by_writer = steps.groupby(["stream", "rank"], dropna=False, observed=True)["reports"].sum()
-        return int(by_writer.max())
+    """How many different steps were reported."""
     return int(steps.drop_duplicates(names)["step"].notna().sum())
+
+
+def _of_the_most(steps: pd.DataFrame) -> int:
+    """Of sums over minutes: as many steps as the process that reported the most did."""
+    by_writer = steps.groupby(["stream", "rank"], dropna=False, observed=True)["reports"].sum()
+    return int(by_writer.max())
 
 
 # Where a log does not print how many steps are planned, the script was told under one of these names.

@@ -77,7 +77,7 @@ def steps_frame(rows: Any = ()) -> pd.DataFrame:
 
     Rows may be a frame, a list of dicts or a dict of columns. ValueError names columns that are missing.
     """
-    frame = pd.DataFrame(rows)
+    frame = pd.DataFrame(rows, copy=False) if len(rows) else pd.DataFrame(rows)
     if len(frame) and "reports" not in frame.columns:
         frame["reports"] = 1
     return _frame(frame, _STEP_DTYPES, "steps")

@@ -119,7 +119,7 @@ def test_every_gate_leads_to_a_mark() -> None:
 
 
 def test_what_every_channel_says_alike_is_kept_once_a_writer_whatever_page_comes_first() -> None:
-    lines = [f"[1,{rank}]<stdout>:algo-1:34:90 [0] NCCL INFO Channel 0{turn}/0 : 1[b0] -> 2[c0] via P2P/IPC/read"
+    lines = [f"[1,{rank}]<stdout>:algo-1:34:90 [0] NCCL INFO Channel 0{turn}/0 : 1[b0] -> 2[c0] via SHM/direct/direct"
              for turn in range(4) for rank in (0, 1)]  # fmt: skip
     pages = [LogPage.of("job/algo-1-1", "algo-1", first + 1, lines[first : first + 2]) for first in range(0, 8, 2)]
     for order in (pages, pages[::-1]):
