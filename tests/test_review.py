@@ -12,7 +12,18 @@ import pytest
 
 from monitor.errors import NoSuchJob
 from monitor.fetch.source import JobQuery
-from monitor.model import ApiBill, Gap, InstanceGroup, Job, JobSummary, LogPage, Node, RawMetrics, Transition
+from monitor.model import (
+    ApiBill,
+    Gap,
+    InstanceGroup,
+    Job,
+    JobSummary,
+    LoadProgress,
+    LogPage,
+    Node,
+    RawMetrics,
+    Transition,
+)
 from monitor.review import Reviewer, Snapshot, Watch, review
 
 T0 = datetime(2026, 3, 4, 8, 0, tzinfo=UTC)
@@ -75,6 +86,11 @@ class Reader:
     def __init__(self, source: OneJob) -> None:
         self._source = source
         self.gaps: tuple[Gap, ...] = ()
+        self.numbering: dict[str, int | None] = {}
+        self.progress: LoadProgress | None = None
+
+    def newest(self) -> Iterator[LogPage]:
+        yield from ()
 
     def read(self) -> Iterator[LogPage]:
         first = self._source.written + 1

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import multiprocessing
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from multiprocessing.connection import Connection as Pipe
+from types import ModuleType
 from typing import Any
 
 from benchmarks.account import faults as faults_of
@@ -99,7 +101,8 @@ def running(account: Account, prepared: bool = True) -> Iterator[Running]:
     here, there = multiprocessing.Pipe()
     # A fresh interpreter: a fork would take threads and memory of the caller with it.
     child = multiprocessing.get_context("spawn").Process(target=_serve, args=(account, there, prepared), daemon=True)
-    child.start()
+    with _without_main():
+        child.start()
     there.close()
     try:
         try:
@@ -113,6 +116,17 @@ def running(account: Account, prepared: bool = True) -> Iterator[Running]:
         if child.is_alive():
             child.kill()
             child.join()
+
+
+@contextmanager
+def _without_main() -> Iterator[None]:
+    """The child needs nothing of this process's main module, which may be a page that a test has just run."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
 
 
 def _serve(account: Account, pipe: Pipe, prepared: bool) -> None:

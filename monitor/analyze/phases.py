@@ -125,6 +125,8 @@ def _is_image_pull(status: str, message: str) -> bool:
 
 def _training(run: Run, start: datetime, end: datetime) -> list[tuple[str, datetime, datetime]]:
     """Cuts one Training span at the first log line, the first step's beginning and the last step."""
+    if not run.logs.complete:
+        return [("unknown", start, end)]
     image_end = _first_line(run, start, end)
     first, last, gap_s = _step_times(run.steps, start, end)
     parts: list[tuple[str, datetime, datetime]] = []

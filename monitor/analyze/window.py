@@ -43,7 +43,7 @@ def work_window(run: Run, now: datetime) -> Window | None:
     if not spans:
         return None
     end = spans[-1][1] - LEFT_OUT_AT_END
-    first, since = _first_step(run.steps), "first step"
+    first, since = _first_step(run.steps) if run.logs.complete else None, "first step"
     if first is None or first >= spans[-1][1]:
         first, since = _first_busy(run.metrics), "first busy minute"
     if first is None:

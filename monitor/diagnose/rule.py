@@ -53,7 +53,7 @@ def case_of(run: Run, now: datetime) -> Case:
     """The case of a run as of ``now``."""
     window = work_window(run, now)
     metrics = in_window(run.metrics, window, run, now)
-    lost = lost_work(run.steps, run.events, run.job)
+    lost = lost_work(run.steps, run.events, run.job) if run.logs.complete else None
     stats = step_time.summary(run.steps, run.job, lost)
     return Case(run, now, window, metrics, utilization.pooled(metrics), stats, lost)
 

@@ -37,6 +37,8 @@ def judge(report: Report) -> Verdict:
         return Verdict("critical", f"Failed: {_short(failure_words(job))}", job.failure_reason or "")
     if not seen(report):
         return Verdict("unknown", _why_unseen(report), " ".join(gap.why for gap in report.run.gaps))
+    if not report.run.logs.complete:
+        return Verdict("partial", "Nothing stands out so far; older log lines are still coming in", _figures(report))
     metrics, timed = _has_metrics(report), _has_step_times(report)
     if not (metrics and timed):
         missing = "step times are not known" if metrics else "utilization is not known"

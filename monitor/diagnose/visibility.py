@@ -27,7 +27,7 @@ def no_step_lines(case: Case) -> Finding | None:
     Source: the forms that are read are listed in the documentation of log formats.
     """
     logs = case.run.logs
-    if not logs.lines or len(case.run.steps):
+    if not logs.lines or len(case.run.steps) or not logs.complete:
         return None
     pattern = next((found for line in logs.sample if (found := suggested_pattern(line))), None)
     shown = " The lines that look most like figures are below." if logs.sample else ""
@@ -63,7 +63,7 @@ def node_timing_unobservable(case: Case) -> Finding | None:
     """
     count = case.run.job.instance_count or len(case.run.job.nodes)
     stats = case.steps
-    if count < 2 or stats is None or stats.nodes_observed >= count:
+    if count < 2 or stats is None or stats.nodes_observed >= count or not case.run.logs.complete:
         return None
     seen = sorted(set(case.run.steps["node"]) - {""})
     if len(seen) > stats.nodes_observed:

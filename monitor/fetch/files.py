@@ -114,6 +114,17 @@ class FileLogs:
     def gaps(self) -> tuple[Gap, ...]:
         return tuple(self._gaps)
 
+    @property
+    def numbering(self) -> dict[str, int | None]:
+        return {}
+
+    @property
+    def progress(self) -> None:
+        return None
+
+    def newest(self) -> Iterator[LogPage]:
+        yield from ()
+
     def read(self) -> Iterator[LogPage]:
         for each in self._files:
             yield from restored(self._pages(each))

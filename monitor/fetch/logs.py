@@ -26,7 +26,9 @@ from monitor.model import Gap, Job, LoadProgress, LogPage
 
 # The first picture: the last seconds, or where these hold little, the last minutes.
 _NEWEST_MS = 15_000
-_FEW_EVENTS = 300
+_FEW_EVENTS, _FEW_OF_A_STREAM = 300, 40
+# A page holds a MiB; that is so many events of ordinary length.
+_SURE_OF_A_CALL = 5000
 _WIDER_MS = 300_000
 _NEWEST_CALLS = 4
 # How late a line may come. What two calls can hold is asked for again with every look; where that does not reach back
@@ -114,9 +116,11 @@ class JobLogs:
             held += found
             count += sum(len(events) for _, events in found)
             if token is None:
-                if count >= _FEW_EVENTS or from_ms < end_ms - _NEWEST_MS or not calls_left:
+                wanted = max(_FEW_EVENTS, _FEW_OF_A_STREAM * len(self._places))
+                if count >= wanted or from_ms < end_ms - _NEWEST_MS or not calls_left:
                     break
-                held, count, from_ms = [], 0, end_ms - _WIDER_MS
+                times = min(4 * wanted, calls_left * _SURE_OF_A_CALL) / max(1, count)
+                held, count, from_ms = [], 0, end_ms - min(_WIDER_MS, round(_NEWEST_MS * times))
         if not count and token is None:
             # Nothing lately, or this machine's clock is ahead of what the hosts wrote: no time divides the reading.
             self._places = {name: Place(name, backward=True) for name in self._places}

@@ -6,14 +6,14 @@ part comes back as a ``Gap`` beside what could be had.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
 import pandas as pd
 
-from monitor.model import ApiBill, Gap, Job, JobSummary, LogPage, Node, RawMetrics
+from monitor.model import ApiBill, Gap, Job, JobSummary, LoadProgress, LogPage, Node, RawMetrics
 from monitor.parse.recognise import RawRows
 
 
@@ -43,6 +43,20 @@ class LogReader(Protocol):
     @property
     def gaps(self) -> tuple[Gap, ...]:
         """What could not be read so far, and why; empty when all is well."""
+        ...
+
+    @property
+    def numbering(self) -> Mapping[str, int | None]:
+        """stream -> the number its first line was given, where that is not 1; None while its head is not read."""
+        ...
+
+    @property
+    def progress(self) -> LoadProgress | None:
+        """How much of what was there at the first look is read; None when all of it is, or it cannot be told."""
+        ...
+
+    def newest(self) -> Iterator[LogPage]:
+        """The newest lines, after a fixed few calls, before anything else is read; nothing where that saves no time."""
         ...
 
     def read(self) -> Iterator[LogPage]:

@@ -106,6 +106,8 @@ class LogCoverage:
     """When any process last wrote anything; None where lines carry no time."""
     sample: tuple[str, ...] = ()
     """Up to three of the most number-like line shapes, for when no step was recognised."""
+    complete: bool = True
+    """False while older lines are still being read: what begins with the first line or step is not known then."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,202 @@
+"""A source and a job's name go in, reports come out: each look reads only what is new."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pandas as pd
+
+from monitor.analyze import utilization
+from monitor.analyze.cascade import cascade, cascade_words
+from monitor.archive.cache import Cache, Key, key_of
+from monitor.errors import BadCall
+from monitor.fetch import instance_types
+from monitor.fetch.source import Aggregated, LogReader, Source
+from monitor.model import Gap, Job, LogPage, RawMetrics, Report, Run
+from monitor.parse.assemble import Parsed, assemble
+from monitor.parse.completion import completed
+from monitor.parse.definitions import recogniser
+from monitor.parse.recognise import RawRows, Recogniser
+from monitor.parse.user import step_pattern
+from monitor.review.reports import coverage, report
+from monitor.settings import Settings
+
+# CloudWatch publishes a host's metrics once a minute; asking more often only costs.
+METRICS_EVERY_S = 60.0
+# While older lines come in, what is there is looked at again so often at most.
+FIRST_PICTURE_S = 3.0
+
+Progress = Callable[[str], None]
+Instead = Callable[[Job, datetime, Progress], Aggregated]
+"""Asked before the logs of a job are read: what stands in for its lines, if anything does."""
+
+
+class Reviewer:
+    """Reads one job again and again, each time only what is new in its logs."""
+
+    def __init__(
+        self,
+        source: Source,
+        name: str,
+        settings: Settings = Settings(),
+        extra: tuple[Recogniser, ...] = (),
+        metrics: bool = True,
+        cache: Cache | None = None,
+        instead: Instead | None = None,
+    ) -> None:
+        self._source = source
+        self._cache = cache
+        self._instead = instead
+        self._with_metrics = metrics
+        self._name = name
+        self._settings = settings
+        saved, self._refused = _saved_patterns(settings, name)
+        self._raw = RawRows((*extra, *saved))
+        self._once = bool(extra)
+        self._reader: LogReader | None = None
+        self._metrics: RawMetrics | None = None
+        self._metrics_at: datetime | None = None
+
+    def review(self, now: datetime, progress: Progress = lambda text: None) -> Report:
+        """The report as of ``now``, of everything. Errors of ``monitor.errors`` where the job itself cannot be read."""
+        *_, last = self._reports(now, progress, newest_first=False)
+        return last
+
+    def reviews(self, now: Callable[[], datetime], progress: Progress = lambda text: None) -> Iterator[Report]:
+        """A report of the newest lines after a few calls, more of them while older lines come in, and the whole one.
+
+        All but the last carry a gap that says how much is read.
+        """
+        for found in self._reports(now(), progress, newest_first=True):
+            yield replace(found, reviewed_at=now())
+
+    def _reports(self, now: datetime, progress: Progress, newest_first: bool) -> Iterator[Report]:
+        job = self._source.job(self._name)
+        key = self._key(job)
+        if self._cache and key and self._reader is None and (kept := self._cache.load(key)):
+            yield replace(report(kept.run, now, self._settings, self._source.bill()), kept_at=kept.at)
+            return
+        if self._reader is None and job.metric_definitions:
+            self._use_definitions(job)
+        gaps: tuple[Gap, ...] = ()
+        if self._instead and self._reader is None:
+            found = self._instead(job, now, progress)
+            gaps = found.gaps
+            if found.raw is not None and found.steps is not None:
+                self._raw = found.raw
+                parsed = replace(assemble(self._raw.steps, self._raw.events), steps=found.steps)
+                yield report(self._run(job, parsed, now, progress, gaps), now, self._settings, self._source.bill())
+                return
+        for partly in self._read(job, progress, newest_first):
+            run = self._run(job, self._parsed(), now, progress, (*gaps, partly), complete=False)
+            yield report(run, now, self._settings, self._source.bill())
+        assert self._reader is not None
+        run = self._run(job, self._parsed(), now, progress, (*gaps, *self._reader.gaps))
+        if self._cache and key and self._with_metrics:
+            self._cache.store(key, run, now)
+        yield report(run, now, self._settings, self._source.bill())
+
+    def _read(self, job: Job, progress: Progress, newest_first: bool) -> Iterator[Gap]:
+        """Reads what is new; now and then, while much is still to come, the gap that there is."""
+        pages: Iterator[LogPage] = iter(())
+        if self._reader is None:
+            self._reader = self._source.logs(job)
+            pages = self._reader.newest() if newest_first else pages
+        for page in pages:
+            self._raw.add(page)
+        last_s, pause_s = time.monotonic(), FIRST_PICTURE_S
+        if newest_first and self._reader.progress is not None and self._raw.lines:
+            yield _partly(self._reader)
+            last_s = time.monotonic()
+        for page in self._reader.read():
+            self._raw.add(page)
+            progress(_reading(self._raw.lines, self._reader))
+            if newest_first and time.monotonic() - last_s > pause_s and self._reader.progress is not None:
+                begun_s = time.monotonic()
+                yield _partly(self._reader)
+                last_s = time.monotonic()
+                # Looking at what is there must not keep the rest from coming in.
+                pause_s = max(FIRST_PICTURE_S, 4 * (last_s - begun_s))
+
+    def _parsed(self) -> Parsed:
+        numbering = self._reader.numbering if self._reader else {}
+        return assemble(self._raw.steps, self._raw.events, numbering)
+
+    def _run(
+        self,
+        job: Job,
+        parsed: Parsed,
+        now: datetime,
+        progress: Progress,
+        log_gaps: tuple[Gap, ...],
+        complete: bool = True,
+    ) -> Run:
+        job = completed(job, parsed.identity, parsed.events, instance_types.lookup, self._source.instance_type)
+        if job.source == "logs" and job.status == "Failed" and (first := cascade(parsed.events, parsed.steps)):
+            job = replace(job, failure_reason=cascade_words(first))
+        progress("reading metrics")
+        raw = self._read_metrics(job, now)
+        metrics, unknown = utilization.normalised(raw, job.nodes)
+        gaps = (*raw.gaps, *unknown, *log_gaps, *self._refused)
+        return Run(job, parsed.steps, metrics, parsed.events, gaps, raw.period_s, coverage(self._raw, complete))
+
+    def _key(self, job: Job) -> Key | None:
+        """Under which a run of this job is kept: not with a pattern that was given for this once."""
+        patterns = self._settings.patterns_of(self._name)
+        return None if self._cache is None or self._once else key_of(job, self._source.endpoint(), patterns)
+
+    def _use_definitions(self, job: Job) -> None:
+        """The job's own metric definitions read what no format knows."""
+        further, refused = recogniser(job.metric_definitions)
+        self._raw.further = (further,) if further else ()
+        if refused:
+            why = f"The metric definitions {', '.join(refused)} are left out: RE2 does not take their patterns."
+            self._refused += (Gap("logs", why, "RE2 has no look-around and no back-references."),)
+
+    def _read_metrics(self, job: Job, now: datetime) -> RawMetrics:
+        if not self._with_metrics:
+            return RawMetrics(pd.DataFrame(columns=["timestamp", "node", "metric", "value"]), None)
+        fresh = self._metrics_at is not None and (now - self._metrics_at).total_seconds() < METRICS_EVERY_S
+        if self._metrics is None or not fresh:
+            self._metrics, self._metrics_at = self._source.metrics(job, now), now
+        return self._metrics
+
+
+def _reading(lines: int, reader: LogReader) -> str:
+    said = f"reading logs: {lines:,} lines"
+    if (done := reader.progress) is None:
+        return said
+    left = "" if done.seconds_left is None else f", about {done.seconds_left:.0f} s left"
+    return f"{said}, {done.share:.0%}{left}"
+
+
+def _partly(reader: LogReader) -> Gap:
+    done = reader.progress
+    share = "" if done is None else f" {done.share:.0%} of the time is read."
+    why = f"Older log lines are still coming in.{share}"
+    return Gap("logs", why, "Figures from the logs are of the newest lines until then.", transient=True)
+
+
+def _saved_patterns(settings: Settings, name: str) -> tuple[tuple[Recogniser, ...], tuple[Gap, ...]]:
+    """The user's saved patterns for a job; one that is refused is named and left out."""
+    good: list[Recogniser] = []
+    refused: list[Gap] = []
+    for pattern in settings.patterns_of(name):
+        try:
+            good.append(step_pattern(pattern))
+        except BadCall as error:
+            refused.append(Gap("logs", f"A saved step pattern for {name} is left out: {error.message}", error.remedy))
+    return tuple(good), tuple(refused)
+
+
+def review(job: str, source: Source | None = None, now: datetime | None = None) -> Report:
+    """One report of a job of the configured AWS account (or of ``source``), as of ``now``."""
+    if source is None:
+        from monitor.aws.clients import Clients
+        from monitor.fetch.account import AwsSource
+
+        source = AwsSource(Clients())
+    return Reviewer(source, job).review(now or datetime.now(UTC))
