@@ -24,13 +24,9 @@ from monitor.fetch.one_stream import Place, backward_turn
 from monitor.fetch.stream_turns import turns
 from monitor.model import Gap, Job, LoadProgress, LogPage
 
-# The first picture: the last seconds, or where these hold little, the last minutes.
-_NEWEST_MS = 15_000
-_FEW_EVENTS, _FEW_OF_A_STREAM = 300, 40
-# A page holds a MiB; that is so many events of ordinary length.
-_SURE_OF_A_CALL = 5000
-_WIDER_MS = 300_000
-_NEWEST_CALLS = 4
+# The first picture: the last seconds, or where these hold little, the last minutes. A page holds so many ordinary events.
+_NEWEST_MS, _WIDER_MS, _NEWEST_CALLS = 15_000, 300_000, 4
+_FEW_EVENTS, _FEW_OF_A_STREAM, _SURE_OF_A_CALL = 300, 40, 5000
 # How late a line may come. What two calls can hold is asked for again with every look; where that does not reach back
 # so far, the very newest of it, and look by look what has settled since.
 _LATEST_MS = 300_000
