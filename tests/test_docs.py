@@ -75,7 +75,7 @@ def test_the_policy_of_the_readme_is_json_and_read_only() -> None:
     for statement in policy["Statement"]:
         actions = statement["Action"] if isinstance(statement["Action"], list) else [statement["Action"]]
         for action in actions:
-            assert action.partition(":")[2].startswith(("Describe", "List", "Get"))
+            assert action.partition(":")[2].startswith(("Describe", "List", "Get", "Filter"))
 
 
 def test_the_page_of_findings_is_fresh() -> None:
