@@ -36,6 +36,7 @@ _TAGGED = re.compile(rb"\]<std|,mpirank:")
 _TAG_MARKS = (b"]<std", b",mpirank:")
 _NONE = 1 << 62
 _BRACKET = ord("[")
+_SAMPLE_BYTES = 1 << 17
 _RESTS_ANYWAY, _RESTS_A_CHUNK = 16, 8
 _SHAPE_CHARS = 2000
 _MOST_SHAPES = 4
@@ -107,7 +108,8 @@ def _joined(page: LogPage, memory: Memory) -> tuple[LogPage, int | None]:
     most_rests = _RESTS_ANYWAY + _RESTS_A_CHUNK * len(data) // _LIMITS[0]
     # The older form of a tag lacks "<stdout>" on every line of its page.
     mark = next((mark for mark in _TAG_MARKS if mark in data), b"")
-    count = data.count(mark) if mark else 0
+    # Of a page's first part, for the whole of it.
+    count = data.count(mark, 0, _SAMPLE_BYTES) * max(1, len(data) // _SAMPLE_BYTES) if mark else 0
     if count * 2 < len(starts) and (not count or count > 4 * most_rests) and not is_long.any():
         return page, None  # no line has a tag, or most have none and are lines of their own
     tags = np.fromiter(_places(data, mark) if mark else (), np.int64)

@@ -106,7 +106,7 @@ def _plain_lines(file: io.BufferedReader) -> Iterator[tuple[bytes, int]]:
             passed += len(more)
             if more.endswith(b"\n"):
                 break
-        yield block + end, len(block) + len(end) + passed
+        yield b"".join((block, end.removesuffix(b"\n"))), len(block) + len(end) + passed
 
 
 def _whole_lines(read: Callable[[int], bytes]) -> Iterator[tuple[bytes, int]]:

@@ -53,12 +53,15 @@ def wanted(data: bytes, ends: Lines) -> Iterator[tuple[Readers, Lines]]:
     # Matches come in the order of their ends, so lines come in order.
     firsts = np.flatnonzero(np.diff(rows, prepend=-1))
     masks = np.bitwise_or.reduceat(_OWNERS[np.array(gates)], firsts, axis=0)
-    different, group = np.unique(masks, axis=0, return_inverse=True)
     lines = rows[firsts]
+    # Numbers sort many times faster than rows of them do.
+    group = np.zeros(len(lines), np.int64)
+    for word in masks.T:
+        group = group * (len(lines) + 1) + np.unique(word, return_inverse=True)[1]
     order = np.argsort(group, kind="stable")
-    sizes = np.bincount(group.ravel(), minlength=len(different))
-    for words, at in zip(different.tolist(), np.split(lines[order.ravel()], np.cumsum(sizes)[:-1]), strict=True):
-        yield _readers(tuple(words)), at
+    cuts = np.flatnonzero(np.diff(group[order])) + 1
+    for at in np.split(order, cuts):
+        yield _readers(tuple(masks[at[0]].tolist())), lines[at]
 
 
 @cache
