@@ -138,12 +138,15 @@ def _joined(page: LogPage, memory: Memory) -> tuple[LogPage, int | None]:
         rests = rests[is_long[rests - 1]]
     if len(rests):
         page = _put_together(page, rests.tolist(), is_tagged, memory)
-    for line in data[starts[max(0, len(starts) - _REMEMBERED)] :].split(b"\n"):
+    data = page.data
+    last = data.rpartition(b"\n")[2]
+    is_open = bool(last) and (len(last) >= _LONG or _TAGGED.search(last) is not None)
+    newest = data.split(b"\n") if len(starts) <= _REMEMBERED else data.rsplit(b"\n", _REMEMBERED)[1:]
+    # A line that may go on is looked at again with what follows.
+    for line in newest[:-1] if is_open else newest:
         if _TAGGED.search(line):
             memory.add(line.decode("utf-8", "replace"))
-    last = page.data.rpartition(b"\n")[2]
-    may_end_open = bool(last) and (len(last) >= _LONG or _TAGGED.search(last) is not None)
-    return page, len(page.data) - len(last) if may_end_open else None
+    return page, len(data) - len(last) if is_open else None
 
 
 def _places(data: bytes, mark: bytes) -> Iterator[int]:
