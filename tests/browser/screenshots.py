@@ -40,6 +40,7 @@ def _reviewed(page: Page, address: str) -> str:
     page.goto(address)
     cells = page.locator('[data-testid="stDataFrame"] [role="gridcell"]')
     cells.filter(has_text="algo-3 is slow").first.wait_for(state="attached", timeout=60_000)
+    cells.filter(has_text="reviewing").first.wait_for(state="detached", timeout=60_000)
     page.wait_for_timeout(3_000)
     return next(text for text in cells.all_inner_texts() if re.match(rf"{SHOWN}-20", text))
 
