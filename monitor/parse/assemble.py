@@ -17,7 +17,7 @@ from monitor.parse.bars import drawn_at_once, new_steps, renumbered, training_ro
 from monitor.parse.columns import durations
 from monitor.parse.identity import Identity, identify
 from monitor.parse.rows import EventRow
-from monitor.parse.series import by_epoch, joined, numbered, said_once, segments, whole_steps
+from monitor.parse.series import by_epoch, joined, number_on, numbered, said_once, segments, whole_steps
 from monitor.parse.table import NOBODY, At, Codes, Floats, Rows, Table
 
 # First reports contain tracing, compilation and allocation; they are marked while they are this much slower than usual.
@@ -78,6 +78,7 @@ def assemble(
     for by_format in _series(table):
         _report(reports, by_format, identity, int(table.stream[next(iter(by_format.values()))[0]]) in merged)
     at = np.sort(np.concatenate(reports.kept)) if reports.kept else np.empty(0, np.intp)
+    number_on(table, at, reports.segment)
     for stream, first in numbering.items():
         here = table.stream == table.code(stream)
         table.line[here] = -1 if first is None else table.line[here] + 1 - first

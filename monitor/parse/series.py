@@ -6,9 +6,11 @@ stay; new numbers are written into the table.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
-from monitor.parse.table import At, Table
+from monitor.parse.table import At, Codes, Table
 
 # So many lines may lie between a report and what is printed of it on lines of their own: a step of reinforcement
 # learning is announced, and its rollouts talk before its figures come.
@@ -117,3 +119,21 @@ def segments(table: Table, at: At) -> list[At]:
     newest = np.maximum.accumulate(np.where(known, np.arange(len(at)), -1))
     told = np.where(newest >= 0, steps[newest], -1.0)
     return np.split(at, np.flatnonzero(np.diff(told) < 0) + 1)
+
+
+def number_on(table: Table, at: At, segment: Codes) -> None:
+    """Numbers the segments of a node's streams one after the other where the node was started again: each start has a
+    stream of its own, which begins when the one before has ended.
+    """
+    for node in np.unique(table.node[at]).tolist():
+        of_node = at[table.node[at] == node]
+        streams = np.unique(table.stream[of_node]).tolist()
+        if len(streams) < 2:
+            continue
+        parts = [of_node[table.stream[of_node] == stream] for stream in streams]
+        if any(np.isnan(table.time_ms[part]).any() for part in parts):
+            continue
+        parts.sort(key=lambda part: float(table.time_ms[part].min()))
+        for before, part in pairwise(parts):
+            if table.time_ms[part].min() >= table.time_ms[before].max():
+                segment[part] += int(segment[before].max()) + 1

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from monitor.model import LogPage
 from monitor.parse import clocks
 from monitor.parse.assemble import Parsed, assemble
 from monitor.parse.envelope import fragments, written_at_ms
@@ -149,6 +150,18 @@ def test_a_counter_that_begins_again_is_a_new_segment_and_nothing_is_negative() 
     steps = parse(lines).steps
     assert list(steps["segment"]) == [0] * 12 + [1] * 12
     assert (steps["step_time_s"] == 0.5).all()
+
+
+@pytest.mark.parametrize(("starts_s", "segments"), [(400, [0, 1]), (50, [0, 0])])
+def test_streams_of_a_node_that_was_started_again_are_joined_in_time(starts_s: int, segments: list[int]) -> None:
+    raw = RawRows()
+    for stream, first, start_s in (("job/algo-1-1700000999", 7, starts_s), ("job/algo-1-1700000000", 1, 0)):
+        lines = [f"step={step} step_time_s=2.0" for step in range(first, first + 12)]
+        times = tuple(1_700_000_000_000 + (start_s + 10 * place) * 1000 for place in range(12))
+        raw.add(LogPage.of(stream, "algo-1", 1, lines, times))
+    steps = assemble(raw.steps, raw.events).steps
+    by_stream = steps.groupby("stream", observed=True)["segment"].unique()
+    assert [list(found) for found in by_stream] == [[segment] for segment in segments]
 
 
 def test_hosts_and_counts_come_from_the_environment_and_secrets_do_not() -> None:
