@@ -53,6 +53,8 @@ _NO_TOTAL = re.compile(
 _LONGEST_DESCRIPTION = 120
 _NUMBER = r"(?P<loss>[-+]?(?:\d[\d.]{0,30}(?:[eE][-+]?\d{1,3})?|nan|inf))"
 _LOSS = re.compile(rf"(?<![\w/.-])(?:train[_/]|reduced_train_)?loss=\s?{_NUMBER}")
+# NeMo's bars also show Lightning's running mean, as "loss=".
+_OF_STEP = re.compile(rf"(?<![\w/.-])reduced_train_loss=\s?{_NUMBER}")
 _ANY_LOSS = re.compile(
     r"(?i)(?<![\w/.-])(?:(?:train|step|total|batch|avg|avr|mean|running|cur|tr)[_/ ]){0,2}"
     rf"loss(?:_step|_mean|/train(?:/total)?| \(batch\))?\s?[=:]\s?{_NUMBER}"
@@ -117,6 +119,10 @@ def _is_other(description: str) -> bool:
     return _NOT_TRAINING.search(description) is not None
 
 
+def _loss(rest: str) -> re.Match[str] | None:
+    return _OF_STEP.search(rest) or _LOSS.search(rest) or _ANY_LOSS.search(rest)
+
+
 def _redraw(match: re.Match[str], what: str, bar: str, total: int | None) -> Reading:
     rate, rest = number(match["rate"]), match["rest"]
     per_second = match["many"] is not None
@@ -127,7 +133,7 @@ def _redraw(match: re.Match[str], what: str, bar: str, total: int | None) -> Rea
     loss = own = counter = None
     if rest:
         if "oss" in rest:
-            loss = _LOSS.search(rest) or _ANY_LOSS.search(rest)
+            loss = _loss(rest)
         own, counter = _STEP_TIME.search(rest), _GLOBAL_STEP.search(rest)
     if what and loss is None and ("oss" in what or "OSS" in what):
         loss = _LOSS_IN_DESCRIPTION.search(what)
@@ -213,7 +219,7 @@ def _loss_of(postfix: str) -> str | None:
         return None
     if _OF_BAR.search(postfix):
         return "?"
-    found = (_LOSS.search(postfix) or _ANY_LOSS.search(postfix)) if "oss" in postfix else None
+    found = _loss(postfix) if "oss" in postfix else None
     return found["loss"] if found else None
 
 
