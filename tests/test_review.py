@@ -111,7 +111,7 @@ def test_unknown_types_are_normalised_by_what_ec2_says() -> None:
     assert report.job.nodes[0].counts_from == "ec2"
     assert report.steps is not None
     assert report.steps.median_s == 2.0
-    assert report.api.calls == {"DescribeTrainingJob": 1}
+    assert report.api_total.calls == {"DescribeTrainingJob": 1}
 
 
 def test_a_second_review_reads_only_what_is_new_and_metrics_once_a_minute() -> None:

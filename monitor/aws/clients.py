@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections import Counter
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -18,6 +17,7 @@ from botocore.utils import parse_timestamp
 from monitor.aws import fast_answers, whole_answers
 from monitor.aws.errors import Where, no_region, translating
 from monitor.aws.pace import pacer_of
+from monitor.aws.tally import Tally, running
 from monitor.aws.whole_answers import MAX_ATTEMPTS
 from monitor.errors import NoCredentials
 from monitor.model import ApiBill
@@ -25,8 +25,6 @@ from monitor.model import ApiBill
 CONNECT_TIMEOUT_S = 5
 READ_TIMEOUT_S = 30
 _CONNECTIONS = 32
-#: CloudWatch's price of GetMetricData; the other calls this program makes to read are not charged by the call.
-USD_PER_METRIC_REQUESTED = 0.01 / 1000
 
 _THROTTLED = re.compile(r"Throttl|TooManyRequests|RequestLimitExceeded|SlowDown")
 # IAM's prefix of a service where it differs from boto3's name of it.
@@ -46,10 +44,7 @@ class Clients:
         self._lock = threading.Lock()
         self._renewing = threading.Lock()
         self._clients: dict[str, Any] = {}
-        self._calls: Counter[str] = Counter()
-        self._throttled: Counter[str] = Counter()
-        self._metrics_requested = 0
-        self._more_usd = 0.0
+        self._tally = Tally()
         self._account: str | None = None
         self._endpoint_url = endpoint_url or None
         self._profile = profile or None
@@ -88,16 +83,12 @@ class Clients:
 
     def bill(self) -> ApiBill:
         """Every HTTP request so far by operation, tries again included, and their price in USD (an estimate)."""
-        with self._lock:
-            return ApiBill(dict(sorted(self._calls.items())), self._usd())
+        return self._tally.bill()
 
     def add_cost(self, usd: float) -> None:
         """Puts on the bill what is not charged by the call, such as the bytes that a query scanned."""
-        with self._lock:
-            self._more_usd += usd
-
-    def _usd(self) -> float:
-        return self._metrics_requested * USD_PER_METRIC_REQUESTED + self._more_usd
+        for tally in (self._tally, *running()):
+            tally.add_usd(usd)
 
     def account_label(self) -> str | None:
         """The account's number, read from an ARN in an answer; None until one was seen."""
@@ -151,20 +142,18 @@ class Clients:
     def _count(self, event_name: str, **_: Any) -> None:
         operation = event_name.rpartition(".")[2]
         self._pacer.wait(operation)
-        with self._lock:
-            self._calls[operation] += 1
+        for tally in (self._tally, *running()):
+            tally.count(operation)
 
     def _note_throttling(self, operation: Any, response: Any, **_: Any) -> None:
         error = response[1].get("Error", {}) if response else {}
         if _THROTTLED.search(str(error.get("Code", ""))):
             self._pacer.throttled(operation.name)
-            with self._lock:
-                self._throttled[operation.name] += 1
 
     def _count_metrics(self, params: dict[str, Any], **_: Any) -> None:
-        queries = params.get("MetricDataQueries", ())
-        with self._lock:
-            self._metrics_requested += sum("MetricStat" in query for query in queries)
+        requested = sum("MetricStat" in query for query in params.get("MetricDataQueries", ()))
+        for tally in (*running(), self._tally):
+            tally.count_metrics(requested)
 
     def _remember_account(self, parsed: dict[str, Any], **_: Any) -> None:
         if self._account is None:

@@ -27,7 +27,7 @@ def add_large_log_options(command: argparse.ArgumentParser) -> None:
         "--max-usd",
         metavar="X",
         type=float,
-        help="with --aggregate: refuse, or stop, where it would cost more than X USD",
+        help="ask AWS for nothing that would make this cost more than X USD; what is left out is said",
     )
 
 
@@ -39,8 +39,6 @@ def instead(arguments: argparse.Namespace, source: Source) -> Instead | None:
     most: float | None = arguments.max_usd
     if most is not None and (not math.isfinite(most) or most < 0):
         raise BadCall(f"--max-usd {most} is no amount.", "Give USD, such as --max-usd 0.50.")
-    if most is not None and not arguments.aggregate:
-        raise BadCall("--max-usd limits what --aggregate may cost.", "Give --aggregate with it, or leave it out.")
     if arguments.aggregate and arguments.step_regex:
         raise BadCall(
             "--aggregate asks for the formats that are known, not for --step-regex.", "Leave one of them out."

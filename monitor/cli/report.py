@@ -8,6 +8,7 @@ from io import StringIO
 from typing import Any
 
 from monitor.archive.document import report_document
+from monitor.aws.tally import metered
 from monitor.cli.large_logs import add_large_log_options, instead
 from monitor.cli.output import add_output_options, as_json, console, deliver, progress
 from monitor.cli.report_markdown import markdown
@@ -35,7 +36,8 @@ def run(arguments: argparse.Namespace) -> int:
     cache = chosen_cache(arguments, settings)
     with progress(arguments) as say:
         reviewer = Reviewer(source, name, settings, extra, cache=cache, instead=instead(arguments, source))
-        report = reviewer.review(datetime.now(UTC), say)
+        with metered(arguments.max_usd):
+            report = reviewer.review(datetime.now(UTC), say)
     if arguments.format == "json":
         deliver(arguments, as_json(report_document(report)))
     elif arguments.format == "markdown":

@@ -6,6 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
+from contextvars import copy_context
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -15,7 +16,9 @@ R = TypeVar("R")
 def begin(function: Callable[..., R], *arguments: Any) -> Future[R]:
     """Starts ``function`` in a thread of its own. The threads of concurrent.futures are waited for at the exit."""
     future: Future[R] = Future()
-    threading.Thread(target=_run, args=(future, function, arguments), daemon=True).start()
+    # What is metered where the thread is begun is metered in it.
+    context = copy_context()
+    threading.Thread(target=context.run, args=(_run, future, function, arguments), daemon=True).start()
     return future
 
 

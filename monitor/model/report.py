@@ -172,6 +172,9 @@ class Report:
     findings: tuple[Finding, ...] = ()
     cost: Cost = Cost()
     api: ApiBill = ApiBill()
+    """Of this review."""
+    api_total: ApiBill = ApiBill()
+    """Since the program started."""
     kept_at: datetime | None = None
     """When the run was read, if it comes from the local cache; None where it was read for this report."""
 

@@ -14,7 +14,9 @@ from monitor.parse.recognise import RawRows
 from monitor.settings import Settings
 
 
-def report(run: Run, now: datetime, settings: Settings = Settings(), api: ApiBill = ApiBill()) -> Report:
+def report(
+    run: Run, now: datetime, settings: Settings = Settings(), api: ApiBill = ApiBill(), total: ApiBill = ApiBill()
+) -> Report:
     """Everything that is said about a run, from the run alone: the same for a live, a finished and an archived job."""
     price = settings.prices.get(run.job.instance_type or "")
     lost = lost_work(run.steps, run.events, run.job) if run.logs.complete else None
@@ -30,6 +32,7 @@ def report(run: Run, now: datetime, settings: Settings = Settings(), api: ApiBil
         findings=diagnose(run, now),
         cost=cost(run.job, sums, price, "settings file" if price is not None else None, now),
         api=api,
+        api_total=total,
     )
 
 

@@ -12,10 +12,11 @@ import pandas as pd
 from monitor.analyze import utilization
 from monitor.analyze.cascade import cascade, cascade_words
 from monitor.archive.cache import Cache, Key, key_of
+from monitor.aws.tally import metered, running
 from monitor.errors import BadCall
 from monitor.fetch import instance_types
 from monitor.fetch.source import Aggregated, LogReader, Source
-from monitor.model import Gap, Job, LogPage, RawMetrics, Report, Run
+from monitor.model import ApiBill, Gap, Job, LogPage, RawMetrics, Report, Run
 from monitor.parse.assemble import Parsed, assemble
 from monitor.parse.completion import completed
 from monitor.parse.definitions import recogniser
@@ -62,7 +63,8 @@ class Reviewer:
 
     def review(self, now: datetime, progress: Progress = lambda text: None) -> Report:
         """The report as of ``now``, of everything. Errors of ``monitor.errors`` where the job itself cannot be read."""
-        *_, last = self._reports(now, progress, newest_first=False)
+        with metered():
+            *_, last = self._reports(now, progress, newest_first=False)
         return last
 
     def reviews(self, now: Callable[[], datetime], progress: Progress = lambda text: None) -> Iterator[Report]:
@@ -77,7 +79,7 @@ class Reviewer:
         job = self._source.job(self._name)
         key = self._key(job)
         if self._cache and key and self._reader is None and (kept := self._cache.load(key)):
-            yield replace(report(kept.run, now, self._settings, self._source.bill()), kept_at=kept.at)
+            yield replace(self._said(kept.run, now), kept_at=kept.at)
             return
         if self._reader is None and job.metric_definitions:
             self._use_definitions(job)
@@ -88,16 +90,16 @@ class Reviewer:
             if found.raw is not None and found.steps is not None:
                 self._raw = found.raw
                 parsed = replace(assemble(self._raw.steps, self._raw.events), steps=found.steps)
-                yield report(self._run(job, parsed, now, progress, gaps), now, self._settings, self._source.bill())
+                yield self._said(self._run(job, parsed, now, progress, gaps), now)
                 return
         for partly in self._read(job, progress, newest_first):
             run = self._run(job, self._parsed(), now, progress, (*gaps, partly), complete=False)
-            yield report(run, now, self._settings, self._source.bill())
+            yield self._said(run, now)
         assert self._reader is not None
         run = self._run(job, self._parsed(), now, progress, (*gaps, *self._reader.gaps))
         if self._cache and key and self._with_metrics:
             self._cache.store(key, run, now)
-        yield report(run, now, self._settings, self._source.bill())
+        yield self._said(run, now)
 
     def _read(self, job: Job, progress: Progress, newest_first: bool) -> Iterator[Gap]:
         """Reads what is new; now and then, while much is still to come, the gap that there is."""
@@ -142,6 +144,11 @@ class Reviewer:
         metrics, unknown = utilization.normalised(raw, job.nodes)
         gaps = (*raw.gaps, *unknown, *log_gaps, *self._refused)
         return Run(job, parsed.steps, metrics, parsed.events, gaps, raw.period_s, coverage(self._raw, complete))
+
+    def _said(self, run: Run, now: datetime) -> Report:
+        meters = running()
+        mine = meters[-1].bill() if meters else ApiBill()
+        return report(run, now, self._settings, mine, self._source.bill())
 
     def _key(self, job: Job) -> Key | None:
         """Under which a run of this job is kept: not with a pattern that was given for this once."""

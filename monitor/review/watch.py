@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from monitor.archive.cache import Cache
+from monitor.aws.tally import metered
 from monitor.errors import TrainwatchError
 from monitor.fetch.source import Source
 from monitor.model import Report
@@ -77,8 +78,9 @@ class Watch:
             with self._turn:
                 self._set(name, working=True)
                 try:
-                    for found in reviewer.reviews(_utc_now, lambda text: self._set(name, progress=text)):
-                        self._set(name, report=found, error=None, updated_at=found.reviewed_at)
+                    with metered():
+                        for found in reviewer.reviews(_utc_now, lambda text: self._set(name, progress=text)):
+                            self._set(name, report=found, error=None, updated_at=found.reviewed_at)
                     self._set(name, working=False, progress="")
                 except TrainwatchError as error:
                     self._set(name, error=error, updated_at=datetime.now(UTC), working=False, progress="")

@@ -97,7 +97,9 @@ def show_coverage(report: Report, zone: tzinfo) -> None:
     parts = [
         f"Metrics every {run.metrics_period_s} s" if run.metrics_period_s else "No metrics",
         f"{count(run.logs.lines, 'log line')} in {count(run.logs.streams, 'stream')}{_last(run.logs.last_line_at, zone)}",
-        f"{count(calls, 'API call')} by this dashboard so far, about {usd(report.api.estimated_usd)}",
+        f"{count(calls, 'API call')} by this look, about {usd(report.api.estimated_usd)}; "
+        f"{count(sum(report.api_total.calls.values()), 'call')} by this dashboard so far, about "
+        f"{usd(report.api_total.estimated_usd)}",
     ]
     if report.kept_at is not None:
         parts.append(f"Read {from_cache(report.kept_at, zone)}")

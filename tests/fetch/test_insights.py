@@ -311,7 +311,6 @@ def test_the_command_tells_the_cost_first(command: Any, capsys: pytest.CaptureFi
 REFUSED = [
     (("per-node", "--aggregate", "--max-usd", "0"), 3, "none was started"),
     (("per-node", "--aggregate", "--step-regex", r"(?P<step>\d+)"), 2, "--step-regex"),
-    (("per-node", "--max-usd", "1"), 2, "--aggregate"),
     (("per-node", "--aggregate", "--max-usd", "nan"), 2, "no amount"),
     (("logs:/dev/null", "--aggregate"), 2, "log files are read here"),
 ]
