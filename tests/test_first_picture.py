@@ -95,7 +95,7 @@ def _waiting(aws: Running):  # type: ignore[no-untyped-def]
 
 
 def _first(watch: Watch) -> Snapshot:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 90
     while True:
         shown = watch.snapshot("bench")
         assert shown.error is None, shown.error

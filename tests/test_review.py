@@ -134,7 +134,7 @@ def test_a_user_price_gives_cost() -> None:
     assert report.cost.price_source == "settings file"
 
 
-def _until(check: Callable[[], bool], within_s: float = 10.0) -> None:
+def _until(check: Callable[[], bool], within_s: float = 60.0) -> None:
     deadline = time.monotonic() + within_s
     while not check():
         assert time.monotonic() < deadline, "it did not come to be"

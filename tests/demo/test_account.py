@@ -98,7 +98,7 @@ def test_metrics_are_host_sums_within_bounds(seen: Seen, story: Story) -> None:
 def test_one_get_metric_data_of_a_job_is_quick_on_moto(seen: Seen, story: Story) -> None:
     before = time.perf_counter()
     seen.ask_metrics(story)
-    assert time.perf_counter() - before < 1.5
+    assert time.perf_counter() - before < 10
 
 
 def test_finished_jobs_do_not_overlap_in_time(seen: Seen) -> None:

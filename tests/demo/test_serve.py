@@ -105,7 +105,7 @@ def test_it_serves_says_where_and_ends_cleanly(number: signal.Signals, tmp_path:
         before = time.perf_counter()
         process.send_signal(number)
         _, errors = process.communicate(timeout=10)
-        assert time.perf_counter() - before < 3
+        assert time.perf_counter() - before < 10
     finally:
         process.kill()
     assert process.returncode == 0

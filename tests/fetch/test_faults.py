@@ -209,7 +209,7 @@ def test_the_network_is_lost_on_the_way(aws: Running) -> None:
     begin_s = time.monotonic()
     for page in pages:
         found.update(marks(page))
-    assert time.monotonic() - begin_s < 10
+    assert time.monotonic() - begin_s < 30
     (gap,) = reader.gaps
     assert "Try again" in gap.remedy
     assert set(found) < ALL
@@ -238,4 +238,5 @@ def test_ctrl_c_works_at_once(slow: str, aws: Running) -> None:
         process.kill()
     assert process.returncode == 130
     assert "Traceback" not in said
-    assert seconds < 1.5
+    # Not when the answer comes, 25 s later.
+    assert seconds < 10
