@@ -7,7 +7,7 @@ import pkgutil
 from datetime import datetime
 
 import monitor.diagnose
-from monitor.diagnose.rule import Rule, case_of
+from monitor.diagnose.rule import Case, Rule, case_of
 from monitor.model import Finding, Run
 
 # What ended the job, what stops it now, what wastes it, risks, what cannot be seen: in this order.
@@ -28,7 +28,11 @@ def rules() -> tuple[Rule, ...]:
 
 def diagnose(run: Run, now: datetime) -> tuple[Finding, ...]:
     """The findings of a run as of ``now``. A rule whose data are missing stays silent; the gap has its own rule."""
-    case = case_of(run, now)
+    return findings(case_of(run, now))
+
+
+def findings(case: Case) -> tuple[Finding, ...]:
+    """The findings of a case, for who has worked it out already."""
     found: dict[str, Finding] = {}
     for rule in rules():
         if not found.keys() & set(rule.silenced_by) and (finding := rule.check(case)) is not None:

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from monitor.model import steps_frame
+from monitor.parse.columns import Floats
 from monitor.parse.identity import Identity
 from monitor.parse.insights import Ask, instant_ms
 from monitor.parse.numbers import LONGEST_STEP_S, number
@@ -23,7 +23,6 @@ _LARGEST = 1e15
 
 Row = Mapping[str, str]
 """One row of the answer: field -> printed value."""
-Floats = NDArray[np.float64]
 
 
 class Meant(NamedTuple):

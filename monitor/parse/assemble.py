@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from monitor.model import events_frame, steps_frame
 from monitor.parse import clocks, delimited
 from monitor.parse.bars import drawn_at_once, new_steps, renumbered, training_rows
-from monitor.parse.columns import durations
+from monitor.parse.columns import Floats, durations
 from monitor.parse.identity import Identity, identify
 from monitor.parse.rows import EventRow
 from monitor.parse.series import by_epoch, joined, number_on, numbered, said_once, segments, whole_steps
-from monitor.parse.table import NOBODY, At, Codes, Floats, Rows, Table
+from monitor.parse.table import NOBODY, At, Codes, Rows, Table
 
 # First reports contain tracing, compilation and allocation; they are marked while they are this much slower than usual.
 WARM_UP_RATIO = 1.5

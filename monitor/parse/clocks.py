@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from monitor.parse.columns import Floats
 
 # A difference of whole seconds is off by up to one second; over this many ticks that is 10 %.
 _TICKS = 10

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from monitor.model import InstanceGroup, Job, Node, Parameter, Transition
-from monitor.parse.identity import Identity
+from monitor.parse.identity import Identity, host_number
 
 # What a launcher prints when it ends the job; with restarts left it prints none of these.
 _GAVE_UP = {"root-cause", "launcher-abort"}
@@ -47,7 +47,7 @@ def _nodes(job: Job, identity: Identity) -> Sequence[Node]:
     known = {node.name: node for node in job.nodes}
     names = list(known)
     if job.source == "logs":
-        names = sorted({*identity.hosts, *(known if not identity.hosts else ())}, key=_number)
+        names = sorted({*identity.hosts, *(known if not identity.hosts else ())}, key=host_number)
     out = []
     for name in names:
         node = known.get(name, Node(name))
@@ -173,8 +173,3 @@ def _moment(text: str) -> datetime | None:
         return datetime.strptime(text, "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
     except ValueError:
         return None
-
-
-def _number(host: str) -> tuple[int, str]:
-    digits = host.rpartition("-")[2]
-    return (int(digits) if digits.isdecimal() else 1 << 30, host)

@@ -78,7 +78,7 @@ def identify(events: Sequence[EventRow]) -> Identity:
     for event in events:
         if event.rank is None and (host := _speaker(event)):
             speakers.setdefault(event.stream, set()).add(host)
-    for host in sorted({host for said in speakers.values() for host in said}, key=_host_number):
+    for host in sorted({host for said in speakers.values() for host in said}, key=host_number):
         if host not in hosts:
             hosts.append(host)
     planned = [int(event.text) for event in events if event.kind == "planned-steps"]
@@ -132,7 +132,8 @@ def _first_rank(events: Sequence[EventRow]) -> tuple[int, int] | None:
     return int(node_rank) * int(each), int(each)
 
 
-def _host_number(host: str) -> tuple[int, str]:
+def host_number(host: str) -> tuple[int, str]:
+    """Hosts by their number: algo-2 before algo-10."""
     digits = host.rpartition("-")[2]
     return (int(digits) if digits.isdecimal() else 1 << 30, host)
 

@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.parse.columns import Columns
+from monitor.parse.columns import Columns, Floats
 from monitor.parse.rows import Reading
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Codes = NDArray[np.int32]
 At = NDArray[np.intp]
