@@ -14,7 +14,7 @@ from monitor.model import Bucket
 NAMED_SHARE = 0.09
 BAR_PX = 34
 
-_KIND_OF = {
+KIND_OF = {
     "productive": "training",
     "evaluation": "training",
     "checkpoint": "training",
@@ -38,7 +38,7 @@ def segments(buckets: Sequence[Bucket]) -> pd.DataFrame:
         [(bucket.name, bucket.seconds / 60, bucket.cost_usd) for bucket in buckets if bucket.seconds > 0],
         columns=["name", "minutes", "cost_usd"],
     ).astype({"minutes": "float64", "cost_usd": "float64"})
-    frame["kind"] = [_KIND_OF.get(name, "not known") for name in frame["name"]]
+    frame["kind"] = [KIND_OF.get(name, "not known") for name in frame["name"]]
     frame["share"] = frame["minutes"] / frame["minutes"].sum()
     frame["to_min"] = frame["minutes"].cumsum()
     frame["from_min"] = frame["to_min"] - frame["minutes"]

@@ -29,6 +29,7 @@ def report(
         phases=parts,
         buckets=sums,
         findings=findings(case),
+        activities=case.activities,
         cost=cost(run.job, sums, price, "settings file" if price is not None else None, now),
         api=api,
         api_total=total,
