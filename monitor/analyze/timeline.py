@@ -260,9 +260,7 @@ def _silences(
     )
 
 
-def _seconds_left(
-    start: pd.Timestamp, end: pd.Timestamp, explained: Iterable[tuple[datetime, datetime]]
-) -> float:
+def _seconds_left(start: pd.Timestamp, end: pd.Timestamp, explained: Iterable[tuple[datetime, datetime]]) -> float:
     """The length of a silence without what explains it; spans that overlap count twice, which errs to calm."""
     covered = sum(max(0.0, (min(end, b) - max(start, a)).total_seconds()) for a, b in explained)
     return float((end - start).total_seconds() - covered)
@@ -274,7 +272,11 @@ def _together(found: pd.DataFrame, start: datetime, end: datetime) -> pd.DataFra
     slot = (found["start"] - pd.Timestamp(start)) // width
     grouped = found.assign(slot=slot).groupby(["lane", "kind", "slot"], sort=False, observed=True)
     return grouped.agg(
-        start=("start", "min"), end=("end", "max"), count=("count", "sum"), said=("said", "first"), order=("order", "first")
+        start=("start", "min"),
+        end=("end", "max"),
+        count=("count", "sum"),
+        said=("said", "first"),
+        order=("order", "first"),
     ).reset_index()
 
 

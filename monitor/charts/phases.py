@@ -9,9 +9,11 @@ import pandas as pd
 
 from monitor.charts.colours import TIME_KINDS
 from monitor.model import Bucket
+from monitor.words import duration, usd
 
-#: A segment carries its name when it is at least this share of the bar.
+#: A segment carries its name when it is at least this share of the bar, and its minutes and dollars from this one on.
 NAMED_SHARE = 0.09
+TOLD_SHARE = 0.22
 BAR_PX = 34
 
 KIND_OF = {
@@ -44,10 +46,17 @@ def segments(buckets: Sequence[Bucket]) -> pd.DataFrame:
     frame["from_min"] = frame["to_min"] - frame["minutes"]
     frame["middle_min"] = (frame["from_min"] + frame["to_min"]) / 2
     frame["label"] = [
-        name if share >= NAMED_SHARE and kind != "not known" else ""
-        for name, share, kind in zip(frame["name"], frame["share"], frame["kind"], strict=True)
+        _label(*row) if kind != "not known" else ""
+        for *row, kind in frame[["name", "minutes", "cost_usd", "share", "kind"]].itertuples(index=False)
     ]
     return frame
+
+
+def _label(name: str, minutes: float, cost_usd: float, share: float) -> str:
+    if share < NAMED_SHARE:
+        return ""
+    told = [name, duration(minutes * 60), *([usd(cost_usd)] if cost_usd > 0 else [])]
+    return " · ".join(told) if share >= TOLD_SHARE else name
 
 
 def phase_bar(buckets: Sequence[Bucket]) -> alt.LayerChart:

@@ -47,6 +47,7 @@ NAMED_SHARE = 0.08
 #: Axis and, above the lanes, the words of the first error.
 CHROME_PX = 34
 FLAG_LANE = ""
+JOB_LANE = "job"
 _FLAG_TEXT = 110
 _TIME = "%d %b %H:%M:%S"
 
@@ -56,17 +57,15 @@ def row_pixels(lanes: int) -> int:
     return 26 if lanes <= 6 else 20 if lanes <= 14 else 16
 
 
-def grounds(lanes: Sequence[str], start: datetime, end: datetime, flagged: bool) -> pd.DataFrame:
-    """One row a lane, ``lane order start end``; a nameless one on top where there are words to stand in it."""
-    names = [*([FLAG_LANE] if flagged else []), *lanes]
-    first = -1 if flagged else 0
-    frame = pd.DataFrame({"lane": names, "order": range(first, first + len(names)), "start": start, "end": end})
+def grounds(lanes: Sequence[str], start: datetime, end: datetime) -> pd.DataFrame:
+    """One row a lane, ``lane order start end``."""
+    frame = pd.DataFrame({"lane": list(lanes), "order": range(len(lanes)), "start": start, "end": end})
     return frame.astype({"lane": "str", "order": "int64", **dict.fromkeys(("start", "end"), "datetime64[ms, UTC]")})
 
 
-def parts_of_job(parts: pd.DataFrame, lane: str) -> pd.DataFrame:
+def parts_of_job(parts: pd.DataFrame) -> pd.DataFrame:
     """The parts with ``lane order kind minutes middle label`` for drawing; only a part with room has a label."""
-    frame = parts.assign(lane=lane, order=0, kind=[KIND_OF.get(name, "not known") for name in parts["name"]])
+    frame = parts.assign(lane=JOB_LANE, order=0, kind=[KIND_OF.get(name, "not known") for name in parts["name"]])
     took = frame["end"] - frame["start"]
     frame["minutes"] = took.dt.total_seconds() / 60
     frame["middle"] = frame["start"] + took / 2
@@ -85,11 +84,10 @@ def flag(marks: pd.DataFrame, start: datetime, end: datetime) -> pd.DataFrame:
             "at": at,
             "lane": rows["lane"],
             "order": rows["order"],
-            "flag_lane": FLAG_LANE,
             "label": pd.Series([_short(text) for text in words], index=rows.index, dtype="str"),
             "left": at > pd.Timestamp(start) + (pd.Timestamp(end) - pd.Timestamp(start)) / 2,
         }
-    ).astype({"lane": "str", "flag_lane": "str", "left": "bool"})
+    ).astype({"lane": "str", "left": "bool"})
 
 
 def swim_lanes(
@@ -97,7 +95,7 @@ def swim_lanes(
 ) -> alt.LayerChart:
     """Lanes from top to bottom, the first of them the job's; ``parts`` and ``marks`` as ``monitor.analyze.timeline`` has them."""
     flagged = flag(marks, start, end)
-    ground = grounds(lanes, start, end, len(flagged) > 0)
+    ground = grounds(lanes, start, end)
     y = alt.Y(
         "lane:N",
         sort=alt.EncodingSortField("order", op="min"),
@@ -110,14 +108,19 @@ def swim_lanes(
     )
     shape = alt.Shape("kind:N", legend=None, scale=alt.Scale(domain=list(SHAPES), range=list(SHAPES.values())))
     lines = alt.Chart(ground).mark_rule(color=NO_DATA, opacity=NO_DATA_OPACITY).encode(x=time, x2="end:T", y=y)
-    course = _course(parts_of_job(parts, lanes[0] if lanes else ""), time, y, step)
-    spans = (
-        alt.Chart(marks[marks["kind"].isin(SPANS)])
-        .mark_bar(height=max(6, step // 2), strokeWidth=1.5, fillOpacity=0.55)
-        .encode(x=time, x2="end:T", y=y, color=colour, stroke=colour, tooltip=_TOOLTIP)
-    )
+    course = _course(parts_of_job(parts), time, y, step)
+    lasting = marks[marks["kind"].isin(SPANS)]
+    spans = [
+        alt.Chart(lasting[(lasting["lane"] == JOB_LANE) == of_job])
+        .mark_bar(height=max(6, step // 2), strokeWidth=1.5, fillOpacity=1 if of_job else 0.55)
+        .encode(
+            x=time, x2="end:T", y=y, color=colour, stroke=alt.value("white") if of_job else colour, tooltip=_TOOLTIP
+        )
+        for of_job in (False, True)
+    ]
+    single = marks[marks["kind"].isin(list(SHAPES))]
     moments = (
-        alt.Chart(marks[marks["kind"].isin(list(SHAPES))])
+        alt.Chart(single.iloc[(single["kind"] != "end").argsort(kind="stable")])  # what ends stands behind why
         .mark_point(filled=True, size=min(70, 3.4 * step), opacity=1)
         .encode(x=time, y=y, color=colour, shape=shape, tooltip=_TOOLTIP)
     )
@@ -127,15 +130,18 @@ def swim_lanes(
         .mark_point(color=EVENT_KINDS["first error"], shape="diamond", filled=True, size=150, opacity=1, tooltip=None)
         .encode(x="at:T", y=y)
     )
+    spoken = flagged.assign(lane=FLAG_LANE, order=-1).astype({"lane": "str"})
     words = [
-        alt.Chart(flagged)
+        alt.Chart(spoken)
         .transform_filter(alt.datum.left == left)
-        .mark_text(color=EVENT_KINDS["first error"], fontWeight=600, align="right" if left else "left", dx=-6 if left else 6)
-        .encode(x="at:T", y=alt.Y("flag_lane:N"), text="label:N")
+        .mark_text(
+            color=EVENT_KINDS["first error"], fontWeight=600, align="right" if left else "left", dx=-6 if left else 6
+        )
+        .encode(x="at:T", y=y, text="label:N")
         for left in (True, False)
     ]
-    height = step * len(ground) + CHROME_PX
-    return alt.layer(lines, *course, spans, moments, pole, sign, *words).properties(height=height)
+    height = step * (len(ground) + len(flagged)) + CHROME_PX
+    return alt.layer(lines, *course, *spans, moments, pole, sign, *words).properties(height=height)
 
 
 _TOOLTIP = [
