@@ -7,7 +7,7 @@ nodes of which nothing but the usual is known stand aside where there are many.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from monitor.analyze.cascade import ERRORS, Cascade
+from monitor.analyze.silences import silences
 from monitor.analyze.writers import with_writers
 from monitor.model import Activity, Phase, Run
 
@@ -23,8 +24,10 @@ JOB = "job"
 NOWHERE = "unknown"
 #: So many nodes have a lane each; of more, those that something happened to, and a few others beside them.
 FEW_LANES = 12
-MOST_LANES = 24
+MOST_LANES = 16
 USUAL_LANES = 4
+#: What more than this share of the nodes has in common sets none of them apart.
+COMMON = 0.5
 #: Marks of one kind in a lane at most, about one for each two pixels.
 MARKS = 400
 #: In the order of a legend.
@@ -60,9 +63,6 @@ _KIND_OF = {
 _SPANS = {"checkpoint", "evaluation"}
 # A begin and an end further apart are not of one checkpoint.
 _LONGEST_SPAN = pd.Timedelta(hours=2)
-# A silence longer than this many usual gaps between a node's reports, and than five minutes, is no step.
-_SILENT_GAPS = 5
-_SILENT_S = 300.0
 _TEXT = 160
 _COLUMNS = {
     "lane": "str",
@@ -88,6 +88,8 @@ class Timeline:
     left_out: int
     """Nodes without a lane; nothing is known of them but the usual, unless ``left_out_troubled``."""
     left_out_troubled: int
+    nodes_with: Mapping[str, int]
+    """Kind of mark -> nodes that have one, those without a lane included."""
     start: datetime | None
     end: datetime | None
 
@@ -101,18 +103,27 @@ def timeline(
         stamps = pd.concat([run.steps["timestamp"], run.events["timestamp"]]).dropna()
         times = [] if stamps.empty else [stamps.min().to_pydatetime(), stamps.max().to_pydatetime()]
     if not times:
-        return Timeline((), _typed([], _PART_COLUMNS), _typed([], _COLUMNS), 0, 0, None, None)
+        return Timeline((), _typed([], _PART_COLUMNS), _typed([], _COLUMNS), 0, 0, {}, None, None)
     start, end = min(times), max(times)
     found = pd.concat(
         [_job_marks(phases, activities), _node_marks(run, phases, activities, first, now)], ignore_index=True
     )
     found = _together(found, start, end)
     lanes, left_out, troubled = _lanes(found, run, first)
+    own = found[~found["lane"].isin([JOB, NOWHERE])]
+    nodes_with = {str(kind): int(nodes) for kind, nodes in own.groupby("kind")["lane"].nunique().items()}
     found = found[found["lane"].isin(lanes)]
     places = {lane: place for place, lane in enumerate(lanes)}
     found = found.assign(order=found["lane"].map(places)).sort_values(["order", "start"], kind="stable")
     return Timeline(
-        lanes, _parts(phases, start, end), _typed(found[list(_COLUMNS)], _COLUMNS), left_out, troubled, start, end
+        lanes,
+        _parts(phases, start, end),
+        _typed(found[list(_COLUMNS)], _COLUMNS),
+        left_out,
+        troubled,
+        nodes_with,
+        start,
+        end,
     )
 
 
@@ -154,7 +165,7 @@ def _node_marks(
     kinds = events["kind"].map(_KIND_OF)
     if not (kinds == "error").any():
         kinds = kinds.mask(events["kind"] == "traceback", "error")
-    told = with_writers(events[kinds.notna()].assign(told=kinds), run.steps)
+    told = with_writers(events.assign(told=kinds)[kinds.notna()], run.steps)
     if first is not None:  # it has a mark of its own
         told = told[(told["stream"] != first.stream) | (told["line"] != first.line)]
     told = told.assign(lane=_lane(told["node"]))
@@ -164,7 +175,7 @@ def _node_marks(
         _first_steps(run.steps),
         _spans(told[told["told"].isin(_SPANS)]),
         _rows(points["lane"], points["told"], points["timestamp"], points["timestamp"], _said(points)),
-        _silences(run.steps, _explained(phases, activities), _working_end(phases, now)),
+        _silences(run.steps, phases, activities, now),
     ]
     if first is not None and first.at is not None:
         rank = "" if first.rank is None else f"rank {first.rank}: "
@@ -218,52 +229,12 @@ def _spans(rows: pd.DataFrame) -> pd.DataFrame:
     return _rows(rows["lane"], rows["told"], rows["timestamp"], ends)[~inner.to_numpy()]
 
 
-def _explained(phases: Sequence[Phase], activities: Sequence[Activity]) -> list[tuple[datetime, datetime]]:
-    """The spans in which nobody expects a step."""
-    steppy = {"productive", "slow-excess", "stall", "lost-work", "unknown"}
-    spans = [(phase.start, phase.end) for phase in phases if phase.name not in steppy]
-    return spans + [(activity.start, activity.end) for activity in activities]
-
-
-def _working_end(phases: Sequence[Phase], now: datetime) -> datetime | None:
-    """Until when steps were to be expected of every node."""
-    ends = [phase.end for phase in phases if phase.name in {"productive", "slow-excess", "stall"}]
-    return min(max(ends), now) if ends else None
-
-
 def _silences(
-    steps: pd.DataFrame,
-    explained: Iterable[tuple[datetime, datetime]],
-    until: datetime | None,
+    steps: pd.DataFrame, phases: Sequence[Phase], activities: Sequence[Activity], now: datetime
 ) -> pd.DataFrame:
-    """From a node's report to its next one, or to the end of the work, where that is far longer than its rhythm."""
-    explained = tuple(explained)
-    found: list[tuple[str, pd.Timestamp, pd.Timestamp]] = []
-    stamped = steps.loc[steps["timestamp"].notna(), ["node", "timestamp"]]
-    for node, rows in stamped.groupby("node", observed=True)["timestamp"]:
-        times = np.unique(rows.to_numpy(dtype="datetime64[ms]"))
-        if len(times) < 3:
-            continue
-        gaps_s = np.diff(times).astype("int64") / 1000
-        allowed_s = max(_SILENT_GAPS * float(np.median(gaps_s)), _SILENT_S)
-        spans = [(times[at], times[at + 1]) for at in np.flatnonzero(gaps_s > allowed_s)]
-        if until is not None:
-            spans.append((times[-1], np.datetime64(int(until.timestamp() * 1000), "ms")))
-        for one, other in spans:
-            start, end = pd.Timestamp(one, tz="UTC"), pd.Timestamp(other, tz="UTC")
-            if _seconds_left(start, end, explained) > allowed_s:
-                found.append((str(node) or NOWHERE, start, end))
-    return _rows(
-        pd.Series([row[0] for row in found], dtype="str"),
-        "no step",
-        *(pd.Series([row[at] for row in found], dtype="datetime64[ms, UTC]") for at in (1, 2)),
-    )
-
-
-def _seconds_left(start: pd.Timestamp, end: pd.Timestamp, explained: Iterable[tuple[datetime, datetime]]) -> float:
-    """The length of a silence without what explains it; spans that overlap count twice, which errs to calm."""
-    covered = sum(max(0.0, (min(end, b) - max(start, a)).total_seconds()) for a, b in explained)
-    return float((end - start).total_seconds() - covered)
+    found = silences(steps, phases, activities, now)
+    spans = (pd.Series([getattr(row, at) for row in found], dtype="datetime64[ms, UTC]") for at in ("start", "end"))
+    return _rows(pd.Series([row.node or NOWHERE for row in found], dtype="str"), "no step", *spans)
 
 
 def _together(found: pd.DataFrame, start: datetime, end: datetime) -> pd.DataFrame:
@@ -285,10 +256,13 @@ def _lanes(found: pd.DataFrame, run: Run, first: Cascade | None) -> tuple[tuple[
     seen = set(found["lane"]) - {JOB, NOWHERE}
     nodes = sorted({*run.job.node_names, *seen}, key=_number)
     last = [NOWHERE] if (found["lane"] == NOWHERE).any() else []
+    if found["lane"].isin(nodes).sum() == 0:
+        return (JOB, *last), 0, 0  # nothing to place
     if len(nodes) <= FEW_LANES:
         return (JOB, *nodes, *last), 0, 0
-    bad = set(found.loc[found["kind"].isin(TROUBLE), "lane"])
     flagged = first.node if first is not None else ""
+    troubles = found[found["kind"].isin(TROUBLE)].groupby("kind")["lane"].agg(set)
+    bad = set().union(*(who for who in troubles if len(who) <= COMMON * len(nodes))) | ({flagged} & set(nodes))
     troubled = sorted((node for node in nodes if node in bad), key=lambda node: (node != flagged, _number(node)))
     usual = [node for node in nodes if node not in bad]
     shown = troubled[: MOST_LANES - USUAL_LANES] + usual[:USUAL_LANES]

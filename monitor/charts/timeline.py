@@ -99,7 +99,7 @@ def swim_lanes(
     y = alt.Y(
         "lane:N",
         sort=alt.EncodingSortField("order", op="min"),
-        axis=alt.Axis(title=None, ticks=False, domain=False, labelLimit=90, labelOverlap=False),
+        axis=alt.Axis(title=None, ticks=False, domain=False, labelLimit=90, labelOverlap=False, labelFlush=False),
     )
     step = row_pixels(len(lanes))
     time = alt.X("start:T", axis=time_axis(), scale=time_scale())

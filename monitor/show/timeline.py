@@ -84,6 +84,8 @@ def show_timeline(report: Report, zone: tzinfo) -> None:
             st.caption(key_of(found))
         draw_timeline(report, "chart-timeline")
         st.caption(plain(f"{words(found, report)} Times are {zone_name(found.start, zone)}."))
+        if found.marks.empty:
+            return
         part = st.expander("As a table", type="compact", key="timeline-table", on_change="rerun")
         if part.open:
             with part:
@@ -109,18 +111,16 @@ def words(found: Timeline, report: Report) -> str:
     elif (marks["kind"] == "error").any():
         said.append(f"{count(int(marks.loc[marks['kind'] == 'error', 'count'].sum()), 'error')} in the logs")
     for kind, saying in (("restart", "restarted or resumed"), ("no step", "no step for long")):
-        where = marks.loc[marks["kind"] == kind, "lane"].unique()
-        if len(where):
-            said.append(f"{saying} on {where[0] if len(where) == 1 else count(len(where), 'node')}")
+        if many := found.nodes_with.get(kind, 0):
+            where = marks.loc[marks["kind"] == kind, "lane"]
+            said.append(f"{saying} on {where.iloc[0] if many == 1 and len(where) else count(many, 'node')}")
     if found.left_out:
-        usual = (
-            "with nothing out of the ordinary"
-            if not found.left_out_troubled
-            else (f"{found.left_out_troubled} of them with errors or silences")
-        )
+        usual = "with nothing that sets them apart"
+        if found.left_out_troubled:
+            usual = f"{found.left_out_troubled} of them with errors or silences"
         said.append(f"{count(found.left_out, 'more node')} without a lane, {usual}")
     if not said:
-        return "No error, no restart, no silence." if report.run.logs.lines else "No log line to place."
+        return "No error line, restart or silence in the logs." if report.run.logs.lines else "No log line to place."
     text = "; ".join(said)
     return f"{text[:1].upper()}{text[1:]}."
 
