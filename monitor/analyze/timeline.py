@@ -165,16 +165,16 @@ def _node_marks(
     kinds = events["kind"].map(_KIND_OF)
     if not (kinds == "error").any():
         kinds = kinds.mask(events["kind"] == "traceback", "error")
-    told = with_writers(events.assign(told=kinds)[kinds.notna()], run.steps)
+    told = events.assign(told=kinds)[kinds.notna()]
     if first is not None:  # it has a mark of its own
         told = told[(told["stream"] != first.stream) | (told["line"] != first.line)]
-    told = told.assign(lane=_lane(told["node"]))
-    points = told[~told["told"].isin(_SPANS)]
+    lasting = told["told"].isin(_SPANS)
+    points, spans = with_writers(told[~lasting], run.steps), told[lasting]
     parts = [
         _begins(events, run),
         _first_steps(run.steps),
-        _spans(told[told["told"].isin(_SPANS)]),
-        _rows(points["lane"], points["told"], points["timestamp"], points["timestamp"], _said(points)),
+        _spans(spans.assign(lane=_lane(spans["node"]))),
+        _rows(_lane(points["node"]), points["told"], points["timestamp"], points["timestamp"], _said(points)),
         _silences(run.steps, phases, activities, now),
     ]
     if first is not None and first.at is not None:
