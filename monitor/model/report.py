@@ -142,6 +142,14 @@ class StepStats:
 
 
 @dataclass(frozen=True, slots=True)
+class Price:
+    """What an hour of one instance costs, and who says so, such as "settings file"."""
+
+    usd_per_instance_hour: float
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class Cost:
     """USD; None where no price is known."""
 
@@ -149,6 +157,10 @@ class Cost:
     wasted_usd: float | None = None
     price_usd_per_instance_hour: float | None = None
     price_source: str | None = None
+    at_most: bool = False
+    """The sums are an upper bound: a spot job pays less, and how much less is told when it has ended."""
+    retained_usd: float | None = None
+    """For the warm pool that was kept after the job; in none of the other sums. None: no pool, or no price."""
 
 
 @dataclass(frozen=True, slots=True)
