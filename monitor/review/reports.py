@@ -16,7 +16,7 @@ def report(
     run: Run, now: datetime, price: Price | None = None, api: ApiBill = ApiBill(), total: ApiBill = ApiBill()
 ) -> Report:
     """Everything that is said about a run, from run and price: the same for a live, a finished and an archived job."""
-    case = case_of(run, now)
+    case = case_of(run, now, price)
     parts = phases.phases(run, now, case.lost)
     sums = phases.buckets(parts, run.job, price.usd_per_instance_hour if price else None)
     return Report(
