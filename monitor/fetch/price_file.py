@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,7 @@ class Looked:
 
     def holds(self, now: datetime) -> bool:
         """Not where it comes from the future: somebody's clock was set."""
-        return timedelta() <= now - self.at < timedelta(seconds=self.holds_s)
+        return 0.0 <= (now - self.at).total_seconds() < self.holds_s
 
 
 class PriceFile:
