@@ -14,9 +14,11 @@ from monitor.archive.cache import Cache
 from monitor.archive.document import report_document
 from monitor.cli.cost_words import cost_words
 from monitor.cli.report_markdown import markdown
+from monitor.diagnose.headline import facts
 from monitor.model import Gap, InstanceGroup, Price
 from monitor.review import Reviewer
 from monitor.settings import Settings
+from monitor.show.figures import figures
 from tests.test_review import NOW, OneJob
 
 KIND = "ml.test.8xlarge"
@@ -88,6 +90,15 @@ def test_a_late_price_comes_in_a_second_report(monkeypatch: pytest.MonkeyPatch) 
 def test_a_price_that_is_there_makes_no_second_report() -> None:
     reviewer = Reviewer(_source(None), "one", Settings({KIND: 1.0}))
     assert [report.cost.price_usd_per_instance_hour for report in reviewer.reviews(lambda: NOW)] == [1.0]
+
+
+def test_a_spot_job_that_runs_is_said_to_cost_at_most_that() -> None:
+    source = _source(LISTED, spot=True, status="InProgress", ended=None)
+    report = Reviewer(source, "one").review(NOW)
+    assert "at most $24.00 so far" in facts(report)
+    (tile,) = (tile for tile in figures(report, NOW) if tile.label == "Cost")
+    assert tile.value == "≤ $24.00"
+    assert "a spot job pays at most that" in tile.help
 
 
 class Kept(OneJob):
