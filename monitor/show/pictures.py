@@ -11,7 +11,7 @@ from monitor.analyze.step_time import is_aggregated
 from monitor.charts import phases, progress, step_time, utilization
 from monitor.charts.time_axis import Span
 from monitor.diagnose.verdict import has_gpus, mean_of
-from monitor.model import Report
+from monitor.model import Cost, Report
 from monitor.show.drawing import absent, draw
 from monitor.show.plain import plain
 from monitor.show.timeline import show_timeline
@@ -127,23 +127,21 @@ def _phases(report: Report) -> None:
         frame = phases.segments(report.buckets)[["name", "minutes", "cost_usd"]]
         said = sentence(", ".join(_bucket_words(*row) for row in frame.itertuples(index=False)))
         draw(report, lambda: phases.phase_bar(report.buckets), "chart-phases", "Where the time went", said)
-        st.caption(plain(f"{said} {_sum_words(frame, report.cost.usd)}"))
+        st.caption(plain(f"{said} {_sum_words(frame, report.cost)}"))
 
 
-def _sum_words(frame: pd.DataFrame, bill_usd: float | None) -> str:
+def _sum_words(frame: pd.DataFrame, cost: Cost) -> str:
     """``Together 1 h 23 min and $5.84, the bill.``: AWS bills whole seconds, so cents may part them."""
     together = f"Together {duration(frame['minutes'].sum() * 60)}"
     known = frame["cost_usd"].dropna()
     if known.empty:
         return sentence(together)
-    summed = float(known.sum())
-    if bill_usd is not None and abs(summed - bill_usd) <= max(0.01, SAME_BILL * bill_usd):
-        return f"{together} and {usd(bill_usd)}, the bill."
-    return (
-        f"{together} and {usd(summed)}."
-        if bill_usd is None
-        else f"{together} and {usd(summed)} of {usd(bill_usd)} billed."
-    )
+    summed, most = float(known.sum()), "at most " if cost.at_most else ""
+    if cost.usd is None:
+        return f"{together} and {most}{usd(summed)}."
+    if abs(summed - cost.usd) <= max(0.01, SAME_BILL * cost.usd):
+        return f"{together} and {most}{usd(cost.usd)}, the bill."
+    return f"{together} and {most}{usd(summed)} of {usd(cost.usd)} billed."
 
 
 def _bucket_words(name: str, minutes: float, cost_usd: float) -> str:
