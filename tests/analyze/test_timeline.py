@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.analyze.cascade import cascade
@@ -147,6 +147,7 @@ def test_what_all_nodes_have_in_common_sets_none_apart() -> None:
     assert found.nodes_with["no step"] == 64
 
 
+@settings(deadline=None, max_examples=30)
 @given(st.lists(st.floats(1, 59, allow_nan=False), min_size=1, max_size=3000))
 def test_marks_are_few_and_none_is_lost(minutes: list[float]) -> None:
     run = _run([("checkpoint-end", "algo-1", minute, "") for minute in minutes], step_frame=steps_frame())
