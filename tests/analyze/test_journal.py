@@ -104,7 +104,9 @@ def test_lines_in_blocks_have_no_clock_of_their_own() -> None:
 
 def test_without_times_the_lines_tell_what_stands_between_steps() -> None:
     rows = steps(["algo-1"], 20, 2.0).assign(timestamp=pd.Series(pd.NaT, index=range(20), dtype="datetime64[ms, UTC]"))
-    events = events_frame([told("checkpoint-end", 0.0, 31) | {"timestamp": pd.NaT}])
+    events = events_frame([told("checkpoint-end", 0.0, 31)]).assign(
+        timestamp=pd.Series(pd.NaT, index=[0], dtype="datetime64[ms, UTC]")
+    )
     found = journal(steps_frame(rows), events)
     assert found.loc[found["checkpoint"], "step"].tolist() == [11]
     assert activities(found, events) == ()
