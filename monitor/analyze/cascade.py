@@ -27,6 +27,18 @@ _LATE_MS = 60_000.0
 _SKEW_MS = 4_000.0
 # The launcher's block names the rank so many lines behind its headline at most.
 _BLOCK = 12
+# What a launcher, a shell or a notebook adds behind the last line about a failure.
+_LAST_LINES = 100
+_ABOUT_A_FAILURE = (
+    "traceback",
+    "frame",
+    "root-cause",
+    "worker-exit",
+    "launcher-abort",
+    "toolkit-error",
+    "signal",
+    "cancelled",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +123,13 @@ def launcher_ranks(events: pd.DataFrame) -> dict[str, frozenset[int]]:
     return {stream: frozenset(ranks) for stream, ranks in out.items()}
 
 
+def ends_in_an_error(events: pd.DataFrame, lines: int) -> bool:
+    """Whether the last that a log of so many lines says is about a failure; of several files the last lines are not known."""
+    about = events[events["kind"].isin((*ERRORS, *_ABOUT_A_FAILURE))]
+    alone = events["stream"].nunique() <= 1
+    return not about.empty and (not alone or lines - int(about["line"].max()) <= _LAST_LINES)
+
+
 def cascade_words(found: Cascade) -> str:
     """``rank 14 on algo-2, log line 585: CUDA out of memory … (6 more errors followed, of ranks 0, 3)``."""
     who = " on ".join(part for part in ("" if found.rank is None else f"rank {found.rank}", found.node) if part)
@@ -162,9 +181,7 @@ def _steps_after(errors: pd.DataFrame, steps: pd.DataFrame, column: str) -> np.n
     return np.where(later > 0, different[np.maximum(later, 1) - 1], 0)
 
 
-def _first(
-    errors: pd.DataFrame, comparable: bool, named: dict[str, frozenset[int]]
-) -> tuple[pd.Series, list[int]]:
+def _first(errors: pd.DataFrame, comparable: bool, named: dict[str, frozenset[int]]) -> tuple[pd.Series, list[int]]:
     """The error that began it, and the index of others of which the clocks cannot say that they came later."""
     telling = errors[errors["strength"] >= NAMES_A_CAUSE]
     first = errors.iloc[0]

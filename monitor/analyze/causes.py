@@ -59,7 +59,8 @@ _TABLE = (
     ),
     _words(
         "host-memory",
-        r"\bMemoryError\b|_ArrayMemoryError|running low on memory|std::bad_alloc(?!.*(?:CUDA|cuda|rmm))|\[Errno 12\]|(?i:cannot allocate memory)"
+        r"\bMemoryError\b|_ArrayMemoryError|running low on memory"
+        r"|std::bad_alloc(?!.*(?:CUDA|cuda|rmm))|\[Errno 12\]|(?i:cannot allocate memory)"
         r"|DefaultCPUAllocator|by allocator cpu\b|(?i:out of memory: kill(?:ed)? process)|(?i:oom[-_ ]?kill|oom_reaper)"
         r"|killed by signal: Killed",
     ),

@@ -29,7 +29,9 @@ _OF_CODE = re.compile(
     r"^(?:\w+\.)*(?:NameError|UnboundLocalError|ImportError|ModuleNotFoundError|SyntaxError|IndentationError|TabError|AttributeError"
     r"|TypeError|NotImplementedError|ZeroDivisionError|RecursionError|StopIteration|ArgumentError|BackendCompilerFailed"
     r"|OutOfResources|CompilationError)\b|: error: |can't open file|Can't pickle|InstantiationException|ConfigAttributeError"
-    r"|unexpected key|Missing key\(s\)|copying a param with shape|Error\(s\) in loading state_dict"
+    r"|unexpected key|Cannot re-initialize CUDA|ancdata|\[Errno 24\]|is not a local folder"
+    r"|Can't load (?:tokenizer|model|config)|gated repo"
+    r"|Missing key\(s\)|copying a param with shape|Error\(s\) in loading state_dict"
 )
 # Words that only data call forth.
 _OF_DATA = re.compile(
@@ -37,7 +39,8 @@ _OF_DATA = re.compile(
     r"|truncated file read|DecompressionBomb|ArrowInvalid|parquet|ParserError|error tokenizing data|BadZip|BadGzipFile"
     r"|end-of-stream marker|DatasetGenerationError|DatasetNotFoundError|stack expects each tensor|default_collate"
     r"|should be of equal size|DataLossError|corrupted record|record is corrupt|parse serialized example"
-    r"|expected image \(jpeg|unknown image file format|decode_jpeg|invalid jpeg|invalid data found when processing input|DECORDError"
+    r"|expected image \(jpeg|unknown image file format|decode_jpeg|invalid jpeg"
+    r"|invalid data found when processing input|DECORDError"
     r"|LibsndfileError|error opening .{0,200}\.(?:wav|flac|mp3)|empty\(\) in function|data channel|imread read blank"
     r"|num_samples=0|corresponds to no data|found no valid file|couldn't find any class folder|dataset (?:is|was) empty"
     r"|empty dataset|couldn't reach .{0,120}dataset|couldn't find (?:a|any) (?:dataset|data file)|not in the dataset"
@@ -49,7 +52,9 @@ _STORAGE = re.compile(
     r"|when calling the (?:GetObject|HeadObject|ListObjects(?:V2)?|HeadBucket) operation|NoSuchKey|NoSuchBucket"
     r"|\bs3://\S{1,300}.{0,40}(?:not found|does not exist|access denied|forbidden)"
 )
-_MISSING = re.compile(r"(?i)FileNotFoundError|No such file or directory|NotADirectoryError|IsADirectoryError|PermissionError")
+_MISSING = re.compile(
+    r"(?i)FileNotFoundError|No such file or directory|NotADirectoryError|IsADirectoryError|PermissionError"
+)
 _PATH = re.compile(r"(?:['\"]|: )(?P<path>(?:[\w.+-]+:/)?[\w./@=+ -]*[/.][\w./@=+-]+)['\"]?")
 # What stands in such a path is part of the program, not of its data.
 _PROGRAM_PATH = re.compile(
@@ -65,10 +70,12 @@ _SHAPES = re.compile(
     r"|incompatible shapes|dimension out of range|channels, but got|must match the size of tensor|size mismatch"
     r"|rows do not fit|unequal (?:lengths|sizes)|inconsistent (?:tensor )?sizes?"
 )
-_INDEX = re.compile(r"^(?:\w+\.)*(?:KeyError|IndexError|ValueError|RuntimeError|OSError|EOFError|AssertionError|Exception|error)\b")
-_UNCLEAR_INPUT = re.compile(r"(?i)JSONDecodeError|UnpicklingError|EOFError|invalid literal for int|pickle data was truncated|utf-?8")
+_UNCLEAR_INPUT = re.compile(
+    r"(?i)JSONDecodeError|UnpicklingError|EOFError|invalid literal for int|pickle data was truncated|utf-?8"
+)
 _OWN_DATA_CODE = re.compile(
-    r" in (?:__getitems?__|__iter__|__next__|collate\w*|\w+_collate\w*|decode_\w+|read_\w+|load_(?:data|shard|image|audio|sample|record)\w*"
+    r" in (?:__getitems?__|__iter__|__next__|collate\w*|\w+_collate\w*|decode_\w+|read_\w+"
+    r"|load_(?:data|shard|image|audio|sample|record)\w*"
     r"|\w*dataset\w*|preprocess\w*|tokeni[sz]e_\w+|get_(?:batch|data|sample|item)\w*|prepare_data|\w*dataloader\w*|parse_(?:record|line|row|example)\w*)$"
     r"|/(?:data|datasets?|dataloaders?|input_pipeline)(?:/[\w./-]+)?\.?\w*:\d|/\w*(?:dataset|dataloader|data_loader|data_utils|collat)\w*\.py:\d"
 )
@@ -84,7 +91,9 @@ def blame(text: str, frames: Sequence[str], steps_before: int) -> Blame:
     reads = "its traceback goes through the code that reads the data" if through_data else ""
     if _OF_CODE.search(text) and not re.search(r"default_collate", text):
         if "NoneType" in text and through_data:
-            return Blame("script-error", "medium", "", "an item of the data that could not be read and came out as None")
+            return Blame(
+                "script-error", "medium", "", "an item of the data that could not be read and came out as None"
+            )
         return Blame("script-error", "high", "")
     if _OF_DATA.search(text) or _STORAGE.search(text):
         return Blame("data-error", "high", reads)
@@ -99,13 +108,15 @@ def blame(text: str, frames: Sequence[str], steps_before: int) -> Blame:
                 "data-error", "medium", f"the same code had done {steps}, so this batch has another shape",
                 "code that only runs at this point, such as an evaluation or the last, smaller batch",
             )  # fmt: skip
-        return Blame("script-error", "medium", "no step had been done", "a batch of a shape that the model does not take")
-    if through_data and (_INDEX.search(text) or _UNCLEAR_INPUT.search(text)):
+        return Blame(
+            "script-error", "medium", "no step had been done", "a batch of a shape that the model does not take"
+        )
+    if through_data:
         return Blame("data-error", "medium", reads, "a fault of that code itself")
     if _UNCLEAR_INPUT.search(text):
         return Blame("script-error", "low", "", "a file of the input that is cut off or of another kind")
-    if re.search(r"^(?:\w+\.)*KeyError\b", text) and not frames:
-        return Blame("script-error", "low", "", "a column or field that the data lack; no traceback tells where")
+    if re.search(r"^(?:\w+\.)*KeyError\b(?!: '[A-Z][A-Z0-9_]+'$)", text):
+        return Blame("script-error", "medium" if frames else "low", "", "a column or field that the data lack")
     if re.search(r"device-side assert|index out of range in self", text):
         return Blame("script-error", "medium", "", "labels or token ids in the data beyond what the model has")
     if re.search(r"illegal memory access|misaligned address", text):

@@ -19,6 +19,20 @@ from monitor.analyze.nan_loss import NanLoss
 from monitor.analyze.reasons import CAPACITY, Reason, has_status, reason_of
 from monitor.model import Run
 
+#: The findings that can be the cause of an end.
+IDS = frozenset(
+    (
+        "cuda-out-of-memory",
+        "host-out-of-memory",
+        "nccl-timeout",
+        "spot-interruption",
+        "capacity",
+        "data-error",
+        "script-error",
+        "nan-loss",
+        "max-runtime",
+    )
+)
 TIME_IS_UP = ("MaxRuntimeExceeded", "MaxWaitTimeExceeded")
 #: MemoryUtilization from here on confirms that a process was killed for want of memory.
 FULL_PCT = 90.0
@@ -165,8 +179,12 @@ def _killed(run: Run, found: Ending) -> Ending:
     first = found.first
     full = _memory(run, first.node if first else "", found.at)
     confirmed = (full is not None and full >= FULL_PCT) or (run.events["text"].map(kind_of) == "host-memory").any()
-    sure: Literal["high", "medium", "low"] = "high" if confirmed else "low" if full is not None else "medium"
-    instead = "" if confirmed else "somebody or something else that killed the process, such as a watchdog or the host itself"
+    guessed = full is None and run.events["text"].str.contains("OutOfMemory: Process killed", regex=False).any()
+    guessed = guessed or "OutOfMemory" in found.text
+    sure: Literal["high", "medium", "low"] = "high" if confirmed else "medium" if guessed else "low"
+    instead = (
+        "" if confirmed else "somebody or something else that killed the process, such as a watchdog or the host itself"
+    )
     return replace(found, id="host-out-of-memory", confidence=sure, instead=instead, memory_pct=full)
 
 

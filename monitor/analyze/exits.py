@@ -26,7 +26,11 @@ def killed_by(events: pd.DataFrame) -> Cascade | None:
         near = events[(events["kind"] == "worker-exit") & (events["stream"] == row["stream"])]
         near = near[near["text"].str.contains(r"\brank=", regex=True) & (near["line"] - row["line"]).between(-3, 80)]
         before = near[near["line"] <= row["line"]]
-        named = before if "local_rank" not in fields else near[near["text"].str.contains(f"local_rank={fields['local_rank']}\\b")]
+        named = (
+            before
+            if "local_rank" not in fields
+            else near[near["text"].str.contains(f"local_rank={fields['local_rank']}\\b")]
+        )
         rank = int(dict(_FIELD.findall(str(named.iloc[0]["text"])))["rank"]) if len(named) else None
     host = fields.get("host", "")
     node = host if host.startswith("algo-") else str(row["node"])

@@ -63,7 +63,7 @@ def nan_loss(steps: pd.DataFrame, events: pd.DataFrame) -> NanLoss | None:
         if (row := _first_row(part, texts)) is not None
     ]
     dated = [row for row in found if row.start is not None]
-    return min(dated, key=lambda row: row.start or datetime.max) if dated else found[0] if found else None
+    return min(dated, key=lambda row: row.start.timestamp() if row.start else 0.0) if dated else next(iter(found), None)
 
 
 def _first_row(rows: pd.DataFrame, texts: pd.Series) -> NanLoss | None:

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from monitor.analyze.causes import kind_of
 from monitor.model import Job
 
 #: exit: the program ended with a code; the rest is what its name says. unknown: a reason that names no cause.
@@ -31,9 +32,12 @@ _EXIT_CODE = re.compile(r"(?i)\bexit[ _]?code:?\s*=?\s*(?P<code>-?\d{1,3})\b")
 _QUOTED = re.compile(r'ErrorMessage "(?P<text>.*?)(?:"?\s+(?:Command|ExtraInfo) "|"?\s*$)', re.DOTALL)
 _EXTRA = re.compile(r'ExtraInfo "(?P<text>[^"\n]{1,300})')
 _EXCEPTION = re.compile(
-    r"(?:(?<=[\s:])|^)(?P<text>(?:[A-Za-z_]\w*\.)*(?:[A-Z]\w*(?:Error|Interrupt)|(?:[A-Z]\w*)?Exception)\b(?::[^\n]*)?)"
+    r"(?:(?<=[\s:])|^)(?P<text>(?:[A-Za-z_]\w*\.)*(?:[A-Z]\w*(?:Error|Interrupt)|(?:[A-Z]\w*)?Exception)\b(?::[^\n]*)?"
+    r"|\S{1,200}: error: (?:unrecognized arguments|the following arguments are required|argument \S+:|ambiguous option)[^\n]*"
+    r"|\S{1,200}: can't open file '[^\n]*)"
 )
 _TAG = re.compile(r"\[\d{1,9},(?:mpirank:)?\d{1,9}(?:,algo-\d{1,9})?\](?:<std\w{3}>)?:?|\[rank\d+\]:")
+_LONGEST_QUOTE = 500
 _WRAPPER = re.compile(r"^(?:ExecuteUserScriptError|AlgorithmError|ClientError|FrameworkError)\b")
 
 
@@ -64,10 +68,7 @@ def reason_of(job: Job) -> Reason | None:
     if "InternalServerError" in head or "internal error" in head.lower():
         return Reason("internal", _sentence(text), False, code)
     quoted = found["text"] if (found := _QUOTED.search(text)) else text
-    quoted = _TAG.sub(" ", quoted)
-    own = next(
-        (said for found in _EXCEPTION.finditer(quoted) if not _WRAPPER.match(said := found["text"].strip())), ""
-    )
+    own = _own_words(_TAG.sub("", quoted))
     if _DATA.search(head) and "AlgorithmError" not in head:
         return Reason("data", _sentence(text), False, code)
     if _MORE_MEMORY.search(text):
@@ -75,6 +76,15 @@ def reason_of(job: Job) -> Reason | None:
     if own or "AlgorithmError" in head or code is not None:
         return Reason("exit", own or _sentence(text), bool(own), code, extra)
     return Reason("unknown", _sentence(text), False, code, extra)
+
+
+def _own_words(quoted: str) -> str:
+    """The line of the program's last words that names a cause, else its first exception; empty where there is none."""
+    for line in quoted.splitlines():
+        if kind_of(line) not in {"program", "gone", "crash", "summary"}:
+            return line.strip()[:_LONGEST_QUOTE]
+    said = (found["text"].strip() for found in _EXCEPTION.finditer(quoted))
+    return next((text for text in said if not _WRAPPER.match(text)), "")[:_LONGEST_QUOTE]
 
 
 def has_status(job: Job, *names: str) -> bool:

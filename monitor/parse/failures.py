@@ -29,7 +29,8 @@ _NAMED_OTHERWISE = (
 _REFUSED = (
     r"(?!.*(?:from device: CUDA_ERROR_OUT_OF_MEMORY|indicates that this is not a failure))"
     r".*(?:\b(?:CUDA|HIP) (?:error: )?out of memory\b|\bC(?:UBLAS|UDNN)_STATUS_ALLOC_FAILED|\bCUDA_ERROR_OUT_OF_MEMORY"
-    r"|\bcudaErrorMemoryAllocation|\bcudaMalloc (?:retry )?failed: out of memory|\bRESOURCE_EXHAUSTED: (?=.*(?:[Oo]ut of memory|OOM|alloc))"
+    r"|\bcudaErrorMemoryAllocation|\bcudaMalloc (?:retry )?failed: out of memory"
+    r"|\bRESOURCE_EXHAUSTED: (?=.*(?:[Oo]ut of memory|OOM|alloc))"
     r"|\bOOM when allocating|\bCuda failure (?:\d )?'out of memory'|\bError out of memory at line \d).*"
 )
 # A file of the user's program, or one that reads data: what the last lines of a traceback were about.
@@ -70,7 +71,7 @@ ROWS = (
         "ConnectTimeout|StopIteration|SystemExit|.error: |.timeout: |: error: |can't open file '|  what():  |ECC error",
         r"^\s*+(?:\[rank\d+\]:\s*|\d{1,5}: )?(?P<error>"
         + _MEASURE
-        + r"(?:[A-Za-z_][\w.]*\.)?(?:[A-Z]\w*(?:Error|Interrupt)|(?:[A-Z]\w*)?Exception)\b(?::(?:\s.*)?)?"
+        + r"(?:[A-Za-z_][\w.]*\.)?_?(?:[A-Z]\w*(?:Error|Interrupt)|(?:[A-Z]\w*)?Exception)\b(?::(?:\s.*)?)?"
         + rf"|(?:[A-Za-z_]\w*\.)+(?:{_NAMED_OTHERWISE})(?:: .*)?|(?:StopIteration|SystemExit)(?:: .*)?"
         + rf"|{_REFUSED}"
         r"|.*\bKilled\s*"
@@ -99,7 +100,8 @@ ROWS = (
     event(
         "frame",
         'File "',
-        r'^\s*+(?:\[rank\d+\]:\s*|\d{1,5}: )?File "(?P<path>[^"\n]{1,400})", line (?P<line>\d{1,7}), in (?P<function>[^\n]{1,80})',
+        r'^\s*+(?:\[rank\d+\]:\s*|\d{1,5}: )?File "(?P<path>[^"\n]{1,400})", line (?P<line>\d{1,7}), '
+        r"in (?P<function>[^\n]{1,80})",
         _frame,
     ),
     # What the toolkit quotes of the program's last words.

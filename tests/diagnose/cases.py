@@ -26,6 +26,7 @@ from monitor.model import (
     steps_frame,
 )
 from tests.builders import START, metrics, nodes_of, steps
+from tests.diagnose.failure_cases import FAILURE_FIRES, FAILURE_SILENT
 
 MINUTES = 60
 END = START + timedelta(minutes=MINUTES)
@@ -117,6 +118,7 @@ _FOUR_NAMES = [node.name for node in _FOUR]
 _SLOW = run(metrics(_FOUR_NAMES, MINUTES, BUSY), steps(_FOUR_NAMES, 1000, 2.0, slow={"algo-3": 1.3}), nodes=_FOUR)
 
 FIRES: dict[str, list[Run]] = {
+    **FAILURE_FIRES,
     "stall": [
         run(
             metrics(["algo-1", "algo-2"], MINUTES, {"gpu_utilization": 99.9}, spread=0.1),
@@ -156,6 +158,7 @@ FIRES: dict[str, list[Run]] = {
 
 _CHECKPOINT_LIKE = steps(["algo-1", "algo-2"], 800, 2.0)
 SILENT: dict[str, list[Run]] = {
+    **FAILURE_SILENT,
     "stall": [
         run(status="InProgress"),
         # Lines still come: an evaluation, not a stall.
