@@ -40,7 +40,9 @@ def judge(report: Report) -> Verdict:
         gain = "" if first.prediction is None else f" Step time about {_middle(first.prediction)}, by model."
         return Verdict("critical" if first.severity == "critical" else "warning", first.title, advice + gain)
     if not seen(report):
-        return Verdict("unknown", _why_unseen(report), " ".join(gap.why for gap in report.run.gaps))
+        return Verdict(
+            "unknown", _why_unseen(report), " ".join(gap.why for gap in report.run.gaps if gap.what != "price")
+        )
     if not report.run.logs.complete:
         return Verdict("partial", "Nothing stands out so far; older log lines are still coming in", _figures(report))
     metrics, timed = _has_metrics(report), _has_step_times(report)
