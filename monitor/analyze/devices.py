@@ -58,9 +58,12 @@ def within(table: pd.DataFrame, gpus: Mapping[str, int], used: int, fewest: int)
     return tuple(found)
 
 
-def fewer_than_peers(table: pd.DataFrame, gpus: Mapping[str, int], kinds: Mapping[str, str]) -> tuple[InUse, ...]:
+def fewer_than_peers(
+    table: pd.DataFrame, gpus: Mapping[str, int], kinds: Mapping[str, str], fewest: int
+) -> tuple[InUse, ...]:
     """The nodes whose GPU utilization and memory are both the same k/g of the median of their peers of the same type."""
-    median = table.groupby("node", observed=True)[["gpu", "memory"]].median()
+    known = table.groupby("node", observed=True).filter(lambda rows: len(rows) >= fewest)
+    median = known.groupby("node", observed=True)[["gpu", "memory"]].median()
     found = []
     for name, mine in median.iterrows():
         count = gpus.get(str(name), 0)

@@ -95,9 +95,7 @@ def _maxima(series: pd.Series) -> pd.Series:
     return pd.Series(series.groupby(blocks).max().to_numpy(), index=pd.DatetimeIndex(ends))
 
 
-def _tops(
-    at_h: NDArray[np.float64], values: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _tops(at_h: NDArray[np.float64], values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Of a sawtooth the top of each tooth; of any other series all points. Fewer than a few teeth tell nothing."""
     fall = max(_TOOTH_POINTS, _TOOTH_SHARE * float(np.ptp(values)))
     places, top = [], 0

@@ -94,9 +94,7 @@ def dips(metrics: pd.DataFrame) -> tuple[Dips, ...]:
             continue
         cpu = table["cpu_utilization"] if "cpu_utilization" in table else pd.Series(np.nan, index=table.index)
         minutes = float(low.sum() * int(mine["period_s"].iloc[0]) / 60)
-        found.append(
-            Dips(str(name), int(entered.sum()), minutes, p5, p50, p95, _median(cpu[low]), _median(cpu[~low]))
-        )
+        found.append(Dips(str(name), int(entered.sum()), minutes, p5, p50, p95, _median(cpu[low]), _median(cpu[~low])))
     return tuple(found)
 
 

@@ -25,7 +25,15 @@ _LAYERS = ("num_layers", "num_hidden_layers", "n_layer", "n_layers", "layers")
 _HIDDEN = ("hidden_size", "hidden_width", "n_embd", "d_model", "hidden_dim")
 _INNER = ("intermediate_size", "ffn_hidden_size")
 _VOCABULARY = ("vocab_size", "vocabulary_size", "padded_vocab_size")
-_SEQUENCE = ("sequence_length", "seq_length", "seq_len", "max_seq_length", "max_seq_len", "max_context_width", "block_size")
+_SEQUENCE = (
+    "sequence_length",
+    "seq_length",
+    "seq_len",
+    "max_seq_length",
+    "max_seq_len",
+    "max_context_width",
+    "block_size",
+)
 _BATCH = ("global_batch_size", "global_train_batch_size")
 _PER_GPU = {"TFLOP/s/GPU": 1.0, "TFLOP/s/device": 1.0}
 _TOKENS_PER_GPU = {"tokens/s/GPU", "tokens/s/device"}

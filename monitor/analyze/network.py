@@ -16,7 +16,9 @@ import pandas as pd
 _KINDS = ("network", "network-problem", "transport", "nccl-setting")
 _SLOW_PROVIDER = re.compile(r"elected [Pp]rovider is (?!efa)(?:tcp|sockets|udp|net)\b")
 _EFA = re.compile(r"elected [Pp]rovider is efa|Using network (?:AWS )?Libfabric")
-_SOCKETS = re.compile(r"Using network Socket|NET/Socket ?: ?Using|^NET/Socket|\bNCCL_NET (?:set by environment )?to Socket\b")
+_SOCKETS = re.compile(
+    r"Using network Socket|NET/Socket ?: ?Using|^NET/Socket|\bNCCL_NET (?:set by environment )?to Socket\b"
+)
 _ABSENT = re.compile(
     r"NET/OFI.{0,80}(?:[Cc]ould(?:n't| not) find any optimal provider|initialization failed|[Nn]o eligible)"
     r"|fi_getinfo.{0,120}\befa\b.{0,60}(?:empty list|[Nn]o data|failed)"

@@ -70,4 +70,4 @@ def world_size(text: str) -> int | None:
     for match in _WORLD.finditer(text):
         if (match["of"] or "").lower() not in _GROUPS:
             return int(match["size"])
-    return next((int(match["size"]) for other in _OTHERS if (match := other.search(text))), None)
+    return next((int(found["size"]) for other in _OTHERS if (found := other.search(text))), None)

@@ -60,8 +60,9 @@ def share_covered(metrics: pd.DataFrame, spans: Sequence[Span]) -> NDArray[np.fl
     # Covered seconds up to a moment: linear inside a span, flat between spans.
     covered = np.column_stack([np.zeros(len(edges)), edges[:, 1] - edges[:, 0]]).ravel().cumsum()
     begins = metrics["timestamp"].to_numpy("datetime64[ms]").astype("int64") / 1000
-    inside = np.interp(begins + period_s, edges.ravel(), covered) - np.interp(begins, edges.ravel(), covered)
-    return inside / period_s
+    at = edges.ravel()
+    share: NDArray[np.float64] = (np.interp(begins + period_s, at, covered) - np.interp(begins, at, covered)) / period_s
+    return share
 
 
 def outside(metrics: pd.DataFrame, spans: Sequence[Span]) -> pd.DataFrame:

@@ -37,7 +37,7 @@ ROWS = (
         _billions,
     ),
     # peft: what is trained stands in front.
-    event("model-size", "|| all params: ", rf"\|\| all params: {_COUNT} \|\|", _whole),
+    event("model-size", "all params: ", rf"\|\| all params: {_COUNT} \|\|", _whole),
     # torchtitan: "Model llama3 8B size: 8,030,261,248 total parameters".
     event("model-size", " total parameters", rf"\bsize: {_COUNT} total parameters\b", _whole),
     # nanoGPT and its descendants.
