@@ -213,7 +213,10 @@ FIRES: dict[str, list[Run]] = {
     ],
     "host-memory-growth": [
         run(shaped({**BUSY, "memory_utilization": 50 + 45 * RAMP})),
-        running(shaped({**BUSY, "memory_utilization": 40 + 20 * RAMP + 8 * TEETH}), max_runtime_s=8 * 3600),
+        running(
+            shaped({**BUSY, "memory_utilization": 40 + 20 * RAMP + 10 * (np.arange(MINUTES) % 6 / 6)}),
+            max_runtime_s=8 * 3600,
+        ),
     ],
     "disk-nearly-full": [
         run(shaped({**BUSY, "disk_utilization": 94.0})),
