@@ -62,7 +62,7 @@ def _first_step(steps: pd.DataFrame, journal: pd.DataFrame) -> datetime | None:
     stamped = steps["timestamp"].dropna() if len(steps) else pd.Series(dtype="datetime64[ms, UTC]")
     if stamped.empty:
         return None
-    at = stamped.min().to_pydatetime()
+    at: datetime = stamped.min().to_pydatetime()
     took_s = 0.0
     if len(journal) and journal["at"].iloc[0] == stamped.min():
         row = journal.iloc[0]

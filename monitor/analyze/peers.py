@@ -155,13 +155,16 @@ def _pair(table: pd.DataFrame, only_above: bool, least: float) -> list[Outlier]:
         if _often(mine.to_frame())[0]:
             rows = table[mine]
             found = _outlier(str(node), rows[node], rows[peer])
-            return [Outlier(found.node, found.value, found.peers, found.start, found.end, found.minutes, True, str(peer))]
+            return [
+                Outlier(found.node, found.value, found.peers, found.start, found.end, found.minutes, True, str(peer))
+            ]
     return []
 
 
 def _often(flagged: pd.DataFrame) -> np.ndarray:
     counts = flagged.astype("float64").rolling(OF_MINUTES, min_periods=FLAGGED_MINUTES).sum()
-    return counts.ge(FLAGGED_MINUTES).any().to_numpy()
+    often: np.ndarray = counts.ge(FLAGGED_MINUTES).any().to_numpy()
+    return often
 
 
 def _outlier(node: str, own: pd.Series, peers: pd.Series) -> Outlier:

@@ -87,7 +87,7 @@ def silence(
             allowed_s = max(allowed_s, said_s[str(kind)] + _FIRST_S[str(kind)])
     if "restart" in said_s:
         allowed_s = max(allowed_s, said_s["restart"] + FIRST_OTHER_S)
-    meanwhile = marks["what"].iloc[-1] if len(marks) else ""
+    meanwhile: Meanwhile = marks["what"].iloc[-1] if len(marks) else ""
     return Silence(
         last.to_pydatetime(), until, _last_step(journal, steps), usual_s, longest_s, allowed_s, least_s, meanwhile
     )
@@ -141,7 +141,7 @@ def _may_be(
 
 def _due(pauses: list[_Pause], journal: pd.DataFrame) -> bool:
     """Whether a pause of these may come after the last step: at least three that come every so many steps tell."""
-    if len(pauses) < 3 or journal.empty or not journal["segment"].nunique() == 1:
+    if len(pauses) < 3 or journal.empty or journal["segment"].nunique() != 1:
         return True
     numbers = journal["step"].to_numpy("float64")
     before = np.array([numbers[pause.row - 1] for pause in pauses])

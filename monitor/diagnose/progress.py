@@ -151,7 +151,9 @@ def long_initialization(case: Case) -> Finding | None:
     cost = "" if price is None else f", {usd(price * took_s / 3600)}"
     parts, advice = _parts(case, found.start, found.first_line, end, image_s, took_s)
     title = (
-        f"First step after {duration(took_s)}" if found.first_step else f"No step yet, {duration(took_s)} after the start"
+        f"First step after {duration(took_s)}"
+        if found.first_step
+        else f"No step yet, {duration(took_s)} after the start"
     )
     total_s = ((job.ended or case.now) - (job.started or found.start)).total_seconds()
     return Finding(
@@ -167,7 +169,11 @@ def long_initialization(case: Case) -> Finding | None:
             *(
                 ()
                 if image_s is None
-                else (Evidence("of it before the container's first line", image_s, "s", None, found.start, found.first_line),)
+                else (
+                    Evidence(
+                        "of it before the container's first line", image_s, "s", None, found.start, found.first_line
+                    ),
+                )
             ),
         ),
         Recommendation(advice, source="SageMaker Debugger rule MaxInitializationTime"),
@@ -189,7 +195,9 @@ def _parts(
     """What the time was made of, as far as it is seen, and what to do about the largest part."""
     own_s = took_s - (image_s or 0.0)
     if image_s is not None and image_s > own_s:
-        words = f" {duration(image_s)} of it passed before the container's first line: its image was pulled and started."
+        words = (
+            f" {duration(image_s)} of it passed before the container's first line: its image was pulled and started."
+        )
         return words, "Make the image smaller, keep it in the job's region, or keep instances in a warm pool."
     head = "" if image_s is None else f" The container spoke after {duration(image_s)}; then it took {duration(own_s)}."
     events = case.run.events

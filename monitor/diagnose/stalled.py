@@ -21,7 +21,10 @@ def pattern_words(case: Case, held: HeldGpus | None) -> tuple[str, str]:
         words = " That pattern is a collective operation that never completes: the GPUs wait in it."
         return f"; GPUs pinned near 100 % {where}", words + same
     if held.pattern == "idle":
-        return f"; GPUs idle {where}", " The processes wait outside the GPU; likely a data read, a lock, or a dead peer."
+        return (
+            f"; GPUs idle {where}",
+            " The processes wait outside the GPU; likely a data read, a lock, or a dead peer.",
+        )
     low, high = percent(min(held.levels.values())), percent(max(held.levels.values()))
     if held.pattern == "split":
         idle = nodes(held.idle_nodes, len(held.levels))
