@@ -10,12 +10,12 @@ from datetime import timedelta
 import pandas as pd
 
 from monitor.model import Gap, LogCoverage, Run, metrics_frame, steps_frame
-from tests.builders import metrics, nodes_of, steps
+from tests.builders import START, metrics, nodes_of, steps
 from tests.diagnose import utilization_cases
 from tests.diagnose.failure_cases import FAILURE_FIRES, FAILURE_SILENT
 from tests.diagnose.runs import BUSY, END, LOW, MINUTES, run
 
-__all__ = ["BUSY", "END", "FIRES", "LOW", "MINUTES", "SILENT", "run"]
+__all__ = ["BUSY", "END", "FIRES", "LOW", "MINUTES", "SILENT", "START", "run"]
 
 
 def _resumed(reached: int, kept: int, step_s: float = 2.0) -> pd.DataFrame:
