@@ -27,6 +27,7 @@ def report(
         phases=parts,
         buckets=sums,
         findings=findings(case),
+        activities=case.activities,
         cost=cost(run.job, sums, price, now),
         api=api,
         api_total=total,
