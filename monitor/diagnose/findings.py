@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Mapping
 from datetime import datetime
 
 import monitor.diagnose
 from monitor.diagnose.rule import Case, Rule, case_of
-from monitor.model import Finding, Run
+from monitor.model import Finding, Price, Run
 
 # What ended the job, what stops it now, what wastes it, risks, what cannot be seen: in this order.
-_FAMILIES = ("failures", "progress", "utilization", "parallelism", "network", "visibility")
+_FAMILIES = (
+    "failures",
+    "progress",
+    "pace",
+    "checkpoints",
+    "utilization",
+    "memory",
+    "parallelism",
+    "network",
+    "visibility",
+)
+_ABOUT = {"end": 0, "now": 1, "waste": 2, "risk": 3, "sight": 4}
 _SEVERITY = {"critical": 0, "warning": 1, "info": 2}
 
 
@@ -26,16 +38,32 @@ def rules() -> tuple[Rule, ...]:
     return tuple(found)
 
 
-def diagnose(run: Run, now: datetime) -> tuple[Finding, ...]:
+def diagnose(run: Run, now: datetime, price: Price | None = None) -> tuple[Finding, ...]:
     """The findings of a run as of ``now``. A rule whose data are missing stays silent; the gap has its own rule."""
-    return findings(case_of(run, now))
+    return findings(case_of(run, now, price))
 
 
 def findings(case: Case) -> tuple[Finding, ...]:
     """The findings of a case, for who has worked it out already."""
     found: dict[str, Finding] = {}
-    for rule in rules():
+    asked = rules()
+    for rule in asked:
         if not found.keys() & set(rule.silenced_by) and (finding := rule.check(case)) is not None:
             found[finding.id] = finding
-    # Stable: within a severity the rules' own order, which names the exact before the general.
-    return tuple(sorted(found.values(), key=lambda finding: _SEVERITY[finding.severity]))
+    return in_order(tuple(found.values()), {rule.id: rule for rule in asked})
+
+
+def in_order(found: tuple[Finding, ...], by_id: Mapping[str, Rule]) -> tuple[Finding, ...]:
+    """Findings by severity, by what they are about, and by what they cost, the largest first; of equal ones the order of
+    their rules, which names the exact before the general. One that explains another stands before it."""
+
+    def place(finding: Finding) -> tuple[int, int, float]:
+        return _SEVERITY[finding.severity], _ABOUT[by_id[finding.id].about], -(finding.share or 0.0)
+
+    out = sorted(found, key=place)
+    for finding in sorted(found, key=place, reverse=True):
+        explained = [n for n, other in enumerate(out) if other.id in by_id[finding.id].explains]
+        here = out.index(finding)
+        if explained and explained[0] < here and out[explained[0]].severity == finding.severity:
+            out.insert(explained[0], out.pop(here))
+    return tuple(out)

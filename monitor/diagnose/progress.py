@@ -21,7 +21,7 @@ FLAT_BUSY_PCT = 95.0
 FLAT_IDLE_PCT = 5.0
 
 
-@rule("stall")
+@rule("stall", about="now")
 def stall(case: Case) -> Finding | None:
     """No step for far longer than this job's own rhythm, and nothing else in its logs.
 

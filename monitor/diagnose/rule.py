@@ -20,13 +20,17 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Literal
 
 import pandas as pd
 
 from monitor.analyze import step_time, utilization
+from monitor.analyze.activities import Activity, activities
+from monitor.analyze.journal import journal
 from monitor.analyze.lost import LostWork, lost_work
+from monitor.analyze.phases import billing_factor
 from monitor.analyze.window import Window, in_window, work_window
-from monitor.model import Distribution, Finding, Run, StepStats
+from monitor.model import Distribution, Finding, Price, Run, StepStats
 
 SECTIONS = ("What it means", "Why it matters", "What to do", "Source")
 
@@ -43,19 +47,34 @@ class Case:
     pooled: dict[str, Distribution] = field(default_factory=dict)
     steps: StepStats | None = None
     lost: LostWork | None = None
+    journal: pd.DataFrame = field(default_factory=pd.DataFrame)
+    """How the training moved on: see ``monitor.analyze.journal``."""
+    activities: tuple[Activity, ...] = ()
+    """The checkpoints and evaluations that held the steps up."""
+    price: Price | None = None
 
     @property
     def gpu_nodes(self) -> int:
         return sum(1 for node in self.run.job.nodes if node.gpus)
 
+    @property
+    def usd_per_hour(self) -> float | None:
+        """What the whole job costs an hour; None where no price or no number of instances is known."""
+        instances = self.run.job.instance_count
+        if self.price is None or not instances:
+            return None
+        return self.price.usd_per_instance_hour * instances * billing_factor(self.run.job)
 
-def case_of(run: Run, now: datetime) -> Case:
-    """The case of a run as of ``now``."""
+
+def case_of(run: Run, now: datetime, price: Price | None = None) -> Case:
+    """The case of a run as of ``now``; with the ``price`` of an instance-hour where one is known."""
     window = work_window(run, now)
     metrics = in_window(run.metrics, window, run, now)
     lost = lost_work(run.steps, run.events, run.job) if run.logs.complete else None
     stats = step_time.summary(run.steps, run.job, lost)
-    return Case(run, now, window, metrics, utilization.pooled(metrics), stats, lost)
+    book = journal(run.steps, run.events)
+    spans = activities(book, run.events)
+    return Case(run, now, window, metrics, utilization.pooled(metrics), stats, lost, book, spans, price)
 
 
 def parameter(case: Case, name: str) -> int | None:
@@ -69,14 +88,23 @@ def parameter(case: Case, name: str) -> int | None:
 
 Check = Callable[[Case], Finding | None]
 
+#: What a finding is about, in the order in which they are to be acted on: what ended the job, what stops it now, what
+#: wastes it, what may go wrong, what cannot be seen.
+About = Literal["end", "now", "waste", "risk", "sight"]
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule by its finding's id. It stays silent where one of ``silenced_by`` has spoken: one cause, one finding."""
+    """A rule by its finding's id. It stays silent where one of ``silenced_by`` has spoken: one cause, one finding.
+
+    Where both are said, it stands before those that it ``explains``.
+    """
 
     id: str
     check: Check
     silenced_by: tuple[str, ...] = ()
+    about: About = "waste"
+    explains: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -93,6 +121,8 @@ class Rule:
         return inspect.getdoc(self.check) or ""
 
 
-def rule(id: str, silenced_by: tuple[str, ...] = ()) -> Callable[[Check], Rule]:
+def rule(
+    id: str, silenced_by: tuple[str, ...] = (), about: About = "waste", explains: tuple[str, ...] = ()
+) -> Callable[[Check], Rule]:
     """Makes a function of a case the rule of finding ``id``."""
-    return lambda check: Rule(id, check, silenced_by)
+    return lambda check: Rule(id, check, silenced_by, about, explains)

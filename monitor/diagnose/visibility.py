@@ -13,7 +13,7 @@ NODE_LINE = (
 )
 
 
-@rule("no-step-lines")
+@rule("no-step-lines", about="sight")
 def no_step_lines(case: Case) -> Finding | None:
     """There is log text, but no step was recognised in it.
 
@@ -48,7 +48,7 @@ def no_step_lines(case: Case) -> Finding | None:
     )
 
 
-@rule("node-timing-unobservable")
+@rule("node-timing-unobservable", about="sight")
 def node_timing_unobservable(case: Case) -> Finding | None:
     """The logs hold step times of fewer nodes than the job has.
 
@@ -99,7 +99,7 @@ def node_timing_unobservable(case: Case) -> Finding | None:
     )
 
 
-@rule("metrics-unavailable")
+@rule("metrics-unavailable", about="sight")
 def metrics_unavailable(case: Case) -> Finding | None:
     """No utilization metrics could be read.
 
@@ -118,7 +118,7 @@ def metrics_unavailable(case: Case) -> Finding | None:
     )
 
 
-@rule("logs-unavailable")
+@rule("logs-unavailable", about="sight")
 def logs_unavailable(case: Case) -> Finding | None:
     """No log could be read.
 
@@ -137,7 +137,7 @@ def logs_unavailable(case: Case) -> Finding | None:
     )
 
 
-@rule("coarse-metrics")
+@rule("coarse-metrics", about="sight")
 def coarse_metrics(case: Case) -> Finding | None:
     """The metrics are coarser than one minute, because the job is old.
 

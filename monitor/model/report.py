@@ -61,6 +61,8 @@ class Finding:
     recommendation: Recommendation | None = None
     prediction: Prediction | None = None
     not_checked: tuple[str, ...] = ()
+    share: float | None = None
+    """Of the job's time (or, for a device that idles, of its capacity) what this costs, 0 to 1; None where nobody knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +141,15 @@ class StepStats:
     """Done, and done again after a restart."""
     lost_seconds: float | None = None
     """Their step times; None where no line gives one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What one instance-hour costs on demand, and who says so. Of several types it is the mean by their counts."""
+
+    usd_per_instance_hour: float
+    source: str
+    """Such as "settings file"."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from monitor.analyze import phases, step_time, utilization
 from monitor.analyze.cost import cost
 from monitor.diagnose.findings import findings
 from monitor.diagnose.rule import Case, case_of
-from monitor.model import METRICS, ApiBill, LogCoverage, Node, NodeStats, Report, Run
+from monitor.model import METRICS, ApiBill, LogCoverage, Node, NodeStats, Price, Report, Run
 from monitor.parse.recognise import RawRows
 from monitor.settings import Settings
 
@@ -18,7 +18,7 @@ def report(
 ) -> Report:
     """Everything that is said about a run, from the run alone: the same for a live, a finished and an archived job."""
     price = settings.prices.get(run.job.instance_type or "")
-    case = case_of(run, now)
+    case = case_of(run, now, None if price is None else Price(price, "settings file"))
     parts = phases.phases(run, now, case.lost)
     sums = phases.buckets(parts, run.job, price)
     return Report(

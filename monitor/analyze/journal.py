@@ -1,0 +1,162 @@
+"""How did the training move on? One row a report of the process that tells the most, with what happened before it.
+
+The clock is one writer's: hosts differ by seconds, and lines of several come late in different ways.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+#: What can stand in a step's gap without being slowness: the columns of the journal that say so.
+MARKS = ("checkpoint", "evaluation", "restart")
+_KINDS = {
+    "checkpoint": ("checkpoint-begin", "checkpoint-end"),
+    "evaluation": ("evaluation-begin", "evaluation-end"),
+    "restart": ("restart", "resume"),
+}
+_OWN_TIME = frozenset({"step", "interval", "cumulative", "aggregated"})
+# Where lines come in blocks, the time of a line is that of its block: then most gaps are nearly nothing.
+_BLOCKS = 0.2
+# A kind of mark that stands before more reports than this explains none of them.
+_TOO_COMMON = 0.5
+_COLUMNS = {
+    "at": "datetime64[ms, UTC]",
+    "step": "Int64",
+    "steps": "float64",
+    "gap_s": "float64",
+    "wall_s": "float64",
+    "step_time_s": "float64",
+    "time_s": "float64",
+    "segment": "Int64",
+    "warm_up": "bool",
+    "stream": "str",
+    "line": "Int64",
+    **dict.fromkeys(MARKS, "bool"),
+}
+
+
+def journal(steps: pd.DataFrame, events: pd.DataFrame) -> pd.DataFrame:
+    """One row for each report of the leading writer, in its order; empty where no step is numbered.
+
+    ``at`` when it was printed; ``step``; ``steps`` how many were done since the row before (NaN for the first of a
+    segment); ``gap_s`` the time since the row before; ``wall_s`` that by step, NaN where lines come in blocks;
+    ``step_time_s`` the printed time, the median over all writers of that step; ``time_s`` the best of both: what was
+    printed if it is of these steps alone, else the clock; ``checkpoint``, ``evaluation``, ``restart``: whether a line of
+    any process between the row before and this one tells of it. A kind of mark that most rows have explains none, and is
+    False in all.
+    """
+    rows = _leading(steps)
+    if rows.empty:
+        return pd.DataFrame({name: [] for name in _COLUMNS}).astype(_COLUMNS)
+    out = pd.DataFrame(
+        {
+            "at": rows["timestamp"],
+            "step": rows["step"],
+            "segment": rows["segment"],
+            "warm_up": rows["warm_up"],
+            "stream": rows["stream"].astype("str"),
+            "line": rows["line"],
+        }
+    )
+    moved = out["step"].diff().astype("float64")
+    same = (out["segment"].diff() == 0).fillna(False) & (moved > 0)
+    out["steps"] = moved.where(same.to_numpy(dtype=bool))
+    out["gap_s"] = out["at"].diff().dt.total_seconds()
+    out["wall_s"] = _wall(out)
+    out["step_time_s"] = _medians(steps, rows)
+    own = rows["kind"].isin(_OWN_TIME).to_numpy() & out["step_time_s"].notna().to_numpy()
+    out["time_s"] = out["step_time_s"].where(own, out["wall_s"]).fillna(out["step_time_s"])
+    for mark, kinds in _KINDS.items():
+        found = _before(out, events[events["kind"].isin(kinds)])
+        common = mark != "restart" and found.mean() > _TOO_COMMON
+        out[mark] = False if common else found
+    return out[list(_COLUMNS)].astype(_COLUMNS).reset_index(drop=True)
+
+
+def plain_rows(journal: pd.DataFrame) -> pd.DataFrame:
+    """The rows of ordinary steps: no warm-up, no checkpoint, evaluation or restart before them."""
+    return journal[~journal["warm_up"] & ~journal[list(MARKS)].any(axis=1)]
+
+
+def usual_step_s(journal: pd.DataFrame) -> float | None:
+    """The median time of an ordinary step by the clock, else as printed; None where neither is known."""
+    ordinary = plain_rows(journal)
+    for rows in (ordinary, journal):
+        for column in ("wall_s", "time_s"):
+            known = rows[column].dropna()
+            if len(known) >= 3:
+                return float(known.median())
+    known = journal["time_s"].dropna()
+    return float(known.median()) if len(known) else None
+
+
+def usual_gap_s(journal: pd.DataFrame) -> float | None:
+    """The median time between two reports with the work between them; None where lines have no time."""
+    gaps = plain_rows(journal)["gap_s"].dropna()
+    gaps = gaps if len(gaps) >= 3 else journal["gap_s"].dropna()
+    gaps = gaps[gaps > 0]
+    if gaps.empty:
+        return None
+    # Of blocks of lines the gaps between blocks count.
+    mean = float(gaps.mean())
+    median = float(gaps.median())
+    return float(gaps[gaps > _BLOCKS * mean].median()) if median < _BLOCKS * mean else median
+
+
+def _leading(steps: pd.DataFrame) -> pd.DataFrame:
+    """The reports of the writer with the most numbered and, before all, timed ones; in the order of time and line."""
+    columns = ["node", "rank", "stream", "format", "kind", "segment", "line", "step", "timestamp", "warm_up"]
+    rows = steps.loc[steps["step"].notna(), columns]
+    if rows.empty:
+        return rows
+    # A node's streams are one writer, one after the other; where no node is known, only the stream can say.
+    own = rows["stream"].astype("str").where(rows["node"] == "", "")
+    writers = rows.assign(own=own).groupby(["node", "rank", "own", "format"], dropna=False, sort=True).ngroup()
+    timed = rows["timestamp"].notna()
+    if timed.any():
+        rows, writers = rows[timed], writers[timed]
+    rows = rows[writers == writers.value_counts().sort_index().idxmax()]
+    begun = rows.groupby("stream", observed=True)["timestamp"].min()
+    order = {name: place for place, name in enumerate(begun.sort_values(kind="stable").index)}
+    rows = rows.assign(place=rows["stream"].map(order).astype("int64"))
+    return rows.sort_values(["place", "line", "step"], kind="stable").drop(columns="place")
+
+
+def _wall(rows: pd.DataFrame) -> pd.Series:
+    wall = rows["gap_s"] / rows["steps"]
+    wall = wall.where(rows["gap_s"] >= 0)
+    gaps = rows["gap_s"].dropna()
+    if len(gaps) >= 5 and gaps.median() < _BLOCKS * gaps.mean() and (gaps < _BLOCKS * gaps.mean()).mean() > _TOO_COMMON:
+        wall[:] = np.nan
+    return wall
+
+
+def _medians(steps: pd.DataFrame, rows: pd.DataFrame) -> pd.Series:
+    """The median of the printed times over all writers of the same form, for each of the rows."""
+    same = steps.loc[steps["format"] == rows["format"].iloc[0], ["segment", "step", "step_time_s"]]
+    if len(same) == len(rows):
+        return steps.loc[rows.index, "step_time_s"]
+    medians = same.groupby(["segment", "step"], observed=True)["step_time_s"].median()
+    places = pd.MultiIndex.from_frame(rows[["segment", "step"]])
+    return medians.reindex(places).set_axis(rows.index)
+
+
+def _before(rows: pd.DataFrame, marks: pd.DataFrame) -> np.ndarray:
+    """For each row whether a mark stands between the row before and it: by line in its stream, else by time."""
+    found = np.zeros(len(rows), dtype=bool)
+    if marks.empty:
+        return found
+    streams = rows["stream"].to_numpy()
+    for stream, mine in marks.groupby("stream", observed=True):
+        here = np.flatnonzero(streams == stream)
+        if len(here):
+            places = np.searchsorted(rows["line"].to_numpy("int64")[here], mine["line"].to_numpy("int64"), "left")
+            found[here[places[places < len(here)]]] = True
+            continue
+        told = mine["timestamp"].dropna().to_numpy("datetime64[ms]")
+        times = rows["at"].to_numpy("datetime64[ms]")
+        if len(told) and not np.isnat(times).any():
+            places = np.searchsorted(np.maximum.accumulate(times), told, "left")
+            found[places[places < len(rows)]] = True
+    return found
