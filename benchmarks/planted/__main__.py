@@ -53,7 +53,14 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--dump", type=Path, metavar="FOLDER", help="write the jobs as files in place of reviewing them"
     )
-    parser.add_argument("--write-docs", type=Path, metavar="FILE", help="put the table into the page's generated part")
+    parser.add_argument(
+        "--write-docs",
+        type=Path,
+        nargs="?",
+        const=Path("docs/diagnosis.md"),
+        metavar="FILE",
+        help="put the table into the generated part of the page (docs/diagnosis.md)",
+    )
     return parser
 
 

@@ -76,6 +76,8 @@ def reports(plan: Plan, run: Course, began_s: float) -> Iterator[Report]:
         wall = (ends[at] - wall_from) / len(taken)
         last_wall = ends[at] - (ends[at - 1] if at else run.loop_began_s)
         smooth_sum, smooth_weight = 0.3 * wall + 0.7 * smooth_sum, 0.3 + 0.7 * smooth_weight
+        # Each rank has its own clock, and comes out of the collective a little sooner or later.
+        drift = (skew[number] - skew[number - 1] if number else skew[number] * 0) / len(taken)
         own = run.own[since : at + 1].mean(axis=0)
         for node in nodes:
             moment = float(ends[at] + 0.01 + max(skew[number, node], -ends[at]))
@@ -86,8 +88,8 @@ def reports(plan: Plan, run: Course, began_s: float) -> Iterator[Report]:
                 first_ranks[node] + (plan.ranks_a_node - 1 if plan.framework == "megatron" else 0),
                 int(steps[at]),
                 len(taken),
-                float(taken.mean()),
-                float(wall),
+                float(taken.mean()) + drift[node],
+                float(wall) + drift[node],
                 float(taken[-1]),
                 float(last_wall),
                 float(own[node]),
