@@ -129,6 +129,12 @@ def gpu_memory_pressure(rng: Rng, name: str, seed: int) -> Planted:
     return plan, fault("gpu-memory-pressure", *also)
 
 
+def _seen_on_the_way(rng: Rng, plan: Plan, begin: float, now: float) -> tuple[Plan, float]:
+    """A running job that has come from ``begin`` to ``now`` percent, and its gain to the end: it will not fit."""
+    gain = float(rng.uniform(116, 140)) - begin
+    return replace(plan, ending=replace(plan.ending, at=(now - begin) / gain)), gain
+
+
 def gpu_memory_growth(rng: Rng, name: str, seed: int) -> Planted:
     """A leak: 20 points and more from the first step to the last, to the edge."""
     running = rng.random() < 0.5
@@ -137,9 +143,7 @@ def gpu_memory_growth(rng: Rng, name: str, seed: int) -> Planted:
     )
     memory = float(rng.uniform(45, 62))
     if running:
-        at = float(rng.uniform(0.5, 0.7))
-        plan = replace(plan, ending=replace(plan.ending, at=at))
-        gain = float(rng.uniform(112, 135)) - memory
+        plan, gain = _seen_on_the_way(rng, plan, memory, float(rng.uniform(76, 88)))
     else:
         gain = float(rng.uniform(87.5, 91.5)) - memory
     also = ("gpu-memory-pressure", "activation-checkpointing")
@@ -154,9 +158,7 @@ def host_memory_growth(rng: Rng, name: str, seed: int) -> Planted:
     )
     host = float(rng.uniform(15, 45))
     if running:
-        at = float(rng.uniform(0.5, 0.7))
-        plan = replace(plan, ending=replace(plan.ending, at=at))
-        gain = float(rng.uniform(115, 140)) - host
+        plan, gain = _seen_on_the_way(rng, plan, host, float(rng.uniform(65, 88)))
     else:
         gain = float(rng.uniform(88, 96)) - host
     return _with(plan, host_memory=host, host_gain=gain), fault("host-memory-growth", kind=plan.ending.kind)
@@ -173,8 +175,7 @@ def disk_nearly_full(rng: Rng, name: str, seed: int) -> Planted:
     plan = replace(plan, checkpoint=replace(plan.checkpoint, every=every, seconds=seconds))
     disk = float(rng.uniform(8, 30))
     if running:
-        plan = replace(plan, ending=replace(plan.ending, at=float(rng.uniform(0.5, 0.7))))
-        gain = float(rng.uniform(115, 140)) - disk
+        plan, gain = _seen_on_the_way(rng, plan, disk, float(rng.uniform(60, 86)))
     else:
         gain = float(rng.uniform(93, 98)) - disk
     return _with(plan, disk=disk, disk_gain=gain), fault("disk-nearly-full", kind=plan.ending.kind)

@@ -66,7 +66,9 @@ def failure(plan: Plan, at_s: float, began_s: float) -> Iterator[Line]:
         for other in sorted(int(chosen) for chosen in rng.choice(plan.world, min(plan.world, 6), replace=False)):
             if other != rank and plan.world > 1:
                 yield from _peer(plan, at_s + float(rng.uniform(0.6, 9)), other)
-    yield from _launcher(plan, at_s + 12, began_s, rank, kind.exit_code)
+    # Where a collective timed out, those that waited die; the one they waited for does not.
+    died = (rank + 1) % plan.world if kind.collective else rank
+    yield from _launcher(plan, at_s + 12, began_s, died, kind.exit_code)
 
 
 def _peer(plan: Plan, at_s: float, rank: int) -> Iterator[Line]:
@@ -104,7 +106,7 @@ def _launcher(plan: Plan, at_s: float, began_s: float, rank: int, code: int) -> 
         own = node == plan.node_of(rank)
         if plan.launcher == "torchrun":
             yield from _elastic(at_s, clock, node, rank, local, code if own else 1, plan)
-        told = "" if code == 137 else "RuntimeError: see the log above"
+        told = "" if code == 137 else " ".join(FAILURES[plan.ending.error].lines(plan))
         words = [("ERROR", "Reporting training FAILURE"), ("ERROR", "ExecuteUserScriptError:")]
         for number, (level, text) in enumerate(words):
             yield _toolkit(at_s + 1 + 0.001 * number, began_s, node, level, text)

@@ -131,7 +131,9 @@ def _end(plan: Plan, phases: list[Phase], last: Attempt, rng: np.random.Generato
         code = FAILURES[ending.error].exit_code
         shown = " ".join(FAILURES[ending.error].lines(plan)) if code == 1 else ""
         more = '\nExtraInfo "OutOfMemory: Process killed by SIGKILL (signal 9)"' if code == 137 else ""
-        reason = f'AlgorithmError: ExecuteUserScriptError:\nExitCode {code}\nErrorMessage "{shown}"{more}'[:1024]
+        reason = f'AlgorithmError: ExecuteUserScriptError:\nExitCode {code}\nErrorMessage "{shown}"{more}, exit code: {code}'[
+            :1024
+        ]
     return upload + later, reason
 
 
