@@ -26,6 +26,7 @@ _STATUS = {
     "stopped": ("Stopped", "Stopped"),
     "failed": ("Failed", "Failed"),
     "max-runtime": ("Stopped", "MaxRuntimeExceeded"),
+    "max-wait": ("Stopped", "MaxWaitTimeExceeded"),
     "never-started": ("Failed", "Failed"),
 }
 

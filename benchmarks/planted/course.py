@@ -139,6 +139,8 @@ def _busy(
     for kind, pause in ((EVALUATION, plan.evaluation), (CHECKPOINT, plan.checkpoint)):
         if pause is not None:
             gpu[:, kind], cpu[:, kind] = pause.gpu, pause.cpu
+    if levels.alone_gpu is not None:
+        gpu[:, EVALUATION, 1:] = levels.alone_gpu
     for wait in plan.pace.waits:
         at = int(wait.at * plan.steps) - (int(share[0] * plan.steps) if count else 0)
         if 0 <= at < count:

@@ -84,7 +84,7 @@ def ordinary(rng: Rng, name: str, seed: int, wish: Wish = Wish()) -> Plan:
         printing = choices[int(rng.integers(len(choices)))]
     if wish.printing is not None and framework == "pairs":
         printing = wish.printing
-    world = nodes * hardware.gpus
+    world = nodes * max(hardware.gpus, 1)
     end = wish.ends[_of(rng, wish.ends)]
     plan = Plan(
         name=name,

@@ -58,9 +58,15 @@ def spot_interruption(rng: Rng, name: str, seed: int) -> Planted:
     breaks = (first,) if rng.random() < 0.7 else (first, first + float(rng.uniform(0.15, 0.3)))
     ending = plan.ending
     if ending.kind == "running":
-        ending = replace(ending, at=float(rng.uniform(0.3, 0.6)))
+        ending = replace(ending, at=float(rng.uniform(breaks[-1] + 0.08, 0.97)))
+    elif rng.random() < 0.25:
+        ending = replace(ending, kind="max-wait")
+        plan = replace(plan, max_runtime_s=int(rng.uniform(2, 12) * 3600))
     plan = replace(plan, spot=True, ending=replace(ending, spot_breaks=breaks))
-    return plan, fault("spot-interruption", "lost-work", kind=f"{len(breaks)} times")
+    ended = ending.kind == "max-wait"
+    sort = f"{len(breaks)} times, {'and the end' if ended else ending.kind}"
+    also = ("lost-work", "max-runtime")
+    return plan, fault("spot-interruption", *also, kind=sort, or_first=("max-runtime",) if ended else ())
 
 
 def capacity(rng: Rng, name: str, seed: int) -> Planted:

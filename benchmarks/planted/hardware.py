@@ -31,6 +31,8 @@ P3DN = Hardware("ml.p3dn.24xlarge", 8, 96, 32.0, 125.0, "Tesla V100-SXM2-32GB", 
 P4D = Hardware("ml.p4d.24xlarge", 8, 96, 40.0, 312.0, "NVIDIA A100-SXM4-40GB", True)
 P5 = Hardware("ml.p5.48xlarge", 8, 192, 80.0, 989.0, "NVIDIA H100 80GB HBM3", True)
 
+NO_GPU = Hardware("ml.m5.4xlarge", 0, 16, 0.0, 0.5, "", False, network=False)
+
 SEVERAL_GPUS = (G4DN, G5, G5_LARGE, G6, P3_SMALL, P3, P3DN, P4D, P5)
 CLUSTER = (P3DN, P4D, P4D, P4D, P5, P5, G5_LARGE, P3)
 """What jobs of more than four nodes are run on, the usual ones more often."""

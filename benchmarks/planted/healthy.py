@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 
+from benchmarks.planted import healthy_uneven
 from benchmarks.planted.draw import Rng, Wish, ordinary, steady
 from benchmarks.planted.faults_ended import Planted
 from benchmarks.planted.hardware import P3DN, P4D
@@ -255,6 +256,12 @@ _SORTS: dict[str, tuple[float, Callable[[Rng, str, int], Plan]]] = {
     "host memory flat": (1, _rising_then_flat),
     "busy cores": (1, _busy_cpu),
     "pictures": (1, _logged_steps),
+    "resumed": (1, healthy_uneven.resumed),
+    "one node a little slower": (1.5, healthy_uneven.a_little_slower),
+    "passing slowness": (1, healthy_uneven.passing),
+    "drift": (1, healthy_uneven.drift),
+    "rank 0 evaluates": (1, healthy_uneven.rank_0_evaluates),
+    "no GPU": (0.5, healthy_uneven.without_gpus),
 }
 SORTS = tuple(_SORTS)
 

@@ -14,6 +14,10 @@ from benchmarks.planted.plan import Plan
 _NAMES = ("gpu_utilization", "gpu_memory_utilization", "cpu_utilization", "memory_utilization", "disk_utilization")
 
 
+# Every node writes its own part of a checkpoint.
+_SHARDED = {"megatron", "deepspeed", "torchtitan"}
+
+
 @dataclass(frozen=True, slots=True)
 class Attempt:
     """A course on the wall clock: its container began at this Unix time in seconds."""
@@ -67,9 +71,15 @@ def _of_one(plan: Plan, attempt: Attempt, rng: np.random.Generator) -> list[pd.D
     host = (
         _host_memory(plan, run, inner[:-1], share)[:, None] + rng.normal(0, 0.25, shape) + rng.normal(0, 0.8, shape[1])
     )
-    disk = np.broadcast_to(_disk(plan, run, inner[1:], share)[:, None], shape) + rng.normal(0, 0.01, shape)
+    disk = _disks(plan, run, inner[1:], share) + rng.normal(0, 0.01, shape)
+    # Containers of one job do not begin at the same second.
+    later = np.concatenate([[0.0], rng.uniform(0, 45, plan.nodes - 1)])
+    there = (minutes[:, None] >= began + later[None, :]).ravel()
+    # Rank 0 logs, saves and serves the rendezvous.
+    cpu[:, 0] += rng.uniform(0, 4) * hardware.vcpus
+    host[:, 0] += rng.uniform(0, 5)
     memory = np.where(working[:, None], np.clip(memory, 0.5, 99.4), np.clip(memory * 0 + 1.2, 0, 100)) * used
-    tables = (gpu, memory, cpu, np.clip(host, 0.5, 99.5), np.clip(disk, 0.1, 100))
+    tables = (gpu, memory, np.minimum(cpu, 100.0 * hardware.vcpus), np.clip(host, 0.5, 99.5), np.clip(disk, 0.1, 100))
     nodes = np.array([f"algo-{number + 1}" for number in range(plan.nodes)])
     return [
         pd.DataFrame(
@@ -79,8 +89,9 @@ def _of_one(plan: Plan, attempt: Attempt, rng: np.random.Generator) -> list[pd.D
                 "metric": name,
                 "value": np.round(table.ravel(), 4),
             }
-        )
+        )[there]
         for name, table in zip(_NAMES, tables, strict=True)
+        if hardware.gpus or not name.startswith("gpu")
     ]
 
 
@@ -116,6 +127,14 @@ def _host_memory(plan: Plan, run: Course, at: Floats, share: Floats) -> Floats:
     """Container memory: loader workers and caches fill it in the first minutes."""
     filled = 0.55 + 0.45 * (1 - np.exp(-np.maximum(at, 0.0) / 400.0))
     found: Floats = plan.levels.host_memory * filled + plan.levels.host_gain * np.clip(share, 0, 1)
+    return found
+
+
+def _disks(plan: Plan, run: Course, at: Floats, share: Floats) -> Floats:
+    """Of each node: where rank 0 alone saves, the others' disks stay as they are."""
+    found = np.repeat(_disk(plan, run, at, share)[:, None], plan.nodes, axis=1)
+    if plan.framework not in _SHARDED and plan.checkpoint is not None:
+        found[:, 1:] = plan.levels.disk
     return found
 
 

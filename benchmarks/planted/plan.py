@@ -110,6 +110,8 @@ class Levels:
     host_memory: float
     disk: float
     wobble: float = 0.8
+    alone_gpu: float | None = None
+    """Of the other nodes while algo-1 alone evaluates; None where all do."""
     gpu_of_node: tuple[float, ...] = ()
     memory_of_node: tuple[float, ...] = ()
     """What is added on a node: stages of a pipeline hold and do different things."""
@@ -134,7 +136,7 @@ class Opening:
     model_s: float = 40.0
 
 
-EndKind = Literal["completed", "running", "stopped", "failed", "max-runtime", "never-started"]
+EndKind = Literal["completed", "running", "stopped", "failed", "max-runtime", "max-wait", "never-started"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +191,8 @@ class Plan:
     checkpoint: Pause | None = None
     ending: Ending = Ending()
     view: View = View()
+    resumed_at: float = 0.0
+    """It goes on from an earlier job's checkpoint, at this share of the steps."""
     batch: int = 64
     sequence: int = 2048
     mfu: float = 0.42
@@ -206,7 +210,7 @@ class Plan:
 
     @property
     def ranks_a_node(self) -> int:
-        return self.processes_per_host or self.hardware.gpus
+        return self.processes_per_host or max(self.hardware.gpus, 1)
 
     @property
     def world(self) -> int:

@@ -41,19 +41,19 @@ def build(plan: Plan, truth: Truth) -> Scenario:
     if plan.ending.kind == "never-started":
         return _never_started(plan, truth, created, rng)
     attempts, at = [], created
-    first = 0
-    breaks = [*plan.ending.spot_breaks, None]
+    first = int(plan.resumed_at * plan.steps)
+    breaks = [*plan.ending.spot_breaks, *([] if plan.ending.kind == "max-wait" else [None])]
     for share in breaks:
         at = _before_training(plan, phases, at, rng)
         began = at + plan.opening.image_s
-        last = share is None
+        last = share is None or (plan.ending.kind == "max-wait" and share == breaks[-1])
         run = _run(plan, first, share)
         ended = began + run.ended_s
         until = np.inf
         if last and plan.ending.kind == "running":
             until = began + _seen_at(plan, run)
         phases.append(Phase("Training", at, ended, "Training image download completed. Training in progress."))
-        if not last:
+        if share is not None:
             # Spot capacity goes with a notice of two minutes; nobody tells the script.
             phases.append(Phase("Interrupted", ended, ended + 40, "Training job interrupted. Spot capacity reclaimed."))
             until = ended
@@ -95,7 +95,7 @@ def _seen_at(plan: Plan, run: Course) -> float:
         return run.ended_s - 46.0
     if plan.ending.at <= 0:
         return max(run.loop_began_s * 0.6, 60.0)
-    at = min(int(plan.ending.at * plan.steps), len(run.took) - 1)
+    at = min(max(int(plan.ending.at * plan.steps) - run.first_step, 0), len(run.took) - 1)
     return float(run.ends[at]) + plan.ending.seen_after_s
 
 
@@ -108,6 +108,15 @@ def _end(plan: Plan, phases: list[Phase], last: Attempt, rng: np.random.Generato
     """When it is looked at, and the failure's reason; the phases get their end."""
     training = phases[-1]
     ending = plan.ending
+    if ending.kind == "max-wait":
+        gave_up = training.start_s + plan.max_runtime_s
+        phases.append(
+            Phase("Starting", training.start_s + 40, gave_up, "Insufficient capacity error from EC2, retrying!")
+        )
+        phases.append(
+            Phase("MaxWaitTimeExceeded", gave_up, gave_up, "Training job wait time exceeded MaxWaitTimeInSeconds")
+        )
+        return gave_up + float(rng.uniform(0.02, 4)) * 86_400, ""
     if ending.kind == "running":
         phases[-1] = Phase(training.status, training.start_s, None, training.message)
         return last.until_s, ""

@@ -47,7 +47,7 @@ def streams(plan: Plan, attempts: list[Attempt]) -> tuple[Stream, ...]:
     for number, attempt in enumerate(attempts):
         last = number == len(attempts) - 1
         kept: dict[int, list[tuple[float, str]]] = {node: [] for node in range(plan.nodes)}
-        for line in _lines(plan, attempt, last, resumed=number > 0):
+        for line in _lines(plan, attempt, last, resumed=number > 0 or attempt.course.first_step > 0):
             at = attempt.began_s + line.at_s
             if at <= attempt.until_s:
                 node, text = _written(plan, line)

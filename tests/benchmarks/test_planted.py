@@ -69,7 +69,7 @@ def _is_whole(job: Scenario) -> None:
     if len(job.metrics):
         assert job.metrics["timestamp"].max() < job.now
         highest = job.metrics.groupby("metric")["value"].max()
-        assert highest["gpu_utilization"] <= 100 * hardware.gpus
+        assert highest.get("gpu_utilization", 0) <= 100 * hardware.gpus
         assert highest["cpu_utilization"] <= 100 * hardware.vcpus
         assert highest["disk_utilization"] <= 100
         assert job.metrics["value"].min() >= 0
