@@ -160,6 +160,10 @@ class Cost:
     wasted_usd: float | None = None
     price_usd_per_instance_hour: float | None = None
     price_source: str | None = None
+    at_most: bool = False
+    """The sums are an upper bound: a spot job pays less, and how much less is told when it has ended."""
+    retained_usd: float | None = None
+    """For the warm pool that was kept after the job; in none of the other sums. None: no pool, or no price."""
 
 
 @dataclass(frozen=True, slots=True)
