@@ -8,7 +8,7 @@ from datetime import datetime
 from benchmarks.planted.scenario import Scenario
 from monitor.fetch.job_answer import job_of
 from monitor.fetch.source import JobQuery
-from monitor.model import ApiBill, Gap, Job, JobSummary, LoadProgress, LogPage, Node, RawMetrics
+from monitor.model import ApiBill, Gap, Job, JobSummary, LoadProgress, LogPage, Node, Price, RawMetrics
 
 _LINES_A_PAGE = 5000
 
@@ -43,6 +43,9 @@ class PlantedSource:
         return None
 
     def instance_type(self, name: str) -> Node | None:
+        return None
+
+    def price(self, instance_type: str, job: Job) -> Price | Gap | None:
         return None
 
     def bill(self) -> ApiBill:

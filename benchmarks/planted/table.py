@@ -37,7 +37,7 @@ def _of_fault(name: str, verdicts: Sequence[Verdict], tell: bool = True) -> Row:
 
 def _instead(verdict: Verdict) -> str:
     if verdict.trouble:
-        return verdict.trouble
+        return verdict.trouble.partition(":")[0]
     return verdict.wrong[0] if verdict.wrong else verdict.loud[0] if verdict.loud else "nothing"
 
 
