@@ -16,12 +16,14 @@ STALL_LEAST = timedelta(minutes=5)
 # A pause this much longer than any that the job got over before is none of its rhythm (evaluation, checkpoints).
 STALL_OVER_LONGEST = 1.5
 FEWEST_REPORTS = 5
+# A silence at the end belongs to the failure that began it.
+ENDED_BY_ERROR = ("cuda-out-of-memory", "host-out-of-memory", "nccl-timeout", "data-error", "script-error")
 LOST_WORTH_A_CHANGE = 0.05
 FLAT_BUSY_PCT = 95.0
 FLAT_IDLE_PCT = 5.0
 
 
-@rule("stall", about="now")
+@rule("stall", silenced_by=ENDED_BY_ERROR, about="now")
 def stall(case: Case) -> Finding | None:
     """No step for far longer than this job's own rhythm, and nothing else in its logs.
 
@@ -98,7 +100,7 @@ def _gpu_pattern(case: Case, last: datetime, end: datetime) -> tuple[str, str]:
     return f"; GPUs between {percent(levels.min())} and {percent(levels.max())}", ""
 
 
-@rule("lost-work")
+@rule("lost-work", silenced_by=("spot-interruption",))
 def lost_work(case: Case) -> Finding | None:
     """Steps were done, lost to a restart, and done again.
 
