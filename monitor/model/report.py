@@ -182,6 +182,8 @@ class Report:
     buckets: tuple[Bucket, ...] = ()
     findings: tuple[Finding, ...] = ()
     cost: Cost = Cost()
+    goodput: float | None = None
+    """Productive billed seconds / billed seconds, 0 to 1; None where no step was seen."""
     api: ApiBill = ApiBill()
     """Of this review."""
     api_total: ApiBill = ApiBill()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from monitor.analyze import phases, step_time, utilization
-from monitor.analyze.cost import cost
+from monitor.analyze.cost import cost, goodput
 from monitor.diagnose.findings import findings
 from monitor.diagnose.rule import Case, case_of
 from monitor.model import METRICS, ApiBill, LogCoverage, Node, NodeStats, Price, Report, Run
@@ -19,7 +19,7 @@ def report(
     """Everything that is said about a run, from the run alone: the same for a live, a finished and an archived job."""
     price = settings.prices.get(run.job.instance_type or "")
     case = case_of(run, now, None if price is None else Price(price, "settings file"))
-    parts = phases.phases(run, now, case.lost)
+    parts = phases.phases(run, now, case.journal, case.activities, case.lost)
     sums = phases.buckets(parts, run.job, price)
     return Report(
         run=run,
@@ -29,7 +29,8 @@ def report(
         phases=parts,
         buckets=sums,
         findings=findings(case),
-        cost=cost(run.job, sums, price, "settings file" if price is not None else None, now),
+        cost=cost(run.job, parts, sums, price, "settings file" if price is not None else None),
+        goodput=goodput(run.job, parts),
         api=api,
         api_total=total,
     )
