@@ -7,6 +7,7 @@ price): where it is known and the status changes give another one, phases are cu
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -76,4 +77,4 @@ def _flipped(parts: Sequence[Phase], order: Sequence[Phase], over_s: float) -> l
 def _cut(parts: Iterable[Phase], edges: Sequence[datetime]) -> Iterable[Phase]:
     for part in parts:
         marks = [part.start, *sorted(edge for edge in edges if part.start < edge < part.end), part.end]
-        yield from (replace(part, start=a, end=b) for a, b in zip(marks[:-1], marks[1:], strict=True))
+        yield from (replace(part, start=a, end=b) for a, b in itertools.pairwise(marks))

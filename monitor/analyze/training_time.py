@@ -48,7 +48,9 @@ class Reports:
     at: Ints
     """Never falls: a line that came late counts from the one before it."""
     took: Ints
-    """The time of the steps that the report stands for, as far as one can tell; 0 where nobody can."""
+    """The printed time of the steps that the report stands for; 0 where none is printed."""
+    slow: Ints
+    """What of it is more than those steps usually take: tracing, compilation. It counts where the report begins anew."""
     again: NDArray[np.bool_]
     """The first report after a restart."""
     lead: Ints
@@ -93,9 +95,11 @@ def reports(journal: pd.DataFrame, spans: Sequence[Activity], lost: LostWork | N
     if _recurs(rows["step"][pauses]):
         pauses[:] = False
         lead = lead if found else np.zeros(len(at))
+    took = _took(rows, counts, usual_count)
     return Reports(
         at=at,
-        took=_took(rows, counts),
+        took=took,
+        slow=np.where(took > 1000 * found.slow_s * counts, took - reference, 0).astype(np.int64) if found else 0 * took,
         again=again,
         lead=np.minimum(np.rint(lead).astype(np.int64), gap),
         lead_is_stall=pauses,
@@ -128,6 +132,12 @@ def training(run: Run, told: Reports, start: int, end: int, tail: Tail, restarts
     both = np.full(2 * len(at), CODES["productive"], dtype=np.int8)
     both[0::2] = names
     found = Pieces.of(edges, both)
+    slow = np.minimum(told.slow[first:last], gaps - lead)
+    found = found.over(
+        [(int(before[i] + lead[i]), int(before[i] + lead[i] + slow[i])) for i in np.flatnonzero(begins)],
+        "slow-excess",
+        {"productive"},
+    )
     for place in np.flatnonzero(begins[1:]) + 1:
         since = restarts[(restarts > before[place]) & (restarts <= before[place] + lead[place])]
         if len(since) and since[0] - before[place] > told.limit_ms:
@@ -153,10 +163,9 @@ def _restarts(
     return again
 
 
-def _took(rows: pd.DataFrame, counts: Floats) -> Ints:
+def _took(rows: pd.DataFrame, counts: Floats, usual: float) -> Ints:
     """The time of the steps before a report that begins anew: step 0 or 1 is one step, any other as many as usual."""
     number = rows["step"].to_numpy("float64", na_value=np.nan)
-    usual = float(np.median(counts)) if len(counts) else 1.0
     took = 1000 * rows["step_time_s"].to_numpy("float64") * np.where(number <= 1, 1.0, usual)
     return np.asarray(np.rint(np.nan_to_num(took)), dtype=np.int64)
 
@@ -190,6 +199,7 @@ def _of_times(steps: pd.DataFrame) -> Reports:
     return Reports(
         at=at,
         took=empty,
+        slow=empty,
         again=np.zeros(len(at), dtype=bool),
         lead=np.where(pauses, gap - usual, 0),
         lead_is_stall=pauses,

@@ -26,9 +26,9 @@ import pandas as pd
 
 from monitor.analyze import step_time, utilization
 from monitor.analyze.activities import Activity, activities
+from monitor.analyze.billing import billing_factor
 from monitor.analyze.journal import journal
 from monitor.analyze.lost import LostWork, lost_work
-from monitor.analyze.billing import billing_factor
 from monitor.analyze.window import Window, in_window, work_window
 from monitor.model import Distribution, Finding, Price, Run, StepStats
 

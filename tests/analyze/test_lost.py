@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.analyze.lost import lost_work, without
 from monitor.analyze.journal import journal
+from monitor.analyze.lost import lost_work, without
 from monitor.analyze.phases import buckets, phases
 from monitor.analyze.step_time import summary
 from monitor.model import Job

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from monitor.analyze import phases as phases_of
 from monitor.analyze.cost import cost
 from monitor.analyze.phases import buckets
 from monitor.analyze.pieces import BUCKETS
-from monitor.analyze import phases as phases_of
 from monitor.diagnose.rule import case_of
 from monitor.model import Job, LogCoverage, Phase, Run, Transition, events_frame, metrics_frame, steps_frame
 from tests.builders import nodes_of, steps
