@@ -37,10 +37,12 @@ def with_billing(parts: Sequence[Phase], job: Job) -> list[Phase]:
         return [replace(part, billed=False) for part in parts]
     edges = [job.started, *([job.ended] if job.ended else [])]
     flagged: list[Phase] = []
-    away = False
+    away = worked = False
     for part in _cut(parts, edges):
         inside = part.start >= job.started and (job.ended is None or part.start < job.ended)
-        away = part.name == "interrupted" or (away and part.name in _WAITING)
+        # The first instances are billed from TrainingStartTime on, whatever the status says; new ones when they work.
+        away = part.name == "interrupted" or (part.name in _WAITING and (away or worked))
+        worked |= part.name not in _WAITING
         flagged.append(replace(part, billed=inside and not away and part.name != "pending"))
     if job.training_seconds is None:
         return flagged
