@@ -34,7 +34,7 @@ Floats = NDArray[np.float64]
 
 #: Fewer gaps between reports tell nothing about the next ones.
 FEWEST_GAPS = 5
-UNSEEN = 0.02
+UNSEEN = 0.01
 _BAND = (10.0, 50.0, 90.0)
 _DRAWS = 2000
 _LEVELS = 128
