@@ -203,6 +203,8 @@ class Report:
     activities: tuple[Activity, ...] = ()
     """The checkpoints and evaluations that held the steps up, in time."""
     cost: Cost = Cost()
+    goodput: float | None = None
+    """Productive billed seconds / billed seconds, 0 to 1; None where no step was seen."""
     api: ApiBill = ApiBill()
     """Of this review."""
     api_total: ApiBill = ApiBill()
