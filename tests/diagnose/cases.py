@@ -26,6 +26,7 @@ from monitor.model import (
     steps_frame,
 )
 from tests.builders import START, metrics, nodes_of, steps
+from tests.diagnose import progress_cases
 
 MINUTES = 60
 END = START + timedelta(minutes=MINUTES)
@@ -171,8 +172,6 @@ SILENT: dict[str, list[Run]] = {
             nodes=_FOUR,
             configuration={"pipeline_parallel_degree": 4},
         ),
-        # Of two nodes none can be blamed.
-        run(step_frame=steps(["algo-1", "algo-2"], 1000, 2.0, slow={"algo-2": 1.3})),
     ],
     # A counter that begins again at its start is an epoch's, or another run's.
     "lost-work": [run(), run(step_frame=_resumed(800, 0)), run(step_frame=_resumed(800, 799))],
@@ -201,3 +200,9 @@ SILENT: dict[str, list[Run]] = {
     "logs-unavailable": [run()],
     "coarse-metrics": [run(), run(metrics_frame(), metrics_period_s=300)],
 }
+
+for further in (progress_cases,):
+    for id, runs in further.FIRES.items():
+        FIRES.setdefault(id, []).extend(runs)
+    for id, runs in further.SILENT.items():
+        SILENT.setdefault(id, []).extend(runs)
