@@ -169,11 +169,8 @@ def _late(case: Case, known: tuple[Save, ...], usual: Cadence, end: datetime) ->
     risk, lost = _at_risk(case, since_s)
     disk = case.run.metrics[case.run.metrics["metric"] == "disk_utilization"]
     disk = disk[disk["timestamp"].between(last.at, end)]
-    full: list[str] = sorted(disk.loc[disk["value_pct"] >= FULL_DISK_PCT, "node"].unique())
+    full = [str(node) for node in disk.loc[disk["value_pct"] >= FULL_DISK_PCT, "node"].unique()]
     cause = f" The disk of {full[0]} is {percent(disk['value_pct'].max())} full." if full else ""
-    filled: tuple[Evidence, ...] = ()
-    if full:
-        filled = (Evidence("disk space in use", float(disk["value_pct"].max()), "%", full[0]),)
     every = duration(usual.seconds) if usual.steps is None else f"{usual.steps:,.0f} steps, {duration(usual.seconds)}"
     return Finding(
         "checkpoint-overdue",
@@ -188,11 +185,11 @@ def _late(case: Case, known: tuple[Save, ...], usual: Cadence, end: datetime) ->
             Evidence("interval before, median", usual.seconds, "s", None, known[0].at, last.at),
             *(() if steps is None else (Evidence("steps since the last checkpoint", float(steps), "steps"),)),
             *lost,
-            *filled,
+            *(Evidence("disk space in use", float(disk["value_pct"].max()), "%", node) for node in full[:1]),
         ),
         Recommendation(
             "Free disk space, then save."
-            if len(full)
+            if full
             else "Read what the process that saves has logged since "
             f"{clock(last.at)}: a save that failed, an upload that hangs, or an interval that was changed.",
             source="rule checkpoint-overdue",

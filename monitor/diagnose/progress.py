@@ -14,6 +14,8 @@ from monitor.diagnose.stalled import error, first_to_stop, gpu_evidence, last_ch
 from monitor.model import Evidence, Finding, Recommendation
 from monitor.words import clock, count, duration, percent, step_seconds, usd
 
+# A silence at the end belongs to the failure that began it.
+ENDED_BY_ERROR = ("cuda-out-of-memory", "host-out-of-memory", "nccl-timeout", "data-error", "script-error")
 # NCCL's default timeout in PyTorch: while lines still come, a silence of steps is no evaluation after as much.
 LINES_STILL_S = 600.0
 LATE_FIRST_STEP_S = 20 * 60.0
@@ -25,7 +27,7 @@ _MEANWHILE = {
 }
 
 
-@rule("stall", silenced_by=("nccl-timeout",), about="now")
+@rule("stall", silenced_by=ENDED_BY_ERROR, about="now")
 def stall(case: Case) -> Finding | None:
     """No step for far longer than this job's own rhythm.
 
@@ -224,7 +226,7 @@ def _parts(
     )
 
 
-@rule("lost-work")
+@rule("lost-work", silenced_by=("spot-interruption",))
 def lost_work(case: Case) -> Finding | None:
     """Steps were done, lost to a restart, and done again.
 
