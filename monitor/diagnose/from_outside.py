@@ -119,9 +119,9 @@ def spot(case: Case) -> Finding | None:
 
 
 def _back(transitions: tuple[Transition, ...], taken: Transition) -> datetime | None:
-    """When the job trained again after an interruption."""
+    """When the job was at work, and billed, again after an interruption."""
     return min(
-        (entry.start for entry in transitions if entry.status == "Training" and entry.start > taken.start), default=None
+        (entry.start for entry in transitions if entry.status in _WORKS and entry.start > taken.start), default=None
     )
 
 

@@ -76,7 +76,12 @@ def advice(case: Case, found: Fill) -> Recommendation:
         steps.append("see which other process is on that GPU (two ranks on one device: set_device by local rank)")
     if found.fragmented:
         steps.append("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, since the allocator held enough, but in pieces")
-    if to is not None:
+    microbatches = parameter(case, "microbatches") or 1
+    if to is not None and microbatches > 1 and to % microbatches:
+        steps.append(
+            f"{name} {batch} -> {to}, with microbatches {microbatches} -> {max(1, microbatches // 2)} so that it divides"
+        )
+    elif to is not None:
         steps.append(f"{name} {batch} -> {to} with twice the gradient accumulation steps, for the same global batch")
     elif batch is None:
         steps.append("half the batch of one device, with twice the gradient accumulation steps")
