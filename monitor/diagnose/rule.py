@@ -26,13 +26,14 @@ import pandas as pd
 
 from monitor.analyze import step_time, utilization
 from monitor.analyze.activities import Activity, activities
+from monitor.analyze.billing import billing_factor
 from monitor.analyze.ending import Ending, ending_of
 from monitor.analyze.journal import journal
 from monitor.analyze.lost import LostWork, lost_work
 from monitor.analyze.nan_loss import NanLoss, nan_loss
-from monitor.analyze.phases import billing_factor
-from monitor.analyze.window import Window, in_window, work_window
-from monitor.model import Distribution, Finding, Price, Run, StepStats
+from monitor.analyze.set_aside import Span, outside, spans_set_aside
+from monitor.analyze.window import Window, in_window, training_spans, work_window
+from monitor.model import Distribution, Finding, Price, Run, StepStats, metrics_frame
 
 SECTIONS = ("What it means", "Why it matters", "What to do", "Source")
 
@@ -46,7 +47,12 @@ class Case:
     window: Window | None
     metrics: pd.DataFrame
     """The Metrics frame of the window of work."""
+    set_aside: tuple[Span, ...] = ()
+    """Checkpoints, evaluations and restarts, in which devices may rest: see ``monitor.analyze.set_aside``."""
+    steady: pd.DataFrame = field(default_factory=metrics_frame)
+    """``metrics`` without the minutes that are set aside."""
     pooled: dict[str, Distribution] = field(default_factory=dict)
+    """Of ``steady``."""
     steps: StepStats | None = None
     lost: LostWork | None = None
     journal: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -84,7 +90,10 @@ def case_of(run: Run, now: datetime, price: Price | None = None) -> Case:
     stats = step_time.summary(run.steps, run.job, lost)
     book = journal(run.steps, run.events)
     spans = activities(book, run.events)
-    return Case(run, now, window, metrics, utilization.pooled(metrics), stats, lost, book, spans, price, ending, nan)
+    aside = spans_set_aside(book, run.events, spans, training_spans(run.job, now), run.job.ended or now)
+    steady = outside(metrics, aside)
+    pooled = utilization.pooled(steady)
+    return Case(run, now, window, metrics, aside, steady, pooled, stats, lost, book, spans, price, ending, nan)
 
 
 def parameter(case: Case, name: str) -> int | None:
