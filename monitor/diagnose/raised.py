@@ -25,7 +25,9 @@ def of_data(case: Case, ending: Ending) -> Finding:
         else "Read the file or sample that the line names outside the job; then repair it, or skip bad samples and count them."
     )
     if "another shape" in ending.why or "equal size" in ending.text:
-        step = "Print the shapes of that batch before the model; pad or drop what differs (drop_last=True for a last, smaller one)."
+        step = (
+            "Print the shapes of that batch first; pad or drop what differs (drop_last=True for a last, smaller one)."
+        )
     return _program(
         case, ending, "data-error", "Data error", f"{ended.opening(case, ending, what)}{ended.said(ending)}{why}", step
     )
