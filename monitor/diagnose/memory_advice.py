@@ -24,7 +24,7 @@ _BATCHES = (
     "local_batch_size",
 )
 _RECOMPUTE = ("activation_checkpointing", "gradient_checkpointing", "recompute_activations", "recompute_granularity")
-_SIZES = re.compile(r"\b(now|peak|capacity|wanted)=(\d+\.\d+)")
+_SIZES = re.compile(r"\b(now|peak|capacity|wanted|idle)=(\d+\.\d+)")
 # Where a process that asks for more than there is held less than this share, somebody else holds the rest.
 _OWN_SHARE = 0.7
 _NEAR_LINES = 60
@@ -40,6 +40,8 @@ class Fill:
     """Held by the process, its allocator's reserve included."""
     capacity: float | None = None
     wanted: float | None = None
+    idle: float | None = None
+    """Reserved by the allocator, and held by no tensor."""
 
     @property
     def shared(self) -> bool:
@@ -50,8 +52,8 @@ class Fill:
 
     @property
     def fragmented(self) -> bool:
-        """Whether the allocator held enough for what was asked, in pieces."""
-        return None not in (self.now, self.peak, self.wanted) and self.peak - self.now >= 2 * self.wanted > 0  # type: ignore[operator]
+        """Whether the allocator had enough for what was asked, in pieces."""
+        return self.idle is not None and self.wanted is not None and self.idle >= self.wanted > 0
 
 
 def fill(case: Case, first: Cascade | None) -> Fill:

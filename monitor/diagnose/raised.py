@@ -16,7 +16,7 @@ _LONGEST_TITLE = 79
 def of_data(case: Case, ending: Ending) -> Finding:
     """The finding ``data-error``."""
     by_service = ending.kind == "data"
-    what = "could not get its input data, as SageMaker says" if by_service else "failed on its data"
+    what = "could not get its input data" if by_service else "failed on its data"
     why = f" It concerns the data because {ending.why}." if ending.why else ""
     step = (
         "Check the channel's S3 address, that objects lie there, and that the job's role may read them (s3:GetObject, "
