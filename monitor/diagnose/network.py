@@ -74,8 +74,8 @@ def communication_bound(case: Case) -> Finding | None:
     What to do: EFA before all; tensor parallelism inside a node; shard groups no larger than a node; fewer synchronizations
     (gradient accumulation).
 
-    Source: MFU as of Chowdhery et al. 2022 (6 FLOP a parameter and token, with attention); usual values are lower quartiles of
-    published tables (A100 46 %, H100 35 %: MosaicML; V100 19 %: BigScience); half of it is this project's.
+    Source: MFU as of Chowdhery et al. 2022 (6 FLOP a parameter and token, with attention); usual values are those of
+    published runs (A100 46 %, H100 35 %: MosaicML; V100 24 %: Megatron-LM); half of it is this project's.
     """
     gpu = case.pooled.get("gpu_utilization")
     if gpu is None or gpu.p50 <= BUSY_P50_PCT or not enough(case) or case.gpu_nodes < 2 or case.window is None:

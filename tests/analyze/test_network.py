@@ -83,7 +83,9 @@ def test_tokens_and_batches_come_to_the_same() -> None:
     )
     told = said([(0.1, "samples-per-step", "16"), (0.1, "model-size", f"parameters={_PARAMETERS}")])
     by_log = mfu(_job(**_SHAPE, fp16=1), steps(["algo-1"], 20, 2.0), told, 2.0)
-    for found in (by_tokens, by_batch, by_log):
+    lines = said([(0.1, "tokens-per-step", f"tokens={16 * 2048}")])
+    by_line = mfu(_job(**_SHAPE), steps(["algo-1"], 20, 2.0), lines, 2.0)
+    for found in (by_tokens, by_batch, by_log, by_line):
         assert found is not None
         assert found.value == pytest.approx(_FLOP * tokens / 312e12)
 
