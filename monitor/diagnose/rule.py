@@ -26,11 +26,11 @@ import pandas as pd
 
 from monitor.analyze import step_time, utilization
 from monitor.analyze.activities import Activity, activities
+from monitor.analyze.billing import billing_factor
 from monitor.analyze.ending import Ending, ending_of
 from monitor.analyze.journal import journal
 from monitor.analyze.lost import LostWork, lost_work
 from monitor.analyze.nan_loss import NanLoss, nan_loss
-from monitor.analyze.phases import billing_factor
 from monitor.analyze.set_aside import Span, outside, spans_set_aside
 from monitor.analyze.window import Window, in_window, training_spans, work_window
 from monitor.model import Distribution, Finding, Price, Run, StepStats, metrics_frame

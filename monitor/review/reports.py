@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from monitor.analyze import phases, step_time, utilization
-from monitor.analyze.cost import cost
+from monitor.analyze.cost import cost, goodput
 from monitor.diagnose.findings import findings
 from monitor.diagnose.rule import Case, case_of
 from monitor.model import METRICS, ApiBill, LogCoverage, Node, NodeStats, Price, Report, Run
@@ -17,7 +17,7 @@ def report(
 ) -> Report:
     """Everything that is said about a run, from run and price: the same for a live, a finished and an archived job."""
     case = case_of(run, now, price)
-    parts = phases.phases(run, now, case.lost)
+    parts = phases.phases(run, now, case.journal, case.activities, case.lost)
     sums = phases.buckets(parts, run.job, price.usd_per_instance_hour if price else None)
     return Report(
         run=run,
@@ -27,7 +27,9 @@ def report(
         phases=parts,
         buckets=sums,
         findings=findings(case),
-        cost=cost(run.job, sums, price, now),
+        activities=case.activities,
+        cost=cost(run.job, parts, sums, price),
+        goodput=goodput(run.job, parts),
         api=api,
         api_total=total,
     )

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from monitor.analyze.phases import BUCKETS
+from monitor.analyze.pieces import BUCKETS
 from monitor.cli.main import main
 from monitor.demo.account import Account, start
 from monitor.model import STEP_CSV_COLUMNS
