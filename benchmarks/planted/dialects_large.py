@@ -37,6 +37,7 @@ def _megatron_opening(plan: Plan) -> list[str]:
         "train_iters": plan.steps,
         "world_size": plan.world,
     }
+    held = int(plan.parameters / plan.tensor_parallel)
     return [
         f"using world size: {plan.world}, data-parallel size: {plan.world // plan.tensor_parallel},"
         f" tensor-model-parallel size: {plan.tensor_parallel},"
@@ -44,7 +45,7 @@ def _megatron_opening(plan: Plan) -> list[str]:
         "------------------------ arguments ------------------------",
         *(f"  {name} {'.' * (47 - len(name))} {value}" for name, value in told.items()),
         "-------------------- end of arguments ---------------------",
-        f" > number of parameters on (tensor, pipeline) model parallel rank (0, 0): {int(plan.parameters / plan.tensor_parallel)}",
+        f" > number of parameters on (tensor, pipeline) model parallel rank (0, 0): {held}",
         "[before the start of training step] datetime: 2026-01-01 00:00:00",
     ]
 
