@@ -75,24 +75,27 @@ def simulate(kind: str, seed: int) -> Simulated:
 
 
 def _noise(kind: str, rng: np.random.Generator, count: int) -> np.ndarray:
-    noise = rng.normal(0, rng.uniform(0.005, 0.1), count)
+    noise: np.ndarray = rng.normal(0, rng.uniform(0.005, 0.1), count)
     if kind == "drifting pace":
         walk = np.cumsum(rng.normal(0, 1, count))
-        return noise + rng.uniform(0.02, 0.15) * walk / np.sqrt(count)
+        noise += rng.uniform(0.02, 0.15) * walk / np.sqrt(count)
     if kind in {"correlated pace", "all of it"}:
         keeps = 1 - 1 / rng.uniform(5, count / 10)
         shocks = rng.normal(0, rng.uniform(0.01, 0.1) * np.sqrt(1 - keeps**2), count)
-        slow = np.empty(count)
         level = float(rng.normal(0, 0.03))
         for place, shock in enumerate(shocks):
             level = keeps * level + shock
-            slow[place] = level
-        return noise + slow
+            noise[place] += level
     return noise
 
 
 def _add(
-    marks: dict[int, list[tuple[str, float]]], rng: np.random.Generator, what: str, apart: int, total: int, took_s: float
+    marks: dict[int, list[tuple[str, float]]],
+    rng: np.random.Generator,
+    what: str,
+    apart: int,
+    total: int,
+    took_s: float,
 ) -> None:
     for step in range(apart, total, apart):
         marks.setdefault(step, []).append((what, took_s * float(rng.lognormal(0, 0.1))))
@@ -130,7 +133,9 @@ def _played(
     return Simulated(np.array([at for at, _ in reports]), np.array([n for _, n in reports]), total, tuple(told))
 
 
-def looked_at(job: Simulated, share: float, rng: np.random.Generator) -> tuple[tuple[float, float, float] | None, float]:
+def looked_at(
+    job: Simulated, share: float, rng: np.random.Generator
+) -> tuple[tuple[float, float, float] | None, float]:
     """The band at a share of the way, and the truth: seconds until the last step's report."""
     seen = max(2, int(share * len(job.at_s)))
     if seen >= len(job.at_s):
@@ -170,14 +175,16 @@ def replayed(jobs: int, odd: bool = True) -> pd.DataFrame:
             band, truth = looked_at(simulate(kind, seed), share, rng)
             if band is not None:
                 low, mid, high = band
-                out.append((kind, share, low <= truth <= high, truth < low, (high - low) / truth, abs(mid - truth) / truth))
+                out.append(
+                    (kind, share, low <= truth <= high, truth < low, (high - low) / truth, abs(mid - truth) / truth)
+                )
     return pd.DataFrame(out, columns=["kind", "share", "inside", "sooner", "width", "miss"])
 
 
-def rows(jobs: int = JOBS_A_KIND, odd: bool = True) -> list[tuple[str, str, str, str, str]]:
-    """A kind of job a row: looks, share of truths in the band, sooner than it, its median width, the median miss of the middle."""
+def rows(jobs: int = JOBS_A_KIND, odd: bool = True) -> list[tuple[str, ...]]:
+    """A kind of job a row: looks, share of truths in the band, sooner than it, its median width, the middle's median miss."""
     found = replayed(jobs, odd)
-    table = [("jobs", "looks", "in the band", "sooner", "width of the band", "middle is off by")]
+    table: list[tuple[str, ...]] = [("jobs", "looks", "in the band", "sooner", "width of the band", "middle is off by")]
     for kind, part in [*found.groupby("kind", sort=False), ("all", found)]:
         table.append(
             (

@@ -53,6 +53,12 @@ def usd(value: float | None) -> str:
     return f"${value:,.2f}" if abs(value) < 1000 else f"${value:,.0f}"
 
 
+def warm_pool(seconds: float, cost_usd: float | None) -> str:
+    """What a warm pool adds to the bill of the job before it, in a sentence."""
+    cost = "" if cost_usd is None else f": {usd(cost_usd)} beside the cost of the job"
+    return f"The instances were kept in a warm pool for {duration(seconds)} after the job, and billed{cost}."
+
+
 def count(value: float | None, what: str, many: str = "") -> str:
     """``1 node``, ``4 nodes``, ``12,840 lines``."""
     if value is None:
@@ -69,6 +75,11 @@ def done_twice(steps: int, seconds: float | None) -> str:
 def sentence(text: str) -> str:
     """The text with its full stop, if it does not end in one (or in an ellipsis) already."""
     return text if text.endswith((".", "…", "?", "!")) else f"{text}."
+
+
+def capitalised(text: str) -> str:
+    """The text as a sentence: its first letter large, its full stop."""
+    return sentence(text[:1].upper() + text[1:])
 
 
 def nodes(names: Sequence[str], of: int) -> str:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 
@@ -27,6 +27,7 @@ import pandas as pd
 from monitor.analyze import step_time, utilization
 from monitor.analyze.activities import Activity, activities
 from monitor.analyze.billing import billing_factor
+from monitor.analyze.finish import seconds_to_finish
 from monitor.analyze.journal import journal
 from monitor.analyze.lost import LostWork, lost_work
 from monitor.analyze.window import Window, in_window, work_window
@@ -73,6 +74,8 @@ def case_of(run: Run, now: datetime, price: Price | None = None) -> Case:
     lost = lost_work(run.steps, run.events, run.job) if run.logs.complete else None
     stats = step_time.summary(run.steps, run.job, lost)
     book = journal(run.steps, run.events)
+    if stats is not None and run.job.is_running and run.logs.complete:
+        stats = replace(stats, seconds_to_finish=seconds_to_finish(book, stats.done, stats.total, now, lost))
     spans = activities(book, run.events)
     return Case(run, now, window, metrics, utilization.pooled(metrics), stats, lost, book, spans, price)
 

@@ -36,7 +36,9 @@ def judge(report: Report) -> Verdict:
     if job.status == "Failed":
         return Verdict("critical", f"Failed: {_short(failure_words(job))}", job.failure_reason or "")
     if not seen(report):
-        return Verdict("unknown", _why_unseen(report), " ".join(gap.why for gap in report.run.gaps))
+        return Verdict(
+            "unknown", _why_unseen(report), " ".join(gap.why for gap in report.run.gaps if gap.what != "price")
+        )
     if not report.run.logs.complete:
         return Verdict("partial", "Nothing stands out so far; older log lines are still coming in", _figures(report))
     metrics, timed = _has_metrics(report), _has_step_times(report)

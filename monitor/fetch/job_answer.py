@@ -34,6 +34,7 @@ def job_of(answer: Mapping[str, Any], name: str = "") -> Job:
         transitions=transitions,
         training_seconds=answer.get("TrainingTimeInSeconds"),
         billable_seconds=answer.get("BillableTimeInSeconds"),
+        warm_pool_billable_seconds=(answer.get("WarmPoolStatus") or {}).get("ResourceRetainedBillableTimeInSeconds"),
         max_runtime_s=(answer.get("StoppingCondition") or {}).get("MaxRuntimeInSeconds"),
         spot=bool(answer.get("EnableManagedSpotTraining")),
         failure_reason=answer.get("FailureReason") or None,

@@ -8,6 +8,7 @@ from monitor.model.frames import METRICS, STEP_CSV_COLUMNS, events_frame, metric
 from monitor.model.job import ENDED_STATUSES, InstanceGroup, Job, JobSummary, Node, Parameter, Transition
 from monitor.model.report import (
     ApiBill,
+    AtRisk,
     Bucket,
     Confidence,
     Cost,
@@ -31,6 +32,7 @@ __all__ = [
     "METRICS",
     "STEP_CSV_COLUMNS",
     "ApiBill",
+    "AtRisk",
     "Bucket",
     "Confidence",
     "Cost",

@@ -70,6 +70,8 @@ class Job:
     transitions: tuple[Transition, ...] = ()
     training_seconds: int | None = None
     billable_seconds: int | None = None
+    warm_pool_billable_seconds: int | None = None
+    """For how long the instances were kept and billed after the job; grows while they are. None without a warm pool."""
     max_runtime_s: int | None = None
     spot: bool = False
     failure_reason: str | None = None

@@ -1,26 +1,26 @@
-"""Everything that is said about a run, from the run alone."""
+"""Everything that is said about a run, from the run and the price of its instances alone."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 
 from monitor.analyze import phases, step_time, utilization
+from monitor.analyze.at_risk import at_risk
+from monitor.analyze.checkpoints_seen import last_checkpoint
 from monitor.analyze.cost import cost, goodput
 from monitor.diagnose.findings import findings
 from monitor.diagnose.rule import Case, case_of
-from monitor.model import METRICS, ApiBill, LogCoverage, Node, NodeStats, Price, Report, Run
+from monitor.model import METRICS, ApiBill, AtRisk, LogCoverage, Node, NodeStats, Price, Report, Run
 from monitor.parse.recognise import RawRows
-from monitor.settings import Settings
 
 
 def report(
-    run: Run, now: datetime, settings: Settings = Settings(), api: ApiBill = ApiBill(), total: ApiBill = ApiBill()
+    run: Run, now: datetime, price: Price | None = None, api: ApiBill = ApiBill(), total: ApiBill = ApiBill()
 ) -> Report:
-    """Everything that is said about a run, from the run alone: the same for a live, a finished and an archived job."""
-    price = settings.prices.get(run.job.instance_type or "")
-    case = case_of(run, now, None if price is None else Price(price, "settings file"))
+    """Everything that is said about a run, from run and price: the same for a live, a finished and an archived job."""
+    case = case_of(run, now, price)
     parts = phases.phases(run, now, case.journal, case.activities, case.lost)
-    sums = phases.buckets(parts, run.job, price)
+    sums = phases.buckets(parts, run.job, price.usd_per_instance_hour if price else None)
     return Report(
         run=run,
         reviewed_at=now,
@@ -29,11 +29,19 @@ def report(
         phases=parts,
         buckets=sums,
         findings=findings(case),
-        cost=cost(run.job, parts, sums, price, "settings file" if price is not None else None),
+        cost=cost(run.job, parts, sums, price),
         goodput=goodput(run.job, parts),
+        at_risk=_at_risk(case),
         api=api,
         api_total=total,
     )
+
+
+def _at_risk(case: Case) -> AtRisk | None:
+    if not case.run.job.is_running:
+        return None
+    last = last_checkpoint(case.run.events, case.journal)
+    return at_risk(last, case.journal, case.now, case.usd_per_hour, case.lost)
 
 
 def coverage(raw: RawRows, complete: bool = True) -> LogCoverage:

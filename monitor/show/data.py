@@ -21,6 +21,7 @@ from monitor.archive.cache import user_cache
 from monitor.aws.clients import Clients
 from monitor.errors import BadCall, TrainwatchError
 from monitor.fetch.account import AwsSource
+from monitor.fetch.price_file import user_prices
 from monitor.fetch.source import JobQuery, Source
 from monitor.model import JobSummary, Report
 from monitor.review import Snapshot, Watch
@@ -72,7 +73,7 @@ class Watcher(Protocol):
 
 def connect(account: Account) -> Source:
     """The source behind an account."""
-    return AwsSource(Clients(account.region, account.profile))
+    return AwsSource(Clients(account.region, account.profile), user_prices())
 
 
 def observe(source: Source) -> Watcher:

@@ -15,7 +15,7 @@ from monitor.analyze.cost import cost
 from monitor.analyze.phases import buckets
 from monitor.analyze.pieces import BUCKETS
 from monitor.diagnose.rule import case_of
-from monitor.model import Job, LogCoverage, Phase, Run, Transition, events_frame, metrics_frame, steps_frame
+from monitor.model import Job, LogCoverage, Phase, Price, Run, Transition, events_frame, metrics_frame, steps_frame
 from tests.builders import nodes_of, steps
 from tests.diagnose.cases import END, START, run
 
@@ -100,7 +100,7 @@ def test_a_job_that_never_started_costs_nothing_and_waited() -> None:
     job = Job("j", status="Failed", created=T0, ended=T0 + timedelta(hours=1), nodes=nodes_of(8))
     found = phases(_run(job), NOW)
     assert [(phase.name, phase.billed) for phase in found] == [("starting", False)]
-    bill = cost(job, found, buckets(found, job, 60.0), 60.0, "setting")
+    bill = cost(job, found, buckets(found, job, 60.0), Price(60.0, "setting"))
     assert bill.usd == 0.0
 
 
@@ -112,15 +112,15 @@ def test_cost_is_billed_time_times_instances_times_price(training_s: int, billab
     case = run(end=START + timedelta(minutes=59))
     job = replace(case.job, training_seconds=training_s, billable_seconds=billable_s)
     parts = phases(replace(case, job=job), NOW)
-    assert cost(job, parts, buckets(parts, job, 25.0), 25.0, "setting").usd == pytest.approx(usd)
+    assert cost(job, parts, buckets(parts, job, 25.0), Price(25.0, "setting")).usd == pytest.approx(usd)
 
 
 def test_without_a_price_there_is_no_cost_and_without_steps_no_waste() -> None:
     case = run()
     parts = phases(case, NOW)
-    assert cost(case.job, parts, buckets(parts, case.job, None), None, None).usd is None
+    assert cost(case.job, parts, buckets(parts, case.job, None), None).usd is None
     blind = run(step_frame=steps_frame())
     parts = phases(blind, NOW)
-    bill = cost(blind.job, parts, buckets(parts, blind.job, 10.0), 10.0, "setting")
+    bill = cost(blind.job, parts, buckets(parts, blind.job, 10.0), Price(10.0, "setting"))
     assert bill.usd is not None
     assert bill.wasted_usd is None

@@ -46,7 +46,7 @@ def account() -> Iterator[Account]:
 @pytest.fixture
 def connected(account: Account, monkeypatch: pytest.MonkeyPatch) -> Account:
     for name, value in account.environment.items():
-        if name.startswith("AWS_"):
+        if name.startswith(("AWS_", "XDG_CONFIG")):
             monkeypatch.setenv(name, value)
     return account
 
