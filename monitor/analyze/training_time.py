@@ -67,8 +67,7 @@ def reports(journal: pd.DataFrame, spans: Sequence[Activity], lost: LostWork | N
     rows = journal[journal["at"].notna()]
     if rows.empty:
         return _of_times(steps)
-    raw = _ms(rows["at"])
-    at = np.maximum.accumulate(raw)
+    at = np.maximum.accumulate(_ms(rows["at"]))
     gap = np.diff(at, prepend=at[0])
     counts = rows["steps"].to_numpy("float64")
     usual_count = float(np.nanmedian(counts)) if np.isfinite(counts).any() else 1.0
@@ -82,12 +81,11 @@ def reports(journal: pd.DataFrame, spans: Sequence[Activity], lost: LostWork | N
     busy[inside[inside < len(at)]] = True
     ordinary = ~(again | busy)
     ordinary[0] = False
-    tolerance = 2 * _resolution(raw)
     reference = 1000 * found.reference_s * counts if found else np.full(len(at), float(usual_ms))
     lead = np.zeros(len(at))
     if found:
-        slow = ordinary & (gap > 1000 * found.slow_s * counts + tolerance)
-        quick = ordinary & (gap < 1000 * found.fast_s * counts - tolerance)
+        slow = ordinary & (gap > 1000 * found.slow_s * counts)
+        quick = ordinary & (gap < 1000 * found.fast_s * counts)
         lead = np.where(slow, gap - reference, 0.0)
         lead = np.maximum(0.0, lead - _made_up(np.where(quick, reference - gap, 0.0)))
     pauses = ordinary & (gap - reference > limit)
@@ -207,11 +205,6 @@ def _of_times(steps: pd.DataFrame) -> Reports:
         longest_ms=int(gap[1:].max(initial=0)),
         usual_ms=usual,
     )
-
-
-def _resolution(at: Ints) -> int:
-    """Milliseconds to which the clock was written."""
-    return next((unit for unit in (1000, 100, 10) if (at % unit == 0).all()), 1)
 
 
 def _ms(times: pd.Series) -> Ints:
