@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
+import numpy as np
 import pandas as pd
 
 from monitor.analyze.journal import usual_step_s
@@ -44,6 +45,7 @@ def activities(journal: pd.DataFrame, events: pd.DataFrame) -> tuple[Activity, .
     if usual is None or journal["at"].isna().any():
         return ()
     marks = _marks(events)
+    told = marks["at"].to_numpy("datetime64[ms]")
     rows = journal.assign(before=journal["at"].shift(), last=journal["step"].shift())
     rows = rows[(rows["checkpoint"] | rows["evaluation"]) & rows["before"].notna() & ~rows["restart"]]
     found: list[Activity] = []
@@ -53,7 +55,9 @@ def activities(journal: pd.DataFrame, events: pd.DataFrame) -> tuple[Activity, .
         if pd.isna(excess_s) or excess_s < max(_LEAST_S, _LEAST_SHARE * usual):
             continue
         kinds = [kind for kind in ("checkpoint", "evaluation") if getattr(row, kind)]
-        inside = marks[(marks["at"] >= row.before) & (marks["at"] <= row.at) & marks["what"].isin(kinds)]
+        span = [np.datetime64(at.tz_convert(None), "ms") for at in (row.before, row.at)]
+        inside = marks.iloc[np.searchsorted(told, span[0], "left") : np.searchsorted(told, span[1], "right")]
+        inside = inside[inside["what"].isin(kinds)]
         if inside.empty:  # lines of a host whose clock differs, or without a time
             inside = pd.DataFrame({"at": [row.before], "what": kinds[:1], "begins": [True]})
         step = None if pd.isna(row.last) else int(row.last)

@@ -21,7 +21,9 @@ def outlook(report: Report, where: tzinfo = UTC) -> list[str]:
         cost = usd_to_finish(report)
         bound = "at most " if report.cost.at_most else ""
         money = "" if cost is None else f" and {bound}{usd(cost)}"
-        out.append(f"about {duration(band[1])}{money} to finish ({_span(band[0], band[2])})")
+        stalled = bool(report.phases) and report.phases[-1].name == "stall"
+        condition = ", if it went on now" if stalled else ""
+        out.append(f"about {_rough(band[1])}{money} to finish ({_span(band[0], band[2])}){condition}")
     if report.at_risk is not None:
         out.append(_risk(report.at_risk, where))
     return out
@@ -35,9 +37,15 @@ def usd_to_finish(report: Report) -> float | None:
     return report.steps.seconds_to_finish[1] * price * instances / 3600
 
 
+def _rough(seconds: float) -> str:
+    """In digits that an estimate has: whole hours from ten on, ten minutes from one hour on, minutes from ten on."""
+    unit = 3600 if seconds >= 36_000 else 600 if seconds >= 3600 else 60 if seconds >= 600 else 1
+    return duration(unit * round(seconds / unit))
+
+
 def _span(low: float, high: float) -> str:
     """``8 to 11 h``, ``50 min to 1 h 10 min``; one figure where both are the same."""
-    a, b = duration(low), duration(high)
+    a, b = _rough(low), _rough(high)
     if a == b:
         return a
     same = a.count(" ") == b.count(" ") == 1 and a.split()[1] == b.split()[1]
