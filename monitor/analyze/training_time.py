@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from monitor.analyze.activities import Activity
-from monitor.analyze.journal import usual_gap_s
+from monitor.analyze.journal import MARKS, usual_gap_s
 from monitor.analyze.lost import LostWork
 from monitor.analyze.pace import pace
 from monitor.analyze.pieces import CODES, Pieces
@@ -31,6 +31,7 @@ Floats = NDArray[np.float64]
 # A silence longer than this many usual gaps between reports, and than five minutes, is no step.
 SILENT_GAPS = 5
 SILENT_S = 300.0
+_COLUMNS = ["at", "step", "steps", "gap_s", "wall_s", "step_time_s", "warm_up", *MARKS]
 # Pauses that come back: at least this many, their distances (in steps) alike within a tenth.
 _RECURRING = 3
 _ALIKE = 0.1
@@ -64,7 +65,8 @@ class Reports:
 
 def reports(journal: pd.DataFrame, spans: Sequence[Activity], lost: LostWork | None, steps: pd.DataFrame) -> Reports:
     """The columns of a journal; of the reports' times alone where no step is numbered. Empty where none has a time."""
-    rows = journal[journal["at"].notna()]
+    rows = journal[_COLUMNS]
+    rows = rows if rows["at"].notna().all() else rows[rows["at"].notna()]
     if rows.empty:
         return _of_times(steps)
     at = np.maximum.accumulate(_ms(rows["at"]))
