@@ -6,33 +6,17 @@ checkpoint that is written while the steps go on takes no time from them, and ha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal
 
 import numpy as np
 import pandas as pd
 
 from monitor.analyze.journal import usual_step_s
+from monitor.model import Activity as Activity
 
 # What a gap is longer than its steps by less than this share of a step (and than a second) is jitter.
 _LEAST_SHARE = 0.25
 _LEAST_S = 0.05
-
-
-@dataclass(frozen=True, slots=True)
-class Activity:
-    """One checkpoint or evaluation that held the steps up, from ``start`` to ``end``."""
-
-    kind: Literal["checkpoint", "evaluation"]
-    start: datetime
-    end: datetime
-    step: int | None
-    """The step that was reported before it."""
-
-    @property
-    def seconds(self) -> float:
-        return (self.end - self.start).total_seconds()
 
 
 def activities(journal: pd.DataFrame, events: pd.DataFrame) -> tuple[Activity, ...]:

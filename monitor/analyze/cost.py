@@ -10,10 +10,12 @@ from monitor.model import Bucket, Cost, InstanceGroup, Job, Phase, Price
 
 
 def cost(job: Job, parts: Sequence[Phase], buckets: Iterable[Bucket], price: Price | None) -> Cost:
-    """The bill so far, of TrainingTimeInSeconds or, until that is known, of the billed phases ``parts``.
+    """The bill so far, of TrainingTimeInSeconds or, until that is known, of the billed phases.
 
-    ``usd`` is None without a price, and 0 for a job that never started. ``wasted_usd`` is the cost of all billed buckets
-    but productive, evaluation and checkpoint; None where no step was seen, since then nobody knows what the time was spent on.
+    ``usd`` is None without a price, and 0 for a job that never started.
+
+    ``wasted_usd`` is the cost of all billed buckets but productive, evaluation and checkpoint; None where no step was
+    seen, since then nobody knows what the time was spent on.
     """
     if price is None:
         return Cost()
@@ -23,7 +25,7 @@ def cost(job: Job, parts: Sequence[Phase], buckets: Iterable[Bucket], price: Pri
     source = f"{price.source}; on-demand, a spot job pays at most that" if at_most else price.source
     retained_s = job.warm_pool_billable_seconds
     retained = None if retained_s is None else retained_s * instances * usd_per_hour / 3600
-    if job.training_seconds is None and job.started is not None and job.ended is None and not job.is_running:
+    if job.training_seconds is None and job.ended is None and not job.is_running and job.started is not None:
         # Part of a log: nobody knows how long it ran.
         return Cost(None, None, usd_per_hour, source, at_most, retained)
     seconds = billed_seconds(parts) if job.training_seconds is None else job.training_seconds

@@ -26,8 +26,8 @@ def markdown(report: Report) -> str:
         f"**{sentence(verdict.headline)}**",
         "",
     ]
-    if report.job.failure_reason:
-        lines += [f"Failure reason: {_code(report.job.failure_reason[:400])}", ""]
+    if verdict.headline.startswith("Failed: "):
+        lines += [_code(verdict.detail), ""]
     for finding in report.findings:
         lines += [f"## {finding.severity}: {finding.title}", "", finding.summary, ""]
         if finding.recommendation:

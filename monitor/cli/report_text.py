@@ -43,15 +43,11 @@ def print_report(report: Report, paper: Console) -> None:
     paper.print(" · ".join([status_word(report.job.status), *facts(report)]), markup=False)
     for clause in outlook(report):
         paper.print(Text(capitalised(clause)))
-    if report.job.failure_reason:
-        reason = " ".join(report.job.failure_reason.split())
-        origin = "Failure reason" if report.job.source == "aws" else "First error in the log"
-        paper.print(Text(f"{origin}: {reason[:400]}{' …' if len(reason) > 400 else ''}"))
     verdict = judge(report)
     paper.print()
     paper.print(Text(f"{sentence(verdict.headline)}", _STYLE.get(verdict.level, "bold")))
-    # With findings below the detail stands there in full.
-    if verdict.detail and not report.warnings and not report.job.failure_reason:
+    # With findings below the detail stands there in full; a failure that no finding explains has no other place.
+    if verdict.detail and (not report.warnings or verdict.headline.startswith("Failed: ")):
         paper.print(Text(verdict.detail))
     for finding in report.findings:
         _finding(finding, paper)

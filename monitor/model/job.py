@@ -51,6 +51,12 @@ class Node:
     group: str = ""
     counts_from: str = ""
     """Where gpus and vcpus come from: "table", "log", "ec2" or "" when they are unknown."""
+    gpu_model: str | None = None
+    """Such as "NVIDIA A100"."""
+    interconnect: str | None = None
+    """What joins the GPUs of the host: none, nvlink, nvswitch or neuronlink; None where it is not known."""
+    efa: bool | None = None
+    """Whether the type has an Elastic Fabric Adapter; None where it is not known."""
 
 
 @dataclass(frozen=True, slots=True)

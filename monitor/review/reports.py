@@ -29,6 +29,7 @@ def report(
         phases=parts,
         buckets=sums,
         findings=findings(case),
+        activities=case.activities,
         cost=cost(run.job, parts, sums, price),
         goodput=goodput(run.job, parts),
         at_risk=_at_risk(case),

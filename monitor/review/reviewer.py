@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import pandas as pd
 
 from monitor.analyze import utilization
-from monitor.analyze.cascade import cascade, cascade_words
+from monitor.analyze.cascade import cascade, cascade_words, ends_in_an_error
 from monitor.archive.cache import Cache, Key, key_of
 from monitor.aws.tally import metered, running
 from monitor.errors import BadCall
@@ -149,8 +149,8 @@ class Reviewer:
         complete: bool = True,
     ) -> Run:
         job = completed(job, parsed.identity, parsed.events, instance_types.lookup, self._source.instance_type)
-        if job.source == "logs" and job.status == "Failed" and (first := cascade(parsed.events, parsed.steps)):
-            job = replace(job, failure_reason=cascade_words(first))
+        if job.source == "logs" and job.status in {None, "Failed"} and complete:
+            job = _failed(job, parsed, self._raw.lines)
         progress("reading metrics")
         raw = self._read_metrics(job, now)
         metrics, unknown = utilization.normalised(raw, job.nodes)
@@ -184,6 +184,14 @@ class Reviewer:
         if self._metrics is None or not fresh:
             self._metrics, self._metrics_at = self._source.metrics(job, now), now
         return self._metrics
+
+
+def _failed(job: Job, parsed: Parsed, lines: int) -> Job:
+    """The job of a log with the first error that it did not get over; a log that ends in one is a job that failed."""
+    first = cascade(parsed.events, parsed.steps)
+    if first is None or (job.status is None and not ends_in_an_error(parsed.events, lines)):
+        return job
+    return replace(job, status="Failed", failure_reason=cascade_words(first))
 
 
 def _reading(lines: int, reader: LogReader) -> str:
