@@ -7,8 +7,10 @@ the training has not moved on are of one. Where a log tells of ends too, a save 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -52,14 +54,17 @@ def checkpoints_seen(events: pd.DataFrame, journal: pd.DataFrame) -> tuple[LastC
         opened = int(places[row])
     opens[0] = True
     ends_told = not begins.all()
+    times, texts = marks["timestamp"].to_numpy("datetime64[ms]"), marks["text"].to_numpy()
+    numbers = journal["step"].to_numpy("float64", na_value=np.nan)
     out: list[LastCheckpoint] = []
-    for _, group in marks.groupby(np.cumsum(opens)):
-        ended = group[group["kind"] == "checkpoint-end"]
-        if ends_told and ended.empty:
+    for first, end in pairwise([*np.flatnonzero(opens), len(marks)]):
+        ended = ~begins[first:end]
+        if ends_told and not ended.any():
             continue
-        last = (ended if len(ended) else group)["timestamp"].max()
-        at = None if pd.isna(last) else last.floor("ms").to_pydatetime()
-        out.append(LastCheckpoint(at, _step(group, journal)))
+        last = times[first:end][ended] if ended.any() else times[first:end]
+        last = last[~np.isnat(last)]
+        at = last.max().item().replace(tzinfo=UTC) if len(last) else None
+        out.append(LastCheckpoint(at, _step(texts[first:end], int(places[first]), numbers)))
     return tuple(out)
 
 
@@ -88,18 +93,17 @@ def _places(rows: pd.DataFrame, journal: pd.DataFrame) -> np.ndarray:
     return places
 
 
-def _step(group: pd.DataFrame, journal: pd.DataFrame) -> int | None:
+def _step(texts: Iterable[str], place: int, numbers: np.ndarray) -> int | None:
     """The step of one checkpoint: as its line names it, if the training was there; else as reported before it."""
-    place = int(group["place"].iloc[0])
-    before = journal["step"].iloc[place - 1] if 0 < place <= len(journal) else pd.NA
-    reached = None if pd.isna(before) else int(before)
-    for text in group["text"]:
+    before = numbers[place - 1] if 0 < place <= len(numbers) else np.nan
+    reached = None if np.isnan(before) else int(before)
+    # A loop that counts from 0 names one more than it printed; a report may stand for many steps.
+    following = numbers[place] if place < len(numbers) else np.nan
+    latest = -1 if np.isnan(following) else int(following)
+    for text in texts:
         named = _NAMED.search(str(text))
         if named is not None:
             step = int(named[1] or named[2])
-            # A loop that counts from 0 names one more than it printed; a report may stand for many steps.
-            following = journal["step"].iloc[place : place + 1]
-            latest = int(following.max()) if len(following) and pd.notna(following.max()) else None
-            if reached is None or reached <= step <= max(reached + 1, latest or 0):
+            if reached is None or reached <= step <= max(reached + 1, latest):
                 return step
     return reached

@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from monitor.analyze.activities import Activity
-from monitor.analyze.journal import usual_gap_s
+from monitor.analyze.journal import MARKS, usual_gap_s
 from monitor.analyze.lost import LostWork
 from monitor.analyze.pace import pace
 from monitor.analyze.pieces import CODES, Pieces
@@ -31,6 +31,7 @@ Floats = NDArray[np.float64]
 # A silence longer than this many usual gaps between reports, and than five minutes, is no step.
 SILENT_GAPS = 5
 SILENT_S = 300.0
+_COLUMNS = ["at", "step", "steps", "gap_s", "wall_s", "step_time_s", "warm_up", *MARKS]
 # Pauses that come back: at least this many, their distances (in steps) alike within a tenth.
 _RECURRING = 3
 _ALIKE = 0.1
@@ -64,11 +65,11 @@ class Reports:
 
 def reports(journal: pd.DataFrame, spans: Sequence[Activity], lost: LostWork | None, steps: pd.DataFrame) -> Reports:
     """The columns of a journal; of the reports' times alone where no step is numbered. Empty where none has a time."""
-    rows = journal[journal["at"].notna()]
+    rows = journal[_COLUMNS]
+    rows = rows if rows["at"].notna().all() else rows[rows["at"].notna()]
     if rows.empty:
         return _of_times(steps)
-    raw = _ms(rows["at"])
-    at = np.maximum.accumulate(raw)
+    at = np.maximum.accumulate(_ms(rows["at"]))
     gap = np.diff(at, prepend=at[0])
     counts = rows["steps"].to_numpy("float64")
     usual_count = float(np.nanmedian(counts)) if np.isfinite(counts).any() else 1.0
@@ -82,12 +83,11 @@ def reports(journal: pd.DataFrame, spans: Sequence[Activity], lost: LostWork | N
     busy[inside[inside < len(at)]] = True
     ordinary = ~(again | busy)
     ordinary[0] = False
-    tolerance = 2 * _resolution(raw)
     reference = 1000 * found.reference_s * counts if found else np.full(len(at), float(usual_ms))
     lead = np.zeros(len(at))
     if found:
-        slow = ordinary & (gap > 1000 * found.slow_s * counts + tolerance)
-        quick = ordinary & (gap < 1000 * found.fast_s * counts - tolerance)
+        slow = ordinary & (gap > 1000 * found.slow_s * counts)
+        quick = ordinary & (gap < 1000 * found.fast_s * counts)
         lead = np.where(slow, gap - reference, 0.0)
         lead = np.maximum(0.0, lead - _made_up(np.where(quick, reference - gap, 0.0)))
     pauses = ordinary & (gap - reference > limit)
@@ -207,11 +207,6 @@ def _of_times(steps: pd.DataFrame) -> Reports:
         longest_ms=int(gap[1:].max(initial=0)),
         usual_ms=usual,
     )
-
-
-def _resolution(at: Ints) -> int:
-    """Milliseconds to which the clock was written."""
-    return next((unit for unit in (1000, 100, 10) if (at % unit == 0).all()), 1)
 
 
 def _ms(times: pd.Series) -> Ints:
