@@ -25,7 +25,8 @@ def activities(journal: pd.DataFrame, events: pd.DataFrame) -> tuple[Activity, .
     of the other.
     """
     usual = usual_step_s(journal)
-    if usual is None or journal["at"].isna().any():
+    # Of lines in blocks no time is known but the block's.
+    if usual is None or journal["at"].isna().any() or journal["wall_s"].isna().all():
         return ()
     marks = _marks(events)
     rows = journal.assign(before=journal["at"].shift(), last=journal["step"].shift())

@@ -56,7 +56,8 @@ def checkpoint_pauses(journal: pd.DataFrame, metrics: pd.DataFrame) -> Pauses | 
         return None
     spans = [(at - timedelta(seconds=excess_s), at) for at, excess_s in zip(rows["at"], rows["excess_s"], strict=True)]
     growth = [_growth(disk, start, end) for start, end in spans]
-    between = [_growth(disk, one[1], other[0]) for one, other in pairwise(spans)]
+    rest = timedelta(minutes=3)
+    between = [_growth(disk, one[1] + rest, other[0] - rest) for one, other in pairwise(spans)]
     known = [value for value in growth if value is not None]
     if len(known) < FEWEST or not all(_dips(gpu, start, end) for start, end in spans[:FEWEST]):
         return None
@@ -69,15 +70,12 @@ def checkpoint_pauses(journal: pd.DataFrame, metrics: pd.DataFrame) -> Pauses | 
 
 
 def _growth(disk: pd.DataFrame, start: pd.Timestamp, end: pd.Timestamp) -> float | None:
-    """The change of disk space in use over the span, points, of the node where it is the largest."""
+    """The change of disk space in use from before ``start`` to after ``end``, points, of the node where it is the largest."""
     minute = timedelta(minutes=1)
     before = disk[(disk["timestamp"] <= start - minute) & (disk["timestamp"] > start - 5 * minute)]
     after = disk[(disk["timestamp"] >= end) & (disk["timestamp"] < end + 4 * minute)]
-    change = (
-        after.groupby("node", observed=True)["value_pct"].first()
-        - before.groupby("node", observed=True)["value_pct"].last()
-    )
-    change = change.dropna()
+    held, holds = (part.groupby("node", observed=True)["value_pct"] for part in (before, after))
+    change = (holds.first() - held.last()).dropna()
     return float(change.max()) if len(change) else None
 
 

@@ -14,7 +14,9 @@ import pandas as pd
 BUSY_PCT = 95.0
 IDLE_PCT = 5.0
 # A waiting GPU's minutes differ by less than this (standard deviation, points); a working one's by more.
-FLAT_POINTS = 2.0
+FLAT_POINTS = 1.0
+# A mean that differs by more than this is another level.
+MOVED_POINTS = 2.0
 FEWEST_MINUTES = 3
 # Only what they do now counts, not how they came to it.
 NEWEST = timedelta(minutes=10)
@@ -57,8 +59,11 @@ def held_gpus(metrics: pd.DataFrame, since: datetime, until: datetime) -> HeldGp
     before = rows[(rows["timestamp"] < since - timedelta(minutes=1)) & (rows["timestamp"] > since - 6 * NEWEST)]
     changed = None
     if before["timestamp"].nunique() >= FEWEST_MINUTES:
-        usual, usual_spread = _of(before)
-        moved = (levels - usual).abs() > FLAT_POINTS
+        # Before: without the start, or a checkpoint, among it.
+        by_node = before.groupby("node", observed=True)["value_pct"]
+        usual = by_node.median()
+        usual_spread = 1.4826 * by_node.agg(lambda values: (values - values.median()).abs().median())
+        moved = (levels - usual).abs() > MOVED_POINTS
         changed = bool((moved | ((usual_spread > FLAT_POINTS) & (spread <= FLAT_POINTS))).any())
     names = tuple(str(name) for name in levels.index[idle]) if pattern == "split" else ()
     return HeldGpus(pattern, {str(name): float(level) for name, level in levels.items()}, names, changed)

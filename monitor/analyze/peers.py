@@ -49,9 +49,11 @@ class Outlier:
 
 def slow_nodes(steps: pd.DataFrame, peer_group: Mapping[str, str]) -> tuple[Outlier, ...]:
     """The nodes whose step times exceed their peers', the slowest first; empty where none does, or it cannot be told."""
+    if len(set(steps["node"].unique()) - {""}) < 2:
+        return ()
     known = (steps["node"] != "") & ~steps["warm_up"] & steps["step_time_s"].notna()
     rows = steps.loc[known, ["node", "segment", "step", "timestamp", "step_time_s"]]
-    if rows.empty or rows["node"].nunique() < 2:
+    if rows.empty:
         return ()
     return _outliers_of(_by_step(rows), peer_group, only_above=True)
 
@@ -61,7 +63,7 @@ def unlike_nodes(metrics: pd.DataFrame, peer_group: Mapping[str, str]) -> tuple[
     rows = metrics[metrics["metric"] == "gpu_utilization"]
     if rows["node"].nunique() < 2:
         return ()
-    table = rows.pivot_table(index="timestamp", columns="node", values="value_pct")
+    table = rows.groupby(["timestamp", "node"], observed=True)["value_pct"].mean().unstack()
     held = metrics[metrics["metric"] == "gpu_memory_utilization"].groupby("node", observed=True)["value_pct"].median()
     found = _outliers_of(table, peer_group, only_above=False, least=LEAST_POINTS)
     return tuple(one for one in found if _lasts(one, table) and not _other_work(one, held, peer_group))
@@ -83,26 +85,30 @@ def _other_work(one: Outlier, held: pd.Series, peer_group: Mapping[str, str]) ->
 
 def _by_step(rows: pd.DataFrame) -> pd.DataFrame:
     """A row a minute and a column a node. Where nodes number the same steps, each is measured by its peers at that step."""
-    distinct = rows["step"].dropna().unique()
-    if len(distinct) > _MOST_STEPS:
-        stride = -(-len(distinct) // _MOST_STEPS)
-        kept = set(np.sort(distinct.to_numpy("int64"))[::stride].tolist())
-        sampled = rows[rows["step"].isin(kept)]
-    else:
-        sampled = rows[rows["step"].notna()]
-    table = sampled.pivot_table(index=["segment", "step"], columns="node", values="step_time_s", aggfunc="median")
-    shared = len(table) and float(table.notna().mean().min()) >= SAME_STEPS
-    if not shared:
+    numbered = rows[rows["step"].notna()]
+    keys = numbered["segment"].to_numpy("int64") << 40 | numbered["step"].to_numpy("int64")
+    places, distinct = pd.factorize(keys, sort=True)
+    stride = max(1, -(-len(distinct) // _MOST_STEPS))
+    kept = places % stride == 0
+    places, sampled = places[kept] // stride, numbered[kept]
+    nodes, names = pd.factorize(sampled["node"], sort=True)
+    count = -(-len(distinct) // stride)
+    cells = places * len(names) + nodes
+    size = count * len(names)
+    with np.errstate(invalid="ignore"):
+        means = np.bincount(cells, sampled["step_time_s"], size) / np.bincount(cells, minlength=size)
+    table = means.reshape(count, len(names))
+    if not count or float(np.isfinite(table).mean(axis=0).min()) < SAME_STEPS:
         stamped = rows.dropna(subset=["timestamp"])
         minutes = stamped.assign(minute=stamped["timestamp"].dt.floor("min"))
         return minutes.pivot_table(index="minute", columns="node", values="step_time_s", aggfunc="median")
-    usual = table.median(axis=1)
-    relative = table.div(usual, axis=0)
-    moments = sampled.groupby(["segment", "step"])["timestamp"].min().reindex(table.index)
+    usual = pd.DataFrame(table).median(axis=1)
+    first = np.unique(places, return_index=True)[1]
+    moments = sampled["timestamp"].iloc[first].reset_index(drop=True)
     # Without times the steps themselves are the clock.
     bins = usual.cumsum() // 60 if moments.isna().any() else moments.dt.floor("min")
-    level = usual.groupby(bins.to_numpy()).median()
-    return relative.groupby(bins.to_numpy()).median().mul(level, axis=0)
+    relative = pd.DataFrame(table, columns=names).div(usual, axis=0)
+    return relative.groupby(bins.to_numpy()).median().mul(usual.groupby(bins.to_numpy()).median(), axis=0)
 
 
 def _outliers_of(

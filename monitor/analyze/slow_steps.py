@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from monitor.analyze.journal import MARKS
+from monitor.analyze.work import for_equal_work
 
 Floats = NDArray[np.float64]
 
@@ -20,6 +21,8 @@ TIMES_MEDIAN = 2.0
 LEAST_SHARE = 0.02
 FEWEST_REPORTS = 50
 FEWEST_SLOW = 5
+# Below a minute of work nothing is worth a change.
+LEAST_S = 60.0
 # Where all steps vary, as sequence lengths do, a slow one lies outside of that, too.
 _SIGMAS = 5.0
 _MAD = 1.4826
@@ -27,8 +30,6 @@ _MAD = 1.4826
 _PERIODIC = 0.8
 # A log that gives whole seconds tells steps of this many and more apart.
 _RESOLUTIONS = 4.0
-# So many tokens a second more or less than usual are the same work done at the same pace.
-_SAME_PACE = 0.75
 _OWN = frozenset({"step", "cumulative", "interval"})
 
 
@@ -83,19 +84,21 @@ def _slow(rows: pd.DataFrame, by: str) -> SlowSteps | None:
     values = times[known]
     if len(values) < FEWEST_REPORTS:
         return None
+    width = float(np.nanmedian(np.append(rows["steps"].to_numpy("float64"), 1.0)))
+    if values.sum() * width < LEAST_S:
+        return None
     median = float(np.median(values))
     spread = _MAD * float(np.median(np.abs(values - median)))
     slow = values > max(TIMES_MEDIAN * median, median + _SIGMAS * spread)
     if slow.sum() < max(FEWEST_SLOW, LEAST_SHARE * len(values)):
         return None
     kept = rows[known]
-    slow &= ~_more_work(kept, values, slow)
+    # A step with more tokens in it is long, not slow.
+    slow &= for_equal_work(kept, values) > TIMES_MEDIAN * median
     if by == "clock":
         slow &= ~_caught_up(values, median)
     if slow.sum() < max(FEWEST_SLOW, LEAST_SHARE * len(values)):
         return None
-    width = float(np.nanmedian(np.append(kept["steps"].to_numpy("float64"), np.nan))) if len(kept) else 1.0
-    width = 1.0 if np.isnan(width) else width
     moments = kept.loc[slow, "at"].dropna()
     numbers = kept["step"].to_numpy("int64")
     worst = int(np.argmax(np.where(slow, values, 0)))
@@ -138,17 +141,6 @@ def _caught_up(values: Floats, median: float) -> NDArray[np.bool_]:
     sums = padded[:-3] + padded[1:-2] + padded[2:-1] + padded[3:]
     late: NDArray[np.bool_] = sums < 4 * median + (TIMES_MEDIAN - 1) * median
     return late
-
-
-def _more_work(rows: pd.DataFrame, values: Floats, slow: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Reports of long steps that did as much a second as the others: more tokens, not less speed."""
-    tokens = rows["throughput_unit"].astype("str").str.startswith("tokens").to_numpy()
-    pace = np.where(tokens, rows["throughput"].to_numpy("float64"), np.nan)
-    usual = pace[~slow & np.isfinite(pace)]
-    if len(usual) < FEWEST_REPORTS // 2:
-        return np.zeros(len(values), dtype=bool)
-    same: NDArray[np.bool_] = pace >= _SAME_PACE * float(np.median(usual))
-    return same
 
 
 def _period(numbers: NDArray[np.int64], segments: NDArray[np.int64], width: float) -> int | None:

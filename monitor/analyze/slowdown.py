@@ -1,6 +1,7 @@
 """Have the steps become slower for good, and since when? What makes them slower by right is left out.
 
-By right: a step that does more work (throughput does not fall), another run in the same log, another number of processes.
+By right: a step that does more work (times are compared for equal work, where a throughput tells it), another run in the
+same log, another number of processes.
 """
 
 from __future__ import annotations
@@ -14,14 +15,15 @@ from numpy.typing import NDArray
 
 from monitor.analyze.change_point import LEAST_RISE, lasting_rise
 from monitor.analyze.journal import plain_rows
+from monitor.analyze.work import for_equal_work
 
 Floats = NDArray[np.float64]
 
 # A rise is told when it has lasted so long (where lines have no times: for so many reports), after a level as long as half.
 LASTS_S = 600.0
 LASTS_REPORTS = 20
-# Throughput that fell by less than this: the same work a second, so more work a step.
-_SAME_WORK = 0.05
+# So many reports on either side of the same step of another segment.
+_ASIDE = 50
 # On all nodes: a few may be late with their lines.
 _ON_MOST_NODES = 0.8
 # A log that gives whole seconds: so many of them together give the time of a step to a few percent.
@@ -68,7 +70,7 @@ def slowdown(journal: pd.DataFrame, steps: pd.DataFrame, events: pd.DataFrame, o
             continue
         place = int(places[rise.at])
         first, change, last = rows.iloc[0], rows.iloc[place], rows.iloc[-1]
-        if not _long_enough(rows, place) or _more_work(rows, place):
+        if not _long_enough(rows, place) or _by_schedule(rows, place, by):
             continue
         near = rows.iloc[max(0, place - 2) : place + 2]
         boundary = near["segment"].nunique() > 1
@@ -102,14 +104,14 @@ def _series(rows: pd.DataFrame) -> list[tuple[str, Floats, NDArray[np.int64]]]:
     own = set(rows["kind"].unique()) <= _OWN
     printed = rows["step_time_s"].to_numpy("float64")
     if own and np.isfinite(printed).mean() >= 0.5:
-        out.append(("printed", printed, every))
+        out.append(("printed", for_equal_work(rows, printed), every))
     wall = rows["wall_s"].to_numpy("float64")
     if np.isfinite(wall).mean() >= 0.5:
         gap = float(np.nanmedian(rows["gap_s"].to_numpy("float64")))
         if bool((rows["at"].dt.microsecond == 0).all()) and gap < _COARSE_S:
             out.append(("clock", *_in_blocks(rows, int(np.ceil(_COARSE_S / max(gap, 0.5))))))
         else:
-            out.append(("clock", wall, every))
+            out.append(("clock", for_equal_work(rows, wall), every))
     if not out and own:
         units = set(rows["throughput_unit"].astype("str").unique()) - {""}
         throughput = rows["throughput"].to_numpy("float64")
@@ -137,13 +139,16 @@ def _long_enough(rows: pd.DataFrame, place: int) -> bool:
     return bool(lasted >= LASTS_S and before >= LASTS_S / 2)
 
 
-def _more_work(rows: pd.DataFrame, place: int) -> bool:
-    """Whether tokens or samples a second did not fall with it; a rate of steps says nothing of their work."""
-    units = set(rows["throughput_unit"].astype("str").unique()) - {""}
-    if len(units) != 1 or next(iter(units)).startswith(("it", "step")):
-        return False
-    before, after = rows["throughput"].iloc[:place].median(), rows["throughput"].iloc[place:].median()
-    return bool(pd.notna(before) and pd.notna(after) and after >= (1 - _SAME_WORK) * before)
+def _by_schedule(rows: pd.DataFrame, place: int, by: str) -> bool:
+    """Whether the steps became slower at the same number in another segment, too: then the training means to."""
+    column = "wall_s" if by == "clock" else "step_time_s"
+    change = rows.iloc[place]
+    for _, other in rows[rows["segment"] != change["segment"]].groupby("segment"):
+        before = other.loc[other["step"] < change["step"], column].dropna().tail(_ASIDE)
+        after = other.loc[other["step"] >= change["step"], column].dropna().head(_ASIDE)
+        if min(len(before), len(after)) >= LASTS_REPORTS // 2 and after.median() >= (1 + LEAST_RISE) * before.median():
+            return True
+    return False
 
 
 def _restart_near(journal: pd.DataFrame, near: pd.DataFrame) -> bool:

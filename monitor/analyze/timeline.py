@@ -61,6 +61,7 @@ _KIND_OF = {
     **dict.fromkeys(ERRORS, "error"),
 }
 _SPANS = {"checkpoint", "evaluation"}
+_WITHIN_WORK = _SPANS | {"slow-excess"}
 # A begin and an end further apart are not of one checkpoint.
 _LONGEST_SPAN = pd.Timedelta(hours=2)
 _TEXT = 160
@@ -82,7 +83,7 @@ class Timeline:
 
     lanes: tuple[str, ...]
     parts: pd.DataFrame
-    """The course of the job: ``name start end billed``, without the marks' checkpoints and evaluations."""
+    """The course of the job: ``name start end billed``, coarser than the phases."""
     marks: pd.DataFrame
     """``lane order kind start end count said``: a moment where end is start; ``count`` of lines or reports it stands for."""
     left_out: int
@@ -146,16 +147,21 @@ def _job_marks(phases: Sequence[Phase], activities: Sequence[Activity]) -> pd.Da
 
 
 def _parts(phases: Sequence[Phase], start: datetime, end: datetime) -> pd.DataFrame:
-    """The phases, checkpoints and evaluations as productive, each at least one pixel's worth long."""
-    least_s = (end - start).total_seconds() / MARKS / 2
+    """The phases; what only interrupts the steps for moments is part of the work, and where there are too many of them,
+    those shorter than a pixel belong to the one before."""
     rows: list[list[object]] = []
     for phase in phases:
-        name = "productive" if phase.name in _SPANS else phase.name
-        if rows and (rows[-1][0] == name or phase.seconds < least_s):
+        name = "productive" if phase.name in _WITHIN_WORK else phase.name
+        if rows and rows[-1][0] == name:
             rows[-1][2] = phase.end
         else:
             rows.append([name, phase.start, phase.end, phase.billed])
-    return _typed(rows, _PART_COLUMNS)
+    found = _typed(rows, _PART_COLUMNS)
+    if len(found) <= MARKS:
+        return found
+    least = (pd.Timestamp(end) - pd.Timestamp(start)) / MARKS / 2
+    kept = found[(found["end"] - found["start"] >= least) | (found.index == 0)]
+    return kept.assign(end=kept["start"].shift(-1).fillna(found["end"].iloc[-1])).reset_index(drop=True)
 
 
 def _node_marks(

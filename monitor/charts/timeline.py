@@ -64,11 +64,10 @@ def grounds(lanes: Sequence[str], start: datetime, end: datetime) -> pd.DataFram
 
 
 def parts_of_job(parts: pd.DataFrame) -> pd.DataFrame:
-    """The parts with ``lane order kind minutes middle label`` for drawing; only a part with room has a label."""
+    """The parts with ``lane order kind minutes label`` for drawing; only a part with room has a label."""
     frame = parts.assign(lane=JOB_LANE, order=0, kind=[KIND_OF.get(name, "not known") for name in parts["name"]])
     took = frame["end"] - frame["start"]
     frame["minutes"] = took.dt.total_seconds() / 60
-    frame["middle"] = frame["start"] + took / 2
     wide = frame["minutes"] >= NAMED_SHARE * frame["minutes"].sum()
     frame["label"] = frame["name"].where(wide & (frame["kind"] != "not known"), "")
     return frame.astype({"kind": "str", "lane": "str", "label": "str"})
@@ -172,7 +171,8 @@ def _course(parts: pd.DataFrame, time: alt.X, y: alt.Y, step: int) -> tuple[alt.
         ],
     )
     edges = base.mark_tick(color="white", thickness=1, size=height).encode(x=time, y=y)
-    names = base.mark_text(color="white", fontWeight=600).encode(x="middle:T", y=y, text="label:N")
+    # At its beginning: the middle of the longest part is where checkpoints are.
+    names = base.mark_text(color="white", fontWeight=600, align="left", dx=6).encode(x=time, y=y, text="label:N")
     return bar, edges, names
 
 

@@ -10,10 +10,12 @@ from monitor.analyze.saves import Cadence, Save, cadence, saves
 from monitor.analyze.window import training_spans
 from monitor.diagnose.rule import Case, rule
 from monitor.model import Evidence, Finding, Recommendation
-from monitor.words import clock, count, duration, percent, usd
+from monitor.words import clock, count, duration, percent, step_seconds, usd
 
 WORTH_A_CHANGE = 0.05
 FEWEST_STALLS = 2
+# Below a minute of work nothing is worth a change.
+LEAST_S = 60.0
 # This many of the job's own intervals without a checkpoint; and longer than the longest one that it had before.
 OVERDUE_INTERVALS = 2.0
 OVER_LONGEST = 1.5
@@ -49,7 +51,7 @@ def checkpoint_stall(case: Case) -> Finding | None:
     total_s = (times.iloc[-1] - times.iloc[0]).total_seconds()
     seconds = sorted((end - start).total_seconds() for start, end in spans)
     share = sum(seconds) / total_s if total_s > 0 else 0.0
-    if share < WORTH_A_CHANGE:
+    if share < WORTH_A_CHANGE or total_s < LEAST_S:
         return None
     one_s = seconds[len(seconds) // 2]
     every_s = (spans[-1][0] - spans[0][0]).total_seconds() / (len(spans) - 1)
@@ -68,7 +70,7 @@ def checkpoint_stall(case: Case) -> Finding | None:
         "high" if unlogged is None else "medium",
         f"Checkpoints take {percent(100 * share)} of the time",
         f"{'Likely checkpoints' if unlogged else 'Checkpoints'} take {percent(100 * share)} of the time since the first step"
-        f"{cost}: {count(len(spans), 'checkpoint')} of {duration(one_s)} each, every {duration(every_s)}, during which no "
+        f"{cost}: {count(len(spans), 'checkpoint')} of {_short(one_s)} each, every {duration(every_s)}, during which no "
         f"step is done.{guess}",
         (
             Evidence("time in checkpoints", sum(seconds), "s", None, spans[0][0], spans[-1][1]),
@@ -83,6 +85,11 @@ def checkpoint_stall(case: Case) -> Finding | None:
     )
 
 
+def _short(seconds: float) -> str:
+    """Seconds as they are below three minutes: a checkpoint of 90 s is not one of a minute."""
+    return step_seconds(seconds) if seconds < 180 else duration(seconds)
+
+
 def _interval(case: Case, one_s: float, every_s: float, total_s: float) -> tuple[str, tuple[Evidence, ...]]:
     """The advice with the best interval put in, and the rate of failures as evidence where it is known."""
     way = "Save asynchronously, or sharded (each rank its part), to a local disk or FSx"
@@ -92,10 +99,10 @@ def _interval(case: Case, one_s: float, every_s: float, total_s: float) -> tuple
         between_s = total_s / failures
         best_s = sqrt(2 * one_s * between_s)
         rarer = "" if best_s <= every_s else f" and every {duration(best_s)} in place of {duration(every_s)}"
-        why = f"sqrt(2 x {duration(one_s)} x {duration(between_s)} between failures) = {duration(best_s)}"
+        why = f"sqrt(2 x {_short(one_s)} x {duration(between_s)} between failures) = {duration(best_s)}"
         return f"{way}{rarer} ({why}).", (Evidence("mean time between failures", between_s, "s"),)
     a_day_s = sqrt(2 * one_s * _A_DAY_S)
-    why = f"every sqrt(2 x {duration(one_s)} x mean time between failures)"
+    why = f"every sqrt(2 x {_short(one_s)} x mean time between failures)"
     if a_day_s > every_s:
         return f"{way}; or save less often: {why} is enough, with one failure a day {duration(a_day_s)}.", ()
     return f"{way}. {why[0].upper()}{why[1:]} would be enough; no failure was seen here.", ()

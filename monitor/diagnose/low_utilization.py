@@ -190,7 +190,7 @@ def _network_evidence(case: Case) -> tuple[Evidence, ...]:
 def _first_step(case: Case, cpu: Distribution | None) -> str:
     p, m, a = pipeline_degree(case), parameter(case, "microbatches"), parameter(case, "active_microbatches")
     if p > 1 and m is not None and a is not None and a < min(m, p + 2):
-        better = min(m, p + 2)
+        better = min(m, p) if a < min(m, p) else min(m, p + 2)
         return (
             f"Try active_microbatches {better} (now {a}) while GPU memory stays below 92 %, and compare the step time."
         )

@@ -44,7 +44,7 @@ def slow_node(case: Case) -> Finding | None:
     job = case.run.job
     stages = peer_groups(job)
     types = {node.name: node.instance_type or "" for node in job.nodes}
-    printing = int(case.run.steps.loc[case.run.steps["node"] != "", "node"].nunique())
+    printing = len(set(case.run.steps["node"].unique()) - {""})
     own = case.steps is not None and case.steps.nodes_observed >= max(2, printing / 2)
     found = slow_nodes(case.run.steps, types) if own else ()
     if found:
@@ -69,7 +69,8 @@ def step_time_regression(case: Case) -> Finding | None:
 
     What it means: a change point of the step times (evaluation, checkpoints, restarts and warm-up left out) after which
     every level up to the end is at least 10 % above the one before it, for ten minutes and more; or a climb of as much from
-    the first to the last fifth. Not where tokens or samples a second did not fall: then a step does more work.
+    the first to the last fifth. Not where a step has more tokens or
+    samples in it, nor where the steps of another run, or epoch, become slower at the same number.
 
     Why it matters: from then on every step costs so much more.
 
@@ -96,6 +97,7 @@ def step_time_regression(case: Case) -> Finding | None:
     nodes = f" on all {found.nodes} nodes" if found.nodes > 1 else ""
     restart = " It began with a restart: the instances may be others." if found.restarted else ""
     by_clock = " The clock shows it; the times that are printed may leave it out." if found.by == "clock" else ""
+    unknown_work = bool(case.journal["throughput"].isna().all())
     with_it, likely = moved(case, found)
     unit = "s" if timed else found.by
     before, after = (found.before_s, found.after_s) if timed else (1 / found.before_s, 1 / found.after_s)
@@ -103,7 +105,7 @@ def step_time_regression(case: Case) -> Finding | None:
     return Finding(
         "step-time-regression",
         "warning",
-        "high" if found.nodes > 1 or found.lasts_share >= 0.25 else "medium",
+        "medium" if unknown_work else "high",
         f"Steps {ratio:.2f} x as slow{at}",
         f"Steps {how}: {ratio:.2f} x{at} (step {found.step:,}){nodes}, from {figures}, and it lasts"
         f"{f': {duration(found.lasts_s)} so far' if found.lasts_s else ''}.{by_clock}{with_it}{restart}{cost}",
@@ -121,7 +123,7 @@ def step_time_regression(case: Case) -> Finding | None:
         not_checked=(
             "clocks, temperature and network of the instances: they are not in CloudWatch",
             "whether a step does more work now: the log has no tokens or samples a second"
-            if case.journal["throughput"].isna().all()
+            if unknown_work
             else "single layers and kernels: no trace is taken",
         ),
         share=share * found.lasts_share,
@@ -163,7 +165,8 @@ def slow_steps_rule(case: Case) -> Finding | None:
     share = found.lost_s / found.total_s if found.total_s else None
     price = case.usd_per_hour
     cost = "" if price is None or share is None else f", {usd(price * share)} an hour"
-    what = "steps" if found.steps_a_report <= 1 else f"means of {found.steps_a_report:.0f} steps"
+    single = found.steps_a_report <= 1
+    what = "steps" if single else f"means of {found.steps_a_report:.0f} steps"
     often = "" if found.period is None else f" They come every {found.period:,} steps."
     slowest = (
         ""
@@ -177,7 +180,7 @@ def slow_steps_rule(case: Case) -> Finding | None:
         "slow-steps",
         "warning",
         "high" if found.count >= 20 or found.period is not None else "medium",
-        f"{percent(100 * found.share)} of the steps take {found.slow_s / found.median_s:.1f} x the usual time",
+        f"{percent(100 * found.share)} of the {what} take {found.slow_s / found.median_s:.1f} x the usual time",
         f"{found.count:,} of {found.of:,} {what} take more than twice the median of {step_seconds(found.median_s)}{since}: "
         f"{step_seconds(found.slow_s)} at their median{slowest}; no checkpoint or evaluation is told of before them."
         f"{often}{by_clock}{lost}",
@@ -195,7 +198,7 @@ def slow_steps_rule(case: Case) -> Finding | None:
         Recommendation(_what_next(found), source="rule slow-steps"),
         not_checked=(
             "which node was late: the logs tell no cause of a single step",
-            *(("single steps: the lines give means of several",) if found.steps_a_report > 1 else ()),
+            *(("single steps: the lines give means of several",) if not single else ()),
         ),
         share=share,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from monitor.analyze.cascade import ERRORS
-from monitor.analyze.first_step import at_work, beginning
+from monitor.analyze.first_step import at_work, beginning, working_since
 from monitor.analyze.held_gpus import held_gpus
 from monitor.analyze.silence import Silence, silence
 from monitor.analyze.window import training_spans
@@ -52,7 +52,7 @@ def stall(case: Case) -> Finding | None:
     last_line = case.run.logs.last_line_at or found.since
     still = (found.until - last_line).total_seconds() <= found.least_s
     flat = held is not None and held.pattern in {"waiting", "split", "flat"}
-    if held is not None and held.pattern == "working":
+    if held is not None and (held.pattern == "working" or (held.pattern == "flat" and held.changed is False)):
         return None
     if still and not (flat and held is not None and held.changed and found.seconds > LINES_STILL_S):
         return None
@@ -106,8 +106,8 @@ def _silence(case: Case) -> Silence | None:
         return None
     if job.is_running and job.secondary_status not in {None, "Training"}:
         return None
-    if case.steps and case.steps.total is not None and (case.steps.done or 0) >= case.steps.total:
-        return None  # what comes after the last step is no step
+    if _done(case):
+        return None
     until = spans[-1][1]
     if not job.is_running:
         # What the error brought down with it is the error's.
@@ -116,6 +116,14 @@ def _silence(case: Case) -> Silence | None:
         after = errors[errors >= last - timedelta(minutes=1)] if last is not None else errors[:0]
         until = min([until, *(at.to_pydatetime() for at in after)])
     return silence(run.steps, case.journal, run.events, spans[-1][0], until)
+
+
+def _done(case: Case) -> bool:
+    """Whether the last step that is planned was done, or would be reported with the next ones: no further report comes."""
+    if case.steps is None or case.steps.total is None or case.steps.done is None:
+        return False
+    a_report = case.journal["steps"].median() if len(case.journal) else 1.0
+    return case.steps.total - case.steps.done < (1.0 if a_report != a_report else a_report)
 
 
 @rule("long-initialization")
@@ -145,7 +153,7 @@ def long_initialization(case: Case) -> Finding | None:
         waiting = job.is_running and job.secondary_status in {None, "Training"} and run.steps.empty and run.logs.lines
         if not waiting or at_work(run.metrics, end - timedelta(minutes=10), end) is not False:
             return None
-    elif _worked_before(case, found.start, end):
+    elif not found.sure and _worked_before(case, found.start, end):
         return None
     took_s = found.seconds(case.now)
     image_s = (min(found.first_line, end) - found.start).total_seconds() if found.first_line else None
@@ -185,10 +193,9 @@ def long_initialization(case: Case) -> Finding | None:
 
 
 def _worked_before(case: Case, start: datetime, end: datetime) -> bool:
-    """Whether the GPUs worked long before the first report: then steps were done that no line tells of."""
-    middle = start + (end - start) / 2
-    soon = start + timedelta(seconds=LATE_FIRST_STEP_S)
-    return bool(at_work(case.run.metrics, min(middle, soon), end))
+    """Whether the GPUs worked long before the first report: then steps were done before a line told of them."""
+    since = working_since(case.run.metrics, end)
+    return since is not None and (since - start).total_seconds() <= LATE_FIRST_STEP_S
 
 
 def _parts(

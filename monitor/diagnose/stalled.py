@@ -18,7 +18,8 @@ def pattern_words(case: Case, held: HeldGpus | None) -> tuple[str, str]:
     where = nodes(sorted(held.levels), case.gpu_nodes or len(held.levels))
     if held.pattern == "waiting":
         same = " They were like that before, too." if held.changed is False else ""
-        words = " That pattern is a collective operation that never completes: the GPUs wait in it."
+        words = " That pattern is a collective operation that never completes: the GPUs wait in it. NCCL gives up "
+        words += "after 10 min by default (30 in older PyTorch), if at all."
         return f"; GPUs pinned near 100 % {where}", words + same
     if held.pattern == "idle":
         return (

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import pairwise
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.analyze.cascade import cascade
@@ -71,6 +72,22 @@ def test_what_held_the_job_up_is_in_its_lane() -> None:
     found = _of(_run([]), activities=(Activity("checkpoint", _at(20), _at(21), 500),))
     assert _marks(found, JOB) == [("checkpoint", 20.0)]
     assert found.parts["name"].tolist() == ["initialization", "productive"]
+
+
+@pytest.mark.parametrize("hours", [1, 24 * 14])
+def test_the_course_of_the_job_is_whole_and_slow_moments_do_not_cut_it_up(hours: int) -> None:
+    minutes = hours * 60.0
+    edges = [3.0 + (minutes - 3.0) * n / 4000 for n in range(4001)]
+    work = [
+        Phase("slow-excess" if n % 2 else "productive", _at(a), _at(b), True)
+        for n, (a, b) in enumerate(pairwise(edges))
+    ]
+    phases = (Phase("initialization", START, _at(3), True), *work)
+    parts = timeline(_run([]), phases, (), None, _at(minutes)).parts
+    assert parts["name"].tolist() == ["initialization", "productive"]
+    assert (parts["start"].iloc[0], parts["end"].iloc[-1]) == (START, phases[-1].end)
+    restarts = tuple(replace(phase, name="initialization" if n % 2 else "lost-work") for n, phase in enumerate(work))
+    assert len(timeline(_run([]), (phases[0], *restarts), (), None, _at(minutes)).parts) <= MARKS * 2
 
 
 def test_the_first_error_is_flagged_once_and_what_follows_is_an_error() -> None:
@@ -147,6 +164,7 @@ def test_what_all_nodes_have_in_common_sets_none_apart() -> None:
     assert found.nodes_with["no step"] == 64
 
 
+@settings(deadline=None, max_examples=30)
 @given(st.lists(st.floats(1, 59, allow_nan=False), min_size=1, max_size=3000))
 def test_marks_are_few_and_none_is_lost(minutes: list[float]) -> None:
     run = _run([("checkpoint-end", "algo-1", minute, "") for minute in minutes], step_frame=steps_frame())

@@ -11,7 +11,7 @@ import pandas as pd
 
 from monitor.model import Gap, LogCoverage, Run, metrics_frame, steps_frame
 from tests.builders import START, metrics, nodes_of, steps
-from tests.diagnose import utilization_cases
+from tests.diagnose import progress_cases, utilization_cases
 from tests.diagnose.failure_cases import FAILURE_FIRES, FAILURE_SILENT
 from tests.diagnose.runs import BUSY, END, LOW, MINUTES, run
 
@@ -76,8 +76,6 @@ SILENT: dict[str, list[Run]] = {
             nodes=_FOUR,
             configuration={"pipeline_parallel_degree": 4},
         ),
-        # Of two nodes none can be blamed.
-        run(step_frame=steps(["algo-1", "algo-2"], 1000, 2.0, slow={"algo-2": 1.3})),
     ],
     # A counter that begins again at its start is an epoch's, or another run's.
     "lost-work": [run(), run(step_frame=_resumed(800, 0)), run(step_frame=_resumed(800, 799))],
@@ -90,3 +88,6 @@ SILENT: dict[str, list[Run]] = {
 
 FIRES |= utilization_cases.FIRES
 SILENT |= utilization_cases.SILENT
+for _all, _further in ((FIRES, progress_cases.FIRES), (SILENT, progress_cases.SILENT)):
+    for _id, _runs in _further.items():
+        _all[_id] = [*_all.get(_id, []), *_runs]
