@@ -61,6 +61,9 @@ class SlowSteps:
         return self.count / self.of
 
 
+_READ = ["at", "step", "steps", "gap_s", "wall_s", "step_time_s", "segment", "kind", "throughput", "throughput_unit"]
+
+
 def slow_steps(journal: pd.DataFrame, ignore: tuple[tuple[datetime, datetime], ...] = ()) -> SlowSteps | None:
     """The slow steps by the printed times or, where these show none, by the clock; None below 2 % of the reports.
 
@@ -69,10 +72,12 @@ def slow_steps(journal: pd.DataFrame, ignore: tuple[tuple[datetime, datetime], .
     """
     if len(journal) < FEWEST_REPORTS:
         return None
-    marked = journal[list(MARKS)].any(axis=1)
-    marked |= marked.shift(fill_value=False)
-    marked |= journal["segment"].diff().fillna(0) != 0
-    rows = journal[~marked & ~journal["warm_up"]]
+    marked = np.zeros(len(journal), dtype=bool)
+    for mark in MARKS:
+        marked |= journal[mark].to_numpy()
+    marked[1:] |= marked[:-1].copy()
+    marked[1:] |= np.diff(journal["segment"].to_numpy("int64")) != 0
+    rows = journal.loc[~marked & ~journal["warm_up"].to_numpy(), _READ]
     for start, end in ignore:
         rows = rows[~((rows["at"] > start) & (rows["at"] <= end + pd.Timedelta(milliseconds=1)))]
     return _slow(rows, "printed") or _slow(rows, "clock")

@@ -44,8 +44,9 @@ def slow_node(case: Case) -> Finding | None:
     job = case.run.job
     stages = peer_groups(job)
     types = {node.name: node.instance_type or "" for node in job.nodes}
-    printing = len(set(case.run.steps["node"].unique()) - {""})
-    own = case.steps is not None and case.steps.nodes_observed >= max(2, printing / 2)
+    observed = case.steps.nodes_observed if case.steps else 0
+    printing = len(set(case.run.steps["node"].unique()) - {""}) if observed > 1 else observed
+    own = observed >= max(2, printing / 2)
     found = slow_nodes(case.run.steps, types) if own else ()
     if found:
         return by_steps(case, found, pipelined=stages is None or stages != types)
