@@ -25,6 +25,8 @@ class Course:
     """Steps x (step, evaluation, checkpoint, wait)."""
     begins: Floats
     """Steps x the same: when it began."""
+    flushes: NDArray[np.bool_]
+    """Whether the allocator's cache was flushed in a step."""
     tokens: Floats
     """Of a step, as a multiple of the plan's."""
     loop_began_s: float
@@ -49,6 +51,8 @@ def course(plan: Plan, first_step: int, last_step: int, tail: tuple[tuple[float,
     count = last_step - first_step
     share = (np.arange(first_step, last_step) + 0.5) / plan.steps
     own, idle, tokens = _own(plan, share, rng)
+    flushes = np.random.default_rng((plan.seed, 13, first_step)).random(count) < plan.cache_flushes
+    own *= np.where(flushes, rng.uniform(1.2, 2.3, count), 1.0)[:, None]
     _restarted(plan, own, rng)
     took = np.zeros((count, 4))
     took[:, STEP] = own.max(axis=1) if count else 0.0
@@ -74,7 +78,7 @@ def course(plan: Plan, first_step: int, last_step: int, tail: tuple[tuple[float,
         edges = np.append(edges, edges[-1] + seconds)
     gpu = np.vstack([*[np.full((1, nodes), level) for _, level, _ in head], gpu, *_rows(tail, 1, nodes)])
     cpu = np.vstack([*[np.full((1, nodes), level) for _, _, level in head], cpu, *_rows(tail, 2, nodes)])
-    return Course(first_step, own, took, begins, tokens, loop_began, float(edges[-1]), edges, gpu, cpu)
+    return Course(first_step, own, took, begins, flushes, tokens, loop_began, float(edges[-1]), edges, gpu, cpu)
 
 
 def _rows(spans: tuple[tuple[float, float, float], ...], column: int, nodes: int) -> list[Floats]:

@@ -82,9 +82,9 @@ def _deepspeed_step(plan: Plan, report: Report) -> list[str]:
         f" MaxMemAllocated={held * 0.96:.2f}GB",
         f"step {report.step}/{plan.steps} | loss {report.loss:.4f} | {report.mean_s:.3f} s/step",
     ]
-    if report.flushed:
+    if report.flushes:
         lines.append(
-            f"[{stamp(report.clock)}] [WARNING] [stage3.py:1850:step] {1 + report.step % 3} pytorch allocator cache flushes"
+            f"[{stamp(report.clock)}] [WARNING] [stage3.py:1850:step] {report.flushes} pytorch allocator cache flushes"
             " since last step. this happens when there is high memory pressure and is detrimental to performance."
         )
     return lines

@@ -128,8 +128,7 @@ def gpu_memory_pressure(rng: Rng, name: str, seed: int) -> Planted:
     """Memory is full to the brim: the allocator gives blocks back and asks again, and steps stumble."""
     plan = ordinary(rng, name, seed, Wish(("deepspeed",), nodes=(1, 2, 4, 8), ends=("completed", "running")))
     plan = _with(plan, memory=float(rng.uniform(94.5, 98)))
-    pace = replace(plan.pace, rare_share=0.012, rare_high=3.5, jitter=0.04)
-    plan = replace(plan, pace=pace, cache_flushes=float(rng.uniform(0.1, 0.5)))
+    plan = replace(plan, log_every=min(plan.log_every, 5), cache_flushes=float(rng.uniform(0.06, 0.25)))
     also = ("slow-steps", "shard-optimizer-state", "activation-checkpointing", "offload-activations")
     return plan, fault("gpu-memory-pressure", *also)
 

@@ -116,7 +116,7 @@ def _cache_fill(rng: Rng, name: str, seed: int) -> Plan:
     slow = float(rng.uniform(1.12, 1.4))
     stage = Stage(float(rng.uniform(0.12, 0.3)), 1 / slow)
     pace = replace(plan.pace, step_s=plan.pace.step_s * slow, stages=(stage,))
-    return replace(plan, pace=pace, levels=replace(plan.levels, host_gain=15.0))
+    return replace(plan, pace=pace, levels=replace(plan.levels, host_fill_s=1500.0))
 
 
 def _tokenising(rng: Rng, name: str, seed: int) -> Plan:

@@ -125,7 +125,7 @@ def _held(plan: Plan, run: Course, at: Floats, share: Floats) -> Floats:
 
 def _host_memory(plan: Plan, run: Course, at: Floats, share: Floats) -> Floats:
     """Container memory: loader workers and caches fill it in the first minutes."""
-    filled = 0.55 + 0.45 * (1 - np.exp(-np.maximum(at, 0.0) / 400.0))
+    filled = 0.55 + 0.45 * (1 - np.exp(-np.maximum(at, 0.0) / plan.levels.host_fill_s))
     found: Floats = plan.levels.host_memory * filled + plan.levels.host_gain * np.clip(share, 0, 1)
     return found
 

@@ -118,6 +118,8 @@ class Levels:
     gpus_used: int | None = None
     memory_gain: float = 0.0
     host_gain: float = 0.0
+    host_fill_s: float = 400.0
+    """How fast caches and loader workers fill the host's memory at the beginning."""
     disk_gain: float = 0.0
     """Points gained from the first step to the end of the plan."""
     saw: float = 3.0
@@ -205,7 +207,7 @@ class Plan:
     hyperparameters: dict[str, str] = field(default_factory=dict)
     processes_per_host: int | None = None
     cache_flushes: float = 0.0
-    """Share of the reports at which the allocator's cache was flushed, and the log says so."""
+    """Share of the steps in which the allocator gives its blocks back and asks again, which takes time; the log says so."""
     chatter: tuple[str, ...] = ()
     """Harmless lines that sound alarming."""
 

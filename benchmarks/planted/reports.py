@@ -38,7 +38,8 @@ class Report:
     """As a progress bar smooths it."""
     loss: float
     tokens: float
-    flushed: bool
+    flushes: int
+    """Steps since the last print in which the allocator's cache was flushed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,6 @@ def reports(plan: Plan, run: Course, began_s: float) -> Iterator[Report]:
     first_ranks = [plan.first_rank(node) for node in range(plan.nodes)]
     losses = loss_of(plan, steps)
     rng = np.random.default_rng((plan.seed, 31, run.first_step))
-    flushed = rng.random(len(due)) < plan.cache_flushes
     skew = np.abs(rng.normal(0, 0.004, (len(due), plan.nodes))) + rng.normal(0, 0.05, plan.nodes)[None, :]
     smooth_sum, smooth_weight = 0.0, 0.0
     since = 0
@@ -76,6 +76,7 @@ def reports(plan: Plan, run: Course, began_s: float) -> Iterator[Report]:
         wall = (ends[at] - wall_from) / len(taken)
         last_wall = ends[at] - (ends[at - 1] if at else run.loop_began_s)
         smooth_sum, smooth_weight = 0.3 * wall + 0.7 * smooth_sum, 0.3 + 0.7 * smooth_weight
+        flushes = int(run.flushes[since : at + 1].sum())
         # Each rank has its own clock, and comes out of the collective a little sooner or later.
         drift = (skew[number] - skew[number - 1] if number else skew[number] * 0) / len(taken)
         own = run.own[since : at + 1].mean(axis=0)
@@ -97,7 +98,7 @@ def reports(plan: Plan, run: Course, began_s: float) -> Iterator[Report]:
                 smooth_sum / smooth_weight,
                 float(losses[at]),
                 float(run.tokens[at]),
-                bool(flushed[number]),
+                flushes,
             )
         since = int(at) + 1
 
