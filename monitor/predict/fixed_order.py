@@ -37,9 +37,7 @@ def interleaved(pipeline: Pipeline, chunks: int) -> Schedule:
     # Groups of p microbatches pass chunk after chunk; the way back is the same from the other end.
     forward = [((k // (p * chunks)) * p + k % p, (k // p) % chunks) for k in range(m * chunks)]
     both = [(mine, (mine[0], chunks - 1 - mine[1])) for mine in forward]
-    orders = [
-        _alternating(min(m * chunks, 2 * (p - stage - 1) + (chunks - 1) * p), both) for stage in range(p)
-    ]
+    orders = [_alternating(min(m * chunks, 2 * (p - stage - 1) + (chunks - 1) * p), both) for stage in range(p)]
     return _run(pipeline, orders, chunks)
 
 

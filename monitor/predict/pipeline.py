@@ -24,7 +24,9 @@ class Pipeline:
 
     def __post_init__(self) -> None:
         if self.microbatches < 1 or not self.forward_s or len(self.forward_s) != len(self.backward_s):
-            raise ValueError("a pipeline needs at least one microbatch, and a forward and a backward time for each stage")
+            raise ValueError(
+                "a pipeline needs at least one microbatch, and a forward and a backward time for each stage"
+            )
         if min((*self.forward_s, *self.backward_s, self.hop_s)) < 0:
             raise ValueError("times are not negative")
 
