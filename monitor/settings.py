@@ -2,7 +2,9 @@
 
 ``$XDG_CONFIG_HOME/trainwatch/config.toml`` (``~/.config`` otherwise):
 
-    [prices_usd_per_instance_hour]
+    price_source = "our contract"       # what reports call the prices below; "settings file" by itself
+
+    [prices_usd_per_instance_hour]     # come before AWS's price list
     "ml.p4d.24xlarge" = 25.25
 
     [cache]
@@ -24,6 +26,8 @@ from pathlib import Path
 from monitor.errors import BadCall
 
 CACHE_GIB = 2
+#: Set in the environment to neither read nor write any cache.
+CACHE_OFF = "TRAINWATCH_NO_CACHE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +35,14 @@ class Settings:
     """The settings in force."""
 
     prices: Mapping[str, float] = field(default_factory=dict)
-    """Instance type -> USD per instance-hour; types that are not named have no known price."""
+    """Instance type -> USD per instance-hour; types that are not named are looked up in AWS's price list."""
     step_patterns: Mapping[str, str] = field(default_factory=dict)
     """Job name with wildcards -> regular expression with named groups, as for --step-regex."""
     path: str = ""
     cache_bytes: int = CACHE_GIB << 30
     """The most that the cache of finished jobs may take."""
+    price_source: str = "settings file"
+    """What reports call ``prices``."""
 
     def patterns_of(self, job: str) -> tuple[str, ...]:
         """The patterns that were saved for a job of this name."""
@@ -48,6 +54,17 @@ def config_file(environ: Mapping[str, str] | None = None) -> Path:
     environ = os.environ if environ is None else environ
     base = environ.get("XDG_CONFIG_HOME") or str(Path("~/.config").expanduser())
     return Path(base) / "trainwatch" / "config.toml"
+
+
+def cache_folder(environ: Mapping[str, str] | None = None) -> Path | None:
+    """``$XDG_CACHE_HOME/trainwatch`` (``~/.cache`` otherwise); None where caches are turned off or there is no such place."""
+    environ = os.environ if environ is None else environ
+    if environ.get(CACHE_OFF):
+        return None
+    try:
+        return Path(environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "trainwatch"
+    except RuntimeError:
+        return None
 
 
 def read(path: Path | None = None) -> Settings:
@@ -72,6 +89,9 @@ def read(path: Path | None = None) -> Settings:
         raise BadCall(
             f"In {path} the price of {bad[0]} is no number of USD per hour.", 'Write it as "ml.p4d.24xlarge" = 25.25.'
         )
+    source = data.get("price_source", Settings().price_source)
+    if not isinstance(source, str) or not source.strip():
+        raise BadCall(f"In {path} price_source is no text.", 'Write it as price_source = "our contract".')
     patterns = data.get("step_patterns", {})
     wrong = [name for name, pattern in patterns.items() if not isinstance(pattern, str)]
     if wrong:
@@ -79,4 +99,5 @@ def read(path: Path | None = None) -> Settings:
     gib = data.get("cache", {}).get("max_gib", CACHE_GIB)
     if isinstance(gib, bool) or not isinstance(gib, (int, float)) or not 0 <= gib < 1e6:
         raise BadCall(f"In {path} max_gib of [cache] is no number of GiB.", "Write it as max_gib = 2.")
-    return Settings({name: float(price) for name, price in prices.items()}, patterns, str(path), int(gib * 2**30))
+    known = {name: float(price) for name, price in prices.items()}
+    return Settings(known, patterns, str(path), int(gib * 2**30), source.strip())

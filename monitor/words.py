@@ -53,6 +53,12 @@ def usd(value: float | None) -> str:
     return f"${value:,.2f}" if abs(value) < 1000 else f"${value:,.0f}"
 
 
+def warm_pool(seconds: float, cost_usd: float | None) -> str:
+    """What a warm pool adds to the bill of the job before it, in a sentence."""
+    cost = "" if cost_usd is None else f": {usd(cost_usd)} beside the cost of the job"
+    return f"The instances were kept in a warm pool for {duration(seconds)} after the job, and billed{cost}."
+
+
 def count(value: float | None, what: str, many: str = "") -> str:
     """``1 node``, ``4 nodes``, ``12,840 lines``."""
     if value is None:

@@ -4,12 +4,11 @@ from datetime import UTC, datetime, timedelta
 
 import streamlit as st
 
-from monitor.diagnose.verdict import judge
 from monitor.review import Snapshot
 from monitor.show import data, shell
 from monitor.show.figures import show_figures
-from monitor.show.findings import show_findings
-from monitor.show.header import show_header, show_verdict
+from monitor.show.findings import show_answer
+from monitor.show.header import show_header
 from monitor.show.job_tables import show_configuration, show_coverage, show_nodes
 from monitor.show.pace import DONE, IDLE, RUNNING, WAITING, Pace, live
 from monitor.show.pictures import show_pictures
@@ -48,9 +47,8 @@ def board(name: str) -> Pace:
     show_header(report, snapshot, visit.zone, now)
     if snapshot.error is not None:
         show_stale(snapshot.error)
-    show_verdict(judge(report))
+    show_answer(report, visit.zone)
     show_gaps(report)
-    show_findings(report.findings, visit.zone)
     show_figures(report, now)
     if report.job.started is not None:
         show_pictures(report, visit.zone)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -21,6 +22,7 @@ from monitor.model import (
     LoadProgress,
     LogPage,
     Node,
+    Price,
     RawMetrics,
     Transition,
 )
@@ -37,6 +39,9 @@ class OneJob:
         running = status == "InProgress"
         self.asked: dict[str, int] = {"job": 0, "metrics": 0}
         self.trouble: Exception | None = None
+        self.asks: Price | Gap | None = None
+        self.priced: list[str] = []
+        self.price_late: threading.Event | None = None
         self.written = 0
         self._lines = lines
         self.known = Job(
@@ -77,6 +82,15 @@ class OneJob:
 
     def instance_type(self, name: str) -> Node | None:
         return Node("", name, 8, 96, 40.0, counts_from="ec2")
+
+    def price(self, instance_type: str, job: Job) -> Price | Gap | None:
+        self.priced.append(instance_type)
+        if self.price_late is not None:
+            self.price_late.wait(10)
+        return self.asks
+
+    def endpoint(self) -> str | None:
+        return None
 
     def bill(self) -> ApiBill:
         return ApiBill({"DescribeTrainingJob": self.asked["job"]}, 0.0)

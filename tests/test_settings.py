@@ -28,6 +28,11 @@ def test_prices_and_patterns_are_read(tmp_path: Path) -> None:
     assert settings.patterns_of("bert") == ()
 
 
+def test_prices_have_a_name(tmp_path: Path) -> None:
+    assert read(_file(tmp_path, "price_source = 'our contract'\n")).price_source == "our contract"
+    assert read(_file(tmp_path, "")).price_source == read(tmp_path / "none.toml").price_source == "settings file"
+
+
 def test_the_size_of_the_cache_is_read(tmp_path: Path) -> None:
     assert read(_file(tmp_path, "[cache]\nmax_gib = 0.5\n")).cache_bytes == 512 << 20
     assert read(tmp_path / "none.toml").cache_bytes == 2 << 30
@@ -46,6 +51,8 @@ def test_no_file_is_no_settings(tmp_path: Path) -> None:
         "[step_patterns]\na = 1",
         "step_patterns = 3",
         "[cache]\nmax_gib = 'much'",
+        "price_source = 7",
+        "price_source = ' '",
         "[cache]\nmax_gib = -1",
     ],
 )

@@ -6,32 +6,16 @@ checkpoint that is written while the steps go on takes no time from them, and ha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal
 
 import pandas as pd
 
 from monitor.analyze.journal import usual_step_s
+from monitor.model import Activity as Activity
 
 # What a gap is longer than its steps by less than this share of a step (and than a second) is jitter.
 _LEAST_SHARE = 0.25
 _LEAST_S = 0.05
-
-
-@dataclass(frozen=True, slots=True)
-class Activity:
-    """One checkpoint or evaluation that held the steps up, from ``start`` to ``end``."""
-
-    kind: Literal["checkpoint", "evaluation"]
-    start: datetime
-    end: datetime
-    step: int | None
-    """The step that was reported before it."""
-
-    @property
-    def seconds(self) -> float:
-        return (self.end - self.start).total_seconds()
 
 
 def activities(journal: pd.DataFrame, events: pd.DataFrame) -> tuple[Activity, ...]:
@@ -41,7 +25,8 @@ def activities(journal: pd.DataFrame, events: pd.DataFrame) -> tuple[Activity, .
     of the other.
     """
     usual = usual_step_s(journal)
-    if usual is None or journal["at"].isna().any():
+    # Of lines in blocks no time is known but the block's.
+    if usual is None or journal["at"].isna().any() or journal["wall_s"].isna().all():
         return ()
     marks = _marks(events)
     rows = journal.assign(before=journal["at"].shift(), last=journal["step"].shift())

@@ -1,19 +1,20 @@
 """What failed first, and what only followed: one failure makes every other rank fail, each in its own words.
 
 An error that the training went on after was caught, or repaired by a restart: it is none of the end's causes. Of the rest
-the first in time counts, but for errors that only tell of a peer that is gone: these come before the peer's own words
-where its lines are late.
+the first in time counts, but for errors that name no cause, such as that a peer is gone: these may come before the peer's
+own words. The order of lines in a stream is sure; clocks of different streams differ by seconds, and what lies closer
+together is told apart by what the texts explain, and by the rank that the launcher saw fail first.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
 import pandas as pd
 
+from monitor.analyze.causes import NAMES_A_CAUSE, kind_of, strength
 from monitor.analyze.writers import moments, with_writers
 
 #: The kinds of events that are errors by themselves; a traceback counts where its last line is missing.
@@ -22,11 +23,21 @@ ERRORS = ("error", "oom-kill", "collective-timeout", "nccl-error")
 _WENT_ON = 3
 # A peer's own words come at most this long after the first word of those that miss it.
 _LATE_MS = 60_000.0
-_PEER_IS_GONE = re.compile(
-    r"(?i)connection (?:was )?(?:closed|reset|refused|aborted)|closed by (?:remote )?peer|broken pipe|socket (?:timeout|closed)"
-    r"|remote process (?:has )?(?:exited|terminated)|remote peer|ncclRemoteError|ncclSystemError|unhandled system error"
-    r"|ChildFailedError|SignalException|DistNetworkError|failed to recv|communicator was aborted|process group .{0,40}abort"
-    r"|KeyboardInterrupt|ExecuteUserScriptError|CalledProcessError"
+# Two hosts' clocks may each be two seconds off.
+_SKEW_MS = 4_000.0
+# The launcher's block names the rank so many lines behind its headline at most.
+_BLOCK = 12
+# What a launcher, a shell or a notebook adds behind the last line about a failure.
+_LAST_LINES = 100
+_ABOUT_A_FAILURE = (
+    "traceback",
+    "frame",
+    "root-cause",
+    "worker-exit",
+    "launcher-abort",
+    "toolkit-error",
+    "signal",
+    "cancelled",
 )
 
 
@@ -49,6 +60,8 @@ class Cascade:
     """The other ranks that these are of, where known."""
     nodes: tuple[str, ...]
     """The other nodes."""
+    at_once: tuple[int, ...] = ()
+    """Ranks whose own errors, as telling as this one, came within the clocks' precision of it."""
 
 
 def cascade(events: pd.DataFrame, steps: pd.DataFrame) -> Cascade | None:
@@ -65,10 +78,16 @@ def cascade(events: pd.DataFrame, steps: pd.DataFrame) -> Cascade | None:
     left = errors[~_got_over(errors, steps[["stream", "line", "step"]].assign(at=stepped), comparable)]
     if left.empty:
         return None
-    first = _first(left, comparable)
+    left = left.assign(strength=left["text"].map(strength))
+    launcher = launcher_ranks(events)
+    first, others = _first(left, comparable, launcher)
     after = left.drop(index=first.name)
-    after = after[after["at"] >= first["at"]]
+    after = after[(after["at"] >= first["at"]) | after.index.isin(others) | (after["strength"] < NAMES_A_CAUSE)]
     own_rank = None if pd.isna(first["rank"]) else int(first["rank"])
+    named = launcher.get(str(first["stream"]), frozenset())
+    # Who waits in vain is no more the first to fail than the one that torchrun happens to see end.
+    if own_rank is None and len(named) == 1 and kind_of(str(first["text"])) != "timeout":
+        own_rank = next(iter(named))
     return Cascade(
         kind=str(first["kind"]),
         text=str(first["text"]),
@@ -78,9 +97,37 @@ def cascade(events: pd.DataFrame, steps: pd.DataFrame) -> Cascade | None:
         stream=str(first["stream"]),
         line=int(first["line"]),
         followers=len(after),
-        ranks=tuple(sorted({int(rank) for rank in after["rank"].dropna()} - {own_rank})),
+        ranks=_ranks(after, own_rank),
         nodes=tuple(sorted(set(after["node"]) - {str(first["node"]), ""})),
+        at_once=_ranks(left.loc[others], own_rank),
     )
+
+
+def _ranks(rows: pd.DataFrame, but: int | None) -> tuple[int, ...]:
+    return tuple(sorted({int(rank) for rank in rows["rank"].dropna()} - {but}))
+
+
+def launcher_ranks(events: pd.DataFrame) -> dict[str, frozenset[int]]:
+    """stream -> ranks that its launcher (mpirun, torchrun) names as the first to fail."""
+    exits = events[(events["kind"] == "worker-exit") & events["text"].str.contains(r"\brank=\d", regex=True)]
+    if exits.empty:
+        return {}
+    heads = events[events["kind"] == "root-cause"]
+    out: dict[str, set[int]] = {}
+    for row in exits.itertuples():
+        behind = row.line - heads.loc[heads["stream"] == row.stream, "line"]
+        torchrun = "local_rank=" in str(row.text)
+        if not torchrun or ((behind > 0) & (behind <= _BLOCK)).any():
+            rank = str(row.text).partition("rank=")[2].partition(" ")[0]
+            out.setdefault(str(row.stream), set()).add(int(rank))
+    return {stream: frozenset(ranks) for stream, ranks in out.items()}
+
+
+def ends_in_an_error(events: pd.DataFrame, lines: int) -> bool:
+    """Whether the last that a log of so many lines says is about a failure; of several files the last lines are not known."""
+    about = events[events["kind"].isin((*ERRORS, *_ABOUT_A_FAILURE))]
+    alone = events["stream"].nunique() <= 1
+    return not about.empty and (not alone or lines - int(about["line"].max()) <= _LAST_LINES)
 
 
 def cascade_words(found: Cascade) -> str:
@@ -134,10 +181,21 @@ def _steps_after(errors: pd.DataFrame, steps: pd.DataFrame, column: str) -> np.n
     return np.where(later > 0, different[np.maximum(later, 1) - 1], 0)
 
 
-def _first(errors: pd.DataFrame, comparable: bool) -> pd.Series:
-    gone = errors["text"].str.contains(_PEER_IS_GONE)
-    own = errors[~gone]
+def _first(errors: pd.DataFrame, comparable: bool, named: dict[str, frozenset[int]]) -> tuple[pd.Series, list[int]]:
+    """The error that began it, and the index of others of which the clocks cannot say that they came later."""
+    telling = errors[errors["strength"] >= NAMES_A_CAUSE]
     first = errors.iloc[0]
-    if own.empty or (comparable and own.iloc[0]["at"] - first["at"] > _LATE_MS):
-        return first
-    return own.iloc[0]
+    if telling.empty:
+        # Of those that name no cause what the launcher or a signal adds comes last.
+        return errors.sort_values("strength", ascending=False, kind="stable").iloc[0], []
+    if comparable and telling.iloc[0]["at"] - first["at"] > _LATE_MS:
+        return first, []
+    # Of each stream the first in its own order, as far as the clocks do not put it behind another one.
+    heads = telling.drop_duplicates("stream")
+    if comparable:
+        heads = heads[heads["at"] <= heads["at"].min() + _SKEW_MS]
+    heads = heads[heads["strength"] == heads["strength"].max()]
+    ranks = frozenset().union(*named.values())
+    by_launcher = heads["rank"].isin(ranks) & heads["rank"].notna()
+    best = heads.assign(other=~by_launcher).sort_values("other", kind="stable").iloc[0]
+    return errors.loc[best.name], [int(place) for place in heads.index if place != best.name]

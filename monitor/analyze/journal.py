@@ -28,12 +28,19 @@ _COLUMNS = {
     "wall_s": "float64",
     "step_time_s": "float64",
     "time_s": "float64",
+    "throughput": "float64",
+    "throughput_unit": "category",
+    "kind": "category",
     "segment": "Int64",
     "warm_up": "bool",
-    "stream": "str",
+    "stream": "category",
     "line": "Int64",
     **dict.fromkeys(MARKS, "bool"),
 }
+
+
+_READ = ["node", "rank", "stream", "format", "kind", "segment", "line", "step", "timestamp", "warm_up"]
+_READ += ["throughput", "throughput_unit"]
 
 
 def journal(steps: pd.DataFrame, events: pd.DataFrame) -> pd.DataFrame:
@@ -42,7 +49,8 @@ def journal(steps: pd.DataFrame, events: pd.DataFrame) -> pd.DataFrame:
     ``at`` when it was printed; ``step``; ``steps`` how many were done since the row before (NaN for the first of a
     segment); ``gap_s`` the time since the row before; ``wall_s`` that by step, NaN where lines come in blocks;
     ``step_time_s`` the printed time, the median over all writers of that step; ``time_s`` the best of both: what was
-    printed if it is of these steps alone, else the clock; ``checkpoint``, ``evaluation``, ``restart``: whether a line of
+    printed if it is of these steps alone, else the clock; ``throughput``, its unit and ``kind`` as that writer printed them;
+    ``checkpoint``, ``evaluation``, ``restart``: whether a line of
     any process between the row before and this one tells of it. A kind of mark that most rows have explains none, and is
     False in all.
     """
@@ -55,7 +63,10 @@ def journal(steps: pd.DataFrame, events: pd.DataFrame) -> pd.DataFrame:
             "step": rows["step"],
             "segment": rows["segment"],
             "warm_up": rows["warm_up"],
-            "stream": rows["stream"].astype("str"),
+            "throughput": rows["throughput"],
+            "throughput_unit": rows["throughput_unit"],
+            "kind": rows["kind"],
+            "stream": rows["stream"],
             "line": rows["line"],
         }
     )
@@ -106,8 +117,7 @@ def usual_gap_s(journal: pd.DataFrame) -> float | None:
 
 def _leading(steps: pd.DataFrame) -> pd.DataFrame:
     """The reports of the writer with the most numbered and, before all, timed ones; in the order of time and line."""
-    columns = ["node", "rank", "stream", "format", "kind", "segment", "line", "step", "timestamp", "warm_up"]
-    rows = steps.loc[steps["step"].notna(), columns]
+    rows = steps.loc[steps["step"].notna(), _READ]
     if rows.empty:
         return rows
     # A node's streams are one writer, one after the other; where no node is known, only the stream can say.

@@ -1,4 +1,4 @@
-"""Which node differs from its peers in the same minute, by robust statistics."""
+"""Which nodes differ from their peers, at the same step or in the same minute, by robust statistics?"""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+import numpy as np
 import pandas as pd
 
 SIGMAS = 5.0
@@ -17,6 +18,16 @@ FLAGGED_MINUTES = 5
 FEWEST_PEERS = 3
 # MAD of nodes that agree to the last digit is 0; nothing is measured finer than this share of the median.
 FINEST = 0.005
+# Percent of a device: a smaller difference of utilization is none, whatever its share.
+LEAST_POINTS = 5.0
+# A node whose GPUs hold so much more or less memory than its peers' does other work, or uses fewer GPUs.
+OTHER_MEMORY = 0.10
+# A node that is different for a while only (its data are cached later) is not called slow for its utilization.
+LASTING = 0.5
+# Nodes share their steps where so many of them are numbered alike.
+SAME_STEPS = 0.8
+_MOST_STEPS = 20_000
+_MAD = 1.4826
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,59 +37,149 @@ class Outlier:
     node: str
     value: float
     peers: float
-    start: datetime
-    end: datetime
+    start: datetime | None
+    """None where lines have no times."""
+    end: datetime | None
     minutes: int
+    alone: bool = False
+    """There is one peer only: which of the two is at fault, this does not say."""
+    peer: str = ""
+    """Its name, if there is one only."""
 
 
-def slow_nodes(steps: pd.DataFrame, peer_group: Mapping[str, str]) -> Outlier | None:
-    """The node whose step times exceed its peers' the most; None where none does, or where it cannot be told."""
-    known = (steps["node"] != "") & ~steps["warm_up"]
-    rows = steps.loc[known, ["node", "timestamp", "step_time_s"]].dropna()
-    rows = rows.assign(minute=rows["timestamp"].dt.floor("min"))
-    return _worst(
-        rows.pivot_table(index="minute", columns="node", values="step_time_s", aggfunc="median"), peer_group, True
-    )
+def slow_nodes(steps: pd.DataFrame, peer_group: Mapping[str, str]) -> tuple[Outlier, ...]:
+    """The nodes whose step times exceed their peers', the slowest first; empty where none does, or it cannot be told."""
+    if len(set(steps["node"].unique()) - {""}) < 2:
+        return ()
+    known = (steps["node"] != "") & ~steps["warm_up"] & steps["step_time_s"].notna()
+    rows = steps.loc[known, ["node", "segment", "step", "timestamp", "step_time_s"]]
+    if rows.empty:
+        return ()
+    return _outliers_of(_by_step(rows), peer_group, only_above=True)
 
 
-def unlike_nodes(metrics: pd.DataFrame, peer_group: Mapping[str, str]) -> Outlier | None:
-    """The node whose GPU utilization differs from its peers' the most, either way; None where none does."""
+def unlike_nodes(metrics: pd.DataFrame, peer_group: Mapping[str, str]) -> tuple[Outlier, ...]:
+    """The nodes whose GPU utilization differs from their peers', either way, the most different first."""
     rows = metrics[metrics["metric"] == "gpu_utilization"]
-    return _worst(rows.pivot_table(index="timestamp", columns="node", values="value_pct"), peer_group, False)
+    if rows["node"].nunique() < 2:
+        return ()
+    table = rows.groupby(["timestamp", "node"], observed=True)["value_pct"].mean().unstack()
+    held = metrics[metrics["metric"] == "gpu_memory_utilization"].groupby("node", observed=True)["value_pct"].median()
+    found = _outliers_of(table, peer_group, only_above=False, least=LEAST_POINTS)
+    return tuple(one for one in found if _lasts(one, table) and not _other_work(one, held, peer_group))
 
 
-def _worst(table: pd.DataFrame, peer_group: Mapping[str, str], only_above: bool) -> Outlier | None:
-    found = []
+def _lasts(one: Outlier, table: pd.DataFrame) -> bool:
+    since = table.index >= pd.Timestamp(one.start)
+    return one.minutes >= LASTING * int(table.loc[since, one.node].notna().sum())
+
+
+def _other_work(one: Outlier, held: pd.Series, peer_group: Mapping[str, str]) -> bool:
+    group = peer_group.get(one.node, "")
+    peers = [name for name in held.index if peer_group.get(str(name), "") == group and name != one.node]
+    if one.node not in held.index or not peers:
+        return False
+    usual = float(held[peers].median())
+    return bool(abs(float(held[one.node]) - usual) > OTHER_MEMORY * usual)
+
+
+def _by_step(rows: pd.DataFrame) -> pd.DataFrame:
+    """A row a minute and a column a node. Where nodes number the same steps, each is measured by its peers at that step."""
+    numbered = rows[rows["step"].notna()]
+    keys = numbered["segment"].to_numpy("int64") << 40 | numbered["step"].to_numpy("int64")
+    places, distinct = pd.factorize(keys, sort=True)
+    stride = max(1, -(-len(distinct) // _MOST_STEPS))
+    kept = places % stride == 0
+    places, sampled = places[kept] // stride, numbered[kept]
+    nodes, names = pd.factorize(sampled["node"], sort=True)
+    count = -(-len(distinct) // stride)
+    cells = places * len(names) + nodes
+    size = count * len(names)
+    with np.errstate(invalid="ignore"):
+        means = np.bincount(cells, sampled["step_time_s"], size) / np.bincount(cells, minlength=size)
+    table = means.reshape(count, len(names))
+    if not count or float(np.isfinite(table).mean(axis=0).min()) < SAME_STEPS:
+        stamped = rows.dropna(subset=["timestamp"])
+        minutes = stamped.assign(minute=stamped["timestamp"].dt.floor("min"))
+        return minutes.pivot_table(index="minute", columns="node", values="step_time_s", aggfunc="median")
+    usual = pd.DataFrame(table).median(axis=1)
+    first = np.unique(places, return_index=True)[1]
+    moments = sampled["timestamp"].iloc[first].reset_index(drop=True)
+    # Without times the steps themselves are the clock.
+    bins = usual.cumsum() // 60 if moments.isna().any() else moments.dt.floor("min")
+    relative = pd.DataFrame(table, columns=names).div(usual, axis=0)
+    return relative.groupby(bins.to_numpy()).median().mul(usual.groupby(bins.to_numpy()).median(), axis=0)
+
+
+def _outliers_of(
+    table: pd.DataFrame, peer_group: Mapping[str, str], only_above: bool, least: float = 0.0
+) -> tuple[Outlier, ...]:
+    found: list[Outlier] = []
     groups: dict[str, list[str]] = {}
     for node in table.columns:
         groups.setdefault(peer_group.get(str(node), ""), []).append(node)
     for names in groups.values():
         if len(names) >= FEWEST_PEERS:
-            found += _outliers(table[names], only_above)
-    return max(found, key=lambda outlier: abs(outlier.value / outlier.peers - 1), default=None)
+            found += _outliers(table[names], only_above, least)
+        elif len(names) == 2 and len(peer_group) <= 2:
+            found += _pair(table[names], only_above, least)
+    return tuple(sorted(found, key=lambda one: -abs(one.value / one.peers - 1)))
 
 
-def _outliers(table: pd.DataFrame, only_above: bool) -> list[Outlier]:
+def _outliers(table: pd.DataFrame, only_above: bool, least: float) -> list[Outlier]:
     table = table[table.notna().sum(axis=1) >= FEWEST_PEERS]
+    if table.empty:
+        return []
     median = table.median(axis=1)
-    spread = 1.4826 * table.sub(median, axis=0).abs().median(axis=1)
     away = table.sub(median, axis=0)
-    away = away if only_above else away.abs()
-    limit = pd.concat([SIGMAS * spread.clip(lower=FINEST * median), LEAST_SHARE * median], axis=1).max(axis=1)
-    flagged = away.gt(limit, axis=0)
-    often = flagged.rolling(OF_MINUTES, min_periods=FLAGGED_MINUTES).sum().ge(FLAGGED_MINUTES).any()
+    share = away.abs().div(median, axis=0)
+    # The spread of one minute is of few nodes; that of all minutes is of many.
+    usual = float(np.nanmedian(share.to_numpy())) * len(table.columns) / (len(table.columns) - 1)
+    spread = _MAD * np.maximum(share.median(axis=1), usual).clip(lower=FINEST) * median
+    limit = np.maximum(np.maximum(SIGMAS * spread, LEAST_SHARE * median), least)
+    flagged = (away if only_above else away.abs()).gt(limit, axis=0)
     out = []
-    for node in table.columns[often]:
+    for node in table.columns[_often(flagged)]:
         minutes = table.index[flagged[node]]
         peers = table.loc[minutes].drop(columns=node).median(axis=1)
-        out.append(
-            Outlier(
-                str(node),
-                float(table.loc[minutes, node].median()),
-                float(peers.median()),
-                minutes[0].to_pydatetime(),
-                minutes[-1].to_pydatetime(),
-                len(minutes),
-            )
-        )
+        out.append(_outlier(str(node), table.loc[minutes, node], peers))
     return out
+
+
+def _pair(table: pd.DataFrame, only_above: bool, least: float) -> list[Outlier]:
+    """Of two nodes the slower one (of utilization: the lower), where they differ; its noise is that from minute to minute."""
+    table = table.dropna()
+    if len(table) < FLAGGED_MINUTES:
+        return []
+    one, other = table.columns
+    ratio = np.log((table[one] / table[other]).clip(lower=1e-3, upper=1e3))
+    noise = max(_MAD * float(ratio.diff().abs().median()) / np.sqrt(2.0), FINEST)
+    apart = (table[one] - table[other]).abs()
+    flagged = (ratio.abs() > max(SIGMAS * noise, np.log1p(LEAST_SHARE))) & (apart >= least)
+    for sign, node, peer in ((1, one, other), (-1, other, one)):
+        mine = flagged & (np.sign(ratio) == (sign if only_above else -sign))
+        if _often(mine.to_frame())[0]:
+            rows = table[mine]
+            found = _outlier(str(node), rows[node], rows[peer])
+            return [
+                Outlier(found.node, found.value, found.peers, found.start, found.end, found.minutes, True, str(peer))
+            ]
+    return []
+
+
+def _often(flagged: pd.DataFrame) -> np.ndarray:
+    counts = flagged.astype("float64").rolling(OF_MINUTES, min_periods=FLAGGED_MINUTES).sum()
+    often: np.ndarray = counts.ge(FLAGGED_MINUTES).any().to_numpy()
+    return often
+
+
+def _outlier(node: str, own: pd.Series, peers: pd.Series) -> Outlier:
+    timed = isinstance(own.index, pd.DatetimeIndex)
+    return Outlier(
+        node,
+        float(own.median()),
+        float(peers.median()),
+        own.index[0].to_pydatetime() if timed else None,
+        own.index[-1].to_pydatetime() if timed else None,
+        len(own),
+    )

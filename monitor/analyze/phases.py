@@ -1,33 +1,28 @@
-"""Where the wall time went: contiguous phases from the status changes and the first and last step, and their sums."""
+"""Where the wall time went: contiguous phases from the status changes, the steps and what stands between them; their sums.
+
+Phases have no hole, and each bucket is the sum of its phases. A job of a million steps has more pieces than anybody
+reads: of each span of training at most some 200 are told. Beyond that, short ones that lie near each other are put together,
+their seconds by name kept to the millisecond, training first; so the sums are exact and the places of short ones are not.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import datetime
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import groupby
+from typing import Literal
 
+import numpy as np
 import pandas as pd
 
-from monitor.analyze.lost import Loss, LostWork
+from monitor.analyze.activities import Activity
+from monitor.analyze.billing import billing_factor, with_billing
+from monitor.analyze.lost import LostWork
+from monitor.analyze.pieces import BUCKETS
+from monitor.analyze.tail import Tail, marks
+from monitor.analyze.training_time import Ints, Reports, reports, training
 from monitor.model import ENDED_STATUSES, Bucket, Job, Phase, Run
 
-#: Every second of a job's wall time is in exactly one of these.
-BUCKETS = (
-    "pending",
-    "starting",
-    "downloading",
-    "image",
-    "initialization",
-    "productive",
-    "slow-excess",
-    "evaluation",
-    "checkpoint",
-    "stall",
-    "lost-work",
-    "interrupted",
-    "uploading",
-    "idle-tail",
-    "unknown",
-)
 #: Billed time in these is not waste.
 USEFUL = frozenset({"productive", "evaluation", "checkpoint"})
 
@@ -45,31 +40,35 @@ _BY_STATUS = {
     "Uploading": "uploading",
     "Stopping": "idle-tail",
 }
-_NOT_BILLED = frozenset({"pending", "starting", "interrupted"})
-# A silence longer than this many usual gaps between reports, and than five minutes, is no step.
-_SILENT_GAPS = 5
-_SILENT_S = 300.0
 
 
-def phases(run: Run, now: datetime, lost: LostWork | None = None) -> tuple[Phase, ...]:
+def phases(
+    run: Run,
+    now: datetime,
+    journal: pd.DataFrame,
+    activities: Sequence[Activity] = (),
+    lost: LostWork | None = None,
+) -> tuple[Phase, ...]:
     """Contiguous phases from the job's creation to its end (or ``now``); empty where no time is known.
 
-    Of the time from the first to the last step that which was ``lost`` is lost work, up to the restart; from there to the
-    next step the job begins anew.
+    ``journal`` is that of ``monitor.analyze.journal``, ``activities`` the spans of checkpoints and evaluations. Steps that
+    were ``lost`` are lost work, slow ones too; what lies between them and the next step is initialization again.
     """
     job = run.job
     if job.source == "logs" and job.started is None:
         return ()  # the head of the log is missing: what is left would pass for the whole
-    spans = list(_status_spans(job, now))
-    cut: list[Phase] = []
+    spans = _joined_spans(_status_spans(job, now))
+    told = reports(journal, activities, lost, run.steps)
+    restarts = _times(run.events, ("restart", "resume", "first-line"))
+    last_training = max((start for name, start, _ in spans if name == "Training"), default=None)
+    parts: list[Phase] = []
     for name, start, end in spans:
-        parts = [(_BY_STATUS.get(name, "unknown"), start, end)]
-        if name == "Training":
-            parts = _training(run, start, end)
-            for loss in lost.losses if lost else ():
-                parts = [piece for part in parts for piece in _without_loss(part, loss)]
-        cut.extend(Phase(part, a, b, _billed(job, part, a)) for part, a, b in parts if b > a)
-    return tuple(_joined(cut))
+        if name != "Training":
+            parts.append(Phase(_BY_STATUS.get(name, "unknown"), start, end, False))
+            continue
+        ending = _ending(job, name == spans[-1][0] and end == spans[-1][2], start == last_training)
+        parts += _training(run, told, (start, end), ending, restarts, activities, lost)
+    return tuple(_joined(with_billing(parts, job)))
 
 
 def buckets(parts: Iterable[Phase], job: Job, price_usd_per_hour: float | None) -> tuple[Bucket, ...]:
@@ -89,20 +88,18 @@ def buckets(parts: Iterable[Phase], job: Job, price_usd_per_hour: float | None) 
     return tuple(out)
 
 
-def billing_factor(job: Job) -> float:
-    """BillableTimeInSeconds / TrainingTimeInSeconds (spot pays less); 1 where they are not known."""
-    if job.billable_seconds is None or not job.training_seconds:
-        return 1.0
-    return job.billable_seconds / job.training_seconds
+_Span = tuple[str, datetime, datetime]
 
 
-def _status_spans(job: Job, now: datetime) -> Iterable[tuple[str, datetime, datetime]]:
+def _status_spans(job: Job, now: datetime) -> Iterable[_Span]:
     end = job.ended or now
     entries = [t for t in job.transitions if t.status not in ENDED_STATUSES and not t.status.startswith("Max")]
     if not entries:
         if job.created is not None and job.started is None and end > job.created:
             yield "Pending" if job.is_running else "Starting", job.created, end
         elif job.started is not None:
+            if job.created is not None and job.created < job.started:
+                yield "Starting", job.created, job.started
             yield "Training", job.started, end
         return
     if job.created is not None and job.created < entries[0].start:
@@ -123,38 +120,47 @@ def _is_image_pull(status: str, message: str) -> bool:
     return status == "Training" and "ownloading the training image" in message
 
 
-def _training(run: Run, start: datetime, end: datetime) -> list[tuple[str, datetime, datetime]]:
-    """Cuts one Training span at the first log line, the first step's beginning and the last step."""
-    if not run.logs.complete:
-        return [("unknown", start, end)]
-    image_end = _first_line(run, start, end)
-    first, last, gap_s = _step_times(run.steps, start, end)
-    parts: list[tuple[str, datetime, datetime]] = []
-    if image_end is not None:
-        parts.append(("image", start, image_end))
-        start = image_end
-    if first is None or last is None:
-        return [*parts, ("unknown", start, end)]
-    begun = max(start, first)
-    parts += [("initialization", start, begun), ("productive", begun, last)]
-    if (end - last).total_seconds() > max(_SILENT_GAPS * gap_s, _SILENT_S):
-        return [*parts, ("stall", last, end)]
-    return [*parts, ("productive" if run.job.is_running else "idle-tail", last, end)]
+def _joined_spans(spans: Iterable[_Span]) -> list[_Span]:
+    """Without empty ones; neighbours of one status as one."""
+    filled = [span for span in spans if span[2] > span[1]]
+    groups = (list(group) for _, group in groupby(filled, key=lambda span: span[0]))
+    return [(group[0][0], group[0][1], group[-1][2]) for group in groups]
 
 
-_Part = tuple[str, datetime, datetime]
+def _ending(job: Job, current: bool, last: bool) -> Literal["running", "well", "badly", "interrupted"]:
+    if not last:
+        return "interrupted"
+    if job.is_running:
+        return "running" if current else "well"
+    return "badly" if job.status in {"Failed", "Stopped"} else "well"
 
 
-def _without_loss(part: _Part, loss: Loss) -> list[_Part]:
-    """A part cut at a loss's beginning, its end and the next step, where it is productive time."""
-    name, start, end = part
-    if name != "productive" or loss.start is None or loss.end is None:
-        return [part]
-    marks = [min(max(mark, start), end) for mark in (loss.start, loss.end, loss.again or loss.end)]
-    marks[2] = max(marks[1], marks[2])
-    edges = [start, *marks, end]
-    names = ("productive", "lost-work", "initialization", "productive")
-    return [(name, a, b) for name, a, b in zip(names, edges[:-1], edges[1:], strict=True) if b > a]
+def _training(
+    run: Run,
+    told: Reports,
+    span: tuple[datetime, datetime],
+    ending: Literal["running", "well", "badly", "interrupted"],
+    restarts: Ints,
+    activities: Sequence[Activity],
+    lost: LostWork | None,
+) -> list[Phase]:
+    """The phases of one Training span, the pull of the image until the container first spoke before all."""
+    start, end = span
+    spoke = _first_line(run, start, end) if run.logs.complete else None
+    begun = start if spoke is None else spoke
+    # To the millisecond inside, to the microsecond where it touches its neighbours.
+    low, high = _ms(begun), max(_ms(begun) + 1, _ms(end))
+    last_line = None if run.logs.last_line_at is None else _ms(run.logs.last_line_at)
+    found = training(run, told, low, high, Tail(ending, last_line, *marks(run.events)), restarts)
+    for kind in ("checkpoint", "evaluation"):
+        spans = ((_ms(one.start), _ms(one.end)) for one in activities if one.kind == kind)
+        found = found.over(spans, kind, {"productive"})
+    losses = ((_ms(one.start), _ms(one.end)) for one in (lost.losses if lost else ()) if one.start and one.end)
+    found = found.over(losses, "lost-work", {"productive", "slow-excess"})
+    names = ["image", *(name for name, _, _ in found.few())]
+    inner = [min(max(_moment(b), begun), end) for _, _, b in found.few()]
+    edges = [start, begun, *inner[:-1], end]
+    return [Phase(name, a, b, False) for name, a, b in zip(names, edges[:-1], edges[1:], strict=True) if b > a]
 
 
 def _first_line(run: Run, start: datetime, end: datetime) -> datetime | None:
@@ -164,31 +170,20 @@ def _first_line(run: Run, start: datetime, end: datetime) -> datetime | None:
     return inside.min().to_pydatetime() if len(inside) else None
 
 
-def _step_times(steps: pd.DataFrame, start: datetime, end: datetime) -> tuple[datetime | None, datetime | None, float]:
-    stamped = steps[["timestamp", "step_time_s", "kind"]].dropna(subset=["timestamp"])
-    stamped = stamped[(stamped["timestamp"] >= start) & (stamped["timestamp"] <= end)]
-    if stamped.empty:
-        return None, None, 0.0
-    stamped = stamped.sort_values("timestamp")
-    first_row = stamped.iloc[0]
-    # A report stands at the end of its step.
-    took = first_row["step_time_s"] if first_row["kind"] in {"step", "cumulative"} else float("nan")
-    first = first_row["timestamp"] - pd.Timedelta(seconds=0.0 if pd.isna(took) else float(took))
-    gaps = stamped["timestamp"].drop_duplicates().diff().dt.total_seconds().dropna()
-    return (
-        first.floor("ms").to_pydatetime(),
-        stamped["timestamp"].iloc[-1].to_pydatetime(),
-        float(gaps.median()) if len(gaps) else 0.0,
-    )
+def _times(events: pd.DataFrame, kinds: Sequence[str]) -> Ints:
+    at = events.loc[events["kind"].isin(kinds), "timestamp"].dropna()
+    return np.sort(at.to_numpy("datetime64[ms]").astype(np.int64))
 
 
-def _billed(job: Job, name: str, start: datetime) -> bool:
-    if job.started is None or name in _NOT_BILLED:
-        return False
-    return start >= job.started and (job.ended is None or start < job.ended)
+def _ms(at: datetime) -> int:
+    return round(1000 * at.timestamp())
 
 
-def _joined(parts: list[Phase]) -> Iterable[Phase]:
+def _moment(ms: int) -> datetime:
+    return datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=ms)
+
+
+def _joined(parts: Iterable[Phase]) -> Iterable[Phase]:
     """Neighbours of the same name and billing as one."""
     current: Phase | None = None
     for part in parts:

@@ -13,7 +13,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -22,11 +22,10 @@ from monitor.archive.run_files import read_note, read_run, write_run
 from monitor.archive.values import plain
 from monitor.errors import NoData
 from monitor.model import Job, Run
+from monitor.settings import cache_folder
 
 #: Late lines and metrics are written for some minutes after a job's end.
 SETTLED_AFTER = timedelta(minutes=15)
-#: Set in the environment to neither read nor write the cache.
-OFF = "TRAINWATCH_NO_CACHE"
 _OVER = frozenset({"Completed", "Failed", "Stopped"})
 _SUFFIX = ".run"
 _UNFINISHED = ".part"
@@ -56,7 +55,9 @@ def key_of(job: Job, endpoint: str | None, patterns: Sequence[str] = ()) -> Key 
     """The key of a job as it was described; None where it is not over, or not told from others for certain."""
     if not endpoint or not job.arn or job.created is None or job.ended is None or job.status not in _OVER:
         return None
-    return Key(_digest(endpoint, job.arn, job.created.isoformat()), _digest(plain(job), list(patterns)))
+    # The bill of a warm pool grows after the job's end; nothing that is read of the job follows from it.
+    settled = replace(job, warm_pool_billable_seconds=None)
+    return Key(_digest(endpoint, job.arn, job.created.isoformat()), _digest(plain(settled), list(patterns)))
 
 
 def is_final(run: Run, now: datetime) -> bool:
@@ -140,14 +141,10 @@ class Cache:
 
 def user_cache(max_bytes: int, environ: Mapping[str, str] | None = None) -> Cache | None:
     """The cache in ``$XDG_CACHE_HOME`` (``~/.cache`` otherwise); None where it is turned off or there is no such place."""
-    environ = os.environ if environ is None else environ
-    if environ.get(OFF) or not max_bytes or not reader_version():
+    folder = cache_folder(environ)
+    if folder is None or not max_bytes or not reader_version():
         return None
-    try:
-        base = Path(environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
-    except RuntimeError:
-        return None
-    return Cache(base / "trainwatch" / "jobs", max_bytes)
+    return Cache(folder / "jobs", max_bytes)
 
 
 def _digest(*parts: object) -> str:

@@ -20,6 +20,7 @@ from monitor.model import (
     StepSpread,
     StepStats,
 )
+from monitor.words import warm_pool
 
 SCHEMA = 1
 
@@ -46,12 +47,20 @@ def report_document(report: Report) -> dict[str, Any]:
                 "metrics_period_s": run.metrics_period_s,
                 "log_events": run.logs.lines,
                 "streams": run.logs.streams,
-                "warnings": [" ".join(part for part in (gap.why, gap.remedy) if part) for gap in run.gaps],
+                "warnings": _warnings(report),
             },
             "api": {"calls": dict(report.api.calls), "estimated_usd": report.api.estimated_usd},
         }
     )
     return document
+
+
+def _warnings(report: Report) -> list[str]:
+    """What is missing, and what no other field has room for."""
+    said = [" ".join(part for part in (gap.why, gap.remedy) if part) for gap in report.run.gaps]
+    if retained_s := report.job.warm_pool_billable_seconds:
+        said.append(warm_pool(retained_s, report.cost.retained_usd))
+    return said
 
 
 def jobs_document(jobs: tuple[JobSummary, ...]) -> dict[str, Any]:

@@ -26,6 +26,13 @@ CONNECT_TIMEOUT_S = 5
 READ_TIMEOUT_S = 30
 _CONNECTIONS = 32
 
+# Services that stand in few regions, and answer for all.
+_REGIONS = {"pricing": "us-east-1"}
+# What nobody should wait for: one short attempt.
+_HURRIED = frozenset({"pricing"})
+_HURRIED_CONNECT_S = 2
+_HURRIED_READ_S = 3
+
 _THROTTLED = re.compile(r"Throttl|TooManyRequests|RequestLimitExceeded|SlowDown")
 # IAM's prefix of a service where it differs from boto3's name of it.
 _IAM_PREFIXES = {"sagemaker-metrics": "sagemaker"}
@@ -62,7 +69,12 @@ class Clients:
         with self._lock:
             if service not in self._clients:
                 with translating(self._where(service)):
-                    client = self._session.client(service, endpoint_url=self._endpoint_url, config=_config())
+                    client = self._session.client(
+                        service,
+                        region_name=_REGIONS.get(service),
+                        endpoint_url=self._endpoint_url,
+                        config=_config(service in _HURRIED),
+                    )
                 self._listen(client)
                 self._clients[service] = client
             return self._clients[service]
@@ -128,7 +140,8 @@ class Clients:
         address = str(client.meta.endpoint_url) if client else self._endpoint_url or ""
         chosen = "" if _AWS_HOST.search(address) else address
         prefix = _IAM_PREFIXES.get(service, service)
-        return Where(region=self.region, endpoint=chosen, profile=self.profile, service=prefix)
+        region = _REGIONS.get(service, self.region)
+        return Where(region=region, endpoint=chosen, profile=self.profile, service=prefix)
 
     def _listen(self, client: Any) -> None:
         events = client.meta.events
@@ -177,16 +190,16 @@ def _region_of_environment() -> str | None:
     return os.environ.get("AWS_DEFAULT_REGION") or os.environ.get("AWS_REGION") or None
 
 
-def _config() -> Config:
+def _config(hurried: bool = False) -> Config:
     retries: dict[str, Any] = {}
-    if not os.environ.get("AWS_MAX_ATTEMPTS"):
-        retries["total_max_attempts"] = MAX_ATTEMPTS
+    if hurried or not os.environ.get("AWS_MAX_ATTEMPTS"):
+        retries["total_max_attempts"] = 1 if hurried else MAX_ATTEMPTS
     if not os.environ.get("AWS_RETRY_MODE"):
         retries["mode"] = "standard"
     return Config(
         retries=retries,
-        connect_timeout=CONNECT_TIMEOUT_S,
-        read_timeout=READ_TIMEOUT_S,
+        connect_timeout=_HURRIED_CONNECT_S if hurried else CONNECT_TIMEOUT_S,
+        read_timeout=_HURRIED_READ_S if hurried else READ_TIMEOUT_S,
         max_pool_connections=_CONNECTIONS,
         user_agent_extra="trainwatch",
     )

@@ -20,3 +20,21 @@ TIME_KINDS = {
     "lost": "#cf7323",
     "not known": "#bcc2ca",
 }
+
+#: A stretch that a finding speaks of, drawn over whatever chart shows it.
+MARKED = "#c2410c"
+
+#: Kind of mark in the timeline -> colour; each has its own shape too. Spans differ in lightness, moments in shape.
+EVENT_KINDS = {
+    "first line": "#7389a5",
+    "first step": "#3b7fc4",
+    "checkpoint": "#2a8f7b",
+    "evaluation": "#a98bd6",
+    "no step": "#cf7323",
+    "restart": "#8a62b5",
+    "signal": "#8a62b5",
+    "NaN loss": "#c0392b",
+    "error": "#c0392b",
+    "first error": "#c0392b",
+    "end": "#7389a5",
+}

@@ -9,12 +9,14 @@ import pandas as pd
 
 from monitor.charts.colours import TIME_KINDS
 from monitor.model import Bucket
+from monitor.words import duration, usd
 
-#: A segment carries its name when it is at least this share of the bar.
+#: A segment carries its name when it is at least this share of the bar, and its minutes and dollars from this one on.
 NAMED_SHARE = 0.09
+TOLD_SHARE = 0.22
 BAR_PX = 34
 
-_KIND_OF = {
+KIND_OF = {
     "productive": "training",
     "evaluation": "training",
     "checkpoint": "training",
@@ -38,16 +40,23 @@ def segments(buckets: Sequence[Bucket]) -> pd.DataFrame:
         [(bucket.name, bucket.seconds / 60, bucket.cost_usd) for bucket in buckets if bucket.seconds > 0],
         columns=["name", "minutes", "cost_usd"],
     ).astype({"minutes": "float64", "cost_usd": "float64"})
-    frame["kind"] = [_KIND_OF.get(name, "not known") for name in frame["name"]]
+    frame["kind"] = [KIND_OF.get(name, "not known") for name in frame["name"]]
     frame["share"] = frame["minutes"] / frame["minutes"].sum()
     frame["to_min"] = frame["minutes"].cumsum()
     frame["from_min"] = frame["to_min"] - frame["minutes"]
     frame["middle_min"] = (frame["from_min"] + frame["to_min"]) / 2
     frame["label"] = [
-        name if share >= NAMED_SHARE and kind != "not known" else ""
-        for name, share, kind in zip(frame["name"], frame["share"], frame["kind"], strict=True)
+        _label(*row) if kind != "not known" else ""
+        for *row, kind in frame[["name", "minutes", "cost_usd", "share", "kind"]].itertuples(index=False)
     ]
     return frame
+
+
+def _label(name: str, minutes: float, cost_usd: float, share: float) -> str:
+    if share < NAMED_SHARE:
+        return ""
+    told = [name, duration(minutes * 60), *([usd(cost_usd)] if cost_usd > 0 else [])]
+    return " · ".join(told) if share >= TOLD_SHARE else name
 
 
 def phase_bar(buckets: Sequence[Bucket]) -> alt.LayerChart:

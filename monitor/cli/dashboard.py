@@ -6,9 +6,9 @@ import argparse
 import os
 from typing import Any
 
-from monitor.archive.cache import OFF
 from monitor.cli.sources import account_source, add_account_options, add_cache_option
 from monitor.serve.until_stopped import check, serve, stop_signals
+from monitor.settings import CACHE_OFF
 
 
 def add_to(commands: Any) -> None:
@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.profile:
         environment["AWS_PROFILE"] = arguments.profile
     if arguments.no_cache:
-        environment[OFF] = "1"
+        environment[CACHE_OFF] = "1"
     with stop_signals() as stopped:
         serve(arguments.port, environment, stopped, lambda url: f"Trainwatch: {url}  (Ctrl-C stops it)")
     return 0

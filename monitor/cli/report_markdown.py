@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from monitor.analyze.step_time import is_aggregated
+from monitor.cli.cost_words import cost_words
 from monitor.diagnose.headline import facts, status_word
 from monitor.diagnose.verdict import gain_words, judge
 from monitor.model import Distribution, Report
@@ -22,8 +23,8 @@ def markdown(report: Report) -> str:
         f"**{sentence(verdict.headline)}**",
         "",
     ]
-    if report.job.failure_reason:
-        lines += [f"Failure reason: {_code(report.job.failure_reason[:400])}", ""]
+    if verdict.headline.startswith("Failed: "):
+        lines += [_code(verdict.detail), ""]
     for finding in report.findings:
         lines += [f"## {finding.severity}: {finding.title}", "", finding.summary, ""]
         if finding.recommendation:
@@ -36,7 +37,7 @@ def markdown(report: Report) -> str:
             lines += [f"Not checked: {'; '.join(finding.not_checked)}.", ""]
     if report.buckets:
         rows = [(bucket.name, duration(bucket.seconds), usd(bucket.cost_usd)) for bucket in report.buckets]
-        lines += ["## Where the time went", "", *_table(("phase", "time", "cost"), rows), ""]
+        lines += ["## Where the time went", "", *_table(("phase", "time", "cost"), rows), "", *cost_words(report), ""]
     if report.nodes:
         titles = ("node", "GPU %", "GPU memory %", "CPU %", "step time")
         nodes = [

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from monitor.analyze.memory import memory_peaks
 from monitor.analyze.step_time import is_aggregated
+from monitor.cli.cost_words import cost_words
 from monitor.diagnose.headline import facts, status_word
 from monitor.diagnose.verdict import gain_words, judge
 from monitor.model import Distribution, Finding, NodeStats, Report
@@ -27,15 +28,11 @@ def print_report(report: Report, paper: Console) -> None:
     """Prints all of it to ``paper``."""
     paper.print(Text(report.job.name, "bold"))
     paper.print(" · ".join([status_word(report.job.status), *facts(report)]), markup=False)
-    if report.job.failure_reason:
-        reason = " ".join(report.job.failure_reason.split())
-        origin = "Failure reason" if report.job.source == "aws" else "First error in the log"
-        paper.print(Text(f"{origin}: {reason[:400]}{' …' if len(reason) > 400 else ''}"))
     verdict = judge(report)
     paper.print()
     paper.print(Text(f"{sentence(verdict.headline)}", _STYLE.get(verdict.level, "bold")))
-    # With findings below the detail stands there in full.
-    if verdict.detail and not report.warnings and not report.job.failure_reason:
+    # With findings below the detail stands there in full; a failure that no finding explains has no other place.
+    if verdict.detail and (not report.warnings or verdict.headline.startswith("Failed: ")):
         paper.print(Text(verdict.detail))
     for finding in report.findings:
         _finding(finding, paper)
@@ -93,8 +90,8 @@ def _phases(report: Report, paper: Console) -> None:
             usd(bucket.cost_usd),
         )
     paper.print(table)
-    if report.cost.usd is None:
-        paper.print("Cost: no price is known for this instance type; set one in the settings file.", style="dim")
+    for line in cost_words(report):
+        paper.print(Text(line, "dim"))
 
 
 _BUCKET_WORDS = {
@@ -220,6 +217,8 @@ def _coverage(report: Report, paper: Console) -> None:
     paper.print()
     said = {finding.summary for finding in report.findings}
     for gap in run.gaps:
+        if gap.what == "price" and report.buckets:
+            continue  # said beside the costs
         if not any(gap.why.rstrip(".") in summary for summary in said):
             paper.print(Text(f"Not read: {gap.why} {gap.remedy}".rstrip(), "dim"))
     parts = [f"{count(run.logs.lines, 'log line')} of {count(run.logs.streams, 'stream')}"]

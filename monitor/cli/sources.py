@@ -51,8 +51,10 @@ def account_source(arguments: argparse.Namespace) -> Source:
     # Imported late: log files need no AWS, and boto3 takes a third of a second.
     from monitor.aws.clients import Clients
     from monitor.fetch.account import AwsSource
+    from monitor.fetch.price_file import user_prices
 
-    return AwsSource(Clients(arguments.region, arguments.profile))
+    prices = None if getattr(arguments, "no_cache", False) else user_prices()
+    return AwsSource(Clients(arguments.region, arguments.profile), prices)
 
 
 def job_source(arguments: argparse.Namespace) -> tuple[Source, str]:

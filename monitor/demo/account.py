@@ -7,13 +7,12 @@ import tempfile
 from datetime import datetime
 from types import TracebackType
 
-from monitor.archive.cache import OFF
 from monitor.demo.feeder import Feeder
 from monitor.demo.schedule import SampleJob, schedule
 from monitor.demo.simulated_aws import REGION, SimulatedAws
 from monitor.demo.stories import STORIES
 from monitor.demo.story import HARDWARE
-from monitor.settings import config_file
+from monitor.settings import CACHE_OFF, config_file
 
 
 class Account:
@@ -29,7 +28,7 @@ class Account:
         for job in jobs:
             self._aws.put_job(job)
         self.feeder = Feeder(self._aws, jobs, now)
-        # moto has no price list, so the prices come from where a user would put them.
+        # moto has no price list, so sample prices come from where a user would put theirs.
         prices = config_file(self.environment)
         prices.parent.mkdir(parents=True)
         prices.write_text(_price_table(), encoding="utf-8")
@@ -59,7 +58,7 @@ class Account:
             "no_proxy": past_proxies,
             "XDG_CACHE_HOME": self._folder.name,
             "XDG_CONFIG_HOME": self._folder.name,
-            OFF: "1",
+            CACHE_OFF: "1",
             "TRAINWATCH_DEMO": "1",
         }
 
@@ -85,4 +84,4 @@ def start(now: datetime) -> Account:
 
 def _price_table() -> str:
     lines = [f'"{name}" = {hardware.price_usd_per_hour}' for name, hardware in HARDWARE.items()]
-    return "\n".join(["[prices_usd_per_instance_hour]", *lines, ""])
+    return "\n".join(['price_source = "sample prices"', "[prices_usd_per_instance_hour]", *lines, ""])

@@ -54,5 +54,6 @@ def facts(report: Report, where: tzinfo = UTC) -> list[str]:
     if job.spot:
         out.append("managed spot")
     if report.cost.usd is not None:
-        out.append(f"{usd(report.cost.usd)} so far" if job.is_running else usd(report.cost.usd))
+        bound = "at most " if report.cost.at_most else ""
+        out.append(f"{bound}{usd(report.cost.usd)}{' so far' if job.is_running else ''}")
     return [part for part in out if part != DASH]

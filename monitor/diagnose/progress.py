@@ -1,32 +1,40 @@
-"""Rules about jobs that stop moving, and nodes that hold the others up."""
+"""Rules about jobs that do not move, or moved for nothing."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-import pandas as pd
-
-from monitor.analyze.peers import Outlier, slow_nodes, unlike_nodes
-from monitor.diagnose.rule import Case, parameter, rule
+from monitor.analyze.cascade import ERRORS
+from monitor.analyze.first_step import at_work, beginning, working_since
+from monitor.analyze.held_gpus import held_gpus
+from monitor.analyze.silence import Silence, silence
+from monitor.analyze.window import training_spans
+from monitor.diagnose.rule import Case, rule
+from monitor.diagnose.stalled import error, first_to_stop, gpu_evidence, last_checkpoint, pattern_words
 from monitor.model import Evidence, Finding, Recommendation
-from monitor.words import clock, count, duration, percent, step_seconds
+from monitor.words import clock, count, duration, percent, step_seconds, usd
 
-STALL_GAPS = 5
-STALL_LEAST = timedelta(minutes=5)
-# A pause this much longer than any that the job got over before is none of its rhythm (evaluation, checkpoints).
-STALL_OVER_LONGEST = 1.5
-FEWEST_REPORTS = 5
+# A silence at the end belongs to the failure that began it.
+ENDED_BY_ERROR = ("cuda-out-of-memory", "host-out-of-memory", "nccl-timeout", "data-error", "script-error")
+# NCCL's default timeout in PyTorch: while lines still come, a silence of steps is no evaluation after as much.
+LINES_STILL_S = 600.0
+LATE_FIRST_STEP_S = 20 * 60.0
 LOST_WORTH_A_CHANGE = 0.05
-FLAT_BUSY_PCT = 95.0
-FLAT_IDLE_PCT = 5.0
+_MEANWHILE = {
+    "checkpoint": "a checkpoint that was begun",
+    "evaluation": "an evaluation that was begun",
+    "restart": "a restart",
+}
 
 
-@rule("stall", about="now")
+@rule("stall", silenced_by=ENDED_BY_ERROR, about="now")
 def stall(case: Case) -> Finding | None:
-    """No step for far longer than this job's own rhythm, and nothing else in its logs.
+    """No step for far longer than this job's own rhythm.
 
-    What it means: since the last step more time has passed than five of the job's usual gaps, than five minutes, and
-    than one and a half times the longest pause it got over before; no process has logged anything in the meantime.
+    What it means: since the last step of any process more time has passed than five of the job's usual gaps between
+    reports, and than five minutes; a pause that the log announces (checkpoint, evaluation, restart) may last one and a half
+    times the longest of its kind before, the first checkpoint 15 minutes, the first evaluation and the first step after a
+    restart two hours. GPUs that go on working, or lines that go on coming without flat GPUs, are no stall.
 
     Why it matters: every instance goes on billing with no progress. A collective operation that never completes keeps
     GPUs at 100 % while they wait, so utilization looks perfect; NCCL gives up only after 10 to 30 minutes, if at all.
@@ -34,71 +42,191 @@ def stall(case: Case) -> Finding | None:
     What to do: stop the job and start again from its last checkpoint; find the rank that is missing with
     TORCH_NCCL_TRACE_BUFFER_SIZE, or look for ranks with fewer batches than the others.
 
-    Source: the rhythm and thresholds are this project's; NCCL's default timeout is in the PyTorch documentation.
+    Source: the rhythm is this project's, the times for first pauses are those of DLRover's detector of hangs; NCCL's default
+    timeout is in the PyTorch documentation.
     """
-    job = case.run.job
-    stamped = case.run.steps[["timestamp", "step"]].dropna(subset=["timestamp"])
-    times = stamped["timestamp"].drop_duplicates().sort_values()
-    last_line = case.run.logs.last_line_at
-    if len(times) < FEWEST_REPORTS or last_line is None or not (job.is_running or job.status in {"Failed", "Stopped"}):
+    found = _silence(case)
+    if found is None or not found.too_long:
         return None
-    end = case.now if job.is_running else job.ended or case.now
-    if job.is_running and job.secondary_status not in {None, "Training"}:
+    held = held_gpus(case.run.metrics, found.since, found.until)
+    last_line = case.run.logs.last_line_at or found.since
+    still = (found.until - last_line).total_seconds() <= found.least_s
+    flat = held is not None and held.pattern in {"waiting", "split", "flat"}
+    if held is not None and (held.pattern == "working" or (held.pattern == "flat" and held.changed is False)):
         return None
-    gaps = times.diff().dropna()
-    usual, longest = gaps.median(), gaps.max()
-    allowed = max(STALL_GAPS * usual, pd.Timedelta(STALL_LEAST), STALL_OVER_LONGEST * longest)
-    last = times.iloc[-1].to_pydatetime()
-    silence, quiet = end - last, end - last_line
-    if silence <= allowed or quiet <= max(STALL_GAPS * usual, pd.Timedelta(STALL_LEAST)):
+    if still and not (flat and held is not None and held.changed and found.seconds > LINES_STILL_S):
         return None
-    last_step = stamped.loc[stamped["timestamp"] == times.iloc[-1], "step"].max()
-    step = "" if pd.isna(last_step) else f" {int(last_step):,}"
-    pattern, why = _gpu_pattern(case, last, end)
+    sure = held is not None and held.pattern in {"waiting", "split", "idle"} and held.changed is not False and not still
+    pattern, why = pattern_words(case, held)
+    after = f" It follows {_MEANWHILE[found.meanwhile]}." if found.meanwhile else ""
+    lines = f"; no process has logged anything since {clock(last_line)}" if not still else "; lines still come"
+    running = case.run.job.is_running
+    price = case.usd_per_hour
+    lost = None if price is None else price * found.seconds / 3600
+    spent = "" if lost is None else f" {usd(lost)} {'so far' if running else 'were spent on it'}."
+    step = "" if found.step is None else f" {found.step:,}"
+    usual = "" if found.usual_s is None else f", usual gap {step_seconds(found.usual_s)}"
+    longest = "" if found.longest_s is None else f", longest pause before {duration(found.longest_s)}"
+    advice, saved = last_checkpoint(case, found)
+    failed = error(case, found)
+    started = case.run.job.started
     return Finding(
         "stall",
         "critical",
-        "high" if why else "medium",
-        f"No step for {duration(silence.total_seconds())}",
-        f"No step for {duration(silence.total_seconds())}{pattern}. Last step{step} at {clock(last)}, usual gap "
-        f"{step_seconds(usual.total_seconds())}, longest pause before {duration(longest.total_seconds())}; no process has "
-        f"logged anything since {clock(last_line)}.{why}",
+        "high" if sure else "medium",
+        f"No step for {duration(found.seconds)}{pattern if len(pattern) < 45 else ''}",
+        f"No step for {duration(found.seconds)}{pattern}.{why} Last step{step} at {clock(found.since)}{usual}{longest}"
+        f"{lines}.{after}{failed}{spent}",
         (
-            Evidence("silence since the last step", silence.total_seconds(), "s", None, last, end),
-            Evidence("usual gap between step reports", usual.total_seconds(), "s"),
+            Evidence("silence since the last step", found.seconds, "s", None, found.since, found.until),
+            *(() if found.usual_s is None else (Evidence("usual gap between step reports", found.usual_s, "s"),)),
+            Evidence("silence allowed by this job's rhythm", found.allowed_s, "s"),
+            *gpu_evidence(held, found),
+            *first_to_stop(case),
+            *saved,
+            *(() if lost is None else (Evidence("spent since the last step", lost, "USD"),)),
         ),
-        Recommendation(
-            "Stop the job and start again from its last checkpoint; every instance is billed meanwhile."
-            if job.is_running
-            else "Look for the rank that stopped first before the next run.",
-            source="rule stall",
-        ),
+        Recommendation(advice, source="rule stall"),
         not_checked=(
             "which rank is missing (TORCH_NCCL_TRACE_BUFFER_SIZE records it)",
-            "how old the last checkpoint is",
+            *(("what the GPUs did meanwhile",) if held is None else ()),
         ),
+        share=found.seconds / (found.until - started).total_seconds() if started and started < found.until else None,
     )
 
 
-def _gpu_pattern(case: Case, last: datetime, end: datetime) -> tuple[str, str]:
-    """What the GPUs did in the silence: (clause, sentence), both empty where nothing can be said."""
-    rows = case.run.metrics[case.run.metrics["metric"] == "gpu_utilization"]
-    # The minute of the last step is mixed, the newest ones may be incomplete.
-    rows = rows[(rows["timestamp"] > last) & (rows["timestamp"] < end - timedelta(minutes=2))]
-    if rows["timestamp"].nunique() < 3:
-        return "", ""
-    levels = rows.groupby("node", observed=True)["value_pct"].mean()
-    if (levels >= FLAT_BUSY_PCT).all():
-        return (
-            "; GPUs pinned near 100 % on every node",
-            " That pattern is a collective operation that never completes: the GPUs wait in it.",
+def _silence(case: Case) -> Silence | None:
+    """The silence up to now, or up to the end of a job that ended badly; None where none can be a stall."""
+    run = case.run
+    job = run.job
+    if run.logs.last_line_at is None or not run.logs.complete:
+        return None
+    spans = training_spans(job, case.now)
+    if not spans or not (job.is_running or job.status in {"Failed", "Stopped"}):
+        return None
+    if job.is_running and job.secondary_status not in {None, "Training"}:
+        return None
+    if _done(case):
+        return None
+    until = spans[-1][1]
+    if not job.is_running:
+        # What the error brought down with it is the error's.
+        errors = run.events.loc[run.events["kind"].isin([*ERRORS, "traceback"]), "timestamp"]
+        last = run.steps["timestamp"].max() if len(run.steps) else None
+        after = errors[errors >= last - timedelta(minutes=1)] if last is not None else errors[:0]
+        until = min([until, *(at.to_pydatetime() for at in after)])
+    return silence(run.steps, case.journal, run.events, spans[-1][0], until)
+
+
+def _done(case: Case) -> bool:
+    """Whether the last step that is planned was done, or would be reported with the next ones: no further report comes."""
+    if case.steps is None or case.steps.total is None or case.steps.done is None:
+        return False
+    a_report = case.journal["steps"].median() if len(case.journal) else 1.0
+    return case.steps.total - case.steps.done < (1.0 if a_report != a_report else a_report)
+
+
+@rule("long-initialization")
+def long_initialization(case: Case) -> Finding | None:
+    """The first step came late.
+
+    What it means: more than 20 minutes passed from the beginning of the status Training to the beginning of the first step;
+    or as many have passed, there is no step yet, and the GPUs do next to nothing.
+
+    Why it matters: all instances are billed from the beginning, at every start and restart of the job.
+
+    What to do: make the part that takes longest shorter, as the finding names it: a smaller image or one in the same region
+    before the container's first line; data preparation, checkpoint loading and compilation after it. A warm pool keeps
+    instances for the next start.
+
+    Source: SageMaker Debugger's rule MaxInitializationTime, 20 minutes.
+    """
+    run = case.run
+    if not run.logs.complete:
+        return None
+    found = beginning(run, case.journal, case.now)
+    if found is None or found.seconds(case.now) <= LATE_FIRST_STEP_S:
+        return None
+    job = run.job
+    end = found.first_step or case.now
+    if found.first_step is None:
+        waiting = job.is_running and job.secondary_status in {None, "Training"} and run.steps.empty and run.logs.lines
+        if not waiting or at_work(run.metrics, end - timedelta(minutes=10), end) is not False:
+            return None
+    elif not found.sure and _worked_before(case, found.start, end):
+        return None
+    took_s = found.seconds(case.now)
+    image_s = (min(found.first_line, end) - found.start).total_seconds() if found.first_line else None
+    price = case.usd_per_hour
+    cost = "" if price is None else f", {usd(price * took_s / 3600)}"
+    parts, advice = _parts(case, found.start, found.first_line, end, image_s, took_s)
+    title = (
+        f"First step after {duration(took_s)}"
+        if found.first_step
+        else f"No step yet, {duration(took_s)} after the start"
+    )
+    total_s = ((job.ended or case.now) - (job.started or found.start)).total_seconds()
+    return Finding(
+        "long-initialization",
+        "warning",
+        "high" if found.first_step else "medium",
+        title,
+        f"{title}: Training began {clock(found.start)}, the first step {clock(end)}{cost}.{parts}"
+        if found.first_step
+        else f"{title}: Training began {clock(found.start)}, and the GPUs do next to nothing{cost}.{parts}",
+        (
+            Evidence("from Training to the first step", took_s, "s", None, found.start, end),
+            *(
+                ()
+                if image_s is None
+                else (
+                    Evidence(
+                        "of it before the container's first line", image_s, "s", None, found.start, found.first_line
+                    ),
+                )
+            ),
+        ),
+        Recommendation(advice, source="SageMaker Debugger rule MaxInitializationTime"),
+        not_checked=("what the processes did meanwhile: no trace is taken",),
+        share=min(1.0, took_s / total_s) if total_s > 0 else None,
+    )
+
+
+def _worked_before(case: Case, start: datetime, end: datetime) -> bool:
+    """Whether the GPUs worked long before the first report: then steps were done before a line told of them."""
+    since = working_since(case.run.metrics, end)
+    return since is not None and (since - start).total_seconds() <= LATE_FIRST_STEP_S
+
+
+def _parts(
+    case: Case, start: datetime, first_line: datetime | None, end: datetime, image_s: float | None, took_s: float
+) -> tuple[str, str]:
+    """What the time was made of, as far as it is seen, and what to do about the largest part."""
+    own_s = took_s - (image_s or 0.0)
+    if image_s is not None and image_s > own_s:
+        words = (
+            f" {duration(image_s)} of it passed before the container's first line: its image was pulled and started."
         )
-    if (levels <= FLAT_IDLE_PCT).all():
-        return "; GPUs idle on every node", " The processes hang outside the GPU: a data read, a lock, or a dead peer."
-    return f"; GPUs between {percent(levels.min())} and {percent(levels.max())}", ""
+        return words, "Make the image smaller, keep it in the job's region, or keep instances in a warm pool."
+    head = "" if image_s is None else f" The container spoke after {duration(image_s)}; then it took {duration(own_s)}."
+    events = case.run.events
+    inside = events[(events["kind"] == "resume") & (events["timestamp"] >= start) & (events["timestamp"] <= end)]
+    rows = case.run.metrics[case.run.metrics["timestamp"].between(first_line or start, end)]
+    cpu = rows.loc[rows["metric"] == "cpu_utilization", "value_pct"].mean()
+    busy = "" if cpu != cpu else f" CPU {percent(cpu)} meanwhile."
+    if len(inside):
+        return (
+            f"{head}{busy} A checkpoint was loaded in that time.",
+            "Load the checkpoint in parallel (sharded, each rank its part), from FSx or a local disk.",
+        )
+    return (
+        f"{head}{busy} Likely: data that is prepared or copied by the script, a model that is built and traced, compilation.",
+        f"Read what was logged between {clock(first_line or start)} and {clock(end)}; prepare data before the job, read it "
+        "from FSx or in FastFile mode, and cache what is compiled.",
+    )
 
 
-@rule("lost-work")
+@rule("lost-work", silenced_by=("spot-interruption",))
 def lost_work(case: Case) -> Finding | None:
     """Steps were done, lost to a restart, and done again.
 
@@ -118,7 +246,12 @@ def lost_work(case: Case) -> Finding | None:
     restarts = len(lost.losses)
     share = lost.steps / ((steps.done or 0) + lost.steps)
     took = "" if lost.seconds is None else f", {duration(lost.seconds)} of step time"
+    price = case.usd_per_hour
+    if price is not None and lost.seconds is not None:
+        took += f", {usd(price * lost.seconds / 3600)}"
     worst = max(lost.losses, key=lambda loss: loss.steps)
+    started, end = case.run.job.started, case.run.job.ended or case.now
+    ran_s = (end - started).total_seconds() if started else 0.0
     return Finding(
         "lost-work",
         "warning" if share >= LOST_WORTH_A_CHANGE else "info",
@@ -141,75 +274,5 @@ def lost_work(case: Case) -> Finding | None:
             source="rule lost-work",
         ),
         not_checked=("the time from the failure to the first step after it",),
+        share=min(1.0, lost.seconds / ran_s) if lost.seconds is not None and ran_s > 0 else None,
     )
-
-
-@rule("slow-node", silenced_by=("stall",))
-def slow_node(case: Case) -> Finding | None:
-    """One node is slower than its peers, and the others wait for it.
-
-    What it means: in at least 5 of 10 minutes the step times of one node (or, without a pipeline, its GPU utilization)
-    differ from the median of its peers of the same instance type in the same minute by more than 5 robust standard
-    deviations and by at least 10 %.
-
-    Why it matters: synchronous training runs at the pace of its slowest node.
-
-    What to do: replace the instance (a new run gets another one); if the node of the same number is slow again, look at
-    its share of the data.
-
-    Source: peer comparison by median and MAD as in published straggler detectors; thresholds are this project's.
-    """
-    same_type = {node.name: node.instance_type or "" for node in case.run.job.nodes}
-    found = slow_nodes(case.run.steps, same_type)
-    by_steps = True
-    if found is None and max(parameter(case, "pipeline_parallel_degree") or 1, parameter(case, "partitions") or 1) == 1:
-        found, by_steps = unlike_nodes(case.metrics, same_type), False
-    if found is None:
-        return None
-    where, ratio = found.node, found.value / found.peers
-    what, unit = ("step time", "s") if by_steps else ("GPU utilization", "%")
-    if by_steps:
-        title = f"{where} is slow: {ratio:.2f} x its peers' step time"
-        said = (
-            f"{where} is slow: its steps take {ratio:.2f} x the median of its peers since {clock(found.start)} "
-            f"({step_seconds(found.value)} against {step_seconds(found.peers)}, {found.minutes} minutes)."
-        )
-    else:
-        lower = "lower" if found.value < found.peers else "higher"
-        title = f"{where}'s GPUs are unlike its peers': {percent(found.value)} against {percent(found.peers)}"
-        said = (
-            f"{where} is unlike its peers: its GPU utilization is {abs(found.value - found.peers):.0f} points {lower} than their "
-            f"median since {clock(found.start)} ({percent(found.value)} against {percent(found.peers)}, {found.minutes} minutes)."
-        )
-    return Finding(
-        "slow-node",
-        "warning",
-        "high" if by_steps else "medium",
-        title,
-        f"{said} All nodes wait for the slowest one at every step.{_others(case, found) if by_steps else ''}",
-        (
-            Evidence(what, found.value, unit, where, found.start, found.end),
-            Evidence("median of its peers", found.peers, unit, None, found.start, found.end),
-        ),
-        Recommendation(
-            f"Replace the instance: a new run gets another one. If {where} of the next run is slow again, "
-            "look at its data shard.",
-            source="rule slow-node",
-        ),
-        not_checked=("the cause: temperature, ECC errors and network of an instance are not in CloudWatch",),
-    )
-
-
-def _others(case: Case, found: Outlier) -> str:
-    """How the node's GPU and CPU compare in the same span, where they do."""
-    rows = case.metrics[(case.metrics["timestamp"] >= found.start) & (case.metrics["timestamp"] <= found.end)]
-    said = []
-    for metric, name in (("gpu_utilization", "GPU"), ("cpu_utilization", "CPU")):
-        means = rows[rows["metric"] == metric].groupby("node", observed=True)["value_pct"].mean()
-        if found.node in means and len(means) > 2:
-            gap = means[found.node] - means.drop(found.node).median()
-            lower = "lower" if gap < 0 else "higher"
-            said.append(
-                f"its {name} is {abs(gap):.0f} points {lower}" if abs(gap) >= 5 else f"its {name} is like theirs"
-            )
-    return f" {'; '.join(said).capitalize()}.".replace(" gpu", " GPU").replace(" cpu", " CPU") if said else ""

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 
@@ -26,11 +26,14 @@ import pandas as pd
 
 from monitor.analyze import step_time, utilization
 from monitor.analyze.activities import Activity, activities
+from monitor.analyze.billing import billing_factor
+from monitor.analyze.ending import Ending, ending_of
 from monitor.analyze.journal import journal
 from monitor.analyze.lost import LostWork, lost_work
-from monitor.analyze.phases import billing_factor
-from monitor.analyze.window import Window, in_window, work_window
-from monitor.model import Distribution, Finding, Price, Run, StepStats
+from monitor.analyze.nan_loss import NanLoss, nan_loss
+from monitor.analyze.set_aside import Span, outside, spans_set_aside
+from monitor.analyze.window import Window, in_window, training_spans, work_window
+from monitor.model import Distribution, Finding, Price, Run, StepStats, metrics_frame
 
 SECTIONS = ("What it means", "Why it matters", "What to do", "Source")
 
@@ -44,7 +47,12 @@ class Case:
     window: Window | None
     metrics: pd.DataFrame
     """The Metrics frame of the window of work."""
+    set_aside: tuple[Span, ...] = ()
+    """Checkpoints, evaluations and restarts, in which devices may rest: see ``monitor.analyze.set_aside``."""
+    steady: pd.DataFrame = field(default_factory=metrics_frame)
+    """``metrics`` without the minutes that are set aside."""
     pooled: dict[str, Distribution] = field(default_factory=dict)
+    """Of ``steady``."""
     steps: StepStats | None = None
     lost: LostWork | None = None
     journal: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -52,6 +60,9 @@ class Case:
     activities: tuple[Activity, ...] = ()
     """The checkpoints and evaluations that held the steps up."""
     price: Price | None = None
+    ending: Ending | None = None
+    """What ended the job; None where nothing did, or nothing tells of it."""
+    nan: NanLoss | None = None
 
     @property
     def gpu_nodes(self) -> int:
@@ -68,13 +79,21 @@ class Case:
 
 def case_of(run: Run, now: datetime, price: Price | None = None) -> Case:
     """The case of a run as of ``now``; with the ``price`` of an instance-hour where one is known."""
+    nan = nan_loss(run.steps, run.events)
+    ending = ending_of(run, nan)
     window = work_window(run, now)
+    if window is not None and ending is not None and ending.since is not None and window.start < ending.since:
+        # What comes of a failure is no fault of its own.
+        window = replace(window, end=min(window.end, ending.since))
     metrics = in_window(run.metrics, window, run, now)
     lost = lost_work(run.steps, run.events, run.job) if run.logs.complete else None
     stats = step_time.summary(run.steps, run.job, lost)
     book = journal(run.steps, run.events)
     spans = activities(book, run.events)
-    return Case(run, now, window, metrics, utilization.pooled(metrics), stats, lost, book, spans, price)
+    aside = spans_set_aside(book, run.events, spans, training_spans(run.job, now), run.job.ended or now)
+    steady = outside(metrics, aside)
+    pooled = utilization.pooled(steady)
+    return Case(run, now, window, metrics, aside, steady, pooled, stats, lost, book, spans, price, ending, nan)
 
 
 def parameter(case: Case, name: str) -> int | None:

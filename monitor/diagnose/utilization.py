@@ -1,95 +1,197 @@
-"""Rules about devices that wait: the exact causes first, then the general one that they silence."""
+"""Rules about GPUs that do nothing: one of several in use, fewer processes than GPUs, idle for ten minutes and more."""
 
 from __future__ import annotations
 
-import pandas as pd
+from monitor.analyze.devices import InUse, at_a_ceiling, by_minute, fewer_than_peers, within
+from monitor.analyze.idle import IDLE_PCT, Stretch, longest_idle
+from monitor.analyze.processes import Processes, processes_per_host
+from monitor.diagnose.device_words import an_hour, fewest_points, pipeline_degree, share_of, span
+from monitor.diagnose.rule import Case, rule
+from monitor.model import Evidence, Finding, Recommendation
+from monitor.words import clock, duration, nodes, percent, usd
 
-from monitor.analyze.step_time import variation
-from monitor.diagnose.rule import Case, parameter, rule
-from monitor.model import Distribution, Evidence, Finding, Recommendation
-from monitor.words import clock, nodes, percent, step_seconds
-
-# SageMaker Debugger's LowGPUUtilization and BatchSize rules: p95 below 70 %, here on one-minute node means.
-LOW_P95_PCT = 70.0
-# One GPU at full load is 100 in the host's sum; ten more allow for sampling and for contexts on the others.
-ONE_GPU_SUM_PCT = 110.0
-NEARLY_EVERY = 0.95
-IDLE_PCT = 5.0
+# The sum of one GPU at work for most of the time; below that it may be all of them, hardly used.
+ONE_AT_WORK_PCT = 85.0
+LEAST_BUSY_PCT = 10.0
+CPU_FULL_PCT = 90.0
 IDLE_MINUTES = 10.0
 # Where neither a step nor a busy minute marks the beginning, start-up may still be under way for a while.
 IDLE_MINUTES_FROM_START = 30.0
-STEADY_MAD = 0.03
-# Fewer points than this say nothing about a 95th percentile.
-FEWEST_POINTS = 5
+# Steps that go on in an idle stretch: a few reports at least, spread over most of it.
+FEWEST_REPORTS = 3
 
 
-@rule("one-gpu-in-use", silenced_by=("stall",))
+@rule("one-gpu-in-use", silenced_by=("stall", "nccl-timeout"))
 def one_gpu_in_use(case: Case) -> Finding | None:
     """One GPU of a multi-GPU host works, the others are paid for.
 
     What it means: the host's GPU utilization, summed over its GPUs, never passes that of one GPU, and the summed GPU
-    memory fits one GPU, on nearly every minute after the first step.
+    memory fits one GPU, on nearly every minute after the first step. Where the launcher starts several processes, or the
+    CPU is full, only a sum that stays near that of one full GPU counts: other such hosts use all GPUs, a little.
 
     Why it matters: an instance is billed whole; with one of eight GPUs in use seven eighths of the bill buy nothing.
 
-    What to do: start one process per GPU (torchrun --nproc_per_node, processes_per_host of the distribution), or move
-    to an instance with one GPU.
+    What to do: start one process per GPU (torchrun --nproc_per_node, processes_per_host of the distribution) and let each
+    take its own (torch.cuda.set_device with LOCAL_RANK), or move to an instance with one GPU.
 
     Source: CloudWatch reports GPU metrics of training jobs as sums over the host's GPUs (SageMaker developer guide,
     monitoring-cloudwatch); thresholds are this project's: sum at most 110 % on 95 % of the minutes.
     """
-    hit: list[str] = []
-    worst: tuple[int, float, float] | None = None
-    counts = {node.name: node.gpus or 0 for node in case.run.job.nodes}
-    table = _by_minute(case)
-    for name, rows in table.groupby("node", observed=True):
-        gpus = counts.get(str(name), 0)
-        rows = rows.dropna(subset=["gpu_utilization", "gpu_memory_utilization"])
-        if gpus < 2 or len(rows) < FEWEST_POINTS:
-            continue
-        busy, held = rows["gpu_utilization"] * gpus, rows["gpu_memory_utilization"] * gpus
-        on_one = (busy <= ONE_GPU_SUM_PCT) & (held <= ONE_GPU_SUM_PCT)
-        if on_one.mean() >= NEARLY_EVERY and busy.median() >= 10.0:
-            hit.append(str(name))
-            worst = worst or (gpus, float(busy.median()), float(held.median()))
-    if worst is None or case.window is None:
+    told = processes_per_host(case.run.job, case.run.events)
+    cpu = case.pooled.get("cpu_utilization")
+    found = [
+        one
+        for one in within(by_minute(case.steady), _gpus(case), 1, fewest_points(case))
+        if one.busy_sum >= LEAST_BUSY_PCT
+        and (
+            one.busy_sum >= ONE_AT_WORK_PCT
+            or not _may_be_all(case, one, told, cpu is not None and cpu.p95 > CPU_FULL_PCT)
+        )
+    ]
+    if not found or case.window is None:
         return None
-    gpus, busy_sum, held_sum = worst
-    where = nodes(hit, len(case.run.job.nodes))
+    first, hit = found[0], [one.node for one in found]
+    several = told is not None and told.each > 1
+    share = share_of(case, (one.gpus - 1 for one in found))
     return Finding(
         "one-gpu-in-use",
         "warning",
-        "high" if busy_sum >= 50 else "medium",
-        f"One of {gpus} GPUs in use",
-        f"It looks as if one of {gpus} GPUs is in use {where} since {clock(case.window.start)}: the GPUs together reach "
-        f"{percent(busy_sum)} (one full GPU is 100 %), their memory {percent(held_sum)}. "
-        f"The other {gpus - 1} are paid for and idle.",
-        (
-            Evidence(
-                "GPU utilization, sum over the host, median", busy_sum, f"% of {gpus * 100}", hit[0], *_span(case)
-            ),
-            Evidence("GPU memory, sum over the host, median", held_sum, f"% of {gpus * 100}", hit[0], *_span(case)),
-        ),
+        "high" if first.busy_sum >= 50 and not several else "medium",
+        f"One of {first.gpus} GPUs in use",
+        f"It looks as if one of {first.gpus} GPUs is in use {nodes(hit, len(case.run.job.nodes))} since "
+        f"{clock(case.window.start)}: the GPUs together reach {percent(first.busy_sum)} (one full GPU is 100 %), their memory "
+        f"{percent(first.held_sum)}. The other {first.gpus - 1} are paid for and idle.{an_hour(case, share or 0, 'of idle GPUs')}"
+        + (f" {told.each} processes run on each host: they seem to share one GPU." if told and several else ""),
+        _sums(case, first) + _said(told),
         Recommendation(
-            f"Start {gpus} processes on each host (torchrun --nproc_per_node={gpus}, or processes_per_host={gpus}); if the "
-            "work fits one GPU, take an instance with one.",
-            parameter="processes_per_host",
-            from_value=1,
-            to_value=gpus,
+            "Let each process take its own GPU: torch.cuda.set_device(int(os.environ['LOCAL_RANK'])) before anything is "
+            "allocated."
+            if several
+            else f"Start {first.gpus} processes on each host (torchrun --nproc_per_node={first.gpus}, or "
+            f"processes_per_host={first.gpus}); if the work fits one GPU, take an instance with one.",
+            parameter=None if several else "processes_per_host",
+            from_value=None if several else 1,
+            to_value=None if several else first.gpus,
             source="CloudWatch's GPU figures are sums over a host's GPUs",
         ),
         not_checked=("which GPU is in use: CloudWatch has no figures of single GPUs",),
+        share=share,
     )
 
 
-@rule("idle-gpus", silenced_by=("stall",))
+def _may_be_all(case: Case, one: InUse, told: Processes | None, cpu_full: bool) -> bool:
+    """Whether a sum that is less than one full GPU may well be that of all GPUs, hardly used."""
+    if told is not None:
+        return told.each > 1
+    ranks = case.run.steps.loc[case.run.steps["node"] == one.node, "rank"].nunique()
+    return cpu_full or ranks > 1
+
+
+@rule("unused-gpus", silenced_by=("stall", "nccl-timeout", "one-gpu-in-use"), explains=("slow-node",))
+def unused_gpus(case: Case) -> Finding | None:
+    """Fewer processes than GPUs, so that some GPUs have no work.
+
+    What it means: the launcher starts fewer processes on a host than it has GPUs, and GPU utilization and memory, summed
+    over the host, fit that many GPUs; or both stay at the same k/g of what its peers reach; or both stay just below what k
+    of g full GPUs can give. Memory or utilization alone never says it: a pipeline's stages differ by right.
+
+    Why it matters: an instance is billed whole, and the GPUs without a process do nothing from the first step to the last.
+
+    What to do: set processes_per_host (or torchrun --nproc_per_node) to the number of GPUs; if that was so, look for the
+    rank that died or never began.
+
+    Source: CloudWatch's GPU figures are sums over a host's GPUs; the toolkit starts as many processes as the distribution's
+    processes_per_host says (SageMaker training toolkit); tolerances are this project's: 10 points of the sum, 2 % of a ratio.
+    """
+    told = processes_per_host(case.run.job, case.run.events)
+    table, gpus = by_minute(case.steady), _gpus(case)
+    found: tuple[InUse, ...] = ()
+    if told is not None:
+        found = within(table, gpus, told.each, fewest_points(case))
+    if told is None or any(count == told.each for count in gpus.values()):
+        found = found or _by_metrics(case, told)
+    if found:
+        return _unused(case, found, told)
+    return _unused_unseen(case, told)
+
+
+def _by_metrics(case: Case, told: Processes | None) -> tuple[InUse, ...]:
+    if pipeline_degree(case) > 1:
+        return ()
+    table, gpus = by_minute(case.steady), _gpus(case)
+    kinds = {node.name: node.instance_type or "" for node in case.run.job.nodes}
+    found = fewer_than_peers(table, gpus, kinds, fewest_points(case))
+    # Where all processes are there, a sum below the ceiling is just a sum.
+    return found or (() if told is not None else at_a_ceiling(table, gpus))
+
+
+def _unused(case: Case, found: tuple[InUse, ...], told: Processes | None) -> Finding | None:
+    first, hit = found[0], [one.node for one in found]
+    share = share_of(case, (one.gpus - one.used for one in found))
+    idle = first.gpus - first.used
+    why = {
+        "peers": f"both are {first.used}/{first.gpus} of what its peers of the same type reach",
+        "ceiling": f"both stay just below what {first.used} full GPUs give",
+    }.get(first.against, f"that fits {first.used}, and no more processes run there ({told.said_by if told else ''})")
+    return Finding(
+        "unused-gpus",
+        "warning",
+        ("high" if told and told.certain else "medium") if first.against != "ceiling" else "low",
+        f"{idle} of {first.gpus} GPUs unused",
+        f"{idle} of {first.gpus} GPUs seem to have no work {nodes(hit, len(case.run.job.nodes))} since "
+        f"{clock(case.window.start) if case.window else 'the start'}: GPU utilization is {percent(first.busy_sum)} in sum "
+        f"({100 * first.gpus} % is all of them), GPU memory {percent(first.held_sum)}: {why}."
+        f"{an_hour(case, share or 0, 'of idle GPUs')}",
+        _sums(case, first) + _said(told),
+        _start_all(first.used, first.gpus, told),
+        not_checked=("which GPUs are idle: CloudWatch has no figures of single GPUs",),
+        share=share,
+    )
+
+
+def _unused_unseen(case: Case, told: Processes | None) -> Finding | None:
+    """By the launcher alone, where no metrics tell otherwise; one process may drive several GPUs by itself."""
+    hosts = [node for node in case.run.job.nodes if node.gpus and told is not None and node.gpus > told.each]
+    alone = told is not None and told.each == 1 and case.run.job.smp_version is None
+    seen = (case.run.metrics["metric"] == "gpu_utilization").any()
+    if told is None or not told.certain or not hosts or alone or seen:
+        return None
+    gpus = hosts[0].gpus or 0
+    share = share_of(case, ((node.gpus or 0) - told.each for node in hosts))
+    return Finding(
+        "unused-gpus",
+        "warning",
+        "medium",
+        f"{gpus - told.each} of {gpus} GPUs without a process",
+        f"{told.each} processes run on each host ({told.said_by}), and the hosts have {gpus} GPUs "
+        f"{nodes([node.name for node in hosts], len(case.run.job.nodes))}: {gpus - told.each} of them get no work."
+        f"{an_hour(case, share or 0, 'of idle GPUs')}",
+        (Evidence("processes on each host", float(told.each), f"of {gpus} GPUs", hosts[0].name), *_said(told)),
+        _start_all(told.each, gpus, told),
+        not_checked=("GPU utilization: no metrics could be read", "whether one process drives several GPUs"),
+        share=share,
+    )
+
+
+def _start_all(used: int, gpus: int, told: Processes | None) -> Recommendation:
+    known = told is not None and told.each < gpus
+    text = (
+        f"Set processes_per_host to {gpus} (torchrun --nproc_per_node={gpus}), and the degrees and the batch with it."
+        if known
+        else f"Check that {gpus} processes run on each host (processes_per_host, --nproc_per_node), and that none has died."
+    )
+    return Recommendation(text, "processes_per_host", used, gpus, "SageMaker training toolkit: processes_per_host")
+
+
+@rule("idle-gpus", silenced_by=("stall", "nccl-timeout", "one-gpu-in-use", "unused-gpus"))
 def idle_gpus(case: Case) -> Finding | None:
     """GPUs do nothing for ten minutes and more after training began.
 
-    What it means: GPU utilization of a node stays below 5 % for at least 10 minutes in a row after the first step.
+    What it means: GPU utilization of a node stays below 5 % for at least 10 minutes in a row after the first step, outside
+    checkpoints, evaluations and restarts.
 
-    Why it matters: the job goes on billing all its instances while nothing is computed: a hung process, a data
-    loader that waits, or an evaluation, export or upload that runs on the CPU.
+    Why it matters: the job goes on billing all its instances while nothing is computed: a hung process, a data loader
+    that waits, a model that was never moved to the GPU, or an export or upload that runs on the CPU.
 
     What to do: read the log lines of that span; stop the job if nothing comes; move long CPU work to a job without GPUs.
 
@@ -98,198 +200,91 @@ def idle_gpus(case: Case) -> Finding | None:
     if case.window is None:
         return None
     least = IDLE_MINUTES_FROM_START if case.window.since == "training start" else IDLE_MINUTES
-    spans = [
-        (str(name), *span)
-        for name, rows in case.metrics[case.metrics["metric"] == "gpu_utilization"].groupby("node", observed=True)
-        if (span := _longest_idle(rows)) is not None and span[2] >= least
-    ]
+    spans = [one for one in longest_idle(case.metrics, case.set_aside) if one.minutes >= least]
     if not spans:
         return None
-    hit = [name for name, *_ in spans]
-    name, start, end, minutes = max(spans, key=lambda span: span[3])
-    where = nodes(hit, case.gpu_nodes or len(case.run.job.nodes))
+    worst = max(spans, key=lambda one: one.minutes)
+    of = {node.name: node.gpus or 0 for node in case.run.job.nodes}
+    idle_gpu_min = sum(one.minutes * of.get(one.node, 0) for one in spans)
+    whole = sum(of.values()) * case.window.minutes
+    share = min(1.0, idle_gpu_min / whole) if whole else None
+    hit = [one.node for one in spans]
+    money = ""
+    if case.usd_per_hour is not None and share is not None:
+        money = f" {usd(case.usd_per_hour * share * case.window.minutes / 60)} were billed for that."
     return Finding(
         "idle-gpus",
         "warning",
         "high" if case.window.since == "first step" else "medium",
-        f"GPUs idle for {minutes:.0f} min",
-        f"GPUs do nothing {where}: below {IDLE_PCT:.0f} % for {minutes:.0f} minutes in a row on {name}, "
-        f"{clock(start)} to {clock(end)}, after training had begun. The instances are billed all the same.",
-        (Evidence("GPU utilization below 5 %", minutes, "min in a row", name, start, end),),
-        Recommendation(
-            f"Read what {name} logged from {clock(start)} on. If the job waits for nothing useful, stop it; if it evaluates, "
-            "exports or uploads on the CPU, do that in a job without GPUs.",
-            source="rule idle-gpus",
+        f"GPUs idle for {duration(worst.minutes * 60)}"
+        + ("" if len(hit) == case.gpu_nodes else f" {nodes(hit, case.gpu_nodes or len(hit))}"),
+        f"GPUs do nothing {nodes(hit, case.gpu_nodes or len(case.run.job.nodes))}: below {IDLE_PCT:.0f} % for "
+        f"{worst.minutes:.0f} minutes in a row on {worst.node}, {clock(worst.start)} to {clock(worst.end)}, after training had "
+        f"begun.{_meanwhile(case, worst, hit)} The instances are billed all the same.{money}",
+        (
+            Evidence(
+                f"GPU utilization below {IDLE_PCT:.0f} %",
+                worst.minutes,
+                "min in a row",
+                worst.node,
+                worst.start,
+                worst.end,
+            ),
         ),
+        Recommendation(_what_next(case, worst), source="rule idle-gpus"),
         not_checked=("what the processes did meanwhile: no trace is taken",)
         if case.window.since == "first step"
         else ("when the first step was: no step line was recognised",),
+        share=share,
     )
 
 
-@rule("small-batch", silenced_by=("one-gpu-in-use", "unused-gpus", "idle-gpus", "stall"))
-def small_batch(case: Case) -> Finding | None:
-    """GPU, GPU memory and CPU are all far from full: the batch is small for the machine.
+def _meanwhile(case: Case, worst: Stretch, hit: list[str]) -> str:
+    """What else was seen in the stretch: steps, the CPU, the other nodes."""
+    said = ""
+    if _steps_go_on(case, worst):
+        said += " Steps go on meanwhile."
+    elif not case.run.job.is_running and not (case.journal["at"] > worst.start).any() and len(case.journal):
+        said += " That is after the last step."
+    rows = case.metrics[(case.metrics["timestamp"] >= worst.start) & (case.metrics["timestamp"] < worst.end)]
+    cpu = rows.loc[(rows["metric"] == "cpu_utilization") & (rows["node"] == worst.node), "value_pct"]
+    if len(cpu):
+        said += f" Its CPU is at {percent(float(cpu.median()))}."
+    others = rows[(rows["metric"] == "gpu_utilization") & ~rows["node"].isin(hit)]["value_pct"]
+    if len(others):
+        said += f" The GPUs of the other nodes are at {percent(float(others.median()))}."
+    return said
 
-    What it means: the 95th percentiles of GPU, GPU-memory and CPU utilization are all below 70 %, there is no
-    pipeline whose bubbles would explain it, and the steps are steady (MAD at most 3 % of the median).
 
-    Why it matters: nothing is the bottleneck but the amount of work per step; the same samples could be done in less
-    time, or on a smaller instance.
-
-    What to do: raise the batch size per device until GPU memory is near 85 %, watching convergence; or take fewer or
-    smaller instances.
-
-    Source: SageMaker Debugger's BatchSize rule (70/70/70), rescaled to one-minute data; steadiness by this project.
-    """
-    gpu, memory, cpu = (case.pooled.get(f"{name}_utilization") for name in ("gpu", "gpu_memory", "cpu"))
-    if gpu is None or memory is None or cpu is None or not _enough(case) or _pipeline_degree(case) > 1:
-        return None
-    wobble = variation(case.run.steps)
-    if max(gpu.p95, memory.p95, cpu.p95) >= LOW_P95_PCT or wobble is None or wobble > STEADY_MAD:
-        return None
-    assert case.window is not None
-    assert case.steps is not None
-    assert case.steps.median_s is not None
-    return Finding(
-        "small-batch",
-        "warning",
-        "medium",
-        f"Batch small for the GPUs: {percent(gpu.mean)} busy",
-        f"The batch is small for these GPUs: GPU {_spread(gpu)}, GPU memory {percent(memory.p95)} and CPU {percent(cpu.p95)} at "
-        f"their 95th percentile {_everywhere(case)} since {clock(case.window.start)}, and every step takes the same "
-        f"{step_seconds(case.steps.median_s)} (MAD {wobble * 100:.1f} %). "
-        "Nothing is full, so more work per step would cost little time.",
-        (*_three(case, gpu, memory, cpu), Evidence("step time, MAD / median", wobble * 100, "%", None, *_span(case))),
-        Recommendation(
-            "Raise the batch size per device step by step until GPU memory is near 85 %, and watch convergence; or take "
-            "fewer or smaller instances for the same speed.",
-            parameter="batch_size",
-            source="SageMaker Debugger rule BatchSize",
-        ),
-        not_checked=(
-            "whether a larger batch still converges as well",
-            "whether the allocator holds memory it does not use",
-        ),
+def _what_next(case: Case, worst: Stretch) -> str:
+    if _steps_go_on(case, worst):
+        return (
+            "Check that model and batches are on the GPU (next(model.parameters()).device) in this version of the script: "
+            "steps go on while its GPUs do nothing."
+        )
+    return (
+        f"Read what {worst.node} logged from {clock(worst.start)} on. If the job waits for nothing useful, stop it; if it "
+        "evaluates, exports or uploads on the CPU, do that in a job without GPUs."
     )
 
 
-@rule("low-gpu-utilization", silenced_by=("one-gpu-in-use", "unused-gpus", "idle-gpus", "small-batch", "stall"))
-def low_gpu_utilization(case: Case) -> Finding | None:
-    """GPUs wait for a good part of the time.
+def _steps_go_on(case: Case, worst: Stretch) -> bool:
+    at = case.journal["at"].dropna()
+    inside = at[(at >= worst.start) & (at < worst.end)]
+    return len(inside) >= FEWEST_REPORTS and bool(inside.max() - inside.min() >= (worst.end - worst.start) / 2)
 
-    What it means: the 95th percentile of GPU utilization over all nodes and minutes after the first step is below 70 %.
 
-    Why it matters: GPU hours are paid whether the GPU works or waits.
+def _gpus(case: Case) -> dict[str, int]:
+    return {node.name: node.gpus or 0 for node in case.run.job.nodes}
 
-    What to do: find what it waits for: the pipeline's window, the input pipeline, communication, or a small batch; the
-    finding lists what the configuration and the other figures make likely, in order.
 
-    Source: SageMaker Debugger's LowGPUUtilization rule (p95 below 70), rescaled to one-minute data of whole nodes.
-    """
-    gpu = case.pooled.get("gpu_utilization")
-    if gpu is None or case.window is None or gpu.p95 >= LOW_P95_PCT or not _enough(case):
-        return None
-    memory, cpu = case.pooled.get("gpu_memory_utilization"), case.pooled.get("cpu_utilization")
-    causes = _likely_causes(case, memory, cpu)
-    room = f"; GPU memory has room, {percent(memory.p95)}" if memory is not None and memory.p95 < LOW_P95_PCT else ""
-    return Finding(
-        "low-gpu-utilization",
-        "warning",
-        "high" if case.window.since == "first step" else "medium",
-        f"GPUs work {percent(gpu.mean)} of the time",
-        f"GPUs wait for {percent(100 - gpu.mean)} of the time: GPU {_spread(gpu)} {_everywhere(case)} since the "
-        f"{case.window.since}, {clock(case.window.start)}{room}. Likely, in this order: {'; '.join(causes)}.",
-        _three(case, gpu, memory, cpu),
-        Recommendation(_first_step(case, cpu), source="SageMaker Debugger rule LowGPUUtilization; SMP best practices"),
-        not_checked=("single GPUs, kernels and network: CloudWatch has no figures of them for training jobs",),
+def _sums(case: Case, one: InUse) -> tuple[Evidence, ...]:
+    unit = f"% of {one.gpus * 100}"
+    return (
+        Evidence("GPU utilization, sum over the host, median", one.busy_sum, unit, one.node, *span(case)),
+        Evidence("GPU memory, sum over the host, median", one.held_sum, unit, one.node, *span(case)),
     )
 
 
-def _likely_causes(case: Case, memory: Distribution | None, cpu: Distribution | None) -> list[str]:
-    causes: list[str] = []
-    p, m, a = (parameter(case, name) for name in ("pipeline_parallel_degree", "microbatches", "active_microbatches"))
-    if _pipeline_degree(case) > 1:
-        p = _pipeline_degree(case)
-        if a is not None and m is not None and a < min(m, p):
-            causes.append(
-                f"the pipeline's window is narrow: active_microbatches {a} with {p} stages and {m} microbatches"
-            )
-        if m is not None and m < 4 * p:
-            causes.append(f"few microbatches for the pipeline: {m} for {p} stages leave a bubble")
-        if not causes:
-            causes.append(f"the pipeline's bubble ({p} stages)")
-    if cpu is not None and cpu.p95 > 80:
-        causes.append(f"the input pipeline: CPU {percent(cpu.p95)} at its 95th percentile")
-    if len(case.run.job.nodes) > 1:
-        causes.append("communication between nodes")
-    if memory is not None and memory.p95 < LOW_P95_PCT:
-        causes.append(f"a small batch: GPU memory {percent(memory.p95)}")
-    if cpu is None or cpu.p95 <= 80:
-        causes.append("data loading in few processes")
-    return causes[:3]
-
-
-def _first_step(case: Case, cpu: Distribution | None) -> str:
-    p, m, a = _pipeline_degree(case), parameter(case, "microbatches"), parameter(case, "active_microbatches")
-    if p > 1 and m is not None and a is not None and a < min(m, p):
-        return f"Try active_microbatches {min(m, p)} (now {a}) while GPU memory stays below 92 %, and compare the step time."
-    if p > 1 and m is not None and m < 4 * p:
-        return f"Raise microbatches (now {m}) and the batch with it, so that the {p} stages overlap more."
-    if cpu is not None and cpu.p95 > 80:
-        return "Give the data loader more workers and prefetch, or read from FSx or FastFile mode."
-    return "Time one step with the data loader left out; if it is no faster, raise the batch size per device."
-
-
-def _pipeline_degree(case: Case) -> int:
-    return parameter(case, "pipeline_parallel_degree") or parameter(case, "partitions") or 1
-
-
-def _enough(case: Case) -> bool:
-    points = case.metrics.loc[case.metrics["metric"] == "gpu_utilization", "timestamp"]
-    return int(points.nunique()) >= FEWEST_POINTS
-
-
-def _by_minute(case: Case) -> pd.DataFrame:
-    """One row a node and minute, one column a metric; absent columns are there and empty."""
-    table = case.metrics.pivot_table(index=["node", "timestamp"], columns="metric", values="value_pct").reset_index()
-    return table.reindex(columns=["node", "timestamp", "gpu_utilization", "gpu_memory_utilization"])
-
-
-def _longest_idle(rows: pd.DataFrame) -> tuple[pd.Timestamp, pd.Timestamp, float] | None:
-    """(start, end, minutes) of the longest stretch of idle periods without a gap in the data."""
-    rows = rows.sort_values("timestamp")
-    period = pd.Timedelta(seconds=int(rows["period_s"].iloc[0]))
-    idle = rows["value_pct"] < IDLE_PCT
-    broken = ~idle | (rows["timestamp"].diff() > period)
-    stretch = rows[idle].groupby(broken.cumsum()[idle])["timestamp"].agg(["min", "max"])
-    if stretch.empty:
-        return None
-    longest = (stretch["max"] - stretch["min"]).idxmax()
-    start, end = stretch.loc[longest, "min"], stretch.loc[longest, "max"] + period
-    return start, end, (end - start).total_seconds() / 60
-
-
-def _three(
-    case: Case, gpu: Distribution, memory: Distribution | None, cpu: Distribution | None
-) -> tuple[Evidence, ...]:
-    named = (("GPU utilization", gpu), ("GPU memory utilization", memory), ("CPU utilization", cpu))
-    return tuple(
-        Evidence(f"{name}, {which}", value, "%", None, *_span(case))
-        for name, found in named
-        if found is not None
-        for which, value in (("mean", found.mean), ("p5", found.p5), ("p95", found.p95))
-    )
-
-
-def _span(case: Case) -> tuple[pd.Timestamp | None, pd.Timestamp | None]:
-    return (case.window.start, case.window.end) if case.window else (None, None)
-
-
-def _spread(found: Distribution) -> str:
-    return f"{percent(found.mean)} (p5 {found.p5:.0f}, p95 {found.p95:.0f})"
-
-
-def _everywhere(case: Case) -> str:
-    seen = sorted(set(case.metrics.loc[case.metrics["metric"] == "gpu_utilization", "node"]))
-    return nodes(seen, len(case.run.job.nodes))
+def _said(told: Processes | None) -> tuple[Evidence, ...]:
+    return () if told is None else (Evidence("processes on each host", float(told.each), told.said_by, line=told.line),)

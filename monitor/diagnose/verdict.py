@@ -8,7 +8,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from monitor.analyze.cascade import cascade_words
+from monitor.analyze.ending import IDS, ending_of
+from monitor.analyze.reasons import reason_of
 from monitor.diagnose.level import Level
+from monitor.diagnose.quoted import quoted
 from monitor.model import METRICS, Job, NodeStats, Prediction, Report
 from monitor.words import percent, step_seconds
 
@@ -28,15 +32,17 @@ class Verdict:
 def judge(report: Report) -> Verdict:
     """The first finding that asks for action; else what can and what cannot be said."""
     job, ask = report.job, report.warnings
+    if job.status == "Failed" and not any(finding.id in IDS and finding.severity == "critical" for finding in ask):
+        return Verdict("critical", f"Failed: {_short(_failure(report))}", _what_is_seen(report))
     if ask:
         first = ask[0]
         advice = first.recommendation.text.partition("\n")[0] if first.recommendation else first.summary
         gain = "" if first.prediction is None else f" Step time about {_middle(first.prediction)}, by model."
         return Verdict("critical" if first.severity == "critical" else "warning", first.title, advice + gain)
-    if job.status == "Failed":
-        return Verdict("critical", f"Failed: {_short(failure_words(job))}", job.failure_reason or "")
     if not seen(report):
-        return Verdict("unknown", _why_unseen(report), " ".join(gap.why for gap in report.run.gaps))
+        return Verdict(
+            "unknown", _why_unseen(report), " ".join(gap.why for gap in report.run.gaps if gap.what != "price")
+        )
     if not report.run.logs.complete:
         return Verdict("partial", "Nothing stands out so far; older log lines are still coming in", _figures(report))
     metrics, timed = _has_metrics(report), _has_step_times(report)
@@ -52,6 +58,38 @@ def failure_words(job: Job) -> str:
     reason = job.failure_reason or ""
     quoted = _ERROR_MESSAGE.search(reason)
     return " ".join((quoted["text"] if quoted else reason).split()) or "no reason is given"
+
+
+#: What can be said where no cause is told, by the kind of the first error.
+_NO_CAUSE = {
+    "hardware": "a GPU or its host failed",
+    "internal": "SageMaker's own error; no cause in the job is told",
+    "gone": "only peers that miss each other are seen; the one that failed first left no word",
+    "summary": "told to end by a signal or a launcher; no line says by whom",
+    "crash": "native code or NCCL gave up; no line tells why",
+}
+
+
+def _failure(report: Report) -> str:
+    """A failure without a cause, in one line: what the script says, else what kind of lines there are."""
+    ending = ending_of(report.run)
+    words = _NO_CAUSE.get(ending.kind, "") if ending is not None else ""
+    reason = reason_of(report.job)
+    if words and (reason is None or not reason.quotes_program):
+        place = ending.first.node if ending is not None and ending.first is not None else ""
+        return f"{words}{f' (first on {place})' if place else ''}"
+    return failure_words(report.job)
+
+
+def _what_is_seen(report: Report) -> str:
+    """The first lines of a failure whose cause is not told, and SageMaker's own word."""
+    ending, job = ending_of(report.run), report.job
+    parts = ["The cause cannot be told from what there is to see."]
+    if ending is not None and ending.first is not None:
+        parts.append(f"First error: {quoted(cascade_words(ending.first))}.")
+    if job.failure_reason and job.source != "logs":
+        parts.append(f"SageMaker says: {quoted(job.failure_reason)}")
+    return " ".join(parts)
 
 
 def _short(text: str) -> str:

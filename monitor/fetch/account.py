@@ -12,8 +12,10 @@ from monitor.fetch import jobs as training_jobs
 from monitor.fetch.instance_types import ask_ec2, lookup
 from monitor.fetch.logs import JobLogs
 from monitor.fetch.metrics import read_metrics
+from monitor.fetch.price_file import PriceFile
+from monitor.fetch.prices import PriceList
 from monitor.fetch.source import JobQuery
-from monitor.model import ApiBill, Job, JobSummary, Node, RawMetrics
+from monitor.model import ApiBill, Gap, Job, JobSummary, Node, Price, RawMetrics
 
 # How many jobs' metrics are kept, so that a watched job is asked only for what is new.
 _REMEMBERED_JOBS = 8
@@ -23,10 +25,12 @@ class AwsSource:
     """The Source of one account and region. Safe to share between threads.
 
     A right that is missing for logs or metrics is a gap there; only a job that may not be read raises NotAllowed.
+    ``prices`` is where the answers of the price list outlive the process; None for nowhere.
     """
 
-    def __init__(self, clients: Clients) -> None:
+    def __init__(self, clients: Clients, prices: PriceFile | None = None) -> None:
         self.clients = clients
+        self._prices = PriceList(clients, prices)
         self._lock = threading.Lock()
         self._instances: training_jobs.InstancesByJob = {}
         self._types: dict[str, Node | None] = {}
@@ -69,6 +73,11 @@ class AwsSource:
                 self._types[name] = ask_ec2(self.clients, name)
             known = self._types[name]
         return known
+
+    def price(self, instance_type: str, job: Job) -> Price | Gap | None:
+        """By AWS's price list of the job's region, as its ARN names it."""
+        _, partition, _, region = (*job.arn.split(":"), "", "", "", "")[:4]
+        return self._prices.price(instance_type, region or self.clients.region, partition or "aws")
 
     def bill(self) -> ApiBill:
         return self.clients.bill()

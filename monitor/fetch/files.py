@@ -21,7 +21,7 @@ from monitor.fetch.log_text import BrokenTextError, Look, chunks, look
 from monitor.fetch.metrics import without_metrics
 from monitor.fetch.renderings import restored
 from monitor.fetch.source import JobQuery
-from monitor.model import ApiBill, Gap, Job, JobSummary, LogPage, Node, RawMetrics
+from monitor.model import ApiBill, Gap, Job, JobSummary, LogPage, Node, Price, RawMetrics
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +76,9 @@ class FilesSource:
 
     def instance_type(self, name: str) -> Node | None:
         return lookup(name)
+
+    def price(self, instance_type: str, job: Job) -> Price | Gap | None:
+        return None
 
     def bill(self) -> ApiBill:
         return ApiBill()

@@ -45,12 +45,21 @@ def facts(name: str) -> InstanceType | None:
 
 
 def lookup(name: str) -> Node | None:
-    """The counts of an instance type by the table, as a Node without a name; None for a type it lacks."""
+    """The facts of an instance type by the table, as a Node without a name; None for a type it lacks."""
     row = facts(name)
     if row is None:
         return None
-    memory_gib = row.memory_per_accelerator_gib if row.gpus else None
-    return Node("", name, row.gpus, row.vcpus, memory_gib, counts_from="table")
+    return Node(
+        "",
+        name,
+        row.gpus,
+        row.vcpus,
+        row.memory_per_accelerator_gib if row.gpus else None,
+        counts_from="table",
+        gpu_model=row.model if row.gpus else None,
+        interconnect=row.interconnect,
+        efa=row.efa,
+    )
 
 
 def ask_ec2(clients: Clients, name: str) -> Node | None:
@@ -70,6 +79,10 @@ def ask_ec2(clients: Clients, name: str) -> Node | None:
             vcpus=row.get("VCpuInfo", {}).get("DefaultVCpus"),
             gpu_memory_gib=round(memory_mib[0] / 1024, 2) if memory_mib else None,
             counts_from="ec2",
+            gpu_model=" ".join(part for part in (gpus[0].get("Manufacturer"), gpus[0].get("Name")) if part) or None
+            if gpus
+            else None,
+            efa=row.get("NetworkInfo", {}).get("EfaSupported"),
         )
     return None
 

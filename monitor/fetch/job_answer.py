@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -34,6 +35,7 @@ def job_of(answer: Mapping[str, Any], name: str = "") -> Job:
         transitions=transitions,
         training_seconds=answer.get("TrainingTimeInSeconds"),
         billable_seconds=answer.get("BillableTimeInSeconds"),
+        warm_pool_billable_seconds=(answer.get("WarmPoolStatus") or {}).get("ResourceRetainedBillableTimeInSeconds"),
         max_runtime_s=(answer.get("StoppingCondition") or {}).get("MaxRuntimeInSeconds"),
         spot=bool(answer.get("EnableManagedSpotTraining")),
         failure_reason=answer.get("FailureReason") or None,
@@ -71,20 +73,10 @@ def _nodes(groups: tuple[InstanceGroup, ...]) -> tuple[Node, ...]:
     """algo-1 to algo-N. Which of them is in which group is not told (their numbers do not follow the groups)."""
     types = {group.instance_type for group in groups}
     instance_type = types.pop() or None if len(types) == 1 else None
-    known = lookup(instance_type) if instance_type else None
+    known = (lookup(instance_type) if instance_type else None) or Node("", instance_type)
     group = groups[0].name if len(groups) == 1 else ""
-    return tuple(
-        Node(
-            name=f"algo-{number}",
-            instance_type=instance_type,
-            gpus=known.gpus if known else None,
-            vcpus=known.vcpus if known else None,
-            gpu_memory_gib=known.gpu_memory_gib if known else None,
-            group=group,
-            counts_from=known.counts_from if known else "",
-        )
-        for number in range(1, sum(group.count for group in groups) + 1)
-    )
+    numbers = range(1, sum(group.count for group in groups) + 1)
+    return tuple(replace(known, name=f"algo-{number}", group=group) for number in numbers)
 
 
 def _transitions(answer: Mapping[str, Any]) -> tuple[Transition, ...]:

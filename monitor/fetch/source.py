@@ -13,7 +13,7 @@ from typing import Protocol
 
 import pandas as pd
 
-from monitor.model import ApiBill, Gap, Job, JobSummary, LoadProgress, LogPage, Node, RawMetrics
+from monitor.model import ApiBill, Gap, Job, JobSummary, LoadProgress, LogPage, Node, Price, RawMetrics
 from monitor.parse.recognise import RawRows
 
 
@@ -93,6 +93,13 @@ class Source(Protocol):
 
     def instance_type(self, name: str) -> Node | None:
         """Counts of an instance type that the bundled table lacks, or None. ``Node.name`` is empty."""
+        ...
+
+    def price(self, instance_type: str, job: Job) -> Price | Gap | None:
+        """What an hour of this type costs where the job runs, or why that is not known; None where no prices are.
+
+        Takes a few seconds at most, and raises nothing.
+        """
         ...
 
     def bill(self) -> ApiBill:

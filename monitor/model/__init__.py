@@ -7,6 +7,7 @@ What was not observed is ``None`` (or NaN/NaT/<NA> in a frame), never 0.
 from monitor.model.frames import METRICS, STEP_CSV_COLUMNS, events_frame, metrics_frame, steps_frame
 from monitor.model.job import ENDED_STATUSES, InstanceGroup, Job, JobSummary, Node, Parameter, Transition
 from monitor.model.report import (
+    Activity,
     ApiBill,
     Bucket,
     Confidence,
@@ -30,6 +31,7 @@ __all__ = [
     "ENDED_STATUSES",
     "METRICS",
     "STEP_CSV_COLUMNS",
+    "Activity",
     "ApiBill",
     "Bucket",
     "Confidence",

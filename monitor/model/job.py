@@ -51,6 +51,12 @@ class Node:
     group: str = ""
     counts_from: str = ""
     """Where gpus and vcpus come from: "table", "log", "ec2" or "" when they are unknown."""
+    gpu_model: str | None = None
+    """Such as "NVIDIA A100"."""
+    interconnect: str | None = None
+    """What joins the GPUs of the host: none, nvlink, nvswitch or neuronlink; None where it is not known."""
+    efa: bool | None = None
+    """Whether the type has an Elastic Fabric Adapter; None where it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +76,8 @@ class Job:
     transitions: tuple[Transition, ...] = ()
     training_seconds: int | None = None
     billable_seconds: int | None = None
+    warm_pool_billable_seconds: int | None = None
+    """For how long the instances were kept and billed after the job; grows while they are. None without a warm pool."""
     max_runtime_s: int | None = None
     spot: bool = False
     failure_reason: str | None = None

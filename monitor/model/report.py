@@ -90,6 +90,21 @@ class Bucket:
 
 
 @dataclass(frozen=True, slots=True)
+class Activity:
+    """One checkpoint or evaluation that held the steps up, from ``start`` to ``end``."""
+
+    kind: Literal["checkpoint", "evaluation"]
+    start: datetime
+    end: datetime
+    step: int | None
+    """The step that was reported before it."""
+
+    @property
+    def seconds(self) -> float:
+        return (self.end - self.start).total_seconds()
+
+
+@dataclass(frozen=True, slots=True)
 class NodeStats:
     """The figures of one node; each distribution is mean, p5, p50, p95, or None where there are no data."""
 
@@ -160,6 +175,10 @@ class Cost:
     wasted_usd: float | None = None
     price_usd_per_instance_hour: float | None = None
     price_source: str | None = None
+    at_most: bool = False
+    """The sums are an upper bound: a spot job pays less, and how much less is told when it has ended."""
+    retained_usd: float | None = None
+    """For the warm pool that was kept after the job; in none of the other sums. None: no pool, or no price."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +200,11 @@ class Report:
     phases: tuple[Phase, ...] = ()
     buckets: tuple[Bucket, ...] = ()
     findings: tuple[Finding, ...] = ()
+    activities: tuple[Activity, ...] = ()
+    """The checkpoints and evaluations that held the steps up, in time."""
     cost: Cost = Cost()
+    goodput: float | None = None
+    """Productive billed seconds / billed seconds, 0 to 1; None where no step was seen."""
     api: ApiBill = ApiBill()
     """Of this review."""
     api_total: ApiBill = ApiBill()

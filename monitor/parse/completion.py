@@ -76,10 +76,10 @@ def _counted(node: Node, identity: Identity, table: Lookup, ec2: Lookup) -> Node
     if found is None:
         return node
     return replace(
-        node,
-        gpus=found.gpus,
-        vcpus=found.vcpus,
-        gpu_memory_gib=found.gpu_memory_gib,
+        found,
+        name=node.name,
+        instance_type=node.instance_type,
+        group=node.group,
         counts_from=found.counts_from or source,
     )
 

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from monitor.parse import delimited, failures, gpu_memory
+from monitor.parse import delimited, failures, gpu_memory, model_size
 from monitor.parse.reader import Table, event, said
 
 _SLOTS = re.compile(r"([\w.-]{1,255}):(\d{1,6})(?!\d)")
@@ -135,6 +135,7 @@ _FACTS = Table(
         event("torchrun", "torchrun ", r"\btorchrun (?P<options>[^\n]{0,4000})", _torchrun),
         *failures.ROWS,
         *gpu_memory.ROWS,
+        *model_size.ROWS,
     )
 )
 #: Literal texts, one of which stands in every line read here.

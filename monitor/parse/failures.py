@@ -20,8 +20,41 @@ _MEASURE = (
 _SHELL = r"(?:\S{1,200}: line \d+:)?\s*(?:\d+ )?"
 
 
+# Exceptions whose names do not say that they are one.
+_NAMED_OTHERWISE = (
+    r"ArrowInvalid|BadZip[Ff]ile|NoSuchKey|NoSuchBucket|TimeoutExpired|OutOfResources|BrokenProcessPool|BackendCompilerFailed|"
+    r"ReadTimeout|ConnectTimeout|StopIteration|SystemExit|error|timeout"
+)
+# Device memory that was refused, whoever says it; TensorFlow asks again for less, and says that this is no failure.
+_REFUSED = (
+    r"(?!.*(?:from device: CUDA_ERROR_OUT_OF_MEMORY|indicates that this is not a failure))"
+    r".*(?:\b(?:CUDA|HIP) (?:error: )?out of memory\b|\bC(?:UBLAS|UDNN)_STATUS_ALLOC_FAILED|\bCUDA_ERROR_OUT_OF_MEMORY"
+    r"|\bcudaErrorMemoryAllocation|\bcudaMalloc (?:retry )?failed: out of memory"
+    r"|\bRESOURCE_EXHAUSTED: (?=.*(?:[Oo]ut of memory|OOM|alloc))"
+    r"|\bOOM when allocating|\bCuda failure (?:\d )?'out of memory'|\bError out of memory at line \d).*"
+)
+# A file of the user's program, or one that reads data: what the last lines of a traceback were about.
+_FRAME = re.compile(
+    r"(?i)(?:site|dist)-packages/(?:torch/utils/data/|torchdata/|webdataset/|datasets/|PIL/|torchvision/(?:datasets|io|transforms)"
+    r"|cv2/|decord/|av/|h5py/|pyarrow/|pandas/|polars/|s3fs/|fsspec/|smart_open/|s3torchconnector|s3torchbenchmarking|streaming/"
+    r"|nvidia/dali/|ffcv/|lmdb|tensorflow/python/data/|tensorflow_datasets/|librosa/|soundfile|torchaudio/|zarr/|litdata/"
+    r"|numpy/lib/_?(?:npyio|format)|megatron/(?:core/)?(?:data|datasets)/|nemo/collections/\w+/data/|fairseq/data/)"
+    r"|/(?:tarfile|gzip|zipfile|csv|codecs|lzma|bz2)\.py$|/json/decoder\.py$"
+)
+_OF_A_LIBRARY = re.compile(r"(?:site|dist)-packages/|/lib(?:64)?/python\d|^<|/torchrun$|/bin/[\w.-]+$")
+
+
 def _error(match: re.Match[str]) -> str:
     return _LOGGER_HEAD.sub("", match["error"].strip())[:_LONGEST_ERROR]
+
+
+def _frame(match: re.Match[str]) -> str | None:
+    """``data: path:line in function`` of a library that reads data, ``path:line in function`` of the user's program."""
+    path = match["path"]
+    place = f"{path}:{match['line']} in {match['function'].strip()}"
+    if _FRAME.search(path):
+        return f"data: {place}"
+    return None if _OF_A_LIBRARY.search(path) else place
 
 
 def _fields(match: re.Match[str]) -> str:
@@ -33,12 +66,18 @@ ROWS = (
     event(
         "error",
         "Error|Exception|Interrupt|out of memory|Killed|Segmentation fault|Bus error|Aborted|terminate called|"
-        "bus error|Xid (|fallen off the bus",
+        "bus error|Xid (|fallen off the bus|ALLOC_FAILED|OUT_OF_MEMORY|RESOURCE_EXHAUSTED|OOM when allocating|ArrowInvalid|"
+        "BadZip|NoSuchKey|NoSuchBucket|TimeoutExpired|OutOfResources|BrokenProcessPool|BackendCompilerFailed|ReadTimeout|"
+        "ConnectTimeout|StopIteration|SystemExit|.error: |.timeout: |: error: |can't open file '|  what():  |ECC error",
         r"^\s*+(?:\[rank\d+\]:\s*|\d{1,5}: )?(?P<error>"
         + _MEASURE
-        + r"(?:[A-Za-z_][\w.]*\.)?[A-Z]\w*(?:Error|Exception|Interrupt)\b(?:: .*)?"
-        r"|.*\b(?:CUDA|HIP) out of memory\b.*"
+        + r"(?:[A-Za-z_][\w.]*\.)?_?(?:[A-Z]\w*(?:Error|Interrupt)|(?:[A-Z]\w*)?Exception)\b(?::(?:\s.*)?)?"
+        + rf"|(?:[A-Za-z_]\w*\.)+(?:{_NAMED_OTHERWISE})(?:: .*)?|(?:StopIteration|SystemExit)(?:: .*)?"
+        + rf"|{_REFUSED}"
         r"|.*\bKilled\s*"
+        r"|\S{1,200}: error: (?:unrecognized arguments|the following arguments are required|argument \S+:|ambiguous option).*"
+        r"|\S{1,200}: can't open file '.*|what\(\):  .*|.*\b(?:Algorithm|Customer) Error: .*"
+        r"|.*\buncorrectable (?:NVLink |double.bit )?ECC error\b.*"
         rf"|{_SHELL}(?:Killed|Segmentation fault|Bus error|Aborted)(?: \(core dumped\))?(?:\s{{2,}}\S.*)?\s*"
         r"|Fatal Python error: .*|terminate called after throwing .*|ERROR: Unexpected bus error .*"
         r"|.*\bNVRM: Xid \(.*|.*\bGPU has fallen off the bus.*)$",
@@ -58,6 +97,15 @@ ROWS = (
         r".{0,200}?(?:[Ff]ail|[Ee]rror|[Tt]im(?:ed |e)out|[Cc]losed|[Rr]efused|[Rr]eset|[Mm]ismatch)",
     ),
     event("traceback", "Traceback (most recent call last)", r"Traceback \(most recent call last\)"),
+    event(
+        "frame",
+        'File "',
+        r'^\s*+(?:\[rank\d+\]:\s*|\d{1,5}: )?File "(?P<path>[^"\n]{1,400})", line (?P<line>\d{1,7}), '
+        r"in (?P<function>[^\n]{1,80})",
+        _frame,
+    ),
+    # What the toolkit quotes of the program's last words.
+    event("error-message", 'ErrorMessage "', r'^\s*+ErrorMessage "(?P<said>.+)', said),
     event("ignored-exception", "Exception ignored in", r"Exception ignored in"),
     # torchrun names the process it saw fail first: a hint, and not the cause where ranks wait for one that hangs.
     event("root-cause", "Root Cause (first observed failure)", r"Root Cause \(first observed failure\)"),

@@ -14,9 +14,15 @@ _MARKS = Table(
         event(
             "collective-timeout",
             "Watchdog caught collective|collective operation timeout|operations have failed or timed out|"
-            "watchdog got stuck|Timed out waiting ",
+            "watchdog got stuck|Timed out waiting |Timed out initializing process group|to a collective timeout|"
+            "Timeout at NCCL work|Heartbeat monitor timed out|failed to pass monitoredBarrier|seconds waiting for clients|"
+            "wait timeout after |Barrier timed out|RendezvousTimeoutError",
             r"(?P<said>(?:\[[^\[\]]{1,120}\]:? ?){0,3}(?:Watchdog caught collective|[^\[\]]{0,80}?(?:collective operation timeout"
-            r"|NCCL operations have failed or timed out|watchdog got stuck|Timed out waiting \d+ ?ms for)).*)",
+            r"|NCCL operations have failed or timed out|watchdog got stuck|Timed out waiting \d+ ?ms for"
+            r"|Timeout at NCCL work|Heartbeat monitor timed out|Received a dump signal due to a collective timeout)"
+            r"|[^\n]{0,200}?(?:Timed out initializing process group|failed to pass monitoredBarrier"
+            r"|Timed out after \d+ seconds waiting for clients|wait timeout after \d+ ?ms|Barrier timed out\b"
+            r"|RendezvousTimeoutError)).*)",
             said,
         ),
         event(
@@ -122,6 +128,14 @@ _MARKS = Table(
             " via SHM| via NET/Socket",
             r"\bNCCL INFO\b.{0,200}? via (?P<said>(?:SHM|NET/Socket)\S{0,60})",
             said,
+        ),
+        event(
+            "interruption",
+            "pot interruption|pot Interruption|pot instance |pot Instance |nterruption notice|job was interrupted",
+            r"(?i)^(?!.*\b(?:fail|failed|no|not|polling|watching|listening|waiting|enable[ds]?|handler)\b)"
+            r".*(?:\bspot (?:instance )?(?:interruption|termination)\b.{0,60}\b(?:notice|warning|received|detected|signal)"
+            r"|\bspot instance\b.{0,40}\b(?:is being|will be|was|has been) (?:interrupted|terminated|reclaimed)"
+            r"|\b(?:received|got|detected)\b.{0,40}\b(?:spot )?interruption notice|\btraining job was interrupted)",
         ),
         event(
             "cancelled",

@@ -1,26 +1,24 @@
-"""Everything that is said about a run, from the run alone."""
+"""Everything that is said about a run, from the run and the price of its instances alone."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 
 from monitor.analyze import phases, step_time, utilization
-from monitor.analyze.cost import cost
+from monitor.analyze.cost import cost, goodput
 from monitor.diagnose.findings import findings
 from monitor.diagnose.rule import Case, case_of
 from monitor.model import METRICS, ApiBill, LogCoverage, Node, NodeStats, Price, Report, Run
 from monitor.parse.recognise import RawRows
-from monitor.settings import Settings
 
 
 def report(
-    run: Run, now: datetime, settings: Settings = Settings(), api: ApiBill = ApiBill(), total: ApiBill = ApiBill()
+    run: Run, now: datetime, price: Price | None = None, api: ApiBill = ApiBill(), total: ApiBill = ApiBill()
 ) -> Report:
-    """Everything that is said about a run, from the run alone: the same for a live, a finished and an archived job."""
-    price = settings.prices.get(run.job.instance_type or "")
-    case = case_of(run, now, None if price is None else Price(price, "settings file"))
-    parts = phases.phases(run, now, case.lost)
-    sums = phases.buckets(parts, run.job, price)
+    """Everything that is said about a run, from run and price: the same for a live, a finished and an archived job."""
+    case = case_of(run, now, price)
+    parts = phases.phases(run, now, case.journal, case.activities, case.lost)
+    sums = phases.buckets(parts, run.job, price.usd_per_instance_hour if price else None)
     return Report(
         run=run,
         reviewed_at=now,
@@ -29,7 +27,9 @@ def report(
         phases=parts,
         buckets=sums,
         findings=findings(case),
-        cost=cost(run.job, sums, price, "settings file" if price is not None else None, now),
+        activities=case.activities,
+        cost=cost(run.job, parts, sums, price),
+        goodput=goodput(run.job, parts),
         api=api,
         api_total=total,
     )

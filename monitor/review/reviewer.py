@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import pandas as pd
 
 from monitor.analyze import utilization
-from monitor.analyze.cascade import cascade, cascade_words
+from monitor.analyze.cascade import cascade, cascade_words, ends_in_an_error
 from monitor.archive.cache import Cache, Key, key_of
 from monitor.aws.tally import metered, running
 from monitor.errors import BadCall
@@ -22,6 +22,7 @@ from monitor.parse.completion import completed
 from monitor.parse.definitions import recogniser
 from monitor.parse.recognise import RawRows, Recogniser
 from monitor.parse.user import step_pattern
+from monitor.review.pricing import Pricing
 from monitor.review.reports import coverage, report
 from monitor.settings import Settings
 
@@ -54,6 +55,7 @@ class Reviewer:
         self._with_metrics = metrics
         self._name = name
         self._settings = settings
+        self._pricing = Pricing(source, settings)
         saved, self._refused = _saved_patterns(settings, name)
         self._raw = RawRows((*extra, *saved))
         self._once = bool(extra)
@@ -70,7 +72,7 @@ class Reviewer:
     def reviews(self, now: Callable[[], datetime], progress: Progress = lambda text: None) -> Iterator[Report]:
         """A report of the newest lines after a few calls, more of them while older lines come in, and the whole one.
 
-        All but the last carry a gap that says how much is read.
+        All but the whole one carry a gap that says how much is read. The whole one comes twice where its price is late.
         """
         for found in self._reports(now(), progress, newest_first=True):
             yield replace(found, reviewed_at=now())
@@ -78,27 +80,37 @@ class Reviewer:
     def _reports(self, now: datetime, progress: Progress, newest_first: bool) -> Iterator[Report]:
         job = self._source.job(self._name)
         key = self._key(job)
+        if self._with_metrics:
+            self._pricing.ask(job)
         if self._cache and key and self._reader is None and (kept := self._cache.load(key)):
-            yield replace(self._said(kept.run, now), kept_at=kept.at)
+            as_billed = replace(kept.run.job, warm_pool_billable_seconds=job.warm_pool_billable_seconds)
+            for found in self._last(replace(kept.run, job=as_billed), now, newest_first):
+                yield replace(found, kept_at=kept.at)
             return
         if self._reader is None and job.metric_definitions:
             self._use_definitions(job)
         gaps: tuple[Gap, ...] = ()
         if self._instead and self._reader is None:
-            found = self._instead(job, now, progress)
-            gaps = found.gaps
-            if found.raw is not None and found.steps is not None:
-                self._raw = found.raw
-                parsed = replace(assemble(self._raw.steps, self._raw.events), steps=found.steps)
-                yield self._said(self._run(job, parsed, now, progress, gaps), now)
+            summed = self._instead(job, now, progress)
+            gaps = summed.gaps
+            if summed.raw is not None and summed.steps is not None:
+                self._raw = summed.raw
+                parsed = replace(assemble(self._raw.steps, self._raw.events), steps=summed.steps)
+                yield from self._last(self._run(job, parsed, now, progress, gaps), now, newest_first)
                 return
         for partly in self._read(job, progress, newest_first):
             run = self._run(job, self._parsed(), now, progress, (*gaps, partly), complete=False)
-            yield self._said(run, now)
+            yield self._said(run, now, wait=False)
         assert self._reader is not None
         run = self._run(job, self._parsed(), now, progress, (*gaps, *self._reader.gaps))
         if self._cache and key and self._with_metrics:
             self._cache.store(key, run, now)
+        yield from self._last(run, now, newest_first)
+
+    def _last(self, run: Run, now: datetime, newest_first: bool) -> Iterator[Report]:
+        """The report of all that is read; before it the one without a price, where that is still being asked for."""
+        if newest_first and not self._pricing.is_known():
+            yield self._said(run, now, wait=False)
         yield self._said(run, now)
 
     def _read(self, job: Job, progress: Progress, newest_first: bool) -> Iterator[Gap]:
@@ -137,18 +149,20 @@ class Reviewer:
         complete: bool = True,
     ) -> Run:
         job = completed(job, parsed.identity, parsed.events, instance_types.lookup, self._source.instance_type)
-        if job.source == "logs" and job.status == "Failed" and (first := cascade(parsed.events, parsed.steps)):
-            job = replace(job, failure_reason=cascade_words(first))
+        if job.source == "logs" and job.status in {None, "Failed"} and complete:
+            job = _failed(job, parsed, self._raw.lines)
         progress("reading metrics")
         raw = self._read_metrics(job, now)
         metrics, unknown = utilization.normalised(raw, job.nodes)
         gaps = (*raw.gaps, *unknown, *log_gaps, *self._refused)
         return Run(job, parsed.steps, metrics, parsed.events, gaps, raw.period_s, coverage(self._raw, complete))
 
-    def _said(self, run: Run, now: datetime) -> Report:
+    def _said(self, run: Run, now: datetime, wait: bool = True) -> Report:
+        # A price is not part of what is read of a job: it is worked out anew for a run from the cache.
+        price, gaps = self._pricing.found(run.job, wait)
         meters = running()
         mine = meters[-1].bill() if meters else ApiBill()
-        return report(run, now, self._settings, mine, self._source.bill())
+        return report(replace(run, gaps=(*run.gaps, *gaps)), now, price, mine, self._source.bill())
 
     def _key(self, job: Job) -> Key | None:
         """Under which a run of this job is kept: not with a pattern that was given for this once."""
@@ -170,6 +184,14 @@ class Reviewer:
         if self._metrics is None or not fresh:
             self._metrics, self._metrics_at = self._source.metrics(job, now), now
         return self._metrics
+
+
+def _failed(job: Job, parsed: Parsed, lines: int) -> Job:
+    """The job of a log with the first error that it did not get over; a log that ends in one is a job that failed."""
+    first = cascade(parsed.events, parsed.steps)
+    if first is None or (job.status is None and not ends_in_an_error(parsed.events, lines)):
+        return job
+    return replace(job, status="Failed", failure_reason=cascade_words(first))
 
 
 def _reading(lines: int, reader: LogReader) -> str:

@@ -11,9 +11,8 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
-import pandas as pd
 import streamlit as st
 
 from monitor import settings
@@ -21,6 +20,7 @@ from monitor.archive.cache import user_cache
 from monitor.aws.clients import Clients
 from monitor.errors import BadCall, TrainwatchError
 from monitor.fetch.account import AwsSource
+from monitor.fetch.price_file import user_prices
 from monitor.fetch.source import JobQuery, Source
 from monitor.model import JobSummary, Report
 from monitor.review import Snapshot, Watch
@@ -29,8 +29,7 @@ from monitor.review import Snapshot, Watch
 JOBS_TTL_S = 20
 #: ListTrainingJobs gives 100 rows a call.
 JOBS_LIMIT = 100
-#: A Vega-Lite specification and the frames it names.
-Drawing = tuple[dict[str, Any], dict[str, pd.DataFrame]]
+Kept = TypeVar("Kept")
 
 _JOB_NAME = re.compile(r"[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}")
 
@@ -72,7 +71,7 @@ class Watcher(Protocol):
 
 def connect(account: Account) -> Source:
     """The source behind an account."""
-    return AwsSource(Clients(account.region, account.profile))
+    return AwsSource(Clients(account.region, account.profile), user_prices())
 
 
 def observe(source: Source) -> Watcher:
@@ -136,14 +135,15 @@ def snapshot(account: Account, name: str) -> Snapshot:
         return Snapshot(error=error)
 
 
-@st.cache_resource(max_entries=64, ttl="10m", show_spinner=False)
-def _drawn(arn: str, name: str, reviewed_at: datetime, what: str, _make: Callable[[], Drawing]) -> Drawing:
+@st.cache_resource(max_entries=128, ttl="10m", show_spinner=False)
+def _of_report(arn: str, name: str, reviewed_at: datetime, what: str, _make: Callable[[], Any]) -> Any:
     return _make()
 
 
-def drawn(report: Report, what: str, make: Callable[[], Drawing]) -> Drawing:
-    """What ``make`` draws of a report, made once for all viewers and refreshes of that report; not to be changed."""
-    return _drawn(report.job.arn, report.job.name, report.reviewed_at, what, make)
+def of_report(report: Report, what: str, make: Callable[[], Kept]) -> Kept:
+    """What ``make`` makes of a report, made once for all viewers and refreshes of that report; not to be changed."""
+    kept: Kept = _of_report(report.job.arn, report.job.name, report.reviewed_at, what, make)
+    return kept
 
 
 def place(account: Account) -> Place:

@@ -9,7 +9,8 @@ import streamlit as st
 
 from monitor.diagnose.verdict import has_gpus, mean_of
 from monitor.model import Report, StepStats
-from monitor.words import DASH, duration, percent, step_seconds, usd
+from monitor.show.plain import plain
+from monitor.words import DASH, duration, percent, step_seconds, usd, warm_pool
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,21 +49,24 @@ def figures(report: Report, now: datetime) -> tuple[Figure, ...]:
     progress = _progress(steps) if job.started else "not started"
     tiles.append(Figure("Duration", duration((end - job.started).total_seconds() if job.started else None), progress))
     if report.cost.usd is not None:
-        wasted = report.cost.wasted_usd
-        context = "so far" if job.is_running else "in total"
-        tiles.append(
-            Figure(
-                "Cost",
-                usd(report.cost.usd),
-                f"{usd(wasted)} of it wasted" if wasted is not None else context,
-                f"Price: {report.cost.price_source or 'unknown source'}. Wasted is what was billed outside of training, "
-                "evaluation and checkpoints.",
-            )
-        )
+        tiles.append(_cost(report))
     else:
         total = job.instance_count or len(job.nodes)
         tiles.append(Figure("Nodes", f"{total or DASH}", _observed(steps.nodes_observed if steps else 0, total)))
     return tuple(tiles)
+
+
+def _cost(report: Report) -> Figure:
+    cost, job = report.cost, report.job
+    context = "so far" if job.is_running else "in total"
+    if cost.wasted_usd is not None:
+        context = f"{usd(cost.wasted_usd)} of it wasted"
+    words = [f"Price: {usd(cost.price_usd_per_instance_hour)} per instance-hour ({cost.price_source})."]
+    words.append("Wasted is what was billed outside of training, evaluation and checkpoints.")
+    if job.warm_pool_billable_seconds:
+        words.append(warm_pool(job.warm_pool_billable_seconds, cost.retained_usd))
+    value = f"≤ {usd(cost.usd)}" if cost.at_most else usd(cost.usd)
+    return Figure("Cost", value, context, " ".join(words))
 
 
 def show_figures(report: Report, now: datetime) -> None:
@@ -73,7 +77,7 @@ def show_figures(report: Report, now: datetime) -> None:
                 tile.label,
                 tile.value,
                 delta_description=tile.context,
-                help=tile.help or None,
+                help=plain(tile.help) or None,
                 border=True,
                 height="stretch",
             )

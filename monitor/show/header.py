@@ -1,4 +1,4 @@
-"""The head of a job: its status, where it runs and since when, what it cost, how old the figures are; and the verdict."""
+"""The head of a job: its status, where it runs and since when, what it cost, how old the figures are."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import streamlit as st
 
 from monitor import words
 from monitor.diagnose.headline import facts, status_word
-from monitor.diagnose.verdict import Verdict
 from monitor.model import Job, Report
 from monitor.review import Snapshot
 from monitor.show.plain import plain
@@ -25,20 +24,6 @@ def show_header(report: Report, snapshot: Snapshot, zone: tzinfo, now: datetime)
         st.markdown(plain(" · ".join(facts(report, zone))), width="stretch")
         if snapshot.updated_at is not None:
             st.caption(_updated(job, snapshot.updated_at, snapshot.working, zone, now), width="content")
-
-
-def show_verdict(verdict: Verdict) -> None:
-    """The answer in one sentence, as loud as it is serious."""
-    title, detail = plain(verdict.headline), plain(verdict.detail)
-    match verdict.level:
-        case "critical":
-            st.error(detail, title=title, icon=":material/error:")
-        case "warning":
-            st.warning(detail, title=title, icon=":material/warning:")
-        case "healthy":
-            st.success(detail, title=title, icon=":material/check_circle:")
-        case _:
-            st.info(detail, title=title, icon=":material/help:")
 
 
 def _updated(job: Job, at: datetime, working: bool, zone: tzinfo, now: datetime) -> str:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable
 from datetime import tzinfo
-from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from monitor.analyze.step_time import is_aggregated
-from monitor.charts import phases, progress, stable, step_time, utilization
+from monitor.charts import phases, progress, step_time, utilization
 from monitor.charts.time_axis import Span
 from monitor.diagnose.verdict import has_gpus, mean_of
-from monitor.model import Report
-from monitor.show import data
+from monitor.model import Cost, Report
+from monitor.show.drawing import absent, draw
 from monitor.show.plain import plain
+from monitor.show.timeline import show_timeline
 from monitor.words import count, duration, instant, percent, sentence, step_seconds, usd
 
+#: Sum and bill differ by this share at most where they are the same money: the bill is of whole seconds.
+SAME_BILL = 0.005
 _NAMES = {
     "gpu_utilization": "GPU utilization",
     "gpu_memory_utilization": "GPU memory",
@@ -28,10 +28,12 @@ _NAMES = {
 
 
 def show_pictures(report: Report, zone: tzinfo) -> None:
-    """Utilization and memory side by side, then step time, then where the time went; all on the job's own time axis."""
+    """Where the time went and what happened when, then utilization and memory side by side, then step time."""
     if report.job.started is None:
         return
     span = (report.job.started, report.job.ended or report.reviewed_at)
+    _phases(report)
+    show_timeline(report, zone)
     gpus = has_gpus(report)
     left, right = st.columns(2)
     with left:
@@ -39,17 +41,6 @@ def show_pictures(report: Report, zone: tzinfo) -> None:
     with right:
         _utilization(report, span, "gpu_memory_utilization" if gpus else "memory_utilization")
     _steps(report, span, zone)
-    _phases(report)
-
-
-def _draw(report: Report, chart: Callable[[], Any], key: str, title: str, said: str) -> None:
-    """Draws a chart so that a refresh changes its data alone: what the viewer chose stays.
-
-    The accessible name is part of what the browser compares, so a running job's names no figures; its caption does.
-    """
-    specification, frames = data.drawn(report, key, lambda: stable.split(chart()))
-    alt = f"{title}; the figures are in the text below it" if report.job.is_running else f"{title}: {said}"
-    st.vega_lite_chart(copy.deepcopy(specification) | {"datasets": frames}, key=key, alt=alt)
 
 
 def _utilization(report: Report, span: Span, metric: str) -> None:
@@ -59,11 +50,11 @@ def _utilization(report: Report, span: Span, metric: str) -> None:
         st.markdown(f"**{name} by node, % of one device**")
         chosen = frame[(frame["metric"] == metric) & frame["value_pct"].notna()]
         if chosen.empty:
-            _absent(f"No data of {name}.", report, "metrics")
+            absent(f"No data of {name}.", report, "metrics")
             return
         alone = len({*nodes, *chosen["node"]}) == 1
         said = _utilization_words(report, metric, set(chosen["node"]))
-        _draw(
+        draw(
             report,
             lambda: utilization.line(frame, metric, span) if alone else utilization.heatmap(frame, metric, nodes, span),
             f"chart-{metric}",
@@ -94,7 +85,7 @@ def _steps(report: Report, span: Span, zone: tzinfo) -> None:
         if work["timestamp"].notna().any():
             st.markdown("**Step time, seconds**")
             said = _step_words(report, work)
-            _draw(report, lambda: step_time.step_time(steps, span), "chart-steps", "Step time over time", said)
+            draw(report, lambda: step_time.step_time(steps, span), "chart-steps", "Step time over time", said)
             summed = (
                 "Aggregated by Logs Insights: medians over a minute or more, in which single slow steps do not show."
             )
@@ -103,11 +94,11 @@ def _steps(report: Report, span: Span, zone: tzinfo) -> None:
         elif len(reached := progress.reached(steps)):
             st.markdown("**Progress, steps**")
             said = f"Step {reached['step'].iloc[-1]:,} at {instant(reached['at'].iloc[-1], zone)}."
-            _draw(report, lambda: progress.progress(steps, span), "chart-progress", "Steps over time", said)
+            draw(report, lambda: progress.progress(steps, span), "chart-progress", "Steps over time", said)
             st.caption(plain(f"{said} The log lines name steps, but give no time of one."))
         else:
             st.markdown("**Step time, seconds**")
-            _absent("No step times.", report, "logs")
+            absent("No step times.", report, "logs")
 
 
 def _step_words(report: Report, work: pd.DataFrame) -> str:
@@ -126,22 +117,33 @@ def _step_words(report: Report, work: pd.DataFrame) -> str:
 
 def _phases(report: Report) -> None:
     with st.container(border=True):
-        st.markdown("**Where the time went, minutes**")
+        priced = any(bucket.cost_usd is not None for bucket in report.buckets)
+        st.markdown(
+            "**Where the time and the money went, minutes and $**" if priced else "**Where the time went, minutes**"
+        )
         if not report.buckets:
-            _absent("The course of the job is not known.", report, "job")
+            absent("The course of the job is not known.", report, "job")
             return
         frame = phases.segments(report.buckets)[["name", "minutes", "cost_usd"]]
         said = sentence(", ".join(_bucket_words(*row) for row in frame.itertuples(index=False)))
-        _draw(report, lambda: phases.phase_bar(report.buckets), "chart-phases", "Where the time went", said)
-        st.caption(plain(said))
+        draw(report, lambda: phases.phase_bar(report.buckets), "chart-phases", "Where the time went", said)
+        st.caption(plain(f"{said} {_sum_words(frame, report.cost)}"))
+
+
+def _sum_words(frame: pd.DataFrame, cost: Cost) -> str:
+    """``Together 1 h 23 min and $5.84, the bill.``: AWS bills whole seconds, so cents may part them."""
+    together = f"Together {duration(frame['minutes'].sum() * 60)}"
+    known = frame["cost_usd"].dropna()
+    if known.empty:
+        return sentence(together)
+    summed, most = float(known.sum()), "at most " if cost.at_most else ""
+    if cost.usd is None:
+        return f"{together} and {most}{usd(summed)}."
+    if abs(summed - cost.usd) <= max(0.01, SAME_BILL * cost.usd):
+        return f"{together} and {most}{usd(cost.usd)}, the bill."
+    return f"{together} and {most}{usd(summed)} of {usd(cost.usd)} billed."
 
 
 def _bucket_words(name: str, minutes: float, cost_usd: float) -> str:
     money = "" if cost_usd != cost_usd else f" ({usd(cost_usd)})" if cost_usd else " (not billed)"
     return f"{name} {duration(minutes * 60)}{money}"
-
-
-def _absent(words: str, report: Report, what: str) -> None:
-    """What is not drawn, and why."""
-    whys = " ".join(gap.why for gap in report.run.gaps if gap.what == what)
-    st.caption(f":material/visibility_off: {plain(words)} {plain(whys)}")

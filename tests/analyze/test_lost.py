@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from monitor.analyze.journal import journal
 from monitor.analyze.lost import lost_work, without
 from monitor.analyze.phases import buckets, phases
 from monitor.analyze.step_time import summary
@@ -83,7 +84,7 @@ def test_lost_time_is_a_phase_of_its_own() -> None:
     found = lost_work(case.steps, case.events, case.job)
     assert found is not None
     assert found.steps == 300
-    parts = phases(case, END, found)
+    parts = phases(case, END, journal(case.steps, case.events), (), found)
     assert [part.name for part in parts].count("lost-work") == 1
     assert sum(part.seconds for part in parts) == pytest.approx((END - START + timedelta(minutes=5)).total_seconds())
     lost = next(bucket for bucket in buckets(parts, case.job, None) if bucket.name == "lost-work")

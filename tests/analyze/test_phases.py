@@ -10,9 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from monitor.analyze import phases as phases_of
 from monitor.analyze.cost import cost
-from monitor.analyze.phases import BUCKETS, buckets, phases
-from monitor.model import Job, LogCoverage, Run, Transition, events_frame, metrics_frame, steps_frame
+from monitor.analyze.phases import buckets
+from monitor.analyze.pieces import BUCKETS
+from monitor.diagnose.rule import case_of
+from monitor.model import Job, LogCoverage, Phase, Price, Run, Transition, events_frame, metrics_frame, steps_frame
 from tests.builders import nodes_of, steps
 from tests.diagnose.cases import END, START, run
 
@@ -31,6 +34,11 @@ _STATUSES = st.sampled_from(
         "SomethingNew",
     ]
 )
+
+
+def phases(run: Run, now: datetime) -> tuple[Phase, ...]:
+    case = case_of(run, now)
+    return phases_of.phases(run, now, case.journal, case.activities, case.lost)
 
 
 def _run(job: Job, step_frame: object = None) -> Run:
@@ -65,12 +73,22 @@ def test_phases_cover_the_wall_time_once(spans: list[tuple[str, int]], running: 
         assert total == pytest.approx((found[-1].end - T0).total_seconds())
 
 
-def test_training_is_cut_at_the_first_and_the_last_step() -> None:
-    case = run(step_frame=steps(["algo-1"], 300, 2.0, start=START + timedelta(minutes=10)), nodes=nodes_of(1))
-    found = {phase.name: phase for phase in phases(case, END)}
-    assert abs(found["initialization"].end - (START + timedelta(minutes=10))) < timedelta(milliseconds=5)
-    assert found["productive"].seconds == pytest.approx(300 * 2.0 + 14, rel=0.05)
-    assert found["stall"].end == END  # half an hour of nothing before the end
+def _seconds(run: Run, now: datetime = END) -> dict[str, float]:
+    return {bucket.name: bucket.seconds for bucket in buckets(phases(run, now), run.job, None)}
+
+
+@pytest.mark.parametrize(("status", "tail"), [("Completed", "idle-tail"), ("Failed", "stall"), ("Stopped", "stall")])
+def test_training_is_cut_at_the_first_and_the_last_step(status: str, tail: str) -> None:
+    rows = steps(["algo-1"], 300, 2.0, start=START + timedelta(minutes=10))
+    case = run(step_frame=rows, nodes=nodes_of(1), status=status)
+    begun = next(phase for phase in phases(case, END) if phase.name == "initialization")
+    assert abs(begun.end - (START + timedelta(minutes=10))) < timedelta(milliseconds=5)
+    found = _seconds(case)
+    # The first step is eight times as long as the others.
+    assert found["slow-excess"] == pytest.approx(14, rel=0.1)
+    assert found["productive"] == pytest.approx(300 * 2.0, rel=0.01)
+    assert phases(case, END)[-1].name == tail
+    assert phases(case, END)[-1].end == END
 
 
 def test_training_without_steps_is_unknown_and_not_productive() -> None:
@@ -82,7 +100,7 @@ def test_a_job_that_never_started_costs_nothing_and_waited() -> None:
     job = Job("j", status="Failed", created=T0, ended=T0 + timedelta(hours=1), nodes=nodes_of(8))
     found = phases(_run(job), NOW)
     assert [(phase.name, phase.billed) for phase in found] == [("starting", False)]
-    bill = cost(job, buckets(found, job, 60.0), 60.0, "setting", NOW)
+    bill = cost(job, found, buckets(found, job, 60.0), Price(60.0, "setting"))
     assert bill.usd == 0.0
 
 
@@ -94,15 +112,15 @@ def test_cost_is_billed_time_times_instances_times_price(training_s: int, billab
     case = run(end=START + timedelta(minutes=59))
     job = replace(case.job, training_seconds=training_s, billable_seconds=billable_s)
     parts = phases(replace(case, job=job), NOW)
-    assert cost(job, buckets(parts, job, 25.0), 25.0, "setting", NOW).usd == pytest.approx(usd)
+    assert cost(job, parts, buckets(parts, job, 25.0), Price(25.0, "setting")).usd == pytest.approx(usd)
 
 
 def test_without_a_price_there_is_no_cost_and_without_steps_no_waste() -> None:
     case = run()
     parts = phases(case, NOW)
-    assert cost(case.job, buckets(parts, case.job, None), None, None, NOW).usd is None
+    assert cost(case.job, parts, buckets(parts, case.job, None), None).usd is None
     blind = run(step_frame=steps_frame())
     parts = phases(blind, NOW)
-    bill = cost(blind.job, buckets(parts, blind.job, 10.0), 10.0, "setting", NOW)
+    bill = cost(blind.job, parts, buckets(parts, blind.job, 10.0), Price(10.0, "setting"))
     assert bill.usd is not None
     assert bill.wasted_usd is None

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from monitor.archive.cache import OFF, Cache, Key, key_of, user_cache
+from monitor.archive.cache import Cache, Key, key_of, user_cache
 from monitor.archive.reader_version import reader_version
 from monitor.model import Gap, Run
+from monitor.settings import CACHE_OFF
 from tests.archive.test_run_files import EMPTY, JOB
 
 ENDPOINT = "https://api.sagemaker.eu-west-1.amazonaws.com"
@@ -211,5 +212,5 @@ def test_the_users_cache_folder_and_when_there_is_none(tmp_path: Path) -> None:
     assert cache is not None
     cache.store(_key(), EMPTY, LATER)
     assert len(list((tmp_path / "trainwatch" / "jobs").iterdir())) == 1
-    assert user_cache(GIB, {"XDG_CACHE_HOME": str(tmp_path), OFF: "1"}) is None
+    assert user_cache(GIB, {"XDG_CACHE_HOME": str(tmp_path), CACHE_OFF: "1"}) is None
     assert user_cache(0, {"XDG_CACHE_HOME": str(tmp_path)}) is None

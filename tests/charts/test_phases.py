@@ -29,8 +29,12 @@ def test_each_name_has_a_kind_and_a_new_one_is_not_known() -> None:
     assert phases.segments(BUCKETS)["kind"].tolist() == ["start and finish", "training", "lost", "not known"]
 
 
-def test_only_segments_with_room_carry_their_name() -> None:
-    assert phases.segments(BUCKETS)["label"].tolist() == ["", "productive", "stall", ""]
+def test_only_segments_with_room_carry_their_name_and_their_share_of_the_bill() -> None:
+    assert phases.segments(BUCKETS)["label"].tolist() == ["", "productive · 1 h · $131.08", "stall", ""]
+
+
+def test_where_no_price_is_known_no_dollars_are_told() -> None:
+    assert phases.segments([Bucket("productive", 600.0, 600.0)])["label"].tolist() == ["productive · 10 min"]
 
 
 @pytest.mark.parametrize("buckets", [BUCKETS, ()])

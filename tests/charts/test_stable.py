@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-from monitor.charts import phases, progress, stable, step_time, utilization
+from monitor.analyze.timeline import timeline as of_run
+from monitor.charts import phases, progress, stable, step_time, timeline, utilization
+from monitor.charts.marked import marked
 from monitor.charts.time_axis import Span
 from monitor.model import Report
 from tests.situations import running
@@ -21,7 +23,19 @@ CHARTS: dict[str, Callable[[Report, Span], Any]] = {
     "step time": lambda r, s: step_time.step_time(r.run.steps, s),
     "progress": lambda r, s: progress.progress(r.run.steps, s),
     "phases": lambda r, s: phases.phase_bar(r.buckets),
+    "timeline": lambda r, s: _timeline(r),
+    "marked": lambda r, s: marked(step_time.step_time(r.run.steps, s), [s], 170),
+    "marked heatmap": lambda r, s: marked(
+        utilization.heatmap(r.run.metrics, "gpu_utilization", r.job.node_names, s), [s], 170
+    ),
 }
+
+
+def _timeline(report: Report) -> Any:
+    found = of_run(report.run, report.phases, (), None, report.reviewed_at)
+    assert found.start is not None
+    assert found.end is not None
+    return timeline.swim_lanes(found.lanes, found.parts, found.marks, found.start, found.end)
 
 
 @pytest.mark.parametrize("name", CHARTS)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from monitor.analyze.phases import BUCKETS
+from monitor.analyze.pieces import BUCKETS
 from monitor.cli.main import main
 from monitor.demo.account import Account, start
 from monitor.model import STEP_CSV_COLUMNS
@@ -46,7 +46,7 @@ def account() -> Iterator[Account]:
 @pytest.fixture
 def connected(account: Account, monkeypatch: pytest.MonkeyPatch) -> Account:
     for name, value in account.environment.items():
-        if name.startswith("AWS_"):
+        if name.startswith(("AWS_", "XDG_CONFIG")):
             monkeypatch.setenv(name, value)
     return account
 

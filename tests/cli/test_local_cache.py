@@ -105,11 +105,16 @@ def test_prices_and_findings_are_worked_out_anew(
     finished: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     read, _ = _report(capsys, finished)
-    assert read["cost"]["usd"] is not None
+    assert read["cost"]["price_source"] == "sample prices"
+    settings = tmp_path / "trainwatch" / "config.toml"
+    settings.parent.mkdir(exist_ok=True)
+    settings.write_text(f"[prices_usd_per_instance_hour]\n'{read['job']['instance_type']}' = 1000\n", encoding="utf-8")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     kept, calls = _report(capsys, finished)
     assert calls == {"DescribeTrainingJob": 1}
-    assert kept["cost"]["usd"] is None
+    assert kept["cost"]["price_usd_per_instance_hour"] == 1000
+    dearer = 1000 / read["cost"]["price_usd_per_instance_hour"]
+    assert kept["cost"]["usd"] == pytest.approx(dearer * read["cost"]["usd"])
 
 
 @pytest.mark.parametrize("form", ["text", "markdown"])

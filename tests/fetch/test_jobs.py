@@ -25,6 +25,7 @@ def test_homogeneous_job() -> None:
         EnableManagedSpotTraining=True,
         TrainingTimeInSeconds=3600,
         BillableTimeInSeconds=1200,
+        WarmPoolStatus={"Status": "Terminated", "ResourceRetainedBillableTimeInSeconds": 900},
         FailureReason="AlgorithmError: x",
     )
     assert found.instance_groups == (InstanceGroup("", "ml.g5.12xlarge", 2),)
@@ -37,6 +38,7 @@ def test_homogeneous_job() -> None:
     assert found.hyperparameters["hf_token"] == "***"
     assert found.metric_definitions == {"loss": "loss: (.*)"}
     assert (found.max_runtime_s, found.training_seconds, found.billable_seconds, found.spot) == (3600, 3600, 1200, True)
+    assert (found.warm_pool_billable_seconds, job().warm_pool_billable_seconds) == (900, None)
     assert found.failure_reason == "AlgorithmError: x"
     assert (found.started, found.ended) == (START + timedelta(minutes=3), START + timedelta(minutes=63))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from monitor.errors import NoCredentials, NotAllowed
 from monitor.model import Report
@@ -39,7 +40,9 @@ def _page(open_page: Open, report: Report) -> str:
 
 
 def test_a_finding_has_headline_sentence_next_step_prediction_and_what_was_not_checked(open_page: Open) -> None:
-    said = _page(open_page, situations.low_utilization())
+    page = open_page(FakeAccount((situations.low_utilization(),)), "job", job="gpt-60b-run-7")
+    assert "smp config active_microbatches=2 microbatches=8" not in texts(page), "drawn before it is asked for"
+    said = texts(_opened(page, "why-raise-active-microbatches"))
     for words in (
         "GPUs wait half of the time: the pipeline window is too small",
         "GPU 46 % (p5 41, p95 52) on all 4 nodes",
@@ -47,9 +50,58 @@ def test_a_finding_has_headline_sentence_next_step_prediction_and_what_was_not_c
         "Step time -35 % (-35 to -31), GPU memory 74 % (41 to 82): model-based, not measured.",
         "Not checked: stage imbalance",
         "smp config active_microbatches=2 microbatches=8",
-        "medium confidence",
+        "Medium confidence.",
     ):
         assert words in said
+
+
+def test_nothing_is_said_twice_where_the_verdict_is_a_finding_s(open_page: Open) -> None:
+    said = _page(open_page, situations.low_utilization())
+    assert said.count("GPUs wait half of the time: the pipeline window is too small") == 1
+    assert said.count("Raise active_microbatches from 2 to 4.") == 1
+
+
+def test_why_shows_the_chart_in_which_a_finding_is_seen_with_its_span(open_page: Open) -> None:
+    page = open_page(FakeAccount((situations.low_utilization(),)), "job", job="gpt-60b-run-7")
+    before = len(page.get("vega_lite_chart"))
+    page = _opened(page, "why-raise-active-microbatches")
+    charts = page.get("vega_lite_chart")
+    assert len(charts) == before + 1
+    assert charts[0].proto.alt.startswith("GPU utilization by node")
+    assert "framed: the time the finding speaks of" in texts(page)
+    assert page.dataframe[0].value["What"].tolist() == [
+        "GPU utilization, mean",
+        "GPU memory, p95",
+        "active_microbatches",
+    ]
+
+
+def test_the_why_of_a_failure_is_the_timeline(open_page: Open) -> None:
+    page = open_page(FakeAccount((situations.failed(),)), "job", job="llama-ft-3")
+    page = _opened(page, "why-cuda-out-of-memory")
+    assert page.get("vega_lite_chart")[0].proto.alt.startswith("What happened when, on which node")
+    assert "Tried to allocate 2.50 GiB" in page.code[0].value
+
+
+def test_minutes_and_dollars_of_the_phases_sum_to_the_bill(open_page: Open) -> None:
+    said = _page(open_page, situations.healthy())
+    assert "Where the time and the money went" in said
+    assert "Together 1 h 34 min and $196.62, the bill." in said
+    assert "$" not in _page(open_page, situations.low_utilization()).partition("Where the time went, minutes")[2][:300]
+
+
+def test_the_timeline_says_what_its_signs_mean_and_is_a_table_too(open_page: Open) -> None:
+    page = open_page(FakeAccount((situations.failed(),)), "job", job="llama-ft-3")
+    assert "▶] first step" in texts(page)
+    tables = len(page.dataframe)
+    page = _opened(page, "timeline-table")
+    assert len(page.dataframe) == tables + 1
+    assert any("first step" in list(table.value.get("What", ())) for table in page.dataframe)
+
+
+def _opened(page: AppTest, key: str) -> AppTest:
+    page.session_state[key] = True
+    return page.run()
 
 
 def test_the_header_names_where_and_since_when(open_page: Open) -> None:
@@ -62,9 +114,11 @@ def test_charts_are_there_with_names_that_state_the_finding(open_page: Open) -> 
     report = situations.sixty_four()
     page = open_page(FakeAccount((report,)), "job", job=report.job.name)
     charts = page.get("vega_lite_chart")
-    assert len(charts) == 4
-    assert "from 76 % (algo-5)" in charts[0].proto.alt
-    assert "algo-5 takes 2.63 s, 1.31 x the median of its peers" in charts[2].proto.alt
+    assert len(charts) == 5
+    assert "productive 1 h 27 min" in charts[0].proto.alt
+    assert "60 more nodes without a lane" in charts[1].proto.alt
+    assert "from 76 % (algo-5)" in charts[2].proto.alt
+    assert "algo-5 takes 2.63 s, 1.31 x the median of its peers" in charts[4].proto.alt
 
 
 def test_the_name_of_a_running_job_s_chart_stays_the_same(open_page: Open) -> None:
@@ -81,7 +135,7 @@ def test_refused_metrics_are_said_and_the_rest_is_shown(open_page: Open) -> None
     assert "Metrics not read. cloudwatch:GetMetricData was refused." in said
     assert "No data of GPU utilization." in said
     assert "healthy" not in said
-    assert len(page.get("vega_lite_chart")) == 2
+    assert len(page.get("vega_lite_chart")) == 3
 
 
 def test_a_job_that_never_started_shows_no_empty_charts(open_page: Open) -> None:

@@ -1,0 +1,42 @@
+"""Which findings are there by contract, and which of them are planted here?"""
+
+from __future__ import annotations
+
+PLANTED = (
+    *("cuda-out-of-memory", "host-out-of-memory", "nccl-timeout", "spot-interruption", "capacity", "data-error"),
+    *("script-error", "nan-loss", "max-runtime", "stopped-by-user"),
+    *("stall", "long-initialization", "slow-node", "step-time-regression", "slow-steps", "checkpoint-stall"),
+    "checkpoint-overdue",
+    *(
+        "one-gpu-in-use",
+        "unused-gpus",
+        "idle-gpus",
+        "low-gpu-utilization",
+        "fluctuating-gpu-utilization",
+        "small-batch",
+    ),
+    *("cpu-bottleneck", "communication-bound", "gpu-memory-pressure", "gpu-memory-growth", "host-memory-growth"),
+    "disk-nearly-full",
+    "efa-not-in-use",
+    *("node-timing-unobservable", "no-step-lines", "metrics-unavailable", "logs-unavailable", "coarse-metrics"),
+)
+"""What ended it, progress, utilization, network, not seen."""
+
+ADVICE = frozenset(
+    (
+        *("raise-active-microbatches", "lower-active-microbatches", "raise-microbatches", "prescaled-batch-off"),
+        *("tensor-parallel-degree", "tensor-parallel-across-nodes", "pipeline-inside-node", "shard-optimizer-state"),
+        *(
+            "activation-checkpointing",
+            "offload-activations",
+            "sharding-across-nodes",
+            "fewer-features",
+            "instance-type",
+        ),
+        *("batch-not-divisible", "invalid-configuration"),
+    )
+)
+"""Model-parallel advice follows from the configuration, not from a simulated run."""
+
+CONSEQUENCES = frozenset(("lost-work",))
+"""Said beside a fault that is planted, never planted alone."""

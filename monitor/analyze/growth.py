@@ -1,0 +1,135 @@
+"""Does a level grow on and on, and when would it be full? Plateaus, single steps and teeth of one height do not grow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+# A slope from fewer points, or of less time, is no trend.
+FEWEST_POINTS = 12
+LEAST_MINUTES = 20.0
+# Thinned to so many maxima: Theil-Sen is quadratic.
+_MOST_POINTS = 60
+# Until the high-water mark of the first epoch or, where that is not known, of the first third of the time.
+_SETTLED_SHARE = 1 / 3
+# What grows on gains in each third of the time that is left; a cache that fills or a buffer that is taken once does not.
+_LEAST_OF_A_THIRD = 0.15
+# A fall by this share of the range, and by so many points, is a tooth.
+_TOOTH_SHARE = 0.4
+_TOOTH_POINTS = 4.0
+_FEWEST_TEETH = 4
+_NOISE = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """A level that still grows at ``end``; levels are percent, of maxima where there are teeth."""
+
+    node: str
+    settled: float
+    """The high-water mark of the first epoch."""
+    level: float
+    start: datetime
+    end: datetime
+    per_hour: tuple[float, float, float]
+    """Points an hour: low, mid and high of a 95 % interval (Theil-Sen)."""
+
+    @property
+    def gained(self) -> float:
+        return self.level - self.settled
+
+    def full_at(self, per_hour: float, full: float = 100.0) -> datetime:
+        """When the level would be ``full`` at that pace."""
+        return self.end + timedelta(hours=max(0.0, full - self.level) / per_hour)
+
+
+def growths(metrics: pd.DataFrame, metric: str, settled_at: datetime | None = None) -> tuple[Growth, ...]:
+    """The nodes on which the metric grows, the one that is fullest first; ``settled_at`` is the first epoch's end."""
+    rows = metrics[metrics["metric"] == metric]
+    found = (
+        grown(str(name), mine["timestamp"], mine["value_pct"], settled_at)
+        for name, mine in rows.groupby("node", observed=True)
+    )
+    return tuple(sorted((one for one in found if one is not None), key=lambda one: -one.level))
+
+
+def grown(name: str, times: pd.Series, values: pd.Series, settled_at: datetime | None = None) -> Growth | None:
+    """The growth of one series of percent values; None where it does not grow, or where nobody can tell."""
+    series = pd.Series(values.to_numpy("float64"), index=pd.DatetimeIndex(times)).dropna().sort_index()
+    if len(series) < FEWEST_POINTS:
+        return None
+    begin, end = series.index[0], series.index[-1]
+    third = begin + (end - begin) * _SETTLED_SHARE
+    known = settled_at is not None and begin < settled_at < begin + (end - begin) / 2
+    settled = pd.Timestamp(settled_at) if known else third
+    before, after = series[series.index <= settled], _maxima(series[series.index > settled])
+    if before.empty or len(after) < FEWEST_POINTS // 2 or (end - begin) < timedelta(minutes=LEAST_MINUTES):
+        return None
+    at_h = (after.index - begin).total_seconds().to_numpy() / 3600
+    at_h, tops = _tops(at_h, after.to_numpy())
+    if len(tops) < _FEWEST_TEETH:
+        return None
+    high, level = float(before.quantile(0.95)), float(np.max(tops[-max(1, len(tops) // 10) :]))
+    if not _goes_on(at_h, tops, high):
+        return None
+    # Imported late: a third of a second that most reviews do not need.
+    from scipy.stats import theilslopes
+
+    slope, intercept, low, up = (float(value) for value in theilslopes(tops, at_h))
+    noise = 1.4826 * float(np.median(np.abs(tops - (intercept + slope * at_h))))
+    if low <= 0 or level - high <= _NOISE * noise:
+        return None
+    return Growth(name, high, level, begin.to_pydatetime(), end.to_pydatetime(), (low, slope, up))
+
+
+def _maxima(series: pd.Series) -> pd.Series:
+    """The series thinned to maxima of blocks of equal length, at the blocks' ends."""
+    size = max(1, -(-len(series) // _MOST_POINTS))
+    blocks = np.arange(len(series)) // size
+    ends = pd.Series(series.index).groupby(blocks).max()
+    return pd.Series(series.groupby(blocks).max().to_numpy(), index=pd.DatetimeIndex(ends))
+
+
+def _tops(at_h: NDArray[np.float64], values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Of a sawtooth the top of each tooth; of any other series all points. Fewer than a few teeth tell nothing."""
+    fall = max(_TOOTH_POINTS, _TOOTH_SHARE * float(np.ptp(values)))
+    places, top = [], 0
+    for place, value in enumerate(values):
+        if value > values[top]:
+            top = place
+        elif values[top] - value >= fall:
+            places.append(top)
+            top = place
+    if not places:
+        return at_h, values
+    # The last tooth is not done: it counts where it is the highest already.
+    chosen = [*places, top] if values[top] >= values[places[-1]] else places
+    return at_h[chosen], values[chosen]
+
+
+def _goes_on(at_h: NDArray[np.float64], values: NDArray[np.float64], high: float) -> bool:
+    """Whether the high-water mark rises in each third of the time, as what grows on does."""
+    marks = np.maximum.accumulate(np.maximum(_smooth(values), high))
+    cuts = np.linspace(at_h[0], at_h[-1], 4)[1:-1]
+    levels = [high, *(float(marks[np.searchsorted(at_h, cut, "right") - 1]) for cut in cuts), float(marks[-1])]
+    gains = np.diff(levels)
+    return bool(gains.sum() > 0 and (gains >= _LEAST_OF_A_THIRD * gains.sum()).all())
+
+
+def _smooth(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Medians of three where there are enough: one high value is no level."""
+    if len(values) < FEWEST_POINTS:
+        return values
+    padded = np.concatenate([values[:1], values, values[-1:]])
+    middle: NDArray[np.float64] = np.median(np.lib.stride_tricks.sliding_window_view(padded, 3), axis=1)
+    return middle
+
+
+def fullest(found: Sequence[Growth]) -> Growth | None:
+    """The first of ``growths``."""
+    return found[0] if found else None

@@ -1,0 +1,98 @@
+"""Did the loss become NaN or infinite, and stay so?
+
+A NaN in the Steps frame is a loss that was not printed; a printed one has an event of kind "nan" on its line.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import pandas as pd
+
+from monitor.analyze.writers import with_writers
+
+#: So many reports in a row are no single bad batch.
+FEWEST_IN_A_ROW = 3
+# The loss of an evaluation is no report of a training step; neither is a count of them, or a redraw of a bar.
+_NO_REPORT = r"(?i)eval|valid|\btest|\bval_|it/s|s/it|%\|"
+
+
+@dataclass(frozen=True, slots=True)
+class NanLoss:
+    """The writer that reported it first."""
+
+    node: str
+    rank: int | None
+    step: int | None
+    """Of the first bad report; None where reports are not numbered."""
+    last_good: int | None
+    """The last step before it with a finite loss."""
+    start: datetime | None
+    end: datetime | None
+    """When the last bad report of the row came."""
+    reports: int
+    """How many in a row."""
+    recovered: bool
+    """Whether a finite loss came again."""
+    line: str
+    """Of the first bad report, as far as it was kept."""
+
+
+def nan_loss(steps: pd.DataFrame, events: pd.DataFrame) -> NanLoss | None:
+    """The first row of ``FEWEST_IN_A_ROW`` or more bad reports of one writer; None where there is none."""
+    said = with_writers(events[events["kind"] == "nan"], steps)
+    infinite = steps[steps["loss"].abs() == float("inf")]
+    if said.empty and infinite.empty:
+        return None
+    places = ["stream", "line"]
+    reported = steps[[*places, "node", "rank", "step", "timestamp", "loss"]].assign(
+        stream=lambda rows: rows["stream"].astype("str")
+    )
+    bad_lines = pd.MultiIndex.from_frame(said[places])
+    own = pd.MultiIndex.from_frame(reported[places])
+    bad = (reported["loss"].abs() == float("inf")) | (reported["loss"].isna() & own.isin(bad_lines))
+    reported = reported[bad | reported["loss"].notna()].assign(bad=bad)
+    lone = said[~bad_lines.isin(own) & ~said["text"].str.contains(_NO_REPORT, regex=True)]
+    lone = lone[[*places, "node", "rank", "timestamp"]].assign(step=pd.NA, bad=True)
+    rows = pd.concat([reported[["node", "rank", "step", "timestamp", "bad", *places]], lone]).sort_values(places)
+    texts = said.drop_duplicates(places).set_index(places)["text"]
+    found = [
+        row
+        for _, part in rows.groupby(["stream", "rank"], dropna=False, observed=True, sort=True)
+        if (row := _first_row(part, texts)) is not None
+    ]
+    dated = [row for row in found if row.start is not None]
+    return min(dated, key=lambda row: row.start.timestamp() if row.start else 0.0) if dated else next(iter(found), None)
+
+
+def _first_row(rows: pd.DataFrame, texts: pd.Series) -> NanLoss | None:
+    """The first long enough row of bad reports of one writer."""
+    bad = rows["bad"].to_numpy(dtype=bool)
+    piece = pd.Series(bad != rows["bad"].shift(fill_value=False).to_numpy(dtype=bool), index=rows.index).cumsum()
+    for _, part in rows[bad].groupby(piece[bad].to_numpy(), sort=True):
+        steps = part["step"].dropna()
+        reports = int(steps.nunique()) + int(part["step"].isna().sum())
+        if reports < FEWEST_IN_A_ROW:
+            continue
+        first, last = part.iloc[0], part.iloc[-1]
+        place = rows.index.get_indexer_for([first.name])
+        before = rows.loc[(rows["line"] < first["line"]) & ~bad, "step"].dropna()
+        after = rows.loc[(rows["line"] > last["line"]) & ~bad]
+        assert len(place)
+        return NanLoss(
+            node=str(first["node"]),
+            rank=None if pd.isna(first["rank"]) else int(first["rank"]),
+            step=int(steps.iloc[0]) if len(steps) else None,
+            last_good=int(before.iloc[-1]) if len(before) else None,
+            start=_moment(first["timestamp"]),
+            end=_moment(last["timestamp"]),
+            reports=reports,
+            recovered=len(after) > 0,
+            line=str(texts.get((first["stream"], first["line"]), "")),
+        )
+    return None
+
+
+def _moment(at: pd.Timestamp) -> datetime | None:
+    return None if pd.isna(at) else at.to_pydatetime()

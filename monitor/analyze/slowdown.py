@@ -1,0 +1,189 @@
+"""Have the steps become slower for good, and since when? What makes them slower by right is left out.
+
+By right: a step that does more work (times are compared for equal work, where a throughput tells it), another run in the
+same log, another number of processes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from monitor.analyze.change_point import LEAST_RISE, lasting_rise
+from monitor.analyze.journal import plain_rows
+from monitor.analyze.work import for_equal_work
+
+Floats = NDArray[np.float64]
+
+# A rise is told when it has lasted so long (where lines have no times: for so many reports), after a level as long as half.
+LASTS_S = 600.0
+LASTS_REPORTS = 20
+# So many reports on either side of the same step of another segment.
+_ASIDE = 50
+# On all nodes: a few may be late with their lines.
+_ON_MOST_NODES = 0.8
+# A log that gives whole seconds: so many of them together give the time of a step to a few percent.
+_COARSE_S = 20.0
+_OWN = frozenset({"step", "cumulative", "interval", "aggregated"})
+
+
+@dataclass(frozen=True, slots=True)
+class Slowdown:
+    """Steps took ``before_s`` up to ``at`` and take ``after_s`` since."""
+
+    before_s: float
+    after_s: float
+    at: datetime | None
+    end: datetime | None
+    step: int
+    by: str
+    """"printed", "clock", or a unit of throughput; then the figures are its inverse."""
+    gradual: bool
+    restarted: bool
+    """The change is at a restart."""
+    nodes: int
+    """How many nodes' own figures show it; 0 where they have none."""
+    lasts_s: float | None
+    lasts_share: float
+    """Of all reports."""
+
+    @property
+    def ratio(self) -> float:
+        return self.after_s / self.before_s
+
+
+def slowdown(journal: pd.DataFrame, steps: pd.DataFrame, events: pd.DataFrame, other_runs: bool) -> Slowdown | None:
+    """The lasting slowdown; None where there is none, or where it is not one of the same work.
+
+    ``other_runs``: a counter that begins again in these lines may be another run's.
+    """
+    rows = plain_rows(journal).reset_index(drop=True) if len(journal) else journal
+    if len(rows) < 2 * LASTS_REPORTS:
+        return None
+    for by, values, places in _series(rows):
+        rise = lasting_rise(values)
+        if rise is None:
+            continue
+        place = int(places[rise.at])
+        first, change, last = rows.iloc[0], rows.iloc[place], rows.iloc[-1]
+        if not _long_enough(rows, place) or _by_schedule(rows, place, by):
+            continue
+        near = rows.iloc[max(0, place - 2) : place + 2]
+        boundary = near["segment"].nunique() > 1
+        restarted = boundary or _restart_near(journal, near)
+        if (boundary and other_runs) or _other_world(events, change["at"]):
+            continue
+        nodes = _nodes_that_show_it(steps, change)
+        if nodes is None:
+            continue
+        timed = pd.notna(change["at"]) and pd.notna(last["at"]) and pd.notna(first["at"])
+        return Slowdown(
+            rise.before,
+            rise.after,
+            change["at"].to_pydatetime() if timed else None,
+            last["at"].to_pydatetime() if timed else None,
+            int(change["step"]),
+            by,
+            rise.gradual,
+            restarted,
+            nodes,
+            (last["at"] - change["at"]).total_seconds() if timed else None,
+            1 - place / len(rows),
+        )
+    return None
+
+
+def _series(rows: pd.DataFrame) -> list[tuple[str, Floats, NDArray[np.int64]]]:
+    """What can be looked at: name, values, and the row of each value. The printed time first, then the clock."""
+    every = np.arange(len(rows))
+    out: list[tuple[str, Floats, NDArray[np.int64]]] = []
+    own = set(rows["kind"].unique()) <= _OWN
+    printed = rows["step_time_s"].to_numpy("float64")
+    if own and np.isfinite(printed).mean() >= 0.5:
+        out.append(("printed", for_equal_work(rows, printed), every))
+    wall = rows["wall_s"].to_numpy("float64")
+    if np.isfinite(wall).mean() >= 0.5:
+        gap = float(np.nanmedian(rows["gap_s"].to_numpy("float64")))
+        if bool((rows["at"].dt.microsecond == 0).all()) and gap < _COARSE_S:
+            out.append(("clock", *_in_blocks(rows, int(np.ceil(_COARSE_S / max(gap, 0.5))))))
+        else:
+            out.append(("clock", for_equal_work(rows, wall), every))
+    if not out and own:
+        units = set(rows["throughput_unit"].astype("str").unique()) - {""}
+        throughput = rows["throughput"].to_numpy("float64")
+        if len(units) == 1 and np.isfinite(throughput).mean() >= 0.5:
+            out.append((units.pop(), 1 / np.where(throughput > 0, throughput, np.nan), every))
+    return out
+
+
+def _in_blocks(rows: pd.DataFrame, size: int) -> tuple[Floats, NDArray[np.int64]]:
+    """The time of a step over blocks of so many rows."""
+    known = np.flatnonzero(rows["wall_s"].notna().to_numpy())
+    starts = np.arange(0, len(known), size)
+    gaps = np.add.reduceat(rows["gap_s"].to_numpy("float64")[known], starts)
+    steps = np.add.reduceat(rows["steps"].to_numpy("float64")[known], starts)
+    return gaps / steps, known[starts]
+
+
+def _long_enough(rows: pd.DataFrame, place: int) -> bool:
+    if len(rows) - place < LASTS_REPORTS // 2 or place < LASTS_REPORTS // 2:
+        return False
+    first, change, last = rows["at"].iloc[0], rows["at"].iloc[place], rows["at"].iloc[-1]
+    if pd.isna(first) or pd.isna(change) or pd.isna(last):
+        return min(place, len(rows) - place) >= LASTS_REPORTS
+    lasted, before = (last - change).total_seconds(), (change - first).total_seconds()
+    return bool(lasted >= LASTS_S and before >= LASTS_S / 2)
+
+
+def _by_schedule(rows: pd.DataFrame, place: int, by: str) -> bool:
+    """Whether the steps became slower at the same number in another segment, too: then the training means to."""
+    column = "wall_s" if by == "clock" else "step_time_s"
+    change = rows.iloc[place]
+    for _, other in rows[rows["segment"] != change["segment"]].groupby("segment"):
+        before = other.loc[other["step"] < change["step"], column].dropna().tail(_ASIDE)
+        after = other.loc[other["step"] >= change["step"], column].dropna().head(_ASIDE)
+        if min(len(before), len(after)) >= LASTS_REPORTS // 2 and after.median() >= (1 + LEAST_RISE) * before.median():
+            return True
+    return False
+
+
+def _restart_near(journal: pd.DataFrame, near: pd.DataFrame) -> bool:
+    lines = journal["line"].between(near["line"].min(), near["line"].max())
+    return bool(journal.loc[lines, "restart"].any())
+
+
+def _other_world(events: pd.DataFrame, at: pd.Timestamp) -> bool:
+    """Whether the log tells of different numbers of processes before and after."""
+    told = events[(events["kind"] == "world-size") & events["timestamp"].notna()]
+    if told.empty or pd.isna(at):
+        return False
+    sizes = pd.to_numeric(told["text"].str.extract(r"(\d+)\D*$")[0])
+    before, after = sizes[told["timestamp"] <= at].dropna(), sizes[told["timestamp"] > at].dropna()
+    return bool(len(before) and len(after) and before.iloc[-1] != after.iloc[-1])
+
+
+def _nodes_that_show_it(steps: pd.DataFrame, change: pd.Series) -> int | None:
+    """How many nodes' own step times rose; None where they are of too few of the nodes."""
+    rows = steps.loc[(steps["node"] != "") & ~steps["warm_up"], ["node", "segment", "step", "timestamp", "step_time_s"]]
+    rows = rows.dropna(subset=["step_time_s"])
+    names = rows["node"].unique()
+    if len(names) < 2:
+        return len(names)
+    if pd.isna(change["at"]):
+        after = (rows["segment"] > change["segment"]) | (
+            (rows["segment"] == change["segment"]) & (rows["step"] >= change["step"])
+        ).fillna(False)
+    else:
+        after = rows["timestamp"] >= change["at"]
+    medians = rows.groupby([rows["node"], after])["step_time_s"].median().unstack()
+    if medians.shape[1] < 2:
+        return 0
+    rose = medians[True] >= (1 + LEAST_RISE / 2) * medians[False]
+    # Where their own times do not show it at all, it lies between the steps, and holds for all.
+    if not rose.any():
+        return 0
+    return int(rose.sum()) if float(rose.mean()) >= _ON_MOST_NODES else None

@@ -1,0 +1,74 @@
+"""What the devices did before and after the steps became slower, and the causes that this makes likely."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from monitor.analyze.slowdown import Slowdown
+from monitor.diagnose.rule import Case
+from monitor.model import Evidence
+from monitor.words import percent
+
+# Points of one device: less is no difference that explains anything.
+_POINTS = 5.0
+
+
+def levels_of(case: Case, found: Slowdown) -> dict[str, tuple[float, float]]:
+    """metric -> median before and after; empty without times."""
+    if found.at is None:
+        return {}
+    out = {}
+    for name in ("gpu_utilization", "cpu_utilization", "gpu_memory_utilization"):
+        rows = case.metrics[case.metrics["metric"] == name]
+        before = rows.loc[rows["timestamp"] < found.at, "value_pct"]
+        after = rows.loc[rows["timestamp"] >= found.at, "value_pct"]
+        if len(before) >= 3 and len(after) >= 3:
+            out[name] = (float(before.median()), float(after.median()))
+    return out
+
+
+def memory_grew(case: Case, found: Slowdown) -> bool:
+    """More GPU memory, far from full, and GPUs as busy as before: steps of longer sequences or larger batches."""
+    levels = levels_of(case, found)
+    if len(levels) < 3 or not case.journal["throughput"].isna().all():
+        return False
+    (busy, busy_now), (held, held_now) = levels["gpu_utilization"], levels["gpu_memory_utilization"]
+    return held_now >= held + _POINTS and held_now <= 92.0 and busy_now >= busy - _POINTS
+
+
+def moved(case: Case, found: Slowdown) -> tuple[str, list[str]]:
+    """What the devices did with it, and the causes that this makes likely."""
+    levels = levels_of(case, found)
+    said = []
+    names = {"gpu_utilization": "GPU", "cpu_utilization": "CPU", "gpu_memory_utilization": "GPU memory"}
+    for metric, name in names.items():
+        if metric in levels:
+            before, after = levels[metric]
+            same = abs(after - before) < _POINTS
+            said.append(f"{name} as before" if same else f"{name} {percent(before)} to {percent(after)}")
+    busy, busy_now = levels.get("gpu_utilization", (None, None))
+    cpu_now = levels.get("cpu_utilization", (0.0, 0.0))[1]
+    events = case.run.events
+    flushed = events[(events["kind"] == "cache-flush")]
+    flushed = flushed[flushed["timestamp"] >= found.at - timedelta(minutes=1)] if found.at else flushed
+    likely = []
+    if len(flushed):
+        likely.append("the allocator is out of room (the log tells of cache flushes since)")
+    if busy is not None and busy_now is not None and busy_now <= busy - _POINTS:
+        likely.append("the input pipeline" + (f" (CPU {percent(cpu_now)})" if cpu_now > 80 else ""))
+        likely.append("reads from storage or work on the host between steps")
+    else:
+        likely += [
+            "lower clocks or a slower link on some instance, for which all wait",
+            "longer sequences or larger batches",
+        ]
+    return (f" With it: {', '.join(said)}." if said else ""), likely
+
+
+def level_evidence(case: Case, found: Slowdown) -> tuple[Evidence, ...]:
+    names = {"gpu_utilization": "GPU utilization", "cpu_utilization": "CPU utilization"}
+    return tuple(
+        Evidence(f"{names[metric]} since then, median (before: {before:.0f} %)", after, "%", None, found.at, found.end)
+        for metric, (before, after) in levels_of(case, found).items()
+        if metric in names
+    )

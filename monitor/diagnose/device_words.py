@@ -1,0 +1,90 @@
+"""How do findings about devices say where, since when, how much, and for how much money?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pandas as pd
+
+from monitor.diagnose.rule import Case
+from monitor.model import Distribution, Evidence
+from monitor.words import nodes, percent, usd
+
+# A percentile of fewer points says nothing: ten minutes, or three of the coarser means.
+FEWEST_MINUTES = 10
+FEWEST_COARSE = 3
+_NAMES = {
+    "gpu_utilization": "GPU utilization",
+    "gpu_memory_utilization": "GPU memory utilization",
+    "cpu_utilization": "CPU utilization",
+}
+
+
+def fewest_points(case: Case) -> int:
+    """How many points of a node's metric are enough to judge by."""
+    return FEWEST_MINUTES if (case.run.metrics_period_s or 60) <= 60 else FEWEST_COARSE
+
+
+def enough(case: Case) -> bool:
+    """Whether there are GPU figures of enough steady minutes."""
+    points = case.steady.loc[case.steady["metric"] == "gpu_utilization", "timestamp"]
+    return int(points.nunique()) >= fewest_points(case)
+
+
+def span(case: Case) -> tuple[pd.Timestamp | None, pd.Timestamp | None]:
+    """From and to of the window of work."""
+    return (case.window.start, case.window.end) if case.window else (None, None)
+
+
+def spread(found: Distribution) -> str:
+    """``46 % (p5 41, p95 52)``."""
+    return f"{percent(found.mean)} (p5 {found.p5:.0f}, p95 {found.p95:.0f})"
+
+
+def everywhere(case: Case) -> str:
+    """``on all 4 nodes``: the nodes whose GPUs were seen."""
+    seen = sorted(set(case.metrics.loc[case.metrics["metric"] == "gpu_utilization", "node"]))
+    return nodes(seen, len(case.run.job.nodes))
+
+
+def left_out(case: Case) -> str:
+    """``; minutes of checkpoints, evaluations and restarts are left out`` where any were; else empty."""
+    some = len(case.steady) < len(case.metrics)
+    return "; minutes of checkpoints, evaluations and restarts are left out" if some else ""
+
+
+def distributions(case: Case) -> tuple[Evidence, ...]:
+    """Mean, p5, p50 and p95 of GPU, GPU memory and CPU over all nodes, as far as they are known."""
+    return tuple(
+        Evidence(f"{name}, {which}", value, "%", None, *span(case))
+        for metric, name in _NAMES.items()
+        if (found := case.pooled.get(metric)) is not None
+        for which, value in (("mean", found.mean), ("p5", found.p5), ("p50", found.p50), ("p95", found.p95))
+    )
+
+
+def an_hour(case: Case, share: float, what: str) -> str:
+    """`` That is $35 an hour of idle GPUs.`` with a blank in front; empty where no price is known."""
+    money = case.usd_per_hour
+    return "" if money is None or share <= 0 else f" That is {usd(money * share)} an hour {what}."
+
+
+def pipeline_degree(case: Case) -> int:
+    """Stages of the pipeline, 1 where there is none."""
+    found = [case.run.job.configuration[name].value for name in _PIPELINE if name in case.run.job.configuration]
+    whole = [int(value) for value in found if str(value).isdecimal()]
+    return max([1, *whole])
+
+
+_PIPELINE = ("pipeline_parallel_degree", "partitions", "pipeline_model_parallel_size")
+
+
+def all_gpus(case: Case) -> int:
+    """GPUs of the whole job, as far as they are known."""
+    return sum(node.gpus or 0 for node in case.run.job.nodes)
+
+
+def share_of(case: Case, idle_gpus: Iterable[float]) -> float | None:
+    """What part of the job's GPUs that many are, 0 to 1."""
+    whole = all_gpus(case)
+    return min(1.0, sum(idle_gpus) / whole) if whole else None

@@ -1,0 +1,251 @@
+"""Rules about what ended a job: one cause, the first one, with all that only follows from it folded beneath."""
+
+from __future__ import annotations
+
+from monitor.analyze.ending import FULL_PCT, Ending
+from monitor.diagnose import ended, from_outside, raised, waited
+from monitor.diagnose.memory_advice import advice, fill
+from monitor.diagnose.rule import Case, rule
+from monitor.model import Evidence, Finding, Recommendation
+from monitor.words import percent
+
+
+@rule("cuda-out-of-memory", about="end")
+def cuda_out_of_memory(case: Case) -> Finding | None:
+    """A GPU had no memory left for what was asked of it, and that ended the job.
+
+    What it means: the first error that the training did not get over is an allocation that the GPU refused (PyTorch's CUDA
+    out of memory, CUBLAS or CUDNN ALLOC_FAILED, XLA's and TensorFlow's RESOURCE_EXHAUSTED). The errors of other ranks,
+    of NCCL and of the launcher that follow are counted, not listed.
+
+    Why it matters: the same configuration fails again at the same place; every start until then is paid for.
+
+    What to do: make the model fit by the cheapest change first: a smaller batch with more accumulation, recomputing
+    activations, sharding of parameters and optimizer, tensor parallelism.
+
+    Source: the texts of PyTorch, CUDA, XLA and TensorFlow; the order is that of the libraries' own memory guides.
+    """
+    ending = _ending(case, "cuda-out-of-memory")
+    if ending is None:
+        return None
+    found = fill(case, ending.first)
+    sizes = ""
+    if found.wanted is not None:
+        held = found.peak if found.peak is not None else found.now
+        of = f" of {found.capacity:.1f}" if found.capacity is not None else ""
+        full = "" if held is None else f" with {held:.1f}{of} GiB in use by this process"
+        sizes = f" It asked for {found.wanted:.2f} GiB{full}."
+        if found.shared:
+            sizes += " The rest of the device is held by another process."
+    named = (
+        ("in use", found.peak),
+        ("live tensors", found.now),
+        ("capacity", found.capacity),
+        ("asked for", found.wanted),
+    )
+    node = ending.first.node or None if ending.first else None
+    figures = tuple(
+        Evidence(f"GPU memory, {what}", size, "GiB", node, ending.at, ending.at)
+        for what, size in named
+        if size is not None
+    )
+    return Finding(
+        "cuda-out-of-memory",
+        "critical",
+        ending.confidence,
+        f"GPU memory ran out{ended.place(ending.first)}",
+        f"{ended.opening(case, ending, 'ran out of GPU memory')}{sizes}{ended.rest(case, ending)}",
+        (*ended.shown(case, ending), *figures),
+        advice(case, found),
+        not_checked=("what held the memory: no snapshot of the allocator is taken",),
+    )
+
+
+@rule("host-out-of-memory", about="end")
+def host_out_of_memory(case: Case) -> Finding | None:
+    """A process ended for want of the host's memory, or was killed by a signal as the kernel does then.
+
+    What it means: the first thing that went wrong is a MemoryError, a kill by the kernel's out-of-memory killer, exit
+    status 137 or SIGKILL. MemoryUtilization near 100 % confirms it; without that the finding says what else may have
+    killed the process, and its confidence is lower.
+
+    Why it matters: a killed process says nothing; the other ranks wait for it, or fail in words of their own.
+
+    What to do: fewer or leaner data-loader workers, no whole data set in memory, checkpoints loaded on one rank at a time,
+    less offload to the CPU; or an instance with more memory.
+
+    Source: exit status 137 is 128 + SIGKILL; MemoryUtilization of the host in CloudWatch; 90 % is this project's.
+    """
+    ending = _ending(case, "host-out-of-memory")
+    if ending is None:
+        return None
+    full, what, memory = ending.memory_pct, "ran out of host memory", ""
+    if ending.kind == "shared-memory":
+        what = "ran out of shared memory"
+        memory = " Data-loader workers hand over batches through it (/dev/shm)."
+    elif ending.kind == "killed":
+        what = "was killed by SIGKILL"
+        memory = " The kernel does that where host memory runs out (exit status 137)."
+    memory += "" if full is None else f" MemoryUtilization reached {percent(full)} in the last minutes."
+    if full is None and ending.kind == "killed":
+        memory += " No memory metric of those minutes confirms it."
+    elif full is not None and full < FULL_PCT:
+        memory += " A mean over a minute can miss a short peak."
+    evidence = () if full is None else (Evidence("MemoryUtilization, most in the last minutes", full, "%"),)
+    workers = "fewer data-loader workers, or workers that hold less (num_workers, prefetch_factor, no data set in Python lists)"
+    return Finding(
+        "host-out-of-memory",
+        "critical",
+        ending.confidence,
+        f"{'Process killed' if ending.kind == 'killed' else 'Host memory ran out'}{ended.place(ending.first)}",
+        f"{ended.opening(case, ending, what)}{memory}{ended.doubt(ending)}{ended.rest(case, ending)}",
+        (*ended.shown(case, ending), *evidence),
+        Recommendation(
+            f"Start with {workers}; then load checkpoints on one rank at a time, offload less to the CPU, or take an "
+            "instance with more memory.",
+            source=ended.SOURCE,
+        ),
+        not_checked=("the host's kernel log: it is not in CloudWatch",),
+    )
+
+
+@rule("nccl-timeout", about="end")
+def nccl_timeout(case: Case) -> Finding | None:
+    """Ranks waited for others in a collective operation until its timeout ended the job.
+
+    What it means: the first error is a collective's watchdog or timeout (NCCL, Gloo, the store's barrier), and no rank failed
+    in words of its own before it. The silence before it belongs to it.
+
+    Why it matters: until the timeout, 10 to 30 minutes by default, all GPUs are paid for while they spin in the wait and
+    look fully busy.
+
+    What to do: look first at the ranks that did not report: they are the ones that were waited for. Unequal numbers of
+    batches, a save or evaluation on some ranks only, or a host that died are the usual reasons.
+
+    Source: the texts of PyTorch's ProcessGroupNCCL and Gloo; torchrun's "root cause" is not used here, because it names the
+    process that it saw end first, which waited like the others.
+    """
+    ending = _ending(case, "nccl-timeout")
+    return None if ending is None else waited.finding(case, ending)
+
+
+@rule("spot-interruption", about="end")
+def spot_interruption(case: Case) -> Finding | None:
+    """A spot instance was taken back, and the job waited, began again, or ended.
+
+    What it means: the job's status was Interrupted, or its log has the notice of the interruption. It is critical where
+    the job did not come back, else a warning.
+
+    Why it matters: the steps since the last checkpoint are done twice, and waiting for capacity takes time that nobody pays
+    for and everybody waits through.
+
+    What to do: save about as often as sqrt(2 x time of a save x mean time between interruptions), to the folder of
+    CheckpointConfig, and load it at the start.
+
+    Source: SecondaryStatusTransitions of managed spot training (SageMaker developer guide); Young's formula.
+    """
+    return from_outside.spot(case)
+
+
+@rule("capacity", about="end")
+def capacity(case: Case) -> Finding | None:
+    """The job never got its instances.
+
+    What it means: SageMaker ended it with CapacityError, or the status messages tell of insufficient capacity, and no
+    container ever started.
+
+    Why it matters: nothing was billed, and nothing will come of the same request while the capacity is not there.
+
+    What to do: another instance type, Region or hour; fewer instances; a training plan for a guaranteed start.
+
+    Source: FailureReason and SecondaryStatusTransitions of DescribeTrainingJob.
+    """
+    ending = _ending(case, "capacity")
+    return None if ending is None else from_outside.no_capacity(case, ending)
+
+
+@rule("data-error", about="end")
+def data_error(case: Case) -> Finding | None:
+    """The program failed on its data: missing, unreadable, of another form or shape.
+
+    What it means: the exception that began the failure tells of data in its own words, or its traceback goes through the
+    code that reads them, or a batch had another shape than the steps before.
+
+    Why it matters: a new start fails at the same sample, after the same paid time.
+
+    What to do: find the file or sample that the line names; check it outside the job, or skip and count bad samples.
+
+    Source: the exceptions of Python, PyTorch, PIL, Arrow, TensorFlow and S3, and the files of the traceback.
+    """
+    ending = _ending(case, "data-error")
+    return None if ending is None else raised.of_data(case, ending)
+
+
+@rule("script-error", about="end")
+def script_error(case: Case) -> Finding | None:
+    """The user's program failed for a reason of its own.
+
+    What it means: the exception that began the failure is none of memory, of waiting for others or of data: an import, an
+    argument, a name, an assertion, a configuration.
+
+    Why it matters: the same program fails again; what came after in other ranks, NCCL and the launcher only follows.
+
+    What to do: go to the line of the program that the finding names.
+
+    Source: the first traceback over all streams that the training did not get over.
+    """
+    ending = _ending(case, "script-error")
+    return None if ending is None else raised.of_program(case, ending)
+
+
+@rule("nan-loss", about="end")
+def nan_loss(case: Case) -> Finding | None:
+    """The loss became NaN or infinite and stayed so.
+
+    What it means: one process reported a loss that is no finite number at three reports in a row, or the program ended itself
+    because of one. Also said of jobs that completed: they trained nothing from there on.
+
+    Why it matters: all weights are lost from that step on; every further step is paid for nothing.
+
+    What to do: go back to the last checkpoint before it; lower the learning rate or warm up longer, clip gradients, use
+    bfloat16 in place of float16, and look at the batch of that step.
+
+    Source: the loss as the log prints it; three in a row is this project's measure against single bad batches.
+    """
+    return raised.lost_loss(case, _ending(case, "nan-loss"))
+
+
+@rule("max-runtime", about="end")
+def max_runtime(case: Case) -> Finding | None:
+    """The time that the job was given was over before its work was.
+
+    What it means: SageMaker stopped it with MaxRuntimeExceeded or MaxWaitTimeExceeded, or a scheduler at its time limit.
+
+    Why it matters: what was done since the last checkpoint is lost, unless the program saves when it is told to stop.
+
+    What to do: raise MaxRuntimeInSeconds (max_run) for the whole of the planned steps, or resume from the checkpoint.
+
+    Source: SecondaryStatus and StoppingCondition of DescribeTrainingJob.
+    """
+    ending = _ending(case, "max-runtime")
+    return None if ending is None else from_outside.out_of_time(case, ending)
+
+
+@rule("stopped-by-user", about="end")
+def stopped_by_user(case: Case) -> Finding | None:
+    """Somebody stopped the job.
+
+    What it means: its status is Stopped, and neither a time limit nor an error that it could not get over came before.
+
+    Why it matters: it tells why the job did not come to its end; nothing is wrong with it by that alone.
+
+    What to do: nothing, or go on from the last checkpoint.
+
+    Source: SecondaryStatus of DescribeTrainingJob; who stopped it is in CloudTrail.
+    """
+    ending = _ending(case, "stopped-by-user")
+    return None if ending is None else from_outside.stopped(case, ending)
+
+
+def _ending(case: Case, id: str) -> Ending | None:
+    return case.ending if case.ending is not None and case.ending.id == id else None

@@ -1,0 +1,143 @@
+"""Rules about the network between the nodes: EFA that is there and not in use, and steps that wait for communication."""
+
+from __future__ import annotations
+
+from monitor.analyze.mfu import mfu
+from monitor.analyze.network import Slow, without_efa
+from monitor.diagnose.device_words import an_hour, enough, everywhere, span
+from monitor.diagnose.rule import Case, parameter, rule
+from monitor.model import Evidence, Finding, Recommendation
+from monitor.words import clock, nodes, percent, step_seconds
+
+BUSY_P50_PCT = 90.0
+# Of the MFU that is usual on this GPU.
+LOW_MFU = 0.5
+# A shard group over so many nodes and more has its gathers on the slow links.
+SHARDED_OVER_NODES = 2
+_QUOTED = 120
+
+
+@rule("efa-not-in-use", explains=("communication-bound", "low-gpu-utilization"))
+def efa_not_in_use(case: Case) -> Finding | None:
+    """The nodes have an Elastic Fabric Adapter, and NCCL does not use it.
+
+    What it means: all nodes with GPUs are of types with EFA, there are two or more of them, and NCCL's start-up lines name
+    sockets as its network, or say that the plug-in for EFA found no provider; no line of the node shows EFA in use.
+
+    Why it matters: gradients, shards and activations then go through TCP: a fraction of the bandwidth, at many times the
+    latency. A larger instance with a faster network changes nothing.
+
+    What to do: use an image that has aws-ofi-nccl and libfabric (the AWS Deep Learning Containers do), do not set NCCL_NET or
+    FI_PROVIDER to anything else, and let the security group of the VPC pass all traffic to and from itself.
+
+    Source: NCCL and aws-ofi-nccl log lines ("Selected Provider is efa", "Using network Socket"); EFA by type from EC2's
+    DescribeInstanceTypes; the SageMaker training toolkit asks for EFA on some of these types only.
+    """
+    slow = _slow(case)
+    if not slow:
+        return None
+    first = slow[0]
+    where = nodes([one.node for one in slow if one.node], case.gpu_nodes) if first.node else "between the nodes"
+    kinds = sorted({node.instance_type or "" for node in case.run.job.nodes if node.gpus})
+    what = "sockets are in use" if first.what == "sockets" else "EFA was asked for and not found"
+    since = f" since {clock(first.at)}" if first.at is not None else ""
+    return Finding(
+        "efa-not-in-use",
+        "warning",
+        "high" if first.what == "sockets" else "medium",
+        "EFA not in use: NCCL goes through sockets" if first.what == "sockets" else "EFA not found by NCCL's plug-in",
+        f"{', '.join(kinds)} has EFA, and NCCL does not use it: {what} {where}{since}, on {case.gpu_nodes} nodes. The log says "
+        f"“{first.line[:_QUOTED]}”.",
+        tuple(Evidence("NCCL's network", one.what, "", one.node or None, one.at, line=one.line) for one in slow[:3]),
+        Recommendation(
+            "Use an AWS Deep Learning Container (or install aws-ofi-nccl and libfabric), set FI_PROVIDER=efa, leave NCCL_NET "
+            "unset, and check that the security group allows all traffic to and from itself. With NCCL_DEBUG=INFO the log must "
+            "then say “Selected Provider is efa”.",
+            parameter="FI_PROVIDER",
+            to_value="efa",
+            source="AWS: EFA and NCCL; aws-ofi-nccl",
+        ),
+        not_checked=("how much of the step is communication: CloudWatch has no network figures for training jobs",),
+    )
+
+
+@rule("communication-bound", silenced_by=("stall",))
+def communication_bound(case: Case) -> Finding | None:
+    """GPUs look busy, the model gets little of them, and the configuration sends much over the slow links.
+
+    What it means: GPU utilization is above 90 % at its median, the model FLOP utilization (MFU) is below half of what is usual
+    on this GPU, and what would explain it was seen: sockets in place of EFA, or a tensor or shard group over several nodes.
+
+    Why it matters: a GPU that waits inside a communication kernel counts as busy, so utilization looks perfect while half of
+    the money and more buys waiting.
+
+    What to do: EFA before all; tensor parallelism inside a node; shard groups no larger than a node; fewer synchronizations
+    (gradient accumulation).
+
+    Source: MFU as of Chowdhery et al. 2022 (6 FLOP a parameter and token, with attention); usual values are lower quartiles of
+    MosaicML's published tables (A100 46 %, H100 35 %); half of it is this project's.
+    """
+    gpu = case.pooled.get("gpu_utilization")
+    if gpu is None or gpu.p50 <= BUSY_P50_PCT or not enough(case) or case.gpu_nodes < 2 or case.window is None:
+        return None
+    seen = _confirmation(case)
+    step_s = case.steps.median_s if case.steps is not None else None
+    got = mfu(case.run.job, case.run.steps, case.run.events, step_s) if seen is not None else None
+    if seen is None or got is None or got.value >= LOW_MFU * got.healthy:
+        return None
+    why, proof, advice = seen
+    share = 1 - got.value / got.healthy
+    took = f", {step_seconds(step_s)} a step" if step_s is not None else ""
+    return Finding(
+        "communication-bound",
+        "warning",
+        "medium",
+        f"Busy GPUs, little work: MFU {percent(100 * got.value)}",
+        f"GPUs look busy, {percent(gpu.p50)} {everywhere(case)} since {clock(case.window.start)}, and the model gets "
+        f"{percent(100 * got.value)} of their peak{took}; {percent(100 * got.healthy)} is usual on {got.gpu_model}. {why}"
+        f"{an_hour(case, share, 'of GPUs that wait in communication')}",
+        (
+            Evidence("GPU utilization, p50", gpu.p50, "%", None, *span(case)),
+            Evidence("model FLOP utilization", 100 * got.value, "%", None, *span(case)),
+            proof,
+        ),
+        advice,
+        not_checked=(
+            f"MFU is worked out from {got.how}",
+            "the precision: full precision and very long sequences have a lower MFU by right",
+        ),
+        share=share,
+    )
+
+
+def _confirmation(case: Case) -> tuple[str, Evidence, Recommendation] | None:
+    """What sends much over the slow links: in words, as evidence, and what to change; None where nothing was seen."""
+    slow = _slow(case)
+    if slow:
+        said = Evidence("NCCL's network", slow[0].what, "", slow[0].node or None, slow[0].at, line=slow[0].line)
+        advice = Recommendation(
+            "Bring EFA into use, then measure the step again.", "FI_PROVIDER", None, "efa", "aws-ofi-nccl"
+        )
+        return "NCCL does not use EFA.", said, advice
+    per_node = min((node.gpus or 0 for node in case.run.job.nodes if node.gpus), default=0)
+    for name, limit in (
+        ("tensor_parallel_degree", per_node + 1),
+        ("tensor_model_parallel_size", per_node + 1),
+        ("sharded_data_parallel_degree", SHARDED_OVER_NODES * per_node),
+        ("hybrid_shard_degree", SHARDED_OVER_NODES * per_node),
+    ):
+        degree = parameter(case, name)
+        if degree is not None and per_node and degree >= limit:
+            said = Evidence(name, float(degree), f"over nodes of {per_node} GPUs")
+            text = f"Set {name} to {per_node}, so that its traffic stays inside a node, if the model fits."
+            advice = Recommendation(text, name, degree, per_node, "SMP best practices")
+            return f"{name} {degree} reaches over nodes of {per_node} GPUs.", said, advice
+    return None
+
+
+def _slow(case: Case) -> tuple[Slow, ...]:
+    """The nodes without EFA, where all nodes with GPUs have the adapter and there are several."""
+    hosts = [node for node in case.run.job.nodes if node.gpus]
+    if len(hosts) < 2 or not all(node.efa for node in hosts):
+        return ()
+    return without_efa(case.run.events)

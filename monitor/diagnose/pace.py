@@ -1,0 +1,221 @@
+"""Rules about steps that are slower than they were, than others are, or than they need be."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pandas as pd
+
+from monitor.analyze.checkpoint_pauses import checkpoint_pauses
+from monitor.analyze.peers import slow_nodes, unlike_nodes
+from monitor.analyze.slow_steps import SlowSteps, slow_steps
+from monitor.analyze.slowdown import slowdown
+from monitor.analyze.stages import peer_groups
+from monitor.diagnose.before_after import level_evidence, memory_grew, moved
+from monitor.diagnose.rule import Case, rule
+from monitor.diagnose.unlike import by_gpu, by_steps
+from monitor.model import Evidence, Finding, Recommendation
+from monitor.words import clock, duration, percent, step_seconds, usd
+
+# Parameters of schedules in which a step does more work later on; their names contain one of these.
+_GROWING_WORK = ("curriculum", "rampup", "ramp_up", "seqlen_warmup", "sequence_length_schedule", "progressive")
+
+
+@rule(
+    "slow-node",
+    silenced_by=("stall",),
+    explains=("step-time-regression", "slow-steps", "low-gpu-utilization", "fluctuating-gpu-utilization"),
+)
+def slow_node(case: Case) -> Finding | None:
+    """A node is slower than its peers, and the others wait for it.
+
+    What it means: in at least 5 of 10 minutes the step times that a node prints of its own (or, where it prints none, its
+    GPU utilization) differ from the median of its peers at the same steps, or in the same minute, by more than 5 robust
+    standard deviations and by at least 10 %. Peers have the same instance type and, for utilization, the same stages of the
+    pipeline. Of two nodes the difference is told, but neither is blamed without a further sign.
+
+    Why it matters: synchronous training runs at the pace of its slowest node.
+
+    What to do: replace the instance (a new run gets another one); if the node of the same number is slow again, look at
+    its share of the data.
+
+    Source: peer comparison by median and MAD as in published straggler detectors; thresholds are this project's.
+    """
+    job = case.run.job
+    stages = peer_groups(job)
+    types = {node.name: node.instance_type or "" for node in job.nodes}
+    printing = len(set(case.run.steps["node"].unique()) - {""})
+    own = case.steps is not None and case.steps.nodes_observed >= max(2, printing / 2)
+    found = slow_nodes(case.run.steps, types) if own else ()
+    if found:
+        return by_steps(case, found, pipelined=stages is None or stages != types)
+    if stages is None:
+        return None
+    found = unlike_nodes(_without_activities(case), stages)
+    return by_gpu(case, found) if found else None
+
+
+def _without_activities(case: Case) -> pd.DataFrame:
+    """The metrics of the minutes that hold no evaluation and no checkpoint: there nodes do different things."""
+    out = case.metrics
+    for span in case.activities:
+        out = out[~out["timestamp"].between(span.start - timedelta(minutes=1), span.end)]
+    return out
+
+
+@rule("step-time-regression", silenced_by=("slow-node",), explains=("low-gpu-utilization", "slow-steps"))
+def step_time_regression(case: Case) -> Finding | None:
+    """Steps have become slower, and have stayed so, on all nodes.
+
+    What it means: a change point of the step times (evaluation, checkpoints, restarts and warm-up left out) after which
+    every level up to the end is at least 10 % above the one before it, for ten minutes and more; or a climb of as much from
+    the first to the last fifth. Not where a step has more tokens or
+    samples in it, nor where the steps of another run, or epoch, become slower at the same number.
+
+    Why it matters: from then on every step costs so much more.
+
+    What to do: look at what changed at that time: the finding says how GPU, CPU and memory moved with it. Restarting from
+    the last checkpoint on other instances tells hardware from software.
+
+    Source: change points by ruptures (KernelCPD, penalty 3 ln n MAD^2), verified by adjacent windows at 10 % as in FALCON.
+    """
+    found = slowdown(case.journal, case.run.steps, case.run.events, case.run.job.source == "logs")
+    if found is None or _work_may_grow(case) or memory_grew(case, found):
+        return None
+    ratio = found.ratio
+    share = (ratio - 1) / ratio
+    price = case.usd_per_hour
+    cost = "" if price is None else f" It costs {usd(price * share)} an hour."
+    at = f" since {clock(found.at)}" if found.at else ""
+    timed = found.by in {"printed", "clock"}
+    figures = (
+        f"{step_seconds(found.before_s)} to {step_seconds(found.after_s)}"
+        if timed
+        else f"{1 / found.before_s:,.4g} to {1 / found.after_s:,.4g} {found.by}"
+    )
+    how = "have become slower bit by bit" if found.gradual else "have become slower"
+    nodes = f" on all {found.nodes} nodes" if found.nodes > 1 else ""
+    restart = " It began with a restart: the instances may be others." if found.restarted else ""
+    by_clock = " The clock shows it; the times that are printed may leave it out." if found.by == "clock" else ""
+    unknown_work = bool(case.journal["throughput"].isna().all())
+    with_it, likely = moved(case, found)
+    unit = "s" if timed else found.by
+    before, after = (found.before_s, found.after_s) if timed else (1 / found.before_s, 1 / found.after_s)
+    start = case.window.start if case.window else None
+    return Finding(
+        "step-time-regression",
+        "warning",
+        "medium" if unknown_work else "high",
+        f"Steps {ratio:.2f} x as slow{at}",
+        f"Steps {how}: {ratio:.2f} x{at} (step {found.step:,}){nodes}, from {figures}, and it lasts"
+        f"{f': {duration(found.lasts_s)} so far' if found.lasts_s else ''}.{by_clock}{with_it}{restart}{cost}",
+        (
+            Evidence("before: median", before, unit, None, start if found.at else None, found.at),
+            Evidence("since: median", after, unit, None, found.at, found.end),
+            *level_evidence(case, found),
+        ),
+        Recommendation(
+            f"Look at what changed at {clock(found.at) if found.at else f'step {found.step:,}'}. Likely, in this order: "
+            f"{'; '.join(likely)}. If nothing did, start again from the last checkpoint: other instances tell hardware from "
+            "software.",
+            source="rule step-time-regression",
+        ),
+        not_checked=(
+            "clocks, temperature and network of the instances: they are not in CloudWatch",
+            "whether a step does more work now: the log has no tokens or samples a second"
+            if unknown_work
+            else "single layers and kernels: no trace is taken",
+        ),
+        share=share * found.lasts_share,
+    )
+
+
+def _work_may_grow(case: Case) -> bool:
+    """Whether the job's parameters name a schedule that makes steps longer, and no throughput tells of their work."""
+    if not case.journal["throughput"].isna().all():
+        return False
+    names = [*case.run.job.configuration, *case.run.job.hyperparameters]
+    return any(part in name.lower().replace("-", "_") for name in names for part in _GROWING_WORK)
+
+
+@rule("slow-steps", silenced_by=("slow-node", "step-time-regression"), explains=("fluctuating-gpu-utilization",))
+def slow_steps_rule(case: Case) -> Finding | None:
+    """Some steps take more than twice as long as the usual one.
+
+    What it means: 2 % and more of the reports, and at least five, took more than twice the median and more than five robust
+    standard deviations over it, with no checkpoint, evaluation or restart before them, and with no more tokens in them.
+    Where a report is the mean of several steps, a single slow one hides in it.
+
+    Why it matters: all nodes wait for the slow step of any of them.
+
+    What to do: where they come at a period, look for what the script does every so many steps (logging, saving, collecting
+    garbage, the end of an epoch); where they do not, look at the data: large or remote files, too few workers.
+
+    Source: shares of the median, because deviations are inflated by what they are to find (SageMaker Debugger's StepOutlier
+    misses one slow step in ten); thresholds are this project's.
+    """
+    if case.journal.empty:
+        return None
+    if (unlogged := checkpoint_pauses(case.journal, case.run.metrics)) is not None:
+        found = slow_steps(case.journal, unlogged.spans)
+    else:
+        found = slow_steps(case.journal)
+    if found is None or _only_late(case, found):
+        return None
+    share = found.lost_s / found.total_s if found.total_s else None
+    price = case.usd_per_hour
+    cost = "" if price is None or share is None else f", {usd(price * share)} an hour"
+    single = found.steps_a_report <= 1
+    what = "steps" if single else f"means of {found.steps_a_report:.0f} steps"
+    often = "" if found.period is None else f" They come every {found.period:,} steps."
+    slowest = (
+        ""
+        if found.longest is None
+        else f", the slowest is step {found.longest[0]:,} with {step_seconds(found.longest[1])}"
+    )
+    since = f" between {clock(found.start)} and {clock(found.end)}" if found.start and found.end else ""
+    lost = "" if share is None else f" Together they cost {percent(100 * share)} of the time{cost}."
+    by_clock = " The clock shows them; the printed times leave them out." if found.by == "clock" else ""
+    return Finding(
+        "slow-steps",
+        "warning",
+        "high" if found.count >= 20 or found.period is not None else "medium",
+        f"{percent(100 * found.share)} of the {what} take {found.slow_s / found.median_s:.1f} x the usual time",
+        f"{found.count:,} of {found.of:,} {what} take more than twice the median of {step_seconds(found.median_s)}{since}: "
+        f"{step_seconds(found.slow_s)} at their median{slowest}; no checkpoint or evaluation is told of before them."
+        f"{often}{by_clock}{lost}",
+        (
+            Evidence(f"{what} over twice the median", 100 * found.share, "%", None, found.start, found.end),
+            Evidence("their median", found.slow_s, "s", None, found.start, found.end),
+            Evidence("median of all", found.median_s, "s"),
+            *(() if found.period is None else (Evidence("period", float(found.period), "steps"),)),
+            *(
+                ()
+                if found.longest is None
+                else (Evidence("slowest step", found.longest[1], "s", line=f"step {found.longest[0]}"),)
+            ),
+        ),
+        Recommendation(_what_next(found), source="rule slow-steps"),
+        not_checked=(
+            "which node was late: the logs tell no cause of a single step",
+            *(("single steps: the lines give means of several",) if not single else ()),
+        ),
+        share=share,
+    )
+
+
+def _only_late(case: Case, found: SlowSteps) -> bool:
+    """By the clock alone, and of lines that wait for their block: nothing is known of single steps."""
+    return found.by == "clock" and bool(case.journal["wall_s"].isna().mean() > 0.5)
+
+
+def _what_next(found: SlowSteps) -> str:
+    if found.period is not None:
+        return (
+            f"Look for what the script does every {found.period:,} steps: saving or evaluating without a line of log, the end "
+            "of an epoch (persistent_workers of the data loader), logging, collecting garbage."
+        )
+    return (
+        "Time the data loader apart from the step: give it more workers and prefetch, read from FSx or FastFile mode, and "
+        "look at the samples of the slowest steps."
+    )

@@ -1,0 +1,28 @@
+"""How is a line of a log quoted? Without the secrets that it may hold, and not longer than a person reads."""
+
+from __future__ import annotations
+
+import re
+
+LONGEST = 500
+_MASK = "***"
+# Values behind a name that says so, credentials by their own form, and what signs or opens an address.
+_NAMED = re.compile(
+    r"(?i)(?P<name>\b[\w-]*(?:secret|password|passwd|api[_-]?key|access[_-]?key(?:[_-]?id)?|auth[_-]?token|access[_-]?token"
+    r"|session[_-]?token|security[_-]?token|hf[_-]?token|credential|signature)s?\b['\"]?\s{0,3}[=:]\s{0,3}['\"]?)"
+    r"(?!\*\*\*)[^\s'\",;&)}\]]{4,}"
+)
+_FORMS = re.compile(
+    r"\b(?:(?:AKIA|ASIA)[A-Z0-9]{16}|hf_[A-Za-z0-9]{20,}|sk-[A-Za-z0-9_-]{20,}|gh[pousr]_[A-Za-z0-9]{20,}|glpat-[\w-]{16,}"
+    r"|xox[abps]-[\w-]{10,}|eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{5,})"
+)
+_BEARER = re.compile(r"(?i)(\bbearer )[\w.~+/=-]{8,}")
+_LOGIN = re.compile(r"(://[^\s:/@]{1,200}:)[^\s@/]{1,200}@")
+
+
+def quoted(line: str) -> str:
+    """The line as it may be shown."""
+    out = _NAMED.sub(lambda match: match["name"] + _MASK, line)
+    out = _BEARER.sub(rf"\1{_MASK}", _FORMS.sub(_MASK, out))
+    out = " ".join(_LOGIN.sub(rf"\1{_MASK}@", out).split())
+    return out if len(out) <= LONGEST else out[: LONGEST - 1] + "…"

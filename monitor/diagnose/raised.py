@@ -1,0 +1,110 @@
+"""How is a failure of the program told: an exception over data, one of its own, a loss that is no number?"""
+
+from __future__ import annotations
+
+from monitor.analyze.ending import Ending
+from monitor.analyze.nan_loss import FEWEST_IN_A_ROW
+from monitor.diagnose import ended
+from monitor.diagnose.quoted import quoted
+from monitor.diagnose.rule import Case
+from monitor.model import Evidence, Finding, Recommendation
+from monitor.words import clock, count
+
+_LONGEST_TITLE = 79
+
+
+def of_data(case: Case, ending: Ending) -> Finding:
+    """The finding ``data-error``."""
+    by_service = ending.kind == "data"
+    what = "could not get its input data, as SageMaker says" if by_service else "failed on its data"
+    why = f" It concerns the data because {ending.why}." if ending.why else ""
+    step = (
+        "Check the channel's S3 address, that objects lie there, and that the job's role may read them (s3:GetObject, "
+        "s3:ListBucket, and kms:Decrypt for encrypted ones)."
+        if by_service or "S3" in ending.text or "s3://" in ending.text or "operation:" in ending.text
+        else "Read the file or sample that the line names outside the job; then repair it, or skip bad samples and count them."
+    )
+    return _program(
+        case, ending, "data-error", "Data error", f"{ended.opening(case, ending, what)}{ended.said(ending)}{why}", step
+    )
+
+
+def of_program(case: Case, ending: Ending) -> Finding:
+    """The finding ``script-error``."""
+    why = f" ({ending.why})" if ending.why else ""
+    opening = f"{ended.opening(case, ending, 'failed in the program itself')}{ended.said(ending)}{why}".replace(
+        ". (", " ("
+    )
+    opening = opening if opening.endswith(".") else f"{opening}."
+    own = [frame for frame in ending.frames if not frame.startswith("data: ")]
+    at = own[-1].partition(" in ")[0] if own else ended.line_words(ending.first) or "the line that is shown"
+    step = f"Start at {at}, and run it on one instance with one or two steps before the next long run."
+    return _program(case, ending, "script-error", "Program error", opening, step)
+
+
+def lost_loss(case: Case, ending: Ending | None) -> Finding | None:
+    """The finding ``nan-loss``, from the reports of the loss or from the program's own word that ended it."""
+    found = case.nan
+    if found is None and ending is None:
+        return None
+    if found is None:
+        assert ending is not None
+        opening = (
+            f"{ended.opening(case, ending, 'ended itself over a loss that was no finite number')}{ended.said(ending)}"
+        )
+        at, evidence = ending.at, ended.shown(case, ending)
+        title = f"Loss is NaN{ended.place(ending.first)}"
+    else:
+        at = found.start
+        rank = "" if found.rank is None else f", as rank {found.rank} reports"
+        step = "" if found.step is None else f" at step {found.step:,}"
+        title = f"Loss is NaN since step {found.step:,}" if found.step is not None else "Loss is NaN"
+        good = "" if found.last_good is None else f"; step {found.last_good:,} was the last good one"
+        stayed = (
+            "then came back"
+            if found.recovered
+            else "stayed so to the end"
+            if not case.run.job.is_running
+            else "is so still"
+        )
+        when = f" ({clock(at)})" if at else ""
+        opening = (
+            f"The loss became NaN or infinite{step}{when}{rank}, for {count(found.reports, 'report')} in a row, and "
+            f"{stayed}{good}."
+        )
+        line = quoted(found.line) if found.line else None
+        evidence = (
+            Evidence("reports in a row", float(found.reports), "reports", found.node or None, at, found.end, line),
+            *(ended.shown(case, ending) if ending is not None else ()),
+        )
+    after = "" if found is None or found.recovered else " Nothing that was trained after it is of use."
+    return Finding(
+        "nan-loss",
+        "critical",
+        "high" if found is not None and found.reports >= FEWEST_IN_A_ROW else "medium",
+        title,
+        f"{opening}{after}{ended.from_checkpoint(case, at)}",
+        evidence,
+        Recommendation(
+            "Go back to the last checkpoint with a finite loss; lower the learning rate or warm up longer, clip gradients, use "
+            "bfloat16 in place of float16, and look at the batch of that step.",
+            source=ended.SOURCE,
+        ),
+        not_checked=("gradients and weights: only the printed loss is seen",),
+    )
+
+
+def _program(case: Case, ending: Ending, id: str, title: str, opening: str, step: str) -> Finding:
+    """The finding of an exception of the program."""
+    name = ending.text.partition(":")[0].rpartition(".")[2]
+    name = name if name.isidentifier() and name[0].isupper() and len(name) < 40 else ""
+    return Finding(
+        id,
+        "critical",
+        ending.confidence,
+        f"{title}{f': {name}' if name else ''}{ended.place(ending.first)}"[:_LONGEST_TITLE],
+        f"{opening}{ended.doubt(ending)}{ended.rest(case, ending)}",
+        ended.shown(case, ending),
+        Recommendation(step, source=ended.SOURCE),
+        not_checked=("lines that the program did not print, and output that was still buffered",),
+    )

@@ -1,0 +1,170 @@
+"""What is said of nodes that differ from their peers, by their own step times or by their GPUs."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import pandas as pd
+
+from monitor.analyze.peers import Outlier
+from monitor.diagnose.rule import Case
+from monitor.model import Evidence, Finding, Recommendation
+from monitor.words import clock, percent, step_seconds, usd
+
+# Points of one device: less is no difference.
+_POINTS = 5.0
+
+
+def by_steps(case: Case, found: tuple[Outlier, ...], pipelined: bool) -> Finding:
+    worst = found[0]
+    ratio = worst.value / worst.peers
+    share = (ratio - 1) / ratio
+    when = _when(case, worst)
+    blamed = not worst.alone or _waits_itself(case, worst)
+    price = case.usd_per_hour
+    cost = "" if price is None else f", {usd(price * share)} an hour"
+    figures = f"{step_seconds(worst.value)} against {step_seconds(worst.peers)}"
+    names = [one.node for one in found]
+    if not blamed:
+        title = f"{worst.node} and {worst.peer} differ: {figures} a step"
+        said = (
+            f"The two nodes differ: {worst.node}'s steps take {ratio:.2f} x those of {worst.peer}{when} ({figures}, "
+            f"{worst.minutes} minutes). With two nodes nobody can say from this which one is at fault."
+        )
+    elif len(names) == 1:
+        title = f"{worst.node} is slow: {ratio:.2f} x its peers' step time"
+        said = (
+            f"{worst.node} is slow: its steps take {ratio:.2f} x the median of its peers{when} "
+            f"({figures}, {worst.minutes} minutes)."
+        )
+    else:
+        title = f"{len(names)} nodes are slow: up to {ratio:.2f} x their peers' step time"
+        said = (
+            f"{', '.join(names[:4])}{' and others' if len(names) > 4 else ''} are slow: the steps of {worst.node} take "
+            f"{ratio:.2f} x the median of its peers{when} ({figures}, {worst.minutes} minutes)."
+        )
+    by_right = " Stages of a pipeline may differ by right." if pipelined else ""
+    who = worst.node if len(names) == 1 else "one of them"
+    return Finding(
+        "slow-node",
+        "warning",
+        "high" if blamed and not pipelined else "medium",
+        title,
+        f"{said} All nodes wait for the slowest one at every step{cost}.{_others(case, worst)}{by_right}",
+        tuple(
+            item
+            for one in found[:4]
+            for item in (
+                Evidence("step time", one.value, "s", one.node, one.start, one.end),
+                Evidence("median of its peers at the same steps", one.peers, "s", one.peer or None, one.start, one.end),
+            )
+        ),
+        Recommendation(
+            f"Replace the instance: a new run gets another one. If {who} is slow again in the next run, look at its data shard."
+            if blamed
+            else f"Compare what {worst.node} and {worst.peer} load and log; in the next run see whether the same number is slow.",
+            source="rule slow-node",
+        ),
+        not_checked=("the cause: temperature, ECC errors and network of an instance are not in CloudWatch",),
+        share=share * _part(case, worst),
+    )
+
+
+def by_gpu(case: Case, found: tuple[Outlier, ...]) -> Finding:
+    worst = found[0]
+    gap = abs(worst.value - worst.peers)
+    lower = worst.value < worst.peers
+    when = _when(case, worst)
+    figures = f"{percent(worst.value)} against {percent(worst.peers)}"
+    if worst.alone:
+        title = f"GPUs of {worst.node} and {worst.peer} differ: {figures}"
+        said = (
+            f"The GPUs of the two nodes differ by {gap:.0f} points{when}: {worst.node} {percent(worst.value)}, {worst.peer} "
+            f"{percent(worst.peers)}. With two nodes nobody can say from this which one holds the other up."
+        )
+    else:
+        names = [one.node for one in found]
+        title = (
+            f"{worst.node}'s GPUs are unlike its peers': {figures}"
+            if len(names) == 1
+            else f"GPUs of {len(names)} nodes are unlike their peers'"
+        )
+        more = "" if len(names) == 1 else f" So are {', '.join(names[1:4])}{' and others' if len(names) > 4 else ''}."
+        guess = (
+            "it seems to wait for something of its own (input, CPU, disk) while the others wait for it"
+            if lower
+            else "the others seem to wait for it"
+        )
+        said = (
+            f"{worst.node} is unlike its peers: its GPU utilization is {gap:.0f} points {'lower' if lower else 'higher'} than "
+            f"their median{when} ({figures}, {worst.minutes} minutes): {guess}.{more}"
+        )
+    return Finding(
+        "slow-node",
+        "warning",
+        "low" if worst.alone else "medium",
+        title,
+        f"{said} All nodes wait for the slowest one at every step.",
+        tuple(
+            item
+            for one in found[:4]
+            for item in (
+                Evidence("GPU utilization", one.value, "%", one.node, one.start, one.end),
+                Evidence(
+                    "median of its peers in the same minutes", one.peers, "%", one.peer or None, one.start, one.end
+                ),
+            )
+        ),
+        Recommendation(
+            f"Print a step time on each node to see which one is slow; look at what {worst.node} loads and logs, and replace "
+            "the instance if a new run shows the same.",
+            source="rule slow-node",
+        ),
+        not_checked=(
+            "step times of the single nodes: the logs have none",
+            "the cause: temperature, ECC errors and network of an instance are not in CloudWatch",
+        ),
+    )
+
+
+def _waits_itself(case: Case, found: Outlier) -> bool:
+    """Whether of two nodes the slower one's GPUs also idle more, while those of the other wait in the collective."""
+    means = _means(case, "gpu_utilization", found.start, found.end)
+    own, peer = means.get(found.node), means.get(found.peer)
+    return own is not None and peer is not None and own <= 0.9 * peer and peer >= 90.0
+
+
+def _means(case: Case, metric: str, start: datetime | None, end: datetime | None) -> dict[str, float]:
+    rows = case.metrics[case.metrics["metric"] == metric]
+    if start is not None and end is not None:
+        rows = rows[rows["timestamp"].between(start, end)]
+    return {str(name): float(v) for name, v in rows.groupby("node", observed=True)["value_pct"].mean().items()}
+
+
+def _others(case: Case, found: Outlier) -> str:
+    """How the node's GPU and CPU compare in the same span, where they do."""
+    said = []
+    for metric, name in (("gpu_utilization", "GPU"), ("cpu_utilization", "CPU")):
+        means = pd.Series(_means(case, metric, found.start, found.end), dtype="float64")
+        if found.node in means.index and len(means) > 2:
+            gap = means[found.node] - means.drop(found.node).median()
+            lower = "lower" if gap < 0 else "higher"
+            like = f"its {name} is like theirs"
+            said.append(like if abs(gap) < _POINTS else f"its {name} is {abs(gap):.0f} points {lower}")
+    return f" I{'; '.join(said)[1:]}." if said else ""
+
+
+def _when(case: Case, found: Outlier) -> str:
+    if found.start is None or found.end is None:
+        return ""
+    until = case.window.end if case.window else case.now
+    if until - found.end > timedelta(minutes=15):
+        return f" from {clock(found.start)} to {clock(found.end)}"
+    return f" since {clock(found.start)}"
+
+
+def _part(case: Case, found: Outlier) -> float:
+    """Of the time of work the part in which it was so."""
+    if case.window is None or not case.window.minutes:
+        return 1.0
+    return min(1.0, found.minutes / case.window.minutes)

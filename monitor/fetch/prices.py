@@ -1,0 +1,164 @@
+"""What does AWS ask for an hour of training on an instance type? Its public price list is asked, in the background.
+
+A price is never worth waiting for: one attempt, a few seconds at most, and what did not answer is left alone for a while.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from monitor.errors import NoCredentials, NotAllowed, TrainwatchError
+from monitor.fetch.background import begin
+from monitor.fetch.price_answer import training_prices
+from monitor.fetch.price_file import Looked, PriceFile
+from monitor.model import Gap, Price
+
+if TYPE_CHECKING:
+    from monitor.aws.clients import Clients
+
+#: The longest that anybody waits for a price. Its call goes on, and a later look finds the answer.
+WAIT_S = 3.0
+PRICE_HOLDS_S = 7 * 86400.0
+ABSENCE_HOLDS_S = 86400.0
+#: After trouble the list is asked again at the earliest then.
+TROUBLE_HOLDS_S = 600.0
+# A page has up to a hundred rows; the filters leave a handful.
+_MOST_PAGES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    answer: Future[Looked]
+    at_s: float
+
+
+class PriceList:
+    """On-demand prices of training in USD. Safe to share between threads; ``clock`` is the tests' to replace.
+
+    ``kept`` is where answers outlive the process; None for nowhere.
+    """
+
+    def __init__(
+        self,
+        clients: Clients,
+        kept: PriceFile | None = None,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._clients = clients
+        self._kept = kept
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._known: dict[tuple[str, str], Looked] = {}
+        self._asked: dict[tuple[str, str], _Asked] = {}
+
+    def price(self, instance_type: str, region: str, partition: str = "aws") -> Price | Gap:
+        """The price, or why it is not known. Takes ``WAIT_S`` at most, and no time where it was asked before."""
+        if partition != "aws":
+            return _gap(instance_type, f"AWS's price list has no USD prices for the partition {partition}.")
+        known = self._known_by_now((region, instance_type))
+        if known.usd is None:
+            return _gap(instance_type, known.why)
+        return Price(known.usd, f"AWS price list, {region}, {known.at:%Y-%m-%d}")
+
+    def _known_by_now(self, key: tuple[str, str]) -> Looked:
+        with self._lock:
+            known = self._known.get(key)
+            if known is not None and known.holds(self._clock()):
+                return known
+            if key not in self._asked:
+                self._asked[key] = _Asked(begin(self._look, key), time.monotonic())
+            asked = self._asked[key]
+        try:
+            return asked.answer.result(max(0.0, asked.at_s + WAIT_S - time.monotonic()))
+        except TimeoutError:
+            return self._too_late(key)
+
+    def _look(self, key: tuple[str, str]) -> Looked:
+        """From the file, else from AWS. Nothing escapes: whoever asks waits for an answer."""
+        region, instance_type = key
+        name = ""
+        try:
+            name = self._name(key)
+            looked = self._kept.load(name, self._clock()) if self._kept else None
+            if looked is None:
+                looked = self._read(instance_type, region)
+            else:
+                name = ""
+        except (NotAllowed, NoCredentials) as error:
+            # Quickly said, and the next command may come with other rights: not kept.
+            looked, name = self._trouble(error.message), ""
+        except TrainwatchError as error:
+            looked = self._trouble(f"AWS's price list cannot be read: {error.message}")
+        except Exception as error:
+            looked = self._trouble(f"AWS's price list cannot be read: {type(error).__name__}: {error}.")
+        with self._lock:
+            self._known[key] = looked
+            self._asked.pop(key, None)
+        if self._kept and name:
+            self._kept.store(name, looked, self._clock())
+        return looked
+
+    def _read(self, instance_type: str, region: str) -> Looked:
+        rows: list[Any] = []
+        more: dict[str, str] = {}
+        for _ in range(_MOST_PAGES):
+            answer = self._clients.call(
+                "pricing",
+                "get_products",
+                ServiceCode="AmazonSageMaker",
+                FormatVersion="aws_v1",
+                MaxResults=100,
+                Filters=[
+                    {"Type": "TERM_MATCH", "Field": field, "Value": value}
+                    for field, value in (
+                        ("instanceName", instance_type),
+                        ("regionCode", region),
+                        ("platoinstancetype", "Training"),
+                    )
+                ],
+                **more,
+            )
+            rows += answer.get("PriceList") or ()
+            if not answer.get("NextToken"):
+                break
+            more = {"NextToken": answer["NextToken"]}
+        else:
+            # Another price may stand in what was not read.
+            return self._absent(f"AWS's price list has too many rows for {instance_type} in {region}.")
+        match training_prices(rows, instance_type, region):
+            case (usd,):
+                return Looked(self._clock(), PRICE_HOLDS_S, usd)
+            case ():
+                return self._absent(f"AWS's price list has no price of training on {instance_type} in {region}.")
+            case several:
+                listed = ", ".join(f"${usd:g}" for usd in several[:4]) + (", …" if len(several) > 4 else "")
+                why = f"AWS's price list has several prices of training on {instance_type} in {region}: {listed}."
+                return self._absent(why)
+
+    def _absent(self, why: str) -> Looked:
+        return Looked(self._clock(), ABSENCE_HOLDS_S, None, why)
+
+    def _trouble(self, why: str) -> Looked:
+        return Looked(self._clock(), TROUBLE_HOLDS_S, None, why)
+
+    def _too_late(self, key: tuple[str, str]) -> Looked:
+        late = self._trouble(f"AWS's price list did not answer within {WAIT_S:g} s.")
+        if self._kept:
+            # The next command must not wait as long again; an answer that still comes takes this one's place.
+            self._kept.store(self._name(key), late, self._clock())
+        return late
+
+    def _name(self, key: tuple[str, str]) -> str:
+        """The key in the file: another endpoint may stand for another AWS."""
+        return " ".join((self._clients.endpoint("pricing"), *key)) if self._kept else ""
+
+
+def _gap(instance_type: str, why: str) -> Gap:
+    remedy = f"Put the price of {instance_type} into the settings file."
+    return Gap("price", why, remedy, transient=True)

@@ -1,0 +1,59 @@
+"""What does an instance-hour of a job cost? The user's settings say it, else its source, which is asked on the side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import Future
+
+from monitor.analyze.cost import mean_price
+from monitor.fetch.background import begin
+from monitor.fetch.source import Source
+from monitor.model import Gap, Job, Price
+from monitor.settings import Settings
+
+_Answer = Price | Gap | None
+
+
+class Pricing:
+    """The price of one job, asked for anew at each look; the source remembers what it was told."""
+
+    def __init__(self, source: Source, settings: Settings) -> None:
+        self._source = source
+        self._by_user: Mapping[str, Price] = {
+            name: Price(usd, settings.price_source) for name, usd in settings.prices.items()
+        }
+        self._asked: dict[str, Future[_Answer]] = {}
+
+    def ask(self, job: Job) -> None:
+        """Begins to ask for what the settings do not say; returns at once."""
+        self._asked = {}
+        for instance_type in self._unknown(job):
+            self._asked[instance_type] = begin(self._source.price, instance_type, job)
+
+    def is_known(self) -> bool:
+        """Whether all that was asked is answered."""
+        return all(answer.done() for answer in self._asked.values())
+
+    def found(self, job: Job, wait: bool = True) -> tuple[Price | None, tuple[Gap, ...]]:
+        """The mean over the job's instances, or why there is none.
+
+        With ``wait`` it takes as long as the source does: a few seconds. Without, what is not answered yet is no gap.
+        """
+        prices = {name: self._by_user[name] for name in _types(job) if name in self._by_user}
+        gaps: list[Gap] = []
+        for instance_type in self._unknown(job):
+            asked = self._asked.get(instance_type)
+            if asked is not None and (wait or asked.done()):
+                answer = asked.result()
+                if isinstance(answer, Price):
+                    prices[instance_type] = answer
+                elif answer is not None:
+                    gaps.append(answer)
+        return mean_price(job.instance_groups, prices), tuple(gaps)
+
+    def _unknown(self, job: Job) -> tuple[str, ...]:
+        return tuple(name for name in _types(job) if name not in self._by_user)
+
+
+def _types(job: Job) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(group.instance_type for group in job.instance_groups if group.instance_type))

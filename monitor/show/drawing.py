@@ -1,0 +1,30 @@
+"""How does a chart get onto a page? Made once a report, named for who cannot see it, and steady under a viewer's hand."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+from monitor.charts import stable
+from monitor.model import Report
+from monitor.show import data
+from monitor.show.plain import plain
+
+
+def draw(report: Report, chart: Callable[[], Any], key: str, title: str, said: str) -> None:
+    """Draws a chart so that a refresh changes its data alone: what the viewer chose stays.
+
+    The accessible name is part of what the browser compares, so a running job's names no figures; its caption does.
+    """
+    specification, frames = data.of_report(report, key, lambda: stable.split(chart()))
+    alt = f"{title}; the figures are in the text below it" if report.job.is_running else f"{title}: {said}"
+    st.vega_lite_chart(copy.deepcopy(specification) | {"datasets": frames}, key=key, alt=alt)
+
+
+def absent(words: str, report: Report, what: str) -> None:
+    """What is not drawn, and why."""
+    whys = " ".join(gap.why for gap in report.run.gaps if gap.what == what)
+    st.caption(f":material/visibility_off: {plain(words)} {plain(whys)}")

@@ -1,0 +1,177 @@
+"""Why is a finding believed? The chart in which it is seen, its span marked; the facts; the log lines as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, tzinfo
+from typing import Literal
+
+import pandas as pd
+import streamlit as st
+
+from monitor.charts import progress, step_time, utilization
+from monitor.charts.marked import marked
+from monitor.model import METRICS, Evidence, Finding, Report
+from monitor.show.drawing import draw
+from monitor.show.plain import plain
+from monitor.show.timeline import draw_timeline, key_of, of
+from monitor.words import DASH, clock, instant, zone_name
+
+View = Literal[
+    "steps",
+    "timeline",
+    "gpu_utilization",
+    "gpu_memory_utilization",
+    "cpu_utilization",
+    "memory_utilization",
+    "disk_utilization",
+]
+HEIGHT = 170
+_MOST_SPANS = 20
+_TITLES: dict[View, str] = {
+    "steps": "Step time, seconds",
+    "timeline": "What happened when, by node",
+    "gpu_utilization": "GPU utilization by node, % of one device",
+    "gpu_memory_utilization": "GPU memory by node, % of one device",
+    "cpu_utilization": "CPU utilization by node, % of one device",
+    "memory_utilization": "Memory by node, %",
+    "disk_utilization": "Disk by node, %",
+}
+# Where the order of things is the evidence, and no level of a device.
+_IN_TIME = frozenset(
+    {
+        "cuda-out-of-memory", "nccl-timeout", "spot-interruption", "data-error", "script-error", "nan-loss", "max-runtime",
+        "stopped-by-user", "long-initialization", "lost-work", "checkpoint-stall", "checkpoint-overdue",
+    }
+)  # fmt: skip
+_STEPS = frozenset({"stall", "step-time-regression", "slow-steps"})
+# Words of a fact's name -> where it is seen; the narrower first.
+_SEEN_IN: tuple[tuple[str, View], ...] = (
+    ("disk", "disk_utilization"),
+    ("gpu memory", "gpu_memory_utilization"),
+    ("gpu", "gpu_utilization"),
+    ("cpu", "cpu_utilization"),
+    ("memory", "memory_utilization"),
+    ("step", "steps"),
+    ("silence", "steps"),
+)
+
+
+def view_of(finding: Finding, report: Report) -> View | None:
+    """The chart to show; None where the job has no data for one, or where the finding is of no time at all."""
+    if report.job.started is None:
+        return None
+    wanted: list[View] = []
+    if finding.id in _IN_TIME:
+        wanted.append("timeline")
+    if finding.id in _STEPS:
+        wanted.append("steps")
+    for fact in finding.evidence:
+        if fact.line is None:
+            wanted += [view for word, view in _SEEN_IN if word in fact.what.lower()][:1]
+    return next((view for view in wanted if _has(report, view)), None)
+
+
+def _has(report: Report, view: View) -> bool:
+    if view == "timeline":
+        return of(report).start is not None
+    if view == "steps":
+        return bool(report.run.steps["timestamp"].notna().any())
+    metrics = report.run.metrics
+    return bool((metrics["value_pct"].notna() & (metrics["metric"] == view)).any())
+
+
+def spans_of(finding: Finding) -> tuple[tuple[datetime, datetime], ...]:
+    """The stretches its evidence speaks of, each once; a fact with a beginning alone is a moment."""
+    spans = [
+        (fact.start or fact.end, fact.end or fact.start)
+        for fact in finding.evidence
+        if fact.start is not None or fact.end is not None
+    ]
+    return tuple(dict.fromkeys((start, end) for start, end in spans if start and end))[:_MOST_SPANS]
+
+
+def show_why(finding: Finding, report: Report, zone: tzinfo) -> None:
+    """Everything behind a finding."""
+    view = view_of(finding, report)
+    if view is not None:
+        _chart(finding, view, report)
+    spans = spans_of(finding)
+    if spans:
+        local = zone_name(spans[0][0], zone)
+        if local != "UTC":
+            example = f"{clock(spans[0][0])} is {spans[0][0].astimezone(zone):%H:%M} {local}"
+            st.caption(plain(f"Here times are your own, {local}; the sentences above say UTC: {example}."))
+    _facts([fact for fact in finding.evidence if fact.value is not None or fact.line is None], finding.id, zone)
+    for fact in finding.evidence:
+        if fact.line is not None:
+            place = " · ".join(part for part in (fact.what, fact.node, when(fact, zone)) if part)
+            st.caption(plain(place))
+            st.code(fact.line, language=None, wrap_lines=True)
+
+
+def _chart(finding: Finding, view: View, report: Report) -> None:
+    job = report.job
+    assert job.started is not None
+    span = (job.started, job.ended or report.reviewed_at)
+    spans = spans_of(finding)
+    key = f"why-chart-{finding.id}"
+    timed = not step_time.timed(report.run.steps)["timestamp"].dropna().empty
+    title = "Progress, steps" if view == "steps" and not timed else _TITLES[view]
+    st.markdown(
+        f"**{title}**" + (" :gray[(framed\\: the time the finding speaks of)]" if spans and view != "timeline" else "")
+    )
+    if view == "timeline":
+        st.caption(key_of(of(report)))
+        draw_timeline(report, key)
+        return
+    said = finding.title
+    if view == "steps":
+        steps = report.run.steps
+        chart = step_time.step_time if timed else progress.progress
+        draw(report, lambda: marked(chart(steps, span), spans, HEIGHT), key, title, said)
+        return
+    frame = report.run.metrics
+    nodes = [name for name in job.node_names if name] or sorted(set(frame["node"]))
+    assert view in METRICS
+    if len(nodes) == 1:
+        draw(report, lambda: marked(utilization.line(frame, view, span), spans, HEIGHT), key, title, said)
+    else:
+        height = min(240, utilization.row_pixels(len(nodes)) * len(nodes) + utilization.CHROME_PX)
+        draw(report, lambda: marked(utilization.heatmap(frame, view, nodes, span), spans, height), key, title, said)
+
+
+def _facts(facts: Sequence[Evidence], about: str, zone: tzinfo) -> None:
+    if facts:
+        st.dataframe(
+            pd.DataFrame([_fact(fact, zone) for fact in facts]).dropna(axis="columns", how="all"),
+            hide_index=True,
+            width="content",
+            placeholder=DASH,
+            alt=f"Evidence of {about}",
+        )
+
+
+def _fact(fact: Evidence, zone: tzinfo) -> dict[str, str | None]:
+    value = _three_digits(fact.value) if isinstance(fact.value, float) else fact.value
+    return {
+        "What": fact.what,
+        "Value": None if value is None else f"{value} {fact.unit}".strip(),
+        "Node": fact.node,
+        "When": when(fact, zone),
+    }
+
+
+def when(fact: Evidence, zone: tzinfo) -> str | None:
+    """``25 Sep 2026, 14:05 CEST to 15:35 CEST``; None where the fact has no time."""
+    if fact.start is None and fact.end is None:
+        return None
+    if fact.start is None or fact.end is None:
+        return f"{'from' if fact.start else 'until'} {instant(fact.start or fact.end, zone)}"
+    start, end = instant(fact.start, zone), instant(fact.end, zone)
+    same_day = start.split(",")[0] == end.split(",")[0]
+    return f"{start} to {end.split(', ')[1] if same_day else end}"
+
+
+def _three_digits(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
