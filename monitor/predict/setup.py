@@ -19,7 +19,6 @@ from monitor.predict.smp_schema import ALIASES_V1, V1, V2, active_microbatches_b
 __all__ = ["FRAMEWORK_NAMES", "Framework", "Known", "Setup", "changed", "setup_from", "setup_of"]
 
 MP_PARAMETERS = "mp_parameters"
-_GIVEN = "hyperparameters"
 _NOTHING = frozenset({"", "{}", "null", "none", "[]"})
 # Names that only one framework has.
 _MEGATRON = frozenset({"tensor_model_parallel_size", "pipeline_model_parallel_size"})
@@ -30,9 +29,11 @@ _FSDP = frozenset({"fsdp", "fsdp_config", "sharding_strategy", "fsdp_sharding_st
 _DDP = frozenset({"ddp", "use_ddp"})
 # What a change of one parameter makes unknown of others that were only observed.
 _FOLLOWS: Mapping[str, tuple[str, ...]] = {
-    "instance_count": ("world_size",),
-    "instance_type": ("gpus_per_node", "gpu_memory_gib", "processes_per_host", "world_size"),
-    "processes_per_host": ("world_size",),
+    "instance_count": ("world_size", "data_parallel_size"),
+    "instance_type": ("gpus_per_node", "gpu_memory_gib", "processes_per_host", "world_size", "data_parallel_size"),
+    "processes_per_host": ("world_size", "data_parallel_size"),
+    "tensor_parallel_degree": ("data_parallel_size",),
+    "pipeline_parallel_degree": ("data_parallel_size",),
     "fp16": ("precision",),
     "fp16_params": ("precision",),
     "bf16": ("precision",),
@@ -42,7 +43,7 @@ _FOLLOWS: Mapping[str, tuple[str, ...]] = {
 def setup_of(job: Job) -> Setup:
     """What is known of a job's setup. A job of which nothing is known has an empty one."""
     framework = framework_of(job)
-    library = {name: known.value for name, known in job.configuration.items() if known.read_from == MP_PARAMETERS}
+    library = {name: known.value for name, known in job.configuration.items() if _is_library(known)}
     printed = any(_is_printed(known) for name, known in job.configuration.items() if name in V1)
     text = job.hyperparameters.get(MP_PARAMETERS, "")
     unread = () if library or text.strip(' "').lower() in _NOTHING else (MP_PARAMETERS,)
@@ -121,7 +122,8 @@ def framework_of(job: Job) -> Framework | None:
     """Which library splits the work; None where nothing tells, or two libraries are named."""
     if job.smp_version is not None:
         return "smp1" if job.smp_version == 1 else "smp2"
-    return _by_names(job.configuration)
+    library = {name for name, known in job.configuration.items() if _is_library(known)}
+    return _by_parameters(library) or _by_names(job.configuration)
 
 
 def _by_names(configuration: Mapping[str, Parameter]) -> Framework | None:
@@ -154,6 +156,10 @@ def _is_on(value: Any) -> bool:
     return bool(value) and yes_or_no(value) is not False
 
 
+def _is_library(known: Parameter) -> bool:
+    return known.read_from.startswith(MP_PARAMETERS)
+
+
 def _is_printed(known: Parameter) -> bool:
     return known.read_from.startswith("log")
 
@@ -181,7 +187,7 @@ def _of_configuration(configuration: Mapping[str, Parameter], framework: Framewo
     """The values that bind, by canonical name."""
     found: dict[str, tuple[tuple[int, int], Known]] = {}
     for written, known in configuration.items():
-        trust = 0 if known.read_from == MP_PARAMETERS else 1 if _is_printed(known) else 2
+        trust = 0 if _is_library(known) else 1 if _is_printed(known) else 2
         for name, value in _meaning(written, known, framework):
             place = known.read_from if name == written else f"{known.read_from}: {written}"
             place = known.read_from if _is_printed(known) else place
@@ -203,8 +209,8 @@ def _meaning(written: str, known: Parameter, framework: Framework | None) -> Ite
     """(canonical name, value) of one parameter of the configuration."""
     schema = _schema(framework)
     name = ALIASES_V1.get(written, written) if framework == "smp1" else written
-    if name in schema and (known.read_from == MP_PARAMETERS or _is_printed(known) or name not in setup_names.SWITCHES):
+    if name in schema and (_is_library(known) or _is_printed(known) or name not in setup_names.SWITCHES):
         if known.value is not None:
             yield name, known.value
-    elif known.read_from != MP_PARAMETERS or framework is None:
+    elif not _is_library(known) or framework is None:
         yield from setup_names.read(written, known.value)

@@ -47,6 +47,7 @@ OWN_NAMES = frozenset(
         "instance_count",
         "processes_per_host",
         "world_size",
+        "data_parallel_size",
         "gpus_per_node",
         "gpu_memory_gib",
         "stage3_max_live_parameters",

@@ -136,7 +136,10 @@ class Setup:
 
     @property
     def reduced_data_parallel(self) -> int | None:
-        """Ranks with the same part of the model: world over pipeline, tensor and context degrees."""
+        """Ranks with the same part of the model: world over pipeline, tensor and context degrees,
+        but for DeepSpeed, which prints it."""
+        if self.framework == "deepspeed" and (printed := _positive(self.number("data_parallel_size"))) is not None:
+            return printed
         context = _positive(self.number("context_parallel_degree")) or 1
         return _divided(_divided(self.world, self.pipeline_degree), _times(self.tensor_degree, context))
 
