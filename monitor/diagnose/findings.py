@@ -19,6 +19,7 @@ _FAMILIES = (
     "checkpoints",
     "utilization",
     "memory",
+    "configuration",
     "parallelism",
     "network",
     "visibility",

@@ -29,8 +29,8 @@ class Problem:
     recommendation: Recommendation
     rejected: bool = False
     """The library refuses it when it starts."""
-    by_version: bool = False
-    """Another release may take it: a job that did steps had one that does."""
+    refutable: bool = False
+    """A job that did steps shows that it does not hold: its release takes it, or its script says more than is known."""
 
     @property
     def source(self) -> str:
@@ -49,7 +49,7 @@ def problem(
     to: Any = None,
     change: str = "",
     rejected: bool = False,
-    by_version: bool = False,
+    refutable: bool = False,
 ) -> Problem:
     """A problem of ``parameter``; its remedy changes it, or the parameter ``change``, to ``to``."""
     known = setup.values.get(parameter)
@@ -67,5 +67,5 @@ def problem(
         words,
         Recommendation(remedy, name if one_knob else None, start if one_knob else None, to, source),
         rejected,
-        by_version,
+        refutable,
     )

@@ -23,13 +23,23 @@ def of_degrees(setup: Setup) -> Iterator[Problem]:
 
 def _division(setup: Setup) -> Iterator[Problem]:
     world, p, t = setup.world, setup.pipeline_degree, setup.tensor_degree
+    assumed = setup.world_is_assumed
     if world is None:
         return
     for name, degree in (("pipeline_parallel_degree", p), ("tensor_parallel_degree", t)):
         if degree is not None and world % degree:
             to = _divisor(world, degree)
             words = f"{name}={degree} does not divide the {world} processes of the job."
-            yield problem(setup, name, words, f"Take a divisor of {world}, such as {to}.", _RANKS, to=to, rejected=True)
+            yield problem(
+                setup,
+                name,
+                words,
+                f"Take a divisor of {world}, such as {to}.",
+                _RANKS,
+                to=to,
+                rejected=True,
+                refutable=assumed,
+            )
             return
     if p is not None and t is not None and world % (p * t):
         to = _divisor(world // t, p)
@@ -42,6 +52,7 @@ def _division(setup: Setup) -> Iterator[Problem]:
             _RANKS,
             to=to,
             rejected=True,
+            refutable=assumed,
         )
 
 

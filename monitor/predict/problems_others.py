@@ -36,7 +36,9 @@ def _degrees_of_smp2(setup: Setup) -> Iterator[Problem]:
             if degree > 1 and world % degree:
                 words = f"{name}={degree} does not divide the {world} processes of the job."
                 remedy = f"Take a divisor of {world}."
-                yield problem(setup, name, words, remedy, SMP2_REFERENCE, rejected=True)
+                yield problem(
+                    setup, name, words, remedy, SMP2_REFERENCE, rejected=True, refutable=setup.world_is_assumed
+                )
     if 0 < shard < context:
         words = f"context_parallel_degree={context} is above hybrid_shard_degree={shard}; it may not be."
         remedy = f"Raise hybrid_shard_degree to {context} or more."
@@ -66,7 +68,9 @@ def of_megatron(setup: Setup) -> Iterator[Problem]:
             f"global_batch_size={whole} does not divide by micro_batch_size={micro} times {ranks} data-parallel ranks."
         )
         remedy = f"Take a multiple of {each}, such as {to}."
-        yield problem(setup, "global_batch_size", words, remedy, _MEGATRON, to=to, rejected=True)
+        yield problem(
+            setup, "global_batch_size", words, remedy, _MEGATRON, to=to, rejected=True, refutable=setup.world_is_assumed
+        )
     heads, tensor = setup.number("attention_heads"), setup.tensor_degree or 1
     if heads and heads % tensor:
         words = f"tensor_parallel_degree={tensor} does not divide the {heads} attention heads."
@@ -84,7 +88,16 @@ def of_deepspeed(setup: Setup) -> Iterator[Problem]:
         to = micro * steps * ranks
         words = f"train_batch_size={whole} is not {micro} samples x {steps} accumulation steps x {ranks} ranks, which is {to}."
         remedy = f"Set train_batch_size to {to}, or leave one of the three out."
-        yield problem(setup, "global_batch_size", words, remedy, _DEEPSPEED, to=to, rejected=True)
+        yield problem(
+            setup,
+            "global_batch_size",
+            words,
+            remedy,
+            _DEEPSPEED,
+            to=to,
+            rejected=True,
+            refutable=setup.world_is_assumed,
+        )
     stage, stages = setup.number("zero_stage"), setup.pipeline_degree or 1
     if stage is not None and not 0 <= stage <= 3:
         yield problem(setup, "zero_stage", f"ZeRO has no stage {stage}.", "Take 0 to 3.", _DEEPSPEED, rejected=True)

@@ -38,7 +38,7 @@ def _names(setup: Setup) -> Iterator[Problem]:
         why = f'did you mean "{near[0]}"?' if near else "it is one of SMP v2." if name in V2 else "its schema lacks it."
         remedy = f'Write "{near[0]}" in its place.' if near else f'Take "{name}" out of mp_parameters.'
         words = f'SMP v1 knows no parameter "{name}": {why}'
-        yield problem(setup, name, words, remedy, SMP1_SCHEMA, rejected=True, by_version=not near and name not in V2)
+        yield problem(setup, name, words, remedy, SMP1_SCHEMA, rejected=True, refutable=not near and name not in V2)
     for other, name in ALIASES_V1.items():
         given = setup.library
         if other in given and name in given and given[other] != given[name]:
@@ -113,16 +113,16 @@ def _needs(setup: Setup) -> Iterator[Problem]:
             rejected=True,
         )
     if tensor > 1 and setup.flag("ddp") is False:
-        words = f"tensor_parallel_degree={tensor} needs ddp=true (since 1.6)."
         yield problem(
             setup,
             "tensor_parallel_degree",
-            words,
+            f"tensor_parallel_degree={tensor} needs ddp=true (since 1.6).",
             "Set ddp to true.",
             SMP1_SCHEMA,
             to=True,
             change="ddp",
             rejected=True,
+            refutable=not setup.is_given("ddp"),
         )
     if setup.flag("prescaled_batch") and setup.text("optimize") == "memory":
         words = "prescaled_batch=true needs optimize=speed, and it is memory."
@@ -169,6 +169,7 @@ def _needs(setup: Setup) -> Iterator[Problem]:
             to=0,
             change="default_partition",
             rejected=True,
+            refutable=True,
         )
     if default is not None and default >= p and setup.flag("auto_partition") is False:
         words = f"default_partition={default} is no stage of a pipeline of {p}: they are 0 to {p - 1}."

@@ -65,6 +65,7 @@ def of_sharding(setup: Setup) -> Iterator[Problem]:
             SMP1_GUIDE,
             to=to,
             rejected=True,
+            refutable=setup.world_is_assumed,
         )
 
 

@@ -127,6 +127,11 @@ class Setup:
         return _times(self.nodes, each)
 
     @property
+    def world_is_assumed(self) -> bool:
+        """Whether one process a GPU is all that stands behind the number of processes."""
+        return self.number("world_size") is None and self.number("processes_per_host") is None
+
+    @property
     def data_parallel(self) -> int | None:
         """Ranks that see different samples: for SMP v1 those of one pipeline stage, as the library counts them; else those
         with the same part of the model. None where it is unknown or no whole number."""
