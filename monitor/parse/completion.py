@@ -101,6 +101,10 @@ def _printed(events: pd.DataFrame) -> dict[str, Parameter]:
     for text, place in _places(events, "world-size"):
         if (match := configured.WORLD.search(text)) is not None:
             out.setdefault("world_size", Parameter(int(match["count"]), place))
+    sizes = {text.partition("=")[2]: place for text, place in _places(events, "model-size")}
+    # Of several models nobody knows which is trained.
+    for count, place in sizes.items() if len(sizes) == 1 else ():
+        out.setdefault("parameters_billion", Parameter(float(count) / 1e9, place))
     return out
 
 

@@ -103,16 +103,6 @@ def _trainer(match: re.Match[str]) -> str:
     return f"{_TRAINER[match['name']]}: {match['value'].replace(',', '')}"
 
 
-def _billions(match: re.Match[str]) -> str | None:
-    scale = {None: 1e-9, "M": 1e-3, "B": 1.0}[match["scale"]]
-    count = float(match["count"].replace(",", "")) * scale
-    return f"parameters_billion: {count:.6g}" if 1e-4 <= count < 1e5 else None
-
-
-def _total_billions(match: re.Match[str]) -> str:
-    return f"parameters_billion: {match['value']}"
-
-
 def _hyperparameters(match: re.Match[str]) -> str | None:
     try:
         data = json.loads(match["json"])
@@ -174,17 +164,5 @@ ROWS = (
         rf"[{{ ]'(?P<name>{'|'.join(_SCRIPT)})': (?P<value>\d{{1,9}}|'\w{{1,20}}')(?=[,}}])",
         _said,
     )._replace(many=True),
-    event(
-        OTHERS,
-        "number of parameters: |# total parameters: ",
-        r"(?:^|[^\w ]|[^\w:] )(?:number of|# total) parameters: (?P<count>\d[\d,]{0,16}(?:\.\d{1,6})?)(?P<scale>[MB])?\s*$",
-        _billions,
-    ),
-    event(
-        OTHERS,
-        "Total number of parameters in billions: ",
-        r"Total number of parameters in billions: (?P<value>\d{1,6}(?:\.\d{1,6})?)\s*$",
-        _total_billions,
-    ),
     event(GIVEN, "SM_HPS=", r"\bSM_HPS=(?P<json>\{.*\})", _hyperparameters)._replace(whole_line=True),
 )

@@ -8,7 +8,7 @@ from typing import Any
 
 from monitor.model import Parameter, Run, steps_frame
 from tests.builders import nodes_of
-from tests.diagnose.cases import run
+from tests.diagnose.runs import run
 
 V1 = {"pipeline_parallel_degree": 2, "microbatches": 4, "ddp": True}
 
@@ -33,7 +33,9 @@ FIRES: dict[str, list[Run]] = {
         smp1({**V1, "zero_infinity": True}, with_steps=False),
         smp1({**V1, "offload_activations": True, "microbatches": 1}),
         smp1({**V1, "offload_activations": True}, {"activation_checkpointing": 0}),
-        smp1({"pipeline_parallel_degree": 3, "microbatches": 3, "processes_per_host": 8, "ddp": True}, with_steps=False),
+        smp1(
+            {"pipeline_parallel_degree": 3, "microbatches": 3, "processes_per_host": 8, "ddp": True}, with_steps=False
+        ),
         smp1({"pipeline_parallel_degree": 2, "tensor_parallel_degree": 2, "ddp": True, "bf16": True, "fp16": True}),
     ],
     "batch-not-divisible": [smp1(V1, {"train_batch_size": 30}), smp1(V1, {"batch_size": 2})],
