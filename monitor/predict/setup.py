@@ -16,7 +16,7 @@ from monitor.predict.setup_defaults import with_defaults
 from monitor.predict.setup_types import FRAMEWORK_NAMES, Framework, Known, Setup, yes_or_no
 from monitor.predict.smp_schema import ALIASES_V1, V1, V2, active_microbatches_by_default
 
-__all__ = ["FRAMEWORK_NAMES", "Framework", "Known", "Setup", "changed", "setup_from", "setup_of"]
+__all__ = ["FRAMEWORK_NAMES", "Framework", "Known", "Setup", "changed", "resolved", "setup_from", "setup_of"]
 
 MP_PARAMETERS = "mp_parameters"
 _NOTHING = frozenset({"", "{}", "null", "none", "[]"})
@@ -51,6 +51,19 @@ def setup_of(job: Job) -> Setup:
     return Setup(framework, with_defaults(framework, given), library, unread, printed and framework == "smp1")
 
 
+def resolved(job: Job) -> dict[str, Parameter]:
+    """The job's configuration as it is shown: what was given and printed and, for a job of SMP, its library's defaults for
+    the rest, each with the place it is from."""
+    setup = setup_of(job)
+    schema = _schema(setup.framework)
+    defaults = {
+        name: Parameter(known.value, known.read_from)
+        for name, known in setup.values.items()
+        if known.is_default and name in schema
+    }
+    return {**job.configuration, **{name: known for name, known in defaults.items() if name not in job.configuration}}
+
+
 def setup_from(
     values: Mapping[str, Any], framework: Framework | None = None, read_from: str = "given", library: bool = True
 ) -> Setup:
@@ -65,11 +78,13 @@ def setup_from(
     named = _by_names(configuration)
     # Of values alone "ddp" is SMP's own.
     chosen = framework or (named if named not in {None, "ddp"} else _by_parameters(names) or named)
-    given = {}
-    for name, known in _of_configuration(configuration, chosen).items():
-        given[name] = replace(known, read_from=read_from)
     schema = _schema(chosen)
-    passed = {name: value for name, value in values.items() if name in schema or ALIASES_V1.get(name, name) in schema}
+    passed = {name: value for name, value in values.items() if ALIASES_V1.get(name, name) in schema}
+    for name, value in passed.items():
+        configuration[name] = Parameter(value, MP_PARAMETERS)
+    given = {
+        name: replace(known, read_from=read_from) for name, known in _of_configuration(configuration, chosen).items()
+    }
     return Setup(chosen, with_defaults(chosen, given), passed if library else {})
 
 
@@ -101,7 +116,8 @@ def changed(setup: Setup, values: Mapping[str, Any], read_from: str = "change") 
 def _wanted(written: str, value: Any, framework: Framework | None) -> list[tuple[str, Any]]:
     name = setup_names.plain_name(written)
     canonical = ALIASES_V1.get(name, setup_names.OTHER_NAMES.get(name, name))
-    read = [] if value is None else list(_meaning(written, Parameter(value, ""), framework))
+    place = MP_PARAMETERS if canonical in _schema(framework) else ""
+    read = [] if value is None else list(_meaning(written, Parameter(value, place), framework))
     return read or [(canonical, value)]
 
 

@@ -139,11 +139,11 @@ def read(written: str, value: Any) -> Iterator[tuple[str, Any]]:
             value = json.loads(value)
         except (ValueError, RecursionError):
             return
-    if name in _SPECIAL:
-        yield from _SPECIAL[name](value)
+    if name in SPECIAL:
+        yield from SPECIAL[name](value)
         return
     canonical = OTHER_NAMES.get(name, name)
-    if canonical in CANONICAL:
+    if canonical in CANONICAL and canonical not in SWITCHES:
         yield canonical, value
 
 
@@ -243,7 +243,8 @@ def _deepspeed(value: Any) -> Iterator[tuple[str, Any]]:
 
 #: Parameters of scripts that have the name of a parameter of SMP v1, and are not the same.
 SWITCHES = frozenset({"fp16", "bf16", "fp16_params", "ddp", "pipeline", "optimize"})
-_SPECIAL: Mapping[str, Callable[[Any], Iterator[tuple[str, Any]]]] = {
+#: Names whose values have to be read before they say something.
+SPECIAL: Mapping[str, Callable[[Any], Iterator[tuple[str, Any]]]] = {
     "fsdp": _fsdp,
     "fsdp_config": _fsdp_config,
     "sharding_strategy": _strategy,

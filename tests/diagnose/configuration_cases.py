@@ -33,9 +33,7 @@ FIRES: dict[str, list[Run]] = {
         smp1({**V1, "zero_infinity": True}, with_steps=False),
         smp1({**V1, "offload_activations": True, "microbatches": 1}),
         smp1({**V1, "offload_activations": True}, {"activation_checkpointing": 0}),
-        smp1(
-            {"pipeline_parallel_degree": 3, "microbatches": 3, "processes_per_host": 8, "ddp": True}, with_steps=False
-        ),
+        smp1({"pipeline_parallel_degree": 3, "ddp": True}, {"processes_per_host": 8}),
         smp1({"pipeline_parallel_degree": 2, "tensor_parallel_degree": 2, "ddp": True, "bf16": True, "fp16": True}),
     ],
     "batch-not-divisible": [smp1(V1, {"train_batch_size": 30}), smp1(V1, {"batch_size": 2})],
