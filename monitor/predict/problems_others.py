@@ -16,9 +16,9 @@ _DEEPSPEED = "DeepSpeed's check of its configuration"
 def of_smp2(setup: Setup) -> Iterator[Problem]:
     """Names of v1, values out of range, and degrees that do not go together."""
     for name, value in setup.library.items():
-        if ALIASES_V1.get(name, name) in V1 and name not in V2:
+        if ALIASES_V1.get(name, name) in V1 and name not in V2 and value not in (None, False, 1):
             words = f'"{name}" is a parameter of SMP v1; v2 has no pipeline and no microbatches, and does not know it.'
-            yield problem(setup, name, words, f'Take "{name}" out.', SMP2_REFERENCE, rejected=True)
+            yield problem(setup, name, words, f'Take "{name}" out.', SMP2_REFERENCE, rejected=True, refutable=True)
         wrong = what_is_wrong(V2[name], value) if name in V2 and value is not None else ""
         if wrong:
             words = f"{name}={value!r} is {wrong}."

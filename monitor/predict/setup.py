@@ -27,6 +27,17 @@ _DEEPSPEED = frozenset(
 )
 _FSDP = frozenset({"fsdp", "fsdp_config", "sharding_strategy", "fsdp_sharding_strategy", "enable_fsdp", "use_fsdp"})
 _DDP = frozenset({"ddp", "use_ddp"})
+# Of these no script of SMP v2 has one of its own.
+_OF_V1_ALONE = frozenset(
+    {
+        "pipeline_parallel_degree",
+        "microbatches",
+        "active_microbatches",
+        "prescaled_batch",
+        "shard_optimizer_state",
+        "sharded_data_parallel_degree",
+    }
+)
 # What a change of one parameter makes unknown of others that were only observed.
 _FOLLOWS: Mapping[str, tuple[str, ...]] = {
     "instance_count": ("world_size", "data_parallel_size"),
@@ -79,9 +90,10 @@ def setup_from(
     # Of values alone "ddp" is SMP's own.
     chosen = framework or (named if named not in {None, "ddp"} else _by_parameters(names) or named)
     schema = _schema(chosen)
-    passed = {name: value for name, value in values.items() if ALIASES_V1.get(name, name) in schema}
+    known = schema.keys() | (_OF_V1_ALONE if chosen == "smp2" else set())
+    passed = {name: value for name, value in values.items() if ALIASES_V1.get(name, name) in known}
     for name, value in passed.items():
-        configuration[name] = Parameter(value, MP_PARAMETERS)
+        configuration[name] = Parameter(value, MP_PARAMETERS if ALIASES_V1.get(name, name) in schema else read_from)
     given = {
         name: replace(known, read_from=read_from) for name, known in _of_configuration(configuration, chosen).items()
     }
