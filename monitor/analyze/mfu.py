@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 
 from monitor.model import Job
 
 #: Dense half-precision peaks, TFLOP/s of one GPU (NVIDIA's data sheets of the SXM modules).
-PEAK_TFLOPS = {"NVIDIA A100": 312.0, "NVIDIA H100": 989.0, "NVIDIA H200": 989.0}
-#: Lower quartiles of the published training throughput tables of MosaicML's llm-foundry (36 rows of A100 40 GB, 42 of H100
-#: 80 GB): what three of four well-run jobs reach. Of other GPUs no such table was found.
-HEALTHY_MFU = {"NVIDIA A100": 0.46, "NVIDIA H100": 0.35, "NVIDIA H200": 0.35}
+PEAK_TFLOPS = {"NVIDIA V100": 125.0, "NVIDIA A100": 312.0, "NVIDIA H100": 989.0, "NVIDIA H200": 989.0}
+#: Lower quartiles of published training throughput: what three of four runs reach. A100 and H100: MosaicML's llm-foundry
+#: tables (36 rows of 40 GB, 42 of 80 GB). V100: Megatron-LM's 8.3 billion parameters on 512 GPUs, 15.1 PFLOP/s in all
+#: (Shoeybi et al. 2019). Of other GPUs nothing of the kind was found.
+HEALTHY_MFU = {"NVIDIA V100": 0.236, "NVIDIA A100": 0.46, "NVIDIA H100": 0.35, "NVIDIA H200": 0.35}
 
 _LAYERS = ("num_layers", "num_hidden_layers", "n_layer", "n_layers", "layers")
 _HIDDEN = ("hidden_size", "hidden_width", "n_embd", "d_model", "hidden_dim")
@@ -35,8 +35,10 @@ _SEQUENCE = (
     "block_size",
 )
 _BATCH = ("global_batch_size", "global_train_batch_size")
+_PRECISION = ("fp16", "bf16", "fp16_params", "precision", "mixed_precision", "torch_dtype", "dtype")
 _PER_GPU = {"TFLOP/s/GPU": 1.0, "TFLOP/s/device": 1.0}
 _TOKENS_PER_GPU = {"tokens/s/GPU", "tokens/s/device"}
+_TOKENS = re.compile(r"tokens=(?P<count>\d+(?:\.\d+)?)")
 _SIZE = re.compile(r"parameters=(?P<count>\d+(?:\.\d+)?(?:e\d+)?)")
 
 
@@ -54,7 +56,8 @@ def mfu(job: Job, steps: pd.DataFrame, events: pd.DataFrame, step_s: float | Non
     """The MFU in the steps without warm-up; None where anything it needs is not known, or where it is no fraction."""
     models = {node.gpu_model for node in job.nodes if node.gpus}
     model = models.pop() if len(models) == 1 else None
-    if model is None or model not in HEALTHY_MFU or _full_precision(job):
+    # The peaks are those of half precision.
+    if model is None or model not in HEALTHY_MFU or _half_precision(job) is False:
         return None
     found = _tflops(job, steps, events, step_s)
     if found is None or not 0 < found[0] < PEAK_TFLOPS[model]:
@@ -99,8 +102,16 @@ def _tflops(job: Job, steps: pd.DataFrame, events: pd.DataFrame, step_s: float |
     if len(tokens):
         return float(tokens.median()) * each / 1e12, "tokens per second and GPU in the log, and the model's size"
     gpus = sum(node.gpus or 0 for node in job.nodes)
+    if not step_s or not gpus:
+        return None
+    told = events.loc[events["kind"] == "tokens-per-step", "text"].str.extract(_TOKENS)["count"].dropna()
+    if len(told):
+        return float(told.iloc[-1]) * each / (
+            step_s * gpus
+        ) / 1e12, "tokens a step in the log, step time and the model's size"
     batch, sequence = _batch(job, events), _number(job, _SEQUENCE)
-    if batch is None or sequence is None or not step_s or not gpus:
+    # Trainers that print rates or tokens run in half precision unless told otherwise; of other scripts it must be known.
+    if batch is None or sequence is None or not _half_precision(job):
         return None
     return batch * sequence * each / (step_s * gpus) / 1e12, "batch, sequence length, step time and the model's size"
 
@@ -111,14 +122,10 @@ def _batch(job: Job, events: pd.DataFrame) -> float | None:
     return float(told.iloc[-1]) if len(told) else _number(job, _BATCH)
 
 
-def _full_precision(job: Job) -> bool:
-    """Whether the configuration says that no half precision is used: the peaks are those of half precision."""
-    told = [job.configuration[name].value for name in ("fp16", "bf16", "fp16_params") if name in job.configuration]
-    return bool(told) and all(_off(value) for value in told)
-
-
-def _off(value: Any) -> bool:
-    return value is None or str(value).lower() in {"0", "false", "none", ""}
+def _half_precision(job: Job) -> bool | None:
+    """Whether the configuration says that half precision is used; None where it says nothing."""
+    told = [str(job.configuration[name].value).lower() for name in _PRECISION if name in job.configuration]
+    return any(value in {"1", "true"} or "16" in value for value in told) if told else None
 
 
 def _number(job: Job, names: tuple[str, ...]) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from statistics import median
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,8 @@ MOST_COVERED = 0.1
 # A pause this long empties a minute; CloudWatch's minute may be another one than the log's, by one at the most.
 _LONG = timedelta(seconds=30)
 _LAG = timedelta(seconds=60)
+_AS_USUAL = 5
+_FEWEST_OF_A_KIND = 3
 
 
 def spans_set_aside(
@@ -32,7 +35,7 @@ def spans_set_aside(
     ``training`` are the spans in which the job's status was Training: each but the first begins with a restart. What is
     told after the last report of a step counts as well: an evaluation that has not told of its end lasts to ``end``.
     """
-    found = [(activity.start, activity.end) for activity in activities]
+    found = _as_usual(activities)
     again = journal.assign(before=journal["at"].shift())
     again = again[again["restart"] & again["at"].notna() & again["before"].notna()]
     found += [(row.before.to_pydatetime(), row.at.to_pydatetime()) for row in again.itertuples()]
@@ -68,6 +71,19 @@ def share_covered(metrics: pd.DataFrame, spans: Sequence[Span]) -> NDArray[np.fl
 def outside(metrics: pd.DataFrame, spans: Sequence[Span]) -> pd.DataFrame:
     """The rows of the Metrics frame of which no more than a tenth lies in ``spans``."""
     return metrics[share_covered(metrics, spans) <= MOST_COVERED] if spans else metrics
+
+
+def _as_usual(activities: Sequence[Activity]) -> list[Span]:
+    """The spans, those of checkpoints no longer than five times their median: the line of a short checkpoint does not
+    explain an hour of silence behind it. Of one or two nobody knows what is usual; evaluations differ by right."""
+    saved = [activity.seconds for activity in activities if activity.kind == "checkpoint"]
+    longest = _AS_USUAL * median(saved) if len(saved) >= _FEWEST_OF_A_KIND else None
+    return [
+        (one.start, one.end)
+        if longest is None or one.kind != "checkpoint" or one.seconds <= longest
+        else (one.start, one.start + timedelta(seconds=longest))
+        for one in activities
+    ]
 
 
 def _told(events: pd.DataFrame, after: pd.Timestamp | None, end: datetime) -> list[Span]:

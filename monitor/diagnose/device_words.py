@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import pandas as pd
 
+from monitor.analyze.network import Slow, without_efa
 from monitor.diagnose.rule import Case
 from monitor.model import Distribution, Evidence
 from monitor.words import nodes, percent, usd
@@ -88,3 +89,11 @@ def share_of(case: Case, idle_gpus: Iterable[float]) -> float | None:
     """What part of the job's GPUs that many are, 0 to 1."""
     whole = all_gpus(case)
     return min(1.0, sum(idle_gpus) / whole) if whole else None
+
+
+def slow_on_efa(case: Case) -> tuple[Slow, ...]:
+    """The nodes that do not use EFA, where all nodes with GPUs have the adapter and there are several."""
+    hosts = [node for node in case.run.job.nodes if node.gpus]
+    if len(hosts) < 2 or not all(node.efa for node in hosts):
+        return ()
+    return without_efa(case.run.events)

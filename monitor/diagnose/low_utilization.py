@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from monitor.analyze.devices import by_minute, within
-from monitor.analyze.network import without_efa
 from monitor.analyze.processes import processes_per_host
 from monitor.analyze.step_time import variation
 from monitor.diagnose.device_words import (
@@ -13,6 +12,7 @@ from monitor.diagnose.device_words import (
     everywhere,
     left_out,
     pipeline_degree,
+    slow_on_efa,
     span,
     spread,
 )
@@ -142,7 +142,7 @@ def _likely_causes(case: Case, memory: Distribution | None, cpu: Distribution | 
         causes.append(
             f"the input pipeline: CPU {percent(cpu.p95)} at its 95th percentile (steps get faster on cached data)"
         )
-    if slow := without_efa(case.run.events) if case.gpu_nodes > 1 else ():
+    if slow := slow_on_efa(case):
         causes.append(f"communication: the log says “{slow[0].line[:80]}”")
     elif case.gpu_nodes > 1:
         causes.append("communication between nodes (a run on one node has a shorter step for the same batch per GPU)")
@@ -181,9 +181,9 @@ def _loader_words(case: Case) -> str:
 
 
 def _network_evidence(case: Case) -> tuple[Evidence, ...]:
-    slow = without_efa(case.run.events) if case.gpu_nodes > 1 else ()
     return tuple(
-        Evidence("network between the nodes", one.what, "", one.node or None, one.at, line=one.line) for one in slow[:1]
+        Evidence("network between the nodes", one.what, "", one.node or None, one.at, line=one.line)
+        for one in slow_on_efa(case)[:1]
     )
 
 

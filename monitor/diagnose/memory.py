@@ -198,7 +198,7 @@ def _growing(case: Case, metric: str, id: str, name: str, advice: str) -> Findin
         "warning",
         "high" if len(found) > 1 or worst.gained >= 2 * GAINED_POINTS else "medium",
         f"{name} grows: {percent(worst.settled)} to {percent(worst.level)}",
-        f"{name} grows {nodes([one.node for one in found], len(case.run.job.nodes))}: on {worst.node} from "
+        f"{name} grows {nodes([one.node for one in found], len(case.run.job.nodes))}: {_on(worst.node, found)}from "
         f"{percent(worst.settled)} to {percent(worst.level)} between {clock(worst.start)} and {clock(worst.end)}, "
         f"{middle:.1f} points an hour ({low:.1f} to {high:.1f}).{full_words(case, worst)}",
         (
@@ -209,6 +209,10 @@ def _growing(case: Case, metric: str, id: str, name: str, advice: str) -> Findin
         Recommendation(advice, source=f"rule {id}"),
         not_checked=("which process or GPU grows: CloudWatch has one figure a host",),
     )
+
+
+def _on(node: str, found: list[Growth]) -> str:
+    return f"on {node} " if len(found) > 1 else ""
 
 
 def _first_epoch(case: Case) -> datetime | None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from monitor.analyze.mfu import mfu
-from monitor.analyze.network import Slow, without_efa
-from monitor.diagnose.device_words import an_hour, enough, everywhere, span
+from monitor.analyze.network import without_efa
+from monitor.diagnose.device_words import an_hour, enough, everywhere, slow_on_efa, span
 from monitor.diagnose.rule import Case, parameter, rule
 from monitor.model import Evidence, Finding, Recommendation
 from monitor.words import clock, nodes, percent, step_seconds
@@ -33,7 +33,7 @@ def efa_not_in_use(case: Case) -> Finding | None:
     Source: NCCL and aws-ofi-nccl log lines ("Selected Provider is efa", "Using network Socket"); EFA by type from EC2's
     DescribeInstanceTypes; the SageMaker training toolkit asks for EFA on some of these types only.
     """
-    slow = _slow(case)
+    slow = slow_on_efa(case)
     if not slow:
         return None
     first = slow[0]
@@ -66,7 +66,7 @@ def communication_bound(case: Case) -> Finding | None:
     """GPUs look busy, the model gets little of them, and the configuration sends much over the slow links.
 
     What it means: GPU utilization is above 90 % at its median, the model FLOP utilization (MFU) is below half of what is usual
-    on this GPU, and what would explain it was seen: sockets in place of EFA, or a tensor or shard group over several nodes.
+    on this GPU, and what would explain it was seen: NCCL goes through sockets, or a tensor or shard group spans several nodes.
 
     Why it matters: a GPU that waits inside a communication kernel counts as busy, so utilization looks perfect while half of
     the money and more buys waiting.
@@ -74,8 +74,8 @@ def communication_bound(case: Case) -> Finding | None:
     What to do: EFA before all; tensor parallelism inside a node; shard groups no larger than a node; fewer synchronizations
     (gradient accumulation).
 
-    Source: MFU as of Chowdhery et al. 2022 (6 FLOP a parameter and token, with attention); usual values are lower quartiles of
-    MosaicML's published tables (A100 46 %, H100 35 %); half of it is this project's.
+    Source: MFU as of Chowdhery et al. 2022 (6 FLOP a parameter and token, with attention); usual values are those of
+    published runs (A100 46 %, H100 35 %: MosaicML; V100 24 %: Megatron-LM); half of it is this project's.
     """
     gpu = case.pooled.get("gpu_utilization")
     if gpu is None or gpu.p50 <= BUSY_P50_PCT or not enough(case) or case.gpu_nodes < 2 or case.window is None:
@@ -112,13 +112,17 @@ def communication_bound(case: Case) -> Finding | None:
 
 def _confirmation(case: Case) -> tuple[str, Evidence, Recommendation] | None:
     """What sends much over the slow links: in words, as evidence, and what to change; None where nothing was seen."""
-    slow = _slow(case)
-    if slow:
+    if slow := without_efa(case.run.events):
         said = Evidence("NCCL's network", slow[0].what, "", slow[0].node or None, slow[0].at, line=slow[0].line)
-        advice = Recommendation(
-            "Bring EFA into use, then measure the step again.", "FI_PROVIDER", None, "efa", "aws-ofi-nccl"
-        )
-        return "NCCL does not use EFA.", said, advice
+        if slow_on_efa(case):
+            text = "Bring EFA into use, then measure the step again."
+            return "NCCL does not use EFA.", said, Recommendation(text, "FI_PROVIDER", None, "efa", "aws-ofi-nccl")
+        if slow[0].what == "sockets":
+            text = (
+                "Compare with a run on one node at the same batch per GPU: what is shorter there is communication. Then take "
+                "a type with EFA, synchronize less often (gradient accumulation), or shard inside a node."
+            )
+            return "NCCL goes through sockets.", said, Recommendation(text, source="diagnosis by MFU and NCCL's lines")
     per_node = min((node.gpus or 0 for node in case.run.job.nodes if node.gpus), default=0)
     for name, limit in (
         ("tensor_parallel_degree", per_node + 1),
@@ -133,11 +137,3 @@ def _confirmation(case: Case) -> tuple[str, Evidence, Recommendation] | None:
             advice = Recommendation(text, name, degree, per_node, "SMP best practices")
             return f"{name} {degree} reaches over nodes of {per_node} GPUs.", said, advice
     return None
-
-
-def _slow(case: Case) -> tuple[Slow, ...]:
-    """The nodes without EFA, where all nodes with GPUs have the adapter and there are several."""
-    hosts = [node for node in case.run.job.nodes if node.gpus]
-    if len(hosts) < 2 or not all(node.efa for node in hosts):
-        return ()
-    return without_efa(case.run.events)

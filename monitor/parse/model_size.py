@@ -1,4 +1,6 @@
-"""Lines that tell how many parameters the whole model has. The event's text has a fixed form: ``parameters=6050882784``.
+"""Lines that tell how many parameters the whole model has, and how many tokens a step takes.
+
+An event's text has a fixed form: ``parameters=6050882784``, ``tokens=491520``.
 
 Counts of one rank's shard, of one partition and of what is trained alone are other things, and are not read.
 """
@@ -42,4 +44,11 @@ ROWS = (
     event("model-size", " total parameters", rf"\bsize: {_COUNT} total parameters\b", _whole),
     # nanoGPT and its descendants.
     event("model-size", "number of parameters: ", rf"^\s*+number of parameters: {_COUNT}(?P<unit>[KMB]?)\s*$", _whole),
+    # Of all processes together.
+    event(
+        "tokens-per-step",
+        "tokens per iteration will be: ",
+        rf"^\s*+tokens per iteration will be: {_COUNT}\s*$",
+        lambda match: f"tokens={match['count'].replace(',', '')}",
+    ),
 )

@@ -21,6 +21,7 @@ from monitor.model import (
     InstanceGroup,
     Job,
     LogCoverage,
+    Price,
     Run,
     Transition,
     events_frame,
@@ -151,7 +152,7 @@ def test_every_second_is_in_one_bucket_and_the_billed_ones_sum_to_the_bill(life:
     assert all(bucket.seconds > 0 and (bucket.cost_usd or 0.0) >= 0 for bucket in sums)
     billed_s = billed_seconds(found)
     assert billed_s == pytest.approx(life.billed_s, abs=1.0)
-    bill = cost(job, found, sums, PRICE, "setting")
+    bill = cost(job, found, sums, Price(PRICE, "setting"))
     assert bill.usd is not None
     factor = (
         1.0 if not job.billable_seconds or not job.training_seconds else job.billable_seconds / job.training_seconds

@@ -78,10 +78,14 @@ def test_what_the_log_prints_is_taken_by_its_peak(model: str, share: float) -> N
 def test_tokens_and_batches_come_to_the_same() -> None:
     tokens = 16 * 2048 / (2.0 * 16)
     by_tokens = mfu(_job(**_SHAPE), _printed(tokens, "tokens/s/GPU"), events_frame(), 2.0)
-    by_batch = mfu(_job(**_SHAPE, global_batch_size=16), steps(["algo-1"], 20, 2.0), events_frame(), 2.0)
+    by_batch = mfu(
+        _job(**_SHAPE, global_batch_size=16, precision="bf16-mixed"), steps(["algo-1"], 20, 2.0), events_frame(), 2.0
+    )
     told = said([(0.1, "samples-per-step", "16"), (0.1, "model-size", f"parameters={_PARAMETERS}")])
-    by_log = mfu(_job(**_SHAPE), steps(["algo-1"], 20, 2.0), told, 2.0)
-    for found in (by_tokens, by_batch, by_log):
+    by_log = mfu(_job(**_SHAPE, fp16=1), steps(["algo-1"], 20, 2.0), told, 2.0)
+    lines = said([(0.1, "tokens-per-step", f"tokens={16 * 2048}")])
+    by_line = mfu(_job(**_SHAPE), steps(["algo-1"], 20, 2.0), lines, 2.0)
+    for found in (by_tokens, by_batch, by_log, by_line):
         assert found is not None
         assert found.value == pytest.approx(_FLOP * tokens / 312e12)
 

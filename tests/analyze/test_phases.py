@@ -80,7 +80,7 @@ def _seconds(run: Run, now: datetime = END) -> dict[str, float]:
 @pytest.mark.parametrize(("status", "tail"), [("Completed", "idle-tail"), ("Failed", "stall"), ("Stopped", "stall")])
 def test_training_is_cut_at_the_first_and_the_last_step(status: str, tail: str) -> None:
     rows = steps(["algo-1"], 300, 2.0, start=START + timedelta(minutes=10))
-    case = run(step_frame=rows, nodes=nodes_of(1), status=status)
+    case = run(metrics_frame(), rows, nodes=nodes_of(1), status=status)
     begun = next(phase for phase in phases(case, END) if phase.name == "initialization")
     assert abs(begun.end - (START + timedelta(minutes=10))) < timedelta(milliseconds=5)
     found = _seconds(case)

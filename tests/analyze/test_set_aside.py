@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.analyze.activities import activities
+from monitor.analyze.activities import Activity, activities
 from monitor.analyze.journal import journal
 from monitor.analyze.set_aside import outside, share_covered, spans_set_aside
 from tests.builders import START, metrics, steps
@@ -67,6 +67,15 @@ def test_an_evaluation_without_an_end_goes_on_and_what_is_saved_last_does_not(ki
     book = journal(frame, events)
     spans = spans_set_aside(book, events, (), [(START, END)], END)
     assert spans == (() if to is None else ((_at(40), _at(to)),))
+
+
+def test_what_takes_far_longer_than_is_usual_is_set_aside_only_so_far() -> None:
+    book, none = journal(steps(["algo-1"], 600, 2.0), said([])), said([])
+    usual = [Activity("checkpoint", _at(5 * number), _at(5 * number + 0.1), None) for number in range(1, 4)]
+    long = Activity("checkpoint", _at(30), _at(50), None)
+    spans = spans_set_aside(book, none, (*usual, long), [(START, END)], END)
+    assert spans[-1] == (_at(30), _at(30.5))
+    assert spans_set_aside(book, none, (long,), [(START, END)], END) == ((_at(30), _at(50)),)
 
 
 def test_nothing_is_set_aside_of_nothing() -> None:

@@ -186,7 +186,11 @@ FIRES: dict[str, list[Run]] = {
         ),
         run(shaped(BUSY, minutes=12, period_s=300, noise=0.1, of_node={n: {"gpu_utilization": 1.0} for n in TWO})),
     ],
-    "small-batch": [run(metrics(TWO, MINUTES, LOW))],
+    "small-batch": [
+        run(metrics(TWO, MINUTES, LOW)),
+        # There is nothing but sockets on a type without EFA.
+        run(metrics(TWO, MINUTES, LOW), nodes=with_efa(efa=False), events=said([_SOCKET])),
+    ],
     "low-gpu-utilization": [
         run(metrics(TWO, MINUTES, LOW), ragged(2.0)),
         run(metrics(TWO, MINUTES, LOW), configuration={"pipeline_parallel_degree": 4, "microbatches": 8}),
@@ -231,6 +235,7 @@ FIRES: dict[str, list[Run]] = {
     "communication-bound": [
         run(shaped(_P4D), tflops(40.0), nodes=with_efa(), events=said([_SOCKET])),
         run(shaped(_P4D), tflops(40.0), nodes=with_efa(), configuration={"tensor_parallel_degree": 16}),
+        run(shaped(_P4D), tflops(40.0), nodes=with_efa(efa=False), events=said([_SOCKET])),
         run(
             shaped(_P4D),
             nodes=with_efa(),
@@ -293,7 +298,7 @@ SILENT: dict[str, list[Run]] = {
         run(metrics(TWO, MINUTES, LOW), configuration={"num_workers": 0}),
         # 16 of 96 cores are busy, as many as there are loader workers.
         run(shaped({**LOW, "cpu_utilization": 16.7}, noise=0.2), configuration={"num_workers": 2}),
-        # What waits for TCP is no small batch.
+        # What waits for TCP in place of EFA is no small batch.
         run(shaped(LOW), nodes=with_efa(), events=said([_SOCKET])),
     ],
     "low-gpu-utilization": [

@@ -1,4 +1,4 @@
-"""The number of parameters of the whole model is read; those of a shard, or of what is trained alone, are not."""
+"""The size of the whole model and the tokens of a step are read; shards, and what is trained alone, are not."""
 
 from __future__ import annotations
 
@@ -21,9 +21,12 @@ from monitor.parse.facts import read
         (" > number of parameters on (tensor, pipeline) model parallel rank (3, 9): 805560320", None),
         ("Number of parameters on partition 0 are 115. 115 require grads", None),
         ("  Number of trainable parameters = 120,576", None),
+        ("tokens per iteration will be: 491,520", "tokens=491520"),
         ("number of parameters: 12", None),
         ("Number of parameters in most loaded shard in billions: 0.9406", None),
     ],
 )
 def test_the_size_of_the_model(line: str, text: str | None) -> None:
-    assert [found for kind, found in read(line) if kind == "model-size"] == ([] if text is None else [text])
+    assert [found for kind, found in read(line) if kind in {"model-size", "tokens-per-step"}] == (
+        [] if text is None else [text]
+    )
