@@ -64,8 +64,10 @@ def setup_of(job: Job) -> Setup:
 
 def resolved(job: Job) -> dict[str, Parameter]:
     """The job's configuration as it is shown: what was given and printed and, for a job of SMP, its library's defaults for
-    the rest, each with the place it is from."""
+    the rest, each with the place it is from. Where the library printed its configuration, the rest its release has not."""
     setup = setup_of(job)
+    if setup.is_printed:
+        return dict(job.configuration)
     schema = _schema(setup.framework)
     defaults = {
         name: Parameter(known.value, known.read_from)

@@ -228,6 +228,8 @@ def test_resolved_shows_defaults_of_smp_alone_and_keeps_what_was_read() -> None:
     assert {name: shown[name] for name in job.configuration} == dict(job.configuration)
     assert shown["active_microbatches"] == Parameter(4, "default of SMP v1")
     assert "pipeline_parallel_degree" not in shown
+    printed = Job("a", smp_version=1, configuration={"microbatches": Parameter(4, "log line 3")})
+    assert resolved(printed) == dict(printed.configuration)
     assert resolved(job_of({"fsdp": "full_shard"})) == dict(job_of({"fsdp": "full_shard"}).configuration)
 
 
