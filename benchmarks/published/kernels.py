@@ -6,6 +6,7 @@ from itertools import combinations
 
 from benchmarks.published.claim import Claim, off_pct, within
 from benchmarks.published.rows import Row, select
+from benchmarks.published.schedules import ZERO_BUBBLE
 from monitor.predict.kernels import RECOMPUTATION, fixed_samples_of, microbatch_time_ratio
 
 TR11 = "tr11"
@@ -15,7 +16,7 @@ FITTED = ("tr11 chronicles-prequel l.506", "tr11 chronicles-prequel l.515")
 
 def claims() -> list[Claim]:
     """Microbatch size with one and two known points, and recomputation."""
-    return [_one_point(), _two_points(), _elsewhere(), *_recomputation()]
+    return [_one_point(), _doubled(), _two_points(), _elsewhere(), *_recomputation()]
 
 
 def size_pairs(source: str, locator: str = "") -> list[tuple[Row, Row]]:
@@ -61,6 +62,34 @@ def _one_point() -> Claim:
         tuple(held),
         "mean <= 5 %, max <= 10 %, better than no change",
         within(held, 10.0, 5.0) and better,
+    )
+
+
+def doubled_pairs() -> list[tuple[Row, Row]]:
+    """Measured throughputs of one model and number of microbatches, whose microbatches differ in size: smaller, larger."""
+    measured = [row for row in select("throughput", ZERO_BUBBLE) if row.schedule == "1F1B"]
+    return [
+        (one, other)
+        for one in measured
+        for other in measured
+        if (one.model, one.microbatches) == (other.model, other.microbatches) and one.size < other.size
+    ]
+
+
+def _doubled() -> Claim:
+    held, still = [], []
+    for small, large in doubled_pairs():
+        measured = small.value / large.value
+        each_sample = microbatch_time_ratio(large.size, small.size) * small.size / large.size
+        held.append(off_pct(each_sample, measured))
+        still.append(off_pct(1.0, measured))
+    return Claim(
+        "microbatch size doubled, 1.5 to 28 billion",
+        "as above",
+        (),
+        tuple(held),
+        "mean <= 5 %, max <= 10 %, better than no change",
+        within(held, 10.0, 5.0) and sum(map(abs, held)) < sum(map(abs, still)),
     )
 
 

@@ -57,10 +57,7 @@ def select(quantity: str, source: str = "", locator: str = "", fits: Callable[[R
     return [
         row
         for row in rows()
-        if row.quantity == quantity
-        and source in row.source
-        and locator in row.locator
-        and (fits is None or fits(row))
+        if row.quantity == quantity and source in row.source and locator in row.locator and (fits is None or fits(row))
     ]
 
 

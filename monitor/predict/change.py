@@ -52,6 +52,11 @@ class PipelineSetting:
     chunks: int = 1
     microbatch_size: float | None = None
 
+    @property
+    def samples(self) -> float:
+        """Of one step; in microbatches where their size is not known."""
+        return self.microbatches * (self.microbatch_size or 1.0)
+
     def run(self, pipeline: Pipeline) -> Schedule:
         """What the stages do, under this setting."""
         if self.schedule == "gpipe":
@@ -68,8 +73,8 @@ def step_time_change_pct(
     """(low, middle, high) percent by which the time for the same number of samples changes; negative is faster.
 
     With ``samples_kept`` both sides do the same batch in a step; else a step of ``change`` does as many more samples as
-    it has more microbatches of the same size, and the times are compared by sample. Draws come from one seed: the same
-    question has the same answer.
+    it has more or larger microbatches, and the times are compared by sample. Draws come from one seed: the same question
+    has the same answer.
     """
     if start == change:
         return 0.0, 0.0, 0.0
@@ -91,15 +96,13 @@ def _drawn(start: PipelineSetting, change: PipelineSetting, rng: np.random.Gener
     realised, residual = rng.uniform(*REALISED_RANGE), SIZE_RESIDUAL * rng.standard_normal()
     before, after = (_seconds(setting, backward, hop, stages, fixed) for setting in (start, change))
     if not samples_kept:
-        after *= start.microbatches / change.microbatches
+        after *= start.samples / change.samples
     if start.microbatch_size == change.microbatch_size:
         residual = 0.0
     return float(100 * ((after / before) ** realised * np.exp(residual) - 1))
 
 
-def _seconds(
-    setting: PipelineSetting, backward: float, hop: float, unequal: np.ndarray, fixed_samples: float
-) -> float:
+def _seconds(setting: PipelineSetting, backward: float, hop: float, unequal: np.ndarray, fixed_samples: float) -> float:
     """Time of a step in units of a one-stage model's time for one sample (or for one microbatch of unknown size)."""
     size = setting.microbatch_size
     whole = 1.0 if size is None else size + fixed_samples

@@ -17,6 +17,8 @@ from monitor.predict.communication import LINK_EFFICIENCY, exposed_s, network_by
 
 #: Of a nominal bandwidth the least that was seen to be reached; the most is LINK_EFFICIENCY.
 LEAST_EFFICIENCY = 0.4
+#: What is said of the gain where the group fits a node without NVLink: one measurement is known, 14 % (ViT-630M on T4).
+STATED_GAIN_PCT = (5.0, 30.0)
 DRAWS = 2000
 Range = tuple[float, float]
 
