@@ -18,12 +18,13 @@ class Claim:
     line: str
     passed: bool | None
     result: str = ""
-    """What was found, where it is no error."""
+    """What was found, where it is no error; then ``looked_at`` says on how many rows."""
+    looked_at: int = 0
 
     def cells(self) -> tuple[str, ...]:
         """claim, fitted on, rows and mean and max error of the fitted, the same of the others, pass line, result."""
         if self.result:
-            held: tuple[str, ...] = (str(len(self.held_out)) if self.held_out else "", self.result, "")
+            held: tuple[str, ...] = (str(self.looked_at), self.result, "")
         else:
             held = _errors(self.held_out)
         verdict = {True: "pass", False: "FAIL", None: "no line"}[self.passed]

@@ -123,7 +123,8 @@ def _elsewhere() -> Claim:
 
 
 def _recomputation() -> list[Claim]:
-    ratios, left_out = [], []
+    ratios: list[float] = []
+    left_out: list[float] = []
     for source in ("bigscience", "DS3Lab"):
         measured = [row for row in select("step_time", source) if row.note != "unexplained"]
         for one, other in combinations(measured, 2):

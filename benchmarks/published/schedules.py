@@ -25,8 +25,10 @@ def _grid() -> Claim:
     off = []
     for p in (1, 2, 3, 4, 6, 8):
         for m in (1, 2, 4, 7, 8, 16):
-            for hop in (0.0, 0.1, 0.7):
-                off.append(off_pct(gpipe(Pipeline.equal(p, m, hop_s=hop)).seconds, closed_form.gpipe_s(p, m, 1.0, hop)))
+            off += [
+                off_pct(gpipe(Pipeline.equal(p, m, hop_s=hop)).seconds, closed_form.gpipe_s(p, m, 1.0, hop))
+                for hop in (0.0, 0.1, 0.7)
+            ]
             equal = Pipeline.equal(p, m)
             off.append(
                 off_pct(one_forward_one_backward(equal).seconds, closed_form.one_forward_one_backward_s(p, m, 1.0))
