@@ -20,6 +20,18 @@ def gpipe_s(stages: int, microbatches: int, microbatch_s: float, hop_s: float = 
     return (microbatches + stages - 1) * microbatch_s + 2 * (stages - 1) * hop_s
 
 
+def gpipe_over_links_s(
+    stages: int, microbatches: int, forward_s: float, backward_s: float, sending_s: float, delay_s: float = 0.0
+) -> float:
+    """GPipe where a link is busy for ``sending_s`` with each microbatch, and what it sends arrives ``delay_s`` later.
+
+    One microbatch passes all stages and links; each other follows behind the slower of a stage and a link, both ways.
+    """
+    trip = round_trip(stages, forward_s + backward_s, sending_s + delay_s)
+    link_s = sending_s if stages > 1 else 0.0
+    return trip + (microbatches - 1) * (max(forward_s, link_s) + max(backward_s, link_s))
+
+
 def one_forward_one_backward_s(stages: int, microbatches: int, microbatch_s: float, hop_s: float = 0.0) -> float:
     """R + (m - 1) max(u, R/p) for m > p, R + (m - 1) u below; exact without hops."""
     trip = round_trip(stages, microbatch_s, hop_s)

@@ -8,6 +8,10 @@ from __future__ import annotations
 
 from typing import Literal
 
+#: Of a link's nominal bandwidth this much is reached over TCP: fitted to pipelines on p3.2xlarge over four networks
+#: (DS3Lab/Decentralized_FM_alpha; ``benchmarks/predictions.py`` prints the error on the others).
+LINK_EFFICIENCY = 0.88
+
 Scheme = Literal["data-parallel", "optimizer", "full"]
 
 

@@ -82,6 +82,13 @@ def test_every_stage_of_sharding_needs_no_more_than_the_one_before(n: float, deg
 
 
 @given(layouts)
+def test_the_parts_add_up_and_nothing_is_negative(layout: Layout) -> None:
+    found = memory(GPT_10B, layout)
+    assert found.total == pytest.approx(sum(found.components_gib().values()) * 2**30)
+    assert all(size > 0 for size in found.components_gib().values())
+
+
+@given(layouts)
 def test_recomputing_layer_by_layer_never_stores_more(layout: Layout) -> None:
     kept = activation_bytes(GPT_10B, replace(layout, checkpointed_layers=0))
     again = activation_bytes(GPT_10B, replace(layout, checkpointed_layers=1))

@@ -123,6 +123,35 @@ def test_a_wider_window_is_never_slower_up_to_the_stages(p: int, m: int, window:
     assert smp_window(pipeline, window).seconds <= smp_window(Pipeline.equal(p, m + 1), window).seconds + 1e-9
 
 
+@settings(deadline=None, max_examples=60)
+@given(stages, microbatches, st.floats(0.0, 1.0), st.floats(0.5, 4.0))
+def test_more_microbatches_take_longer_but_each_of_them_less(p: int, m: int, hop: float, backward: float) -> None:
+    fewer, more = (Pipeline.equal(p, count, 1.0, backward, hop) for count in (m, m + 1))
+    for schedule in (gpipe, one_forward_one_backward):
+        before, after = schedule(fewer).seconds, schedule(more).seconds
+        assert before <= after + 1e-9
+        # With hops, 1F1B pays once for passing the number of stages: a microbatch then waits for the round trip.
+        if schedule is gpipe or hop == 0:
+            assert after / (m + 1) <= before / m + 1e-9
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(2, 6), microbatches, st.floats(0.5, 4.0))
+def test_wider_than_the_stages_a_window_hardly_matters_without_hops(p: int, m: int, backward: float) -> None:
+    pipeline = Pipeline.equal(p, m, 1.0, backward)
+    found = [smp_window(pipeline, window).seconds for window in range(p, p + m + 1)]
+    assert max(found) <= 1.06 * min(found)
+
+
+@given(st.integers(1, 8), microbatches, st.floats(0.1, 4.0), st.floats(0.1, 4.0), st.floats(0.0, 3.0))
+def test_links_that_are_never_busy_are_hops_and_busy_ones_are_slower(
+    p: int, m: int, forward: float, backward: float, hop: float
+) -> None:
+    over_links = closed_form.gpipe_over_links_s(p, m, forward, backward, 0.0, hop)
+    assert over_links == pytest.approx(gpipe(Pipeline.equal(p, m, forward, backward, hop)).seconds)
+    assert closed_form.gpipe_over_links_s(p, m, forward, backward, hop) >= over_links - 1e-9
+
+
 @given(microbatches, st.integers(1, 16))
 def test_without_a_pipeline_the_window_is_irrelevant(m: int, window: int) -> None:
     assert smp_window(Pipeline.equal(1, m), window).seconds == pytest.approx(m)
