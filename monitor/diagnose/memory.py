@@ -27,8 +27,8 @@ ENDS_ABOVE_PCT = 85.0
 FURTHER = 5.0
 GAINED_BEFORE_DRAWN_ON = 5.0
 # Memory that grows with the step time is that of longer sequences.
-TOGETHER = 0.9
-LONGER_STEPS = 1.10
+TOGETHER = 0.8
+LONGER_STEPS = 1.05
 
 
 @rule("gpu-memory-pressure", silenced_by=("stall", "cuda-out-of-memory"), about="risk")
@@ -233,8 +233,14 @@ def _longer_sequences(case: Case, one: Growth) -> bool:
     both = pd.concat([minutes, held.set_index("timestamp")["value_pct"]], axis=1).dropna()
     if len(both) < fewest_points(case):
         return False
-    third = max(1, len(both) // 3)
-    longer = both["time_s"].iloc[-third:].median() >= LONGER_STEPS * both["time_s"].iloc[:third].median()
+    # As growth itself is judged: behind the first third.
+    both = both.iloc[len(both) // 3 :]
+    few = max(1, len(both) // 5)
+    time_ratio, held_ratio = (
+        both[name].iloc[-few:].median() / both[name].iloc[:few].median() for name in ("time_s", "value_pct")
+    )
+    # Activations grow with the sequence and the rest of the memory does not, so that steps grow at least as much.
+    longer = time_ratio >= max(LONGER_STEPS, held_ratio)
     return bool(longer and both.rank().corr().iloc[0, 1] >= TOGETHER)
 
 
