@@ -36,8 +36,8 @@ def gpu_memory_pressure(case: Case) -> Finding | None:
     """GPU memory is nearly full, or the allocator flushes its cache again and again.
 
     What it means: GPU memory utilization of a node is above 92 % at its 95th percentile, or the log tells of allocator cache
-    flushes. A warning where the steps are irregular, or where nothing tells whether they are and flushes come again and again
-    (three, and on 1 % of the reported steps); else information: some frameworks take nearly all memory and work in it.
+    flushes. A warning where flushes come again and again (three, and on 1 % of the reported steps), or where memory is full
+    and the steps are irregular; else information: some frameworks take nearly all memory at the start and work in it.
 
     Why it matters: each flush waits for the GPU and slows its step, and the next longer sequence ends the job.
 
