@@ -75,19 +75,17 @@ def simulate(kind: str, seed: int) -> Simulated:
 
 
 def _noise(kind: str, rng: np.random.Generator, count: int) -> np.ndarray:
-    noise = rng.normal(0, rng.uniform(0.005, 0.1), count)
+    noise: np.ndarray = rng.normal(0, rng.uniform(0.005, 0.1), count)
     if kind == "drifting pace":
         walk = np.cumsum(rng.normal(0, 1, count))
-        return noise + rng.uniform(0.02, 0.15) * walk / np.sqrt(count)
+        noise += rng.uniform(0.02, 0.15) * walk / np.sqrt(count)
     if kind in {"correlated pace", "all of it"}:
         keeps = 1 - 1 / rng.uniform(5, count / 10)
         shocks = rng.normal(0, rng.uniform(0.01, 0.1) * np.sqrt(1 - keeps**2), count)
-        slow = np.empty(count)
         level = float(rng.normal(0, 0.03))
         for place, shock in enumerate(shocks):
             level = keeps * level + shock
-            slow[place] = level
-        return noise + slow
+            noise[place] += level
     return noise
 
 
@@ -183,10 +181,10 @@ def replayed(jobs: int, odd: bool = True) -> pd.DataFrame:
     return pd.DataFrame(out, columns=["kind", "share", "inside", "sooner", "width", "miss"])
 
 
-def rows(jobs: int = JOBS_A_KIND, odd: bool = True) -> list[tuple[str, str, str, str, str]]:
-    """A kind of job a row: looks, share of truths in the band, sooner than it, its median width, the median miss of the middle."""
+def rows(jobs: int = JOBS_A_KIND, odd: bool = True) -> list[tuple[str, ...]]:
+    """A kind of job a row: looks, share of truths in the band, sooner than it, its median width, the middle's median miss."""
     found = replayed(jobs, odd)
-    table = [("jobs", "looks", "in the band", "sooner", "width of the band", "middle is off by")]
+    table: list[tuple[str, ...]] = [("jobs", "looks", "in the band", "sooner", "width of the band", "middle is off by")]
     for kind, part in [*found.groupby("kind", sort=False), ("all", found)]:
         table.append(
             (

@@ -77,6 +77,11 @@ def sentence(text: str) -> str:
     return text if text.endswith((".", "…", "?", "!")) else f"{text}."
 
 
+def capitalised(text: str) -> str:
+    """The text as a sentence: its first letter large, its full stop."""
+    return sentence(text[:1].upper() + text[1:])
+
+
 def nodes(names: Sequence[str], of: int) -> str:
     """``on all 4 nodes``, ``on algo-3``, ``on algo-1, algo-2 and 5 more``."""
     if len(names) == 1:

@@ -32,16 +32,20 @@ def _megatron_opening(plan: Plan) -> list[str]:
         "global_batch_size": plan.batch,
         "log_interval": plan.log_every,
         "seq_length": plan.sequence,
+        "pipeline_model_parallel_size": 1,
+        "tensor_model_parallel_size": plan.tensor_parallel,
         "train_iters": plan.steps,
         "world_size": plan.world,
     }
+    held = int(plan.parameters / plan.tensor_parallel)
     return [
-        f"using world size: {plan.world}, data-parallel size: {plan.world}, tensor-model-parallel size: 1,"
+        f"using world size: {plan.world}, data-parallel size: {plan.world // plan.tensor_parallel},"
+        f" tensor-model-parallel size: {plan.tensor_parallel},"
         " pipeline-model-parallel size: 1",
         "------------------------ arguments ------------------------",
         *(f"  {name} {'.' * (47 - len(name))} {value}" for name, value in told.items()),
         "-------------------- end of arguments ---------------------",
-        f" > number of parameters on (tensor, pipeline) model parallel rank (0, 0): {int(plan.parameters)}",
+        f" > number of parameters on (tensor, pipeline) model parallel rank (0, 0): {held}",
         "[before the start of training step] datetime: 2026-01-01 00:00:00",
     ]
 

@@ -32,7 +32,7 @@ _CHATTER = (
     "/opt/conda/lib/python3.10/site-packages/torch/utils/checkpoint.py:429: UserWarning: use_reentrant should be set",
     "Token indices sequence length is longer than the specified maximum sequence length (2201 > 2048)",
     "WARNING: error rate estimate not available yet, using default",
-    "libibverbs: Warning: couldn't load driver 'libefa-rdmav34.so'",
+    "libibverbs: Warning: couldn't load driver 'libbnxt_re-rdmav34.so'",
     "huggingface/tokenizers: The current process just got forked, after parallelism has already been used.",
 )
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from benchmarks.planted.draw import SMALL_GPUS, TIMED, Rng, Wish, ordinary, steady
 from benchmarks.planted.faults_ended import Planted
-from benchmarks.planted.hardware import P3, P3_SMALL, P4D, SEVERAL_GPUS, WITH_EFA
+from benchmarks.planted.hardware import P4D, SEVERAL_GPUS, WITH_EFA
 from benchmarks.planted.plan import Levels, Plan, Wait
 from benchmarks.planted.truth import fault
 
@@ -92,6 +92,9 @@ def small_batch(rng: Rng, name: str, seed: int) -> Planted:
         plan, gpu=gpu, memory=float(rng.uniform(14, 55)), cpu=float(rng.uniform(8, 45)), waiting_gpu=gpu, wobble=0.8
     )
     plan = replace(plan, pace=steady(plan.pace, 0.012), mfu=plan.mfu * gpu / 95 * 0.6, batch=plan.world)
+    if plan.network == "socket":
+        # A slow network would be as good an explanation.
+        plan = replace(plan, network="")
     return plan, fault("small-batch", "low-gpu-utilization")
 
 
@@ -107,16 +110,18 @@ def cpu_bottleneck(rng: Rng, name: str, seed: int) -> Planted:
 
 
 def communication_bound(rng: Rng, name: str, seed: int) -> Planted:
-    """GPUs look busy and get little done, over plain sockets: a fast network is not in use, or not to be had."""
-    frameworks = ("nanogpt", "torchtitan", "megatron")
-    without = rng.random() < 0.6
-    hardware = (P3, P3_SMALL) if without else WITH_EFA
+    """GPUs look busy and get little done: over plain sockets, or in layers that are split across nodes."""
+    split = rng.random() < 0.4
+    frameworks = ("megatron",) if split else ("nanogpt", "torchtitan", "megatron")
+    hardware = (P4D,) if split else WITH_EFA
     plan = ordinary(rng, name, seed, Wish(frameworks, hardware, (4, 8, 8, 16), ends=("completed", "running")))
-    plan = replace(plan, network="socket", mfu=float(rng.uniform(0.06, 0.13)))
+    plan = replace(plan, network="efa" if split else "socket", mfu=float(rng.uniform(0.06, 0.13)))
+    if split:
+        plan = replace(plan, tensor_parallel=16, batch=plan.world)
     plan = _with(plan, gpu=float(rng.uniform(96, 99.5)), cpu=float(rng.uniform(5, 20)))
-    either = () if without else ("efa-not-in-use",)
-    sort = "no EFA on this type" if without else "EFA not used"
-    return plan, fault("communication-bound", "efa-not-in-use", "instance-type", kind=sort, or_first=either)
+    either = ("tensor-parallel-across-nodes",) if split else ("efa-not-in-use",)
+    sort = "tensor parallel over nodes" if split else "sockets"
+    return plan, fault("communication-bound", *either, "instance-type", kind=sort, or_first=either)
 
 
 def gpu_memory_pressure(rng: Rng, name: str, seed: int) -> Planted:

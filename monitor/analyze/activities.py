@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+import numpy as np
 import pandas as pd
 
 from monitor.analyze.journal import usual_step_s
@@ -29,6 +30,7 @@ def activities(journal: pd.DataFrame, events: pd.DataFrame) -> tuple[Activity, .
     if usual is None or journal["at"].isna().any() or journal["wall_s"].isna().all():
         return ()
     marks = _marks(events)
+    told = marks["at"].to_numpy("datetime64[ms]")
     rows = journal.assign(before=journal["at"].shift(), last=journal["step"].shift())
     rows = rows[(rows["checkpoint"] | rows["evaluation"]) & rows["before"].notna() & ~rows["restart"]]
     found: list[Activity] = []
@@ -38,7 +40,9 @@ def activities(journal: pd.DataFrame, events: pd.DataFrame) -> tuple[Activity, .
         if pd.isna(excess_s) or excess_s < max(_LEAST_S, _LEAST_SHARE * usual):
             continue
         kinds = [kind for kind in ("checkpoint", "evaluation") if getattr(row, kind)]
-        inside = marks[(marks["at"] >= row.before) & (marks["at"] <= row.at) & marks["what"].isin(kinds)]
+        span = [np.datetime64(at.tz_convert(None), "ms") for at in (row.before, row.at)]
+        inside = marks.iloc[np.searchsorted(told, span[0], "left") : np.searchsorted(told, span[1], "right")]
+        inside = inside[inside["what"].isin(kinds)]
         if inside.empty:  # lines of a host whose clock differs, or without a time
             inside = pd.DataFrame({"at": [row.before], "what": kinds[:1], "begins": [True]})
         step = None if pd.isna(row.last) else int(row.last)

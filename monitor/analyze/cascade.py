@@ -8,7 +8,7 @@ together is told apart by what the texts explain, and by the rank that the launc
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
@@ -88,18 +88,29 @@ def cascade(events: pd.DataFrame, steps: pd.DataFrame) -> Cascade | None:
     # Who waits in vain is no more the first to fail than the one that torchrun happens to see end.
     if own_rank is None and len(named) == 1 and kind_of(str(first["text"])) != "timeout":
         own_rank = next(iter(named))
-    return Cascade(
-        kind=str(first["kind"]),
-        text=str(first["text"]),
-        at=None if pd.isna(first["timestamp"]) else first["timestamp"].to_pydatetime(),
-        node=str(first["node"]),
+    return replace(
+        as_error(first),
         rank=own_rank,
-        stream=str(first["stream"]),
-        line=int(first["line"]),
         followers=len(after),
         ranks=_ranks(after, own_rank),
         nodes=tuple(sorted(set(after["node"]) - {str(first["node"]), ""})),
         at_once=_ranks(left.loc[others], own_rank),
+    )
+
+
+def as_error(row: pd.Series) -> Cascade:
+    """A row of the Events frame by itself."""
+    return Cascade(
+        kind=str(row["kind"]),
+        text=str(row["text"]),
+        at=None if pd.isna(row["timestamp"]) else row["timestamp"].to_pydatetime(),
+        node=str(row["node"]),
+        rank=None if pd.isna(row["rank"]) else int(row["rank"]),
+        stream=str(row["stream"]),
+        line=int(row["line"]),
+        followers=0,
+        ranks=(),
+        nodes=(),
     )
 
 

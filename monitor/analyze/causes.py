@@ -102,7 +102,9 @@ _TABLE = (
         r"(?i)connection (?:was )?(?:closed|reset|refused|aborted)|closed by (?:remote )?peer|broken pipe"
         r"|socket (?:timeout|closed)|remote process (?:has )?(?:exited|terminated)|remote peer|ncclRemoteError|ncclSystemError"
         r"|unhandled system error|DistNetworkError|failed to recv|communicator was aborted|process group .{0,40}abort"
-        r"|application timeout caused pair closure|aborting all (?:processes|ranks)|coordination service.{0,80}(?:error|shut)",
+        r"|Connection(?:Reset|Refused|Aborted)Error|BrokenPipeError|HorovodInternalError|connectFullMesh|RendezvousGracefulExit"
+        r"|\b(?:Unavailable|Aborted|Cancelled)Error\b|application timeout caused pair closure|aborting all (?:processes|ranks)"
+        r"|coordination service.{0,80}(?:error|shut)",
     ),
     _words("killed", r"(?:^|[\s:])Killed\b|\bSIGKILL\b|Killed\s*$"),
     _words(

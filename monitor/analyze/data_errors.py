@@ -119,6 +119,12 @@ def blame(text: str, frames: Sequence[str], steps_before: int) -> Blame:
         return Blame("script-error", "medium" if frames else "low", "", "a column or field that the data lack")
     if re.search(r"device-side assert|index out of range in self", text):
         return Blame("script-error", "medium", "", "labels or token ids in the data beyond what the model has")
+    if re.search(r"(?i)loss scale", text):
+        return Blame("script-error", "medium", "", "a loss or gradients that overflow, before any NaN is printed")
+    if re.search(r"CUBLAS_STATUS_NOT_INITIALIZED", text):
+        return Blame(
+            "script-error", "low", "", "a GPU without memory left, or an index out of range in a kernel before it"
+        )
     if re.search(r"illegal memory access|misaligned address", text):
         return Blame("script-error", "low", "", "a fault of a GPU kernel, a library or the device")
     if re.search(r"\[Errno 28\]|No space left on device", text):

@@ -11,7 +11,7 @@ from typing import Literal
 
 import pandas as pd
 
-from monitor.analyze.cascade import Cascade, cascade
+from monitor.analyze.cascade import Cascade, as_error, cascade
 from monitor.analyze.causes import NAMES_A_CAUSE, STRENGTH, kind_of
 from monitor.analyze.data_errors import blame
 from monitor.analyze.exits import killed_by
@@ -49,6 +49,8 @@ _DIRECT = {
 # Words of a process that is over, whatever it did before: without them a job that runs may well go on.
 _OVER = ("toolkit-error", "exit-code", "launcher-abort", "root-cause", "worker-exit")
 _TRACEBACK_LINES = 300
+# A program that ends itself over its loss.
+_GIVES_UP = r"(?i)\b(?:stopping|exiting|aborting|terminating)\b"
 _NATIVE = "Segmentation fault"
 
 
@@ -178,7 +180,7 @@ def _killed(run: Run, found: Ending) -> Ending:
     """A process was killed by a signal that cannot be caught: for want of memory, or by somebody."""
     first = found.first
     full = _memory(run, first.node if first else "", found.at)
-    confirmed = (full is not None and full >= FULL_PCT) or (run.events["text"].map(kind_of) == "host-memory").any()
+    confirmed = (full is not None and full >= FULL_PCT) or _kernel_told(run)
     guessed = full is None and run.events["text"].str.contains("OutOfMemory: Process killed", regex=False).any()
     guessed = guessed or "OutOfMemory" in found.text
     sure: Literal["high", "medium", "low"] = "high" if confirmed else "medium" if guessed else "low"
@@ -186,6 +188,12 @@ def _killed(run: Run, found: Ending) -> Ending:
         "" if confirmed else "somebody or something else that killed the process, such as a watchdog or the host itself"
     )
     return replace(found, id="host-out-of-memory", confidence=sure, instead=instead, memory_pct=full)
+
+
+def _kernel_told(run: Run) -> bool:
+    """Whether the kernel's out-of-memory killer is seen at work."""
+    told = run.events.loc[run.events["kind"] == "oom-kill", "text"]
+    return bool((told.map(kind_of) == "host-memory").any())
 
 
 def _memory(run: Run, node: str, at: datetime | None) -> float | None:
@@ -208,6 +216,10 @@ def _by_exit(run: Run, reason: Reason | None, found: Ending | None) -> Ending | 
         told = _of_error(run, made)
         softer: Literal["medium", "low"] = "low" if told.confidence == "low" else "medium"
         return replace(told, first=found.first if found else None, confidence=softer)
+    gave_up = run.events[(run.events["kind"] == "nan") & run.events["text"].str.contains(_GIVES_UP, regex=True)]
+    if len(gave_up):
+        first = as_error(gave_up.iloc[0])
+        return Ending("nan-loss", "nan", first=first, text=first.text, at=first.at, since=first.at)
     codes = set(run.events.loc[run.events["kind"] == "exit-code", "text"])
     if "137" in codes or "-9" in codes or (reason is not None and reason.exit_code in {137, -9}):
         text = reason.extra or reason.quote if reason else ""

@@ -2,12 +2,12 @@
 
 What is left is a sum of three parts, each with its own uncertainty; the band is the 10th to the 90th percentile of draws.
 
-**Steps.** Their time is a level that wanders (a random walk of variance q a report) with noise around it (variance s). The mean
-of the last w reports misses the mean of the next l by a variance of s (1/w + 1/l) + q (w + l) / 3; w is chosen to make that
-least, w = sqrt(3 s / q), and the mean of the last w reports is the forecast. s and q are read off the differences between the means of
-neighbouring blocks of h reports, whose mean square is 2 s / h + 2 q h / 3: a pace that stays correlated for a while
-shows in long blocks as a larger s, drift as a q. A pace may also change for the first time: ``UNSEEN`` is the relative standard
-deviation of that over as much work as has been seen.
+**Steps.** Their time is a level that wanders (a random walk of variance q a report) with noise around it (variance s).
+The mean of the last w reports misses the mean of the next l by a variance of s (1/w + 1/l) + q (w + l) / 3; w is chosen to
+make that least, w = sqrt(3 s / q), and the mean of the last w reports is the forecast. s and q are read off the differences
+between the means of neighbouring blocks of h reports, whose mean square is 2 s / h + 2 q h / 3: a pace that stays correlated
+for a while shows in long blocks as a larger s, drift as a q. A pace may also change for the first time: ``UNSEEN`` is the
+relative standard deviation of that over as much work as has been seen.
 
 **Checkpoints, evaluations, and pauses that come back** in equal distances of steps are counted exactly: as many as fit in.
 
@@ -133,7 +133,8 @@ def _split(progress: _Progress) -> tuple[Floats, Floats]:
     noise = 1.4826 * float(np.median(np.abs(each - level)[plain]))
     late = each - level > np.maximum(_LATE_SIGMA * noise, _LATE_SHARE * level)
     late |= ~plain & (each - level > 3 * noise)
-    return np.where(late, level, each), np.where(late, (each - level) * progress.steps, 0.0)
+    held_up = np.where(late, (each - level) * progress.steps, 0.0)
+    return np.asarray(np.where(late, level, each)), np.asarray(held_up)
 
 
 def _levels(count: int) -> int:
@@ -149,7 +150,8 @@ def _pace(each: Floats, steps: Floats, left: int, rng: np.random.Generator) -> F
     variance = noise * (1 / width + 1 / ahead) + walk * (width + ahead) / 3
     variance += (UNSEEN * mean) ** 2 * ahead / count
     freedom = float(np.clip(count / 4, 3, 30))
-    return np.maximum(mean + np.sqrt(variance) * rng.standard_t(freedom, _DRAWS), 0.2 * mean)
+    drawn = mean + np.sqrt(variance) * rng.standard_t(freedom, _DRAWS)
+    return np.asarray(np.maximum(drawn, 0.2 * mean))
 
 
 def _variances(each: Floats) -> tuple[float, float]:
@@ -206,7 +208,8 @@ def _held_up(
         shares = rng.dirichlet(np.ones(len(costs)), _DRAWS)
         mean = shares @ costs
         spread = np.sqrt(np.maximum(shares @ costs**2 - mean**2, 0.0))
-    return np.maximum(counts * mean + np.sqrt(counts) * spread * rng.standard_normal(_DRAWS), 0.0)
+    drawn = counts * mean + np.sqrt(counts) * spread * rng.standard_normal(_DRAWS)
+    return np.asarray(np.maximum(drawn, 0.0))
 
 
 def _period(number: Floats, interval: float) -> float | None:

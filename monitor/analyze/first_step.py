@@ -79,9 +79,11 @@ def _first_step(steps: pd.DataFrame, journal: pd.DataFrame) -> datetime | None:
     if stamped.empty:
         return None
     at: datetime = stamped.min().to_pydatetime()
-    if journal.empty or journal["at"].iloc[0] != stamped.min():
+    if journal.empty or pd.isna(journal["at"].iloc[0]):
         return at
-    return at - timedelta(milliseconds=round(1000 * _covered_s(journal)))
+    # Hosts' clocks differ: the first line may be another's than the one that is followed.
+    began: datetime = journal["at"].iloc[0].to_pydatetime() - timedelta(milliseconds=round(1000 * _covered_s(journal)))
+    return min(at, began)
 
 
 def _covered_s(journal: pd.DataFrame) -> float:

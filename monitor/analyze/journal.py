@@ -87,15 +87,21 @@ def journal(steps: pd.DataFrame, events: pd.DataFrame) -> pd.DataFrame:
 
 def plain_rows(journal: pd.DataFrame) -> pd.DataFrame:
     """The rows of ordinary steps: no warm-up, no checkpoint, evaluation or restart before them."""
-    return journal[~journal["warm_up"] & ~journal[list(MARKS)].any(axis=1)]
+    return journal[_plain(journal)]
+
+
+def _plain(journal: pd.DataFrame) -> np.ndarray:
+    out: np.ndarray = ~journal["warm_up"].to_numpy()
+    for mark in MARKS:
+        out &= ~journal[mark].to_numpy()
+    return out
 
 
 def usual_step_s(journal: pd.DataFrame) -> float | None:
     """The median time of an ordinary step by the clock, else as printed; None where neither is known."""
-    ordinary = plain_rows(journal)
-    for rows in (ordinary, journal):
+    for rows in (_plain(journal), slice(None)):
         for column in ("wall_s", "time_s"):
-            known = rows[column].dropna()
+            known = journal[column][rows].dropna()
             if len(known) >= 3:
                 return float(known.median())
     known = journal["time_s"].dropna()
@@ -104,7 +110,7 @@ def usual_step_s(journal: pd.DataFrame) -> float | None:
 
 def usual_gap_s(journal: pd.DataFrame) -> float | None:
     """The median time between two reports with the work between them; None where lines have no time."""
-    gaps = plain_rows(journal)["gap_s"].dropna()
+    gaps = journal["gap_s"][_plain(journal)].dropna()
     gaps = gaps if len(gaps) >= 3 else journal["gap_s"].dropna()
     gaps = gaps[gaps > 0]
     if gaps.empty:

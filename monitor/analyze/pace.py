@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from monitor.analyze.journal import plain_rows
+from monitor.analyze.journal import MARKS, plain_rows
 
 Floats = NDArray[np.float64]
 
@@ -32,21 +32,31 @@ class Pace:
     reference_s: float
     """The mean of the steps that are not slow, in the longest stable segment."""
     slow_s: float
-    """Steps longer than this are slow: median + 3 MAD."""
+    """Steps longer than this are slow: median + 3 MAD, or what the clock can tell apart."""
     fast_s: float
     """Steps shorter than this make up for one that was reported late: median - 3 MAD."""
 
 
 def pace(journal: pd.DataFrame) -> Pace | None:
     """The pace of a journal (``monitor.analyze.journal``); None of fewer than five steps with a clock."""
-    times = plain_rows(journal)["wall_s"].to_numpy("float64")
-    times = times[np.isfinite(times)]
-    if len(times) < _FEWEST:
+    # The texts of a million rows are not copied.
+    rows = plain_rows(journal[["wall_s", "steps", "warm_up", *MARKS]])
+    rows = rows[np.isfinite(rows["wall_s"].to_numpy("float64"))]
+    if len(rows) < _FEWEST:
         return None
+    times = rows["wall_s"].to_numpy("float64")
     times = times[longest_stable(times)]
     median = float(np.median(times))
-    spread = 3 * float(np.median(np.abs(times - median)))
+    # A clock of whole seconds makes steps of 2.4 s some of 2 and some of 3.
+    coarse = 2 * resolution_s(journal["at"]) / float(rows["steps"].median())
+    spread = max(3 * float(np.median(np.abs(times - median))), coarse)
     return Pace(float(times[times <= median + spread].mean()), median + spread, median - spread)
+
+
+def resolution_s(times: pd.Series) -> float:
+    """The unit in which the clock of the lines was written: 1 s, or a power of ten down to 1 ms."""
+    at = times.dropna().to_numpy("datetime64[ms]").astype(np.int64)
+    return next((unit / 1000 for unit in (1000, 100, 10) if (at % unit == 0).all()), 0.001)
 
 
 def longest_stable(times: Floats) -> slice:

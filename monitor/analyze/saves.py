@@ -97,8 +97,8 @@ def _grouped(told: pd.DataFrame, journal: pd.DataFrame) -> tuple[Save, ...]:
 def _places(told: pd.DataFrame, journal: pd.DataFrame, times: np.ndarray, marks: np.ndarray) -> np.ndarray:
     """How many reports stand before each line: by line in the reports' own stream, else by time."""
     places = np.searchsorted(times, marks, "right")
-    streams, lines = journal["stream"].to_numpy(), journal["line"].to_numpy("int64")
-    for stream in set(told["stream"]) & set(streams):
+    streams, lines = journal["stream"], journal["line"].to_numpy("int64")
+    for stream in set(told["stream"]) & set(streams.unique()):
         here = np.flatnonzero(streams == stream)
         mine = (told["stream"] == stream).to_numpy()
         before = np.searchsorted(lines[here], told.loc[mine, "line"].to_numpy("int64"), "left")

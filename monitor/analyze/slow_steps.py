@@ -28,6 +28,10 @@ _SIGMAS = 5.0
 _MAD = 1.4826
 # Slow steps come at a period where so many of their distances are the same, or a multiple, to one step.
 _PERIODIC = 0.8
+# The training has settled where so many reports in a row are of the usual length.
+_SETTLED = 5
+# More reports than this at the time of the one before: lines come together, and the clock tells of no step.
+_TOGETHER = 0.05
 # A log that gives whole seconds tells steps of this many and more apart.
 _RESOLUTIONS = 4.0
 _OWN = frozenset({"step", "cumulative", "interval"})
@@ -61,6 +65,9 @@ class SlowSteps:
         return self.count / self.of
 
 
+_READ = ["at", "step", "steps", "gap_s", "wall_s", "step_time_s", "segment", "kind", "throughput", "throughput_unit"]
+
+
 def slow_steps(journal: pd.DataFrame, ignore: tuple[tuple[datetime, datetime], ...] = ()) -> SlowSteps | None:
     """The slow steps by the printed times or, where these show none, by the clock; None below 2 % of the reports.
 
@@ -69,13 +76,24 @@ def slow_steps(journal: pd.DataFrame, ignore: tuple[tuple[datetime, datetime], .
     """
     if len(journal) < FEWEST_REPORTS:
         return None
-    marked = journal[list(MARKS)].any(axis=1)
-    marked |= marked.shift(fill_value=False)
-    marked |= journal["segment"].diff().fillna(0) != 0
-    rows = journal[~marked & ~journal["warm_up"]]
+    marked = np.zeros(len(journal), dtype=bool)
+    for mark in MARKS:
+        marked |= journal[mark].to_numpy()
+    marked[1:] |= marked[:-1].copy()
+    marked[1:] |= np.diff(journal["segment"].to_numpy("int64")) != 0
+    marked[: _warm_up(journal)] = True
+    rows = journal.loc[~marked & ~journal["warm_up"].to_numpy(), _READ]
     for start, end in ignore:
         rows = rows[~((rows["at"] > start) & (rows["at"] <= end + pd.Timedelta(milliseconds=1)))]
     return _slow(rows, "printed") or _slow(rows, "clock")
+
+
+def _warm_up(journal: pd.DataFrame) -> int:
+    """How many reports at the beginning are slow before the first few of the usual length: compilation, tuning."""
+    times = journal["time_s"].to_numpy("float64")
+    usual = times <= 1.5 * np.nanmedian(times) if np.isfinite(times).any() else np.ones(len(times), dtype=bool)
+    runs = np.convolve(usual, np.ones(_SETTLED), "valid") >= _SETTLED
+    return int(np.argmax(runs)) if runs.any() else 0
 
 
 def _slow(rows: pd.DataFrame, by: str) -> SlowSteps | None:
@@ -128,7 +146,8 @@ def _printed(rows: pd.DataFrame) -> Floats:
 def _by_clock(rows: pd.DataFrame) -> Floats:
     """The clock's times of steps; none where it is too coarse for them, or the rows are sums."""
     wall = rows["wall_s"].to_numpy("float64")
-    if (rows["kind"] == "aggregated").any() or not np.isfinite(wall).any():
+    known = wall[np.isfinite(wall)]
+    if (rows["kind"] == "aggregated").any() or not len(known) or (known < 0.1 * known.mean()).mean() > _TOGETHER:
         return np.full(len(rows), np.nan)
     whole = bool((rows["at"].dt.microsecond == 0).all())
     gap = float(np.nanmedian(rows["gap_s"].to_numpy("float64")))

@@ -70,7 +70,7 @@ def slowdown(journal: pd.DataFrame, steps: pd.DataFrame, events: pd.DataFrame, o
             continue
         place = int(places[rise.at])
         first, change, last = rows.iloc[0], rows.iloc[place], rows.iloc[-1]
-        if not _long_enough(rows, place) or _by_schedule(rows, place, by):
+        if not _long_enough(rows, place) or _by_schedule(rows, place, by) or _throughput_held(rows, place, rise.ratio):
             continue
         near = rows.iloc[max(0, place - 2) : place + 2]
         boundary = near["segment"].nunique() > 1
@@ -113,7 +113,7 @@ def _series(rows: pd.DataFrame) -> list[tuple[str, Floats, NDArray[np.int64]]]:
         else:
             out.append(("clock", for_equal_work(rows, wall), every))
     if not out and own:
-        units = set(rows["throughput_unit"].astype("str").unique()) - {""}
+        units = {str(unit) for unit in rows["throughput_unit"].unique()} - {""}
         throughput = rows["throughput"].to_numpy("float64")
         if len(units) == 1 and np.isfinite(throughput).mean() >= 0.5:
             out.append((units.pop(), 1 / np.where(throughput > 0, throughput, np.nan), every))
@@ -137,6 +137,18 @@ def _long_enough(rows: pd.DataFrame, place: int) -> bool:
         return min(place, len(rows) - place) >= LASTS_REPORTS
     lasted, before = (last - change).total_seconds(), (change - first).total_seconds()
     return bool(lasted >= LASTS_S and before >= LASTS_S / 2)
+
+
+def _throughput_held(rows: pd.DataFrame, place: int, ratio: float) -> bool:
+    """Whether tokens or samples a second did not fall with it: not even by half of what a mean over all time would."""
+    units = {str(unit) for unit in rows["throughput_unit"].unique()} - {""}
+    if len(units) != 1 or next(iter(units)).startswith(("it", "step")):
+        return False
+    part = 1 - place / len(rows)
+    expected = 1 - 1 / (1 - part + part * ratio)
+    before = rows["throughput"].iloc[:place].median()
+    newest = rows["throughput"].iloc[place + (len(rows) - place) * 3 // 4 :].median()
+    return bool(before > 0 and newest > 0 and 1 - newest / before < 0.5 * expected)
 
 
 def _by_schedule(rows: pd.DataFrame, place: int, by: str) -> bool:

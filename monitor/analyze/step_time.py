@@ -28,7 +28,10 @@ def by_node(steps: pd.DataFrame) -> dict[str, StepSpread]:
 
 
 def summary(steps: pd.DataFrame, job: Job, lost: LostWork | None = None) -> StepStats | None:
-    """The job's step statistics; None where no step was recognised. A step that was ``lost`` and done again counts once."""
+    """The job's step statistics; None where no step was recognised. A step that was ``lost`` and done again counts once.
+
+    The time to finish is left to ``monitor.analyze.finish``.
+    """
     overall = spread(steps)
     if overall is None:
         return None
@@ -53,7 +56,6 @@ def summary(steps: pd.DataFrame, job: Job, lost: LostWork | None = None) -> Step
         formats=tuple(sorted(set(steps["format"]))),
         done=done_steps,
         total=total_steps,
-        seconds_to_finish=_to_finish(last, done_steps, total_steps, overall) if job.is_running else None,
         lost_steps=lost.steps if lost else 0,
         lost_seconds=lost.seconds if lost else None,
     )
@@ -122,20 +124,3 @@ def variation(steps: pd.DataFrame) -> float | None:
 def _steady(steps: pd.DataFrame) -> pd.Series:
     times = steps.loc[~steps["warm_up"], "step_time_s"].dropna()
     return times if len(times) else steps["step_time_s"].dropna()
-
-
-def _to_finish(
-    steps: pd.DataFrame, done: int | None, total: int | None, overall: StepSpread
-) -> tuple[float, float, float] | None:
-    """(low, mid, high) seconds: the steps left at the fast, the overall and the slow pace seen so far."""
-    if done is None or total is None or overall.median_s is None or overall.p10_s is None or overall.p90_s is None:
-        return None
-    left = total - done
-    stamped = steps.dropna(subset=["timestamp", "step"])
-    pace = overall.median_s
-    if len(stamped) >= 2:
-        wall = (stamped["timestamp"].max() - stamped["timestamp"].min()).total_seconds()
-        moved = int(stamped["step"].max() - stamped["step"].min())
-        # Wall time per step holds evaluations and checkpoints too.
-        pace = wall / moved if moved > 0 and wall > 0 else pace
-    return (left * min(overall.p10_s, pace), left * pace, left * max(overall.p90_s, pace))

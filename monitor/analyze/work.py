@@ -19,16 +19,25 @@ _ROUNDING = 0.005
 def work_of_steps(rows: pd.DataFrame, times: Floats) -> Floats | None:
     """The work of each row's steps (tokens or samples, NaN where it is not told), or None where it is not known.
 
-    ``rows`` are of the journal, ``times`` the seconds of their steps. A rate of steps says nothing of their work, and a
+    ``rows`` are of the journal, ``times`` the seconds of their steps; of both times the one that goes with the throughput
+    counts, the printed one first. A rate of steps says nothing of their work, and a
     throughput that is a mean over many rows nothing of one.
     """
-    units = set(rows["throughput_unit"].astype("str").unique()) - {""}
+    units = {str(unit) for unit in rows["throughput_unit"].unique()} - {""}
     if len(units) != 1 or next(iter(units)).startswith(("it", "step")):
         return None
-    work: Floats = rows["throughput"].to_numpy("float64") * times
+    throughput = rows["throughput"].to_numpy("float64")
+    for seconds in (rows["step_time_s"].to_numpy("float64"), times):
+        if (work := _work(throughput, seconds)) is not None:
+            return work
+    return None
+
+
+def _work(throughput: Floats, times: Floats) -> Floats | None:
+    work: Floats = throughput * times
     work = np.where(work > 0, work, np.nan)
     known = np.isfinite(work) & (times > 0)
-    if known.sum() < max(FEWEST, 0.5 * len(rows)):
+    if known.sum() < max(FEWEST, 0.5 * len(times)):
         return None
     moves = float(np.median(np.abs(np.diff(np.log(work[known])))))
     moved = float(np.median(np.abs(np.diff(np.log(times[known])))))

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from monitor.analyze.step_time import is_aggregated
 from monitor.cli.cost_words import cost_words
 from monitor.diagnose.headline import facts, status_word
+from monitor.diagnose.outlook import outlook
 from monitor.diagnose.verdict import gain_words, judge
 from monitor.model import Distribution, Report
-from monitor.words import DASH, duration, from_cache, instant, percent, sentence, step_seconds, usd
+from monitor.words import DASH, capitalised, duration, from_cache, instant, percent, sentence, step_seconds, usd
 
 
 def markdown(report: Report) -> str:
@@ -20,6 +21,8 @@ def markdown(report: Report) -> str:
         "",
         " · ".join([status_word(report.job.status), *facts(report)]),
         "",
+        *(f"{capitalised(clause)}  " for clause in outlook(report)),
+        *([""] if outlook(report) else []),
         f"**{sentence(verdict.headline)}**",
         "",
     ]
@@ -37,7 +40,12 @@ def markdown(report: Report) -> str:
             lines += [f"Not checked: {'; '.join(finding.not_checked)}.", ""]
     if report.buckets:
         rows = [(bucket.name, duration(bucket.seconds), usd(bucket.cost_usd)) for bucket in report.buckets]
-        lines += ["## Where the time went", "", *_table(("phase", "time", "cost"), rows), "", *cost_words(report), ""]
+        lines += ["## Where the time went", "", *_table(("phase", "time", "cost"), rows), ""]
+        lines += [
+            *([] if report.goodput is None else [f"Goodput {percent(100 * report.goodput)}."]),
+            *cost_words(report),
+            "",
+        ]
     if report.nodes:
         titles = ("node", "GPU %", "GPU memory %", "CPU %", "step time")
         nodes = [

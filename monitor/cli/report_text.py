@@ -15,9 +15,22 @@ from monitor.analyze.memory import memory_peaks
 from monitor.analyze.step_time import is_aggregated
 from monitor.cli.cost_words import cost_words
 from monitor.diagnose.headline import facts, status_word
+from monitor.diagnose.outlook import outlook
 from monitor.diagnose.verdict import gain_words, judge
 from monitor.model import Distribution, Finding, NodeStats, Report
-from monitor.words import DASH, count, done_twice, duration, from_cache, instant, percent, sentence, step_seconds, usd
+from monitor.words import (
+    DASH,
+    capitalised,
+    count,
+    done_twice,
+    duration,
+    from_cache,
+    instant,
+    percent,
+    sentence,
+    step_seconds,
+    usd,
+)
 
 _STYLE = {"critical": "bold red", "warning": "bold yellow", "info": "bold blue", "healthy": "bold green"}
 # Nodes beyond this are summed up: the worst are named, the others counted.
@@ -28,6 +41,8 @@ def print_report(report: Report, paper: Console) -> None:
     """Prints all of it to ``paper``."""
     paper.print(Text(report.job.name, "bold"))
     paper.print(" · ".join([status_word(report.job.status), *facts(report)]), markup=False)
+    for clause in outlook(report):
+        paper.print(Text(capitalised(clause)))
     verdict = judge(report)
     paper.print()
     paper.print(Text(f"{sentence(verdict.headline)}", _STYLE.get(verdict.level, "bold")))
@@ -90,12 +105,18 @@ def _phases(report: Report, paper: Console) -> None:
             usd(bucket.cost_usd),
         )
     paper.print(table)
+    if report.goodput is not None:
+        paper.print(
+            f"Goodput {percent(100 * report.goodput)}: the share of the billed time that trained steps which were kept."
+        )
     for line in cost_words(report):
         paper.print(Text(line, "dim"))
 
 
 _BUCKET_WORDS = {
-    "productive": "training (first to last step)",
+    "productive": "training",
+    "slow-excess": "slow steps, beyond the usual",
+    "lost-work": "work lost to restarts",
     "unknown": "training, steps without a time",
     "image": "image pull",
     "idle-tail": "after the last step",
@@ -122,13 +143,9 @@ def _steps(report: Report, paper: Console) -> None:
     if is_aggregated(report.run.steps):
         paper.print("Aggregated by Logs Insights: each time is a median over a minute or more, not of single steps.")
     if steps.total is not None:
-        paper.print(f"step {steps.done:,} of {steps.total:,}" + _to_finish(steps.seconds_to_finish))
+        paper.print(f"step {steps.done:,} of {steps.total:,}")
     if steps.lost_steps:
         paper.print(done_twice(steps.lost_steps, steps.lost_seconds))
-
-
-def _to_finish(band: tuple[float, float, float] | None) -> str:
-    return "" if band is None else f"; about {duration(band[1])} to go ({duration(band[0])} to {duration(band[2])})"
 
 
 def _memory(report: Report, paper: Console) -> None:

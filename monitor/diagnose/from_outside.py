@@ -119,9 +119,9 @@ def spot(case: Case) -> Finding | None:
 
 
 def _back(transitions: tuple[Transition, ...], taken: Transition) -> datetime | None:
-    """When the job trained again after an interruption."""
+    """When the job was at work, and billed, again after an interruption."""
     return min(
-        (entry.start for entry in transitions if entry.status == "Training" and entry.start > taken.start), default=None
+        (entry.start for entry in transitions if entry.status in _WORKS and entry.start > taken.start), default=None
     )
 
 
@@ -222,7 +222,8 @@ def stopped(case: Case, ending: Ending) -> Finding:
         "info",
         "high",
         f"Stopped by request{far}",
-        f"The job was stopped by request{after}{far}; no time limit and no error came before."
+        f"The job was stopped by request{after}{far}; no time limit came before, and no "
+        "error that it did not get over."
         f"{ended.from_checkpoint(case, request)}",
         (Evidence("stopped", ran_s, "s since its start" if ran_s is not None else "", None, request, job.ended),),
         Recommendation(

@@ -37,8 +37,8 @@ def gpu_memory_pressure(case: Case) -> Finding | None:
     """GPU memory is nearly full, or the allocator flushes its cache again and again.
 
     What it means: GPU memory utilization of a node is above 92 % at its 95th percentile, or the log tells of allocator cache
-    flushes. A warning where flushes come again and again (three, and on 1 % of the reported steps), or where memory is full
-    and the steps are irregular; else information: some frameworks take nearly all memory at the start and work in it.
+    flushes. A warning where the steps are irregular, or where nothing tells whether they are and flushes come again and again
+    (three, and on 1 % of the reported steps); else information: some frameworks take nearly all memory and work in it.
 
     Why it matters: each flush waits for the GPU and slows its step, and the next longer sequence ends the job.
 
@@ -58,7 +58,7 @@ def gpu_memory_pressure(case: Case) -> Finding | None:
         return None
     slow = _irregular(case)
     often = len(flushes) >= max(FEWEST_FLUSHES, FLUSHED_SHARE * len(case.journal))
-    severity: Severity = "warning" if often or (full and slow) else "info"
+    severity: Severity = "warning" if (slow and (often or full)) or (slow is None and often) else "info"
     worst = max(full, key=lambda name: full[name], default=None)
     steps = {True: "; steps are irregular", False: "; steps are steady all the same", None: ""}[slow]
     held_words = "" if worst is None else f"GPU memory is at {percent(full[worst])} (p95) on {worst}"

@@ -24,7 +24,7 @@ _BATCHES = (
     "local_batch_size",
 )
 _RECOMPUTE = ("activation_checkpointing", "gradient_checkpointing", "recompute_activations", "recompute_granularity")
-_SIZES = re.compile(r"\b(now|peak|capacity|wanted)=(\d+\.\d+)")
+_SIZES = re.compile(r"\b(now|peak|capacity|wanted|idle)=(\d+\.\d+)")
 # Where a process that asks for more than there is held less than this share, somebody else holds the rest.
 _OWN_SHARE = 0.7
 _NEAR_LINES = 60
@@ -40,6 +40,8 @@ class Fill:
     """Held by the process, its allocator's reserve included."""
     capacity: float | None = None
     wanted: float | None = None
+    idle: float | None = None
+    """Reserved by the allocator, and held by no tensor."""
 
     @property
     def shared(self) -> bool:
@@ -50,8 +52,8 @@ class Fill:
 
     @property
     def fragmented(self) -> bool:
-        """Whether the allocator held enough for what was asked, in pieces."""
-        return None not in (self.now, self.peak, self.wanted) and self.peak - self.now >= 2 * self.wanted > 0  # type: ignore[operator]
+        """Whether the allocator had enough for what was asked, in pieces."""
+        return self.idle is not None and self.wanted is not None and self.idle >= self.wanted > 0
 
 
 def fill(case: Case, first: Cascade | None) -> Fill:
@@ -76,7 +78,12 @@ def advice(case: Case, found: Fill) -> Recommendation:
         steps.append("see which other process is on that GPU (two ranks on one device: set_device by local rank)")
     if found.fragmented:
         steps.append("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, since the allocator held enough, but in pieces")
-    if to is not None:
+    microbatches = parameter(case, "microbatches") or 1
+    if to is not None and microbatches > 1 and to % microbatches:
+        steps.append(
+            f"{name} {batch} -> {to}, with microbatches {microbatches} -> {max(1, microbatches // 2)} so that it divides"
+        )
+    elif to is not None:
         steps.append(f"{name} {batch} -> {to} with twice the gradient accumulation steps, for the same global batch")
     elif batch is None:
         steps.append("half the batch of one device, with twice the gradient accumulation steps")

@@ -24,7 +24,13 @@ _GROWING_WORK = ("curriculum", "rampup", "ramp_up", "seqlen_warmup", "sequence_l
 @rule(
     "slow-node",
     silenced_by=("stall",),
-    explains=("step-time-regression", "slow-steps", "low-gpu-utilization", "fluctuating-gpu-utilization"),
+    explains=(
+        "step-time-regression",
+        "slow-steps",
+        "small-batch",
+        "low-gpu-utilization",
+        "fluctuating-gpu-utilization",
+    ),
 )
 def slow_node(case: Case) -> Finding | None:
     """A node is slower than its peers, and the others wait for it.
@@ -44,8 +50,9 @@ def slow_node(case: Case) -> Finding | None:
     job = case.run.job
     stages = peer_groups(job)
     types = {node.name: node.instance_type or "" for node in job.nodes}
-    printing = len(set(case.run.steps["node"].unique()) - {""})
-    own = case.steps is not None and case.steps.nodes_observed >= max(2, printing / 2)
+    observed = case.steps.nodes_observed if case.steps else 0
+    printing = len(set(case.run.steps["node"].unique()) - {""}) if observed > 1 else observed
+    own = observed >= max(2, printing / 2)
     found = slow_nodes(case.run.steps, types) if own else ()
     if found:
         return by_steps(case, found, pipelined=stages is None or stages != types)
@@ -131,9 +138,11 @@ def step_time_regression(case: Case) -> Finding | None:
 
 
 def _work_may_grow(case: Case) -> bool:
-    """Whether the job's parameters name a schedule that makes steps longer, and no throughput tells of their work."""
+    """Whether the job's parameters or its log tell of a schedule that makes steps longer, and no throughput of their work."""
     if not case.journal["throughput"].isna().all():
         return False
+    if (case.run.events["kind"] == "curriculum").any():
+        return True
     names = [*case.run.job.configuration, *case.run.job.hyperparameters]
     return any(part in name.lower().replace("-", "_") for name in names for part in _GROWING_WORK)
 

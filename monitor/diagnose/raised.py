@@ -16,7 +16,7 @@ _LONGEST_TITLE = 79
 def of_data(case: Case, ending: Ending) -> Finding:
     """The finding ``data-error``."""
     by_service = ending.kind == "data"
-    what = "could not get its input data, as SageMaker says" if by_service else "failed on its data"
+    what = "could not get its input data" if by_service else "failed on its data"
     why = f" It concerns the data because {ending.why}." if ending.why else ""
     step = (
         "Check the channel's S3 address, that objects lie there, and that the job's role may read them (s3:GetObject, "
@@ -24,6 +24,10 @@ def of_data(case: Case, ending: Ending) -> Finding:
         if by_service or "S3" in ending.text or "s3://" in ending.text or "operation:" in ending.text
         else "Read the file or sample that the line names outside the job; then repair it, or skip bad samples and count them."
     )
+    if "another shape" in ending.why or "equal size" in ending.text:
+        step = (
+            "Print the shapes of that batch first; pad or drop what differs (drop_last=True for a last, smaller one)."
+        )
     return _program(
         case, ending, "data-error", "Data error", f"{ended.opening(case, ending, what)}{ended.said(ending)}{why}", step
     )
@@ -31,11 +35,8 @@ def of_data(case: Case, ending: Ending) -> Finding:
 
 def of_program(case: Case, ending: Ending) -> Finding:
     """The finding ``script-error``."""
-    why = f" ({ending.why})" if ending.why else ""
-    opening = f"{ended.opening(case, ending, 'failed in the program itself')}{ended.said(ending)}{why}".replace(
-        ". (", " ("
-    )
-    opening = opening if opening.endswith(".") else f"{opening}."
+    why = f" {ending.why[:1].upper()}{ending.why[1:]}." if ending.why else ""
+    opening = f"{ended.opening(case, ending, 'failed in the program itself')}{ended.said(ending)}{why}"
     own = [frame for frame in ending.frames if not frame.startswith("data: ")]
     at = own[-1].partition(" in ")[0] if own else ended.line_words(ending.first) or "the line that is shown"
     step = f"Start at {at}, and run it on one instance with one or two steps before the next long run."

@@ -28,6 +28,7 @@ from monitor.analyze import step_time, utilization
 from monitor.analyze.activities import Activity, activities
 from monitor.analyze.billing import billing_factor
 from monitor.analyze.ending import Ending, ending_of
+from monitor.analyze.finish import seconds_to_finish
 from monitor.analyze.journal import journal
 from monitor.analyze.lost import LostWork, lost_work
 from monitor.analyze.nan_loss import NanLoss, nan_loss
@@ -89,6 +90,8 @@ def case_of(run: Run, now: datetime, price: Price | None = None) -> Case:
     lost = lost_work(run.steps, run.events, run.job) if run.logs.complete else None
     stats = step_time.summary(run.steps, run.job, lost)
     book = journal(run.steps, run.events)
+    if stats is not None and run.job.is_running and run.logs.complete:
+        stats = replace(stats, seconds_to_finish=seconds_to_finish(book, stats.done, stats.total, now, lost))
     spans = activities(book, run.events)
     aside = spans_set_aside(book, run.events, spans, training_spans(run.job, now), run.job.ended or now)
     steady = outside(metrics, aside)

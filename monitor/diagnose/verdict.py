@@ -56,8 +56,12 @@ def judge(report: Report) -> Verdict:
 def failure_words(job: Job) -> str:
     """Why a failed job failed, in one line: the script's own message where the reason quotes it."""
     reason = job.failure_reason or ""
-    quoted = _ERROR_MESSAGE.search(reason)
-    return " ".join((quoted["text"] if quoted else reason).split()) or "no reason is given"
+    found = _ERROR_MESSAGE.search(reason)
+    said = " ".join((found["text"] if found else reason).split()).strip('" ')
+    if said:
+        return said
+    code = told.exit_code if (told := reason_of(job)) is not None else None
+    return "no reason is given" if code is None else f"the program ended with exit code {code} and left no word"
 
 
 #: What can be said where no cause is told, by the kind of the first error.

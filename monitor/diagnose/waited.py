@@ -18,7 +18,7 @@ _RAN_MS = re.compile(
     r"\bran for (\d{2,12}) milliseconds|\b(?:waiting|timeout after) (\d{2,12}) ?ms|\bin (\d{2,12}) ms\b"
 )
 _OPERATION = re.compile(r"\bOpType=(\w+)")
-_PASSED = re.compile(r"Rank (\d+) failed to pass monitoredBarrier|\btimeout from\s+rank (\d+)")
+_PASSED = re.compile(r"\bRanks? (\d+)\b[\d, ]{0,200} failed to pass monitoredBarrier")
 _MEMBERS = re.compile(r"world_size=(\d{1,6}), worker_count=(\d{1,6})|(\d{1,6})/(\d{1,6}) clients joined")
 # So many are named; more than half of all are no suspects.
 _NAMED = 8
@@ -95,6 +95,7 @@ def _silence_s(case: Case, ending: Ending, told: pd.DataFrame) -> float | None:
 def _missing(case: Case, reported: set[int]) -> list[int]:
     """Ranks that are known to be there and did not report the timeout; none where they are most of all."""
     known = {int(rank) for frame in (case.run.steps, case.run.events) for rank in frame["rank"].dropna().unique()}
+    known |= set(range(max(reported, default=-1) + 1))
     gpus = [node.gpus for node in case.run.job.nodes]
     if gpus and all(gpus):
         world = sum(count or 0 for count in gpus)

@@ -9,6 +9,7 @@ from monitor.model.job import ENDED_STATUSES, InstanceGroup, Job, JobSummary, No
 from monitor.model.report import (
     Activity,
     ApiBill,
+    AtRisk,
     Bucket,
     Confidence,
     Cost,
@@ -33,6 +34,7 @@ __all__ = [
     "STEP_CSV_COLUMNS",
     "Activity",
     "ApiBill",
+    "AtRisk",
     "Bucket",
     "Confidence",
     "Cost",

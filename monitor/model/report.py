@@ -182,6 +182,20 @@ class Cost:
 
 
 @dataclass(frozen=True, slots=True)
+class AtRisk:
+    """The work of a running job that no checkpoint seen in its logs holds."""
+
+    checkpoint_at: datetime
+    checkpoint_step: int | None
+    steps: int | None
+    """Done since then; None where one of the counts is not known."""
+    seconds: float
+    """Since the checkpoint or, if the job has begun again from there, since its first step after that."""
+    usd: float | None
+    """What the job costs in that time; None without a price."""
+
+
+@dataclass(frozen=True, slots=True)
 class ApiBill:
     """The calls a review made, by operation, and what AWS asks for them."""
 
@@ -205,6 +219,8 @@ class Report:
     cost: Cost = Cost()
     goodput: float | None = None
     """Productive billed seconds / billed seconds, 0 to 1; None where no step was seen."""
+    at_risk: AtRisk | None = None
+    """Of a running job; None where no checkpoint was seen."""
     api: ApiBill = ApiBill()
     """Of this review."""
     api_total: ApiBill = ApiBill()

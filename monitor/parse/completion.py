@@ -116,6 +116,8 @@ def _from_text(job: Job, identity: Identity, events: pd.DataFrame) -> Job:
     names = {t.status for t in transitions}
     outcomes = set(texts.get("outcome", []))
     status = next((name for name in ("Failed", "Stopped", "Completed") if name in names), None)
+    if status is None and not names.isdisjoint({"MaxRuntimeExceeded", "MaxWaitTimeExceeded"}):
+        status = "Stopped"
     if status is None and (outcomes or texts.get("exit-code")):
         failed = "failure" in outcomes or any(code != "0" for code in texts.get("exit-code", []))
         status = "Failed" if failed else "Completed"

@@ -1,7 +1,8 @@
 """Lines that tell how full a rank's GPU is, outside of step reports: allocator summaries, and why an allocation failed.
 
 An event's text has a fixed form, sizes in GiB, what a line does not tell left out: ``rank=3 now=12.05 peak=22.74
-capacity=79.15 wanted=0.75``. ``now`` is allocated, ``peak`` the most that the line says the process held.
+capacity=79.15 wanted=0.75 idle=2.10``. ``now`` is allocated, ``peak`` the most that the line says the process held,
+``idle`` what its allocator had reserved and not given out when it was refused more.
 """
 
 from __future__ import annotations
@@ -59,7 +60,9 @@ def _out_of_memory(match: re.Match[str]) -> str | None:
     sizes = {name: None if hit is None else _gib(hit, "size") for name, hit in found.items()}
     now, idle = sizes["now"], sizes["idle"]
     held = [sizes["held"], sizes["reserved"], None if now is None or idle is None else now + idle]
-    return _form(None, now, held, capacity=sizes["capacity"], wanted=sizes["wanted"])
+    if idle is None and now is not None and sizes["reserved"] is not None:
+        idle = max(0.0, sizes["reserved"] - now)
+    return _form(None, now, held, capacity=sizes["capacity"], wanted=sizes["wanted"], idle=idle)
 
 
 # PyTorch's message has had several wordings; the size is always beside the same words.

@@ -92,6 +92,13 @@ _MARKS = Table(
             r"|\b(?:found|detected) nan\b|\bnan (?:was )?(?:detected|found) in\b|\breturned nan values"
             r"|number of nan iterations: {1,8}[1-9]",
         ),
+        # From here on a step does more work. Batch sizes stand in every step line of some formats, and are not asked for.
+        event(
+            "curriculum",
+            "urriculum|equence length|eq_len|eqlen",
+            r"(?i)\b(?:curriculum|seq(?:uence)?[ _]?len(?:gth)?)\b[^|]{0,80}?"
+            r"(?:\d ?(?:->|=>|\u2192|to) ?\d|\b(?:increas|rais|chang|grow|switch)\w{0,4} (?:to|from) \d|\bnow \d)",
+        ),
         event(
             "cache-flush",
             "cache flush|memory allocation retries",

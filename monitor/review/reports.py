@@ -5,10 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from monitor.analyze import phases, step_time, utilization
+from monitor.analyze.at_risk import at_risk
 from monitor.analyze.cost import cost, goodput
+from monitor.analyze.saves import saves
 from monitor.diagnose.findings import findings
 from monitor.diagnose.rule import Case, case_of
-from monitor.model import METRICS, ApiBill, LogCoverage, Node, NodeStats, Price, Report, Run
+from monitor.model import METRICS, ApiBill, AtRisk, LogCoverage, Node, NodeStats, Price, Report, Run
 from monitor.parse.recognise import RawRows
 
 
@@ -30,9 +32,16 @@ def report(
         activities=case.activities,
         cost=cost(run.job, parts, sums, price),
         goodput=goodput(run.job, parts),
+        at_risk=_at_risk(case),
         api=api,
         api_total=total,
     )
+
+
+def _at_risk(case: Case) -> AtRisk | None:
+    if not case.run.job.is_running:
+        return None
+    return at_risk(saves(case.journal, case.run.events), case.journal, case.now, case.usd_per_hour, case.lost)
 
 
 def coverage(raw: RawRows, complete: bool = True) -> LogCoverage:

@@ -48,6 +48,16 @@ def figures(report: Report, now: datetime) -> tuple[Figure, ...]:
     end = job.ended or now
     progress = _progress(steps) if job.started else "not started"
     tiles.append(Figure("Duration", duration((end - job.started).total_seconds() if job.started else None), progress))
+    if report.goodput is not None:
+        tiles.append(
+            Figure(
+                "Goodput",
+                percent(100 * report.goodput),
+                "of the billed time",
+                "The share of the billed time that trained steps which were kept: without start, slow steps, checkpoints, "
+                "evaluations, stalls and work that was lost.",
+            )
+        )
     if report.cost.usd is not None:
         tiles.append(_cost(report))
     else:

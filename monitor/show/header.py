@@ -8,6 +8,7 @@ import streamlit as st
 
 from monitor import words
 from monitor.diagnose.headline import facts, status_word
+from monitor.diagnose.outlook import outlook
 from monitor.model import Job, Report
 from monitor.review import Snapshot
 from monitor.show.plain import plain
@@ -17,13 +18,15 @@ _STATUS_COLOURS: dict[str, Colour] = {"InProgress": "blue", "Completed": "green"
 
 
 def show_header(report: Report, snapshot: Snapshot, zone: tzinfo, now: datetime) -> None:
-    """One line of facts."""
+    """One line of facts and, of a running job, one of how it goes on."""
     job = report.job
     with st.container(horizontal=True, vertical_alignment="center"):
         st.badge(status_word(job.status), color=_STATUS_COLOURS.get(job.status or "", "gray"))
         st.markdown(plain(" · ".join(facts(report, zone))), width="stretch")
         if snapshot.updated_at is not None:
             st.caption(_updated(job, snapshot.updated_at, snapshot.working, zone, now), width="content")
+    if clauses := outlook(report, zone):
+        st.caption(plain(" · ".join(clauses)))
 
 
 def _updated(job: Job, at: datetime, working: bool, zone: tzinfo, now: datetime) -> str:

@@ -164,6 +164,10 @@ PROGRAM: dict[str, Log] = {
         "script-error",
     ),
     "loss ends it": Log(raised("ValueError: The loss returned in `training_step` is nan."), "nan-loss"),
+    "a printed word ends it": Log((*STEPS, "Loss is nan, stopping training", *toolkit("")), "nan-loss"),
+    "scale of the loss": Log(
+        raised("Exception: Current loss scale already at minimum - cannot decrease scale anymore. Exiting run."), "script-error"
+    ),
     "megatron's check": Log(
         by(7, raised("AssertionError: Rank 7: found NaN in local forward loss calculation. Device: 7, node: algo-1")),
         "nan-loss",
@@ -175,6 +179,13 @@ PROGRAM: dict[str, Log] = {
 }  # fmt: skip
 
 UNKNOWN: dict[str, Log] = {
+    "horovod misses a peer": Log(
+        (*STEPS, TRACE, "horovod.common.exceptions.HorovodInternalError: ncclAllReduce failed: remote process exited"),
+        "",
+    ),
+    "a worker of the loader is gone": Log(
+        raised("RuntimeError: DataLoader worker (pid(s) 77) exited unexpectedly", *LOADER), ""
+    ),
     "told to end": Log(
         (
             *STEPS,

@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.analyze.cost import cost, mean_price
-from monitor.model import InstanceGroup, Job, Price
+from monitor.model import InstanceGroup, Job, Phase, Price
 
 T0 = datetime(2026, 3, 4, 8, 0, tzinfo=UTC)
 NOW = T0 + timedelta(hours=1)
 JOB = Job("j", status="InProgress", instance_groups=(InstanceGroup("", "ml.a", 4),), created=T0, started=T0)
+PARTS = (Phase("productive", T0, NOW, True),)
 PRICE = Price(10.0, "AWS price list, us-east-1, 2026-03-04")
 
 
@@ -40,19 +41,19 @@ def test_sources_of_a_mean_are_all_named() -> None:
 
 
 def test_a_spot_job_that_runs_costs_at_most_the_on_demand_price() -> None:
-    running = cost(replace(JOB, spot=True), (), PRICE, NOW)
+    running = cost(replace(JOB, spot=True), PARTS, (), PRICE)
     assert running.usd == pytest.approx(40.0)
     assert running.at_most
     assert running.price_source == f"{PRICE.source}; on-demand, a spot job pays at most that"
     ended = replace(JOB, spot=True, status="Completed", ended=NOW, training_seconds=3600, billable_seconds=1080)
-    told = cost(ended, (), PRICE, NOW)
+    told = cost(ended, PARTS, (), PRICE)
     assert (told.usd, told.at_most, told.price_source) == (pytest.approx(12.0), False, PRICE.source)
-    assert not cost(JOB, (), PRICE, NOW).at_most
+    assert not cost(JOB, PARTS, (), PRICE).at_most
 
 
 def test_a_warm_pool_is_beside_the_cost_of_the_job() -> None:
     ended = replace(JOB, status="Completed", ended=NOW, training_seconds=3600, billable_seconds=3600)
-    kept = cost(replace(ended, warm_pool_billable_seconds=900), (), PRICE, NOW)
+    kept = cost(replace(ended, warm_pool_billable_seconds=900), PARTS, (), PRICE)
     assert (kept.usd, kept.retained_usd) == (pytest.approx(40.0), pytest.approx(10.0))
-    assert cost(ended, (), PRICE, NOW).retained_usd is None
-    assert cost(replace(ended, warm_pool_billable_seconds=900), (), None, NOW).retained_usd is None
+    assert cost(ended, PARTS, (), PRICE).retained_usd is None
+    assert cost(replace(ended, warm_pool_billable_seconds=900), PARTS, (), None).retained_usd is None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -34,16 +32,3 @@ def test_steps_without_times_are_counted_and_have_no_median() -> None:
     found = summary(rows, run().job)
     assert found is not None
     assert (found.count, found.median_s, found.first_step_s) == (20, None, None)
-
-
-def test_time_to_finish_is_said_of_running_jobs_only_and_in_order() -> None:
-    rows = steps(["algo-1"], 100, 2.0)
-    case = run(step_frame=rows)
-    ended = summary(rows, case.job)
-    assert ended is not None
-    assert ended.seconds_to_finish is None
-    running = summary(rows, replace(case.job, status="InProgress"))
-    assert running is not None
-    assert running.seconds_to_finish is not None
-    low, mid, high = running.seconds_to_finish
-    assert 190 < low <= mid <= high < 250

@@ -25,6 +25,21 @@ def _restarted(of: Run) -> Run:
     return replace(of, events=events_frame(pd.concat([of.events, pd.DataFrame([head | {"timestamp": at}])])))
 
 
+def _told(of: Run, kind: str) -> Run:
+    """A line at step 800."""
+    at = of.steps.loc[of.steps["step"] == 800, "timestamp"].iloc[0]
+    row = {
+        "timestamp": at,
+        "node": "algo-1",
+        "rank": 0,
+        "kind": kind,
+        "text": "",
+        "stream": "job/algo-1-1",
+        "line": 2399,
+    }
+    return replace(of, events=events_frame(pd.concat([of.events, pd.DataFrame([row])])))
+
+
 def _uploading(of: Run) -> Run:
     at = of.steps["timestamp"].max().to_pydatetime()
     first = replace(of.job.transitions[0], end=at)
@@ -185,6 +200,7 @@ SILENT: dict[str, list[Run]] = {
         looked_at(Plan(factor=((500, 900, 1.5),))),  # it recovered
         looked_at(Plan(factor=((1, 200, 0.8),), noise=0.15, minutes=6)),
         looked_at(Plan(factor=(_LATE,), parameters={"rampup_batch_size": "16 16 5000"})),
+        _told(looked_at(Plan(factor=(_LATE,))), "curriculum"),
         looked_at(Plan(factor=((1000, 10**6, 1.07),))),
         looked_at(FOUR, factor=((1600, 10**6, 1.5),)),  # for a few minutes so far
     ],
@@ -192,6 +208,7 @@ SILENT: dict[str, list[Run]] = {
         looked_at(HEALTHY),
         looked_at(Plan(spikes=0.01)),
         looked_at(Plan(noise=0.3)),
+        looked_at(Plan(factor=((1, 40, 8.0),))),  # warm-up
         _varied(looked_at(Plan(tokens=8192))),
         looked_at(Plan(pauses=(Pause("evaluation", 30, 20),))),
         looked_at(Plan(pauses=(Pause("checkpoint", 30, 20, begin=False),))),

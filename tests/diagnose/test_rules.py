@@ -9,17 +9,29 @@ import pytest
 from monitor.diagnose.findings import diagnose, rules
 from monitor.diagnose.rule import SECTIONS, Rule
 from monitor.diagnose.verdict import judge
-from monitor.model import Job, Run, events_frame, metrics_frame, steps_frame
+from monitor.model import Finding, Job, Run, events_frame, metrics_frame, steps_frame
 from monitor.review import report
 from tests.diagnose.cases import END, FIRES, SILENT, run
 
+# One worker asks all rules of a run once.
+pytestmark = pytest.mark.xdist_group("rules")
 NOW = END + timedelta(seconds=5)
 RULES = rules()
 _EMPTY = Run(Job("empty"), steps_frame(), metrics_frame(), events_frame())
 
 
+_SAID: dict[int, tuple[Finding, ...]] = {}
+
+
+def _said(of: Run) -> tuple[Finding, ...]:
+    """What is said of a run, worked out once: the runs are the same objects for all tests."""
+    if id(of) not in _SAID:
+        _SAID[id(of)] = diagnose(of, NOW)
+    return _SAID[id(of)]
+
+
 def _ids(of: Run) -> list[str]:
-    return [finding.id for finding in diagnose(of, NOW)]
+    return [finding.id for finding in _said(of)]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
@@ -49,13 +61,14 @@ def test_nothing_is_said_of_nothing() -> None:
 
 
 def test_a_healthy_run_has_no_finding() -> None:
-    assert _ids(run()) == []
-    assert judge(report(run(), NOW)).level == "healthy"
+    healthy = run()
+    assert _ids(healthy) == []
+    assert judge(report(healthy, NOW)).level == "healthy"
 
 
 @pytest.mark.parametrize("case", [case for cases in FIRES.values() for case in cases])
 def test_a_finding_has_a_figure_a_place_and_a_next_step(case: Run) -> None:
-    for finding in diagnose(case, NOW):
+    for finding in _said(case):
         assert finding.title
         assert len(finding.title) < 80
         if finding.severity != "info":
@@ -75,5 +88,5 @@ def test_worst_comes_first() -> None:
     rank = {"critical": 0, "warning": 1, "info": 2}
     for cases in FIRES.values():
         for case in cases:
-            severities = [rank[finding.severity] for finding in diagnose(case, NOW)]
+            severities = [rank[finding.severity] for finding in _said(case)]
             assert severities == sorted(severities)

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import csv
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from monitor.analyze.cascade import cascade
+from monitor.analyze.ending import IDS
 from monitor.analyze.lost import lost_work
-from monitor.model import Job
+from monitor.diagnose.findings import diagnose
+from monitor.model import Job, Run, metrics_frame
 from monitor.parse.assemble import Parsed
 from tests.parse.read import parse
 
@@ -127,3 +130,36 @@ def test_the_events_that_a_reader_names_are_found(truth: Path) -> None:
     # The line of Python that raises is not the error's own.
     missing = [row for row in named if int(row["line"]) not in found and not row["detail"].startswith("raise ")]
     assert missing == []
+
+
+def _named(name: str) -> list[str]:
+    """Ids of what is said about how a published log ended."""
+    parsed, _ = _read(name)
+    run = Run(Job(name, source="logs", status="Failed"), parsed.steps, metrics_frame(), parsed.events)
+    return [finding.id for finding in diagnose(run, datetime(2027, 1, 1, tzinfo=UTC)) if finding.id in IDS]
+
+
+@pytest.mark.parametrize(
+    ("name", "ids"),
+    [
+        ("sm06", ["cuda-out-of-memory"]),
+        ("sm30", ["host-out-of-memory"]),
+        ("is10", []),
+        ("is11", ["nccl-timeout"]),
+        ("is12", ["nccl-timeout"]),
+        ("ns22", []),
+        ("fail_exception", ["data-error"]),
+        ("sm_toolkit_mpi_fail", ["data-error"]),
+        ("fail_memerror", ["host-out-of-memory"]),
+        ("fail_nan", ["nan-loss"]),
+    ],
+)
+def test_the_end_is_explained_by_its_first_cause(name: str, ids: list[str]) -> None:
+    assert _named(name) == ids
+
+
+def test_nothing_ended_the_logs_that_went_well() -> None:
+    failed = ("sm06", "sm30", "is10", "is11", "is12", "ns22", "fail_")
+    for log in (*CORPUS.glob("logs/*.log"), *CORPUS.glob("frameworks/logs/*.log")):
+        if not log.name.startswith(failed) and "_fail_" not in log.name:
+            assert _named(log.stem) == [], log.name

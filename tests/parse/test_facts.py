@@ -103,7 +103,7 @@ OLD_OOM = (
             "| GPU reserved memory   |   9728 MiB |  10240 MiB |  20480 MiB |  10240 MiB |",
             [("gpu-memory", "peak=10.00")],
         ),
-        (OLD_OOM, [("error", OLD_OOM), ("gpu-memory", "now=35.10 peak=36.20 capacity=39.41 wanted=2.00")]),
+        (OLD_OOM, [("error", OLD_OOM), ("gpu-memory", "now=35.10 peak=36.20 capacity=39.41 wanted=2.00 idle=1.10")]),
         ("Peak memory allocated: 2048 MiB reserved: 3072 MiB", [("gpu-memory", "peak=3.00")]),
         ("step 7 loss: 2.1 max memory: 2.5 GiB", []),
         ("memory (MB) of the host", []),

@@ -67,6 +67,11 @@ from tests.parse.read import parse
         ("{'loss': inf, 'epoch': 1.2}", "nan"),
         ("[stage3.py:3069:step] 2 pytorch allocator cache flushes since last step.", "cache-flush"),
         ("[titan] 3 CUDA memory allocation retries.", "cache-flush"),
+        ("curriculum: stage 2, sequence length 512 -> 1024", "curriculum"),
+        ("Sequence length increased to 2048 at step 5000", "curriculum"),
+        ("seq_length changed from 1024 to 2048", "curriculum"),
+        ("sequence length: 2048", None),
+        ("curriculum learning is off", None),
         ("[titan] 0 CUDA memory allocation retries.", None),
         ("algo-1:34:90 [0] NCCL INFO NET/OFI Selected Provider is efa", "network"),
         (
