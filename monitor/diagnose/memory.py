@@ -29,6 +29,7 @@ GAINED_BEFORE_DRAWN_ON = 5.0
 # Memory that grows with the step time is that of longer sequences.
 TOGETHER = 0.8
 LONGER_STEPS = 1.05
+AS_MUCH = 0.8
 
 
 @rule("gpu-memory-pressure", silenced_by=("stall", "cuda-out-of-memory"), about="risk")
@@ -240,7 +241,7 @@ def _longer_sequences(case: Case, one: Growth) -> bool:
         both[name].iloc[-few:].median() / both[name].iloc[:few].median() for name in ("time_s", "value_pct")
     )
     # Activations grow with the sequence and the rest of the memory does not, so that steps grow at least as much.
-    longer = time_ratio >= max(LONGER_STEPS, held_ratio)
+    longer = time_ratio >= LONGER_STEPS and time_ratio - 1 >= AS_MUCH * (held_ratio - 1)
     return bool(longer and both.rank().corr().iloc[0, 1] >= TOGETHER)
 
 
