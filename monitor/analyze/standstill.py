@@ -19,7 +19,7 @@ def stands_still(found: Silence, held: HeldGpus | None, last_line: datetime | No
     """
     if not found.too_long or at_work(held):
         return False
-    flat = held is not None and held.pattern in {"waiting", "split", "flat"} and bool(held.changed)
+    flat = held is not None and held.pattern in {"waiting", "split", "flat", "idle"} and bool(held.changed)
     return not still_logs(found, last_line) or (flat and found.seconds > LINES_STILL_S)
 
 

@@ -45,7 +45,7 @@ def _run(job: Job, step_frame: object = None) -> Run:
     return Run(job, steps_frame() if step_frame is None else step_frame, metrics_frame(), events_frame())  # type: ignore[arg-type]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.lists(st.tuples(_STATUSES, st.integers(0, 5000)), max_size=9), st.booleans(), st.integers(0, 600))
 def test_phases_cover_the_wall_time_once(spans: list[tuple[str, int]], running: bool, before_s: int) -> None:
     moment, transitions = T0 + timedelta(seconds=before_s), []
