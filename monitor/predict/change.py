@@ -2,8 +2,9 @@
 
 Of a real pipeline nobody knows how much longer a backward takes than a forward, what a hop costs, how unequal the stages
 are and how much of a microbatch's time does not depend on its size. All of these are drawn from what has been seen of
-them, the same for both sides; the middle is the median of what comes out, the range its 5 to 95 %. What measurements show
-besides, beyond any schedule, is drawn too: ``benchmarks/predictions.py`` prints how often they lie in the range.
+them, the same for both sides; the range is the 5 to 95 % of what comes out. The middle is for equal stages, full
+recomputation and no hop cost: the schedule alone. What measurements show besides, beyond any schedule, is drawn too:
+``benchmarks/predictions.py`` prints how often they lie in the range.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Literal
 import numpy as np
 
 from monitor.predict.fixed_order import gpipe, interleaved, one_forward_one_backward
-from monitor.predict.kernels import FIXED_SAMPLES_RANGE
+from monitor.predict.kernels import FIXED_SAMPLES, FIXED_SAMPLES_RANGE
 from monitor.predict.pipeline import Pipeline, Schedule
 from monitor.predict.window import smp_window
 
@@ -33,7 +34,9 @@ REALISED_RANGE = (0.86, 1.04)
 #: Another microbatch size also changes kernels in ways that no fixed part explains: published sweeps are off by up to 10 %
 #: (bigscience-workshop/bigscience, tr11). As a standard deviation, whose 90 % that is.
 SIZE_RESIDUAL = 0.10 / 1.645
-LOW_PCT, MIDDLE_PCT, HIGH_PCT = 5.0, 50.0, 95.0
+#: Of the middle.
+PLAIN_BACKWARD = 3.0
+LOW_PCT, HIGH_PCT = 5.0, 95.0
 # As many draws as this much simulated work allows: a pipeline of 8 stages and 16 microbatches gets all of them.
 MOST_DRAWS = 128
 FEWEST_DRAWS = 24
@@ -82,8 +85,17 @@ def step_time_change_pct(
     work = 2 * (start.stages * start.microbatches + change.stages * change.microbatches)
     draws = min(MOST_DRAWS, max(FEWEST_DRAWS, _WORK // work))
     found = [_drawn(start, change, rng, samples_kept) for _ in range(draws)]
-    low, middle, high = np.percentile(found, [LOW_PCT, MIDDLE_PCT, HIGH_PCT])
-    return float(low), float(middle), float(high)
+    low, high = (float(edge) for edge in np.percentile(found, [LOW_PCT, HIGH_PCT]))
+    middle = _plainly(start, change, samples_kept)
+    return min(low, middle), middle, max(high, middle)
+
+
+def _plainly(start: PipelineSetting, change: PipelineSetting, samples_kept: bool) -> float:
+    """The change in percent for equal stages, full recomputation and no hop cost."""
+    fixed = FIXED_SAMPLES * (start.microbatch_size or 1.0) ** 0.5
+    equal = np.ones(max(start.stages, change.stages))
+    before, after = (_seconds(setting, PLAIN_BACKWARD, 0.0, equal, fixed) for setting in (start, change))
+    return 100 * (after / before * (1.0 if samples_kept else start.samples / change.samples) - 1)
 
 
 def _drawn(start: PipelineSetting, change: PipelineSetting, rng: np.random.Generator, samples_kept: bool) -> float:
