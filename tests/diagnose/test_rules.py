@@ -9,7 +9,7 @@ import pytest
 from monitor.diagnose.findings import diagnose, rules
 from monitor.diagnose.rule import SECTIONS, Rule
 from monitor.diagnose.verdict import judge
-from monitor.model import Job, Run, events_frame, metrics_frame, steps_frame
+from monitor.model import Finding, Job, Run, events_frame, metrics_frame, steps_frame
 from monitor.review import report
 from tests.diagnose.cases import END, FIRES, SILENT, run
 
@@ -18,8 +18,18 @@ RULES = rules()
 _EMPTY = Run(Job("empty"), steps_frame(), metrics_frame(), events_frame())
 
 
+_FOUND: dict[int, tuple[Run, tuple[Finding, ...]]] = {}
+
+
+def _found(of: Run) -> tuple[Finding, ...]:
+    """The findings of a run, worked out once: several tests ask for them. Who is kept keeps its number."""
+    if id(of) not in _FOUND:
+        _FOUND[id(of)] = (of, diagnose(of, NOW))
+    return _FOUND[id(of)][1]
+
+
 def _ids(of: Run) -> list[str]:
-    return [finding.id for finding in diagnose(of, NOW)]
+    return [finding.id for finding in _found(of)]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
@@ -55,7 +65,7 @@ def test_a_healthy_run_has_no_finding() -> None:
 
 @pytest.mark.parametrize("case", [case for cases in FIRES.values() for case in cases])
 def test_a_finding_has_a_figure_a_place_and_a_next_step(case: Run) -> None:
-    for finding in diagnose(case, NOW):
+    for finding in _found(case):
         assert finding.title
         assert len(finding.title) < 80
         if finding.severity != "info":
@@ -75,5 +85,5 @@ def test_worst_comes_first() -> None:
     rank = {"critical": 0, "warning": 1, "info": 2}
     for cases in FIRES.values():
         for case in cases:
-            severities = [rank[finding.severity] for finding in diagnose(case, NOW)]
+            severities = [rank[finding.severity] for finding in _found(case)]
             assert severities == sorted(severities)
