@@ -115,8 +115,10 @@ def _restarted(plan: Plan, own: Floats, rng: np.random.Generator) -> None:
     """The first steps of an attempt are longer: allocation, tracing, autotuning."""
     warm = min(plan.pace.warm_up, len(own))
     if warm:
-        own[0] *= plan.pace.first_factor
-        own[1:warm] *= (1 + (plan.pace.first_factor - 1) * 0.08 * rng.random(warm - 1))[:, None]
+        # Compilation and allocation take their minutes, however long a step is.
+        own[0] *= min(plan.pace.first_factor, 1 + 240.0 / plan.pace.step_s)
+        extra = min((plan.pace.first_factor - 1) * 0.08, 1.6)
+        own[1:warm] *= (1 + extra * rng.random(warm - 1))[:, None]
 
 
 def _busy(

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 import pandas as pd
 
-from monitor.analyze.checkpoints_seen import LastCheckpoint
 from monitor.analyze.lost import LostWork
+from monitor.analyze.saves import Save
 from monitor.model import AtRisk
 
 
 def at_risk(
-    last: LastCheckpoint | None,
+    saved: Sequence[Save],
     journal: pd.DataFrame,
     now: datetime,
     usd_per_hour: float | None,
     lost: LostWork | None = None,
 ) -> AtRisk | None:
-    """Of a running job as of ``now``; None where no checkpoint was seen, or its line has no time.
+    """Of a running job as of ``now``; None where no checkpoint was seen.
 
-    ``last`` is the last checkpoint of ``monitor.analyze.checkpoints_seen``, ``journal`` that of ``monitor.analyze.journal``;
+    ``saved`` are the checkpoints of ``monitor.analyze.saves``, ``journal`` is that of ``monitor.analyze.journal``;
     ``usd_per_hour`` is of the whole job.
     """
-    if last is None or last.at is None:
+    if not saved:
         return None
+    last = saved[-1]
     # What was lost already is no longer at risk.
     begun = [loss.again for loss in (lost.losses if lost else ()) if loss.again is not None]
     seconds = max(0.0, (now - max([last.at, *begun])).total_seconds())

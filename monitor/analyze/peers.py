@@ -134,7 +134,8 @@ def _outliers(table: pd.DataFrame, only_above: bool, least: float) -> list[Outli
     away = table.sub(median, axis=0)
     share = away.abs().div(median, axis=0)
     # The spread of one minute is of few nodes; that of all minutes is of many.
-    usual = float(np.nanmedian(share.to_numpy())) * len(table.columns) / (len(table.columns) - 1)
+    known = share.to_numpy()[np.isfinite(share.to_numpy())]
+    usual = float(np.median(known)) * len(table.columns) / (len(table.columns) - 1) if len(known) else 0.0
     spread = _MAD * np.maximum(share.median(axis=1), usual).clip(lower=FINEST) * median
     limit = np.maximum(np.maximum(SIGMAS * spread, LEAST_SHARE * median), least)
     flagged = (away if only_above else away.abs()).gt(limit, axis=0)

@@ -17,9 +17,12 @@ import pandas as pd
 
 from monitor.analyze.activities import Activity
 from monitor.analyze.billing import billing_factor, with_billing
+from monitor.analyze.held_gpus import held_gpus
 from monitor.analyze.lost import LostWork
 from monitor.analyze.pieces import BUCKETS
-from monitor.analyze.tail import Tail, marks
+from monitor.analyze.silence import silence
+from monitor.analyze.standstill import at_work, stands_still
+from monitor.analyze.tail import Ending, Tail, marks
 from monitor.analyze.training_time import Ints, Reports, reports, training
 from monitor.model import ENDED_STATUSES, Bucket, Job, Phase, Run
 
@@ -60,6 +63,7 @@ def phases(
     spans = _joined_spans(_status_spans(job, now))
     told = reports(journal, activities, lost, run.steps)
     restarts = _times(run.events, ("restart", "resume", "first-line"))
+    last_line = None if run.logs.last_line_at is None else _ms(run.logs.last_line_at)
     last_training = max((start for name, start, _ in spans if name == "Training"), default=None)
     parts: list[Phase] = []
     for name, start, end in spans:
@@ -67,7 +71,8 @@ def phases(
             parts.append(Phase(_BY_STATUS.get(name, "unknown"), start, end, False))
             continue
         ending = _ending(job, name == spans[-1][0] and end == spans[-1][2], start == last_training)
-        parts += _training(run, told, (start, end), ending, restarts, activities, lost)
+        tail = Tail(ending, _silent(run, journal, start, end, ending), last_line, *marks(run.events))
+        parts += _training(run, told, (start, end), tail, restarts, activities, lost)
     return tuple(_joined(with_billing(parts, job)))
 
 
@@ -127,7 +132,25 @@ def _joined_spans(spans: Iterable[_Span]) -> list[_Span]:
     return [(group[0][0], group[0][1], group[-1][2]) for group in groups]
 
 
-def _ending(job: Job, current: bool, last: bool) -> Literal["running", "well", "badly", "interrupted"]:
+def _silent(
+    run: Run, journal: pd.DataFrame, start: datetime, end: datetime, ending: Ending
+) -> Literal["", "stall", "unknown"]:
+    """What the silence at the end of the last span of training is, where it is too long for a step."""
+    if ending not in {"running", "badly"} or not run.logs.complete:
+        return ""
+    total, reached = run.steps["total"].max(), run.steps["step"].max()
+    if pd.notna(total) and pd.notna(reached) and reached + 1 >= total:
+        return ""  # what comes after the last step is no step
+    found = silence(run.steps, journal, run.events, start, end)
+    if found is None or not found.too_long:
+        return ""
+    held = held_gpus(run.metrics, found.since, end)
+    if ending == "badly":  # lines came with the failure
+        return "unknown" if at_work(held) else "stall"
+    return "stall" if stands_still(found, held, run.logs.last_line_at) else "unknown"
+
+
+def _ending(job: Job, current: bool, last: bool) -> Ending:
     if not last:
         return "interrupted"
     if job.is_running:
@@ -139,7 +162,7 @@ def _training(
     run: Run,
     told: Reports,
     span: tuple[datetime, datetime],
-    ending: Literal["running", "well", "badly", "interrupted"],
+    tail: Tail,
     restarts: Ints,
     activities: Sequence[Activity],
     lost: LostWork | None,
@@ -150,8 +173,7 @@ def _training(
     begun = start if spoke is None else spoke
     # To the millisecond inside, to the microsecond where it touches its neighbours.
     low, high = _ms(begun), max(_ms(begun) + 1, _ms(end))
-    last_line = None if run.logs.last_line_at is None else _ms(run.logs.last_line_at)
-    found = training(run, told, low, high, Tail(ending, last_line, *marks(run.events)), restarts)
+    found = training(run, told, low, high, tail, restarts)
     for kind in ("checkpoint", "evaluation"):
         spans = ((_ms(one.start), _ms(one.end)) for one in activities if one.kind == kind)
         found = found.over(spans, kind, {"productive"})

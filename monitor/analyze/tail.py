@@ -1,8 +1,8 @@
 """What was done after the last step, until the job, or its span of training, was over?
 
 The last checkpoint and the last evaluation stand there, with no step behind them that could say how long they took: their
-lines do. What is left is the step under way in a job that runs, idle time in one that is over, and a stall where the silence
-is longer than the job's rhythm and no process says anything.
+lines do. What is left is the step under way in a job that runs, idle time in one that is over, and a stall where the job
+stands still.
 """
 
 from __future__ import annotations
@@ -16,15 +16,17 @@ from numpy.typing import NDArray
 
 from monitor.analyze.pieces import Pieces
 
-# A pause this much longer than any that the job got over before is none of its rhythm.
-_OVER_LONGEST = 1.5
+Ending = Literal["running", "well", "badly", "interrupted"]
+_REST = {"running": "productive", "well": "idle-tail", "badly": "idle-tail", "interrupted": "lost-work"}
 
 
 @dataclass(frozen=True, slots=True)
 class Tail:
     """How a span of training ends, and the lines that tell of checkpoints and evaluations (times in milliseconds)."""
 
-    ending: Literal["running", "well", "badly", "interrupted"]
+    ending: Ending
+    silent: Literal["", "stall", "unknown"]
+    """The silence from the last step to the end is too long: the job stands still, or nobody knows what it does."""
     last_line: int | None
     """When any process last wrote anything."""
     at: NDArray[np.int64]
@@ -32,20 +34,12 @@ class Tail:
     """"checkpoint" or "evaluation"."""
     begins: NDArray[np.bool_]
 
-    def pieces(self, last: int, end: int, limit: int, longest: int, usual: int) -> Pieces:
-        """From the ``last`` step to the ``end``; ``limit`` is the silence allowed, ``longest`` the longest one so far."""
-        if self.ending == "running" and end - last <= usual:
-            return Pieces.of([last, end], ["productive"])
-        allowed = max(limit, round(_OVER_LONGEST * longest))
+    def pieces(self, last: int, end: int, limit: int) -> Pieces:
+        """From the ``last`` step to the ``end``; ``limit`` is how long the job may be silent before an interruption."""
         closed, opened = self._spans(last, end)
-        silent = end - last - sum(b - a for _, a, b in closed)
-        quiet = end - max(last, self.last_line if self.last_line is not None else last)
-        rest = {"running": "productive", "well": "idle-tail", "badly": "idle-tail", "interrupted": "lost-work"}[
-            self.ending
-        ]
-        if self.ending != "well" and silent > allowed:
-            # Of a running job whose lines go on nobody can say that it stands still.
-            rest = "unknown" if self.ending == "running" and quiet <= limit else "stall"
+        rest = self.silent or _REST[self.ending]
+        if self.ending == "interrupted" and end - last - sum(b - a for _, a, b in closed) > limit:
+            rest = "stall"
         found = Pieces.of([last, end], [rest])
         if opened is not None and rest != "stall":
             closed.append((opened[0], opened[1], end if self.ending == "running" else self._until(opened[1], end)))

@@ -22,24 +22,22 @@ from monitor.analyze.journal import MARKS, usual_gap_s
 from monitor.analyze.lost import LostWork
 from monitor.analyze.pace import pace
 from monitor.analyze.pieces import CODES, Pieces
+from monitor.analyze.silence import GAPS, LEAST_S
 from monitor.analyze.tail import Tail
 from monitor.model import Run
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-# A silence longer than this many usual gaps between reports, and than five minutes, is no step.
-SILENT_GAPS = 5
-SILENT_S = 300.0
 _COLUMNS = ["at", "step", "steps", "gap_s", "wall_s", "step_time_s", "warm_up", *MARKS]
 # Pauses that come back: at least this many, their distances (in steps) alike within a tenth.
 _RECURRING = 3
 _ALIKE = 0.1
 
 
-def silence_limit_s(usual_gap: float | None) -> float:
+def _limit_ms(usual_ms: int) -> int:
     """How long a job may be silent between two reports: five of its usual gaps, and five minutes at least."""
-    return max(SILENT_GAPS * (usual_gap or 0.0), SILENT_S)
+    return round(max(GAPS * usual_ms, 1000 * LEAST_S))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +56,7 @@ class Reports:
     """The part of the gap before the report that is no ordinary step."""
     lead_is_stall: NDArray[np.bool_]
     limit_ms: int
-    longest_ms: int
-    """The longest gap that the job got over."""
-    usual_ms: int
+    """How long the job may be silent between two reports."""
 
 
 def reports(journal: pd.DataFrame, spans: Sequence[Activity], lost: LostWork | None, steps: pd.DataFrame) -> Reports:
@@ -76,7 +72,7 @@ def reports(journal: pd.DataFrame, spans: Sequence[Activity], lost: LostWork | N
     counts = np.where(np.isfinite(counts), counts, usual_count)
     found = pace(rows)
     usual_ms = round(1000 * (usual_gap_s(rows) or 0.0))
-    limit = round(1000 * silence_limit_s(usual_ms / 1000))
+    limit = _limit_ms(usual_ms)
     again = _restarts(rows, at, gap, counts, found.slow_s if found else usual_ms / 1000, lost)
     busy = np.zeros(len(at), dtype=bool)
     inside = np.searchsorted(at, [_to_ms(span.start) for span in spans], "right")
@@ -104,8 +100,6 @@ def reports(journal: pd.DataFrame, spans: Sequence[Activity], lost: LostWork | N
         lead=np.minimum(np.rint(lead).astype(np.int64), gap),
         lead_is_stall=pauses,
         limit_ms=limit,
-        longest_ms=int(gap[1:].max(initial=0)),
-        usual_ms=usual_ms,
     )
 
 
@@ -142,7 +136,7 @@ def training(run: Run, told: Reports, start: int, end: int, tail: Tail, restarts
         since = restarts[(restarts > before[place]) & (restarts <= before[place] + lead[place])]
         if len(since) and since[0] - before[place] > told.limit_ms:
             found = found.over([(int(before[place]), int(since[0]))], "stall", {"initialization"})
-    return found.then(tail.pieces(int(at[-1]), end, told.limit_ms, told.longest_ms, told.usual_ms))
+    return found.then(tail.pieces(int(at[-1]), end, told.limit_ms))
 
 
 def _restarts(
@@ -193,7 +187,7 @@ def _of_times(steps: pd.DataFrame) -> Reports:
     at = np.unique(_ms(steps["timestamp"].dropna()))
     gap = np.diff(at, prepend=at[:1])
     usual = int(np.median(gap[1:])) if len(gap) > 1 else 0
-    limit = round(1000 * silence_limit_s(usual / 1000))
+    limit = _limit_ms(usual)
     pauses = gap - usual > limit
     empty = np.zeros(len(at), dtype=np.int64)
     return Reports(
@@ -204,8 +198,6 @@ def _of_times(steps: pd.DataFrame) -> Reports:
         lead=np.where(pauses, gap - usual, 0),
         lead_is_stall=pauses,
         limit_ms=limit,
-        longest_ms=int(gap[1:].max(initial=0)),
-        usual_ms=usual,
     )
 
 

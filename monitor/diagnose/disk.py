@@ -46,9 +46,8 @@ def disk_nearly_full(case: Case) -> Finding | None:
     if full:
         name = max(full, key=lambda node: full[node][0])
         level, at = full[name]
-        words.append(
-            f"The disk is {percent(level)} full {nodes(list(full), len(case.run.job.nodes))} ({name} since {clock(at)})."
-        )
+        where = nodes(list(full), len(case.run.job.nodes))
+        words.append(f"The disk is {percent(level)} full {where}, above {FULL_PCT:.0f} % on {name} since {clock(at)}.")
         evidence.append(Evidence("disk space in use", level, "%", name, at.to_pydatetime()))
     if growing:
         one = growing[0]

@@ -8,6 +8,7 @@ from monitor.analyze.cascade import ERRORS
 from monitor.analyze.first_step import at_work, beginning, working_since
 from monitor.analyze.held_gpus import held_gpus
 from monitor.analyze.silence import Silence, silence
+from monitor.analyze.standstill import stands_still, still_logs
 from monitor.analyze.window import training_spans
 from monitor.diagnose.rule import Case, rule
 from monitor.diagnose.stalled import error, first_to_stop, gpu_evidence, last_checkpoint, pattern_words
@@ -16,8 +17,6 @@ from monitor.words import clock, count, duration, percent, step_seconds, usd
 
 # A silence at the end belongs to the failure that began it.
 ENDED_BY_ERROR = ("cuda-out-of-memory", "host-out-of-memory", "nccl-timeout", "data-error", "script-error")
-# NCCL's default timeout in PyTorch: while lines still come, a silence of steps is no evaluation after as much.
-LINES_STILL_S = 600.0
 LATE_FIRST_STEP_S = 20 * 60.0
 LOST_WORTH_A_CHANGE = 0.05
 _MEANWHILE = {
@@ -46,16 +45,13 @@ def stall(case: Case) -> Finding | None:
     timeout is in the PyTorch documentation.
     """
     found = _silence(case)
-    if found is None or not found.too_long:
+    if found is None:
         return None
     held = held_gpus(case.run.metrics, found.since, found.until)
     last_line = case.run.logs.last_line_at or found.since
-    still = (found.until - last_line).total_seconds() <= found.least_s
-    flat = held is not None and held.pattern in {"waiting", "split", "flat"}
-    if held is not None and (held.pattern == "working" or (held.pattern == "flat" and held.changed is False)):
+    if not stands_still(found, held, last_line):
         return None
-    if still and not (flat and held is not None and held.changed and found.seconds > LINES_STILL_S):
-        return None
+    still = still_logs(found, last_line)
     sure = held is not None and held.pattern in {"waiting", "split", "idle"} and held.changed is not False and not still
     pattern, why = pattern_words(case, held)
     after = f" It follows {_MEANWHILE[found.meanwhile]}." if found.meanwhile else ""

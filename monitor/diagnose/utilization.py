@@ -219,8 +219,9 @@ def idle_gpus(case: Case) -> Finding | None:
         f"GPUs idle for {duration(worst.minutes * 60)}"
         + ("" if len(hit) == case.gpu_nodes else f" {nodes(hit, case.gpu_nodes or len(hit))}"),
         f"GPUs do nothing {nodes(hit, case.gpu_nodes or len(case.run.job.nodes))}: below {IDLE_PCT:.0f} % for "
-        f"{worst.minutes:.0f} minutes in a row on {worst.node}, {clock(worst.start)} to {clock(worst.end)}, after training had "
-        f"begun.{_meanwhile(case, worst, hit)} The instances are billed all the same.{money}",
+        f"{worst.minutes:.0f} minutes in a row{f' on {worst.node}' if len(hit) > 1 else ''}, {clock(worst.start)} to "
+        f"{clock(worst.end)}, after training had begun.{_meanwhile(case, worst, hit)} "
+        f"The instances are billed all the same.{money}",
         (
             Evidence(
                 f"GPU utilization below {IDLE_PCT:.0f} %",

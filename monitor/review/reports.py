@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 from monitor.analyze import phases, step_time, utilization
 from monitor.analyze.at_risk import at_risk
-from monitor.analyze.checkpoints_seen import last_checkpoint
 from monitor.analyze.cost import cost, goodput
+from monitor.analyze.saves import saves
 from monitor.diagnose.findings import findings
 from monitor.diagnose.rule import Case, case_of
 from monitor.model import METRICS, ApiBill, AtRisk, LogCoverage, Node, NodeStats, Price, Report, Run
@@ -41,8 +41,7 @@ def report(
 def _at_risk(case: Case) -> AtRisk | None:
     if not case.run.job.is_running:
         return None
-    last = last_checkpoint(case.run.events, case.journal)
-    return at_risk(last, case.journal, case.now, case.usd_per_hour, case.lost)
+    return at_risk(saves(case.journal, case.run.events), case.journal, case.now, case.usd_per_hour, case.lost)
 
 
 def coverage(raw: RawRows, complete: bool = True) -> LogCoverage:

@@ -135,7 +135,7 @@ def _event(kind: str, at: datetime, line: int, attempt: int) -> dict[str, object
     }  # fmt: skip
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(lives())
 def test_every_second_is_in_one_bucket_and_the_billed_ones_sum_to_the_bill(life: Life) -> None:
     case = case_of(life.run, life.now)
@@ -167,7 +167,7 @@ def test_every_second_is_in_one_bucket_and_the_billed_ones_sum_to_the_bill(life:
     assert (share is None) == (not any(part.name in {"productive", "lost-work"} for part in found) or billed_s <= 0)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(lives(), st.integers(-3000, 3000))
 def test_where_aws_bills_other_seconds_than_the_status_changes_tell_its_sum_counts(life: Life, other_s: int) -> None:
     case = case_of(life.run, life.now)

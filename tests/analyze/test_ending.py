@@ -57,7 +57,7 @@ _ECHOES = [
 ]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     id=st.sampled_from(sorted(_ENDS)),
     skew=st.tuples(st.floats(-2, 2), st.floats(-2, 2)),

@@ -153,7 +153,7 @@ def test_the_band_is_in_order_and_never_below_nothing(gaps: list[float], left: i
 
 
 def test_eighty_of_a_hundred_jobs_keep_to_the_band() -> None:
-    found = replayed(jobs=25)
-    # Of 225 looks chance alone moves the share by 2.7 points.
-    assert 0.70 <= found["inside"].mean() <= 0.88
+    found = replayed(jobs=12)
+    # Of 108 looks chance alone moves the share by 4 points; the benchmark takes ten times as many.
+    assert 0.68 <= found["inside"].mean() <= 0.92
     assert found.loc[found["kind"] == "steady", "width"].median() < 0.08

@@ -45,7 +45,7 @@ def _run(job: Job, step_frame: object = None) -> Run:
     return Run(job, steps_frame() if step_frame is None else step_frame, metrics_frame(), events_frame())  # type: ignore[arg-type]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.lists(st.tuples(_STATUSES, st.integers(0, 5000)), max_size=9), st.booleans(), st.integers(0, 600))
 def test_phases_cover_the_wall_time_once(spans: list[tuple[str, int]], running: bool, before_s: int) -> None:
     moment, transitions = T0 + timedelta(seconds=before_s), []
@@ -80,7 +80,7 @@ def _seconds(run: Run, now: datetime = END) -> dict[str, float]:
 @pytest.mark.parametrize(("status", "tail"), [("Completed", "idle-tail"), ("Failed", "stall"), ("Stopped", "stall")])
 def test_training_is_cut_at_the_first_and_the_last_step(status: str, tail: str) -> None:
     rows = steps(["algo-1"], 300, 2.0, start=START + timedelta(minutes=10))
-    case = run(step_frame=rows, nodes=nodes_of(1), status=status)
+    case = run(metrics_frame(), rows, nodes=nodes_of(1), status=status)
     begun = next(phase for phase in phases(case, END) if phase.name == "initialization")
     assert abs(begun.end - (START + timedelta(minutes=10))) < timedelta(milliseconds=5)
     found = _seconds(case)

@@ -15,7 +15,7 @@ from monitor.analyze.pace import longest_stable, pace
 from monitor.analyze.phases import buckets, phases
 from monitor.analyze.pieces import MOST_PIECES, Pieces
 from monitor.diagnose.rule import case_of
-from monitor.model import LogCoverage, Phase, Run, events_frame, steps_frame
+from monitor.model import LogCoverage, Phase, Run, events_frame, metrics_frame, steps_frame
 from tests.analyze.test_journal import NONE, told
 from tests.builders import START, nodes_of, steps
 from tests.diagnose.cases import run
@@ -44,7 +44,7 @@ def _even(count: int = COUNT, noise: float = 0.01) -> np.ndarray:
 def _job(rows: pd.DataFrame, events: pd.DataFrame = NONE, status: str = "Completed", after_s: float = 10.0) -> Run:
     last = rows["timestamp"].max().to_pydatetime()
     end = last + timedelta(seconds=after_s)
-    return run(step_frame=rows, events=events, nodes=nodes_of(1), status=status, end=end)
+    return run(metrics_frame(), rows, events=events, nodes=nodes_of(1), status=status, end=end)
 
 
 def _phases(job: Run, now: datetime | None = None) -> tuple[Phase, ...]:
@@ -187,6 +187,8 @@ def test_a_running_job_is_at_work_until_it_is_silent_for_too_long() -> None:
     last = rows["timestamp"].max().to_pydatetime()
     assert _phases(job, last + timedelta(minutes=2))[-1].name == "productive"
     assert _phases(job, last + timedelta(minutes=20))[-1].name == "stall"
+    busy = replace(job, metrics=run(nodes=nodes_of(1)).metrics)
+    assert _phases(busy, last + timedelta(minutes=20))[-1].name == "unknown"
     # Its processes go on logging: nobody knows at what.
     alive = replace(job, logs=replace(job.logs, last_line_at=last + timedelta(minutes=19)))
     assert _phases(alive, last + timedelta(minutes=20))[-1].name == "unknown"

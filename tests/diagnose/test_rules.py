@@ -13,23 +13,25 @@ from monitor.model import Finding, Job, Run, events_frame, metrics_frame, steps_
 from monitor.review import report
 from tests.diagnose.cases import END, FIRES, SILENT, run
 
+# One worker asks all rules of a run once.
+pytestmark = pytest.mark.xdist_group("rules")
 NOW = END + timedelta(seconds=5)
 RULES = rules()
 _EMPTY = Run(Job("empty"), steps_frame(), metrics_frame(), events_frame())
 
 
-_FOUND: dict[int, tuple[Run, tuple[Finding, ...]]] = {}
+_SAID: dict[int, tuple[Run, tuple[Finding, ...]]] = {}
 
 
-def _found(of: Run) -> tuple[Finding, ...]:
-    """The findings of a run, worked out once: several tests ask for them. Who is kept keeps its number."""
-    if id(of) not in _FOUND:
-        _FOUND[id(of)] = (of, diagnose(of, NOW))
-    return _FOUND[id(of)][1]
+def _said(of: Run) -> tuple[Finding, ...]:
+    """What is said of a run, worked out once: the runs are the same objects for all tests. Who is kept keeps its number."""
+    if id(of) not in _SAID:
+        _SAID[id(of)] = (of, diagnose(of, NOW))
+    return _SAID[id(of)][1]
 
 
 def _ids(of: Run) -> list[str]:
-    return [finding.id for finding in _found(of)]
+    return [finding.id for finding in _said(of)]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
@@ -59,13 +61,14 @@ def test_nothing_is_said_of_nothing() -> None:
 
 
 def test_a_healthy_run_has_no_finding() -> None:
-    assert _ids(run()) == []
-    assert judge(report(run(), NOW)).level == "healthy"
+    healthy = run()
+    assert _ids(healthy) == []
+    assert judge(report(healthy, NOW)).level == "healthy"
 
 
 @pytest.mark.parametrize("case", [case for cases in FIRES.values() for case in cases])
 def test_a_finding_has_a_figure_a_place_and_a_next_step(case: Run) -> None:
-    for finding in _found(case):
+    for finding in _said(case):
         assert finding.title
         assert len(finding.title) < 80
         if finding.severity != "info":
@@ -85,5 +88,5 @@ def test_worst_comes_first() -> None:
     rank = {"critical": 0, "warning": 1, "info": 2}
     for cases in FIRES.values():
         for case in cases:
-            severities = [rank[finding.severity] for finding in _found(case)]
+            severities = [rank[finding.severity] for finding in _said(case)]
             assert severities == sorted(severities)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -38,6 +39,11 @@ def test_what_was_not_seen_is_a_dash() -> None:
 
 def test_without_gpus_the_processors_are_shown() -> None:
     assert {"CPU", "Memory"} <= set(_tiles(situations.no_gpu()))
+
+
+def test_goodput_is_shown_where_it_is_known() -> None:
+    assert "Goodput" not in _tiles(situations.healthy())
+    assert _tiles(replace(situations.healthy(), goodput=0.912))["Goodput"] == ("91 %", "of the billed time")
 
 
 def test_cost_takes_the_place_of_nodes_where_it_is_known() -> None:
