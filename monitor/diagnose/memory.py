@@ -58,7 +58,7 @@ def gpu_memory_pressure(case: Case) -> Finding | None:
         return None
     slow = _irregular(case)
     often = len(flushes) >= max(FEWEST_FLUSHES, FLUSHED_SHARE * len(case.journal))
-    severity: Severity = "warning" if (slow and (often or full)) or (slow is None and often) else "info"
+    severity: Severity = "warning" if often or (full and slow) else "info"
     worst = max(full, key=lambda name: full[name], default=None)
     steps = {True: "; steps are irregular", False: "; steps are steady all the same", None: ""}[slow]
     held_words = "" if worst is None else f"GPU memory is at {percent(full[worst])} (p95) on {worst}"
