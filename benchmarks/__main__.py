@@ -1,4 +1,7 @@
-"""``python -m benchmarks [NAME…]``: runs the benchmarks and prints their tables, as ratios measured in one run."""
+"""``python -m benchmarks [NAME…]``: runs the benchmarks and prints their tables, as ratios measured in one run.
+
+It ends with status 1 where a benchmark has a line to pass and does not pass it.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ import benchmarks
 def main(names: list[str]) -> int:
     found = pkgutil.iter_modules(benchmarks.__path__)
     present = sorted(module.name for module in found if module.name != "__main__" and not module.ispkg)
+    failed: list[str] = []
     for name in names or present:
         module = importlib.import_module(f"benchmarks.{name}")
         print(f"\n{(module.__doc__ or name).splitlines()[0]}\n")
@@ -19,7 +23,10 @@ def main(names: list[str]) -> int:
         widths = [max(len(str(row[column])) for row in table) for column in range(len(table[0]))]
         for row in table:
             print("  ".join(str(cell).ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
-    return 0
+        failed += [f"{name}: {claim}" for claim in getattr(module, "failures", list)()]
+    for line in failed:
+        print(f"failed: {line}", file=sys.stderr)
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

@@ -11,12 +11,15 @@ from datetime import datetime, timedelta
 import numpy as np
 import pandas as pd
 
-from monitor.analyze.journal import usual_step_s
+from monitor.analyze.journal import plain_rows, usual_step_s
 from monitor.model import Activity as Activity
 
 # What a gap is longer than its steps by less than this share of a step (and than a second) is jitter.
 _LEAST_SHARE = 0.25
 _LEAST_S = 0.05
+# Nine of ten ordinary gaps are this long at most; where a report stands for several steps, one slow step is no jitter.
+_ORDINARY = 0.9
+_SEVERAL = 1.5
 
 
 def activities(journal: pd.DataFrame, events: pd.DataFrame) -> tuple[Activity, ...]:
@@ -29,6 +32,8 @@ def activities(journal: pd.DataFrame, events: pd.DataFrame) -> tuple[Activity, .
     # Of lines in blocks no time is known but the block's.
     if usual is None or journal["at"].isna().any() or journal["wall_s"].isna().all():
         return ()
+    # By a clock that jumps, an ordinary gap may be as much longer.
+    jitter_s = float(plain_rows(journal)["wall_s"].quantile(_ORDINARY)) - usual
     marks = _marks(events)
     told = marks["at"].to_numpy("datetime64[ms]")
     rows = journal.assign(before=journal["at"].shift(), last=journal["step"].shift())
@@ -38,6 +43,8 @@ def activities(journal: pd.DataFrame, events: pd.DataFrame) -> tuple[Activity, .
         steps_s = usual * (1.0 if pd.isna(row.steps) else row.steps)
         excess_s = row.gap_s - steps_s
         if pd.isna(excess_s) or excess_s < max(_LEAST_S, _LEAST_SHARE * usual):
+            continue
+        if steps_s > _SEVERAL * usual and excess_s <= 1.1 * jitter_s * steps_s / usual:
             continue
         kinds = [kind for kind in ("checkpoint", "evaluation") if getattr(row, kind)]
         span = [np.datetime64(at.tz_convert(None), "ms") for at in (row.before, row.at)]

@@ -14,8 +14,8 @@ NEARLY_EVERY = 0.95
 PINNED_PCT = 1.5
 ABOVE_PCT = 0.3
 FEWEST_PINNED = 20
-# GPU memory of a host whose GPUs in use are nearly full.
-PINNED_MEMORY = 0.85
+# Memory must stay there too: of GPUs whose framework takes nearly all.
+PINNED_MEMORY = 0.95
 # How far the ratio to the peers may be from k/g, for both GPU and memory.
 RATIO = 0.02
 FEWEST_PEERS = 2
@@ -81,8 +81,11 @@ def fewer_than_peers(
 
 
 def at_a_ceiling(table: pd.DataFrame, gpus: Mapping[str, int]) -> tuple[InUse, ...]:
-    """The nodes whose summed utilization stays just below what k of their GPUs can give, their memory likewise."""
-    found = []
+    """The nodes whose summed utilization stays just below what k of their GPUs can give, their memory likewise.
+
+    Only where it is so on all nodes: one of several that happens to be there is no proof.
+    """
+    found: list[InUse] = []
     for name, rows in table.groupby("node", observed=True):
         count = gpus.get(str(name), 0)
         if count < 2 or len(rows) < FEWEST_PINNED:
@@ -94,7 +97,7 @@ def at_a_ceiling(table: pd.DataFrame, gpus: Mapping[str, int]) -> tuple[InUse, .
             full = rows["memory"].median() >= PINNED_MEMORY * most and rows["memory"].max() <= most + ABOVE_PCT
             if pinned and full:
                 found.append(_of(str(name), used, count, rows[["gpu", "memory"]].median(), "ceiling"))
-    return tuple(found)
+    return tuple(found) if len(found) == table["node"].nunique() else ()
 
 
 def _of(name: str, used: int, count: int, medians: pd.Series, against: str) -> InUse:

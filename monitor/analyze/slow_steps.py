@@ -113,9 +113,12 @@ def _slow(rows: pd.DataFrame, by: str) -> SlowSteps | None:
     kept = rows[known]
     # A step with more tokens in it is long, not slow.
     slow &= for_equal_work(kept, values) > TIMES_MEDIAN * median
+    of = float(len(values))
     if by == "clock":
         slow &= ~_caught_up(values, median)
-    if slow.sum() < max(FEWEST_SLOW, LEAST_SHARE * len(values)):
+        # What the clock has and the printed times have not stood between two steps: one of all that a report stands for.
+        of *= max(1.0, width)
+    if slow.sum() < max(FEWEST_SLOW, LEAST_SHARE * of):
         return None
     moments = kept.loc[slow, "at"].dropna()
     numbers = kept["step"].to_numpy("int64")

@@ -140,15 +140,22 @@ def _long_enough(rows: pd.DataFrame, place: int) -> bool:
 
 
 def _throughput_held(rows: pd.DataFrame, place: int, ratio: float) -> bool:
-    """Whether tokens or samples a second did not fall with it: not even by half of what a mean over all time would."""
+    """Whether tokens or samples a second did not fall with it: not clearly by half of what a mean over all time would."""
     units = {str(unit) for unit in rows["throughput_unit"].unique()} - {""}
     if len(units) != 1 or next(iter(units)).startswith(("it", "step")):
         return False
     part = 1 - place / len(rows)
     expected = 1 - 1 / (1 - part + part * ratio)
-    before = rows["throughput"].iloc[:place].median()
-    newest = rows["throughput"].iloc[place + (len(rows) - place) * 3 // 4 :].median()
-    return bool(before > 0 and newest > 0 and 1 - newest / before < 0.5 * expected)
+    sides = (
+        rows["throughput"].iloc[:place].dropna(),
+        rows["throughput"].iloc[place + (len(rows) - place) // 2 :].dropna(),
+    )
+    if not all(len(side) for side in sides):
+        return False
+    before, newest = (float(side.median()) for side in sides)
+    # Twice the standard error of a median, for each side, of its own spread.
+    noise = sum(2 * 1.86 * float((side - side.median()).abs().median()) / len(side) ** 0.5 for side in sides)
+    return bool(before > 0 and 1 - newest / before < 0.5 * expected + noise / before)
 
 
 def _by_schedule(rows: pd.DataFrame, place: int, by: str) -> bool:

@@ -20,6 +20,7 @@ from monitor.model import (
     StepSpread,
     StepStats,
 )
+from monitor.predict.setup import resolved
 from monitor.words import warm_pool
 
 SCHEMA = 1
@@ -101,7 +102,7 @@ def job_document(job: Job) -> dict[str, Any]:
         "smp_version": job.smp_version,
         "configuration": {
             name: {"value": parameter.value, "read_from": parameter.read_from}
-            for name, parameter in job.configuration.items()
+            for name, parameter in resolved(job).items()
         },
         "created": job.created,
         "started": job.started,

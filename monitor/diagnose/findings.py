@@ -22,6 +22,7 @@ _FAMILIES = (
     "low_utilization",
     "memory",
     "disk",
+    "configuration",
     "parallelism",
     "network",
     "visibility",

@@ -27,8 +27,9 @@ ENDS_ABOVE_PCT = 85.0
 FURTHER = 5.0
 GAINED_BEFORE_DRAWN_ON = 5.0
 # Memory that grows with the step time is that of longer sequences.
-TOGETHER = 0.9
-LONGER_STEPS = 1.10
+TOGETHER = 0.8
+LONGER_STEPS = 1.05
+AS_MUCH = 0.8
 
 
 @rule("gpu-memory-pressure", silenced_by=("stall", "cuda-out-of-memory"), about="risk")
@@ -36,8 +37,8 @@ def gpu_memory_pressure(case: Case) -> Finding | None:
     """GPU memory is nearly full, or the allocator flushes its cache again and again.
 
     What it means: GPU memory utilization of a node is above 92 % at its 95th percentile, or the log tells of allocator cache
-    flushes. A warning where the steps are irregular, or where nothing tells whether they are and flushes come again and again
-    (three, and on 1 % of the reported steps); else information: some frameworks take nearly all memory and work in it.
+    flushes. A warning where flushes come again and again (three, and on 1 % of the reported steps), or where memory is full
+    and the steps are irregular; else information: some frameworks take nearly all memory at the start and work in it.
 
     Why it matters: each flush waits for the GPU and slows its step, and the next longer sequence ends the job.
 
@@ -57,7 +58,7 @@ def gpu_memory_pressure(case: Case) -> Finding | None:
         return None
     slow = _irregular(case)
     often = len(flushes) >= max(FEWEST_FLUSHES, FLUSHED_SHARE * len(case.journal))
-    severity: Severity = "warning" if (slow and (often or full)) or (slow is None and often) else "info"
+    severity: Severity = "warning" if often or (full and slow) else "info"
     worst = max(full, key=lambda name: full[name], default=None)
     steps = {True: "; steps are irregular", False: "; steps are steady all the same", None: ""}[slow]
     held_words = "" if worst is None else f"GPU memory is at {percent(full[worst])} (p95) on {worst}"
@@ -233,8 +234,14 @@ def _longer_sequences(case: Case, one: Growth) -> bool:
     both = pd.concat([minutes, held.set_index("timestamp")["value_pct"]], axis=1).dropna()
     if len(both) < fewest_points(case):
         return False
-    third = max(1, len(both) // 3)
-    longer = both["time_s"].iloc[-third:].median() >= LONGER_STEPS * both["time_s"].iloc[:third].median()
+    # As growth itself is judged: behind the first third.
+    both = both.iloc[len(both) // 3 :]
+    few = max(1, len(both) // 5)
+    time_ratio, held_ratio = (
+        both[name].iloc[-few:].median() / both[name].iloc[:few].median() for name in ("time_s", "value_pct")
+    )
+    # Activations grow with the sequence and the rest of the memory does not, so that steps grow at least as much.
+    longer = time_ratio >= LONGER_STEPS and time_ratio - 1 >= AS_MUCH * (held_ratio - 1)
     return bool(longer and both.rank().corr().iloc[0, 1] >= TOGETHER)
 
 

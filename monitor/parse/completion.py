@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from monitor.model import InstanceGroup, Job, Node, Parameter, Transition
+from monitor.parse import configured
 from monitor.parse.identity import Identity, host_number
 
 # What a launcher prints when it ends the job; with restarts left it prints none of these.
@@ -27,7 +29,7 @@ def completed(job: Job, identity: Identity, events: pd.DataFrame, table: Lookup,
     if job.source == "logs":
         job = _from_text(job, identity, events)
     nodes = tuple(_counted(node, identity, table, ec2) for node in _nodes(job, identity))
-    printed = _configuration(events)
+    printed, is_smp1 = _printed(events), bool((events["kind"] == configured.SMP).any())
     launcher = job.launcher
     if launcher is None and len(events):
         kinds = set(events["kind"])
@@ -36,9 +38,8 @@ def completed(job: Job, identity: Identity, events: pd.DataFrame, table: Lookup,
         job,
         nodes=nodes,
         launcher=launcher,
-        configuration={**printed, **job.configuration},
-        # Only SMP v1 prints its configuration in this form.
-        smp_version=job.smp_version or (1 if printed else None),
+        configuration=_merged(job.configuration or _given(events), printed),
+        smp_version=job.smp_version or (1 if is_smp1 else None),
     )
 
 
@@ -84,15 +85,46 @@ def _counted(node: Node, identity: Identity, table: Lookup, ec2: Lookup) -> Node
     )
 
 
-def _configuration(events: pd.DataFrame) -> dict[str, Parameter]:
+def _merged(given: Mapping[str, Parameter], printed: Mapping[str, Parameter]) -> dict[str, Parameter]:
+    """What was given to the library, what was printed, and the script's hyperparameters where nothing else tells."""
+    script = {name: known for name, known in given.items() if known.read_from.startswith("hyperparameters")}
+    return {**script, **printed, **{name: known for name, known in given.items() if name not in script}}
+
+
+def _printed(events: pd.DataFrame) -> dict[str, Parameter]:
+    """The configuration as libraries print it: the first that says a name counts, SMP's own before any other's."""
     out: dict[str, Parameter] = {}
-    rows = events[events["kind"] == "configuration"]
-    one_stream = events["stream"].nunique() == 1
-    for row in rows.itertuples():
-        name, _, value = str(row.text).partition(": ")
-        place = f"log line {row.line}" if one_stream else f"log {row.stream.rpartition('/')[2]} line {row.line}"
-        out.setdefault(name, Parameter(_value(value), place))
+    for kind in (configured.SMP, configured.OTHERS):
+        for text, place in _places(events, kind):
+            name, _, value = text.partition(": ")
+            out.setdefault(name, Parameter(_value(value), place))
+    for text, place in _places(events, "world-size"):
+        if (match := configured.WORLD.search(text)) is not None:
+            out.setdefault("world_size", Parameter(int(match["count"]), place))
+    sizes = {text.partition("=")[2]: place for text, place in _places(events, "model-size")}
+    # Of several models nobody knows which is trained.
+    for count, place in sizes.items() if len(sizes) == 1 else ():
+        out.setdefault("parameters_billion", Parameter(float(count) / 1e9, place))
     return out
+
+
+def _given(events: pd.DataFrame) -> dict[str, Parameter]:
+    """The hyperparameters as the toolkit prints them, for a job that is known from its log alone."""
+    for text, place in _places(events, configured.GIVEN):
+        script: dict[str, Any] = json.loads(text)
+        library = script.pop("mp_parameters", {})
+        return {name: Parameter(value, f"hyperparameters, {place}") for name, value in script.items()} | {
+            name: Parameter(value, f"mp_parameters, {place}") for name, value in library.items()
+        }
+    return {}
+
+
+def _places(events: pd.DataFrame, kind: str) -> Iterator[tuple[str, str]]:
+    """The text of each event of a kind, and where it stands."""
+    one_stream = events["stream"].nunique() == 1
+    for row in events[events["kind"] == kind].itertuples():
+        place = f"log line {row.line}" if one_stream else f"log {row.stream.rpartition('/')[2]} line {row.line}"
+        yield str(row.text), place
 
 
 def _value(text: str) -> Any:

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from monitor.parse import delimited, failures, gpu_memory, model_size
+from monitor.parse import configured, delimited, failures, gpu_memory, model_size
 from monitor.parse.reader import Table, event, said
 
 _SLOTS = re.compile(r"([\w.-]{1,255}):(\d{1,6})(?!\d)")
@@ -87,12 +87,6 @@ _FACTS = Table(
             _variable,
         ),
         event(
-            "configuration",
-            "modelparallel/backend/config.py",
-            r"modelparallel/backend/config\.py:\d+\]\s{2,}(?P<name>\w+): (?P<value>.*)$",
-            lambda match: f"{match['name']}: {match['value'].strip()}",
-        ),
-        event(
             "planned-steps",
             "optimization steps",
             r"Total optimization steps\s*=\s*(?P<steps>\d[\d,]{0,15})(?!\d)",
@@ -133,6 +127,7 @@ _FACTS = Table(
             said,
         ),
         event("torchrun", "torchrun ", r"\btorchrun (?P<options>[^\n]{0,4000})", _torchrun),
+        *configured.ROWS,
         *failures.ROWS,
         *gpu_memory.ROWS,
         *model_size.ROWS,

@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from monitor.model import METRICS, Report
+from monitor.predict.setup import resolved
 from monitor.show.plain import plain
 from monitor.words import DASH, count, from_cache, instant, usd
 
@@ -74,8 +75,8 @@ def show_nodes(report: Report) -> None:
 
 
 def show_configuration(report: Report) -> None:
-    """Parameter, value, and where it was read."""
-    known = report.job.configuration
+    """Parameter, value, and where it was read or that it is the library's default."""
+    known = resolved(report.job)
     if not known:
         st.caption("No configuration was found, neither in the hyperparameters nor in the log.")
         return

@@ -46,7 +46,8 @@ def test_a_host_is_short_of_gpus_only_where_both_figures_say_the_same(
 
 
 @pytest.mark.parametrize(
-    ("gpu", "memory", "noise", "used"), [(87.0, 84.0, 0.1, 7), (87.0, 84.0, 1.0, None), (91.0, 84.0, 0.1, None)]
+    ("gpu", "memory", "noise", "used"),
+    [(87.0, 86.0, 0.1, 7), (87.0, 86.0, 1.0, None), (91.0, 86.0, 0.1, None), (87.0, 80.0, 0.1, None)],
 )
 def test_a_ceiling_is_a_ceiling_only_where_nothing_passes_it(
     gpu: float, memory: float, noise: float, used: int | None

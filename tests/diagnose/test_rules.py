@@ -20,14 +20,14 @@ RULES = rules()
 _EMPTY = Run(Job("empty"), steps_frame(), metrics_frame(), events_frame())
 
 
-_SAID: dict[int, tuple[Finding, ...]] = {}
+_SAID: dict[int, tuple[Run, tuple[Finding, ...]]] = {}
 
 
 def _said(of: Run) -> tuple[Finding, ...]:
-    """What is said of a run, worked out once: the runs are the same objects for all tests."""
+    """What is said of a run, worked out once: the runs are the same objects for all tests. Who is kept keeps its number."""
     if id(of) not in _SAID:
-        _SAID[id(of)] = diagnose(of, NOW)
-    return _SAID[id(of)]
+        _SAID[id(of)] = (of, diagnose(of, NOW))
+    return _SAID[id(of)][1]
 
 
 def _ids(of: Run) -> list[str]:

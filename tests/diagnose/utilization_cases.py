@@ -174,7 +174,7 @@ FIRES: dict[str, list[Run]] = {
             shaped(_P4D, FOUR_NAMES, of_node={"algo-3": {"gpu_utilization": 84.0, "gpu_memory_utilization": 65.6}}),
             nodes=FOUR,
         ),
-        run(shaped({**BUSY, "gpu_utilization": 87.0, "gpu_memory_utilization": 85.0}, noise=0.1)),
+        run(shaped({**BUSY, "gpu_utilization": 87.0, "gpu_memory_utilization": 86.0}, noise=0.1)),
     ],
     "idle-gpus": [
         run(_idle(40, 60)),
@@ -270,7 +270,7 @@ SILENT: dict[str, list[Run]] = {
         ),
         run(shaped(_P4D, FOUR_NAMES, of_node={"algo-3": {"gpu_utilization": 84.0}}), nodes=FOUR),
         run(shaped({**BUSY, "gpu_utilization": 87.0, "gpu_memory_utilization": 60.0}, noise=0.1)),
-        run(shaped({**BUSY, "gpu_utilization": 87.0, "gpu_memory_utilization": 85.0})),
+        run(shaped({**BUSY, "gpu_utilization": 87.0, "gpu_memory_utilization": 86.0})),
     ],
     "idle-gpus": [
         run(_idle(52, 60)),

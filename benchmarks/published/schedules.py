@@ -1,0 +1,112 @@
+"""Are the simulated schedules those that others measured? Times, bubbles, and what another number of microbatches does."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from benchmarks.published.claim import Claim, off_pct, within
+from benchmarks.published.rows import Row, select
+from monitor.predict import closed_form
+from monitor.predict.fixed_order import gpipe, interleaved, one_forward_one_backward
+from monitor.predict.pipeline import Pipeline
+from monitor.predict.window import smp_window
+
+ZERO_BUBBLE = "Zero Bubble"
+#: Parts of a stage in the paper's interleaved runs: one layer each.
+_CHUNKS = {1.5: 3, 6.2: 4, 14.6: 3, 28.3: 2}
+
+
+def claims() -> list[Claim]:
+    """Schedules against formulas, bubbles and throughputs."""
+    return [_grid(), _bubbles(), _interleaved_bubbles(), _unmodelled(), _other_microbatches()]
+
+
+def _grid() -> Claim:
+    off = []
+    for p in (1, 2, 3, 4, 6, 8):
+        for m in (1, 2, 4, 7, 8, 16):
+            off += [
+                off_pct(gpipe(Pipeline.equal(p, m, hop_s=hop)).seconds, closed_form.gpipe_s(p, m, 1.0, hop))
+                for hop in (0.0, 0.1, 0.7)
+            ]
+            equal = Pipeline.equal(p, m)
+            off.append(
+                off_pct(one_forward_one_backward(equal).seconds, closed_form.one_forward_one_backward_s(p, m, 1.0))
+            )
+            for backward in (1 / 2, 2 / 3, 3 / 4):
+                unequal = Pipeline.equal(p, m, 1 - backward, backward)
+                off += [
+                    off_pct(smp_window(unequal, a).seconds, closed_form.smp_window_s(p, m, a, 1.0))
+                    for a in range(1, m + 1)
+                ]
+            if p > 1 and m % p == 0:
+                off += [
+                    off_pct(interleaved(equal, v).seconds, closed_form.interleaved_s(p, m, 1.0, v)) for v in (2, 3, 4)
+                ]
+    exact = tuple(0.0 if abs(error) < 1e-9 else error for error in off)
+    return Claim("schedule time: simulation against closed forms", "nothing", (), exact, "exact", within(exact, 0.0))
+
+
+def _profile(row: Row) -> Pipeline:
+    """The pipeline of the paper's profile of a run, in milliseconds."""
+    times = {
+        name: next(
+            other.value
+            for other in select(name, ZERO_BUBBLE, "Table 6")
+            if (other.model, other.microbatches) == (row.model, row.microbatches)
+        )
+        for name in ("T_F", "T_B", "T_W", "T_comm")
+    }
+    return Pipeline.equal(row.pipeline, row.microbatches, times["T_F"], times["T_B"] + times["T_W"], times["T_comm"])
+
+
+def _bubbles() -> Claim:
+    off = [
+        100 * (one_forward_one_backward(_profile(row)).bubble_fraction - row.value)
+        for row in select("bubble_fraction", ZERO_BUBBLE, fits=lambda row: row.schedule == "1F1B")
+    ]
+    return Claim(
+        "bubble of 1F1B from profiled kernels (points)", "nothing", (), tuple(off), "< 0.01 points", within(off, 0.01)
+    )
+
+
+def _interleaved_bubbles() -> Claim:
+    off = [
+        100 * (interleaved(_profile(row), _CHUNKS[row.params_b or 0]).bubble_fraction - row.value)
+        for row in select("bubble_fraction", ZERO_BUBBLE, fits=lambda row: row.schedule == "1F1B-I")
+    ]
+    return Claim("bubble of interleaved 1F1B (points)", "nothing", (), tuple(off), "none", None)
+
+
+def _unmodelled() -> Claim:
+    """Throughput from profiles alone, with nothing for optimizer and gradients."""
+    off = []
+    for row in select("throughput", ZERO_BUBBLE, "Table 4"):
+        seconds = one_forward_one_backward(_profile(row)).seconds / 1000
+        off.append(off_pct(row.microbatches * row.size / row.pipeline / seconds, row.value))
+    return Claim("throughput from profiled kernels, not anchored", "nothing", (), tuple(off), "none", None)
+
+
+def _other_microbatches() -> Claim:
+    """Anchored on the fewest microbatches of a model, the others are predicted."""
+    off = []
+    for few, many in microbatch_pairs():
+        predicted = 1.0
+        for row, sign in ((many, 1), (few, -1)):
+            each = closed_form.one_forward_one_backward_s(row.pipeline, row.microbatches, 1.0) / row.microbatches
+            predicted *= each**sign
+        off.append(off_pct(predicted, few.value / many.value))
+    return Claim("other number of microbatches, from one", "nothing", (), tuple(off), "max <= 5 %", within(off, 5.0))
+
+
+def microbatch_pairs() -> list[tuple[Row, Row]]:
+    """Measured throughputs of one table and model that differ in the number of microbatches only: fewer, more."""
+    measured = sorted(
+        (row for row in select("throughput", ZERO_BUBBLE) if row.schedule == "1F1B"), key=lambda row: row.microbatches
+    )
+    return [
+        (one, other)
+        for one, other in combinations(measured, 2)
+        if (one.locator, one.model, one.size) == (other.locator, other.model, other.size)
+        and one.microbatches < other.microbatches
+    ]

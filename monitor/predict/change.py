@@ -1,0 +1,125 @@
+"""By how much does a change of the pipeline change the step time? A middle, and a range from what is not known.
+
+Of a real pipeline nobody knows how much longer a backward takes than a forward, what a hop costs, how unequal the stages
+are and how much of a microbatch's time does not depend on its size. All of these are drawn from what has been seen of
+them, the same for both sides; the range is the 5 to 95 % of what comes out. The middle is for equal stages, full
+recomputation and no hop cost: the schedule alone. What measurements show besides, beyond any schedule, is drawn too:
+``benchmarks/predictions.py`` prints how often they lie in the range.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+
+from monitor.predict.fixed_order import gpipe, interleaved, one_forward_one_backward
+from monitor.predict.kernels import FIXED_SAMPLES, FIXED_SAMPLES_RANGE
+from monitor.predict.pipeline import Pipeline, Schedule
+from monitor.predict.window import smp_window
+
+ScheduleName = Literal["smp", "gpipe", "1f1b"]
+
+#: Backward over forward: 1.5 to 2 without recomputation (profiles of arXiv 2401.10241, table 6), 3 with all of it.
+BACKWARD_RANGE = (1.4, 3.4)
+#: A hop over the time of a microbatch on a stage; published profiles have 0.8 to 2.3 %.
+HOP_RANGE = (0.0, 0.06)
+#: Standard deviation of the stages' times.
+IMBALANCE = 0.05
+#: What was measured of a predicted change (of its logarithm): 0.89 to 0.99, 0.95 on average, in tables 4 and 9 of arXiv
+#: 2401.10241.
+REALISED_RANGE = (0.86, 1.04)
+#: Another microbatch size also changes kernels in ways that no fixed part explains: published sweeps are off by up to 10 %
+#: (bigscience-workshop/bigscience, tr11). As a standard deviation, whose 90 % that is.
+SIZE_RESIDUAL = 0.10 / 1.645
+#: Of the middle.
+PLAIN_BACKWARD = 3.0
+LOW_PCT, HIGH_PCT = 5.0, 95.0
+# As many draws as this much simulated work allows: a pipeline of 8 stages and 16 microbatches gets all of them.
+MOST_DRAWS = 128
+FEWEST_DRAWS = 24
+_WORK = 40_000
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineSetting:
+    """One configuration of a pipeline: ``window`` is SMP's active_microbatches, ``chunks`` the parts of a stage in
+    interleaved 1F1B, ``microbatch_size`` in samples (None where it is not known, and the same on both sides)."""
+
+    stages: int
+    microbatches: int
+    schedule: ScheduleName = "smp"
+    window: int | None = None
+    chunks: int = 1
+    microbatch_size: float | None = None
+
+    @property
+    def samples(self) -> float:
+        """Of one step; in microbatches where their size is not known."""
+        return self.microbatches * (self.microbatch_size or 1.0)
+
+    def run(self, pipeline: Pipeline) -> Schedule:
+        """What the stages do, under this setting."""
+        if self.schedule == "gpipe":
+            return gpipe(pipeline)
+        if self.schedule == "1f1b":
+            return interleaved(pipeline, self.chunks) if self.chunks > 1 else one_forward_one_backward(pipeline)
+        return smp_window(pipeline, self.window or self.microbatches)
+
+
+@lru_cache(maxsize=256)
+def step_time_change_pct(
+    start: PipelineSetting, change: PipelineSetting, samples_kept: bool = True
+) -> tuple[float, float, float]:
+    """(low, middle, high) percent by which the time for the same number of samples changes; negative is faster.
+
+    With ``samples_kept`` both sides do the same batch in a step; else a step of ``change`` does as many more samples as
+    it has more or larger microbatches, and the times are compared by sample. Draws come from one seed: the same question
+    has the same answer.
+    """
+    if start == change:
+        return 0.0, 0.0, 0.0
+    rng = np.random.default_rng(20231)
+    work = 2 * (start.stages * start.microbatches + change.stages * change.microbatches)
+    draws = min(MOST_DRAWS, max(FEWEST_DRAWS, _WORK // work))
+    found = [_drawn(start, change, rng, samples_kept) for _ in range(draws)]
+    low, high = (float(edge) for edge in np.percentile(found, [LOW_PCT, HIGH_PCT]))
+    middle = _plainly(start, change, samples_kept)
+    return min(low, middle), middle, max(high, middle)
+
+
+def _plainly(start: PipelineSetting, change: PipelineSetting, samples_kept: bool) -> float:
+    """The change in percent for equal stages, full recomputation and no hop cost."""
+    fixed = FIXED_SAMPLES * (start.microbatch_size or 1.0) ** 0.5
+    equal = np.ones(max(start.stages, change.stages))
+    before, after = (_seconds(setting, PLAIN_BACKWARD, 0.0, equal, fixed) for setting in (start, change))
+    return 100 * (after / before * (1.0 if samples_kept else start.samples / change.samples) - 1)
+
+
+def _drawn(start: PipelineSetting, change: PipelineSetting, rng: np.random.Generator, samples_kept: bool) -> float:
+    """The change in percent for one draw of all that is not known."""
+    stages = np.clip(1 + IMBALANCE * rng.standard_normal(max(start.stages, change.stages)), 0.7, 1.3)
+    backward, hop = rng.uniform(*BACKWARD_RANGE), rng.uniform(*HOP_RANGE)
+    # What does not depend on the size was measured for sizes near one. For others it is something between as many samples'
+    # time and as large a share of the microbatch.
+    fixed = rng.uniform(*FIXED_SAMPLES_RANGE) * (start.microbatch_size or 1.0) ** rng.uniform()
+    realised, residual = rng.uniform(*REALISED_RANGE), SIZE_RESIDUAL * rng.standard_normal()
+    before, after = (_seconds(setting, backward, hop, stages, fixed) for setting in (start, change))
+    if not samples_kept:
+        after *= start.samples / change.samples
+    if start.microbatch_size == change.microbatch_size:
+        residual = 0.0
+    return float(100 * ((after / before) ** realised * np.exp(residual) - 1))
+
+
+def _seconds(setting: PipelineSetting, backward: float, hop: float, unequal: np.ndarray, fixed_samples: float) -> float:
+    """Time of a step in units of a one-stage model's time for one sample (or for one microbatch of unknown size)."""
+    size = setting.microbatch_size
+    whole = 1.0 if size is None else size + fixed_samples
+    each = whole / setting.stages
+    forward = tuple(float(each / (1 + backward) * share) for share in unequal[: setting.stages])
+    return setting.run(
+        Pipeline(setting.microbatches, forward, tuple(f * backward for f in forward), hop * each)
+    ).seconds

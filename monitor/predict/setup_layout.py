@@ -1,0 +1,146 @@
+"""Which shape, layout and pipeline does a setup amount to, for the equations of time and memory?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from monitor.predict.change import PipelineSetting
+from monitor.predict.shapes import Layout, ModelShape, Sharding
+
+if TYPE_CHECKING:
+    from monitor.predict.setup_types import Setup
+
+#: What the shape of a model needs.
+SHAPE = ("layers", "hidden_size", "attention_heads", "vocabulary_size", "sequence_length")
+
+
+def shape_of(setup: Setup) -> ModelShape | None:
+    """The model as it is memory's and traffic's; None where one of ``SHAPE`` is unknown."""
+    numbers = [setup.number(name) for name in SHAPE]
+    layers, hidden, heads, vocabulary, sequence = numbers
+    if layers is None or hidden is None or heads is None or vocabulary is None or sequence is None:
+        return None
+    if min(layers, hidden, heads, vocabulary, sequence) < 1:
+        return None
+    billions = setup.real("parameters_billion")
+    return ModelShape(layers, hidden, heads, vocabulary, sequence, 1e9 * billions if billions else None)
+
+
+def missing_of_layout(setup: Setup) -> tuple[str, ...]:
+    """The parameters that stand between a setup and its layout, by name."""
+    out = list(setup.missing("pipeline_parallel_degree", "tensor_parallel_degree"))
+    if setup.microbatch_size is None:
+        if setup.framework == "smp1":
+            out += setup.missing("batch_size", "microbatches") or ("batch_size",)
+        else:
+            out.append("micro_batch_size")
+    if not out and _sharding(setup) is None:
+        out += setup.missing("instance_count", "gpus_per_node") or ("world_size",)
+    return tuple(out)
+
+
+def layout_of(setup: Setup) -> Layout | None:
+    """How a step is spread. What is unknown of precision, checkpointing and attention is taken as SMP and Megatron-LM have
+    it by default: half precision (for SMP v1 what its configuration says), nothing recomputed, attention kept."""
+    stages, tensor, size = setup.pipeline_degree, setup.tensor_degree, setup.microbatch_size
+    sharded = _sharding(setup)
+    if stages is None or tensor is None or size is None or sharded is None:
+        return None
+    sharding, degree = sharded
+    horizon = setup.number("activation_loading_horizon")
+    live = setup.real("sdp_max_live_parameters" if setup.framework == "smp1" else "stage3_max_live_parameters")
+    return Layout(
+        pipeline=stages,
+        tensor=tensor,
+        sharding=sharding,
+        shard_degree=degree,
+        microbatch_size=size,
+        in_flight=_in_flight(setup, stages),
+        half_precision=setup.text("precision") != "fp32",
+        checkpointed_layers=checkpointed_layers(setup),
+        offload=bool(setup.flag("offload_activations")),
+        loading_horizon=4 if horizon is None else max(1, horizon),
+        sequence_parallel=_splits_sequence(setup, tensor),
+        attention_kept=not (setup.flag("flash_attention") or setup.flag("selective_recomputation")),
+        live_parameters=1e9 if live is None else live,
+    )
+
+
+def checkpointed_layers(setup: Setup) -> int:
+    """How many layers are recomputed together; 0 where nothing is recomputed, as far as is known."""
+    if not setup.flag("activation_checkpointing"):
+        return 0
+    return max(1, setup.number("activation_checkpointing_layers") or 1)
+
+
+def pipeline_of(setup: Setup) -> PipelineSetting | None:
+    """Stages, microbatches and their order; None where stages or microbatches are unknown."""
+    stages, microbatches = setup.pipeline_degree, setup.microbatches
+    if stages is None or microbatches is None:
+        return None
+    size = setup.microbatch_size
+    samples = None if size is None else float(size)
+    if setup.framework == "smp1":
+        window = setup.window
+        if setup.text("pipeline") == "simple" and window == microbatches:
+            return PipelineSetting(stages, microbatches, "gpipe", None, 1, samples)
+        return PipelineSetting(stages, microbatches, "smp", window, 1, samples)
+    return PipelineSetting(stages, microbatches, "1f1b", None, _chunks(setup, stages), samples)
+
+
+def _chunks(setup: Setup, stages: int) -> int:
+    given = setup.number("virtual_stages")
+    if given is None:
+        layers, each = setup.number("layers"), setup.number("layers_per_virtual_stage")
+        given = layers // (stages * each) if layers and each else 1
+    return max(1, given)
+
+
+def _in_flight(setup: Setup, stages: int) -> int:
+    """Microbatches whose activations the first stage holds: with one stage each is done before the next begins."""
+    microbatches = setup.microbatches or 1
+    if stages == 1:
+        return 1
+    return min(setup.window or microbatches, microbatches) if setup.framework == "smp1" else min(stages, microbatches)
+
+
+def _splits_sequence(setup: Setup, tensor: int) -> bool:
+    if setup.framework == "smp1":
+        return tensor > 1 and setup.text("optimize") == "memory"
+    return tensor > 1 and bool(setup.flag("sequence_parallel"))
+
+
+def _sharding(setup: Setup) -> tuple[Sharding, int] | None:
+    """What is sharded over how many ranks; None where the number is unknown."""
+    ranks, name = setup.reduced_data_parallel, setup.framework
+    what: Sharding = "none"
+    degree: int | None = None
+    if name == "smp1":
+        degree = setup.number("sharded_data_parallel_degree") or 1
+        if degree > 1:
+            return "full", degree
+        what, degree = ("optimizer", ranks) if setup.flag("shard_optimizer_state") else ("none", 1)
+    elif name == "smp2":
+        group = setup.number("hybrid_shard_degree") or 0
+        if group > 1:
+            return "full", group
+        if group == 1:
+            return "none", 1
+        what, degree = _by_strategy(setup, ranks)
+    elif name == "fsdp":
+        what, degree = _by_strategy(setup, ranks)
+    else:
+        stage = setup.number("zero_stage") or (1 if setup.flag("shard_optimizer_state") else 0)
+        by_stage: tuple[Sharding, ...] = ("none", "optimizer", "gradients", "full")
+        what = by_stage[stage] if 0 <= stage < len(by_stage) else "none"
+        degree = ranks if what != "none" else 1
+    return None if degree is None else (what, degree)
+
+
+def _by_strategy(setup: Setup, ranks: int | None) -> tuple[Sharding, int | None]:
+    """PyTorch FSDP's strategies; all is sharded over all ranks where none is named."""
+    chosen = setup.text("sharding_strategy") or "full_shard"
+    if chosen == "no_shard":
+        return "none", 1
+    what: Sharding = "gradients" if chosen in {"shard_grad_op", "hybrid_shard_zero2"} else "full"
+    return what, setup.gpus_per_node if chosen.startswith("hybrid") else ranks

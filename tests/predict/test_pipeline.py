@@ -1,0 +1,168 @@
+"""The simulated schedules against their closed forms, against bounds that no schedule can pass, and against themselves."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monitor.predict import closed_form
+from monitor.predict.fixed_order import gpipe, interleaved, one_forward_one_backward
+from monitor.predict.pipeline import Pipeline, Schedule
+from monitor.predict.window import smp_window
+
+times = st.floats(0.1, 10.0)
+stages = st.integers(1, 8)
+microbatches = st.integers(1, 16)
+
+
+@st.composite
+def pipelines(draw: st.DrawFn) -> Pipeline:
+    p = draw(stages)
+    each = st.tuples(*[times] * p)
+    return Pipeline(draw(microbatches), draw(each), draw(each), draw(st.floats(0.0, 1.0)))
+
+
+def every_schedule(pipeline: Pipeline, window: int) -> list[Schedule]:
+    return [gpipe(pipeline), one_forward_one_backward(pipeline), smp_window(pipeline, window)]
+
+
+@settings(deadline=None)
+@given(pipelines(), st.integers(1, 16))
+def test_every_microbatch_passes_every_stage_once_each_way_and_no_stage_does_two_things(
+    pipeline: Pipeline, window: int
+) -> None:
+    for schedule in every_schedule(pipeline, window):
+        assert len({(w.stage, w.kind, w.microbatch) for w in schedule.work}) == len(schedule.work)
+        assert len(schedule.work) == 2 * pipeline.stages * pipeline.microbatches
+        for stage in range(pipeline.stages):
+            mine = sorted((w.start_s, w.end_s) for w in schedule.work if w.stage == stage)
+            assert all(one[1] <= other[0] + 1e-9 for one, other in pairwise(mine))
+
+
+@settings(deadline=None)
+@given(pipelines(), st.integers(1, 16))
+def test_no_schedule_is_faster_than_its_busiest_stage_or_than_one_round_trip(pipeline: Pipeline, window: int) -> None:
+    trip = sum(pipeline.forward_s) + sum(pipeline.backward_s) + 2 * (pipeline.stages - 1) * pipeline.hop_s
+    for schedule in every_schedule(pipeline, window):
+        assert schedule.seconds >= max(pipeline.ideal_s, trip) - 1e-9
+        assert 0 <= schedule.bubble_fraction + 1e-9 < 1
+
+
+@settings(deadline=None)
+@given(pipelines(), st.integers(1, 16), st.floats(0.1, 100.0))
+def test_all_times_twice_as_long_make_a_step_twice_as_long(pipeline: Pipeline, window: int, factor: float) -> None:
+    scaled = Pipeline(
+        pipeline.microbatches,
+        tuple(factor * f for f in pipeline.forward_s),
+        tuple(factor * b for b in pipeline.backward_s),
+        factor * pipeline.hop_s,
+    )
+    # Rounding can decide a tie the other way, where a greedy schedule may go another way.
+    assert gpipe(scaled).seconds == pytest.approx(factor * gpipe(pipeline).seconds)
+    assert one_forward_one_backward(scaled).seconds == pytest.approx(
+        factor * one_forward_one_backward(pipeline).seconds
+    )
+
+
+@pytest.mark.parametrize("p", [1, 2, 3, 4, 6, 8])
+@pytest.mark.parametrize("m", [1, 2, 4, 7, 8, 16, 24])
+def test_simulation_is_the_closed_form_where_there_is_one(p: int, m: int) -> None:
+    for hop in (0.0, 0.1, 0.7):
+        pipeline = Pipeline.equal(p, m, hop_s=hop)
+        assert gpipe(pipeline).seconds == pytest.approx(closed_form.gpipe_s(p, m, 1.0, hop))
+    pipeline = Pipeline.equal(p, m)
+    assert one_forward_one_backward(pipeline).seconds == pytest.approx(
+        closed_form.one_forward_one_backward_s(p, m, 1.0)
+    )
+    for backward in (0.5, 2 / 3, 0.75):
+        pipeline = Pipeline.equal(p, m, 1 - backward, backward)
+        for window in range(1, m + 1):
+            assert smp_window(pipeline, window).seconds == pytest.approx(closed_form.smp_window_s(p, m, window, 1.0))
+    if m % p == 0 and p > 1:
+        for chunks in (2, 3, 4):
+            found = interleaved(Pipeline.equal(p, m), chunks)
+            assert found.seconds == pytest.approx(closed_form.interleaved_s(p, m, 1.0, chunks))
+            assert len(found.work) == 2 * p * m * chunks
+
+
+@pytest.mark.parametrize(
+    ("hop", "p", "m", "by_window"),
+    [
+        (0.0, 2, 4, {1: 2.00, 2: 1.25, 4: 1.25}),
+        (0.0, 4, 8, {1: 4.00, 2: 2.12, 3: 1.62, 4: 1.38, 8: 1.38}),
+        (0.0, 8, 32, {2: 4.03, 4: 2.09, 6: 1.53, 8: 1.22, 16: 1.22}),
+        (0.02, 4, 8, {1: 4.12, 2: 2.18, 4: 1.41, 6: 1.39}),
+        (0.1, 8, 16, {1: 9.40, 4: 2.69, 8: 1.71, 16: 1.53}),
+    ],
+)
+def test_step_time_over_ideal_as_another_simulation_has_it(
+    hop: float, p: int, m: int, by_window: dict[int, float]
+) -> None:
+    for window, expected in by_window.items():
+        assert smp_window(Pipeline.equal(p, m, hop_s=hop), window).seconds / m == pytest.approx(expected, abs=0.011)
+
+
+def test_a_wider_window_holds_more_and_gains_nothing_past_the_stages() -> None:
+    pipeline = Pipeline.equal(4, 32)
+    runs = [smp_window(pipeline, window) for window in (4, 5, 6, 8, 32)]
+    assert len({round(run.seconds, 9) for run in runs}) == 1
+    assert [run.stored[0] for run in runs] == [4, 5, 6, 8, 13]
+    assert gpipe(pipeline).stored[0] == 32
+    assert one_forward_one_backward(pipeline).stored == (4, 3, 2, 1)
+
+
+@settings(deadline=None, max_examples=60)
+@given(stages, microbatches, st.integers(1, 8))
+def test_a_wider_window_is_never_slower_up_to_the_stages(p: int, m: int, window: int) -> None:
+    pipeline = Pipeline.equal(p, m)
+    if window < p:
+        assert smp_window(pipeline, window + 1).seconds <= smp_window(pipeline, window).seconds + 1e-9
+    assert smp_window(pipeline, window).seconds <= smp_window(Pipeline.equal(p, m + 1), window).seconds + 1e-9
+
+
+@settings(deadline=None, max_examples=60)
+@given(stages, microbatches, st.floats(0.0, 1.0), st.floats(0.5, 4.0))
+def test_more_microbatches_take_longer_but_each_of_them_less(p: int, m: int, hop: float, backward: float) -> None:
+    fewer, more = (Pipeline.equal(p, count, 1.0, backward, hop) for count in (m, m + 1))
+    for schedule in (gpipe, one_forward_one_backward):
+        before, after = schedule(fewer).seconds, schedule(more).seconds
+        assert before <= after + 1e-9
+        # With hops, 1F1B pays once for passing the number of stages: a microbatch then waits for the round trip.
+        if schedule is gpipe or hop == 0:
+            assert after / (m + 1) <= before / m + 1e-9
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(2, 6), microbatches, st.floats(0.5, 4.0))
+def test_wider_than_the_stages_a_window_hardly_matters_without_hops(p: int, m: int, backward: float) -> None:
+    pipeline = Pipeline.equal(p, m, 1.0, backward)
+    found = [smp_window(pipeline, window).seconds for window in range(p, p + m + 1)]
+    assert max(found) <= 1.06 * min(found)
+
+
+@given(st.integers(1, 8), microbatches, st.floats(0.1, 4.0), st.floats(0.1, 4.0), st.floats(0.0, 3.0))
+def test_links_that_are_never_busy_are_hops_and_busy_ones_are_slower(
+    p: int, m: int, forward: float, backward: float, hop: float
+) -> None:
+    over_links = closed_form.gpipe_over_links_s(p, m, forward, backward, 0.0, hop)
+    assert over_links == pytest.approx(gpipe(Pipeline.equal(p, m, forward, backward, hop)).seconds)
+    assert closed_form.gpipe_over_links_s(p, m, forward, backward, hop) >= over_links - 1e-9
+
+
+@given(microbatches, st.integers(1, 16))
+def test_without_a_pipeline_the_window_is_irrelevant(m: int, window: int) -> None:
+    assert smp_window(Pipeline.equal(1, m), window).seconds == pytest.approx(m)
+
+
+@pytest.mark.parametrize(("p", "hop", "width"), [(1, 0.5, 1), (4, 0.0, 4), (4, 0.02, 5), (8, 0.1, 10)])
+def test_the_useful_window(p: int, hop: float, width: int) -> None:
+    assert closed_form.useful_window(p, hop) == width
+
+
+@pytest.mark.parametrize("bad", [(0, (1.0,), (1.0,)), (1, (), ()), (1, (1.0,), (1.0, 2.0)), (1, (-1.0,), (1.0,))])
+def test_what_is_no_pipeline_is_refused(bad: tuple[int, tuple[float, ...], tuple[float, ...]]) -> None:
+    with pytest.raises(ValueError, match=r"pipeline|negative"):
+        Pipeline(*bad)
