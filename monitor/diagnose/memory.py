@@ -32,7 +32,12 @@ LONGER_STEPS = 1.05
 AS_MUCH = 0.8
 
 
-@rule("gpu-memory-pressure", silenced_by=("stall", "cuda-out-of-memory"), about="risk")
+@rule(
+    "gpu-memory-pressure",
+    silenced_by=("stall", "cuda-out-of-memory"),
+    about="risk",
+    explains=("slow-steps", "fluctuating-gpu-utilization"),
+)
 def gpu_memory_pressure(case: Case) -> Finding | None:
     """GPU memory is nearly full, or the allocator flushes its cache again and again.
 

@@ -68,21 +68,22 @@ _MARKS = Table(
         event(
             "evaluation-begin",
             "unning Evaluation|unning evaluation|tarting evaluation|tarting validation|unning Validation|"
-            "unning validation|tart inference on|egin validation|egin evaluation|eginning validation|Evaluating on |"
+            "unning validation|tart inference on|egin validation|egin evaluation|eginning validation|Evaluating on |Test: |"
             "Validating ...|Validation|Evaluating:|Validating:",
             r"(?i)\b(?:running|starting|start|begin|beginning) (?:the )?(?:evaluation|validation|inference on \d)"
-            r"|\bevaluating on \d+ samples|\bvalidating \.\.\."
+            r"|\bevaluating on \d+ samples|\bvalidating \.\.\.|^\s*+Test:\s{1,8}\[\s{0,8}0/\d"
             r"|\b(?:validation(?: dataloader \d+)?|evaluating|validating): {1,4}0%\|",
         ),
         event(
             "evaluation-end",
             "'eval_loss'|\"eval_loss\"|eval_loss=|eval_loss:|val_loss:|val_loss=|val loss|alidation loss|valid on '|"
-            "alidation bpb|valuation results for|nished evaluation|validate step:|Epoch(val)|Validation|Validating:|"
+            "alidation bpb|valuation results for|nished evaluation|validate step:|Epoch(val)|Validation|Validating:|Test: |Acc@1|"
             "Evaluating:",
             r"(?i)\b(?:validation(?: dataloader \d+)?|evaluating|validating): {1,4}100%\|"
             r"|^(?!.*(?:%\||it/s|s/it)).*?(?:\beval_loss['\"]?\s{0,4}[:=]|\bvalidation loss at|\bval_loss\s{0,4}[:=](?!.*\]\s*$)"
             r"|\bval(?:idation)? (?:loss|bpb):? {0,4}\d|\bvalid on '[^']{1,80}' subset \||\bevaluation results for\b"
-            r"|\bfinished evaluation\b|\bvalidate step:|\bEpoch\(val\) \[)",
+            r"|\bfinished evaluation\b|\bvalidate step:|\bEpoch\(val\) \[|^\s*+Test:\s{1,8}Total time:"
+            r"|^\s*+(?:Test:|\*)\s{1,8}Acc@1\s{0,8}\d)",
         ),
         event(
             "nan",
