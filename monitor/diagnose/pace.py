@@ -17,6 +17,7 @@ from monitor.diagnose.unlike import by_gpu, by_steps
 from monitor.model import Evidence, Finding, Recommendation
 from monitor.words import clock, duration, percent, step_seconds, usd
 
+IDLE_PCT = 5.0
 # Parameters of schedules in which a step does more work later on; their names contain one of these.
 _GROWING_WORK = ("curriculum", "rampup", "ramp_up", "seqlen_warmup", "sequence_length_schedule", "progressive")
 
@@ -58,7 +59,8 @@ def slow_node(case: Case) -> Finding | None:
         return by_steps(case, found, pipelined=stages is None or stages != types)
     if stages is None:
         return None
-    found = unlike_nodes(_without_activities(case), stages)
+    # A node whose GPUs do nothing is not slow: that is a finding of its own.
+    found = tuple(one for one in unlike_nodes(_without_activities(case), stages) if one.value >= IDLE_PCT)
     return by_gpu(case, found) if found else None
 
 
