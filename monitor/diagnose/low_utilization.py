@@ -100,6 +100,8 @@ def low_gpu_utilization(case: Case) -> Finding | None:
     gpu = case.pooled.get("gpu_utilization")
     if gpu is None or case.window is None or gpu.p95 >= LOW_P95_PCT or not enough(case):
         return None
+    if case.window.since == "training start":
+        return None  # neither a step nor a busy minute: nothing says that the work has begun
     memory, cpu = case.pooled.get("gpu_memory_utilization"), case.pooled.get("cpu_utilization")
     causes = _likely_causes(case, memory, cpu)
     room = f"; GPU memory has room, {percent(memory.p95)}" if memory is not None and memory.p95 < LOW_P95_PCT else ""

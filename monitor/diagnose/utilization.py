@@ -5,6 +5,7 @@ from __future__ import annotations
 from monitor.analyze.devices import InUse, at_a_ceiling, by_minute, fewer_than_peers, within
 from monitor.analyze.idle import IDLE_PCT, Stretch, longest_idle
 from monitor.analyze.processes import Processes, processes_per_host
+from monitor.diagnose import progress
 from monitor.diagnose.device_words import an_hour, fewest_points, pipeline_degree, share_of, span
 from monitor.diagnose.rule import Case, rule
 from monitor.model import Evidence, Finding, Recommendation
@@ -199,6 +200,8 @@ def idle_gpus(case: Case) -> Finding | None:
     """
     if case.window is None:
         return None
+    if case.window.since == "training start" and progress.long_initialization.check(case) is not None:
+        return None  # nothing has begun yet: that has a name of its own
     least = IDLE_MINUTES_FROM_START if case.window.since == "training start" else IDLE_MINUTES
     spans = [one for one in longest_idle(case.metrics, case.set_aside) if one.minutes >= least]
     if not spans:
