@@ -135,7 +135,7 @@ def _event(kind: str, at: datetime, line: int, attempt: int) -> dict[str, object
     }  # fmt: skip
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(lives())
 def test_every_second_is_in_one_bucket_and_the_billed_ones_sum_to_the_bill(life: Life) -> None:
     case = case_of(life.run, life.now)
