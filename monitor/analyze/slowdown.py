@@ -74,8 +74,11 @@ def slowdown(journal: pd.DataFrame, steps: pd.DataFrame, events: pd.DataFrame, o
             continue
         near = rows.iloc[max(0, place - 2) : place + 2]
         boundary = near["segment"].nunique() > 1
-        restarted = boundary or _restart_near(journal, near)
-        if (boundary and other_runs) or _other_world(events, change["at"]):
+        told = _restart_near(journal, near)
+        restarted = boundary or told
+        # A counter that begins again in one stream, with no word of a restart, counts something else: another phase or run.
+        anew = boundary and (other_runs or (not told and near["stream"].nunique() == 1))
+        if anew or _other_world(events, change["at"]):
             continue
         nodes = _nodes_that_show_it(steps, change)
         if nodes is None:

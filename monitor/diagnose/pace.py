@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pandas as pd
 
@@ -18,6 +18,8 @@ from monitor.model import Evidence, Finding, Recommendation
 from monitor.words import clock, duration, percent, step_seconds, usd
 
 IDLE_PCT = 5.0
+# A change of level is found within a few reports of where it is.
+ANNOUNCED_WITHIN = timedelta(minutes=5)
 # Parameters of schedules in which a step does more work later on; their names contain one of these.
 _GROWING_WORK = ("curriculum", "rampup", "ramp_up", "seqlen_warmup", "sequence_length_schedule", "progressive")
 
@@ -89,7 +91,7 @@ def step_time_regression(case: Case) -> Finding | None:
     Source: change points by ruptures (KernelCPD, penalty 3 ln n MAD^2), verified by adjacent windows at 10 % as in FALCON.
     """
     found = slowdown(case.journal, case.run.steps, case.run.events, case.run.job.source == "logs")
-    if found is None or _work_may_grow(case) or memory_grew(case, found):
+    if found is None or _work_may_grow(case, found.at) or memory_grew(case, found):
         return None
     ratio = found.ratio
     share = (ratio - 1) / ratio
@@ -139,8 +141,12 @@ def step_time_regression(case: Case) -> Finding | None:
     )
 
 
-def _work_may_grow(case: Case) -> bool:
-    """Whether the job's parameters or its log tell of a schedule that makes steps longer, and no throughput of their work."""
+def _work_may_grow(case: Case, at: datetime | None) -> bool:
+    """Whether the log announces longer steps shortly before ``at``; or job or log tell of a schedule that makes them longer,
+    and no throughput tells of their work."""
+    announced = case.run.events.loc[case.run.events["kind"] == "curriculum", "timestamp"].dropna()
+    if at is not None and ((announced - at).abs() <= ANNOUNCED_WITHIN).any():
+        return True
     known = case.journal["throughput"].notna()
     by_token = known & case.journal["throughput_unit"].str.contains("token")
     if by_token.any():

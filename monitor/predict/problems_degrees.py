@@ -70,6 +70,8 @@ def _batch(setup: Setup) -> Iterator[Problem]:
         "SageMaker developer guide, SMP v1 configuration tips and pitfalls",
         id="batch-not-divisible",
         to=to,
+        # With fewer samples than microbatches no step is done: where some are, the batch is another one.
+        refutable=batch < m,
     )
 
 

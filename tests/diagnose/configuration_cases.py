@@ -36,7 +36,7 @@ FIRES: dict[str, list[Run]] = {
         smp1({"pipeline_parallel_degree": 3, "ddp": True}, {"processes_per_host": 8}),
         smp1({"pipeline_parallel_degree": 2, "tensor_parallel_degree": 2, "ddp": True, "bf16": True, "fp16": True}),
     ],
-    "batch-not-divisible": [smp1(V1, {"train_batch_size": 30}), smp1(V1, {"batch_size": 2})],
+    "batch-not-divisible": [smp1(V1, {"train_batch_size": 30}), smp1(V1, {"batch_size": 2}, with_steps=False)],
     "tensor-parallel-degree": [smp1({"tensor_parallel_degree": 6, "ddp": True}, with_steps=False)],
     "tensor-parallel-across-nodes": [
         smp1({"tensor_parallel_degree": 16, "ddp": True}),
@@ -63,7 +63,7 @@ SILENT: dict[str, list[Run]] = {
         # Two names of one parameter that agree.
         smp1({**V1, "partitions": 2}),
     ],
-    "batch-not-divisible": [_GOOD, smp1(V1), smp1({"ddp": True}, {"train_batch_size": 7})],
+    "batch-not-divisible": [_GOOD, smp1(V1), smp1({"ddp": True}, {"train_batch_size": 7}), smp1(V1, {"batch_size": 2})],
     "tensor-parallel-degree": [_GOOD, smp1(V1), _NO_LIBRARY],
     "tensor-parallel-across-nodes": [_GOOD, smp1({"tensor_parallel_degree": 8, "ddp": True}, nodes=1)],
     "prescaled-batch-off": [_GOOD, smp1(V1), smp1({"tensor_parallel_degree": 4, "ddp": True}), _NO_LIBRARY],
