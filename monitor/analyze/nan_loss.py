@@ -55,6 +55,9 @@ def nan_loss(steps: pd.DataFrame, events: pd.DataFrame) -> NanLoss | None:
     reported = reported[bad | reported["loss"].notna()].assign(bad=bad)
     lone = said[~bad_lines.isin(own) & ~said["text"].str.contains(_NO_REPORT, regex=True)]
     lone = lone[[*places, "node", "rank", "timestamp"]].assign(step=pd.NA, bad=True)
+    # A line of nobody in particular, after which its stream goes on to report a loss, tells of none that stays lost.
+    last_good = reported.loc[~bad].groupby("stream")["line"].max()
+    lone = lone[lone["rank"].notna() | (lone["line"] > lone["stream"].map(last_good).fillna(-1).astype("int64"))]
     rows = pd.concat([reported[["node", "rank", "step", "timestamp", "bad", *places]], lone]).sort_values(places)
     texts = said.drop_duplicates(places).set_index(places)["text"]
     found = [

@@ -88,8 +88,8 @@ _MARKS = Table(
         event(
             "nan",
             "nan|NaN|NAN|Infinity|: inf|=inf|loss inf|: -inf|': 'inf",
-            r"(?i)(?<![A-Za-z])loss['\"]?\s{0,8}[:=]?\s{0,8}['\"]?[-+]?(?:nan|inf(?:inity)?)\b"
-            r"|\bloss(?: returned)?(?: in \S{1,60})? is nan\b"
+            r"(?i)(?<![A-Za-z])(?<!aux_)loss['\"]?\s{0,8}[:=]?\s{0,8}['\"]?[-+]?(?:nan|inf(?:inity)?)\b(?!-\w)"
+            r"|\bloss(?: returned)?(?: in \S{1,60})? is nan\b(?!-\w)"
             r"|\b(?:found|detected) nan\b|\bnan (?:was )?(?:detected|found) in\b|\breturned nan values"
             r"|number of nan iterations: {1,8}[1-9]",
         ),

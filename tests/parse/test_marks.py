@@ -36,6 +36,8 @@ from tests.parse.read import parse
         ("No saved checkpoint was found", None),
         ("***** Running Evaluation *****", "evaluation-begin"),
         ("Evaluating on 640 samples", "evaluation-begin"),
+        ("the loss is nan-safe in this mode", None),
+        ("aux_loss=nan (its head is switched off)", None),
         ("Test:   [  0/117]  eta: 0:00:52  loss: 1.91 (1.91)  time: 0.44  data: 0.31", "evaluation-begin"),
         ("Test: Total time: 0:00:31 (0.26 s / it)", "evaluation-end"),
         (" * Acc@1 64.210 Acc@5 85.770", "evaluation-end"),
