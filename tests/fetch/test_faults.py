@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -167,7 +168,10 @@ def test_credentials_that_expire_and_are_not_renewed(aws: Running) -> None:
 
 def test_credentials_that_were_renewed_are_found(aws: Running, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def keys(key: str) -> None:
-        (tmp_path / "credentials").write_text(f"[default]\naws_access_key_id={key}\naws_secret_access_key=s\n")
+        # In one move: another thread may read it at this moment.
+        fresh = tmp_path / f"{key}-{threading.get_ident()}"
+        fresh.write_text(f"[default]\naws_access_key_id={key}\naws_secret_access_key=s\n")
+        fresh.replace(tmp_path / "credentials")
 
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.delenv(name)
