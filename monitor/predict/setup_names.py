@@ -50,6 +50,8 @@ OWN_NAMES = frozenset(
         "data_parallel_size",
         "gpus_per_node",
         "gpu_memory_gib",
+        "interconnect",
+        "network_gbps",
         "stage3_max_live_parameters",
         "gpu_memory_utilization",
         "step_time_s",

@@ -49,6 +49,8 @@ class Setup:
     """Names of what was given and could not be read, such as "mp_parameters"."""
     is_printed: bool = False
     """The library printed its effective configuration, so it took what it was given."""
+    is_job: bool = False
+    """It is that of a job, whose defaults are what it runs with; else that of a plan, whose defaults are only likely."""
 
     def known(self, name: str) -> Known | None:
         """The value with its place; None where it is unknown, or is known to be none."""
