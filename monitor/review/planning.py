@@ -54,16 +54,23 @@ class Plan:
         return self.outcome.change
 
 
-def plan(start: Setup, change: Mapping[str, Any], advice: Advised | None = None, ran: bool = False) -> Plan:
+def plan(
+    start: Setup,
+    change: Mapping[str, Any],
+    advice: Advised | None = None,
+    ran: bool = False,
+    along: str | None = None,
+) -> Plan:
     """What ``change``, by any names of its parameters, does to ``start``.
 
     ``advice`` is a review's; without one the window of an SMP v1 pipeline is advised by its model. With ``ran`` the start
-    is that of a job that did steps: what such a job refutes is not said of what the change leaves as it was.
+    is that of a job that did steps: what such a job refutes is not said of what the change leaves as it was. ``along`` is the
+    parameter of the curve; without one it is chosen.
     """
     start = _with_framework(start, change)
     wanted = with_machine(change)
     after = changed(start, wanted) if wanted else start
-    along, points, advised = _curve(start, wanted, advice)
+    along, points, advised = _curve(start, wanted, advice, along)
     found = problems_of(after)
     if ran:
         known = {(each.id, each.parameter, each.words) for each in problems_of(start)}
@@ -156,7 +163,7 @@ def _with_framework(setup: Setup, values: Mapping[str, Any]) -> Setup:
 
 
 def _curve(
-    start: Setup, change: Mapping[str, Any], advice: Advised | None
+    start: Setup, change: Mapping[str, Any], advice: Advised | None, along: str | None
 ) -> tuple[str | None, tuple[Point, ...], Advised | None]:
     """The parameter of the curve, its points, and which of its values is advised."""
     canonical = {name: changed(start, {name: value}) for name, value in change.items()}
@@ -166,12 +173,12 @@ def _curve(
         for name in setup.values
         if setup.read_from(name) == "change"
     }
-    along = advice.parameter if advice and not asked else knob(start, asked)
+    along = along or (advice.parameter if advice and not asked else knob(start, asked))
     if along is None:
         return None, (), None
     fitting = advice if advice and advice.parameter == along else None
     values = [asked[along]] if along in asked else []
     points = tuple(curve(start, along, [*values, *([fitting.value] if fitting else [])], asked))
     if not points:
-        return None, (), None
+        return along, (), None
     return along, points, fitting or advised_window(points, start.real("gpu_memory_gib"))
