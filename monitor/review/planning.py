@@ -19,7 +19,7 @@ from monitor.predict.curve import Point, curve, knob
 from monitor.predict.distribution import distribution
 from monitor.predict.outcome import Outcome, outcome
 from monitor.predict.presets import Preset
-from monitor.predict.problems import problems_of, unknowns_of
+from monitor.predict.problems import problems_of, senseless_values_of, unknowns_of
 from monitor.predict.setup import changed, setup_from, setup_of
 from monitor.predict.setup_types import Framework, Known, Setup
 from monitor.predict.smp_schema import ALIASES_V1, V1, V2
@@ -74,7 +74,7 @@ def plan(start: Setup, change: Mapping[str, Any], advice: Advised | None = None,
         points,
         along,
         advised,
-        findings_of(after, (*found, *unknowns_of(after))),
+        findings_of(after, (*found, *senseless_values_of(after), *unknowns_of(after))),
         any(each.rejected for each in found),
         distribution(after),
     )
