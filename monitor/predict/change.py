@@ -9,6 +9,7 @@ recomputation and no hop cost: the schedule alone. What measurements show beside
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -16,10 +17,10 @@ from typing import Literal
 import numpy as np
 
 from monitor.predict import closed_form
-from monitor.predict.fixed_order import gpipe, interleaved, one_forward_one_backward
+from monitor.predict.fixed_order import fixed_order_seconds, gpipe, interleaved, one_forward_one_backward
 from monitor.predict.kernels import FIXED_SAMPLES, FIXED_SAMPLES_RANGE
 from monitor.predict.pipeline import Pipeline, Schedule
-from monitor.predict.window import smp_window
+from monitor.predict.window import smp_window, smp_window_seconds
 
 ScheduleName = Literal["smp", "gpipe", "1f1b"]
 
@@ -41,7 +42,7 @@ MOST_DRAWS = 128
 FEWEST_DRAWS = 24
 _WORK = 40_000
 #: Of one side. Larger schedules are not simulated: their draws would take longer than anyone waits for an answer.
-MOST_PIECES = 10_000
+MOST_EFFORT = 8_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +63,11 @@ class PipelineSetting:
         return self.microbatches * (self.microbatch_size or 1.0)
 
     @property
-    def pieces(self) -> int:
-        """Forwards and backwards of one step; 0 without a pipeline, where nothing has to be simulated."""
-        return 0 if self.stages == 1 else 2 * self.stages * self.microbatches * self.chunks
+    def effort(self) -> int:
+        """What its simulation takes: a forward or backward of SMP's window is 1, of an order that is fixed a sixth. 0 without
+        a pipeline, where nothing has to be simulated."""
+        pieces = 2 * self.stages * self.microbatches * self.chunks
+        return 0 if self.stages == 1 else pieces if self.schedule == "smp" else pieces // 6
 
     @property
     def is_possible(self) -> bool:
@@ -74,7 +77,7 @@ class PipelineSetting:
     @property
     def is_small(self) -> bool:
         """Whether it is simulated; its middle is known also where it is not."""
-        return self.pieces <= MOST_PIECES
+        return self.effort <= MOST_EFFORT
 
     def equal_stages_s(self, microbatch_s: float) -> float:
         """Seconds of a step of equal stages without hops, ``microbatch_s`` a microbatch and stage, whose backward takes a
@@ -87,6 +90,12 @@ class PipelineSetting:
         if self.chunks > 1:
             return closed_form.interleaved_s(p, m, microbatch_s, self.chunks)
         return closed_form.one_forward_one_backward_s(p, m, microbatch_s)
+
+    def seconds(self, pipeline: Pipeline) -> float:
+        """How long a step takes, under this setting."""
+        if self.schedule == "smp":
+            return smp_window_seconds(pipeline, self.window or self.microbatches)
+        return fixed_order_seconds(pipeline, self.schedule, self.chunks)
 
     def run(self, pipeline: Pipeline) -> Schedule:
         """What the stages do, under this setting."""
@@ -112,10 +121,9 @@ def step_time_change_pct(
     middle = _plainly(start, change, samples_kept)
     if not most_draws:
         return middle, middle, middle
-    rng = np.random.default_rng(20231)
-    work = max(1, start.pieces + change.pieces)
-    draws = min(most_draws, max(FEWEST_DRAWS, _WORK // work))
-    found = [_drawn(start, change, rng, samples_kept) for _ in range(draws)]
+    stages, work = max(start.stages, change.stages), max(1, start.effort + change.effort)
+    count = min(most_draws, max(FEWEST_DRAWS, _WORK // work))
+    found = [_drawn(start, change, number, stages, samples_kept) for number in range(count)]
     low, high = (float(edge) for edge in np.percentile(found, [LOW_PCT, HIGH_PCT]))
     return min(low, middle), middle, max(high, middle)
 
@@ -127,32 +135,63 @@ def _plainly(start: PipelineSetting, change: PipelineSetting, samples_kept: bool
     return 100 * (after / before * (1.0 if samples_kept else start.samples / change.samples) - 1)
 
 
-def _drawn(start: PipelineSetting, change: PipelineSetting, rng: np.random.Generator, samples_kept: bool) -> float:
-    """The change in percent for one draw of all that is not known."""
-    stages = np.clip(1 + IMBALANCE * rng.standard_normal(max(start.stages, change.stages)), 0.7, 1.3)
+@dataclass(frozen=True, slots=True)
+class _Draw:
+    """One guess at all that is not known of a pipeline; the same for both sides of a change."""
+
+    backward: float
+    hop: float
+    shares: tuple[float, ...]
+    fixed_samples: float
+    realised: float
+    residual: float
+
+
+@lru_cache(maxsize=64)
+def _draws(stages: int, size: float | None) -> tuple[_Draw, ...]:
+    """All draws for pipelines of ``stages`` at most, ``size`` being the microbatch's at the start."""
+    rng = np.random.default_rng(20231)
+    return tuple(_draw(rng, stages, size) for _ in range(MOST_DRAWS))
+
+
+def _draw(rng: np.random.Generator, stages: int, size: float | None) -> _Draw:
+    shares = np.clip(1 + IMBALANCE * rng.standard_normal(stages), 0.7, 1.3)
     backward, hop = rng.uniform(*BACKWARD_RANGE), rng.uniform(*HOP_RANGE)
     # What does not depend on the size was measured for sizes near one. For others it is something between as many samples'
     # time and as large a share of the microbatch.
-    fixed = rng.uniform(*FIXED_SAMPLES_RANGE) * (start.microbatch_size or 1.0) ** rng.uniform()
+    fixed = rng.uniform(*FIXED_SAMPLES_RANGE) * (size or 1.0) ** rng.uniform()
     realised, residual = rng.uniform(*REALISED_RANGE), SIZE_RESIDUAL * rng.standard_normal()
-    before, after = (_seconds(setting, backward, hop, stages, fixed) for setting in (start, change))
+    return _Draw(backward, hop, tuple(map(float, shares)), fixed, realised, residual)
+
+
+# The start of a curve is the same for all of its points, and a knob that moves goes along a curve.
+@lru_cache(maxsize=30_000)
+def _drawn_seconds(setting: PipelineSetting, number: int, stages: int, size: float | None) -> float:
+    draw = _draws(stages, size)[number]
+    return _seconds(setting, draw.backward, draw.hop, draw.shares, draw.fixed_samples)
+
+
+def _drawn(start: PipelineSetting, change: PipelineSetting, number: int, stages: int, samples_kept: bool) -> float:
+    """The change in percent for one draw of all that is not known."""
+    size = start.microbatch_size
+    draw = _draws(stages, size)[number]
+    before, after = (_drawn_seconds(setting, number, stages, size) for setting in (start, change))
     if not samples_kept:
         after *= start.samples / change.samples
-    if start.microbatch_size == change.microbatch_size:
-        residual = 0.0
-    return float(100 * ((after / before) ** realised * np.exp(residual) - 1))
+    residual = draw.residual if size != change.microbatch_size else 0.0
+    return float(100 * ((after / before) ** draw.realised * math.exp(residual) - 1))
 
 
-def _seconds(setting: PipelineSetting, backward: float, hop: float, unequal: np.ndarray, fixed_samples: float) -> float:
+def _seconds(
+    setting: PipelineSetting, backward: float, hop: float, shares: tuple[float, ...], fixed_samples: float
+) -> float:
     """Time of a step in units of a one-stage model's time for one sample (or for one microbatch of unknown size)."""
     whole = _whole(setting, fixed_samples)
     if setting.stages == 1:
-        return setting.microbatches * whole * float(unequal[0])
+        return setting.microbatches * whole * shares[0]
     each = whole / setting.stages
-    forward = tuple(float(each / (1 + backward) * share) for share in unequal[: setting.stages])
-    return setting.run(
-        Pipeline(setting.microbatches, forward, tuple(f * backward for f in forward), hop * each)
-    ).seconds
+    forward = tuple(each / (1 + backward) * share for share in shares[: setting.stages])
+    return setting.seconds(Pipeline(setting.microbatches, forward, tuple(f * backward for f in forward), hop * each))
 
 
 def _whole(setting: PipelineSetting, fixed_samples: float) -> float:

@@ -16,8 +16,8 @@ from monitor.predict.setup_types import Setup, whole_number
 
 #: A curve has at most so many points.
 MOST_POINTS = 24
-# So many pieces of work are simulated for the ranges of all points together, which is about half a second.
-_WORK = 150_000
+# For the ranges of all points together: about half a second.
+_MOST_EFFORT = 200_000
 _SWITCHES = frozenset(
     {
         "activation_checkpointing",
@@ -59,7 +59,7 @@ def curve(
     others = {name: value for name, value in (also or {}).items() if name != parameter}
     chosen = _values(changed(start, others) if others else start, parameter, (start.number(parameter), *values))
     setups = [(value, changed(start, {**others, parameter: value})) for value in chosen]
-    draws = FEWEST_DRAWS if _work([start, *(setup for _, setup in setups)]) * FEWEST_DRAWS <= _WORK else 0
+    draws = FEWEST_DRAWS if _effort([start, *(setup for _, setup in setups)]) * FEWEST_DRAWS <= _MOST_EFFORT else 0
     return [_point(start, parameter, value, setup, draws) for value, setup in setups]
 
 
@@ -86,13 +86,10 @@ def _point(start: Setup, parameter: str, value: Any, setup: Setup, draws: int) -
     return Point(parameter, value, middle, low if draws else None, high if draws else None, memory)
 
 
-def _work(setups: Sequence[Setup]) -> int:
-    """Pieces of work of one draw for all points; the start's are done for each of them."""
-    settings = [setup.pipeline() for setup in setups]
-    first = settings[0]
-    if any(each is not None and not each.is_small for each in settings):
-        return _WORK
-    return sum(each.pieces + first.pieces for each in settings[1:] if each is not None and first is not None)
+def _effort(setups: Sequence[Setup]) -> int:
+    """What one draw for all points takes; none of them is simulated where one is too large for it."""
+    settings = {setting for setup in setups if (setting := setup.pipeline()) is not None}
+    return sum(each.effort for each in settings) if all(each.is_small for each in settings) else _MOST_EFFORT
 
 
 def _values(start: Setup, parameter: str, also: tuple[Any, ...]) -> list[Any]:

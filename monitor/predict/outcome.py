@@ -6,13 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from monitor.predict.change import MOST_DRAWS, MOST_PIECES
+from monitor.predict.change import MOST_DRAWS
 from monitor.predict.memory_change import MemoryChange, memory_change
 from monitor.predict.pipeline import Pipeline, Schedule
 from monitor.predict.setup import changed
 from monitor.predict.setup_layout import SHAPE, in_half_precision, missing_of_layout
 from monitor.predict.setup_types import Setup
 from monitor.predict.time_change import TimeChange, time_change
+
+#: Nobody draws more pieces of work than these.
+MOST_DRAWN = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +87,7 @@ def schedule_of(setup: Setup) -> Schedule | None:
     """The plain schedule of a step: equal stages, no hop cost, a microbatch and stage taking 1; with full recomputation a
     backward is three forwards, without two. None where stages or microbatches are unknown, or too many to draw."""
     setting = setup.pipeline()
-    if setting is None or not setting.is_possible or 2 * setting.stages * setting.microbatches > MOST_PIECES:
+    if setting is None or not setting.is_possible or 2 * setting.stages * setting.microbatches > MOST_DRAWN:
         return None
     forward = 0.25 if setup.flag("activation_checkpointing") else 1 / 3
     return setting.run(Pipeline.equal(setting.stages, setting.microbatches, forward, 1 - forward))
