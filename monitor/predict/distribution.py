@@ -66,6 +66,9 @@ def _parameters(setup: Setup, schema: Mapping[str, Entry]) -> dict[str, Any]:
             continue
         if name == _ALWAYS or name in given or known.value != _default(setup, name, schema[name]):
             found[name] = known.value
+    if schema is V1 and (setup.tensor_degree or 1) > 1 and not setup.is_job and not setup.is_given("ddp"):
+        # Tensor parallelism needs it, and the plan said nothing against it.
+        found["ddp"] = True
     # What the schema lacks stays: problems say so.
     unknown = {name: value for name, value in setup.library.items() if ALIASES_V1.get(name, name) not in schema}
     return {**found, **unknown}

@@ -124,6 +124,10 @@ def changed(setup: Setup, values: Mapping[str, Any], read_from: str = "change") 
         del kept["active_microbatches"]
     library = dict(setup.library)
     wanted = {name: value for written, given in values.items() for name, value in _wanted(written, given, framework)}
+    if framework == "smp1" and "micro_batch_size" in wanted and "micro_batch_size" not in kept:
+        # As of a job: what one process takes from its data loader, smp.step divides into microbatches.
+        size = wanted.pop("micro_batch_size")
+        wanted.setdefault("batch_size", size)
     schema = _schema(framework)
     for name, value in wanted.items():
         for follower in (name, *_FOLLOWS.get(name, ())):

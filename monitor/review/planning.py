@@ -19,10 +19,13 @@ from monitor.predict.curve import Point, curve, knob
 from monitor.predict.distribution import distribution
 from monitor.predict.outcome import Outcome, outcome
 from monitor.predict.presets import Preset
-from monitor.predict.problems import problems_of, unknowns_of
+from monitor.predict.problems import problems_of, senseless_values_of, unknowns_of
 from monitor.predict.setup import changed, setup_from, setup_of
 from monitor.predict.setup_types import Framework, Known, Setup
-from monitor.predict.smp_schema import ALIASES_V1, V1, V2
+from monitor.predict.smp_schema import ALIASES_V1, INTERNAL_V1, V1, V2
+
+#: Of every step time that a plan gives.
+MODEL_BASED = "Step times are model-based, not measured."
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,7 @@ class Plan:
 
     outcome: Outcome
     asked: Mapping[str, Any]
-    """The change as it was asked, by the names that were written; empty where none was."""
+    """The change as it was asked, by the names of a plan; empty where none was."""
     curve: tuple[Point, ...]
     """Along ``knob``: today's value, the changed and the advised one are among its points. Empty where there is none."""
     knob: str | None
@@ -53,6 +56,23 @@ class Plan:
         """The start with all that was asked and what follows from it."""
         return self.outcome.change
 
+    @property
+    def changes(self) -> Mapping[str, Any]:
+        """What was asked and what follows from it, by name; None for what the change makes unknown."""
+        names = [*self.asked, *sorted(self.outcome.changes - self.asked.keys())]
+        values = self.change.values
+        return {name: values[name].value if name in values else None for name in names}
+
+    @property
+    def step_time_change_pct(self) -> tuple[float, float, float] | None:
+        """(low, middle, high); None where no change was asked, or what it does is not known."""
+        return self.outcome.step_time_change_pct if self.asked else None
+
+    @property
+    def method(self) -> str:
+        """What the figures rest on, as sentences."""
+        return f"{MODEL_BASED} {self.outcome.method}"
+
 
 def plan(
     start: Setup,
@@ -69,19 +89,20 @@ def plan(
     """
     start = _with_framework(start, change)
     wanted = with_machine(change)
-    after = changed(start, wanted) if wanted else start
-    along, points, advised = _curve(start, wanted, advice, along)
+    after = _changed(start, wanted, "change") if wanted else start
+    asked = _by_names_of_a_plan(start, change)
+    along, points, advised = _curve(start, {**wanted, **asked}, asked, advice, along)
     found = problems_of(after)
     if ran:
         known = {(each.id, each.parameter, each.words) for each in problems_of(start)}
         found = tuple(each for each in found if not (each.refutable and (each.id, each.parameter, each.words) in known))
     return Plan(
         outcome(start, after),
-        dict(change),
+        asked,
         points,
         along,
         advised,
-        findings_of(after, (*found, *unknowns_of(after))),
+        findings_of(after, (*found, *senseless_values_of(after), *unknowns_of(after))),
         any(each.rejected for each in found),
         distribution(after),
     )
@@ -94,13 +115,13 @@ def start_from(
     parameters are SMP v1's."""
     if preset is not None:
         base = setup_from(with_machine(preset.values), framework or "smp1", f"preset {preset.name}")
-        return changed(base, with_machine(values), given_by)
+        return _changed(base, with_machine(values), given_by)
     whole = with_machine(values)
     found = setup_from(whole, framework, given_by)
     is_ddp_of_smp = found.framework == "ddp" and "ddp" in values
     if framework is None and (found.framework is None or is_ddp_of_smp):
-        return setup_from(whole, "smp1", given_by)
-    return found
+        found = setup_from(whole, "smp1", given_by)
+    return _with_unknown(found, values)
 
 
 def start_of(report: Report, corrections: Mapping[str, Any] | None = None, given_by: str = "given") -> Setup:
@@ -119,7 +140,7 @@ def start_of(report: Report, corrections: Mapping[str, Any] | None = None, given
     found = replace(found, values=values)
     if not corrections:
         return found
-    return changed(_with_framework(found, corrections), with_machine(corrections), given_by)
+    return _changed(_with_framework(found, corrections), with_machine(corrections), given_by)
 
 
 def advice_of(report: Report) -> Advised | None:
@@ -162,23 +183,50 @@ def _with_framework(setup: Setup, values: Mapping[str, Any]) -> Setup:
     return replace(setup, framework="smp2" if names & (V2.keys() - V1.keys()) else "smp1")
 
 
+def _changed(setup: Setup, values: Mapping[str, Any], read_from: str) -> Setup:
+    return _with_unknown(changed(setup, values, read_from), values)
+
+
+def _with_unknown(setup: Setup, values: Mapping[str, Any]) -> Setup:
+    """``setup`` with the names that nothing knows handed to its library, which says so."""
+    unknown = {name: value for name, value in values.items() if not is_known(name) and value is not None}
+    return replace(setup, library={**setup.library, **unknown}) if unknown else setup
+
+
+def is_known(name: str) -> bool:
+    """Whether ``name``, as it was written, is a parameter of a plan under any of its names."""
+    plain = setup_names.plain_name(name)
+    others = setup_names.CANONICAL | INTERNAL_V1 | ALIASES_V1.keys()
+    return plain in others or plain in setup_names.OTHER_NAMES or plain in setup_names.SPECIAL
+
+
+def _by_names_of_a_plan(start: Setup, change: Mapping[str, Any]) -> dict[str, Any]:
+    """What was asked under the names of a plan, without what follows from it."""
+    found = {}
+    for written, value in change.items():
+        after = changed(start, {written: value})
+        for name, known in after.values.items():
+            if known.read_from == "change" and known is not start.values.get(name):
+                found[name] = known.value
+        for name in start.values.keys() - after.values.keys() if value is None else ():
+            found[name] = None
+    return found
+
+
 def _curve(
-    start: Setup, change: Mapping[str, Any], advice: Advised | None, along: str | None
+    start: Setup,
+    change: Mapping[str, Any],
+    asked: Mapping[str, Any],
+    advice: Advised | None,
+    chosen: str | None,
 ) -> tuple[str | None, tuple[Point, ...], Advised | None]:
     """The parameter of the curve, its points, and which of its values is advised."""
-    canonical = {name: changed(start, {name: value}) for name, value in change.items()}
-    asked = {
-        name: setup.values[name].value
-        for setup in canonical.values()
-        for name in setup.values
-        if setup.read_from(name) == "change"
-    }
-    along = along or (advice.parameter if advice and not asked else knob(start, asked))
+    along = chosen or knob(start, asked)
+    fitting = advice if advice and advice.parameter == along else None
+    if advice and not asked and not chosen and (points := tuple(curve(start, advice.parameter, [advice.value]))):
+        return advice.parameter, points, advice
     if along is None:
         return None, (), None
-    fitting = advice if advice and advice.parameter == along else None
-    values = [asked[along]] if along in asked else []
-    points = tuple(curve(start, along, [*values, *([fitting.value] if fitting else [])], asked))
-    if not points:
-        return along, (), None
+    values = [each for each in (asked.get(along), fitting.value if fitting else None) if each is not None]
+    points = tuple(curve(start, along, values, change))
     return along, points, fitting or advised_window(points, start.real("gpu_memory_gib"))

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast
@@ -12,7 +13,7 @@ from typing import Any, Literal, cast
 import streamlit as st
 
 from monitor.predict.presets import preset
-from monitor.predict.setup_names import CANONICAL, OTHER_NAMES, plain_name
+from monitor.predict.setup_names import CANONICAL, OTHER_NAMES
 from monitor.predict.setup_types import FRAMEWORK_NAMES, Framework
 from monitor.predict.smp_schema import ALIASES_V1
 
@@ -25,6 +26,7 @@ _FROM, _FRAMEWORK, _KNOB = "from", "framework", "knob"
 _ASKED, _WRITTEN = "plan-asked", "plan-written"
 # An address is of anybody: longer values are no parameter's.
 _LONGEST = 80
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ def started(source: str) -> Asked:
 
 
 def of_parameters(parameters: Mapping[str, str]) -> Asked:
-    """What an address asks for. What no plan knows is left out."""
+    """What an address asks for."""
     source = parameters.get(_FROM, "")
     if source not in (JOB, NOTHING) and preset(source) is None:
         source = JOB if "job" in parameters else EXAMPLE
@@ -70,20 +72,17 @@ def of_parameters(parameters: Mapping[str, str]) -> Asked:
     given: dict[str, dict[str, Any]] = {"set": {}, "change": {}}
     for written, value in parameters.items():
         group, dot, name = written.partition(".")
-        if dot and group in given and is_parameter(name) and len(value) <= _LONGEST:
-            given[group][name] = value_of(value)
+        # What no plan knows is handed on: the library's rules say so.
+        if dot and group in given and _NAME.fullmatch(name) and len(value) <= _LONGEST:
+            canonical = ALIASES_V1.get(name, OTHER_NAMES.get(name, name))
+            given[group][canonical] = value_of(value)
     return Asked(
         source,
         cast(Framework, framework) if framework in FRAMEWORK_NAMES else None,
-        knob if knob is not None and is_parameter(knob) else None,
+        knob if knob in CANONICAL else None,
         given["set"],
         given["change"],
     )
-
-
-def is_parameter(name: str) -> bool:
-    """Whether a plan knows a parameter of that name."""
-    return name == plain_name(name) and (name in CANONICAL or name in OTHER_NAMES or name in ALIASES_V1)
 
 
 def value_of(text: str) -> Any:
