@@ -103,7 +103,9 @@ def show_schedule(plan: Plan) -> None:
     said = gantt_words(gantt.until_pct(courses))
     ground, work = gantt.lanes(courses), gantt.pieces(courses)
     told = "; ".join(course.said for course in courses)
-    draw_frames(("plan-schedule", len(ground)), (ground, work), gantt.gantt, f"Stages over time. {told}.")
+    draw_frames(
+        ("plan-schedule", len(ground), gantt.is_dense(work)), (ground, work), gantt.gantt, f"Stages over time. {told}."
+    )
     st.caption(plain(said))
 
 
