@@ -44,7 +44,7 @@ def show_problem(finding: Finding, number: int) -> None:
     """The ``number``-th finding in short: how serious, what, and the next step."""
     with st.container(border=True, key=f"problem-{number}", gap="xsmall"):
         _head(finding)
-        st.text(finding.summary)
+        st.text(finding.summary.removeprefix(f"{finding.title}: "))
         _advice(finding)
 
 

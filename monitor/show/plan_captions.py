@@ -9,7 +9,7 @@ from typing import Any
 from monitor.predict.outcome import what_if
 from monitor.predict.setup_layout import SHAPE, missing_of_layout
 from monitor.review.planning import Plan
-from monitor.show.plan_words import in_the_way, value_words
+from monitor.show.plan_words import in_the_way, problem_words, value_words
 from monitor.words import count, percent, sentence
 
 
@@ -42,7 +42,7 @@ def curve_words(plan: Plan) -> str:
 def _why_unknown(plan: Plan) -> tuple[str, ...]:
     """What stands between the curve and its figures."""
     if (wrong := in_the_way(plan)) is not None:
-        return (wrong.title[:1].lower() + wrong.title[1:],)
+        return (problem_words(wrong).rstrip("."),)
     others = [point.value for point in plan.curve if point.value != _now(plan)]
     if not others or plan.knob is None:
         return ("there is no other value to try",)
@@ -73,7 +73,7 @@ def memory_words(plan: Plan) -> str:
     expected = found.expected_gib
     if expected is None:
         wrong = in_the_way(plan)
-        return plan.outcome.method if wrong is None else wrong.summary
+        return plan.outcome.method if wrong is None else problem_words(wrong)
     parts = [f"{expected:.1f} GiB are {expected * 2**30 / 1e9:.1f} GB."]
     if found.measured:
         parts.append("Measured (p95 of the fullest node)." if not plan.asked else "The start was measured.")

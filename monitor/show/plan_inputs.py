@@ -188,7 +188,8 @@ def _as_shown(about: Input, value: Any) -> Any:
     if value is None:
         return None
     if about.kind == "count":
-        return whole_number(value) if not isinstance(value, str) or value.isdecimal() else None
+        number = whole_number(value)
+        return number if number is not None and abs(number) < plan_address.MOST else None
     if about.kind == "number":
         return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
     if about.kind == "switch":

@@ -9,7 +9,7 @@ from monitor.model import Finding
 from monitor.predict.outcome import Outcome
 from monitor.predict.setup_types import FRAMEWORK_NAMES, Setup
 from monitor.review.planning import Plan
-from monitor.words import DASH, percent, sentence, step_seconds, usd
+from monitor.words import DASH, count, percent, sentence, step_seconds, usd
 
 MODELLED = "Model-based, not measured."
 #: A change of less than this, in percent, is hardly one.
@@ -37,7 +37,13 @@ def answer(plan: Plan, usd_per_hour: float | None = None) -> Answer:
     found = plan.outcome
     fits, change = found.memory.fits, found.step_time_change_pct
     wrong = in_the_way(plan)
-    known = (_time(plan), _memory(found)) if wrong is None or plan.is_rejected else ()
+    time_known, memory_known = change is not None and bool(plan.asked), found.memory.expected_gib is not None
+    known = [
+        words
+        for words, is_known in ((_time(plan), time_known), (_memory(found), memory_known))
+        # Why a figure is missing is said, where that is known, in place of the figure.
+        if is_known or wrong is None
+    ]
     head = "The library refuses this" if plan.is_rejected else wrong.title if wrong else ""
     title = "; ".join(part for part in (head, *known) if part)
     basis = MODELLED
@@ -51,7 +57,7 @@ def answer(plan: Plan, usd_per_hour: float | None = None) -> Answer:
         _money(found, usd_per_hour),
         _warnings(plan, wrong),
     )
-    body = " ".join(part for part in (wrong.summary if wrong else _unknown(found), *parts) if part)
+    body = " ".join(part for part in (problem_words(wrong) if wrong else _unknown(found), *parts) if part)
     if plan.is_rejected or fits == "no":
         return Answer("error", title, body)
     if wrong or fits == "borderline":
@@ -64,12 +70,18 @@ def answer(plan: Plan, usd_per_hour: float | None = None) -> Answer:
 def in_the_way(plan: Plan) -> Finding | None:
     """The problem to speak of first: one that the library refuses, or that leaves nothing to work out."""
     serious = [each for each in plan.problems if each.severity != "info"]
-    if not serious or plan.is_rejected:
-        return serious[0] if serious else None
+    if plan.is_rejected:
+        return serious[0]
+    indivisible = next((each for each in serious if each.id == "batch-not-divisible"), None)
     found = plan.outcome
     if found.memory.expected_gib is not None or (plan.asked and found.step_time_change_pct is not None):
-        return None
-    return next((each for each in serious if each.id == "batch-not-divisible"), serious[0])
+        return indivisible
+    return indivisible or next((each for each in serious if each.id == "invalid-configuration"), None)
+
+
+def problem_words(problem: Finding) -> str:
+    """Its summary without its title."""
+    return problem.summary.removeprefix(f"{problem.title}: ")
 
 
 def _warnings(plan: Plan, said: Finding | None) -> str:
@@ -106,11 +118,11 @@ def _memory(found: Outcome) -> str:
     if expected is None:
         return f"GPU memory: {words}" if memory.fits == "no" else "GPU memory is not known"
     start = memory.start_gib
-    figures = f"{expected:.1f}"
+    figures = f"{expected:,.1f}"
     if memory.bound:
         figures = f"at most {figures}"
     if start is not None and (abs(expected - start) >= 0.05):
-        figures = f"{start:.1f} → {figures}"
+        figures = f"{start:,.1f} → {figures}"
     return f"GPU memory {figures} of {limit:,.0f} GiB: {words}" if limit else f"GPU memory {figures} GiB: {words}"
 
 
