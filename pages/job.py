@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import streamlit as st
 
 from monitor.review import Snapshot
-from monitor.show import data, shell
+from monitor.show import data, plan_address, shell
 from monitor.show.figures import show_figures
 from monitor.show.findings import show_answer
 from monitor.show.header import show_header
@@ -57,7 +57,7 @@ def board(name: str) -> Pace:
         shell.PLAN_PAGE,
         label="Plan a change of this configuration",
         icon=":material/tune:",
-        query_params={"from": "job", "job": name},
+        query_params=plan_address.link(name),
     )
     with st.expander("Configuration", icon=":material/tune:", key="configuration-part"):
         show_configuration(report)
