@@ -76,7 +76,7 @@ def test_a_job_brings_its_configuration_its_measurements_and_the_advice(open_pag
     assert page.query_params["change.active_microbatches"] == "4"
     said = texts(page)
     assert "Step time −35 %" in said
-    assert "Stages wait 27 % of the time, 53 % at the start." in said
+    assert "stages wait 27 % of the time, 53 % at the start." in said
     assert "at most all that was measured grows" in said
     assert page.button(key="plan-advice").disabled
     page.button(key="plan-undo").click().run()
@@ -239,7 +239,7 @@ def test_finding_and_job_lead_to_their_plan(open_page: Open) -> None:
     page = open_page(FakeAccount((situations.low_utilization(),)), "job", job=JOB)
     links = {link.proto.label: link.proto.query_string for link in page.get("page_link")}
     assert links["Plan this change"] == f"from=job&of={JOB}&change.active_microbatches=4"
-    assert links["Plan a change of this configuration"] == f"from=job&of={JOB}"
+    assert links["Plan a change"] == f"from=job&of={JOB}"
 
 
 def test_text_of_a_configuration_is_no_markup(open_page: Open) -> None:
