@@ -141,6 +141,10 @@ def changed(setup: Setup, values: Mapping[str, Any], read_from: str = "change") 
         kept[name] = Known(value, read_from)
         if name in schema:
             library[name] = value
+    for other, name in ALIASES_V1.items():
+        # Two names of one parameter: where they differ the library sees both.
+        if other in values and name in values and values[other] != values[name]:
+            library[other] = values[other]
     return Setup(framework, with_defaults(framework, kept), library, setup.unread, is_job=setup.is_job)
 
 

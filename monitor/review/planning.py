@@ -74,17 +74,24 @@ class Plan:
         return f"{MODEL_BASED} {self.outcome.method}"
 
 
-def plan(start: Setup, change: Mapping[str, Any], advice: Advised | None = None, ran: bool = False) -> Plan:
+def plan(
+    start: Setup,
+    change: Mapping[str, Any],
+    advice: Advised | None = None,
+    ran: bool = False,
+    along: str | None = None,
+) -> Plan:
     """What ``change``, by any names of its parameters, does to ``start``.
 
     ``advice`` is a review's; without one the window of an SMP v1 pipeline is advised by its model. With ``ran`` the start
-    is that of a job that did steps: what such a job refutes is not said of what the change leaves as it was.
+    is that of a job that did steps: what such a job refutes is not said of what the change leaves as it was. ``along`` is the
+    parameter of the curve; without one it is chosen.
     """
     start = _with_framework(start, change)
     wanted = with_machine(change)
     after = _changed(start, wanted, "change") if wanted else start
     asked = _by_names_of_a_plan(start, change)
-    along, points, advised = _curve(start, {**wanted, **asked}, asked, advice)
+    along, points, advised = _curve(start, {**wanted, **asked}, asked, advice, along)
     found = problems_of(after)
     if ran:
         known = {(each.id, each.parameter, each.words) for each in problems_of(start)}
@@ -207,15 +214,15 @@ def _by_names_of_a_plan(start: Setup, change: Mapping[str, Any]) -> dict[str, An
 
 
 def _curve(
-    start: Setup, change: Mapping[str, Any], asked: Mapping[str, Any], advice: Advised | None
+    start: Setup, change: Mapping[str, Any], asked: Mapping[str, Any], advice: Advised | None, along: str | None
 ) -> tuple[str | None, tuple[Point, ...], Advised | None]:
     """The parameter of the curve, its points, and which of its values is advised."""
-    along = knob(start, asked)
-    fitting = advice if advice and advice.parameter == along else None
-    if advice and not asked and (points := tuple(curve(start, advice.parameter, [advice.value]))):
+    if along is None and advice and not asked and (points := tuple(curve(start, advice.parameter, [advice.value]))):
         return advice.parameter, points, advice
+    along = along or knob(start, asked)
     if along is None:
         return None, (), None
+    fitting = advice if advice and advice.parameter == along else None
     values = [each for each in (asked.get(along), fitting.value if fitting else None) if each is not None]
     points = tuple(curve(start, along, values, change))
     return along, points, fitting or advised_window(points, start.real("gpu_memory_gib"))
