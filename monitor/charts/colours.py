@@ -39,6 +39,9 @@ EVENT_KINDS = {
     "end": "#7389a5",
 }
 
+#: Words inside a chart, which no theme colours.
+WORDS = "#75808d"
+
 #: What a stage of a pipeline does: a light and a dark blue, apart in lightness; waiting is the grey of the lane.
 STAGE_WORK = {"forward": "#6ea3d8", "backward": "#2b5f9e"}
 STAGE_TEXT = {"forward": "#0f1b2a", "backward": "#ffffff"}
@@ -47,10 +50,10 @@ STAGE_TEXT = {"forward": "#0f1b2a", "backward": "#ffffff"}
 NOT_SPLIT = "not divided"
 MEMORY_PARTS = {
     "model states": "#2b5f9e",
-    "gathered parameters": "#6ea3d8",
+    "gathered": "#6ea3d8",
     "activations": "#cf7323",
     "logits": "#e3b23c",
-    "context, buffers, fragmentation": "#8b939e",
+    "context and buffers": "#8b939e",
     NOT_SPLIT: "#7656a8",
 }
 #: What a device has, and the lines around it.

@@ -1,7 +1,7 @@
 """Which stage of a pipeline works when, and when does it wait? Lanes of stages, one schedule above the other.
 
-Both share one time axis, percent of the start's step, so that what a change gains is seen as the space at its right. The
-ground of a lane is grey: where nothing lies on it the stage waits.
+Both share one time axis, percent of the start's time for the same samples, so that what a change gains is the space at
+its right. The ground of a lane is grey: where nothing lies on it the stage waits.
 """
 
 from __future__ import annotations
@@ -12,14 +12,13 @@ from dataclasses import dataclass
 import altair as alt
 import pandas as pd
 
-from monitor.charts.colours import NO_DATA, NO_DATA_OPACITY, STAGE_TEXT, STAGE_WORK
+from monitor.charts.colours import NO_DATA, NO_DATA_OPACITY, STAGE_TEXT, STAGE_WORK, WORDS
 
 #: So many pieces are drawn at most, of both schedules together; of longer ones the beginning.
 MOST_PIECES = 2000
 #: A piece carries its microbatch's number when it is at least this share of the axis, a digit.
 NAMED_SHARE = 0.009
-HEAD_PX = 22
-_AXIS_PX = 40
+_AXIS_PX = 66
 _PIECE_DTYPES = {
     "lane": "str",
     "order": "int64",
@@ -47,7 +46,7 @@ class Course:
 
 
 def until_pct(courses: Sequence[Course], most: int = MOST_PIECES) -> float | None:
-    """How far the pieces are drawn, in percent of the start's step; None where all of them are."""
+    """How far the pieces are drawn, in percent of the start's time; None where all of them are."""
     starts = pd.concat([course.pieces["from_pct"] for course in courses])
     if len(starts) <= most:
         return None
@@ -91,16 +90,14 @@ def pieces(courses: Sequence[Course]) -> pd.DataFrame:
     return frame[list(_PIECE_DTYPES)].astype(_PIECE_DTYPES)
 
 
-def row_pixels(stages: int) -> int:
-    """Height of a stage's lane, for so many of them in both schedules."""
-    return max(5, min(24, 420 // max(stages, 1)))
+def row_pixels(lanes: int) -> int:
+    """Height of a lane, for so many of them, heads included."""
+    return max(5, min(26, 460 // max(lanes, 1)))
 
 
-def gantt(courses: Sequence[Course]) -> alt.LayerChart:
-    """Forward and backward of each microbatch on each stage; grey where a stage waits."""
-    ground, work = lanes(courses), pieces(courses)
-    stages = sum(course.stages for course in courses)
-    row = row_pixels(stages)
+def gantt(ground: pd.DataFrame, work: pd.DataFrame) -> alt.LayerChart:
+    """Forward and backward of each microbatch on each stage, out of ``lanes`` and ``pieces``; grey where a stage waits."""
+    row = row_pixels(len(ground))
     where = alt.Y(
         "lane:N",
         sort=alt.EncodingSortField("order", op="min"),
@@ -112,11 +109,11 @@ def gantt(courses: Sequence[Course]) -> alt.LayerChart:
     )
     x = alt.X(
         "from_pct:Q",
-        axis=alt.Axis(title="time, % of the step at the start", grid=False, tickCount=10),
+        axis=alt.Axis(title="time for the same samples, % of the start", grid=False, tickCount=10),
         scale=alt.Scale(nice=False, domainMin=0),
     )
     waiting = (
-        alt.Chart(ground[ground["end_pct"] > 0])
+        alt.Chart(ground)
         .mark_rect(color=NO_DATA, opacity=NO_DATA_OPACITY, tooltip=None)
         .encode(x=alt.X("start_pct:Q"), x2="end_pct:Q", y=where)
     )
@@ -148,9 +145,9 @@ def gantt(courses: Sequence[Course]) -> alt.LayerChart:
         ),
     )
     heads = (
-        alt.Chart(ground[ground["said"] != ""])
-        .mark_text(align="left", fontWeight=600, fontSize=12, dy=3)
+        alt.Chart(ground)
+        .mark_text(align="left", fontWeight=600, fontSize=12, dy=-1, color=WORDS)
         .encode(x=alt.X("start_pct:Q"), y=where, text="said:N")
     )
     layers = [waiting, done, *([numbers] if row > 11 else []), heads]
-    return alt.layer(*layers).properties(height=row * stages + HEAD_PX * len(courses) + _AXIS_PX)
+    return alt.layer(*layers).properties(height=row * len(ground) + _AXIS_PX)

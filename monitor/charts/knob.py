@@ -26,7 +26,6 @@ _POINT_DTYPES = {
 _MARK_DTYPES = {"mark": "str", "label": "str", "order": "int64", "time_pct": "float64", "memory_gib": "float64"}
 # Both charts have their left edges in one line.
 _MARGIN_PX = 44
-_SIZES = {"start": 110, "change": 130, "advised": 320}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +69,17 @@ def marks(shown: pd.DataFrame, marked: Sequence[At]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(_MARK_DTYPES)).astype(_MARK_DTYPES)
 
 
+def limits(limit_gib: float | None) -> pd.DataFrame:
+    """The memory of the device, ``limit_gib``: one row, or none."""
+    return pd.DataFrame({"limit_gib": [] if limit_gib is None else [limit_gib]}, dtype="float64")
+
+
 def step_time_curve(shown: pd.DataFrame, marked: pd.DataFrame, knob: str) -> alt.LayerChart:
     """The middle as a line, its range as a band."""
     percent = alt.Axis(title="step time, % of the start", tickCount=5, minExtent=_MARGIN_PX, maxExtent=_MARGIN_PX)
-    base = alt.Chart(shown[shown["time_pct"].notna()]).encode(x=_along(knob))
+    # The chart of the memory below has the same axis, with its labels.
+    x = _along(knob, None)
+    base = alt.Chart(shown).encode(x=x)
     band = base.mark_area(opacity=0.22).encode(
         y=alt.Y("low_pct:Q", axis=percent, scale=alt.Scale(zero=True)), y2=alt.Y2("high_pct:Q")
     )
@@ -86,64 +92,67 @@ def step_time_curve(shown: pd.DataFrame, marked: pd.DataFrame, knob: str) -> alt
             alt.Tooltip("high_pct:Q", title="at most, %", format=".1f"),
         ],
     )
-    return alt.layer(band, line, *_signs(marked[marked["time_pct"].notna()], "time_pct", knob, True)).properties(
-        height=210
-    )
+    signs = _signs(marked, alt.Y("time_pct:Q", axis=percent), x, "step time, %")
+    return alt.layer(band, line, *signs).properties(height=240)
 
 
-def memory_curve(shown: pd.DataFrame, marked: pd.DataFrame, knob: str, limit_gib: float | None) -> alt.LayerChart:
+def memory_curve(shown: pd.DataFrame, marked: pd.DataFrame, knob: str, limit: pd.DataFrame) -> alt.LayerChart:
     """GiB of the fullest GPU, with the device's memory as a line."""
-    gib = alt.Axis(title="GiB", tickCount=3, minExtent=_MARGIN_PX, maxExtent=_MARGIN_PX)
+    gib = alt.Y(
+        "memory_gib:Q",
+        axis=alt.Axis(title="memory, GiB", tickCount=3, minExtent=_MARGIN_PX, maxExtent=_MARGIN_PX),
+        scale=alt.Scale(zero=True),
+    )
+    x = _along(knob, knob)
     line = (
-        alt.Chart(shown[shown["memory_gib"].notna()])
+        alt.Chart(shown)
         .mark_line(point=alt.OverlayMarkDef(size=22))
         .encode(
-            x=_along(knob),
-            y=alt.Y("memory_gib:Q", axis=gib, scale=alt.Scale(zero=True)),
+            x=x,
+            y=gib,
             tooltip=[
                 alt.Tooltip("label:N", title=knob),
                 alt.Tooltip("memory_gib:Q", title="GPU memory, GiB", format=".1f"),
             ],
         )
     )
-    limit = pd.DataFrame({"limit_gib": [] if limit_gib is None else [limit_gib]}, dtype="float64")
     rule = (
         alt.Chart(limit)
         .mark_rule(color=LIMIT, strokeWidth=1.5)
         .encode(y="limit_gib:Q", tooltip=[alt.Tooltip("limit_gib:Q", title="memory of the GPU, GiB", format=",.0f")])
     )
-    return alt.layer(line, rule, *_signs(marked[marked["memory_gib"].notna()], "memory_gib", knob, False)).properties(
-        height=120
-    )
+    signs = _signs(marked, gib, x, "GPU memory, GiB", legend=False)
+    return alt.layer(line, rule, *signs).properties(height=160)
 
 
-def _along(knob: str) -> alt.X:
+def _along(knob: str, title: str | None) -> alt.X:
     return alt.X(
         "label:N",
         sort=alt.EncodingSortField("order", op="min"),
-        axis=alt.Axis(title=knob, labelAngle=0, grid=False),
+        axis=alt.Axis(title=title, labelAngle=0, grid=False),
         scale=alt.Scale(type="point", padding=0.4),
     )
 
 
-def _signs(marked: pd.DataFrame, field: str, knob: str, legend: bool) -> list[alt.Chart]:
-    """One layer for all marks: shape and colour say the same."""
+def _signs(marked: pd.DataFrame, y: alt.Y, x: alt.X, what: str, legend: bool = True) -> list[alt.Chart]:
+    """Shape and colour say the same; the advised point lies below the others, and is larger."""
     names = list(CURVE_MARKS)
-    shown = alt.Legend(title=None, orient="top", symbolSize=110, symbolStrokeWidth=0) if legend else None
     colours, shapes = ([look[place] for look in CURVE_MARKS.values()] for place in (0, 1))
+    shown = alt.Legend(title=None, orient="top", symbolSize=110, symbolStrokeWidth=0) if legend else None
+    # In their order: what comes later lies on top.
     return [
         alt.Chart(marked)
         .mark_point(filled=True, opacity=1, stroke="white", strokeWidth=1)
         .encode(
-            x=_along(knob),
-            y=f"{field}:Q",
+            x=x,
+            y=y,
             color=alt.Color("mark:N", scale=alt.Scale(domain=names, range=colours), legend=shown),
             shape=alt.Shape("mark:N", scale=alt.Scale(domain=names, range=shapes), legend=shown),
-            size=alt.Size("mark:N", scale=alt.Scale(domain=names, range=[_SIZES[name] for name in names]), legend=None),
+            size=alt.condition(alt.datum.mark == "advised", alt.value(360), alt.value(120)),
             tooltip=[
                 alt.Tooltip("mark:N", title="point"),
-                alt.Tooltip("label:N", title=knob),
-                alt.Tooltip(f"{field}:Q", title="step time, %" if legend else "GPU memory, GiB", format=".1f"),
+                alt.Tooltip("label:N", title="value"),
+                alt.Tooltip(f"{y.shorthand.partition(':')[0]}:Q", title=what, format=".1f"),
             ],
         )
     ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pprint import pformat
 from typing import Any
 
 import streamlit as st
@@ -18,43 +17,53 @@ from monitor.show import plan_address
 from monitor.show.findings import show_problem
 from monitor.show.plain import plain
 from monitor.show.plan_address import NOTHING, Asked
+from monitor.show.plan_captions import literal
 from monitor.show.plan_inputs import CLUSTER, MODEL, knobs, show_inputs
 from monitor.show.plan_pictures import show_curve, show_memory, show_schedule
-from monitor.show.plan_words import Answer, answer, changed_words
+from monitor.show.plan_words import Answer, answer, changed_words, start_words
 
 
 def show_plan(report: Report | None) -> None:
     """The plan that is asked for, of a job where ``report`` is given."""
-    asked = plan_address.current()
+    asked = pruned(report, plan_address.current())
+    plan_address.ask(asked)
     found = planned(report, asked)
     _banner(answer(found, _usd_per_hour(report)))
-    _change(found)
-    _start(found, asked, report)
-    left, right = st.columns([3, 2])
-    with left, st.container(border=True, height="stretch"):
-        _knob(found)
-        show_curve(found)
-    with right, st.container(border=True, height="stretch"):
-        st.markdown("**GPU memory by component, against the limit**")
-        show_memory(found)
+    parts = [lambda: _change(found), lambda: _start(found, asked, report)]
+    # Of nothing, nothing can be changed.
+    for part in reversed(parts) if asked.source == NOTHING else parts:
+        part()
+    with st.grid(2, min_column_width=430):
+        with st.container(border=True, height="stretch"):
+            _knob(found)
+            show_curve(found)
+        with st.container(border=True, height="stretch"):
+            st.markdown("**GPU memory by component, against the limit**")
+            show_memory(found)
     with st.container(border=True):
-        st.markdown("**The pipeline's schedule: stages over time, grey is waiting**")
+        st.markdown("**The pipeline's schedule: stages over time**")
         show_schedule(found)
-    left, right = st.columns(2)
-    with left, st.container(border=True, height="stretch"):
-        _problems(found)
-    with right, st.container(border=True, height="stretch"):
-        _distribution(found)
-    st.caption(plain(f"What the figures rest on. {found.outcome.method}"))
+    with st.grid(2, min_column_width=430):
+        with st.container(border=True):
+            _problems(found)
+            st.caption(plain(f"What the figures rest on. {found.method}"))
+        with st.container(border=True):
+            _distribution(found)
     plan_address.write()
 
 
 def planned(report: Report | None, asked: Asked) -> Plan:
-    """The plan of what is asked; a change to what is so already is none."""
+    """The plan of what is asked."""
+    advised = None if report is None else advice_of(report)
+    ran = report is not None and report.steps is not None
+    return plan(start_setup(report, asked), asked.changes, advised, ran, asked.knob)
+
+
+def pruned(report: Report | None, asked: Asked) -> Asked:
+    """What is asked without changes to what is so already."""
     start = start_setup(report, asked)
     changes = {name: value for name, value in asked.changes.items() if not _is_so(start, name, value)}
-    advised = None if report is None else advice_of(report)
-    return plan(start, changes, advised, ran=report is not None and report.steps is not None, along=asked.knob)
+    return replace(asked, changes=changes)
 
 
 def start_setup(report: Report | None, asked: Asked) -> Setup:
@@ -129,7 +138,7 @@ def _start(found: Plan, asked: Asked, report: Report | None) -> None:
     """What the plan starts from; open where there is nothing yet."""
     start = found.start
     with st.expander(
-        "Starting point: model, cluster, configuration",
+        plain(f"Starting point: {start_words(start)}"),
         icon=":material/edit:",
         expanded=asked.source == NOTHING,
         key=f"plan-start-{asked.source}",
@@ -202,8 +211,7 @@ def _distribution(found: Plan) -> None:
     if not found.distribution:
         st.caption(":material/visibility_off: Which library splits the work is not known.")
         return
-    written = pformat(dict(found.distribution), width=68, sort_dicts=False)
-    st.code(f"distribution = {written}", language="python")
+    st.code(f"distribution = {literal(found.distribution)}", language="python")
     script = of_the_script(found.change)
     if script:
         told = ", ".join(f"{name} = {value}" for name, value in script.items())

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from monitor.predict.setup_types import Setup, whole_number, yes_or_no
+from monitor.predict.setup_types import Known, Setup, whole_number, yes_or_no
 from monitor.show import plan_address
 from monitor.show.plain import plain
 from monitor.show.plan_address import Group
@@ -140,7 +140,7 @@ def show_inputs(group: Group, names: Sequence[str], setup: Setup, given: Mapping
 
 def _show(group: Group, name: str, setup: Setup, given: Mapping[str, Any]) -> None:
     about, key = INPUTS[name], f"plan-{group}-{name}"
-    known = setup.known(name)
+    known = _known(setup, name)
     now = None if known is None else known.value
     value = given.get(name, now)
     shown = _as_shown(about, value)
@@ -156,16 +156,24 @@ def _show(group: Group, name: str, setup: Setup, given: Mapping[str, Any]) -> No
         "args": (group, name),
     }
     if about.kind == "count":
-        st.number_input(value=None, step=1, **common)
+        st.number_input(value=shown, step=1, **common)
     elif about.kind == "number":
-        st.number_input(value=None, step=1.0, format="%.4g", **common)
+        st.number_input(value=shown, step=1.0, format="%.4g", **common)
     else:
+        options = _options(about, name, setup, shown)
         st.selectbox(
-            options=_options(about, name, setup, shown),
-            index=None,
+            options=options,
+            index=None if shown is None else options.index(shown),
             accept_new_options=about.kind == "degree" or name == "instance_type",
             **common,
         )
+
+
+def _known(setup: Setup, name: str) -> Known | None:
+    """What holds; of a plan, what no equation takes at its library's default counts as unknown."""
+    known = setup.known(name)
+    taken_otherwise = name in ("precision", "prescaled_batch") and not setup.is_job
+    return None if known is not None and known.is_default and taken_otherwise else known
 
 
 def _moved(group: Group, name: str) -> None:

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import copy
-from typing import Any
+from collections.abc import Mapping
 
 import pandas as pd
 import streamlit as st
 
-from monitor.charts import gantt, knob, memory, stable
+from monitor.charts import gantt, knob, memory
 from monitor.predict.memory_change import modelled
 from monitor.predict.outcome import schedule_of
 from monitor.predict.setup_types import Setup
 from monitor.review.planning import Plan
+from monitor.show.drawing import draw_frames
 from monitor.show.plain import plain
-from monitor.show.plan_words import curve_words, gantt_words, head_words, memory_words
+from monitor.show.plan_captions import curve_words, gantt_words, head_words, memory_words
 
-#: Below the cards' titles; the schedules carry it in front of their lanes.
+# Legends have little room.
+_SHORT = {"gathered parameters": "gathered", "context, buffers, fragmentation": "context and buffers"}
 _START, _CHANGE = "start", "change"
-
-
-def _draw(chart: Any, key: str, alt: str) -> None:
-    specification, frames = stable.split(chart)
-    st.vega_lite_chart(copy.deepcopy(specification) | {"datasets": frames}, key=key, alt=alt)
 
 
 def show_curve(plan: Plan) -> None:
@@ -30,23 +26,28 @@ def show_curve(plan: Plan) -> None:
     if plan.knob is None or not plan.curve:
         st.caption(":material/visibility_off: Nothing of this setup is known that a curve could run along.")
         return
+    along = plan.knob
     shown = knob.points(
         [(point.value, point.step_time_relative, point.low, point.high, point.gpu_memory_gib) for point in plan.curve]
     )
     marked = knob.marks(shown, _marks(plan))
     said = curve_words(plan)
-    if shown["time_pct"].notna().any():
-        _draw(knob.step_time_curve(shown, marked, plan.knob), "plan-curve", f"Step time along {plan.knob}. {said}")
-    else:
-        st.caption(f":material/visibility_off: {plain(said)}")
-    if shown["memory_gib"].notna().any():
-        limit = plan.outcome.memory.limit_gib
-        _draw(
-            knob.memory_curve(shown, marked, plan.knob, limit),
-            "plan-memory-curve",
-            f"GPU memory along {plan.knob}, GiB",
+    if shown["time_pct"].notna().sum() > 1:
+        draw_frames(
+            ("plan-curve", along),
+            (shown, marked),
+            lambda points, marks: knob.step_time_curve(points, marks, along),
+            f"Step time along {along}. {said}",
         )
-    st.caption(plain(said))
+    if shown["memory_gib"].notna().sum() > 1:
+        draw_frames(
+            ("plan-memory-curve", along),
+            (shown, marked, knob.limits(plan.outcome.memory.limit_gib)),
+            lambda points, marks, limit: knob.memory_curve(points, marks, along, limit),
+            f"GPU memory along {along}, GiB",
+        )
+    hidden = "" if shown["time_pct"].notna().sum() > 1 else ":material/visibility_off: "
+    st.caption(hidden + plain(said))
 
 
 def _marks(plan: Plan) -> list[knob.At]:
@@ -70,20 +71,27 @@ def show_memory(plan: Plan) -> None:
     """Bars by component against the limit, or what is missing for them."""
     found = plan.outcome.memory
     low, _, high = found.change_gib or (None, None, None)
-    after = memory.Filling(_CHANGE if plan.asked else _START, found.components, low, found.expected_gib, high)
+    after = memory.Filling(_CHANGE if plan.asked else _START, _short(found.components), low, found.expected_gib, high)
     bars = [after]
     if plan.asked:
         before = modelled(plan.start)
         bars = [
-            memory.Filling(_START, {} if before is None else before.components_gib(), None, found.start_gib, None),
+            memory.Filling(
+                _START, {} if before is None else _short(before.components_gib()), None, found.start_gib, None
+            ),
             after,
         ]
     if not any(bar.parts or bar.expected_gib is not None for bar in bars):
         st.caption(f":material/visibility_off: {plain(memory_words(plan))}")
         return
     said = memory_words(plan)
-    _draw(memory.memory_bars(bars, found.limit_gib), "plan-memory", f"GPU memory by component, GiB. {said}")
+    frames = (memory.parts(bars), memory.wholes(bars), *memory.limits(found.limit_gib))
+    draw_frames(("plan-memory",), frames, memory.memory_bars, f"GPU memory by component, GiB. {said}")
     st.caption(plain(said))
+
+
+def _short(components: Mapping[str, float]) -> dict[str, float]:
+    return {_SHORT.get(name, name): gib for name, gib in components.items()}
 
 
 def show_schedule(plan: Plan) -> None:
@@ -92,8 +100,10 @@ def show_schedule(plan: Plan) -> None:
     if not courses:
         st.caption(f":material/visibility_off: {plain(_no_schedule(plan))}")
         return
-    said = gantt_words(plan, gantt.until_pct(courses))
-    _draw(gantt.gantt(courses), "plan-schedule", f"Stages over time. {'; '.join(c.said for c in courses)}.")
+    said = gantt_words(gantt.until_pct(courses))
+    ground, work = gantt.lanes(courses), gantt.pieces(courses)
+    told = "; ".join(course.said for course in courses)
+    draw_frames(("plan-schedule", len(ground)), (ground, work), gantt.gantt, f"Stages over time. {told}.")
     st.caption(plain(said))
 
 

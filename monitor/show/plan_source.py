@@ -10,9 +10,9 @@ from monitor.show.plan_address import JOB, NOTHING, Asked
 from monitor.show.trouble import show_error
 
 _NAMES = {
-    JOB: "A job",
+    JOB: "a job",
     **{each.name: each.title.partition(" on ")[0].partition(" with ")[0] for each in PRESETS},
-    NOTHING: "Nothing",
+    NOTHING: "nothing",
 }
 
 
@@ -20,6 +20,7 @@ def show_source(account: data.Account, asked: Asked) -> str | None:
     """The choice in one row; gives the name of the job, where it is one and one is chosen."""
     st.session_state["plan-source"] = asked.source
     with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown("Start from", width="content")
         st.segmented_control(
             "Start from",
             list(_NAMES),

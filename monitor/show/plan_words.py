@@ -6,15 +6,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from monitor.predict.outcome import Outcome
+from monitor.predict.setup_types import FRAMEWORK_NAMES, Setup
 from monitor.review.planning import Plan
-from monitor.words import count, percent, step_seconds, usd
+from monitor.words import DASH, percent, sentence, step_seconds, usd
 
 MODELLED = "Model-based, not measured."
 #: A change of less than this, in percent, is hardly one.
-LITTLE_PCT = 2.0
+LITTLE_PCT = 1.0
 _FITS = {
     "yes": "fits",
-    "borderline": "borderline: whether it fits, nobody can tell before a run",
+    "borderline": "borderline",
     "no": "does not fit",
     "unknown": "whether it fits is not known",
 }
@@ -36,9 +37,14 @@ def answer(plan: Plan, usd_per_hour: float | None = None) -> Answer:
     fits = found.memory.fits
     refused = plan.is_rejected
     title = "; ".join(part for part in (_refused(plan), _time(plan), _memory(found)) if part)
-    body = " ".join(
-        part for part in (MODELLED, _basis(found), _seconds(found), _bubble(found), _money(found, usd_per_hour)) if part
-    )
+    basis = MODELLED
+    if not plan.asked and found.memory.measured:
+        basis = "Measured; what an input changes is model-based, not measured."
+    # What is refused comes first among the problems.
+    why = plan.problems[0].summary if refused else ""
+    unknown = sentence(f"Not known: {'; '.join(found.time.unknown)}") if found.time.unknown else ""
+    parts = (why, basis, unknown, _doubt(found), _seconds(found), _bubble(found), _money(found, usd_per_hour))
+    body = " ".join(part for part in parts if part)
     if refused or fits == "no":
         return Answer("error", title, body)
     if fits == "borderline":
@@ -63,8 +69,9 @@ def _time(plan: Plan) -> str:
     low, middle, high = (_signed(each) for each in change)
     if max(abs(each) for each in change) < 0.05:
         return "Step time unchanged: this does nothing to it"
-    words = f"Step time {middle} % ({low} to {high})"
-    return f"{words}: almost nothing" if max(abs(change[0]), abs(change[2])) < LITTLE_PCT else words
+    if abs(change[1]) < LITTLE_PCT:
+        return f"Step time about the same ({low} to {high} %)"
+    return f"Step time {middle} % ({low} to {high})"
 
 
 def _signed(value: float) -> str:
@@ -88,8 +95,12 @@ def _memory(found: Outcome) -> str:
     return f"GPU memory {figures} of {limit:,.0f} GiB: {words}" if limit else f"GPU memory {figures} GiB: {words}"
 
 
-def _basis(found: Outcome) -> str:
-    return "The memory of the start was measured." if found.memory.measured else ""
+def _doubt(found: Outcome) -> str:
+    """What is not sure of the memory, or what is missing for it."""
+    memory = found.memory
+    if memory.expected_gib is None:
+        return "".join(f"{part}." for part in found.method.rstrip(".").split(". ") if part.startswith("No memory"))
+    return "Between 85 and 110 % of the limit nobody can tell before a run." if memory.fits == "borderline" else ""
 
 
 def _seconds(found: Outcome) -> str:
@@ -119,7 +130,7 @@ def _money(found: Outcome, usd_per_hour: float | None) -> str:
     if {"instance_count", "instance_type"} & found.changes:
         return ""
     worth = usd_per_hour * abs(change[1]) / 100
-    return f"For the same work {usd(worth)} {'less' if change[1] < 0 else 'more'} an hour of today's."
+    return f"{usd(worth)} an hour {'less' if change[1] < 0 else 'more'} for the same work."
 
 
 def changed_words(plan: Plan) -> str:
@@ -127,78 +138,22 @@ def changed_words(plan: Plan) -> str:
     parts = []
     for name, value in plan.asked.items():
         known = plan.start.known(name)
-        parts.append(f"{name} {'not known' if known is None else _value(known.value)} → {_value(value)}")
+        parts.append(f"{name} {'not known' if known is None else value_words(known.value)} → {value_words(value)}")
     return ", ".join(parts)
 
 
-def _value(value: Any) -> str:
+def value_words(value: Any) -> str:
     return ("off", "on")[value] if isinstance(value, bool) else str(value)
 
 
-def curve_words(plan: Plan) -> str:
-    """What the curve says: where it ends being steep, or that it is flat."""
-    known = [point for point in plan.curve if point.step_time_relative is not None]
-    if not known or plan.knob is None:
-        return "How this parameter changes the step time is not known."
-    times = [point.step_time_relative for point in known if point.step_time_relative is not None]
-    spread = max(times) - min(times)
-    if spread < 0.005:
-        return f"Flat: {plan.knob} does nothing to the step time here."
-    best = min(known, key=lambda point: point.step_time_relative or 0.0)
-    lowest = next(
-        point for point in known if (point.step_time_relative or 0.0) <= 1.005 * (best.step_time_relative or 0.0)
-    )
-    words = (
-        f"Shortest from {plan.knob} {_value(lowest.value)} on"
-        if _flat_after(plan, lowest.value)
-        else f"Shortest at {plan.knob} {_value(lowest.value)}"
-    )
-    words += f", {100 * (lowest.step_time_relative or 0.0):.0f} % of the start."
-    if plan.advised is not None:
-        words += f" Advised: {_value(plan.advised.value)} ({plan.advised.source})."
-    return words
-
-
-def _flat_after(plan: Plan, value: Any) -> bool:
-    later = [
-        point.step_time_relative for point in plan.curve if point.step_time_relative and _after(point.value, value)
-    ]
-    if isinstance(value, bool) or len(later) < 2:
-        return False
-    return max(later) - min(later) < 0.005
-
-
-def _after(one: Any, other: Any) -> bool:
-    return isinstance(one, int | float) and isinstance(other, int | float) and one >= other
-
-
-def memory_words(plan: Plan) -> str:
-    """What the bars are made of, or what is missing for them."""
-    found = plan.outcome.memory
-    expected = found.expected_gib
-    if expected is None:
-        return plan.outcome.method
-    parts = [f"{expected:.1f} GiB are {expected * 2**30 / 1e9:.1f} GB."]
-    if found.measured and found.bound:
-        parts.append(
-            "The shape of the model is not known: at most all that was measured grows with the microbatches in flight."
-        )
-    elif found.measured:
-        parts.append("Bars: by the equations. Diamond: measured, and with the difference by the equations.")
-    parts.append("Dashed: 85 and 110 % of the limit; between them published runs went both ways.")
-    return " ".join(parts)
-
-
-def gantt_words(plan: Plan, until_pct: float | None) -> str:
-    """What the lanes show."""
-    words = "Equal stages, no hop cost; a number is a microbatch, grey is waiting."
-    if until_pct is not None:
-        words += f" The first {until_pct:.0f} % are drawn."
-    return words
-
-
-def head_words(name: str, length_pct: float | None, bubble: float | None, stages: int) -> str:
-    """Above a schedule: ``change: 65 % of the start's time, stages wait 15 %``."""
-    length = "time not known, drawn as long" if length_pct is None else f"{length_pct:.0f} % of the start's time"
-    waits = "" if bubble is None else f", stages wait {percent(100 * bubble)} of it"
-    return f"{name}: {count(stages, 'stage')}, {length}{waits}"
+def start_words(start: Setup) -> str:
+    """A start in one line: library, cluster, model, and how much of it is not known."""
+    parts = [FRAMEWORK_NAMES.get(start.framework or "", "library not known")]
+    kind, nodes = start.text("instance_type"), start.nodes
+    parts.append(f"{nodes or DASH} x {kind}" if kind else "instances not known")
+    layers, hidden = start.number("layers"), start.number("hidden_size")
+    parts.append(f"{layers or DASH} layers of {hidden:,}" if hidden else "model not known")
+    measured = start.real("gpu_memory_utilization")
+    if measured is not None:
+        parts.append(f"GPU memory {percent(measured)} measured")
+    return " · ".join(parts)
