@@ -10,6 +10,7 @@ from typing import Any
 
 from rich.table import Table
 
+from monitor.analyze.cost import usd_per_hour
 from monitor.cli.large_logs import add_large_log_options, instead
 from monitor.cli.output import add_output_options, as_json, console, deliver, progress
 from monitor.cli.plan_markdown import markdown
@@ -57,20 +58,20 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.preset == _LIST:
         _list_presets(arguments)
         return 0
-    name, found = _planned(arguments)
+    name, found, usd = _planned(arguments)
     if arguments.format == "json":
         deliver(arguments, as_json(plan_document(found)))
     elif arguments.format == "markdown":
-        deliver(arguments, markdown(name, found))
+        deliver(arguments, markdown(name, found, usd))
     else:
         out = StringIO()
-        print_plan(name, found, console(arguments, out))
+        print_plan(name, found, console(arguments, out), usd)
         deliver(arguments, out.getvalue())
     return 0
 
 
-def _planned(arguments: argparse.Namespace) -> tuple[str, Plan]:
-    """(what the start is called, the plan)."""
+def _planned(arguments: argparse.Namespace) -> tuple[str, Plan, float | None]:
+    """(what the start is called, the plan, what the job costs an hour)."""
     given, is_given_readable = values_of("--set", arguments.set)
     change, is_change_readable = values_of("--change", arguments.change)
     unread = () if is_given_readable and is_change_readable else (MP_PARAMETERS,)
@@ -85,12 +86,13 @@ def _planned(arguments: argparse.Namespace) -> tuple[str, Plan]:
         # What is asked for also tells which library is meant.
         library = arguments.framework or start_from({**given, **change}).framework
         start = _unread(start_from(given, chosen, library, "--set"), unread)
-        return _name(chosen, start), plan(start, change)
+        return _name(chosen, start), plan(start, change), None
     if arguments.preset is not None:
         raise BadCall(f"Both a job and --preset {arguments.preset} were given.", "Start from one of them.")
     report = _reviewed(arguments)
     start = _unread(start_of(report, given, "--set", arguments.framework), unread)
-    return report.job.name, plan(start, change, advice_of(report), ran=len(report.run.steps) > 0)
+    found = plan(start, change, advice_of(report), ran=len(report.run.steps) > 0)
+    return report.job.name, found, usd_per_hour(report.job, report.cost)
 
 
 def _unread(start: Setup, names: tuple[str, ...]) -> Setup:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from monitor.cli.plan_text import marks, missing_lines, rows, script_lines, snippet, written
+from monitor.cli.plan_text import marks, rows, script_lines, snippet, title_of, written
 from monitor.cli.report_markdown import as_code, as_table
 from monitor.review.planning import Plan
-from monitor.show.plan_words import answer, changed_words, curve_words
+from monitor.show.plan_captions import curve_words
+from monitor.show.plan_words import answer, changed_words
 from monitor.words import DASH
 
 
-def markdown(name: str, plan: Plan) -> str:
-    """The whole plan."""
-    said = answer(plan)
+def markdown(name: str, plan: Plan, usd_per_hour: float | None = None) -> str:
+    """The whole plan; ``usd_per_hour`` is what the job costs."""
+    said = answer(plan, usd_per_hour)
     lines = [f"# {as_code(name)}", ""]
     if plan.asked:
         lines += [as_code(changed_words(plan)), ""]
-    lines += [f"**{said.title}.** {said.body}", "", *(f"{line}  " for line in missing_lines(plan)), ""]
+    lines += [f"**{title_of(said)}** {said.body}", ""]
     titles = ("parameter", "start", "change", "read from")
     found = [
         (f"**{name}**" if is_changed else name, start, change, read_from)

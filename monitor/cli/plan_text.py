@@ -13,28 +13,27 @@ from rich.text import Text
 from monitor.cli.plan_drawings import bar, lanes
 from monitor.cli.report_text import print_finding
 from monitor.predict.curve import Point
-from monitor.predict.distribution import of_the_script, place_in_script
-from monitor.predict.outcome import NO_MEMORY, bubble_fraction
+from monitor.predict.distribution import is_default, of_the_script, place_in_script
+from monitor.predict.outcome import bubble_fraction
 from monitor.predict.setup_types import FRAMEWORK_NAMES, Setup
 from monitor.review.planning import Plan
-from monitor.show.plan_words import answer, changed_words, curve_words
-from monitor.words import DASH, percent
+from monitor.show.plan_captions import curve_words, literal
+from monitor.show.plan_words import NOTHING_YET, Answer, answer, changed_words
+from monitor.words import DASH, count, percent, sentence
 
 _STYLE = {"error": "bold red", "warning": "bold yellow", "success": "bold green", "info": "bold"}
 _BAR = 36
 
 
-def print_plan(name: str, plan: Plan, paper: Console) -> None:
-    """Prints all of it to ``paper``."""
-    said = answer(plan)
+def print_plan(name: str, plan: Plan, paper: Console, usd_per_hour: float | None = None) -> None:
+    """Prints all of it to ``paper``; ``usd_per_hour`` is what the job costs."""
+    said = answer(plan, usd_per_hour)
     paper.print(Text(name, "bold"))
     if plan.asked:
         paper.print(Text(changed_words(plan)))
     paper.print()
-    paper.print(Text(f"{said.title}.", _STYLE[said.level]))
+    paper.print(Text(title_of(said), _STYLE[said.level]))
     paper.print(Text(said.body))
-    for line in missing_lines(plan):
-        paper.print(Text(line))
     _values(plan, paper)
     _memory(plan, paper)
     _curve(plan, paper)
@@ -48,12 +47,10 @@ def print_plan(name: str, plan: Plan, paper: Console) -> None:
     paper.print(Padding(Text(plan.method, "dim"), (0, 0)))
 
 
-def missing_lines(plan: Plan) -> list[str]:
-    """What is not known and why, a sentence each."""
-    lines = [f"No step time: {why}." for why in plan.outcome.time.unknown] if plan.asked else []
-    if plan.outcome.memory.expected_gib is None:
-        lines += [f"{part.strip(' .')}." for part in plan.outcome.method.split(". ") if part.startswith(NO_MEMORY)]
-    return lines
+def title_of(said: Answer) -> str:
+    """The answer's first sentence: a command line is not waiting for a change."""
+    parts = [part for part in said.title.split("; ") if part != NOTHING_YET]
+    return sentence("; ".join(parts))
 
 
 def rows(plan: Plan) -> list[tuple[str, str, str, str, bool]]:
@@ -65,7 +62,7 @@ def rows(plan: Plan) -> list[tuple[str, str, str, str, bool]]:
         start = "not known" if known is None else written(known.value)
         out.append((name, start, "not known" if value is None else written(value), plan.start.read_from(name), True))
     for name, known in sorted(plan.start.values.items()):
-        if name not in changes and known.value is not None and not known.is_default:
+        if name not in changes and known.value is not None and not is_default(plan.start, name):
             out.append((name, written(known.value), "", known.read_from, False))
     return out
 
@@ -91,10 +88,9 @@ def _values(plan: Plan, paper: Console) -> None:
         cells = [name, start, change, read_from] if plan.asked else [name, start, read_from]
         table.add_row(*map(escape, cells), style="bold" if is_changed else "")
     paper.print(table)
-    defaults = sum(1 for known in plan.start.values.values() if known.is_default)
-    if defaults:
+    if defaults := sum(1 for name in plan.start.values if is_default(plan.start, name)):
         library = FRAMEWORK_NAMES.get(plan.start.framework or "", "the library")
-        paper.print(Text(f"The other {defaults} are defaults of {library}; --format json has them.", "dim"))
+        paper.print(Text(f"And {count(defaults, 'default')} of {library}; --format json has them.", "dim"))
 
 
 def _memory(plan: Plan, paper: Console) -> None:
@@ -126,8 +122,11 @@ def _curve(plan: Plan, paper: Console) -> None:
     if not points or plan.knob is None:
         return
     _head(f"Along {plan.knob}", paper)
+    if len([point for point in points if point.step_time_relative or point.gpu_memory_gib]) < 2:
+        paper.print(Text(curve_words(plan)))
+        return
     most = max((point.step_time_relative or 0.0 for point in points), default=0.0) or 1.0
-    table = _table(plan.knob.upper(), "STEP TIME", "", "GPU MEMORY", "")
+    table = _table("VALUE", "STEP TIME", "", "GPU MEMORY", "")
     for point in points:
         time, gib = point.step_time_relative, point.gpu_memory_gib
         table.add_row(
@@ -193,18 +192,6 @@ def _snippet(plan: Plan, paper: Console) -> None:
 def snippet(plan: Plan) -> list[str]:
     """The estimator's argument, as Python that can be copied."""
     return f"distribution={literal(dict(plan.distribution))}".split("\n")
-
-
-def literal(value: Any, indent: int = 0) -> str:
-    """A value as Python writes it, a dictionary's entries on lines of their own where they are many."""
-    if not isinstance(value, dict) or not value:
-        return repr(value)
-    flat = "{" + ", ".join(f"{key!r}: {literal(item)}" for key, item in value.items()) + "}"
-    if len(flat) + indent <= 60 and "\n" not in flat:
-        return flat
-    pad = " " * (indent + 4)
-    inner = "".join(f"{pad}{key!r}: {literal(item, indent + 4)},\n" for key, item in value.items())
-    return "{\n" + inner + " " * indent + "}"
 
 
 def script_lines(plan: Plan) -> list[str]:

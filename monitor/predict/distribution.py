@@ -108,17 +108,24 @@ def _parameters(setup: Setup, schema: Mapping[str, Entry]) -> dict[str, Any]:
     given = {ALIASES_V1.get(name, name) for name in setup.library}
     found = {}
     for name in schema:
-        known = setup.known(name)
-        if known is None:
-            continue
-        if name in _ALWAYS or name in given or known.value != _default(setup, name, schema[name]):
-            found[name] = known.value
+        if setup.known(name) is not None and (name in _ALWAYS or name in given or not is_default(setup, name)):
+            found[name] = setup.values[name].value
     if schema is V1 and (setup.tensor_degree or 1) > 1 and not setup.is_job and not setup.is_given("ddp"):
         # Tensor parallelism needs it, and the plan said nothing against it.
         found["ddp"] = True
     # What the schema lacks stays: problems say so.
     unknown = {name: value for name, value in setup.library.items() if ALIASES_V1.get(name, name) not in schema}
     return {**found, **unknown}
+
+
+def is_default(setup: Setup, name: str) -> bool:
+    """Whether a value is its library's default: taken as such, or printed by it among all the others."""
+    known, entry = setup.values[name], _schema(setup).get(name)
+    if known.is_default or entry is None or not known.read_from.startswith("log"):
+        return known.is_default
+    # Of what has no default in the schema, what was printed is that of the release.
+    default = _default(setup, name, entry)
+    return default is None or known.value == default
 
 
 def _default(setup: Setup, name: str, entry: Entry) -> Any:

@@ -128,6 +128,9 @@ def changed(setup: Setup, values: Mapping[str, Any], read_from: str = "change") 
         # As of a job: what one process takes from its data loader, smp.step divides into microbatches.
         size = wanted.pop("micro_batch_size")
         wanted.setdefault("batch_size", size)
+    elif framework != "smp1" and "batch_size" in wanted and "micro_batch_size" in kept and "batch_size" not in kept:
+        # What one process reads is a microbatch where no library divides it.
+        wanted.setdefault("micro_batch_size", wanted["batch_size"])
     schema = _schema(framework)
     for name, value in wanted.items():
         for follower in (name, *_FOLLOWS.get(name, ())):

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from monitor.predict.outcome import Outcome
+from monitor.predict.outcome import NO_MEMORY, Outcome
 from monitor.predict.setup_types import FRAMEWORK_NAMES, Setup
 from monitor.review.planning import Plan
 from monitor.words import DASH, percent, sentence, step_seconds, usd
 
 MODELLED = "Model-based, not measured."
+NOTHING_YET = "Nothing changed yet"
 #: A change of less than this, in percent, is hardly one.
 LITTLE_PCT = 1.0
 _FITS = {
@@ -63,7 +64,7 @@ def _time(plan: Plan) -> str:
     """``Step time -35 % (-35 to -31)``."""
     change = plan.outcome.step_time_change_pct
     if not plan.asked:
-        return "Nothing changed yet"
+        return NOTHING_YET
     if change is None:
         return "How the step time changes is not known"
     low, middle, high = (_signed(each) for each in change)
@@ -99,7 +100,7 @@ def _doubt(found: Outcome) -> str:
     """What is not sure of the memory, or what is missing for it."""
     memory = found.memory
     if memory.expected_gib is None:
-        return "".join(f"{part}." for part in found.method.rstrip(".").split(". ") if part.startswith("No memory"))
+        return "".join(f"{part}." for part in found.method.rstrip(".").split(". ") if part.startswith(NO_MEMORY))
     return "Between 85 and 110 % of the limit nobody can tell before a run." if memory.fits == "borderline" else ""
 
 
