@@ -142,13 +142,18 @@ def _curve(plan: Plan, paper: Console) -> None:
 
 def marks(plan: Plan, point: Point) -> str:
     """``today, change, advised``, as they apply to a point."""
-    start = plan.start.known(point.parameter)
     said = {
-        "today": start is not None and start.value == point.value,
-        "change": plan.asked.get(point.parameter) == point.value,
+        "today": _is(plan.start, point),
+        "change": point.parameter in plan.asked and _is(plan.change, point),
         "advised": plan.advised is not None and plan.advised.value == point.value,
     }
     return ", ".join(name for name, holds in said.items() if holds)
+
+
+def _is(setup: Setup, point: Point) -> bool:
+    if isinstance(point.value, bool):
+        return setup.flag(point.parameter) is point.value
+    return setup.number(point.parameter) == point.value
 
 
 def _schedules(plan: Plan, paper: Console) -> None:

@@ -26,6 +26,8 @@ from monitor.predict.smp_schema import ALIASES_V1, INTERNAL_V1, V1, V2
 
 #: Of every step time that a plan gives.
 MODEL_BASED = "Step times are model-based, not measured."
+# Their values are words that have to be read.
+_READ = frozenset({"precision", "sharding_strategy"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +125,7 @@ def start_from(
     is_ddp_of_smp = found.framework == "ddp" and "ddp" in values
     if framework is None and (found.framework is None or is_ddp_of_smp):
         found = setup_from(whole, "smp1", given_by)
-    return _from_table(_with_unknown(found, values), values)
+    return _from_table(_with_unknown(found, values, given_by), values)
 
 
 def start_of(
@@ -192,7 +194,7 @@ def _with_framework(setup: Setup, values: Mapping[str, Any]) -> Setup:
 
 
 def _changed(setup: Setup, values: Mapping[str, Any], read_from: str) -> Setup:
-    return _with_unknown(_from_table(changed(setup, with_machine(values), read_from), values), values)
+    return _with_unknown(_from_table(changed(setup, with_machine(values), read_from), values), values, read_from)
 
 
 def _from_table(setup: Setup, values: Mapping[str, Any]) -> Setup:
@@ -204,10 +206,17 @@ def _from_table(setup: Setup, values: Mapping[str, Any]) -> Setup:
     return replace(setup, values={**setup.values, **told})
 
 
-def _with_unknown(setup: Setup, values: Mapping[str, Any]) -> Setup:
+def _with_unknown(setup: Setup, values: Mapping[str, Any], read_from: str) -> Setup:
     """``setup`` with the names that nothing knows handed to its library, which says so."""
     unknown = {name: value for name, value in values.items() if not is_known(name) and value is not None}
-    return replace(setup, library={**setup.library, **unknown}) if unknown else setup
+    found = replace(setup, library={**setup.library, **unknown}) if unknown else setup
+    # What was said of these in words that say nothing stays, so that it is said.
+    senseless = {
+        plain: Known(value, read_from)
+        for name, value in values.items()
+        if (plain := setup_names.plain_name(name)) in _READ and value is not None and not setup.is_given(plain)
+    }
+    return replace(found, values={**found.values, **senseless}) if senseless else found
 
 
 def is_known(name: str) -> bool:
