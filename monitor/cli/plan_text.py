@@ -152,8 +152,8 @@ def marks(plan: Plan, point: Point) -> str:
 
 def _is(setup: Setup, point: Point) -> bool:
     if isinstance(point.value, bool):
-        return setup.flag(point.parameter) is point.value
-    return setup.number(point.parameter) == point.value
+        return setup.flag(point.parameter) == point.value
+    return bool(setup.number(point.parameter) == point.value)
 
 
 def _schedules(plan: Plan, paper: Console) -> None:
