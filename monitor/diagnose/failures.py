@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from monitor.analyze.ending import FULL_PCT, Ending
+from monitor.analyze.refused import fill
 from monitor.diagnose import ended, from_outside, raised, waited
-from monitor.diagnose.memory_advice import advice, fill
+from monitor.diagnose.memory_advice import advice
 from monitor.diagnose.rule import Case, rule
 from monitor.model import Evidence, Finding, Recommendation
 from monitor.words import percent
@@ -28,7 +29,8 @@ def cuda_out_of_memory(case: Case) -> Finding | None:
     ending = _ending(case, "cuda-out-of-memory")
     if ending is None:
         return None
-    found = fill(case, ending.first)
+    found = fill(case.run.events, ending.first)
+    next_step = advice(case, found)
     sizes = ""
     if found.wanted is not None:
         held = found.peak if found.peak is not None else found.now
@@ -56,7 +58,8 @@ def cuda_out_of_memory(case: Case) -> Finding | None:
         f"GPU memory ran out{ended.place(ending.first)}",
         f"{ended.opening(case, ending, 'ran out of GPU memory')}{sizes}{ended.rest(case, ending)}",
         (*ended.shown(case, ending), *figures),
-        advice(case, found),
+        next_step.recommendation,
+        next_step.prediction,
         not_checked=("what held the memory: no snapshot of the allocator is taken",),
     )
 

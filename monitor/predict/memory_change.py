@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from monitor.predict.memory import GIB, Memory, memory, stage_parameters, state_bytes
+from monitor.predict.memory import GIB, Memory, gathered_bytes, memory, stage_parameters, state_bytes
 from monitor.predict.setup_layout import in_half_precision, sharding_of
 from monitor.predict.setup_types import Setup
 from monitor.predict.shapes import Layout, ModelShape
@@ -33,6 +33,18 @@ _IN_FLIGHT_ALONE = frozenset(
         "micro_batch_size",
         "global_batch_size",
         "gradient_accumulation_steps",
+    }
+)
+
+#: How states are shared out among ranks.
+OF_SHARDING = frozenset(
+    {
+        "sharded_data_parallel_degree",
+        "hybrid_shard_degree",
+        "zero_stage",
+        "mics_shard_size",
+        "sharding_strategy",
+        "shard_optimizer_state",
     }
 )
 
@@ -126,10 +138,15 @@ def _from_measured(
         return _around(max(0.0, measured + difference), DIFFERENCE_ERROR * abs(difference)), False
     if not changes:
         return (measured, measured, measured), False
+    states = [sum(_states_gib(setup).values()) for setup in (start, change)]
+    if changes <= OF_SHARDING and all(states):
+        difference = states[1] - states[0]
+        return _around(max(0.0, measured + difference), DIFFERENCE_ERROR * abs(difference)), False
     ratio = _in_flight_ratio(start, change, size_kept)
     if ratio is None or not changes <= _IN_FLIGHT_ALONE:
         return None, False
     low, high = sorted((measured, measured * ratio))
+    low = min(high, max(low, states[0]))
     return (low, (low + high) / 2, high), ratio != 1
 
 
@@ -156,7 +173,7 @@ def _in_flight_ratio(start: Setup, change: Setup, size_kept: bool) -> float | No
 
 
 def _states_gib(setup: Setup) -> dict[str, float]:
-    """Model states alone, where parameters and degrees are known and the shape is not."""
+    """What sharding shares out, where parameters and degrees are known and the shape is not."""
     billions, sharded = setup.real("parameters_billion"), sharding_of(setup)
     p, t = setup.pipeline_degree, setup.tensor_degree
     if billions is None or sharded is None or p is None or t is None:
@@ -165,7 +182,10 @@ def _states_gib(setup: Setup) -> dict[str, float]:
     layout = Layout(
         pipeline=p, tensor=t, sharding=sharded[0], shard_degree=sharded[1], half_precision=in_half_precision(setup)
     )
-    return {"model states": state_bytes(stage_parameters(shape, layout), layout) / GIB}
+    parameters = stage_parameters(shape, layout)
+    gathered = gathered_bytes(parameters, layout) / GIB
+    found = {"model states": state_bytes(parameters, layout) / GIB}
+    return {**found, "gathered parameters": gathered} if gathered else found
 
 
 def _around(middle: float, error: float) -> Range:

@@ -136,7 +136,7 @@ def test_more_microbatches_take_longer_but_each_of_them_less(p: int, m: int, hop
 
 
 @settings(deadline=None, max_examples=40)
-@given(st.integers(2, 6), microbatches, st.floats(0.5, 4.0))
+@given(st.integers(2, 6), microbatches, st.floats(1.0, 4.0))
 def test_wider_than_the_stages_a_window_hardly_matters_without_hops(p: int, m: int, backward: float) -> None:
     pipeline = Pipeline.equal(p, m, 1.0, backward)
     found = [smp_window(pipeline, window).seconds for window in range(p, p + m + 1)]
