@@ -6,6 +6,7 @@ from typing import Any
 
 from monitor.diagnose.device_words import everywhere, left_out, spread
 from monitor.diagnose.rule import Case
+from monitor.diagnose.verdict import MODEL_BASED
 from monitor.model import Distribution, Evidence, Prediction
 from monitor.predict.outcome import Outcome
 from monitor.words import clock, percent, usd
@@ -46,7 +47,7 @@ def prediction(found: Outcome) -> Prediction | None:
     change = found.step_time_change_pct
     if change is None:
         return None
-    return Prediction(change, found.memory.utilization_pct(), f"Model-based, not measured. {found.method}".strip())
+    return Prediction(change, found.memory.utilization_pct(), f"{MODEL_BASED} {found.method}".strip())
 
 
 def saved(case: Case, found: Outcome) -> str:

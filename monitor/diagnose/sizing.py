@@ -101,7 +101,7 @@ def _less(case: Case) -> Iterator[tuple[str, object, object, str, Outcome]]:
             yield "tensor_parallel_degree", t, t // 2, f"layers are split over {t} GPUs", found
 
 
-@rule("instance-type", silenced_by=(*_ADVISED, *_BROKEN, "cpu-bottleneck"))
+@rule("instance-type", silenced_by=(*_ADVISED, *_BROKEN, "cpu-bottleneck", "sharding-across-nodes"))
 def instance_type(case: Case) -> Finding | None:
     """The instances do not suit the job: a slow network or small GPUs for model parallelism, or more of them than it uses.
 
