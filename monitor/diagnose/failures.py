@@ -5,6 +5,7 @@ from __future__ import annotations
 from monitor.analyze.ending import FULL_PCT, Ending
 from monitor.analyze.refused import fill
 from monitor.diagnose import ended, from_outside, raised, waited
+from monitor.diagnose.library_hints import when_building
 from monitor.diagnose.memory_advice import advice
 from monitor.diagnose.rule import Case, rule
 from monitor.model import Evidence, Finding, Recommendation
@@ -105,7 +106,7 @@ def host_out_of_memory(case: Case) -> Finding | None:
         (*ended.shown(case, ending), *evidence),
         Recommendation(
             f"Start with {workers}; then load checkpoints on one rank at a time, offload less to the CPU, or take an "
-            "instance with more memory.",
+            f"instance with more memory.{when_building(case)}",
             source=ended.SOURCE,
         ),
         not_checked=("the host's kernel log: it is not in CloudWatch",),

@@ -27,6 +27,7 @@ _FAMILIES = (
     "sharding",
     "activations",
     "sizing",
+    "balance",
     "network",
     "visibility",
 )

@@ -7,6 +7,7 @@ from typing import Any
 
 from monitor.analyze.refused import Fill
 from monitor.diagnose.advised import MOST_MEMORY_PCT, prediction
+from monitor.diagnose.library_hints import when_memory_is_short
 from monitor.diagnose.rule import Case, parameter
 from monitor.model import Prediction, Recommendation
 from monitor.predict.outcome import Outcome, what_if
@@ -53,7 +54,7 @@ def advice(case: Case, found: Fill) -> Advice:
         steps.append(f"{words}{_becomes(first)}")
     elif batch is None:
         steps.append("half the batch of one device, with twice the gradient accumulation steps")
-    steps += _further(case, values)
+    steps += [*_further(case, values), *when_memory_is_short(case)]
     numbered = "; ".join(f"({number}) {step}" for number, step in enumerate(steps, start=1))
     one_knob = not (found.shared or found.fragmented or to is None)
     recommendation = Recommendation(

@@ -67,7 +67,28 @@ _SHORT = levels(92, 90)
 MICS = {"ddp": True, "pipeline_parallel_degree": 1, "sharded_data_parallel_degree": 32}
 _VIT = {"num_layers": 32, "hidden_width": 1280, "train_batch_size": 4}
 
+_A100 = tuple(replace(node, gpu_model="NVIDIA A100") for node in P4D)
+#: Each of its four nodes holds one stage, by the order of ranks.
+STAGES = advised(levels(90, 60), WINDOW)
+
+
+def _uneven(run: Run, points: float) -> Run:
+    slow = {"algo-3": -points, "algo-4": -points}
+    rows = metrics(["algo-1", "algo-2", "algo-3", "algo-4"], MINUTES, levels(90, 60), slow=slow)
+    library = {
+        **WINDOW,
+        "microbatches": 32,
+        "active_microbatches": 6,
+        "tensor_parallel_degree": 8,
+        "prescaled_batch": True,
+    }
+    configuration = {name: Parameter(value, "mp_parameters") for name, value in library.items()}
+    return replace(run, job=replace(run.job, configuration=configuration), metrics=rows)
+
+
 FIRES: dict[str, list[Run]] = {
+    "unbalanced-stages": [_uneven(STAGES, 18.0)],
+    "full-precision": [advised(BUSY, {"ddp": True, "sharded_data_parallel_degree": 8}, nodes=_A100)],
     "raise-active-microbatches": [
         advised(EMPTY, WINDOW),
         advised(EMPTY, {**WINDOW, "tensor_parallel_degree": 8, "prescaled_batch": True, "fp16": True},
@@ -123,6 +144,13 @@ FIRES: dict[str, list[Run]] = {
 }  # fmt: skip
 
 SILENT: dict[str, list[Run]] = {
+    "unbalanced-stages": [run(), _uneven(STAGES, 4.0), advised(levels(90, 60), WINDOW)],
+    "full-precision": [
+        run(),
+        advised(BUSY, {"ddp": True, "fp16": True}, nodes=_A100),
+        advised(LOW, {"ddp": True}, nodes=_A100),
+        advised(BUSY, {"ddp": True}),
+    ],
     "raise-active-microbatches": [
         run(),
         # Busy; no memory left; as wide as is of use; two stages are full at two; no pipeline.
