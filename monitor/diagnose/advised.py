@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from monitor.diagnose.device_words import everywhere, left_out, spread
 from monitor.diagnose.rule import Case
 from monitor.diagnose.verdict import MODEL_BASED
 from monitor.model import Distribution, Evidence, Prediction
-from monitor.predict.outcome import Outcome
+from monitor.predict.memory_change import memory_change
+from monitor.predict.outcome import Outcome, differences
+from monitor.predict.setup import Setup, changed
 from monitor.words import clock, percent, usd
 
 #: An advice must gain this much in the middle of its range, and something at its careful end.
@@ -33,6 +36,13 @@ def gains(found: Outcome) -> bool:
 def has_room(found: Outcome) -> bool:
     """Whether the predicted memory is known and stays below the limit, at the high end of its range."""
     used = found.memory.utilization_pct()
+    return used is not None and used[2] < MOST_MEMORY_PCT
+
+
+def fits(setup: Setup, values: Mapping[str, Any], size_kept: bool = False) -> bool:
+    """The same of a change whose step time is not asked for, which takes no simulation."""
+    change = changed(setup, values)
+    used = memory_change(setup, change, differences(setup, change), size_kept).utilization_pct()
     return used is not None and used[2] < MOST_MEMORY_PCT
 
 

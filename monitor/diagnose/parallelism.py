@@ -9,6 +9,7 @@ from monitor.diagnose.advised import (
     EXPLAINED_POINTS,
     SHORT_MEMORY_PCT,
     SMP_PRACTICES,
+    fits,
     gain_share,
     gains,
     has_room,
@@ -54,11 +55,13 @@ def raise_active_microbatches(case: Case) -> Finding | None:
     if pipeline is None or pipeline.stages < 2 or pipeline.schedule != "smp":
         return None
     p, m, a = pipeline.stages, pipeline.microbatches, pipeline.window or pipeline.microbatches
-    options = ((to, what_if(case.setup, {"active_microbatches": to})) for to in range(min(m, p + 2), a, -1))
-    best = next(((to, found) for to, found in options if gains(found) and has_room(found)), None)
-    if best is None:
+    # A wider window is never slower, so that the widest with room decides: one simulation.
+    to = next((to for to in range(min(m, p + 2), a, -1) if fits(case.setup, {"active_microbatches": to})), None)
+    if to is None:
         return None
-    to, found = best
+    found = what_if(case.setup, {"active_microbatches": to})
+    if not gains(found) or not has_room(found):
+        return None
     gpu, memory = case.pooled["gpu_utilization"], case.pooled["gpu_memory_utilization"]
     return Finding(
         "raise-active-microbatches",
@@ -161,10 +164,12 @@ def raise_microbatches(case: Case) -> Finding | None:
     if m >= _MICROBATCHES_A_STAGE * p or (window is not None and window < min(m, p)):
         return None
     to = m * -(-_MICROBATCHES_A_STAGE * p // m)
-    best = next((each for each in _more(case, to, window) if gains(each[1]) and has_room(each[1])), None)
-    if best is None:
+    values = next((each for each in _more(case, to, window) if fits(case.setup, each, size_kept=True)), None)
+    if values is None:
         return None
-    active, found = best
+    found, active = what_if(case.setup, values, size_kept=True), values.get("active_microbatches")
+    if not gains(found) or not has_room(found):
+        return None
     option, batch = microbatches_option(case.setup, to), case.setup.number("batch_size")
     along = f", active_microbatches from {window} to {active}" if active is not None and active != window else ""
     if case.setup.framework == "smp1":
@@ -192,8 +197,8 @@ def raise_microbatches(case: Case) -> Finding | None:
     )  # fmt: skip
 
 
-def _more(case: Case, to: int, window: int | None) -> Iterator[tuple[int | None, Outcome]]:
-    """(window, outcome) of ``to`` microbatches of today's size, the widest useful window first."""
+def _more(case: Case, to: int, window: int | None) -> Iterator[dict[str, Any]]:
+    """What to set for ``to`` microbatches of today's size, the widest useful window first."""
     setup, now = case.setup, case.setup.microbatches or 1
     values: dict[str, Any] = {"microbatches": to}
     if setup.framework != "smp1":
@@ -201,14 +206,14 @@ def _more(case: Case, to: int, window: int | None) -> Iterator[tuple[int | None,
             values = {"global_batch_size": (setup.number("global_batch_size") or 0) * to // now}
         if setup.number("gradient_accumulation_steps") is not None:
             values["gradient_accumulation_steps"] = values.pop("microbatches", to)
-        yield None, what_if(setup, values, size_kept=True)
+        yield values
         return
     if (batch := setup.number("batch_size")) is not None:
         values["batch_size"] = batch * to // now
     stages = setup.pipeline_degree or 1
     least = window or 1
     for active in range(max(least, min(to, stages + 2)), least - 1, -1):
-        yield active, what_if(setup, {**values, "active_microbatches": active}, size_kept=True)
+        yield {**values, "active_microbatches": active}
 
 
 def _now(case: Case, parameter: str, microbatches: int) -> int:
