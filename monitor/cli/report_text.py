@@ -75,7 +75,7 @@ def print_finding(finding: Finding, paper: Console) -> None:
         # What follows a line break is code: it is not wrapped, so that it can be copied.
         lines.extend(f"Next: {finding.recommendation.text}".split("\n"))
     if finding.prediction:
-        lines.append(f"Predicted: {gain_words(finding.prediction)} {finding.prediction.method}")
+        lines.append(f"Predicted: {gain_words(finding.prediction)}")
     lines.extend(f"| {evidence.line}" for evidence in finding.evidence if evidence.line)
     if finding.not_checked:
         lines.append(f"Not checked: {'; '.join(finding.not_checked)}.")

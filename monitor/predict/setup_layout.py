@@ -155,7 +155,8 @@ def sharding_of(setup: Setup) -> tuple[Sharding, int] | None:
         stage = setup.number("zero_stage") or (1 if setup.flag("shard_optimizer_state") else 0)
         by_stage: tuple[Sharding, ...] = ("none", "optimizer", "gradients", "full")
         what = by_stage[stage] if 0 <= stage < len(by_stage) else "none"
-        degree = ranks if what != "none" else 1
+        group = setup.number("mics_shard_size") or 0
+        degree = 1 if what == "none" else group if what == "full" and group > 0 else ranks
     return None if degree is None else (what, degree)
 
 

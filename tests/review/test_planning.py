@@ -146,7 +146,7 @@ def test_parameters_are_smp_v1s_unless_a_name_tells_otherwise(values: dict[str, 
         ({"partitions": 2, "pipeline_parallel_degree": 4}, {}, "pipeline_parallel_degree", "two values"),
         (PIPELINE, {"partitions": 2, "pipeline_parallel_degree": 4}, "pipeline_parallel_degree", "two values"),
         ({"hidden_size": -4}, {}, "hidden_size", "counts as not known"),
-        ({"gpu_memory_utilization": 140}, {}, "gpu_memory_utilization", "0 to 100"),
+        ({"gpu_memory_utilization": 4000}, {}, "gpu_memory_utilization", "no percentage"),
         ({"precision": "fp17"}, {}, "precision", "none of fp16"),
         ({"activation_checkpointing": "perhaps"}, {}, "activation_checkpointing", "neither true nor false"),
         (
