@@ -53,6 +53,12 @@ def board(name: str) -> Pace:
     if report.job.started is not None:
         show_pictures(report, visit.zone)
     show_nodes(report)
+    st.page_link(
+        shell.PLAN_PAGE,
+        label="Plan a change of this configuration",
+        icon=":material/tune:",
+        query_params={"from": "job", "job": name},
+    )
     with st.expander("Configuration", icon=":material/tune:", key="configuration-part"):
         show_configuration(report)
     show_coverage(report, visit.zone)

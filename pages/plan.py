@@ -40,5 +40,4 @@ if asked.source != plan_address.JOB:
 elif chosen:
     live(lambda: board(chosen), f"plan-{chosen}")
 else:
-    st.info("Choose a job above, or start from a preset or from nothing.", icon=":material/search:")
     plan_address.write()

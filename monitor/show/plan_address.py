@@ -26,6 +26,8 @@ _FROM, _FRAMEWORK, _KNOB = "from", "framework", "knob"
 _ASKED, _WRITTEN = "plan-asked", "plan-written"
 # An address is of anybody: longer values are no parameter's.
 _LONGEST = 80
+#: Whole numbers from here on are not exact in a browser.
+MOST = 2**53
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
@@ -96,8 +98,8 @@ def value_of(text: str) -> Any:
             number = kind(plain)
         except ValueError:
             continue
-        # Not a number, and infinity, are no settings.
-        return number if number == number and abs(number) < 1e18 else plain
+        # Not a number, infinity and what a browser cannot hold are no settings.
+        return number if number == number and abs(number) < MOST else plain
     return plain
 
 

@@ -16,6 +16,9 @@ _NAMES = {
 }
 
 
+NEWEST = 12
+
+
 def show_source(account: data.Account, asked: Asked) -> str | None:
     """The choice in one row; gives the name of the job, where it is one and one is chosen."""
     st.session_state["plan-source"] = asked.source
@@ -50,7 +53,20 @@ def show_source(account: data.Account, asked: Asked) -> str | None:
         )
     if listing.error and not chosen:
         show_error(listing.error, "list")
+    elif not chosen:
+        _newest([job.name for job in listing.jobs[:NEWEST]])
     return chosen
+
+
+def _newest(names: list[str]) -> None:
+    """The newest jobs, to take one with a click."""
+    st.session_state["plan-newest"] = None
+    st.pills("The newest jobs", names, key="plan-newest", on_change=_take)
+
+
+def _take() -> None:
+    st.session_state["job"] = st.session_state["plan-newest"]
+    _other_job()
 
 
 def _moved() -> None:
