@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from monitor.model import Confidence, Evidence, Finding, Recommendation
 from monitor.predict.problem import Problem
+from monitor.predict.problems import UNKNOWN
 from monitor.predict.setup_types import FRAMEWORK_NAMES, Setup
+from monitor.words import capitalised
 
 _TITLES: Mapping[str, str] = {
     "batch-not-divisible": "Batch and microbatches do not divide",
@@ -20,14 +22,18 @@ _TITLES: Mapping[str, str] = {
 def finding_of(setup: Setup, problems: Sequence[Problem], not_checked: tuple[str, ...] = ()) -> Finding:
     """One finding of problems of one id, at least one."""
     first = problems[0]
-    title = _TITLES.get(first.id) or _counted(setup, problems)
     said = " ".join(each.words for each in problems)
+    if len(problems) > 1:
+        title = _counted(setup, problems)
+        said = f"{title}: {said}"
+    else:
+        title = _title(setup, first)
     return Finding(
         first.id,
         first.severity,
         _confidence(setup, problems),
         title,
-        said if first.id in _TITLES or first.severity == "info" else f"{title}: {said}",
+        said,
         tuple(_evidence(each) for each in problems),
         first.recommendation
         if len(problems) == 1
@@ -44,13 +50,28 @@ def findings_of(setup: Setup, problems: Sequence[Problem]) -> tuple[Finding, ...
     return tuple(finding_of(setup, (each,)) for each in problems)
 
 
+def _title(setup: Setup, problem: Problem) -> str:
+    if problem.id in _TITLES:
+        return _TITLES[problem.id]
+    if problem.id == UNKNOWN:
+        return f"{problem.parameter} is not known"
+    if problem.parameter in setup.unread:
+        return f"{problem.parameter} could not be read"
+    if not problem.source:
+        return f"{problem.parameter} makes no sense"
+    if problem.severity == "info":
+        return f"{problem.parameter} is in doubt"
+    return capitalised(f"{_library(setup)} {'rejects' if problem.rejected else 'ignores'} {problem.parameter}")
+
+
 def _counted(setup: Setup, problems: Sequence[Problem]) -> str:
     count, rejected = len(problems), sum(1 for each in problems if each.rejected)
-    if problems[0].severity == "info":
-        return f"{problems[0].parameter} is not known"
-    library = FRAMEWORK_NAMES.get(setup.framework or "", "the library")
     what = "rejects" if rejected == count else "ignores" if not rejected else "rejects or ignores"
-    return f"{count} setting{'s' if count > 1 else ''} that {library} {what}"
+    return f"{count} settings that {_library(setup)} {what}"
+
+
+def _library(setup: Setup) -> str:
+    return FRAMEWORK_NAMES.get(setup.framework or "", "the library")
 
 
 def _evidence(each: Problem) -> Evidence:

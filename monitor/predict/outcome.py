@@ -14,6 +14,8 @@ from monitor.predict.setup_layout import SHAPE, in_half_precision, missing_of_la
 from monitor.predict.setup_types import Setup
 from monitor.predict.time_change import TimeChange, time_change
 
+#: How ``method`` begins to say why there is no figure.
+NO_MEMORY = "GPU memory not worked out"
 #: Nobody draws more pieces of work than these.
 MOST_DRAWN = 10_000
 
@@ -120,9 +122,12 @@ def _methods(found: Outcome) -> list[str]:
         parts.append(f"memory: states by arXiv 1910.02054, activations by arXiv 2205.05198{assumed}")
     else:
         missing = ", ".join(_missing(found.change))
-        parts.append(f"no memory: not known are {missing}" if missing else "no memory: this change is in no equation")
+        why = f"not known are {missing}" if missing else "this change is in no equation"
+        parts.append(f"{NO_MEMORY}: {why}")
     return list(dict.fromkeys(parts))
 
 
 def _missing(setup: Setup) -> tuple[str, ...]:
-    return (*setup.missing(*SHAPE), *missing_of_layout(setup))
+    names = dict.fromkeys((*setup.missing(*SHAPE), *missing_of_layout(setup)))
+    undivided = "a batch_size that divides into microbatches" if setup.known("batch_size") else "batch_size"
+    return tuple(undivided if name == "batch_size" else name for name in names)

@@ -77,10 +77,11 @@ def _unknowns(setup: Setup) -> Iterator[Problem]:
             "Check the name of the instance type, or give gpus_per_node.",
         )
     elif split and setup.world is None:
+        missing = "instance_count" if setup.nodes is None else "instance_type"
         yield unknown(
-            "instance_count",
+            missing,
             "The number of processes is not known: whether the degrees divide it cannot be said; the pipeline's schedule can.",
-            "Give instance_type and instance_count.",
+            "Give instance_type and instance_count." if missing == "instance_count" else "Give instance_type.",
         )
     microbatches = setup.number("microbatches")
     if setup.framework == "smp1" and microbatches and microbatches > 1 and setup.number("batch_size") is None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from monitor.predict.change import MOST_DRAWS, PipelineSetting, step_time_change_pct
 from monitor.predict.kernels import recomputation_change_pct
+from monitor.predict.memory_change import OF_SHARDING
 from monitor.predict.setup_layout import sharding_of
 from monitor.predict.setup_types import Setup
 from monitor.predict.sharding import STATED_GAIN_PCT
@@ -31,15 +32,6 @@ OF_THE_PIPELINE = frozenset(
         "gradient_accumulation_steps",
         "virtual_stages",
         "layers_per_virtual_stage",
-    }
-)
-_OF_SHARDING = frozenset(
-    {
-        "sharded_data_parallel_degree",
-        "hybrid_shard_degree",
-        "zero_stage",
-        "sharding_strategy",
-        "shard_optimizer_state",
     }
 )
 _OF_THE_MODEL = frozenset(
@@ -125,13 +117,13 @@ def _effects(
     yield from _recomputation(start, change)
     if {"offload_activations", "sm_activation_offloading"} & left:
         yield _offload(start, change)
-    if left & _OF_SHARDING:
+    if left & OF_SHARDING:
         yield _sharding(start, change)
     if "instance_count" in left:
         yield _hosts(start, change)
     if left & _OF_THE_MODEL:
         yield _model(start, change)
-    known = OF_THE_PIPELINE | _OF_SHARDING | _OF_THE_MODEL | _NEUTRAL
+    known = OF_THE_PIPELINE | OF_SHARDING | _OF_THE_MODEL | _NEUTRAL
     known |= {"activation_checkpointing", "selective_recomputation", "offload_activations", "instance_count"}
     known |= {"sm_activation_offloading"}
     for name in sorted(left - known):
@@ -146,9 +138,13 @@ _UNKNOWN = {
 
 
 def _pipeline(start: Setup, change: Setup, size_kept: bool, most_draws: int) -> Effect | str:
-    before, after = start.pipeline(), change.pipeline()
+    before, after = _setting(start), _setting(change)
     if before is None or after is None:
         return "stages or microbatches are not known"
+    if any(start.number(name) != change.number(name) for name in ("batch_size", "microbatches")):
+        for setup in (start, change):
+            if setup.microbatch_size is None and setup.framework == "smp1" and (batch := setup.number("batch_size")):
+                return f"a batch of {batch} does not divide into {setup.microbatches} microbatches"
     if (before.microbatch_size is None) != (after.microbatch_size is None):
         return "the batch is known on one side alone"
     if before.microbatch_size is None and before.microbatches != after.microbatches and not size_kept:
@@ -167,6 +163,14 @@ def _pipeline(start: Setup, change: Setup, size_kept: bool, most_draws: int) -> 
         low, middle, high = (100 * ((1 + each / 100) * share - 1) for each in found)
         found = low, middle, high
     return Effect(found, _schedule_words(before, after))
+
+
+def _setting(setup: Setup) -> PipelineSetting | None:
+    """The pipeline; without one the time of a sample does not hang on how many microbatches there are."""
+    found, size = setup.pipeline(), setup.microbatch_size
+    if found is None and (setup.pipeline_degree or 1) == 1 and setup.microbatches is None and size is not None:
+        return PipelineSetting(1, 1, "1f1b", None, 1, float(size))
+    return found
 
 
 def _schedule_words(before: PipelineSetting, after: PipelineSetting) -> str:

@@ -26,6 +26,8 @@ from monitor.predict.smp_schema import ALIASES_V1, INTERNAL_V1, V1, V2
 
 #: Of every step time that a plan gives.
 MODEL_BASED = "Step times are model-based, not measured."
+# Their values are words that have to be read.
+_READ = frozenset({"precision", "sharding_strategy"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,7 @@ def plan(
     """
     start = _with_framework(start, change)
     wanted = with_machine(change)
-    after = _changed(start, wanted, "change") if wanted else start
+    after = _changed(start, change, "change") if change else start
     asked = _by_names_of_a_plan(start, change)
     along, points, advised = _curve(start, {**wanted, **asked}, asked, advice, along)
     found = problems_of(after)
@@ -114,33 +116,33 @@ def start_from(
     """A start out of ``values``, by any of their names, over those of a preset. Where no name tells otherwise the
     parameters are SMP v1's."""
     if preset is not None:
-        base = setup_from(with_machine(preset.values), framework or "smp1", f"preset {preset.name}")
-        return _changed(base, with_machine(values), given_by)
+        base = _from_table(
+            setup_from(with_machine(preset.values), framework or "smp1", f"preset {preset.name}"), preset.values
+        )
+        return _changed(base, values, given_by)
     whole = with_machine(values)
     found = setup_from(whole, framework, given_by)
     is_ddp_of_smp = found.framework == "ddp" and "ddp" in values
     if framework is None and (found.framework is None or is_ddp_of_smp):
         found = setup_from(whole, "smp1", given_by)
-    return _with_unknown(found, values)
+    return _from_table(_with_unknown(found, values, given_by), values)
 
 
-def start_of(report: Report, corrections: Mapping[str, Any] | None = None, given_by: str = "given") -> Setup:
-    """The setup of a reviewed job with what was measured of it: the memory of the fullest node (p95) and the median step
-    time. ``corrections`` state what the job does not tell, or tells wrongly."""
+def start_of(
+    report: Report,
+    corrections: Mapping[str, Any] | None = None,
+    given_by: str = "given",
+    framework: Framework | None = None,
+) -> Setup:
+    """The setup of a reviewed job with what was measured of it. ``corrections`` state what the job does not tell, or tells
+    wrongly; ``framework`` is its library, likewise."""
     found = setup_of(report.job)
-    fullest = [
-        (stats.gpu_memory_utilization.p95, stats.node.name) for stats in report.nodes if stats.gpu_memory_utilization
-    ]
-    values = dict(found.values)
-    if fullest:
-        most, node = max(fullest)
-        values["gpu_memory_utilization"] = Known(most, f"measured: p95 of {node}")
-    if report.steps is not None and report.steps.median_s is not None:
-        values["step_time_s"] = Known(report.steps.median_s, "measured: median")
-    found = replace(found, values=values)
-    if not corrections:
+    seen = {name: Known(each.value, each.read_from) for name, each in report.measured.items()}
+    found = replace(found, values={**found.values, **seen}, framework=framework or found.framework)
+    if not corrections and not framework:
         return found
-    return _changed(_with_framework(found, corrections), with_machine(corrections), given_by)
+    corrections = corrections or {}
+    return _changed(_with_framework(found, corrections), corrections, given_by)
 
 
 def advice_of(report: Report) -> Advised | None:
@@ -150,8 +152,9 @@ def advice_of(report: Report) -> Advised | None:
             advice = finding.recommendation
             if advice is None or advice.to_value is None or (finding.prediction is not None) != predicted:
                 continue
-            if advice.parameter in setup_names.CANONICAL:
-                return Advised(advice.parameter, advice.to_value, finding.id)
+            name = setup_names.OTHER_NAMES.get(advice.parameter or "", advice.parameter)
+            if name in setup_names.CANONICAL:
+                return Advised(name, advice.to_value, finding.id)
     return None
 
 
@@ -184,13 +187,29 @@ def _with_framework(setup: Setup, values: Mapping[str, Any]) -> Setup:
 
 
 def _changed(setup: Setup, values: Mapping[str, Any], read_from: str) -> Setup:
-    return _with_unknown(changed(setup, values, read_from), values)
+    return _with_unknown(_from_table(changed(setup, with_machine(values), read_from), values), values, read_from)
 
 
-def _with_unknown(setup: Setup, values: Mapping[str, Any]) -> Setup:
+def _from_table(setup: Setup, values: Mapping[str, Any]) -> Setup:
+    """``setup`` with the place told of what stands in it by ``with_machine`` alone."""
+    added = with_machine(values).keys() - values.keys()
+    if not added:
+        return setup
+    told = {name: Known(setup.values[name].value, "the table of instance types") for name in added}
+    return replace(setup, values={**setup.values, **told})
+
+
+def _with_unknown(setup: Setup, values: Mapping[str, Any], read_from: str) -> Setup:
     """``setup`` with the names that nothing knows handed to its library, which says so."""
     unknown = {name: value for name, value in values.items() if not is_known(name) and value is not None}
-    return replace(setup, library={**setup.library, **unknown}) if unknown else setup
+    found = replace(setup, library={**setup.library, **unknown}) if unknown else setup
+    # What was said of these in words that say nothing stays, so that it is said.
+    senseless = {
+        plain: Known(value, read_from)
+        for name, value in values.items()
+        if (plain := setup_names.plain_name(name)) in _READ and value is not None and not setup.is_given(plain)
+    }
+    return replace(found, values={**found.values, **senseless}) if senseless else found
 
 
 def is_known(name: str) -> bool:
@@ -214,19 +233,17 @@ def _by_names_of_a_plan(start: Setup, change: Mapping[str, Any]) -> dict[str, An
 
 
 def _curve(
-    start: Setup,
-    change: Mapping[str, Any],
-    asked: Mapping[str, Any],
-    advice: Advised | None,
-    chosen: str | None,
+    start: Setup, change: Mapping[str, Any], asked: Mapping[str, Any], advice: Advised | None, along: str | None
 ) -> tuple[str | None, tuple[Point, ...], Advised | None]:
     """The parameter of the curve, its points, and which of its values is advised."""
-    along = chosen or knob(start, asked)
-    fitting = advice if advice and advice.parameter == along else None
-    if advice and not asked and not chosen and (points := tuple(curve(start, advice.parameter, [advice.value]))):
+    if along is None and advice and not asked and (points := tuple(curve(start, advice.parameter, [advice.value]))):
         return advice.parameter, points, advice
+    along = along or knob(start, asked)
     if along is None:
         return None, (), None
+    fitting = advice if advice and advice.parameter == along else None
     values = [each for each in (asked.get(along), fitting.value if fitting else None) if each is not None]
     points = tuple(curve(start, along, values, change))
+    if len(points) < 2:
+        return along, (), None
     return along, points, fitting or advised_window(points, start.real("gpu_memory_gib"))

@@ -100,8 +100,7 @@ def _advice(finding: Finding) -> None:
         if code:
             st.code(code, language="python", wrap_lines=True)
     if finding.prediction is not None:
-        method = f" Source: {finding.prediction.method}." if finding.prediction.method else ""
-        st.markdown(f":material/calculate: {plain(gain_words(finding.prediction) + method)}")
+        st.markdown(f":material/calculate: {plain(gain_words(finding.prediction))}")
 
 
 def _plan(finding: Finding, report: Report) -> None:

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from monitor.model import Finding
-from monitor.predict.outcome import Outcome
+from monitor.predict.outcome import NO_MEMORY, Outcome
 from monitor.predict.setup_types import FRAMEWORK_NAMES, Setup
 from monitor.review.planning import Plan
 from monitor.words import DASH, count, percent, sentence, step_seconds, usd
 
 MODELLED = "Model-based, not measured."
+NOTHING_YET = "Nothing changed yet"
 #: A change of less than this, in percent, is hardly one.
 LITTLE_PCT = 1.0
 _FITS = {
@@ -108,7 +109,7 @@ def _time(plan: Plan) -> str:
     """``Step time -35 % (-35 to -31)``."""
     change = plan.outcome.step_time_change_pct
     if not plan.asked:
-        return "Nothing changed yet"
+        return NOTHING_YET
     if change is None:
         return "How the step time changes is not known"
     low, middle, high = (_signed(each) for each in change)
@@ -144,7 +145,7 @@ def _unknown(found: Outcome) -> str:
     """What is missing for step time and memory."""
     parts = [sentence(f"Step time: {'; '.join(found.time.unknown)}")] if found.time.unknown else []
     if found.memory.expected_gib is None:
-        parts += [f"{part}." for part in found.method.rstrip(".").split(". ") if part.startswith("No memory")]
+        parts += [f"{part}." for part in found.method.rstrip(".").split(". ") if part.startswith(NO_MEMORY)]
     return " ".join(parts)
 
 

@@ -57,7 +57,7 @@ def _plan(start: dict[str, Any] | str, change: dict[str, Any], along: str | None
         (PIPELINE, {"fp16": True, "bf16": True}, "error", "The library refuses this"),
         ("gpt2-60b", {"microbatches": 0}, "error", "The library refuses this"),
         ("gpt2-60b", {"my_own": 1}, "error", "The library refuses this; GPU memory 28.4 of 40 GiB: fits"),
-        ("gpt2-60b", {"hidden_size": -3}, "warning", "1 setting that SMP v1 ignores"),
+        ("gpt2-60b", {"hidden_size": -3}, "warning", "hidden_size makes no sense"),
         ({}, {}, "info", "Nothing changed yet; GPU memory is not known"),
     ],
 )  # fmt: skip
