@@ -23,15 +23,17 @@ from tests.write_docs import FINDINGS, findings_page
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+PLAN = (ROOT / "docs" / "plan.md").read_text(encoding="utf-8")
 COMMANDS = [
     line
-    for block in re.findall(r"<!-- tested -->\n```sh\n(.*?)```", README, re.DOTALL)
-    for line in block.splitlines()
+    for page in (README, PLAN)
+    for block in re.findall(r"<!-- tested -->\n```sh\n(.*?)```", page, re.DOTALL)
+    for line in block.replace("\\\n", " ").splitlines()
     if line.strip()
 ]
 
 
-def test_the_commands_of_the_readme_run(
+def test_the_commands_of_the_documentation_run(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert len(COMMANDS) >= 7

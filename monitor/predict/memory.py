@@ -65,7 +65,7 @@ def stage_parameters(shape: ModelShape, layout: Layout) -> float:
     """Parameters of one GPU's part of the fullest stage, before any sharding."""
     if layout.pipeline == 1:
         return shape.parameters / layout.tensor
-    body = (shape.parameters - shape.embedding) / (layout.pipeline * layout.tensor)
+    body = max(0.0, shape.parameters - shape.embedding) / (layout.pipeline * layout.tensor)
     return body + shape.embedding / layout.tensor
 
 

@@ -120,7 +120,7 @@ def modelled(setup: Setup) -> Memory | None:
 
 def _measured_gib(setup: Setup) -> float | None:
     used, limit = setup.real("gpu_memory_utilization"), setup.real("gpu_memory_gib")
-    return None if used is None or not limit else used / 100 * limit
+    return None if used is None or used > 100 or not limit else used / 100 * limit
 
 
 def _from_measured(

@@ -91,11 +91,17 @@ def checkpointed_layers(setup: Setup) -> int:
 
 def pipeline_of(setup: Setup) -> PipelineSetting | None:
     """Stages, microbatches and their order; None where stages or microbatches are unknown."""
-    stages, microbatches = setup.pipeline_degree, setup.microbatches
+    stages, microbatches, size = setup.pipeline_degree, setup.microbatches, setup.microbatch_size
+    if stages == 1 and microbatches is None and size is not None:
+        # Without a pipeline the time of a sample is the same however many there are.
+        microbatches = 1
     if stages is None or microbatches is None:
         return None
-    size = setup.microbatch_size
     samples = None if size is None else float(size)
+    batch = setup.number("batch_size")
+    if samples is None and setup.framework == "smp1" and batch is not None and batch > 0:
+        # A batch that does not divide makes uneven microbatches: their mean.
+        samples = batch / microbatches
     if setup.framework == "smp1":
         window = setup.window
         if setup.text("pipeline") == "simple" and window == microbatches:

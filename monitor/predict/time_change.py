@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from monitor.predict.change import PipelineSetting, step_time_change_pct
+from monitor.predict.change import MOST_DRAWS, PipelineSetting, step_time_change_pct
 from monitor.predict.kernels import recomputation_change_pct
 from monitor.predict.memory_change import OF_SHARDING
 from monitor.predict.setup_layout import sharding_of
@@ -90,12 +90,15 @@ class TimeChange:
     unknown: tuple[str, ...] = ()
 
 
-def time_change(start: Setup, change: Setup, changes: frozenset[str], size_kept: bool = False) -> TimeChange:
+def time_change(
+    start: Setup, change: Setup, changes: frozenset[str], size_kept: bool = False, most_draws: int = MOST_DRAWS
+) -> TimeChange:
     """(low, middle, high) percent of the time for the same samples; negative is faster. ``changes`` names what differs.
 
-    Where the batch is not known it is the same on both sides, or with ``size_kept`` the size of a microbatch is.
+    Where the batch is not known it is the same on both sides, or with ``size_kept`` the size of a microbatch is. With no
+    draws the schedule has a middle and no range.
     """
-    effects = tuple(_effects(start, change, changes, size_kept))
+    effects = tuple(_effects(start, change, changes, size_kept, most_draws))
     found = tuple(each for each in effects if isinstance(each, Effect))
     unknown = tuple(each for each in effects if isinstance(each, str))
     total = (1.0, 1.0, 1.0)
@@ -105,10 +108,12 @@ def time_change(start: Setup, change: Setup, changes: frozenset[str], size_kept:
     return TimeChange(None if unknown else (low, middle, high), found, unknown)
 
 
-def _effects(start: Setup, change: Setup, changes: frozenset[str], size_kept: bool) -> Iterator[Effect | str]:
+def _effects(
+    start: Setup, change: Setup, changes: frozenset[str], size_kept: bool, most_draws: int
+) -> Iterator[Effect | str]:
     left = changes - _NEUTRAL
     if left & OF_THE_PIPELINE:
-        yield _pipeline(start, change, size_kept)
+        yield _pipeline(start, change, size_kept, most_draws)
     yield from _recomputation(start, change)
     if {"offload_activations", "sm_activation_offloading"} & left:
         yield _offload(start, change)
@@ -132,7 +137,7 @@ _UNKNOWN = {
 }
 
 
-def _pipeline(start: Setup, change: Setup, size_kept: bool) -> Effect | str:
+def _pipeline(start: Setup, change: Setup, size_kept: bool, most_draws: int) -> Effect | str:
     before, after = _setting(start), _setting(change)
     if before is None or after is None:
         return "stages or microbatches are not known"
@@ -142,7 +147,12 @@ def _pipeline(start: Setup, change: Setup, size_kept: bool) -> Effect | str:
         # The same batch, whatever it is, in other parts; the unit is a microbatch of the start.
         before = replace(before, microbatch_size=1.0)
         after = replace(after, microbatch_size=before.microbatches / after.microbatches)
-    found = step_time_change_pct(before, after, samples_kept=False)
+    for setting in (before, after) if before != after else ():
+        if not setting.is_possible:
+            return f"an interleaved schedule takes microbatches that divide by its {setting.stages} stages"
+        if most_draws and not setting.is_small:
+            return f"{setting.microbatches} microbatches on {setting.stages} stages are more than are simulated here"
+    found = step_time_change_pct(before, after, False, most_draws)
     share = after.stages / before.stages
     if share != 1:
         # On the same GPUs there are fewer pipelines, each with more stages.

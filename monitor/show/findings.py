@@ -38,6 +38,14 @@ def show_answer(report: Report, zone: tzinfo) -> None:
             _note(finding, report, zone)
 
 
+def show_problem(finding: Finding) -> None:
+    """A finding in short: how serious, what, and the next step."""
+    with st.container(border=True, key=f"problem-{finding.id}-{abs(hash(finding.summary))}", gap="xsmall"):
+        _head(finding)
+        st.text(finding.summary)
+        _advice(finding)
+
+
 def _banner(verdict: Verdict, detail: str) -> None:
     """The answer in one sentence, as loud as it is serious, and what there is to say of it."""
     title, body = plain(verdict.headline), plain(detail)
