@@ -1,0 +1,119 @@
+"""``alert`` as it is typed: exit codes, its JSON, its sentences, on log files and on the embedded account."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from monitor.cli.main import main
+from monitor.demo.account import Account
+from tests.cli.test_commands import _no_account, account, connected  # noqa: F401 - fixtures
+
+SMP = str(Path(__file__).parents[1] / "data" / "formats" / "smp_v1_two_nodes_mpi.log")
+_KEYS = {"name", "when", "state", "severity", "node", "since", "value", "unit"}
+
+
+def _alert(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, Any, str]:
+    code = main(["alert", *argv, "--format", "json"])
+    printed = capsys.readouterr()
+    return code, json.loads(printed.out), printed.err
+
+
+def _name(account: Account, story: str) -> str:  # noqa: F811
+    return next(job.name for job in account.jobs if job.name.startswith(story))
+
+
+@pytest.mark.parametrize(
+    ("expressions", "code", "states"),
+    [
+        (["step_time > 1"], 1, ["firing"]),
+        (["step_time > 100"], 0, ["ok"]),
+        (["gpu_utilization < 40 for 10m"], 3, ["no data"]),
+        (["gpu_utilization < 40 for 10m", "step_time > 1"], 1, ["no data", "firing"]),
+        (["gpu_utilization < 40 for 10m", "step_time > 100"], 3, ["no data", "ok"]),
+        (["step_time > 1 on algo-1"], 3, ["no data"]),
+        (["step_time > 1 on algo-2"], 1, ["firing"]),
+        (["finding critical"], 0, ["ok"]),
+    ],
+)
+def test_exit_codes_and_document_of_log_files(
+    expressions: list[str], code: int, states: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = [word for expression in expressions for word in ("--when", expression)]
+    got, document, said = _alert(capsys, "--logs", SMP, *given)
+    assert got == code
+    assert document["schema"] == 1
+    assert document["evaluated_at"].endswith("Z")
+    assert [rule["state"] for rule in document["rules"]] == states
+    assert [rule["when"] for rule in document["rules"]] == expressions
+    assert all(set(rule) >= _KEYS for rule in document["rules"])
+    assert said.count("\n") == (1 if code == 3 else 0)
+
+
+def test_values_of_log_files(capsys: pytest.CaptureFixture[str]) -> None:
+    _, document, _ = _alert(capsys, f"logs:{SMP}", "--when", "step_time > 1 for 3 steps")
+    rule = document["rules"][0]
+    assert (rule["node"], rule["unit"], rule["severity"], rule["since"]) == ("algo-2", "s", "warning", None)
+    assert rule["value"] == pytest.approx(2.8)
+    assert rule["name"] == "step_time-above-1-for-3-steps"
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (["--logs", SMP], ["No threshold was given", "--when"]),
+        (["--logs", SMP, "--when", "gpu_utilisation < 40"], ["nearest is gpu_utilization", "\n  ^^^^^^^^^^^^^^^\n"]),
+        (["--when", "loss > 3"], ["No job was named"]),
+    ],
+)
+def test_a_wrong_call(argv: list[str], words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["alert", *argv]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert all(word in printed.err for word in words), printed.err
+
+
+def test_what_cannot_be_read_is_no_data_with_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    code, document, said = _alert(capsys, "--logs", "missing.log", "--when", "loss > 3", "--when", "step_time > 3")
+    assert code == 3
+    assert [rule["state"] for rule in document["rules"]] == ["no data", "no data"]
+    assert said.count("\n") == 1
+    assert "missing.log" in said
+
+
+def test_the_text_names_rule_node_value_and_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["alert", "--logs", SMP, "--when", "step_time > 1", "--when", "gpu_utilization < 40"]) == 1
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    for needed in ("firing", "step_time > 1", "algo-2", "2.00 s", "no data", "Log files carry no metrics"):
+        assert needed in printed.out
+    assert "\x1b" not in printed.out
+
+
+def test_jobs_of_the_account(connected: Account, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
+    slow = _name(connected, "llama2-7b-fsdp")
+    code, document, _ = _alert(
+        capsys, slow, "--when", "step_time > 1.15x for 5m", "--when", "finding slow-node", "--when", "finding critical"
+    )
+    by_time, by_finding, critical = document["rules"]
+    assert code == 1
+    assert [(rule["state"], rule["node"]) for rule in (by_time, by_finding)] == [("firing", "algo-3")] * 2
+    assert by_time["since"].startswith("20")
+    assert "algo-3" in by_finding["why"]
+    assert critical["state"] == "ok"
+    healthy = _name(connected, "vit-630m-mics-4")
+    assert _alert(capsys, healthy, "--when", "gpu_utilization < 40 for 10m", "--when", "cost_usd > 1000")[0] == 0
+    stalled = _name(connected, "llama2-13b")
+    code, document, _ = _alert(capsys, stalled, "--when", "seconds_since_last_step > 300")
+    assert (code, document["rules"][0]["state"]) == (1, "firing")
+    assert document["rules"][0]["value"] > 300
+
+
+def test_no_such_job_prints_its_document(connected: Account, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
+    code, document, said = _alert(capsys, "nobody", "--when", "loss > 3")
+    assert (code, document["rules"][0]["state"]) == (3, "no data")
+    assert said.startswith("trainwatch: ")
+    assert said.count("\n") == 1
