@@ -6,12 +6,15 @@ import argparse
 import sys
 from datetime import UTC, datetime
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 from monitor.alert.conditions import Rule
 from monitor.alert.document import alert_document
 from monitor.alert.evaluate import evaluate
 from monitor.alert.given import rules_of
+from monitor.alert.rules_file import read_rules
+from monitor.alert.saved import saved
 from monitor.alert.verdict import Verdict
 from monitor.cli.alert_text import print_verdicts
 from monitor.cli.output import add_output_options, as_json, console, deliver, progress
@@ -37,6 +40,7 @@ def add_to(commands: Any) -> None:
         help='such as "gpu_utilization < 40 for 10m", "step_time > 1.3x for 20 steps on any", "finding stall"; '
         "may be given several times",
     )
+    asked.add_argument("--rules", metavar="FILE", help="a rules file (TOML); see docs/alerts.md")
     add_output_options(command, ("text", "json"))
     command.set_defaults(run=run)
 
@@ -63,10 +67,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def asked_rules(arguments: argparse.Namespace) -> tuple[Rule, ...]:
-    """The rules of the call."""
-    rules = rules_of(arguments.when)
+    """The rules of the call: those of the file and of each --when, else the saved ones."""
+    rules = read_rules(Path(arguments.rules)) if arguments.rules else ()
+    rules += rules_of(arguments.when, [rule.name for rule in rules])
+    rules = rules or saved()
     if not rules:
-        raise BadCall("No threshold was given.", 'Give one with --when, such as --when "gpu_utilization < 40 for 10m".')
+        raise BadCall(
+            "No threshold was given, and none is saved.",
+            'Give one with --when, such as --when "gpu_utilization < 40 for 10m", a file with --rules, or save one with '
+            "thresholds add.",
+        )
     return rules
 
 

@@ -64,7 +64,7 @@ def test_values_of_log_files(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
-        (["--logs", SMP], ["No threshold was given", "--when"]),
+        (["--logs", SMP], ["No threshold was given", "--when", "thresholds add"]),
         (["--logs", SMP, "--when", "gpu_utilisation < 40"], ["nearest is gpu_utilization", "\n  ^^^^^^^^^^^^^^^\n"]),
         (["--when", "loss > 3"], ["No job was named"]),
     ],
@@ -117,3 +117,59 @@ def test_no_such_job_prints_its_document(connected: Account, capsys: pytest.Capt
     assert (code, document["rules"][0]["state"]) == (3, "no data")
     assert said.startswith("trainwatch: ")
     assert said.count("\n") == 1
+
+
+def test_rules_of_a_file_and_of_the_call_together(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rules = tmp_path / "rules.toml"
+    rules.write_text('[[rule]]\nname = "slow"\nwhen = "step_time > 1"\nseverity = "critical"\n', encoding="utf-8")
+    code, document, _ = _alert(capsys, "--logs", SMP, "--rules", str(rules), "--when", "loss > 100")
+    assert code == 1
+    assert [(rule["name"], rule["severity"]) for rule in document["rules"]] == [
+        ("slow", "critical"),
+        ("loss-above-100", "warning"),
+    ]
+    rules.write_text('[[rule]]\nname = "slow"\n\nwen = "step_time > 1"\n', encoding="utf-8")
+    assert main(["alert", "--logs", SMP, "--rules", str(rules)]) == 2
+    assert f"{rules}, line 4, wen: " in capsys.readouterr().err
+
+
+def test_saved_thresholds_are_judged_where_no_others_are_given(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["thresholds"]) == 0
+    assert "No threshold is saved" in capsys.readouterr().out
+    assert main(["thresholds", "add", "slow", "step_time > 1", "--severity", "critical"]) == 0
+    assert main(["thresholds", "add", "lost", "loss", ">", "100"]) == 0
+    capsys.readouterr()
+    code, document, _ = _alert(capsys, "--logs", SMP)
+    assert (code, [rule["name"] for rule in document["rules"]]) == (1, ["slow", "lost"])
+    assert main(["thresholds", "remove", "slow"]) == 0
+    capsys.readouterr()
+    assert main(["thresholds", "list", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "schema": 1,
+        "thresholds": [{"name": "lost", "when": "loss > 100", "severity": "warning", "notify": []}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (["add", "slow"], "needs a name and an expression"),
+        (["add", "slow", "step_tim > 1"], "nearest is step_time"),
+        (["remove"], "needs one name"),
+        (["remove", "slow"], "None is saved"),
+        (["list", "slow"], "takes nothing"),
+        (["drop", "slow"], "Write one of list, add, remove"),
+        (["add", "slow", "loss > 3", "--notify", "slak:x"], "nearest is slack"),
+    ],
+)
+def test_wrong_calls_of_thresholds(argv: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["thresholds", *argv]) == 2
+    printed = capsys.readouterr()
+    assert (printed.out, words in printed.err) == ("", True), printed.err
+
+
+def test_a_saved_address_is_shown_without_its_secret(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["thresholds", "add", "slow", "loss > 3", "--notify", "slack:https://hooks.slack.com/SECRET"]) == 0
+    printed = capsys.readouterr()
+    assert "SECRET" not in printed.out + printed.err
+    assert "slack:env:NAME" in printed.err
