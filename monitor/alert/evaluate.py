@@ -38,7 +38,7 @@ def judge(report: Report, rule: Rule, now: datetime) -> Verdict:
     when = rule.when
     if isinstance(when, Found):
         return findings_verdict(report, rule, when)
-    tracked = tracks_of(report, when, now)
+    tracked = tracks_of(report, when, now, at_end=when.lasting is None)
     walked = [(track, walk(track, when)) for track in tracked.tracks]
     running = report.job.is_running
     anywhere = not running and (when.lasting is not None or MEASURES[when.metric].kind == "silence")
@@ -54,11 +54,11 @@ def judge(report: Report, rule: Rule, now: datetime) -> Verdict:
     return _not_firing(rule, when, tracked, walked, now if running else None)
 
 
-def tracks_of(report: Report, when: Threshold, now: datetime) -> Tracked:
-    """The figures that a condition asks for, in its scope."""
+def tracks_of(report: Report, when: Threshold, now: datetime, at_end: bool = False) -> Tracked:
+    """The figures that a condition asks for, in its scope; ``at_end`` leaves out the teardown of a job that is over."""
     kind = MEASURES[when.metric].kind
     if kind == "host":
-        found = host_tracks(report, when, now)
+        found = host_tracks(report, when, now, at_end)
     elif kind == "step":
         found = step_tracks(report, when)
     elif kind == "silence":
@@ -80,7 +80,7 @@ def moment(track: Track, seconds: float) -> datetime | None:
 
 def value_of(track: Track, span: Span, latest: int | None = None) -> float:
     """What is told of a span: its newest figure, or of one that is over its mean."""
-    if latest is not None or track.stands_for == "last":
+    if latest is not None or not track.is_sampled:
         return float(track.values[span.last if latest is None else latest])
     values = track.values[span.first : span.last + 1]
     return float(np.nanmean(values))

@@ -25,13 +25,13 @@ _GAP_PERIODS = 1.5
 LEAST_MINUTES = 10
 
 
-def host_tracks(report: Report, when: Threshold, now: datetime) -> Tracked:
+def host_tracks(report: Report, when: Threshold, now: datetime, at_end: bool) -> Tracked:
     """The points of a metric of CloudWatch as of ``now``, one track a node."""
     metric, words = when.metric, MEASURES[when.metric].words
     rows = report.run.metrics[report.run.metrics["metric"] == metric]
     if rows.empty:
         return Tracked(why_none=_why_none(report, metric))
-    rows = _judged(rows, report, metric, now, at_end=when.lasting is None)
+    rows = _judged(rows, report, metric, now, at_end)
     if rows.empty:
         return Tracked(
             why_none=f"No minute of {words} can be judged yet: the newest three are left out, since metrics come late."

@@ -39,8 +39,10 @@ def cut(pieces: Pieces, when: Threshold) -> Track:
     kept = ends > begins
     if len(kept) and not kept.any():
         kept[-1] = True  # a job without any time in it still has a figure
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rates = np.nan_to_num(np.repeat(grown / span, 2), posinf=0.0)[kept]
     begins, ends, values, usual = begins[kept], ends[kept], values[kept], usual[kept]
     breaks = np.zeros(len(ends), dtype=bool)
     breaks[1:] = begins[1:] > ends[:-1] + 1e-3
     none = np.zeros(len(ends), dtype=np.int64)
-    return Track(pieces.node, begins, ends, values, usual, breaks, none, none, np.arange(len(ends)), stands_for="last")
+    return Track(pieces.node, begins, ends, values, usual, breaks, none, none, np.arange(len(ends)), rates=rates)

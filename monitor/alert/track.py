@@ -5,8 +5,7 @@ A sample covers a span of time. What is unknown, or not there, is a gap: it brea
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -40,8 +39,13 @@ class Track:
     has_clock: bool = True
     slack_s: float = 0.0
     """A span that is shorter by this much still is "some ten minutes"."""
-    stands_for: Literal["mean", "last"] = "mean"
-    """What is told of a span: its mean, or (of what only grows) its last value."""
+    rates: Floats | None = None
+    """Of figures that move by themselves: how fast each sample grows towards its value, which it has at its end."""
+
+    @property
+    def is_sampled(self) -> bool:
+        """False where figures are known at every moment."""
+        return self.rates is None
 
     @property
     def has_time(self) -> bool:
@@ -51,11 +55,11 @@ class Track:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The condition held without a break, for as long as it must; places are those of the track's samples."""
+    """A stretch without a break that lasted as long as it must; places are those of the track's samples."""
 
     first: int
     last: int
-    fired: int
+    done: int
     """With this sample it had lasted long enough."""
 
 
@@ -64,12 +68,11 @@ class Walk:
     """What came of a condition along a track."""
 
     spans: tuple[Span, ...] = ()
+    """Where it held for long enough."""
     standing: Span | None = None
     """The span that fires at the end: nothing false came after it."""
     latest: int | None = None
     """The newest sample that is known."""
-    holds: NDArray[np.int8] = field(default_factory=lambda: np.empty(0, np.int8))
-    """1 true, 0 false, -1 unknown, for each sample."""
 
 
 def limits(track: Track, when: Threshold) -> Floats:
@@ -94,22 +97,31 @@ def walk(track: Track, when: Threshold) -> Walk:
     truth = holds(track.values, limits(track, when), when)
     known = np.flatnonzero(truth >= 0)
     if not len(known):
-        return Walk(holds=truth)
-    true = truth[known] == 1
+        return Walk()
+    spans = spans_of(track, truth, 1, when.lasting)
+    false = known[truth[known] == 0]
+    since_false = int(false[-1]) if len(false) else -1
+    standing = next((span for span in spans if span.first > since_false), None)
+    return Walk(spans, standing, int(known[-1]))
+
+
+def spans_of(track: Track, truth: NDArray[np.int8], value: int, lasting: Lasting | None) -> tuple[Span, ...]:
+    """The stretches of ``value`` (1 true, 0 false) that last long enough; a gap breaks them."""
+    known = np.flatnonzero(truth >= 0)
+    if not len(known):
+        return ()
+    same = truth[known] == value
     gaps = np.cumsum(track.breaks | (truth < 0))[known]
     starts = np.ones(len(known), dtype=bool)
-    starts[1:] = (true[1:] != true[:-1]) | (true[1:] & (gaps[1:] != gaps[:-1]))
+    starts[1:] = (same[1:] != same[:-1]) | (gaps[1:] != gaps[:-1])
     first = np.flatnonzero(starts)
     last = np.append(first[1:], len(known)) - 1
     spans = []
-    for a, b in zip(first[true[first]], last[true[first]], strict=True):
-        fired = _lasted(track, known[a : b + 1], when.lasting)
-        if fired is not None:
-            spans.append(Span(int(known[a]), int(known[b]), fired))
-    false = known[~true]
-    since_false = int(false[-1]) if len(false) else -1
-    standing = next((span for span in spans if span.first > since_false), None)
-    return Walk(tuple(spans), standing, int(known[-1]), truth)
+    for a, b in zip(first[same[first]], last[same[first]], strict=True):
+        done = _lasted(track, known[a : b + 1], lasting)
+        if done is not None:
+            spans.append(Span(int(known[a]), int(known[b]), done))
+    return tuple(spans)
 
 
 def _lasted(track: Track, places: Ints, lasting: Lasting | None) -> int | None:

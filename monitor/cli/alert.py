@@ -16,6 +16,7 @@ from monitor.alert.given import rules_of
 from monitor.alert.rules_file import read_rules
 from monitor.alert.saved import saved
 from monitor.alert.verdict import Verdict
+from monitor.cli.alert_backtest import run_backtest
 from monitor.cli.alert_text import print_verdicts
 from monitor.cli.output import add_output_options, as_json, console, deliver, progress
 from monitor.cli.sources import add_job_options, chosen_cache, job_source
@@ -41,6 +42,12 @@ def add_to(commands: Any) -> None:
         "may be given several times",
     )
     asked.add_argument("--rules", metavar="FILE", help="a rules file (TOML); see docs/alerts.md")
+    command.add_argument("more", nargs="*", metavar="JOB", help="further jobs, with --backtest")
+    asked.add_argument(
+        "--backtest",
+        action="store_true",
+        help="what the rules would have said over jobs that are over: when, how long before the end, what came after",
+    )
     add_output_options(command, ("text", "json"))
     command.set_defaults(run=run)
 
@@ -48,6 +55,10 @@ def add_to(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Evaluates, prints, and tells by the exit code."""
     rules = asked_rules(arguments)
+    if arguments.backtest:
+        return run_backtest(arguments, rules)
+    if arguments.more:
+        raise BadCall(f"{1 + len(arguments.more)} jobs were named.", "Name one; several go with --backtest.")
     try:
         name, now, verdicts = judged(arguments, rules)
     except BadCall:

@@ -173,3 +173,38 @@ def test_a_saved_address_is_shown_without_its_secret(capsys: pytest.CaptureFixtu
     printed = capsys.readouterr()
     assert "SECRET" not in printed.out + printed.err
     assert "slack:env:NAME" in printed.err
+
+
+def test_a_backtest_over_two_logs(capsys: pytest.CaptureFixture[str]) -> None:
+    argv = ["--backtest", f"logs:{SMP}", f"logs:{SMP}", "--when", "step_time > 5", "--when", "loss > 100"]
+    code, document, said = _alert(capsys, *argv)
+    assert (code, said) == (1, "")
+    assert [(rule["state"], rule["jobs_firing"]) for rule in document["rules"]] == [("firing", 2), ("ok", 0)]
+    assert all(set(rule) >= _KEYS for rule in document["rules"])
+    assert len(document["jobs"]) == 2
+    assert document["jobs"][0]["rules"][0]["alerts"][0]["node"] == "algo-2"
+    assert main(["alert", *argv]) == 1
+    text = capsys.readouterr().out
+    assert "2 of 2 jobs" in text
+
+
+def test_backtests_of_what_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["alert", "--backtest", "logs:none", f"logs:{SMP}", "--when", "loss > 100"]) == 3
+    printed = capsys.readouterr()
+    assert "left out" in printed.err
+    assert "nothing" in printed.out
+    assert main(["alert", "--backtest", "logs:none", "--when", "loss > 100"]) == 3
+    assert main(["alert", "a", "b", "--when", "loss > 100"]) == 2
+    assert "Name one" in capsys.readouterr().err
+
+
+def test_a_backtest_of_the_account(connected: Account, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
+    name = _name(connected, "llama2-7b-fsdp")
+    argv = ("--backtest", name, "--when", "step_time > 1.15x for 5m", "--when", "cost_usd > 50")
+    code, document, _ = _alert(capsys, *argv)
+    assert code == 1
+    slow = document["jobs"][0]["rules"][0]["alerts"][0]
+    assert slow["node"] == "algo-3"
+    assert slow["seconds_before_end"] > 600
+    assert slow["usd_after"] > slow["wasted_usd_after"] > 0
+    assert _alert(capsys, *argv)[1] == document
