@@ -73,6 +73,7 @@ def _because(report: Report, what: str, sentence: str) -> str:
 
 
 def _firing(found: Finding) -> Firing:
-    starts = [evidence.start for evidence in found.evidence if evidence.start is not None]
+    # The first evidence is what the finding is about; others go further back.
+    since = next((evidence.start for evidence in found.evidence if evidence.start is not None), None)
     nodes = {evidence.node for evidence in found.evidence if evidence.node}
-    return Firing(nodes.pop() if len(nodes) == 1 else None, min(starts, default=None), None, None, None, found.id)
+    return Firing(nodes.pop() if len(nodes) == 1 else None, since, None, None, None, found.id)

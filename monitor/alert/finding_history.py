@@ -93,7 +93,7 @@ def finding_episodes(replayed: Replay, when: Found) -> tuple[Episode, ...]:
 
 
 def _episode(found: Finding, at: datetime) -> Episode:
-    starts = [evidence.start for evidence in found.evidence if evidence.start is not None]
+    since = next((evidence.start for evidence in found.evidence if evidence.start is not None), None)
     nodes = {evidence.node for evidence in found.evidence if evidence.node}
     node = nodes.pop() if len(nodes) == 1 else None
-    return Episode(node, min(starts, default=None), at, None, None, None, "", found.id, found.summary)
+    return Episode(node, since, at, None, None, None, "", found.id, found.summary)

@@ -64,12 +64,20 @@ def comes_late(when: Threshold) -> timedelta:
 
 def episodes(report: Report, when: Threshold, now: datetime, cool_down_s: float = COOL_DOWN_S) -> tuple[Episode, ...]:
     """All that a rule says of a job up to ``now``, node by node, in time."""
+    return tuple(each for mine in by_key(report, when, now, cool_down_s).values() for each in mine)
+
+
+def by_key(
+    report: Report, when: Threshold, now: datetime, cool_down_s: float = COOL_DOWN_S
+) -> dict[str, tuple[Episode, ...]]:
+    """The episodes of each node that has figures at all, in time; of what is not by node under ""."""
     tracked = tracks_of(report, when, now)
-    return tuple(
-        _episode(track, when, span, at, over, tracked.unit)
+    return {
+        track.node or "": tuple(
+            _episode(track, when, span, at, over, tracked.unit) for span, at, over in _pairs(track, when, cool_down_s)
+        )
         for track in tracked.tracks
-        for span, at, over in _pairs(track, when, cool_down_s)
-    )
+    }
 
 
 def _pairs(track: Track, when: Threshold, cool_down_s: float) -> Iterator[tuple[Span, float, float | None]]:

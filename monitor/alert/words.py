@@ -23,7 +23,8 @@ def figure(value: float | None, metric: str, unit: str) -> str:
         return duration(value)
     if metric == "step_time":
         return step_seconds(value)
-    return f"{value:,.4g}{f' {unit}' if unit else ''}"
+    shown = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    return f"{shown}{f' {unit}' if unit else ''}"
 
 
 def value_words(verdict: Verdict) -> str:

@@ -13,11 +13,15 @@ from monitor.alert.conditions import Rule
 from monitor.alert.document import alert_document
 from monitor.alert.evaluate import evaluate
 from monitor.alert.given import rules_of
+from monitor.alert.ledger import ledger_file
+from monitor.alert.news import Look
 from monitor.alert.rules_file import read_rules
 from monitor.alert.saved import saved
+from monitor.alert.telling import Telling
 from monitor.alert.verdict import Verdict
 from monitor.cli.alert_backtest import run_backtest
 from monitor.cli.alert_text import print_verdicts
+from monitor.cli.alert_watch import LookAt, not_sent, run_watch, seconds_of
 from monitor.cli.output import add_output_options, as_json, console, deliver, progress
 from monitor.cli.sources import add_job_options, chosen_cache, job_source
 from monitor.errors import BadCall, TrainwatchError
@@ -48,19 +52,48 @@ def add_to(commands: Any) -> None:
         action="store_true",
         help="what the rules would have said over jobs that are over: when, how long before the end, what came after",
     )
+    told = command.add_argument_group("watching and telling")
+    told.add_argument("--watch", action="store_true", help="go on until the job is over, and end with a summary")
+    told.add_argument("--interval", default="60s", metavar="60s", help="between two looks of --watch (default 60s)")
+    told.add_argument(
+        "--notify",
+        action="append",
+        default=[],
+        metavar="SINK",
+        help="who is told of all rules: stdout, sns:ARN, slack:env:NAME, webhook:file:PATH, exec:PROGRAM; may be given "
+        "several times",
+    )
+    told.add_argument(
+        "--cool-down",
+        default="10m",
+        metavar="10m",
+        help="silence of a rule and node after its alert is over (default 10m)",
+    )
+    told.add_argument(
+        "--ledger", metavar="FILE", help="where it is kept what was said (default: the user's state folder)"
+    )
     add_output_options(command, ("text", "json"))
     command.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Evaluates, prints, and tells by the exit code."""
+    """Evaluates, prints, tells whoever is to be told, and tells the rest by the exit code."""
     rules = asked_rules(arguments)
+    seconds_of("--interval", arguments.interval)
+    seconds_of("--cool-down", arguments.cool_down)
     if arguments.backtest:
+        if arguments.watch or arguments.notify:
+            raise BadCall("--backtest only looks back.", "Leave out --watch and --notify.")
         return run_backtest(arguments, rules)
     if arguments.more:
         raise BadCall(f"{1 + len(arguments.more)} jobs were named.", "Name one; several go with --backtest.")
+    telling = Telling(rules, arguments.notify, Path(arguments.ledger) if arguments.ledger else ledger_file())
+    said = False
     try:
-        name, now, verdicts = judged(arguments, rules)
+        if arguments.watch:
+            verdicts, said = run_watch(arguments, rules, telling, *_looking(arguments))
+        else:
+            verdicts = _once(arguments, rules, telling)
     except BadCall:
         raise
     except TrainwatchError as error:
@@ -68,13 +101,38 @@ def run(arguments: argparse.Namespace) -> int:
             nothing = [Verdict(rule, "no data", why=str(error)) for rule in rules]
             deliver(arguments, as_json(alert_document(arguments.job or "", nothing, datetime.now(UTC))))
         raise
+    return CROSSED if said else exit_code(verdicts)
+
+
+def _once(arguments: argparse.Namespace, rules: tuple[Rule, ...], telling: Telling) -> tuple[Verdict, ...]:
+    """One look, printed; sinks other than the terminal get what they did not get before."""
+    look_at, public_url = _looking(arguments)
+    cool_down_s = seconds_of("--cool-down", arguments.cool_down)
+    now = datetime.now(UTC)
+    with progress(arguments) as say:
+        report = look_at(now, say)
+    verdicts = evaluate(report, rules, now)
+    if telling.sinks:
+        telling.hear(Look(report, now, public_url, cool_down_s), verdicts)
     if arguments.format == "json":
-        deliver(arguments, as_json(alert_document(name, verdicts, now)))
+        deliver(arguments, as_json(alert_document(report.job.name, verdicts, now)))
     else:
         out = StringIO()
-        print_verdicts(name, verdicts, now, console(arguments, out))
+        print_verdicts(report.job.name, verdicts, now, console(arguments, out))
         deliver(arguments, out.getvalue())
-    return exit_code(verdicts)
+    for outcome in telling.deliver():
+        if outcome.trouble:
+            print(f"trainwatch: {not_sent(outcome)}", file=sys.stderr)
+    return verdicts
+
+
+def _looking(arguments: argparse.Namespace) -> tuple[LookAt, str]:
+    """(how the job is looked at, the dashboard's address)."""
+    extra = (step_pattern(arguments.step_regex),) if arguments.step_regex else ()
+    source, name = job_source(arguments)
+    settings = read()
+    reviewer = Reviewer(source, name, settings, extra, cache=chosen_cache(arguments, settings))
+    return reviewer.review, settings.public_url
 
 
 def asked_rules(arguments: argparse.Namespace) -> tuple[Rule, ...]:
@@ -89,18 +147,6 @@ def asked_rules(arguments: argparse.Namespace) -> tuple[Rule, ...]:
             "thresholds add.",
         )
     return rules
-
-
-def judged(arguments: argparse.Namespace, rules: tuple[Rule, ...]) -> tuple[str, datetime, tuple[Verdict, ...]]:
-    """(the job's name, as of when, the verdicts)."""
-    extra = (step_pattern(arguments.step_regex),) if arguments.step_regex else ()
-    source, name = job_source(arguments)
-    settings = read()
-    with progress(arguments) as say:
-        reviewer = Reviewer(source, name, settings, extra, cache=chosen_cache(arguments, settings))
-        now = datetime.now(UTC)
-        report = reviewer.review(now, say)
-        return report.job.name, now, evaluate(report, rules, now)
 
 
 def exit_code(verdicts: tuple[Verdict, ...]) -> int:

@@ -95,8 +95,8 @@ def _print(jobs: Sequence[TestedJob], rules: Sequence[Rule], paper: Console) -> 
         paper.print(Text.assemble((job.job, "bold"), f" · {_about(job)}"))
         table = Table(box=None, pad_edge=False, header_style="bold")
         table.add_column("RULE", overflow="fold")
-        for title in ("SAID", "NODE", "VALUE", "RESOLVED", "BEFORE THE END", "COST AFTER", "OF IT WASTED"):
-            table.add_column(title, no_wrap=title != "NODE")
+        for title in ("SAID", "WHERE", "VALUE", "RESOLVED", "BEFORE END", "COST AFTER (WASTED)"):
+            table.add_column(title, overflow="fold")
         for tested in job.rules:
             _rows(tested, table)
         paper.print(table)
@@ -108,8 +108,8 @@ def _print(jobs: Sequence[TestedJob], rules: Sequence[Rule], paper: Console) -> 
         _sums(jobs, rules, paper)
     paper.print(
         Text(
-            "Cost after: what the job cost from the alert to its end, which a stop at once would have saved; of it wasted: "
-            "what was neither training nor evaluation nor checkpoint.",
+            "Cost after: what the job cost from the alert to its end, which a stop at once would have saved; wasted: what of it "
+            "was neither training nor evaluation nor checkpoint.",
             "dim",
         )
     )
@@ -136,11 +136,15 @@ def _rows(tested: Tested, table: Table) -> None:
             _value(tested.rule, said),
             _clock(said.episode.cleared) if said.episode.cleared else "no",
             duration(said.seconds_before_end),
-            usd(said.usd_after),
-            usd(said.wasted_usd_after),
+            _cost(said),
         )
     if len(tested.said) > _LISTED:
         table.add_row("", f"and {len(tested.said) - _LISTED} more")
+
+
+def _cost(said: Said) -> str:
+    wasted = "" if said.wasted_usd_after is None else f" ({usd(said.wasted_usd_after)})"
+    return f"{usd(said.usd_after)}{wasted}"
 
 
 def _value(rule: Rule, said: Said) -> str:

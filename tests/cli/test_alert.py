@@ -208,3 +208,54 @@ def test_a_backtest_of_the_account(connected: Account, capsys: pytest.CaptureFix
     assert slow["seconds_before_end"] > 600
     assert slow["usd_after"] > slow["wasted_usd_after"] > 0
     assert _alert(capsys, *argv)[1] == document
+
+
+@pytest.fixture(autouse=True)
+def _state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+def test_a_topic_gets_an_alert_once(connected: Account, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
+    from moto.core import DEFAULT_ACCOUNT_ID
+    from moto.sns.models import sns_backends
+
+    backend = sns_backends[DEFAULT_ACCOUNT_ID]["us-east-1"]
+    topic = backend.create_topic("training")
+    argv = [_name(connected, "llama2-7b-fsdp"), "--when", "finding slow-node", "--notify", f"sns:{topic.arn}"]
+    for _ in range(2):
+        assert _alert(capsys, *argv)[0] == 1
+    (sent,) = topic.sent_notifications
+    assert "algo-3" in sent[2]
+
+
+def test_a_topic_that_is_not_there_is_told(connected: Account, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
+    sink = "sns:arn:aws:sns:us-east-1:123456789012:nobody"
+    argv = [_name(connected, "llama2-7b-fsdp"), "--when", "finding slow-node", "--notify", sink]
+    code, _, said = _alert(capsys, *argv)
+    assert code == 1
+    assert f"{sink} did not take an alert" in said
+    assert said.count("\n") == 1
+
+
+def test_a_watch_of_a_job_that_is_over_ends_at_once(connected: Account, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
+    assert main(["alert", _name(connected, "vit-630m-mics-4"), "--watch", "--when", "cost_usd > 1000"]) == 0
+    out = capsys.readouterr().out
+    assert "The job is over: Completed" in out
+    assert "No alert." in out
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (["--notify", "slak:https://x"], "nearest is slack"),
+        (["--notify", "slack:env:NOT_SET_AT_ALL"], "NOT_SET_AT_ALL is empty or not set"),
+        (["--watch", "--interval", "soon"], "--interval soon"),
+        (["--cool-down", "soon"], "--cool-down soon"),
+        (["--backtest", "--watch"], "--watch"),
+    ],
+)
+def test_wrong_calls_of_watch_and_notify(argv: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["alert", f"logs:{SMP}", "--when", "loss > 3", *argv]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert words in printed.err
