@@ -11,18 +11,25 @@ from monitor.model import Finding, Report
 
 Need = Literal["metrics", "steps", "logs", ""]
 
-# A family of rules (a file of monitor.diagnose) -> what it reads. Those of a configuration need nothing else.
-_NEEDS: dict[str, Need] = {
+#: A family of rules (a file of monitor.diagnose) -> what it reads; "" where its silence always means something.
+NEEDS: dict[str, Need] = {
     "failures": "logs",
     "progress": "steps",
     "pace": "steps",
     "checkpoints": "steps",
     "utilization": "metrics",
     "starvation": "metrics",
+    "parallelism": "metrics",
     "low_utilization": "metrics",
     "memory": "metrics",
     "disk": "metrics",
+    "activations": "metrics",
+    "sizing": "metrics",
+    "balance": "metrics",
+    "configuration": "",
+    "sharding": "",
     "network": "logs",
+    "visibility": "",
 }
 # These speak before a first step, or from status and reasons alone.
 _OWN_NEEDS: dict[str, Need] = {
@@ -64,7 +71,7 @@ def _need(finding_id: str) -> Need:
     if finding_id in _OWN_NEEDS:
         return _OWN_NEEDS[finding_id]
     family = next((rule.check.__module__.rpartition(".")[2] for rule in rules() if rule.id == finding_id), "")
-    return _NEEDS.get(family, "")
+    return NEEDS.get(family, "")
 
 
 def _because(report: Report, what: str, sentence: str) -> str:

@@ -7,6 +7,8 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
+from monitor.alert.asked_findings import NEEDS
+from monitor.diagnose.findings import rules
 from monitor.model import Cost, Evidence, Finding, Gap, LogCoverage, Node, events_frame, metrics_frame, steps_frame
 from tests.alert.jobs import START, at, job, minutes, reported, verdict, without_times
 from tests.builders import report, steps
@@ -316,6 +318,11 @@ def test_findings() -> None:
     assert verdict(mute, "finding critical").state == "no data"
     read = replace(mute, run=replace(mute.run, logs=logs))
     assert verdict(read, "finding critical").state == "ok"
+
+
+def test_every_family_of_rules_says_what_its_silence_rests_on() -> None:
+    families = {rule.check.__module__.rpartition(".")[2] for rule in rules()}
+    assert families <= NEEDS.keys(), "add the new family to NEEDS in monitor/alert/asked_findings.py"
 
 
 def test_why_there_is_no_data() -> None:
