@@ -36,11 +36,6 @@ def parse(text: str) -> Condition:
     return _Reader(text).condition()
 
 
-def metric_names() -> tuple[str, ...]:
-    """The metrics that an expression may begin with."""
-    return tuple(MEASURES)
-
-
 class _Reader:
     """The words of one expression, from left to right."""
 

@@ -19,6 +19,7 @@ from monitor.errors import CannotDo
 
 _SCHEMA = """
 create table if not exists looks (job text, rule text, first real, primary key (job, rule));
+create table if not exists marks (name text primary key, at real);
 create table if not exists alerts (
     job text, rule text, key text, number integer, since real, fired real, opened real,
     absent real, closed real, cleared real, about text, primary key (job, rule, key, number)
@@ -101,6 +102,17 @@ class Ledger:
         self._db.execute("insert or ignore into looks values (?, ?, ?)", (job, rule, now))
         found = self._db.execute("select first from looks where job = ? and rule = ?", (job, rule)).fetchone()
         return float(found[0])
+
+    def mark(self, name: str) -> float | None:
+        """How far something has come."""
+        with self._translating():
+            found = self._db.execute("select at from marks where name = ?", (name,)).fetchone()
+        return None if found is None else float(found[0])
+
+    def set_mark(self, name: str, at: float) -> None:
+        """Notes how far it has come now."""
+        with self.change():
+            self._db.execute("insert or replace into marks values (?, ?)", (name, at))
 
     def newest(self, job: str, rule: str) -> dict[str, Told]:
         """By key, the newest alert of each."""

@@ -20,8 +20,9 @@ from monitor.alert.saved import saved
 from monitor.alert.telling import Telling
 from monitor.alert.verdict import Verdict
 from monitor.cli.alert_backtest import run_backtest
+from monitor.cli.alert_looking import Looking, publisher
 from monitor.cli.alert_text import print_verdicts
-from monitor.cli.alert_watch import LookAt, not_sent, run_watch, seconds_of
+from monitor.cli.alert_watch import not_sent, run_watch, seconds_of
 from monitor.cli.output import add_output_options, as_json, console, deliver, progress
 from monitor.cli.sources import add_job_options, chosen_cache, job_source
 from monitor.errors import BadCall, TrainwatchError
@@ -29,7 +30,7 @@ from monitor.parse.user import step_pattern
 from monitor.review import Reviewer
 from monitor.settings import read
 
-CROSSED, NOT_KNOWN = 1, 3
+CROSSED, NOT_DONE = 1, 3
 
 
 def add_to(commands: Any) -> None:
@@ -70,6 +71,11 @@ def add_to(commands: Any) -> None:
         help="silence of a rule and node after its alert is over (default 10m)",
     )
     told.add_argument(
+        "--publish",
+        action="store_true",
+        help="also put step times into CloudWatch as metrics of the namespace Trainwatch, which its alarms can use",
+    )
+    told.add_argument(
         "--ledger", metavar="FILE", help="where it is kept what was said (default: the user's state folder)"
     )
     add_output_options(command, ("text", "json"))
@@ -82,18 +88,20 @@ def run(arguments: argparse.Namespace) -> int:
     seconds_of("--interval", arguments.interval)
     seconds_of("--cool-down", arguments.cool_down)
     if arguments.backtest:
-        if arguments.watch or arguments.notify:
-            raise BadCall("--backtest only looks back.", "Leave out --watch and --notify.")
+        if arguments.watch or arguments.notify or arguments.publish:
+            raise BadCall("--backtest only looks back.", "Leave out --watch, --notify and --publish.")
         return run_backtest(arguments, rules)
     if arguments.more:
         raise BadCall(f"{1 + len(arguments.more)} jobs were named.", "Name one; several go with --backtest.")
-    telling = Telling(rules, arguments.notify, Path(arguments.ledger) if arguments.ledger else ledger_file())
-    said = False
+    ledger = Path(arguments.ledger) if arguments.ledger else ledger_file()
+    telling = Telling(rules, arguments.notify, ledger)
+    said, trouble = False, ""
     try:
+        looking = _looking(arguments, ledger)
         if arguments.watch:
-            verdicts, said = run_watch(arguments, rules, telling, *_looking(arguments))
+            verdicts, said = run_watch(arguments, rules, telling, looking)
         else:
-            verdicts = _once(arguments, rules, telling)
+            verdicts, trouble = _once(arguments, rules, telling, looking)
     except BadCall:
         raise
     except TrainwatchError as error:
@@ -101,38 +109,45 @@ def run(arguments: argparse.Namespace) -> int:
             nothing = [Verdict(rule, "no data", why=str(error)) for rule in rules]
             deliver(arguments, as_json(alert_document(arguments.job or "", nothing, datetime.now(UTC))))
         raise
-    return CROSSED if said else exit_code(verdicts)
+    code = CROSSED if said else exit_code(verdicts)
+    return NOT_DONE if trouble and not code else code
 
 
-def _once(arguments: argparse.Namespace, rules: tuple[Rule, ...], telling: Telling) -> tuple[Verdict, ...]:
-    """One look, printed; sinks other than the terminal get what they did not get before."""
-    look_at, public_url = _looking(arguments)
+def _once(
+    arguments: argparse.Namespace, rules: tuple[Rule, ...], telling: Telling, looking: Looking
+) -> tuple[tuple[Verdict, ...], str]:
+    """One look, printed; sinks other than the terminal get what they did not get before.
+
+    (the verdicts, why step times were not published, if that was asked for)
+    """
     cool_down_s = seconds_of("--cool-down", arguments.cool_down)
     now = datetime.now(UTC)
     with progress(arguments) as say:
-        report = look_at(now, say)
+        report = looking.look_at(now, say)
     verdicts = evaluate(report, rules, now)
     if telling.sinks:
-        telling.hear(Look(report, now, public_url, cool_down_s), verdicts)
+        telling.hear(Look(report, now, looking.public_url, cool_down_s), verdicts)
     if arguments.format == "json":
         deliver(arguments, as_json(alert_document(report.job.name, verdicts, now)))
     else:
         out = StringIO()
         print_verdicts(report.job.name, verdicts, now, console(arguments, out))
         deliver(arguments, out.getvalue())
-    for outcome in telling.deliver():
-        if outcome.trouble:
-            print(f"trainwatch: {not_sent(outcome)}", file=sys.stderr)
-    return verdicts
+    trouble = looking.publish(report, now)
+    waiting = [not_sent(outcome) for outcome in telling.deliver() if outcome.trouble]
+    for sentence in [*waiting, *filter(None, [trouble])]:
+        print(f"trainwatch: {sentence}", file=sys.stderr)
+    return verdicts, trouble
 
 
-def _looking(arguments: argparse.Namespace) -> tuple[LookAt, str]:
-    """(how the job is looked at, the dashboard's address)."""
+def _looking(arguments: argparse.Namespace, ledger: Path) -> Looking:
+    """How the job is looked at, and what is done with a look beside judging it."""
     extra = (step_pattern(arguments.step_regex),) if arguments.step_regex else ()
     source, name = job_source(arguments)
     settings = read()
     reviewer = Reviewer(source, name, settings, extra, cache=chosen_cache(arguments, settings))
-    return reviewer.review, settings.public_url
+    publish = publisher(source, ledger) if arguments.publish else lambda report, now: ""
+    return Looking(reviewer.review, settings.public_url, publish)
 
 
 def asked_rules(arguments: argparse.Namespace) -> tuple[Rule, ...]:
@@ -158,4 +173,4 @@ def exit_code(verdicts: tuple[Verdict, ...]) -> int:
         return 0
     more = f" ({len(unknown) - 1} more rules have no data either)" if len(unknown) > 1 else ""
     print(f"trainwatch: {unknown[0].rule.name} could not be evaluated{more}: {unknown[0].why}", file=sys.stderr)
-    return NOT_KNOWN
+    return NOT_DONE

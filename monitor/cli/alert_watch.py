@@ -26,6 +26,7 @@ from monitor.alert.news import Look
 from monitor.alert.telling import Telling
 from monitor.alert.verdict import Verdict
 from monitor.analyze.window import LEFT_OUT_AT_END
+from monitor.cli.alert_looking import LookAt, Looking
 from monitor.cli.alert_text import print_verdicts, verdict_table
 from monitor.cli.output import as_json, console, deliver, progress
 from monitor.errors import BadCall, TrainwatchError
@@ -35,8 +36,6 @@ from monitor.words import clock, count, duration
 SHORTEST_S = 1.0
 _STYLES = {"firing": "bold red", "resolved": "green", "ended": "yellow"}
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
-
-LookAt = Callable[[datetime, Callable[[str], None]], Report]
 
 
 @dataclass
@@ -65,8 +64,7 @@ def run_watch(
     arguments: argparse.Namespace,
     rules: Sequence[Rule],
     telling: Telling,
-    look_at: LookAt,
-    public_url: str,
+    looking: Looking,
     sleep: Callable[[float], None] = time.sleep,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> tuple[tuple[Verdict, ...], bool]:
@@ -74,15 +72,18 @@ def run_watch(
     pace = (max(SHORTEST_S, seconds_of("--interval", arguments.interval)), sleep, now)
     cool_down_s = seconds_of("--cool-down", arguments.cool_down)
     seen: _Seen | None = None
+    not_published: set[str] = set()
     try:
         with _screen(arguments) as show:
-            for report, at, trouble in _looks(arguments, look_at, pace):
+            for report, at, trouble in _looks(arguments, looking.look_at, pace):
                 if report is None:
                     if seen is not None:
                         show(seen, trouble)
                     continue
                 seen = _Seen(report, evaluate(report, rules, at), at, seen.messages if seen else [])
-                _tell(telling, Look(report, at, public_url, cool_down_s), seen, show)
+                _tell(telling, Look(report, at, looking.public_url, cool_down_s), seen, show)
+                if trouble := looking.publish(report, at):
+                    _trouble(trouble, not_published)
     except KeyboardInterrupt:
         if seen is not None:
             _summary(arguments, seen, stopped=True)

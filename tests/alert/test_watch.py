@@ -14,6 +14,7 @@ import pytest
 
 from monitor.alert.given import rules_of
 from monitor.alert.telling import Telling
+from monitor.cli.alert_looking import Looking
 from monitor.cli.alert_watch import run_watch, seconds_of
 from monitor.errors import BadCall, NoSuchJob, Unreachable
 from monitor.model import Report
@@ -59,7 +60,7 @@ def _watch(
     rules = rules_of([FOR_5, "gpu_utilization > 200"])
     clock = _Clock()
     telling = Telling(rules, sinks, tmp_path / "ledger")
-    verdicts, said = run_watch(arguments, rules, telling, look, "", clock.sleep, clock)
+    verdicts, said = run_watch(arguments, rules, telling, Looking(look), clock.sleep, clock)
     return clock.now, verdicts, said
 
 

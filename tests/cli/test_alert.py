@@ -259,3 +259,38 @@ def test_wrong_calls_of_watch_and_notify(argv: list[str], words: str, capsys: py
     printed = capsys.readouterr()
     assert printed.out == ""
     assert words in printed.err
+
+
+def test_step_times_are_published(connected: Account, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
+    from monitor.aws.clients import Clients
+
+    name = _name(connected, "gpt2-10b")
+    assert main(["alert", name, "--when", "loss < -1", "--publish"]) == 0
+    assert capsys.readouterr().err == ""
+    listed = Clients().call("cloudwatch", "list_metrics", Namespace="Trainwatch")["Metrics"]
+    dimensions = {tuple(each["Value"] for each in metric["Dimensions"]) for metric in listed}
+    assert dimensions >= {(name,), (name, f"{name}/algo-1")}
+    assert main(["alert", f"logs:{SMP}", "--when", "loss < -1", "--publish"]) == 2
+    assert "--publish" in capsys.readouterr().err
+
+
+def test_what_cannot_be_published_is_told(
+    connected: Account,  # noqa: F811
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from monitor.aws.clients import Clients
+    from monitor.errors import NotAllowed
+
+    real = Clients.call
+
+    def call(self: Clients, service: str, method: str, **parameters: Any) -> dict[str, Any]:
+        if method == "put_metric_data":
+            raise NotAllowed("AWS does not allow cloudwatch:PutMetricData to these credentials.", "Have it allowed.")
+        return real(self, service, method, **parameters)
+
+    monkeypatch.setattr(Clients, "call", call)
+    argv = ["alert", _name(connected, "gpt2-10b"), "--publish", "--when"]
+    assert main([*argv, "loss < -1"]) == 3
+    assert "Step times were not published" in capsys.readouterr().err
+    assert main([*argv, "loss > -1"]) == 1
