@@ -2,6 +2,7 @@
 
 ``$XDG_CONFIG_HOME/trainwatch/config.toml`` (``~/.config`` otherwise):
 
+    archive = "s3://bucket/prefix"      # where `archive` puts jobs; $XDG_DATA_HOME/trainwatch/archive by itself
     price_source = "our contract"       # what reports call the prices below; "settings file" by itself
 
     [prices_usd_per_instance_hour]     # come before AWS's price list
@@ -28,6 +29,8 @@ from monitor.errors import BadCall
 CACHE_GIB = 2
 #: Set in the environment to neither read nor write any cache.
 CACHE_OFF = "TRAINWATCH_NO_CACHE"
+#: Set in the environment to the archive that the dashboard shows instead of an account.
+ARCHIVE_SHOWN = "TRAINWATCH_ARCHIVE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,8 @@ class Settings:
     """The most that the cache of finished jobs may take."""
     price_source: str = "settings file"
     """What reports call ``prices``."""
+    archive: str = ""
+    """The folder or s3:// address of the user's archive; "" for the place of ``archive_root``."""
 
     def patterns_of(self, job: str) -> tuple[str, ...]:
         """The patterns that were saved for a job of this name."""
@@ -54,6 +59,13 @@ def config_file(environ: Mapping[str, str] | None = None) -> Path:
     environ = os.environ if environ is None else environ
     base = environ.get("XDG_CONFIG_HOME") or str(Path("~/.config").expanduser())
     return Path(base) / "trainwatch" / "config.toml"
+
+
+def archive_root(settings: Settings, environ: Mapping[str, str] | None = None) -> str:
+    """Where jobs are archived unless --to says it: by the settings, else ``$XDG_DATA_HOME/trainwatch/archive``."""
+    environ = os.environ if environ is None else environ
+    base = environ.get("XDG_DATA_HOME") or str(Path("~/.local/share").expanduser())
+    return settings.archive or str(Path(base) / "trainwatch" / "archive")
 
 
 def cache_folder(environ: Mapping[str, str] | None = None) -> Path | None:
@@ -99,5 +111,8 @@ def read(path: Path | None = None) -> Settings:
     gib = data.get("cache", {}).get("max_gib", CACHE_GIB)
     if isinstance(gib, bool) or not isinstance(gib, (int, float)) or not 0 <= gib < 1e6:
         raise BadCall(f"In {path} max_gib of [cache] is no number of GiB.", "Write it as max_gib = 2.")
+    archive = data.get("archive", "")
+    if not isinstance(archive, str):
+        raise BadCall(f"In {path} archive is no text.", 'Write it as archive = "s3://bucket/prefix", or a folder.')
     known = {name: float(price) for name, price in prices.items()}
-    return Settings(known, patterns, str(path), int(gib * 2**30), source.strip())
+    return Settings(known, patterns, str(path), int(gib * 2**30), source.strip(), archive.strip())
