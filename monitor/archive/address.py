@@ -46,12 +46,12 @@ def opened(path: str, own_root: str, region: str | None = None, profile: str | N
     within = store_of(root, region, profile)
     if within.holds(RUNS):
         return within, match["job"]
-    raise no_archive(path)
+    raise no_archive(path, "" if match["root"] else own_root)
 
 
-def no_archive(path: str) -> NoData:
+def no_archive(path: str, nor_at: str = "") -> NoData:
     """What is said of a PATH where there is no archive."""
     return NoData(
-        f"There is no archive at {path}.",
+        f"There is no archive at {path}{f', nor one of your own at {nor_at}' if nor_at else ''}.",
         "Name the folder or s3:// address that `archive --to` wrote to, and the job: archive:FOLDER/JOB.",
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from itertools import accumulate
 from urllib.parse import quote, unquote
 
 from monitor.model import Job
@@ -75,12 +76,13 @@ def value_of(text: str | None) -> str:
     """``text`` as the value of a partition: URL-quoted, as all engines expect it, and not too long for a file's name."""
     if not text:
         return UNKNOWN
-    quoted = quote(text, safe="", errors="surrogatepass")
-    if len(quoted) <= _LONGEST:
-        return quoted
-    digest = hashlib.sha256(quoted.encode()).hexdigest()[:_ID_DIGITS]
-    # Not in the middle of a quoted byte.
-    return f"{quoted[:_LONGEST].rpartition('%')[0] or quoted[:_LONGEST]}-{digest}"
+    quoted = [quote(letter, safe="", errors="surrogatepass") for letter in text]
+    if sum(map(len, quoted)) <= _LONGEST:
+        return "".join(quoted)
+    # Whole letters only, so that what is left can still be read.
+    ends = accumulate(map(len, quoted))
+    head = "".join(letter for letter, end in zip(quoted, ends, strict=True) if end <= _LONGEST)
+    return f"{head}-{hashlib.sha256(''.join(quoted).encode()).hexdigest()[:_ID_DIGITS]}"
 
 
 def job_in(path: str) -> str:

@@ -15,6 +15,8 @@ from monitor.errors import BadCall, CannotDo, NoData, TrainwatchError, Unreachab
 # By AWS's rules for the names of buckets; an access point's ARN or alias works as well.
 _ADDRESS = re.compile(r"s3://(?P<bucket>[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]|arn:[^/]+/[^/]+)(?:/(?P<prefix>.*))?")
 _ABSENT = frozenset({"NoSuchKey", "404", "NotFound"})
+# The most that one call lists.
+_PAGE = 1000
 # Bodies come after the call that botocore tries again by itself.
 _READS = 3
 
@@ -67,7 +69,7 @@ class Bucket:
     def _rows(self, prefix: str) -> Iterator[dict[str, Any]]:
         more: dict[str, str] = {}
         while True:
-            answer = self._call("list_objects_v2", Prefix=self._key(prefix), **more)
+            answer = self._call("list_objects_v2", Prefix=self._key(prefix), MaxKeys=_PAGE, **more)
             yield from answer.get("Contents", ())
             if not answer.get("IsTruncated"):
                 return

@@ -247,8 +247,8 @@ def _coverage(report: Report, paper: Console) -> None:
         parts.append(f"from the archive {report.archive}")
     if report.kept_at is not None:
         parts.append(f"{from_cache(report.kept_at)} (--no-cache reads it anew)")
-    said = f"Read {', '.join(parts)}. Reviewed {instant(report.reviewed_at, UTC)}."
-    paper.print(said, style="dim", markup=False)
+    line = f"Read {', '.join(parts)}. Reviewed {instant(report.reviewed_at, UTC)}."
+    paper.print(line, style="dim", markup=False)
 
 
 def _table(*titles: str) -> Table:
