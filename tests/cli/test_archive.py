@@ -262,7 +262,7 @@ def test_all_jobs_of_some_time_go_to_the_place_of_the_settings(
     config.mkdir(parents=True)
     (config / "config.toml").write_text(f'archive = "{tmp_path}/own"\n', encoding="utf-8")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    out, err = _run(capsys, "archive", "--all", "--since", "3d", "--status", "Failed", "--name-contains", "7")
+    out, err = _run(capsys, "archive", "--all", "--since", "3d", "--status", "Failed", "--name-contains", "llama2-70b")
     assert err == ""
     assert f"1 archived: {tmp_path}/own" in out
     assert f"report archive:{tmp_path}/own/JOB" in out
