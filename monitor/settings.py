@@ -115,4 +115,4 @@ def read(path: Path | None = None) -> Settings:
     if not isinstance(archive, str):
         raise BadCall(f"In {path} archive is no text.", 'Write it as archive = "s3://bucket/prefix", or a folder.')
     known = {name: float(price) for name, price in prices.items()}
-    return Settings(known, patterns, str(path), int(gib * 2**30), source.strip(), archive.strip())
+    return Settings(known, patterns, str(path), int(gib * 2**30), source.strip(), archive=archive.strip())

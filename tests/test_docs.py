@@ -16,21 +16,24 @@ import pytest
 
 from monitor.cli.main import main, parser
 from monitor.demo.account import start
+from monitor.diagnose.findings import rules
 from monitor.parse.recognise import families
 from tests.parse.read import parse
 from tests.write_docs import FINDINGS, findings_page
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+PLAN = (ROOT / "docs" / "plan.md").read_text(encoding="utf-8")
 COMMANDS = [
     line
-    for block in re.findall(r"<!-- tested -->\n```sh\n(.*?)```", README, re.DOTALL)
-    for line in block.splitlines()
+    for page in (README, PLAN)
+    for block in re.findall(r"<!-- tested -->\n```sh\n(.*?)```", page, re.DOTALL)
+    for line in block.replace("\\\n", " ").splitlines()
     if line.strip()
 ]
 
 
-def test_the_commands_of_the_readme_run(
+def test_the_commands_of_the_documentation_run(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert len(COMMANDS) >= 7
@@ -68,6 +71,15 @@ def test_the_format_of_the_readme_reads_its_case(tmp_path: Path, monkeypatch: py
     expected = pd.read_csv(io.StringIO(table))
     got = pd.read_csv(io.StringIO(found[list(expected.columns)].to_csv(index=False)))
     pd.testing.assert_frame_equal(got, expected)
+
+
+def test_every_finding_that_the_advice_names_exists() -> None:
+    rows = [
+        line for line in (ROOT / "docs" / "advice.md").read_text(encoding="utf-8").splitlines() if line.startswith("| ")
+    ]
+    named = {id for row in rows[1:] for id in re.findall(r"`([a-z-]+)`", row.split("|")[2])}
+    assert len(named) > 15
+    assert named <= {rule.id for rule in rules()}
 
 
 def test_the_policy_of_the_readme_is_json_and_read_only() -> None:

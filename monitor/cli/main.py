@@ -7,10 +7,10 @@ import os
 import sys
 from collections.abc import Sequence
 
-from monitor.cli import archive, dashboard, demo, jobs, report, steps
+from monitor.cli import archive, dashboard, demo, jobs, plan, report, steps
 from monitor.errors import TrainwatchError
 
-_COMMANDS = (jobs, report, steps, archive, dashboard, demo)
+_COMMANDS = (jobs, report, steps, plan, archive, dashboard, demo)
 EXIT_INTERRUPTED = 130
 
 

@@ -59,6 +59,7 @@ def lookup(name: str) -> Node | None:
         gpu_model=row.model if row.gpus else None,
         interconnect=row.interconnect,
         efa=row.efa,
+        network_gbps=row.network_gbps,
     )
 
 

@@ -57,6 +57,8 @@ class Node:
     """What joins the GPUs of the host: none, nvlink, nvswitch or neuronlink; None where it is not known."""
     efa: bool | None = None
     """Whether the type has an Elastic Fabric Adapter; None where it is not known."""
+    network_gbps: float | None = None
+    """Nominal bandwidth to other hosts, Gbit/s; None where it is not known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,18 @@ _OF_V1_ALONE = frozenset(
 # What a change of one parameter makes unknown of others that were only observed.
 _FOLLOWS: Mapping[str, tuple[str, ...]] = {
     "instance_count": ("world_size", "data_parallel_size"),
-    "instance_type": ("gpus_per_node", "gpu_memory_gib", "processes_per_host", "world_size", "data_parallel_size"),
+    "instance_type": (
+        "gpus_per_node",
+        "gpu_memory_gib",
+        "interconnect",
+        "network_gbps",
+        "processes_per_host",
+        "world_size",
+        "data_parallel_size",
+    ),
+    # A count that was given is that of the old shape.
+    "layers": ("parameters_billion",),
+    "hidden_size": ("parameters_billion",),
     "processes_per_host": ("world_size", "data_parallel_size"),
     "tensor_parallel_degree": ("data_parallel_size",),
     "pipeline_parallel_degree": ("data_parallel_size",),
@@ -59,7 +70,9 @@ def setup_of(job: Job) -> Setup:
     text = job.hyperparameters.get(MP_PARAMETERS, "")
     unread = () if library or text.strip(' "').lower() in _NOTHING else (MP_PARAMETERS,)
     given = {**_of_machine(job), **_of_configuration(job.configuration, framework)}
-    return Setup(framework, with_defaults(framework, given), library, unread, printed and framework == "smp1")
+    return Setup(
+        framework, with_defaults(framework, given), library, unread, printed and framework == "smp1", is_job=True
+    )
 
 
 def resolved(job: Job) -> dict[str, Parameter]:
@@ -111,6 +124,13 @@ def changed(setup: Setup, values: Mapping[str, Any], read_from: str = "change") 
         del kept["active_microbatches"]
     library = dict(setup.library)
     wanted = {name: value for written, given in values.items() for name, value in _wanted(written, given, framework)}
+    if framework == "smp1" and "micro_batch_size" in wanted and "micro_batch_size" not in kept:
+        # As of a job: what one process takes from its data loader, smp.step divides into microbatches.
+        size = wanted.pop("micro_batch_size")
+        wanted.setdefault("batch_size", size)
+    elif framework != "smp1" and "batch_size" in wanted and "micro_batch_size" in kept and "batch_size" not in kept:
+        # What one process reads is a microbatch where no library divides it.
+        wanted.setdefault("micro_batch_size", wanted["batch_size"])
     schema = _schema(framework)
     for name, value in wanted.items():
         for follower in (name, *_FOLLOWS.get(name, ())):
@@ -124,7 +144,11 @@ def changed(setup: Setup, values: Mapping[str, Any], read_from: str = "change") 
         kept[name] = Known(value, read_from)
         if name in schema:
             library[name] = value
-    return Setup(framework, with_defaults(framework, kept), library, setup.unread)
+    for other, name in ALIASES_V1.items():
+        # Two names of one parameter: where they differ the library sees both.
+        if other in values and name in values and values[other] != values[name]:
+            library[other] = values[other]
+    return Setup(framework, with_defaults(framework, kept), library, setup.unread, is_job=setup.is_job)
 
 
 def _wanted(written: str, value: Any, framework: Framework | None) -> list[tuple[str, Any]]:
@@ -206,10 +230,16 @@ def _of_machine(job: Job) -> dict[str, Known]:
     memory = {node.gpu_memory_gib for node in job.nodes}
     sources = {node.counts_from for node in job.nodes} or {""}
     place = {"table": "the table of instance types", "log": "the log", "ec2": "EC2"}.get(min(sources), told)
-    if len(gpus) == 1 and (count := gpus.pop()) is not None:
-        found["gpus_per_node"] = Known(count, place)
-    if len(memory) == 1 and (each := memory.pop()) is not None:
-        found["gpu_memory_gib"] = Known(each, place)
+    joined = {node.interconnect for node in job.nodes}
+    network = {node.network_gbps for node in job.nodes}
+    for name, values in (
+        ("gpus_per_node", gpus),
+        ("gpu_memory_gib", memory),
+        ("interconnect", joined),
+        ("network_gbps", network),
+    ):
+        if len(values) == 1 and (each := values.pop()) is not None:
+            found[name] = Known(each, place)
     return found
 
 

@@ -34,16 +34,16 @@ def missing_of_layout(setup: Setup) -> tuple[str, ...]:
             out += setup.missing("batch_size", "microbatches") or ("batch_size",)
         else:
             out.append("micro_batch_size")
-    if not out and _sharding(setup) is None:
+    if not out and sharding_of(setup) is None:
         out += setup.missing("instance_count", "gpus_per_node") or ("world_size",)
     return tuple(out)
 
 
 def layout_of(setup: Setup) -> Layout | None:
     """How a step is spread. What is unknown of precision, checkpointing and attention is taken as SMP and Megatron-LM have
-    it by default: half precision (for SMP v1 what its configuration says), nothing recomputed, attention kept."""
+    it by default: half precision (for a job of SMP v1 what its configuration says), nothing recomputed, attention kept."""
     stages, tensor, size = setup.pipeline_degree, setup.tensor_degree, setup.microbatch_size
-    sharded = _sharding(setup)
+    sharded = sharding_of(setup)
     if stages is None or tensor is None or size is None or sharded is None:
         return None
     sharding, degree = sharded
@@ -54,9 +54,9 @@ def layout_of(setup: Setup) -> Layout | None:
         tensor=tensor,
         sharding=sharding,
         shard_degree=degree,
-        microbatch_size=size,
+        microbatch_size=size * _batches_of_a_group(setup, tensor),
         in_flight=_in_flight(setup, stages),
-        half_precision=setup.text("precision") != "fp32",
+        half_precision=in_half_precision(setup),
         checkpointed_layers=checkpointed_layers(setup),
         offload=bool(setup.flag("offload_activations")),
         loading_horizon=4 if horizon is None else max(1, horizon),
@@ -64,6 +64,22 @@ def layout_of(setup: Setup) -> Layout | None:
         attention_kept=not (setup.flag("flash_attention") or setup.flag("selective_recomputation")),
         live_parameters=1e9 if live is None else live,
     )
+
+
+def in_half_precision(setup: Setup) -> bool:
+    """Whether parameters and activations have 16 bits; a plan that does not say so means that."""
+    known = setup.known("precision")
+    if known is not None and known.is_default and not setup.is_job:
+        return True
+    return setup.text("precision") != "fp32"
+
+
+def _batches_of_a_group(setup: Setup, tensor: int) -> int:
+    """How many batches a tensor-parallel group of SMP v1 works on at once: without prescaled_batch each of its ranks reads
+    one, and they are gathered. A plan that does not say so means the group's batch."""
+    if setup.framework != "smp1" or tensor == 1 or setup.flag("prescaled_batch") is not False:
+        return 1
+    return tensor if setup.is_job or setup.is_given("prescaled_batch") else 1
 
 
 def checkpointed_layers(setup: Setup) -> int:
@@ -75,11 +91,17 @@ def checkpointed_layers(setup: Setup) -> int:
 
 def pipeline_of(setup: Setup) -> PipelineSetting | None:
     """Stages, microbatches and their order; None where stages or microbatches are unknown."""
-    stages, microbatches = setup.pipeline_degree, setup.microbatches
+    stages, microbatches, size = setup.pipeline_degree, setup.microbatches, setup.microbatch_size
+    if stages == 1 and microbatches is None and size is not None:
+        # Without a pipeline the time of a sample is the same however many there are.
+        microbatches = 1
     if stages is None or microbatches is None:
         return None
-    size = setup.microbatch_size
     samples = None if size is None else float(size)
+    batch = setup.number("batch_size")
+    if samples is None and setup.framework == "smp1" and batch is not None and batch > 0:
+        # A batch that does not divide makes uneven microbatches: their mean.
+        samples = batch / microbatches
     if setup.framework == "smp1":
         window = setup.window
         if setup.text("pipeline") == "simple" and window == microbatches:
@@ -110,7 +132,7 @@ def _splits_sequence(setup: Setup, tensor: int) -> bool:
     return tensor > 1 and bool(setup.flag("sequence_parallel"))
 
 
-def _sharding(setup: Setup) -> tuple[Sharding, int] | None:
+def sharding_of(setup: Setup) -> tuple[Sharding, int] | None:
     """What is sharded over how many ranks; None where the number is unknown."""
     ranks, name = setup.reduced_data_parallel, setup.framework
     what: Sharding = "none"
@@ -133,7 +155,8 @@ def _sharding(setup: Setup) -> tuple[Sharding, int] | None:
         stage = setup.number("zero_stage") or (1 if setup.flag("shard_optimizer_state") else 0)
         by_stage: tuple[Sharding, ...] = ("none", "optimizer", "gradients", "full")
         what = by_stage[stage] if 0 <= stage < len(by_stage) else "none"
-        degree = ranks if what != "none" else 1
+        group = setup.number("mics_shard_size") or 0
+        degree = 1 if what == "none" else group if what == "full" and group > 0 else ranks
     return None if degree is None else (what, degree)
 
 

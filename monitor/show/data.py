@@ -153,6 +153,17 @@ def of_report(report: Report, what: str, make: Callable[[], Kept]) -> Kept:
     return kept
 
 
+@st.cache_resource(max_entries=128, show_spinner=False)
+def _specification(what: tuple[str | int | bool, ...], _make: Callable[[], Any]) -> Any:
+    return _make()
+
+
+def specification(what: tuple[str | int | bool, ...], make: Callable[[], Kept]) -> Kept:
+    """What ``make`` makes of a chart that is the same for all data, made once; not to be changed."""
+    kept: Kept = _specification(what, make)
+    return kept
+
+
 def place(account: Account) -> Place:
     """Where the figures come from, as far as it is known."""
     try:

@@ -38,6 +38,14 @@ def show_answer(report: Report, zone: tzinfo) -> None:
             _note(finding, report, zone)
 
 
+def show_problem(finding: Finding) -> None:
+    """A finding in short: how serious, what, and the next step."""
+    with st.container(border=True, key=f"problem-{finding.id}-{abs(hash(finding.summary))}", gap="xsmall"):
+        _head(finding)
+        st.text(finding.summary)
+        _advice(finding)
+
+
 def _banner(verdict: Verdict, detail: str) -> None:
     """The answer in one sentence, as loud as it is serious, and what there is to say of it."""
     title, body = plain(verdict.headline), plain(detail)
@@ -88,8 +96,7 @@ def _advice(finding: Finding) -> None:
         if code:
             st.code(code, language="python", wrap_lines=True)
     if finding.prediction is not None:
-        method = f" Source: {finding.prediction.method}." if finding.prediction.method else ""
-        st.markdown(f":material/calculate: {plain(gain_words(finding.prediction) + method)}")
+        st.markdown(f":material/calculate: {plain(gain_words(finding.prediction))}")
 
 
 def _quiet(finding: Finding) -> None:

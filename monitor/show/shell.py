@@ -15,6 +15,7 @@ from monitor.show.plain import plain
 
 JOB_PAGE = "pages/job.py"
 JOBS_PAGE = "pages/jobs.py"
+PLAN_PAGE = "pages/plan.py"
 _DEMO_VARIABLE = "TRAINWATCH_DEMO"
 # A file of ours: a Material icon as the tab's icon would be loaded from a font service.
 _MARK = str(Path(__file__).with_name("mark.svg"))
@@ -78,6 +79,13 @@ def _pages() -> list[st.Page]:
             icon=":material/monitoring:",
             url_path="job",
             help="One training job: the verdict, what to change, and the figures behind it.",
+        ),
+        st.Page(
+            PLAN_PAGE,
+            title="Plan",
+            icon=":material/tune:",
+            url_path="plan",
+            help="What another configuration would do to step time and GPU memory, before anybody pays for it.",
         ),
     ]
 

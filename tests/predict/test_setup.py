@@ -244,7 +244,7 @@ def test_parameters_that_cannot_be_read_are_said(text: str, unread: bool) -> Non
 
 def test_nothing_is_known_of_nothing() -> None:
     setup = setup_of(Job("a"))
-    assert setup == Setup()
+    assert setup == Setup(is_job=True)
     assert (setup.world, setup.shape(), setup.layout(), setup.pipeline()) == (None, None, None, None)
 
 
@@ -258,7 +258,7 @@ def test_a_change_works_defaults_out_anew_and_drops_what_was_seen_of_other_machi
     assert changed(start, {"instance_type": "ml.g5.xlarge", "gpus_per_node": 1}).world == 2
     assert changed(start, {"batch_size": None}).number("batch_size") is None
     assert changed(start, {"bf16": True}).text("precision") == "bf16"
-    assert changed(start, {}) == Setup(start.framework, start.values, start.library)
+    assert changed(start, {}) == Setup(start.framework, start.values, start.library, is_job=True)
 
 
 def test_a_printed_default_follows_a_change() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -80,10 +81,26 @@ def test_layout_of_smp_v1() -> None:
     assert (layout.sequence_parallel, layout.half_precision) == (True, True)
 
 
-def test_full_precision_is_smp_v1s_default() -> None:
-    layout = setup_from({"microbatches": 1, "batch_size": 1, **NODES}).layout()
+def test_a_job_of_smp_v1_runs_in_full_precision_by_default_and_a_plan_means_half() -> None:
+    setup = setup_from({"microbatches": 1, "batch_size": 1, **NODES})
+    of_plan, of_job = (replace(setup, is_job=is_job).layout() for is_job in (False, True))
+    assert of_plan is not None
+    assert of_job is not None
+    assert (of_plan.half_precision, of_job.half_precision) == (True, False)
+
+
+def test_ranks_that_read_a_batch_each_share_the_work_on_all_of_them() -> None:
+    setup = setup_from({"microbatches": 2, "batch_size": 8, "tensor_parallel_degree": 4, **NODES})
+    for other, size in ((setup, 4), (replace(setup, is_job=True), 16)):
+        layout = other.layout()
+        assert layout is not None
+        assert layout.microbatch_size == size
+    given = setup_from(
+        {"microbatches": 2, "batch_size": 8, "tensor_parallel_degree": 4, "prescaled_batch": True, **NODES}
+    )
+    layout = replace(given, is_job=True).layout()
     assert layout is not None
-    assert not layout.half_precision
+    assert layout.microbatch_size == 4
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,192 @@
+"""How full will a GPU be after a change? From its measured memory where there is one, else from the model's shape.
+
+What was measured holds all that no equation knows, so that only the difference is worked out. Without the shape of the
+model, the activations of microbatches in flight bound it: at most all of the memory grows with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from monitor.predict.memory import GIB, Memory, gathered_bytes, memory, stage_parameters, state_bytes
+from monitor.predict.setup_layout import in_half_precision, sharding_of
+from monitor.predict.setup_types import Setup
+from monitor.predict.shapes import Layout, ModelShape
+
+Fits = Literal["yes", "borderline", "no", "unknown"]
+
+#: Of the device's memory: below the first it fits, above the second it does not. Between them 65 published configurations
+#: went both ways.
+FITS_BELOW, FITS_NOT_ABOVE = 0.85, 1.10
+#: Errors of the equations: of a difference, and of the whole (published peaks were off by 11 % at most).
+DIFFERENCE_ERROR = 0.10
+WHOLE_ERROR = 0.11
+# Parameters that hold more or less memory than the microbatches in flight do.
+_IN_FLIGHT_ALONE = frozenset(
+    {
+        "active_microbatches",
+        "microbatches",
+        "pipeline",
+        "batch_size",
+        "micro_batch_size",
+        "global_batch_size",
+        "gradient_accumulation_steps",
+    }
+)
+
+#: How states are shared out among ranks.
+OF_SHARDING = frozenset(
+    {
+        "sharded_data_parallel_degree",
+        "hybrid_shard_degree",
+        "zero_stage",
+        "mics_shard_size",
+        "sharding_strategy",
+        "shard_optimizer_state",
+    }
+)
+
+Range = tuple[float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryChange:
+    """GiB of the fullest GPU; None where it is not known. ``change`` is (low, middle, high)."""
+
+    start_gib: float | None
+    change_gib: Range | None
+    limit_gib: float | None
+    components: Mapping[str, float] = field(default_factory=dict)
+    """Of the changed setup, by the equations; only the states where the shape of the model is not known."""
+    measured: bool = False
+    """The start was measured, and the change is counted from there."""
+    bound: bool = False
+    """The shape of the model is not known: the high end is a bound that is not passed."""
+
+    @property
+    def expected_gib(self) -> float | None:
+        """What a decision is made by: the middle, and of a bound its high end."""
+        return None if self.change_gib is None else self.change_gib[2 if self.bound else 1]
+
+    def utilization_pct(self) -> Range | None:
+        """The change in percent of the device; None where either is not known."""
+        if self.change_gib is None or not self.limit_gib:
+            return None
+        low, middle, high = (100 * each / self.limit_gib for each in self.change_gib)
+        return low, middle, high
+
+    @property
+    def fits(self) -> Fits:
+        limit = self.limit_gib
+        if not limit:
+            return "unknown"
+        if self.expected_gib is not None:
+            return fits(self.expected_gib / limit)
+        # States alone are the least that it takes.
+        return "no" if sum(self.components.values()) > FITS_NOT_ABOVE * limit else "unknown"
+
+
+def fits(share: float) -> Fits:
+    """Whether so much of a device's memory fits; borderline where nobody can tell."""
+    return "yes" if share < FITS_BELOW else "borderline" if share <= FITS_NOT_ABOVE else "no"
+
+
+def memory_change(start: Setup, change: Setup, changes: frozenset[str], size_kept: bool = False) -> MemoryChange:
+    """The memory of both, as far as it is known; ``changes`` names the parameters that differ.
+
+    Where the batch is not known it is the same on both sides, or with ``size_kept`` the size of a microbatch is.
+    """
+    limit = change.real("gpu_memory_gib")
+    measured = _measured_gib(start)
+    before, after = modelled(start), modelled(change)
+    components = after.components_gib() if after is not None else _states_gib(change)
+    if measured is not None:
+        found, is_bound = _from_measured(measured, before, after, start, change, changes, size_kept)
+        return MemoryChange(measured, found, limit, components, True, is_bound)
+    whole = None if after is None else _around(after.total / GIB, WHOLE_ERROR * after.total / GIB)
+    return MemoryChange(None if before is None else before.total / GIB, whole, limit, components)
+
+
+def modelled(setup: Setup) -> Memory | None:
+    """The memory by the equations; None where shape or layout is not known."""
+    shape, layout = setup.shape(), setup.layout()
+    if shape is None or layout is None:
+        return None
+    limit = setup.real("gpu_memory_gib")
+    return memory(shape, layout, limit * GIB) if limit else memory(shape, layout)
+
+
+def _measured_gib(setup: Setup) -> float | None:
+    used, limit = setup.real("gpu_memory_utilization"), setup.real("gpu_memory_gib")
+    return None if used is None or used > 100 or not limit else used / 100 * limit
+
+
+def _from_measured(
+    measured: float,
+    before: Memory | None,
+    after: Memory | None,
+    start: Setup,
+    change: Setup,
+    changes: frozenset[str],
+    size_kept: bool,
+) -> tuple[Range | None, bool]:
+    """(low, middle, high) GiB after the change, and whether the high end is only a bound."""
+    if before is not None and after is not None:
+        difference = (after.total - before.total) / GIB
+        return _around(max(0.0, measured + difference), DIFFERENCE_ERROR * abs(difference)), False
+    if not changes:
+        return (measured, measured, measured), False
+    states = [sum(_states_gib(setup).values()) for setup in (start, change)]
+    if changes <= OF_SHARDING and all(states):
+        difference = states[1] - states[0]
+        return _around(max(0.0, measured + difference), DIFFERENCE_ERROR * abs(difference)), False
+    ratio = _in_flight_ratio(start, change, size_kept)
+    if ratio is None or not changes <= _IN_FLIGHT_ALONE:
+        return None, False
+    low, high = sorted((measured, measured * ratio))
+    low = min(high, max(low, states[0]))
+    return (low, (low + high) / 2, high), ratio != 1
+
+
+def _in_flight_ratio(start: Setup, change: Setup, size_kept: bool) -> float | None:
+    """By how much the samples grow whose activations the first stage holds."""
+    held = []
+    for setup in (start, change):
+        pipeline = setup.pipeline()
+        if pipeline is None:
+            return None
+        if pipeline.stages == 1:
+            at_once = 1
+        elif pipeline.schedule == "1f1b":
+            at_once = min(pipeline.stages, pipeline.microbatches)
+        else:
+            at_once = min(pipeline.window or pipeline.microbatches, pipeline.microbatches)
+        held.append((at_once, pipeline.microbatch_size))
+    (one, size), (other, other_size) = held
+    if (size is None) != (other_size is None):
+        return None
+    if size is None or other_size is None:
+        size, other_size = (1.0, 1.0) if size_kept else (1 / (start.microbatches or 1), 1 / (change.microbatches or 1))
+    return other * other_size / (one * size)
+
+
+def _states_gib(setup: Setup) -> dict[str, float]:
+    """What sharding shares out, where parameters and degrees are known and the shape is not."""
+    billions, sharded = setup.real("parameters_billion"), sharding_of(setup)
+    p, t = setup.pipeline_degree, setup.tensor_degree
+    if billions is None or sharded is None or p is None or t is None:
+        return {}
+    shape = ModelShape(1, 1, 1, 0, 0, 1e9 * billions)
+    layout = Layout(
+        pipeline=p, tensor=t, sharding=sharded[0], shard_degree=sharded[1], half_precision=in_half_precision(setup)
+    )
+    parameters = stage_parameters(shape, layout)
+    gathered = gathered_bytes(parameters, layout) / GIB
+    found = {"model states": state_bytes(parameters, layout) / GIB}
+    return {**found, "gathered parameters": gathered} if gathered else found
+
+
+def _around(middle: float, error: float) -> Range:
+    return max(0.0, middle - error), middle, middle + error

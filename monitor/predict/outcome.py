@@ -1,0 +1,133 @@
+"""What would another setup do? Step time, bubble and memory of a change, with ranges and what stands behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from monitor.predict.change import MOST_DRAWS
+from monitor.predict.memory_change import MemoryChange, memory_change
+from monitor.predict.pipeline import Pipeline, Schedule
+from monitor.predict.setup import changed
+from monitor.predict.setup_layout import SHAPE, in_half_precision, missing_of_layout
+from monitor.predict.setup_types import Setup
+from monitor.predict.time_change import TimeChange, time_change
+
+#: How ``method`` begins to say why there is no figure.
+NO_MEMORY = "GPU memory not worked out"
+#: Nobody draws more pieces of work than these.
+MOST_DRAWN = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """``change`` beside ``start``; what is not known is None or empty."""
+
+    start: Setup
+    change: Setup
+    changes: frozenset[str]
+    """The parameters whose values differ, those that follow from others included."""
+    time: TimeChange
+    memory: MemoryChange
+
+    @property
+    def step_time_change_pct(self) -> tuple[float, float, float] | None:
+        """(low, middle, high) percent of the time for the same samples; negative is faster."""
+        return self.time.change_pct
+
+    @property
+    def basis(self) -> Literal["measured", "model"]:
+        """measured: the memory is counted from what was measured; step times are a model's always."""
+        return "measured" if self.memory.measured else "model"
+
+    @property
+    def bubble_start(self) -> float | None:
+        """Share of the stages' time in which they wait, 0 to 1: equal stages, no hop cost."""
+        return bubble_fraction(self.start)
+
+    @property
+    def bubble_change(self) -> float | None:
+        return bubble_fraction(self.change)
+
+    @property
+    def method(self) -> str:
+        """What the figures rest on, as sentences."""
+        return " ".join(f"{part[:1].upper()}{part[1:]}." for part in _methods(self))
+
+
+def outcome(start: Setup, change: Setup, size_kept: bool = False, most_draws: int = MOST_DRAWS) -> Outcome:
+    """What ``change`` would do in place of ``start``. Of a batch that is not known it is taken that it stays the same, or
+    with ``size_kept`` that the size of a microbatch does. Fewer draws give a rougher range sooner, none the middle alone."""
+    changes = differences(start, change)
+    return Outcome(
+        start,
+        change,
+        changes,
+        time_change(start, change, changes, size_kept, most_draws),
+        memory_change(start, change, changes, size_kept),
+    )
+
+
+def what_if(start: Setup, values: Mapping[str, Any], size_kept: bool = False, most_draws: int = MOST_DRAWS) -> Outcome:
+    """What other ``values`` would do, by any of their names."""
+    return outcome(start, changed(start, values), size_kept, most_draws)
+
+
+def differences(start: Setup, change: Setup) -> frozenset[str]:
+    """The parameters whose values differ."""
+    names = start.values.keys() | change.values.keys()
+    return frozenset(name for name in names if _value(start, name) != _value(change, name))
+
+
+def _value(setup: Setup, name: str) -> Any:
+    found = setup.values.get(name)
+    return None if found is None else found.value
+
+
+def schedule_of(setup: Setup) -> Schedule | None:
+    """The plain schedule of a step: equal stages, no hop cost, a microbatch and stage taking 1; with full recomputation a
+    backward is three forwards, without two. None where stages or microbatches are unknown, or too many to draw."""
+    setting = setup.pipeline()
+    if setting is None or not setting.is_possible or 2 * setting.stages * setting.microbatches > MOST_DRAWN:
+        return None
+    forward = 0.25 if setup.flag("activation_checkpointing") else 1 / 3
+    return setting.run(Pipeline.equal(setting.stages, setting.microbatches, forward, 1 - forward))
+
+
+def bubble_fraction(setup: Setup) -> float | None:
+    """Of the plain schedule; 0 without a pipeline."""
+    setting = setup.pipeline()
+    if setting is None or not setting.is_possible:
+        return None
+    return max(0.0, 1 - setting.microbatches / setting.equal_stages_s(1.0))
+
+
+def _methods(found: Outcome) -> list[str]:
+    parts = [effect.method for effect in found.time.effects if effect.method]
+    if found.time.unknown:
+        parts.append(f"no step time: {'; '.join(found.time.unknown)}")
+    memory = found.memory
+    if memory.measured and memory.bound:
+        parts.append(
+            "memory: at most all that was measured grows with the microbatches in flight (model shape unknown)"
+        )
+    elif memory.measured and memory.change_gib is not None:
+        parts.append("memory: measured, and the difference by the equations of states and activations")
+    elif memory.change_gib is not None:
+        assumed = ""
+        precision = found.change.known("precision")
+        if not found.change.is_job and (precision is None or precision.is_default) and in_half_precision(found.change):
+            assumed = ", half precision assumed"
+        parts.append(f"memory: states by arXiv 1910.02054, activations by arXiv 2205.05198{assumed}")
+    else:
+        missing = ", ".join(_missing(found.change))
+        why = f"not known are {missing}" if missing else "this change is in no equation"
+        parts.append(f"{NO_MEMORY}: {why}")
+    return list(dict.fromkeys(parts))
+
+
+def _missing(setup: Setup) -> tuple[str, ...]:
+    names = dict.fromkeys((*setup.missing(*SHAPE), *missing_of_layout(setup)))
+    undivided = "a batch_size that divides into microbatches" if setup.known("batch_size") else "batch_size"
+    return tuple(undivided if name == "batch_size" else name for name in names)

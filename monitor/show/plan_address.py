@@ -1,0 +1,136 @@
+"""Which plan is asked for? One value that an address holds and restores: a start, what is stated of it, what is changed.
+
+``/plan?from=job&job=NAME&change.active_microbatches=4`` or ``/plan?from=gpt2-60b&set.sequence_length=1024``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, cast
+
+import streamlit as st
+
+from monitor.predict.presets import preset
+from monitor.predict.setup_names import CANONICAL, OTHER_NAMES
+from monitor.predict.setup_types import FRAMEWORK_NAMES, Framework
+from monitor.predict.smp_schema import ALIASES_V1
+
+Group = Literal["set", "change"]
+
+JOB, NOTHING = "job", "nothing"
+#: What is shown where nothing was asked for: a published question with its answer.
+EXAMPLE = "gpt2-60b"
+_FROM, _FRAMEWORK, _KNOB = "from", "framework", "knob"
+_ASKED, _WRITTEN = "plan-asked", "plan-written"
+# An address is of anybody: longer values are no parameter's.
+_LONGEST = 80
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a plan is asked for. ``stated`` corrects the start; of ``changes`` the last that was moved comes first."""
+
+    source: str = EXAMPLE
+    framework: Framework | None = None
+    knob: str | None = None
+    """The parameter of the curve; None where the page chooses."""
+    stated: Mapping[str, Any] = field(default_factory=dict)
+    changes: Mapping[str, Any] = field(default_factory=dict)
+
+    def moved(self, group: Group, name: str, value: Any) -> Asked:
+        """With another value; None takes back what was given."""
+        before = self.changes if group == "change" else self.stated
+        after = {other: kept for other, kept in before.items() if other != name}
+        if value is not None:
+            after = {name: value, **after}
+        return replace(self, changes=after) if group == "change" else replace(self, stated=after)
+
+    def parameters(self) -> dict[str, str]:
+        """As the parameters of an address, but for the job's name."""
+        found = {_FROM: self.source, _FRAMEWORK: self.framework, _KNOB: self.knob}
+        found |= {f"set.{name}": _written(value) for name, value in self.stated.items()}
+        found |= {f"change.{name}": _written(value) for name, value in self.changes.items()}
+        return {name: value for name, value in found.items() if value is not None}
+
+
+def started(source: str) -> Asked:
+    """A new plan; a preset comes with the question that its source answers."""
+    found = preset(source)
+    return Asked(source, changes=dict(found.change) if found is not None else {})
+
+
+def of_parameters(parameters: Mapping[str, str]) -> Asked:
+    """What an address asks for."""
+    source = parameters.get(_FROM, "")
+    if source not in (JOB, NOTHING) and preset(source) is None:
+        source = JOB if "job" in parameters else EXAMPLE
+    framework = parameters.get(_FRAMEWORK)
+    knob = parameters.get(_KNOB)
+    given: dict[str, dict[str, Any]] = {"set": {}, "change": {}}
+    for written, value in parameters.items():
+        group, dot, name = written.partition(".")
+        # What no plan knows is handed on: the library's rules say so.
+        if dot and group in given and _NAME.fullmatch(name) and len(value) <= _LONGEST:
+            canonical = ALIASES_V1.get(name, OTHER_NAMES.get(name, name))
+            given[group][canonical] = value_of(value)
+    return Asked(
+        source,
+        cast(Framework, framework) if framework in FRAMEWORK_NAMES else None,
+        knob if knob in CANONICAL else None,
+        given["set"],
+        given["change"],
+    )
+
+
+def value_of(text: str) -> Any:
+    """A number, yes or no where the text is one; else the text."""
+    words = {"true": True, "on": True, "false": False, "off": False}
+    plain = text.strip()
+    if plain.lower() in words:
+        return words[plain.lower()]
+    for kind in (int, float):
+        try:
+            number = kind(plain)
+        except ValueError:
+            continue
+        # Not a number, and infinity, are no settings.
+        return number if number == number and abs(number) < 1e18 else plain
+    return plain
+
+
+def current() -> Asked:
+    """What this visitor asks for: the address, where it says something new, else what was asked last."""
+    everything = st.query_params.to_dict()
+    mine = {name: value for name, value in everything.items() if _is_mine(name)}
+    if mine and mine != st.session_state.get(_WRITTEN):
+        st.session_state[_ASKED] = of_parameters(everything)
+    elif _ASKED not in st.session_state:
+        st.session_state[_ASKED] = started(JOB if "job" in everything else EXAMPLE)
+    return cast(Asked, st.session_state[_ASKED])
+
+
+def ask(asked: Asked) -> None:
+    """Another plan from now on."""
+    st.session_state[_ASKED] = asked
+
+
+def write() -> None:
+    """Brings the address in line with what is asked."""
+    wanted = current().parameters()
+    known = st.query_params.to_dict()
+    for name in [name for name in known if _is_mine(name) and name not in wanted]:
+        del st.query_params[name]
+    if any(known.get(name) != value for name, value in wanted.items()):
+        st.query_params.update(wanted)
+    st.session_state[_WRITTEN] = wanted
+
+
+def _is_mine(name: str) -> bool:
+    return name in (_FROM, _FRAMEWORK, _KNOB) or name.partition(".")[0] in ("set", "change")
+
+
+def _written(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
