@@ -1,12 +1,13 @@
 """Which archive, and which job in it, does a user mean by ``archive:PATH``?
 
 PATH is an archive's root where a job stands in it alone; else its last part is the job and the rest the root. A name
-without a slash is a job in the user's own archive, unless it is the folder of an archive.
+without a slash is a job in the user's own archive, unless it is the folder of an archive; any file of a job will do, too.
 """
 
 from __future__ import annotations
 
 import re
+from urllib.parse import unquote
 
 from monitor.archive.folder import FolderStore
 from monitor.archive.layout import RUNS
@@ -14,6 +15,8 @@ from monitor.archive.store import Store
 from monitor.errors import BadCall, NoData
 
 _S3 = "s3://"
+# What a shell completes to.
+_FILE = re.compile(r"(?P<root>.+)/\w+/region=[^/]*/month=[^/]*/job=(?P<job>[^/]+)(?:/.*)?")
 # An ARN has a slash of its own.
 _LAST = re.compile(r"(?P<root>.*?)/?(?P<job>arn:aws[^/]*:training-job/[^/]+|[^/]+)")
 
@@ -38,6 +41,8 @@ def opened(path: str, own_root: str, region: str | None = None, profile: str | N
     store = store_of(path, region, profile)
     if store.holds(RUNS):
         return store, None
+    if match := _FILE.fullmatch(path):
+        return store_of(match["root"], region, profile), unquote(match["job"])
     match = _LAST.fullmatch(path.rstrip("/"))
     assert match is not None
     root = match["root"] or ("/" if path.startswith("/") else own_root)

@@ -158,7 +158,8 @@ def _note(outcome: Outcome) -> str:
     if outcome.state == "kept":
         return f"{outcome.why}."
     notes = []
-    if outcome.state == "archived" and not made.is_final:
+    # Of log files nobody is told when they are complete.
+    if outcome.state == "archived" and not made.is_final and made.job.source == "aws":
         running = "running" if made.job.is_running else "not final yet"
         notes.append(f"{f'not whole: {outcome.why}' if outcome.why else running} (archive it again later)")
     if outcome.state == "archived" and made.masked:

@@ -25,7 +25,7 @@ from monitor.cli.fleet import ranked
 from monitor.cli.main import parser
 from monitor.demo.account import start
 from monitor.fetch.account import AwsSource
-from monitor.model import Gap, Report
+from monitor.model import Gap, Job, Report
 from monitor.review import Reviewer, Watch
 from monitor.review.archived import ArchiveSource
 from monitor.review.archiving import Archiver
@@ -114,6 +114,24 @@ def test_a_price_from_the_settings_counts_where_none_was_known(live: Live, tmp_p
     priced = Reviewer(ArchiveSource(store), name, Settings(prices={"ml.g5.12xlarge": 7.09})).review(NOW)
     assert priced.cost.price_usd_per_instance_hour == 7.09
     assert not [gap for gap in priced.run.gaps if gap.what == "price"]
+    # A job whose price was not known is final, and archived again once it is.
+    assert Archiver(store).archive(_Priceless(live.store), name, NOW).state == "unchanged"
+    again = Archiver(store, Settings(prices={"ml.g5.12xlarge": 7.09})).archive(_Priceless(live.store), name, NOW)
+    assert again.state == "archived"
+    assert again.manifest is not None
+    assert again.manifest.row["cost_usd"] == pytest.approx(priced.cost.usd)
+
+
+def test_a_bill_that_grew_after_the_end_is_archived_again(live: Live, tmp_path: Path) -> None:
+    store, name = FolderStore(tmp_path), _named(live, "whisper")
+    source = ArchiveSource(live.store)
+    assert [Archiver(store).archive(source, name, NOW).state for _ in range(2)] == ["archived", "unchanged"]
+
+    class Retained(ArchiveSource):
+        def job(self, name: str) -> Job:
+            return replace(super().job(name), warm_pool_billable_seconds=900)
+
+    assert Archiver(store).archive(Retained(live.store), name, NOW).state == "archived"
 
 
 class _Priceless(ArchiveSource):

@@ -23,6 +23,7 @@ from monitor.errors import NoCredentials
 from monitor.fetch.account import AwsSource
 from monitor.model import Job
 from monitor.review.reviewer import Reviewer
+from monitor.settings import ARCHIVE_SHOWN
 from monitor.words import instant
 
 pytestmark = pytest.mark.xdist_group("archive-commands")
@@ -161,6 +162,8 @@ def test_an_archived_job_can_be_named_in_every_way(
         (f"archive:{kept}/{arn}",),
         (f"archive:{name}",),
         (f"archive:{own}",),
+        (f"archive:{next(Path(kept).glob(f'steps/*/*/job={name}/*.parquet'))}",),
+        (f"archive:{next(Path(kept).glob(f'runs/*/*/job={name}'))}/",),
         ("--archive", str(own)),
     ]
     for way in ways:
@@ -319,6 +322,20 @@ def test_one_damaged_job_does_not_hide_the_others(
     assert "2 jobs: " in out
     assert err.startswith(f"trainwatch: left out: {root}/runs/")
     assert "cut or changed after it was written. Archive the job again." in err
+
+
+@pytest.mark.parametrize("option", [True, False])
+def test_the_dashboard_is_started_on_the_archive_and_on_nothing_else(
+    account: Account, kept: str, monkeypatch: pytest.MonkeyPatch, option: bool
+) -> None:
+    given: dict[str, str] = {}
+    monkeypatch.setattr("monitor.cli.dashboard.serve", lambda port, environment, *_: given.update(environment))
+    monkeypatch.setattr("monitor.cli.dashboard.check", lambda port: None)
+    monkeypatch.chdir(Path(kept).parent)
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    monkeypatch.setenv(ARCHIVE_SHOWN, "left over")
+    assert main(["dashboard", *(["--archive", "archive"] if option else [])]) == 0
+    assert given.get(ARCHIVE_SHOWN) == (kept if option else None)
 
 
 # ---- In a bucket.
