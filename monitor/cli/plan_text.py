@@ -13,11 +13,11 @@ from rich.text import Text
 from monitor.cli.plan_drawings import bar, lanes
 from monitor.cli.report_text import print_finding
 from monitor.predict.curve import Point
-from monitor.predict.distribution import is_default, of_the_script, place_in_script
+from monitor.predict.distribution import is_default
 from monitor.predict.outcome import bubble_fraction
 from monitor.predict.setup_types import FRAMEWORK_NAMES, Setup
 from monitor.review.planning import Plan
-from monitor.show.plan_captions import curve_words, literal
+from monitor.show.plan_captions import curve_words, script_lines, snippet
 from monitor.show.plan_words import NOTHING_YET, Answer, answer, changed_words
 from monitor.words import DASH, count, percent, sentence
 
@@ -192,30 +192,6 @@ def _snippet(plan: Plan, paper: Console) -> None:
         paper.print(Text(line), soft_wrap=True)
     for line in script_lines(plan):
         paper.print(Text(line))
-
-
-def snippet(plan: Plan) -> list[str]:
-    """The estimator's argument, as Python that can be copied."""
-    return f"distribution={literal(dict(plan.distribution))}".split("\n")
-
-
-def script_lines(plan: Plan) -> list[str]:
-    """What has to be set elsewhere: machines, hyperparameters, the script."""
-    lines = []
-    setup = plan.change
-    kind, number = setup.known("instance_type"), setup.known("instance_count")
-    machines = [
-        f"{each}={known.value!r}" for each, known in (("instance_type", kind), ("instance_count", number)) if known
-    ]
-    if machines:
-        lines.append(f"Beside it: {', '.join(machines)}.")
-    if "mpi" in plan.distribution and "processes_per_host" not in plan.distribution["mpi"]:
-        lines.append("processes_per_host is the number of GPUs of an instance, which is not known here.")
-    said = []
-    for name, value in of_the_script(setup, plan.outcome.changes).items():
-        place = place_in_script(setup, name)
-        said.append(f"{name}={written(value)}{f' ({place})' if place else ''}")
-    return [*lines, f"In the script or its hyperparameters: {', '.join(said)}."] if said else lines
 
 
 def _table(*titles: str) -> Table:
