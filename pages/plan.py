@@ -22,6 +22,7 @@ def board(name: str | None) -> Pace:
         snapshot = data.snapshot(visit.account, name)
         report = snapshot.report
         if report is None:
+            plan_address.write()
             if snapshot.error is not None:
                 show_error(snapshot.error, "job")
                 return DONE

@@ -12,6 +12,7 @@ import streamlit as st
 from monitor.diagnose.verdict import Verdict, gain_words, judge
 from monitor.model import Finding, Report
 from monitor.predict.setup_names import CANONICAL
+from monitor.show import plan_address
 from monitor.show.plain import advice, plain
 from monitor.show.severity import LOOKS
 from monitor.show.shell import PLAN_PAGE
@@ -107,13 +108,8 @@ def _plan(finding: Finding, report: Report) -> None:
     advised = finding.recommendation
     if advised is None or advised.to_value is None or advised.parameter not in CANONICAL:
         return
-    change = {f"change.{advised.parameter}": str(advised.to_value)}
-    st.page_link(
-        PLAN_PAGE,
-        label="Plan this change",
-        icon=":material/tune:",
-        query_params={"from": "job", "job": report.job.name, **change},
-    )
+    to = plan_address.link(report.job.name, **{advised.parameter: advised.to_value})
+    st.page_link(PLAN_PAGE, label="Plan this change", icon=":material/tune:", query_params=to)
 
 
 def _quiet(finding: Finding) -> None:

@@ -56,6 +56,7 @@ def answer(plan: Plan, usd_per_hour: float | None = None) -> Answer:
         _seconds(found),
         _bubble(found),
         _money(found, usd_per_hour),
+        _advised(plan),
         _warnings(plan, wrong),
     )
     body = " ".join(part for part in (problem_words(wrong) if wrong else _unknown(found), *parts) if part)
@@ -83,6 +84,19 @@ def in_the_way(plan: Plan) -> Finding | None:
 def problem_words(problem: Finding) -> str:
     """Its summary without its title."""
     return problem.summary.removeprefix(f"{problem.title}: ")
+
+
+def _advised(plan: Plan) -> str:
+    """``Advised: active_microbatches 4, step time -35 %.``, as long as nothing is changed."""
+    advised = plan.advised
+    if advised is None or plan.asked:
+        return ""
+    known = plan.start.known(advised.parameter)
+    if known is not None and str(known.value) == str(advised.value):
+        return ""
+    relative = next((point.step_time_relative for point in plan.curve if point.value == advised.value), None)
+    gain = "" if relative is None else f", step time {_signed(100 * (relative - 1))} %"
+    return f"Advised: {advised.parameter} {value_words(advised.value)}{gain}."
 
 
 def _warnings(plan: Plan, said: Finding | None) -> str:
@@ -156,8 +170,8 @@ def _bubble(found: Outcome) -> str:
     if after is None or stages == 1:
         return ""
     if before is None or abs(before - after) < 0.005:
-        return f"Stages wait {percent(100 * after)} of the time."
-    return f"Stages wait {percent(100 * after)} of the time, {percent(100 * before)} at the start."
+        return f"By the model stages wait {percent(100 * after)} of the time."
+    return f"By the model stages wait {percent(100 * after)} of the time, {percent(100 * before)} at the start."
 
 
 def _money(found: Outcome, usd_per_hour: float | None) -> str:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from monitor.predict.presets import PRESETS
 from monitor.predict.setup_names import CANONICAL
-from monitor.show.plan_address import EXAMPLE, JOB, NOTHING, Asked, of_parameters, started, value_of
+from monitor.show.plan_address import EXAMPLE, JOB, NOTHING, Asked, link, of_parameters, started, value_of
 
 _NAMES = st.sampled_from(sorted(CANONICAL))
 _VALUES = st.one_of(
@@ -29,7 +29,7 @@ _GIVEN = st.dictionaries(_NAMES, _VALUES, max_size=5)
 def test_what_is_asked_comes_back_from_its_address(
     source: str, framework: Any, knob: str | None, stated: dict[str, Any], changes: dict[str, Any]
 ) -> None:
-    asked = Asked(source, framework, knob, stated, changes)
+    asked = Asked(source, "a-job" if source == JOB else None, framework, knob, stated, changes)
     found = of_parameters(asked.parameters())
     assert found == asked
     assert list(found.changes) == list(asked.changes)
@@ -48,7 +48,8 @@ def test_values_of_an_address_are_numbers_switches_or_words(text: str, value: An
 
 def test_an_address_of_something_else_is_left_alone() -> None:
     assert of_parameters({}) == Asked(EXAMPLE)
-    assert of_parameters({"job": "a-job"}).source == JOB
+    assert of_parameters({"job": "a-job"}) == Asked(JOB, "a-job")
+    assert of_parameters({"from": "gpt2-10b", "of": "a-job"}) == Asked("gpt2-10b")
     assert of_parameters({"from": "elsewhere", "framework": "torch", "knob": "<b>"}) == Asked(EXAMPLE)
     asked = of_parameters(
         {"set.layers": "4", "change.": "1", "change.A B": "1", "other.layers": "3", "set.x": "9" * 99}
@@ -68,4 +69,5 @@ def test_what_was_moved_last_comes_first_and_nothing_takes_back() -> None:
     assert asked.moved("change", "microbatches", None).changes == {"active_microbatches": 4}
     assert asked.moved("set", "layers", 4).stated == {"layers": 4}
     assert started("gpt2-60b").changes == {"active_microbatches": 4}
-    assert started(JOB).changes == {}
+    assert started(JOB, "a-job") == Asked(JOB, "a-job")
+    assert link("a-job", layers=4) == {"from": "job", "of": "a-job", "change.layers": "4"}

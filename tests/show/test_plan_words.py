@@ -73,11 +73,13 @@ def test_the_answer_is_one_sentence_as_loud_as_it_has_to_be(
 def test_seconds_bubbles_and_money_are_told_where_they_are_known() -> None:
     body = answer(_plan(MEASURED, {"active_microbatches": 4}), usd_per_hour=100.0).body
     assert "4.10 s a step become 2.65 s (" in body
-    assert "Stages wait 27 % of the time, 53 % at the start." in body
+    assert "stages wait 27 % of the time, 53 % at the start." in body
     assert "$35.29 an hour less for the same work." in body
     more = answer(_plan(MEASURED, {"instance_count": 8}), usd_per_hour=100.0).body
     assert "$" not in more, "other instances cost otherwise"
-    assert "Measured; what an input changes is model-based" in answer(_plan(MEASURED, {})).body
+    nothing = answer(_plan(MEASURED, {})).body
+    assert "Measured; what an input changes is model-based" in nothing
+    assert "Advised: active_microbatches 4, step time −35 %." in nothing
 
 
 def test_a_bound_is_called_one() -> None:
