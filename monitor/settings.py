@@ -4,6 +4,8 @@
 
     price_source = "our contract"       # what reports call the prices below; "settings file" by itself
 
+    public_url = "https://trainwatch.example.com"   # where others find the dashboard: alerts link to it
+
     [prices_usd_per_instance_hour]     # come before AWS's price list
     "ml.p4d.24xlarge" = 25.25
 
@@ -22,6 +24,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from monitor.errors import BadCall
 
@@ -43,6 +46,8 @@ class Settings:
     """The most that the cache of finished jobs may take."""
     price_source: str = "settings file"
     """What reports call ``prices``."""
+    public_url: str = ""
+    """Where others find the dashboard, without a slash at its end; empty: nobody said so."""
 
     def patterns_of(self, job: str) -> tuple[str, ...]:
         """The patterns that were saved for a job of this name."""
@@ -99,5 +104,18 @@ def read(path: Path | None = None) -> Settings:
     gib = data.get("cache", {}).get("max_gib", CACHE_GIB)
     if isinstance(gib, bool) or not isinstance(gib, (int, float)) or not 0 <= gib < 1e6:
         raise BadCall(f"In {path} max_gib of [cache] is no number of GiB.", "Write it as max_gib = 2.")
+    public_url = data.get("public_url", "")
+    if not isinstance(public_url, str) or (public_url and not _is_address(public_url)):
+        raise BadCall(
+            f"In {path} public_url is no address.", 'Write it as public_url = "https://trainwatch.example.com".'
+        )
     known = {name: float(price) for name, price in prices.items()}
-    return Settings(known, patterns, str(path), int(gib * 2**30), source.strip())
+    return Settings(known, patterns, str(path), int(gib * 2**30), source.strip(), public_url.rstrip("/"))
+
+
+def _is_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and text.isprintable() and " " not in text
+    except ValueError:
+        return False

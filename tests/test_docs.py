@@ -14,6 +14,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from monitor.alert.rules_file import rules_in
 from monitor.cli.main import main, parser
 from monitor.demo.account import start
 from monitor.diagnose.findings import rules
@@ -24,9 +25,10 @@ from tests.write_docs import FINDINGS, findings_page
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PLAN = (ROOT / "docs" / "plan.md").read_text(encoding="utf-8")
+ALERTS = (ROOT / "docs" / "alerts.md").read_text(encoding="utf-8")
 COMMANDS = [
     line
-    for page in (README, PLAN)
+    for page in (README, PLAN, ALERTS)
     for block in re.findall(r"<!-- tested -->\n```sh\n(.*?)```", page, re.DOTALL)
     for line in block.replace("\\\n", " ").splitlines()
     if line.strip()
@@ -52,6 +54,11 @@ def test_the_commands_of_the_documentation_run(
             assert printed.err == "", command
             assert printed.out or "--output" in argv, command
     assert (tmp_path / "report.md").read_text(encoding="utf-8").startswith("# ")
+
+
+def test_the_rules_file_of_the_documentation_is_one() -> None:
+    (text,) = re.findall(r"<!-- a rules file -->\n```toml\n(.*?)```", ALERTS, re.DOTALL)
+    assert [rule.name for rule in rules_in(text, "rules.toml")] == ["idle GPUs", "slow steps", "no progress"]
 
 
 def test_every_command_is_in_the_readme() -> None:

@@ -38,6 +38,14 @@ def test_the_size_of_the_cache_is_read(tmp_path: Path) -> None:
     assert read(tmp_path / "none.toml").cache_bytes == 2 << 30
 
 
+def test_the_address_of_the_dashboard_has_no_slash_at_its_end(tmp_path: Path) -> None:
+    assert (
+        read(_file(tmp_path, 'public_url = "https://watch.example.com/ml/"')).public_url
+        == "https://watch.example.com/ml"
+    )
+    assert read(tmp_path / "none.toml").public_url == ""
+
+
 def test_no_file_is_no_settings(tmp_path: Path) -> None:
     assert read(tmp_path / "none.toml").prices == {}
 
@@ -54,6 +62,8 @@ def test_no_file_is_no_settings(tmp_path: Path) -> None:
         "price_source = 7",
         "price_source = ' '",
         "[cache]\nmax_gib = -1",
+        "public_url = 3",
+        "public_url = 'watch.example.com'",
     ],
 )
 def test_what_is_wrong_is_said(tmp_path: Path, text: str) -> None:

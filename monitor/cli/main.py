@@ -7,10 +7,10 @@ import os
 import sys
 from collections.abc import Sequence
 
-from monitor.cli import dashboard, demo, jobs, plan, report, steps
+from monitor.cli import alert, dashboard, demo, jobs, plan, report, steps, thresholds
 from monitor.errors import TrainwatchError
 
-_COMMANDS = (jobs, report, steps, plan, dashboard, demo)
+_COMMANDS = (jobs, report, steps, alert, thresholds, plan, dashboard, demo)
 EXIT_INTERRUPTED = 130
 
 
