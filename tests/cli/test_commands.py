@@ -208,7 +208,7 @@ def test_output_goes_to_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str
         (["report"], 2, ["No job was named", "--logs"]),
         (["report", "job", "--logs", SMP], 2, ["Both a job"]),
         (["report", "--logs", "missing.log"], 3, ["missing.log"]),
-        (["report", "archive:x"], 2, ["Archives"]),
+        (["report", "archive:x"], 3, ["no archive at x", "archive:FOLDER/JOB"]),
         (["steps", "--logs", SMP, "--step-regex", "(?P<step>"], 2, ["--step-regex was refused"]),
         (["steps", "--logs", SMP, "--output", "/nonexistent/x.csv"], 3, ["cannot be written"]),
         (["jobs", "--since", "yesterday"], 2, ["--since yesterday", "7d"]),
