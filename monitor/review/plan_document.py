@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from monitor.archive.document import SCHEMA, finding_document, plain
+from monitor.predict.setup_types import Setup
 from monitor.review.planning import Plan
 
 
@@ -14,7 +15,9 @@ def plan_document(plan: Plan) -> dict[str, Any]:
         {
             "schema": SCHEMA,
             "start": {
-                name: known.value for name, known in sorted(plan.start.values.items()) if known.value is not None
+                name: known.value
+                for name, known in sorted(plan.start.values.items())
+                if known.value is not None and not _is_assumed(plan.start, name)
             },
             "change": dict(plan.changes),
             "prediction": _prediction(plan),
@@ -32,6 +35,11 @@ def plan_document(plan: Plan) -> dict[str, Any]:
         }
     )
     return document
+
+
+def _is_assumed(start: Setup, name: str) -> bool:
+    """A plan that does not name its precision means half precision, whatever its library takes by default."""
+    return name == "precision" and start.values[name].is_default and not start.is_job
 
 
 def _prediction(plan: Plan) -> dict[str, Any]:
