@@ -14,7 +14,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 
-from monitor.alert.backtest import Said, Tested, TestedJob, backtest
+from monitor.alert.backtest import Backtested, BacktestedJob, Said, backtest
 from monitor.alert.backtest_document import backtest_document
 from monitor.alert.conditions import Rule, Threshold
 from monitor.alert.words import figure
@@ -56,7 +56,7 @@ def run_backtest(arguments: argparse.Namespace, rules: tuple[Rule, ...]) -> int:
     return _exit_code(jobs, troubles)
 
 
-def _tested(arguments: argparse.Namespace, rules: tuple[Rule, ...], advance: _Advance, place: int) -> TestedJob:
+def _tested(arguments: argparse.Namespace, rules: tuple[Rule, ...], advance: _Advance, place: int) -> BacktestedJob:
     extra = (step_pattern(arguments.step_regex),) if arguments.step_regex else ()
     source, name = job_source(arguments)
     settings = read()
@@ -66,7 +66,7 @@ def _tested(arguments: argparse.Namespace, rules: tuple[Rule, ...], advance: _Ad
     return backtest(report, rules, now, progress=lambda share: advance(place, name, share))
 
 
-def _exit_code(jobs: Sequence[TestedJob], troubles: Sequence[TrainwatchError]) -> int:
+def _exit_code(jobs: Sequence[BacktestedJob], troubles: Sequence[TrainwatchError]) -> int:
     for trouble in troubles:
         print(f"trainwatch: left out: {trouble}", file=sys.stderr)
     tested = [tested for job in jobs for tested in job.rules]
@@ -90,7 +90,7 @@ def _bar(arguments: argparse.Namespace, jobs: int) -> Iterator[_Advance]:
         yield lambda place, name, share: bar.update(task, description=name, completed=place + share)
 
 
-def _print(jobs: Sequence[TestedJob], rules: Sequence[Rule], paper: Console) -> None:
+def _print(jobs: Sequence[BacktestedJob], rules: Sequence[Rule], paper: Console) -> None:
     for job in jobs:
         paper.print(Text.assemble((job.job, "bold"), f" · {_about(job)}"))
         table = Table(box=None, pad_edge=False, header_style="bold")
@@ -115,14 +115,14 @@ def _print(jobs: Sequence[TestedJob], rules: Sequence[Rule], paper: Console) -> 
     )
 
 
-def _about(job: TestedJob) -> str:
+def _about(job: BacktestedJob) -> str:
     ran = (job.judged_until - job.started).total_seconds() if job.started else None
     parts = [job.status or "status unknown", f"started {instant(job.started)}" if job.started else ""]
     parts += [f"ran {duration(ran)}" if ran is not None else "", f"cost {usd(job.usd)}" if job.usd is not None else ""]
     return ", ".join(filter(None, parts))
 
 
-def _rows(tested: Tested, table: Table) -> None:
+def _rows(tested: Backtested, table: Table) -> None:
     if not tested.said:
         state = {"ok": "nothing", "no data": "no data"}[tested.state]
         table.add_row(Text(tested.rule.text), Text(state, "green" if tested.state == "ok" else "yellow"))
@@ -131,7 +131,7 @@ def _rows(tested: Tested, table: Table) -> None:
         where = said.episode.node or said.episode.finding or DASH
         table.add_row(
             Text(name),
-            Text(_clock(said.at), "bold red"),
+            Text(_clock(said.at) if said.at else "yes, no time known", "bold red"),
             where,
             _value(tested.rule, said),
             _clock(said.episode.cleared) if said.episode.cleared else "no",
@@ -155,7 +155,7 @@ def _clock(at: datetime | None) -> str:
     return DASH if at is None else f"{at:%d %b %H:%M}".lstrip("0")
 
 
-def _sums(jobs: Sequence[TestedJob], rules: Sequence[Rule], paper: Console) -> None:
+def _sums(jobs: Sequence[BacktestedJob], rules: Sequence[Rule], paper: Console) -> None:
     """A line a rule over all jobs."""
     table = Table(
         box=None, pad_edge=False, header_style="bold", title=f"Over {count(len(jobs), 'job')}", title_justify="left"

@@ -54,7 +54,7 @@ def test_a_wavering_value_is_one_alert() -> None:
 
 def test_every_node_and_every_rule_has_an_alert_of_its_own() -> None:
     found = job(minutes({"algo-1": [30.0] * 60, "algo-2": [90.0] * 20 + [30.0] * 40}), running=True)
-    said = spoken(Ledger(), found, FOR_5, "gpu_utilization < 50", until=60)
+    said = spoken(Ledger(), found, FOR_5, "gpu_utilization < 50", until=32)
     assert sorted(said) == [
         (4, "firing", "algo-1"), (8, "firing", "algo-1"), (24, "firing", "algo-2"), (28, "firing", "algo-2"),
     ]  # fmt: skip
@@ -63,7 +63,7 @@ def test_every_node_and_every_rule_has_an_alert_of_its_own() -> None:
 def test_a_gap_says_nothing() -> None:
     levels = [90.0] * 10 + [30.0] * 10 + [None] * 30 + [30.0] * 10
     found = job(minutes({"algo-1": levels}), running=True)
-    assert spoken(Ledger(), found, FOR_5, until=60) == [(18, "firing", "algo-1")]
+    assert spoken(Ledger(), found, FOR_5, until=60, every=4) == [(18, "firing", "algo-1")]
     # Nor does it when all metrics, or those of the node, cannot be read for a while.
     ledger = Ledger()
     assert len(hear(ledger, _as_of(found, 18), 18, FOR_5)) == 1
