@@ -22,6 +22,7 @@ def board(name: str | None) -> Pace:
         snapshot = data.snapshot(visit.account, name)
         report = snapshot.report
         if report is None:
+            plan_address.write()
             if snapshot.error is not None:
                 show_error(snapshot.error, "job")
                 return DONE
@@ -40,5 +41,4 @@ if asked.source != plan_address.JOB:
 elif chosen:
     live(lambda: board(chosen), f"plan-{chosen}")
 else:
-    st.info("Choose a job above, or start from a preset or from nothing.", icon=":material/search:")
     plan_address.write()

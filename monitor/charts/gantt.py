@@ -16,6 +16,7 @@ from monitor.charts.colours import NO_DATA, NO_DATA_OPACITY, STAGE_TEXT, STAGE_W
 
 #: So many pieces are drawn at most, of both schedules together; of longer ones the beginning.
 MOST_PIECES = 2000
+DENSE = 500
 #: A piece carries its microbatch's number when it is at least this share of the axis, a digit.
 NAMED_SHARE = 0.009
 _AXIS_PX = 66
@@ -95,6 +96,11 @@ def row_pixels(lanes: int) -> int:
     return max(5, min(26, 460 // max(lanes, 1)))
 
 
+def is_dense(work: pd.DataFrame) -> bool:
+    """Whether there are too many pieces to set them apart by lines."""
+    return len(work) > DENSE
+
+
 def gantt(ground: pd.DataFrame, work: pd.DataFrame) -> alt.LayerChart:
     """Forward and backward of each microbatch on each stage, out of ``lanes`` and ``pieces``; grey where a stage waits."""
     row = row_pixels(len(ground))
@@ -123,7 +129,7 @@ def gantt(ground: pd.DataFrame, work: pd.DataFrame) -> alt.LayerChart:
         legend=None,
     )
     base = alt.Chart(work)
-    done = base.mark_rect(stroke="white", strokeWidth=0.5 if row > 8 else 0).encode(
+    done = base.mark_rect(stroke="white", strokeWidth=0 if is_dense(work) or row <= 8 else 0.5).encode(
         x=x,
         x2="to_pct:Q",
         y=where,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from monitor.model.job import Job, Node
+from monitor.model.job import Job, Node, Parameter
 from monitor.model.run import Run
 
 Severity = Literal["critical", "warning", "info"]
@@ -221,6 +221,9 @@ class Report:
     """Productive billed seconds / billed seconds, 0 to 1; None where no step was seen."""
     at_risk: AtRisk | None = None
     """Of a running job; None where no checkpoint was seen."""
+    measured: Mapping[str, Parameter] = field(default_factory=dict)
+    """What was seen of the job's setup besides its configuration, by the parameters of a plan: the memory of the fullest
+    GPU, the step time, the size of the model."""
     api: ApiBill = ApiBill()
     """Of this review."""
     api_total: ApiBill = ApiBill()

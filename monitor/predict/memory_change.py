@@ -15,6 +15,8 @@ from monitor.predict.setup_layout import in_half_precision, sharding_of
 from monitor.predict.setup_types import Setup
 from monitor.predict.shapes import Layout, ModelShape
 
+#: More is no percentage. Above 100 is what a job would have taken that a GPU refused.
+MOST_USED_PCT = 1000.0
 Fits = Literal["yes", "borderline", "no", "unknown"]
 
 #: Of the device's memory: below the first it fits, above the second it does not. Between them 65 published configurations
@@ -120,7 +122,7 @@ def modelled(setup: Setup) -> Memory | None:
 
 def _measured_gib(setup: Setup) -> float | None:
     used, limit = setup.real("gpu_memory_utilization"), setup.real("gpu_memory_gib")
-    return None if used is None or used > 100 or not limit else used / 100 * limit
+    return None if used is None or used > MOST_USED_PCT or not limit else used / 100 * limit
 
 
 def _from_measured(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from monitor.predict.memory_change import MOST_USED_PCT
 from monitor.predict.problem import Problem, problem
 from monitor.predict.setup_types import Setup, whole_number, yes_or_no
 from monitor.predict.smp_schema import V1, V2
@@ -92,7 +93,7 @@ def _wrong(setup: Setup, name: str, value: Any) -> str:
         return "no whole number from 0" if number is None or number < 0 else ""
     if name == "gpu_memory_utilization":
         share = setup.real(name)
-        return "no percentage of a device's memory, 0 to 100" if share is None or share > 100 else ""
+        return "no percentage of a device's memory" if share is None or share > MOST_USED_PCT else ""
     if name in _AMOUNTS:
         return "no amount above 0" if not setup.real(name) else ""
     if name in _FLAGS:

@@ -98,10 +98,6 @@ def pipeline_of(setup: Setup) -> PipelineSetting | None:
     if stages is None or microbatches is None:
         return None
     samples = None if size is None else float(size)
-    batch = setup.number("batch_size")
-    if samples is None and setup.framework == "smp1" and batch is not None and batch > 0:
-        # A batch that does not divide makes uneven microbatches: their mean.
-        samples = batch / microbatches
     if setup.framework == "smp1":
         window = setup.window
         if setup.text("pipeline") == "simple" and window == microbatches:

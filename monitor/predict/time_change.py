@@ -141,6 +141,10 @@ def _pipeline(start: Setup, change: Setup, size_kept: bool, most_draws: int) -> 
     before, after = _setting(start), _setting(change)
     if before is None or after is None:
         return "stages or microbatches are not known"
+    if any(start.number(name) != change.number(name) for name in ("batch_size", "microbatches")):
+        for setup in (start, change):
+            if setup.microbatch_size is None and setup.framework == "smp1" and (batch := setup.number("batch_size")):
+                return f"a batch of {batch} does not divide into {setup.microbatches} microbatches"
     if (before.microbatch_size is None) != (after.microbatch_size is None):
         return "the batch is known on one side alone"
     if before.microbatch_size is None and before.microbatches != after.microbatches and not size_kept:

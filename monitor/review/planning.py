@@ -134,19 +134,11 @@ def start_of(
     given_by: str = "given",
     framework: Framework | None = None,
 ) -> Setup:
-    """The setup of a reviewed job with what was measured of it: the memory of the fullest node (p95) and the median step
-    time. ``corrections`` state what the job does not tell, or tells wrongly; ``framework`` is its library, likewise."""
+    """The setup of a reviewed job with what was measured of it. ``corrections`` state what the job does not tell, or tells
+    wrongly; ``framework`` is its library, likewise."""
     found = setup_of(report.job)
-    fullest = [
-        (stats.gpu_memory_utilization.p95, stats.node.name) for stats in report.nodes if stats.gpu_memory_utilization
-    ]
-    values = dict(found.values)
-    if fullest:
-        most, node = max(fullest)
-        values["gpu_memory_utilization"] = Known(most, f"measured: p95 of {node}")
-    if report.steps is not None and report.steps.median_s is not None:
-        values["step_time_s"] = Known(report.steps.median_s, "measured: median")
-    found = replace(found, values=values, framework=framework or found.framework)
+    seen = {name: Known(each.value, each.read_from) for name, each in report.measured.items()}
+    found = replace(found, values={**found.values, **seen}, framework=framework or found.framework)
     if not corrections and not framework:
         return found
     corrections = corrections or {}
@@ -160,8 +152,9 @@ def advice_of(report: Report) -> Advised | None:
             advice = finding.recommendation
             if advice is None or advice.to_value is None or (finding.prediction is not None) != predicted:
                 continue
-            if advice.parameter in setup_names.CANONICAL:
-                return Advised(advice.parameter, advice.to_value, finding.id)
+            name = setup_names.OTHER_NAMES.get(advice.parameter or "", advice.parameter)
+            if name in setup_names.CANONICAL:
+                return Advised(name, advice.to_value, finding.id)
     return None
 
 

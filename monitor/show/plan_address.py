@@ -1,6 +1,8 @@
 """Which plan is asked for? One value that an address holds and restores: a start, what is stated of it, what is changed.
 
-``/plan?from=job&job=NAME&change.active_microbatches=4`` or ``/plan?from=gpt2-60b&set.sequence_length=1024``.
+``/plan?from=job&of=NAME&change.active_microbatches=4`` or ``/plan?from=gpt2-60b&set.sequence_length=1024``. Typed by hand,
+``/plan?job=NAME`` will do; links do not use that name, since Streamlit drops a parameter that an input of the page they
+stand on is bound to.
 """
 
 from __future__ import annotations
@@ -22,10 +24,14 @@ Group = Literal["set", "change"]
 JOB, NOTHING = "job", "nothing"
 #: What is shown where nothing was asked for: a published question with its answer.
 EXAMPLE = "gpt2-60b"
-_FROM, _FRAMEWORK, _KNOB = "from", "framework", "knob"
+_FROM, _OF, _FRAMEWORK, _KNOB = "from", "of", "framework", "knob"
+# Where a person types it, and the input of the Job page.
+_TYPED = "job"
 _ASKED, _WRITTEN = "plan-asked", "plan-written"
 # An address is of anybody: longer values are no parameter's.
 _LONGEST = 80
+#: Whole numbers from here on are not exact in a browser.
+MOST = 2**53
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
@@ -34,6 +40,8 @@ class Asked:
     """What a plan is asked for. ``stated`` corrects the start; of ``changes`` the last that was moved comes first."""
 
     source: str = EXAMPLE
+    job: str | None = None
+    """The job to start from; None where none is chosen, or the source is none."""
     framework: Framework | None = None
     knob: str | None = None
     """The parameter of the curve; None where the page chooses."""
@@ -49,24 +57,29 @@ class Asked:
         return replace(self, changes=after) if group == "change" else replace(self, stated=after)
 
     def parameters(self) -> dict[str, str]:
-        """As the parameters of an address, but for the job's name."""
-        found = {_FROM: self.source, _FRAMEWORK: self.framework, _KNOB: self.knob}
+        """As the parameters of an address."""
+        found = {_FROM: self.source, _OF: self.job, _FRAMEWORK: self.framework, _KNOB: self.knob}
         found |= {f"set.{name}": _written(value) for name, value in self.stated.items()}
         found |= {f"change.{name}": _written(value) for name, value in self.changes.items()}
         return {name: value for name, value in found.items() if value is not None}
 
 
-def started(source: str) -> Asked:
+def link(job: str, **changes: Any) -> dict[str, str]:
+    """The address of a plan that starts from a job."""
+    return Asked(JOB, job, changes=changes).parameters()
+
+
+def started(source: str, job: str | None = None) -> Asked:
     """A new plan; a preset comes with the question that its source answers."""
     found = preset(source)
-    return Asked(source, changes=dict(found.change) if found is not None else {})
+    return Asked(source, job, changes=dict(found.change) if found is not None else {})
 
 
 def of_parameters(parameters: Mapping[str, str]) -> Asked:
     """What an address asks for."""
     source = parameters.get(_FROM, "")
     if source not in (JOB, NOTHING) and preset(source) is None:
-        source = JOB if "job" in parameters else EXAMPLE
+        source = JOB if _TYPED in parameters else EXAMPLE
     framework = parameters.get(_FRAMEWORK)
     knob = parameters.get(_KNOB)
     given: dict[str, dict[str, Any]] = {"set": {}, "change": {}}
@@ -78,6 +91,7 @@ def of_parameters(parameters: Mapping[str, str]) -> Asked:
             given[group][canonical] = value_of(value)
     return Asked(
         source,
+        (parameters.get(_OF) or parameters.get(_TYPED)) if source == JOB else None,
         cast(Framework, framework) if framework in FRAMEWORK_NAMES else None,
         knob if knob in CANONICAL else None,
         given["set"],
@@ -96,8 +110,8 @@ def value_of(text: str) -> Any:
             number = kind(plain)
         except ValueError:
             continue
-        # Not a number, and infinity, are no settings.
-        return number if number == number and abs(number) < 1e18 else plain
+        # Not a number, infinity and what a browser cannot hold are no settings.
+        return number if number == number and abs(number) < MOST else plain
     return plain
 
 
@@ -105,10 +119,12 @@ def current() -> Asked:
     """What this visitor asks for: the address, where it says something new, else what was asked last."""
     everything = st.query_params.to_dict()
     mine = {name: value for name, value in everything.items() if _is_mine(name)}
-    if mine and mine != st.session_state.get(_WRITTEN):
+    looked_at = st.session_state.get(_TYPED)
+    if (mine and mine != st.session_state.get(_WRITTEN)) or (_TYPED in everything and not mine):
         st.session_state[_ASKED] = of_parameters(everything)
     elif _ASKED not in st.session_state:
-        st.session_state[_ASKED] = started(JOB if "job" in everything else EXAMPLE)
+        # Without an address: the job that was looked at last.
+        st.session_state[_ASKED] = started(JOB, str(looked_at)) if looked_at else started(EXAMPLE)
     return cast(Asked, st.session_state[_ASKED])
 
 
@@ -121,7 +137,7 @@ def write() -> None:
     """Brings the address in line with what is asked."""
     wanted = current().parameters()
     known = st.query_params.to_dict()
-    for name in [name for name in known if _is_mine(name) and name not in wanted]:
+    for name in [name for name in known if (_is_mine(name) or name == _TYPED) and name not in wanted]:
         del st.query_params[name]
     if any(known.get(name) != value for name, value in wanted.items()):
         st.query_params.update(wanted)
@@ -129,7 +145,7 @@ def write() -> None:
 
 
 def _is_mine(name: str) -> bool:
-    return name in (_FROM, _FRAMEWORK, _KNOB) or name.partition(".")[0] in ("set", "change")
+    return name in (_FROM, _OF, _FRAMEWORK, _KNOB) or name.partition(".")[0] in ("set", "change")
 
 
 def _written(value: Any) -> str:

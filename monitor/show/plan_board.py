@@ -103,6 +103,8 @@ def _banner(said: Answer) -> None:
 def _change(found: Plan) -> None:
     """What may be moved, what was, and the way back."""
     asked, advised = plan_address.current(), found.advised
+    if asked.source == NOTHING:
+        st.markdown("**What to change of it**")
     show_inputs("change", knobs(found.start), found.start, found.asked)
     with st.container(horizontal=True, vertical_alignment="center"):
         words = f"Changed: {changed_words(found)}." if found.asked else "Move an input to see what it would do."
@@ -160,7 +162,7 @@ def _framework(start: Setup) -> None:
     st.selectbox(
         "Framework",
         list(FRAMEWORK_NAMES),
-        index=None,
+        index=None if start.framework is None else list(FRAMEWORK_NAMES).index(start.framework),
         key="plan-framework",
         format_func=FRAMEWORK_NAMES.__getitem__,
         placeholder="not known",
@@ -202,8 +204,8 @@ def _problems(found: Plan) -> None:
     st.markdown("**What speaks against it, and what is not known**")
     if not found.problems:
         st.caption(":material/check: Nothing in this configuration is refused, ignored or known to cost time.")
-    for finding in found.problems:
-        show_problem(finding)
+    for number, finding in enumerate(found.problems):
+        show_problem(finding, number)
 
 
 def _distribution(found: Plan) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from monitor.predict.outcome import what_if
 from monitor.predict.setup_layout import SHAPE, missing_of_layout
 from monitor.review.planning import Plan
-from monitor.show.plan_words import value_words
+from monitor.show.plan_words import in_the_way, problem_words, value_words
 from monitor.words import count, percent, sentence
 
 
@@ -41,9 +41,11 @@ def curve_words(plan: Plan) -> str:
 
 def _why_unknown(plan: Plan) -> tuple[str, ...]:
     """What stands between the curve and its figures."""
+    if (wrong := in_the_way(plan)) is not None:
+        return (problem_words(wrong).rstrip("."),)
     others = [point.value for point in plan.curve if point.value != _now(plan)]
     if not others or plan.knob is None:
-        return ("no other value is worth a point",)
+        return ("there is no other value to try",)
     return what_if(plan.start, {**plan.asked, plan.knob: others[0]}).time.unknown
 
 
@@ -70,7 +72,8 @@ def memory_words(plan: Plan) -> str:
     found = plan.outcome.memory
     expected = found.expected_gib
     if expected is None:
-        return plan.outcome.method
+        wrong = in_the_way(plan)
+        return plan.outcome.method if wrong is None else problem_words(wrong)
     parts = [f"{expected:.1f} GiB are {expected * 2**30 / 1e9:.1f} GB."]
     if found.measured:
         parts.append("Measured (p95 of the fullest node)." if not plan.asked else "The start was measured.")
@@ -98,7 +101,7 @@ def gantt_words(until_pct: float | None) -> str:
 def head_words(name: str, length_pct: float | None, bubble: float | None, stages: int) -> str:
     """Above a schedule: ``change: 65 % of the start's time, stages wait 15 %``."""
     length = "time not known, drawn as long" if length_pct is None else f"{length_pct:.0f} % of the start's time"
-    waits = "" if bubble is None else f", stages wait {percent(100 * bubble)} of it"
+    waits = "" if bubble is None or stages == 1 else f", stages wait {percent(100 * bubble)} of it"
     return f"{name}: {count(stages, 'stage')}, {length}{waits}"
 
 

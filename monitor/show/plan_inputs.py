@@ -35,7 +35,7 @@ _MICRO = Input("Microbatch size", help="Samples of one microbatch on one data-pa
 INPUTS: Mapping[str, Input] = {
     "pipeline_parallel_degree": Input("Pipeline degree", "degree", help="Stages that the layers are cut into."),
     "tensor_parallel_degree": Input("Tensor degree", "degree", help="GPUs that share each layer."),
-    "microbatches": Input("Microbatches", help="Parts of a batch that follow each other through the stages."),
+    "microbatches": Input("Microbatches", "degree", help="Parts of a batch that follow each other through the stages."),
     "active_microbatches": Input("Active microbatches", help="Microbatches under way at the same time: the window."),
     "batch_size": Input("Batch size", help="Samples that one process (prescaled: one tensor group) reads for a step."),
     "micro_batch_size": _MICRO,
@@ -70,8 +70,8 @@ INPUTS: Mapping[str, Input] = {
     ),
     "precision": Input("Precision", "choice", ("bf16", "fp16", "fp32")),
     "flash_attention": Input("Flash attention", "switch"),
-    "gpu_memory_gib": Input("Memory of a GPU, GiB", "number"),
-    "gpu_memory_utilization": Input("GPU memory measured, %", "number", help="Of one device, of the fullest GPU."),
+    "gpu_memory_gib": Input("GPU memory, GiB", "number"),
+    "gpu_memory_utilization": Input("Memory measured, %", "number", help="Of one device, of the fullest GPU."),
     "step_time_s": Input("Step time measured, s", "number"),
 }
 
@@ -188,7 +188,8 @@ def _as_shown(about: Input, value: Any) -> Any:
     if value is None:
         return None
     if about.kind == "count":
-        return whole_number(value) if not isinstance(value, str) or value.isdecimal() else None
+        number = whole_number(value)
+        return number if number is not None and abs(number) < plan_address.MOST else None
     if about.kind == "number":
         return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
     if about.kind == "switch":
@@ -208,6 +209,11 @@ def _options(about: Input, name: str, setup: Setup, shown: str | None) -> list[s
         return ["on", "off"]
     if name == "instance_type":
         found = list(_TYPES)
+    elif name == "microbatches":
+        batch = setup.number("batch_size") or 0
+        # What divides the batch; any other number may be typed, and is answered.
+        parts = [part for part in range(1, min(batch, 1024) + 1) if not batch % part]
+        found = [str(part) for part in parts or (1 << power for power in range(8))]
     elif about.kind == "degree":
         most = setup.gpus_per_node or 8 if name == "tensor_parallel_degree" else min(setup.world or 64, 1024)
         found = [str(1 << power) for power in range(most.bit_length())]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pandas as pd
 import streamlit as st
 
-from monitor.charts import gantt, knob, memory
+from monitor.charts import curve, gantt, memory
 from monitor.predict.memory_change import modelled
 from monitor.predict.outcome import schedule_of
 from monitor.predict.setup_types import Setup
@@ -27,43 +27,46 @@ def show_curve(plan: Plan) -> None:
         st.caption(":material/visibility_off: Nothing of this setup is known that a curve could run along.")
         return
     along = plan.knob
-    shown = knob.points(
+    shown = curve.points(
         [(point.value, point.step_time_relative, point.low, point.high, point.gpu_memory_gib) for point in plan.curve]
     )
-    marked = knob.marks(shown, _marks(plan))
+    marked = curve.marks(shown, _marks(plan))
     said = curve_words(plan)
     if shown["time_pct"].notna().sum() > 1:
         draw_frames(
             ("plan-curve", along),
             (shown, marked),
-            lambda points, marks: knob.step_time_curve(points, marks, along),
+            lambda points, marks: curve.step_time_curve(points, marks, along),
             f"Step time along {along}. {said}",
         )
     if shown["memory_gib"].notna().sum() > 1:
         draw_frames(
             ("plan-memory-curve", along),
-            (shown, marked, knob.limits(plan.outcome.memory.limit_gib)),
-            lambda points, marks, limit: knob.memory_curve(points, marks, along, limit),
+            (shown, marked, curve.limits(plan.outcome.memory.limit_gib)),
+            lambda points, marks, limit: curve.memory_curve(points, marks, along, limit),
             f"GPU memory along {along}, GiB",
         )
     hidden = "" if shown["time_pct"].notna().sum() > 1 else ":material/visibility_off: "
     st.caption(hidden + plain(said))
 
 
-def _marks(plan: Plan) -> list[knob.At]:
+def _marks(plan: Plan) -> list[curve.At]:
     assert plan.knob is not None
     found, by_value = plan.outcome, {point.value: point for point in plan.curve}
     out = []
-    start, change = plan.start.known(plan.knob), plan.change.known(plan.knob)
+    is_switch = any(isinstance(value, bool) for value in by_value)
+    start, change = (
+        setup.flag(plan.knob) if is_switch else setup.number(plan.knob) for setup in (plan.start, plan.change)
+    )
     if start is not None:
-        out.append(knob.At("start", start.value, 1.0, found.memory.start_gib))
+        out.append(curve.At("start", start, 1.0, found.memory.start_gib))
     if plan.asked and change is not None:
         middle = found.step_time_change_pct
         out.append(
-            knob.At("change", change.value, None if middle is None else 1 + middle[1] / 100, found.memory.expected_gib)
+            curve.At("change", change, None if middle is None else 1 + middle[1] / 100, found.memory.expected_gib)
         )
     if plan.advised is not None and (point := by_value.get(plan.advised.value)) is not None:
-        out.append(knob.At("advised", plan.advised.value, point.step_time_relative, point.gpu_memory_gib))
+        out.append(curve.At("advised", plan.advised.value, point.step_time_relative, point.gpu_memory_gib))
     return out
 
 
@@ -103,7 +106,9 @@ def show_schedule(plan: Plan) -> None:
     said = gantt_words(gantt.until_pct(courses))
     ground, work = gantt.lanes(courses), gantt.pieces(courses)
     told = "; ".join(course.said for course in courses)
-    draw_frames(("plan-schedule", len(ground)), (ground, work), gantt.gantt, f"Stages over time. {told}.")
+    draw_frames(
+        ("plan-schedule", len(ground), gantt.is_dense(work)), (ground, work), gantt.gantt, f"Stages over time. {told}."
+    )
     st.caption(plain(said))
 
 

@@ -7,6 +7,7 @@ import streamlit as st
 from monitor.predict.presets import PRESETS
 from monitor.show import data, plan_address
 from monitor.show.plan_address import JOB, NOTHING, Asked
+from monitor.show.shell import JOB_PAGE
 from monitor.show.trouble import show_error
 
 _NAMES = {
@@ -14,6 +15,9 @@ _NAMES = {
     **{each.name: each.title.partition(" on ")[0].partition(" with ")[0] for each in PRESETS},
     NOTHING: "nothing",
 }
+
+
+NEWEST = 12
 
 
 def show_source(account: data.Account, asked: Asked) -> str | None:
@@ -35,12 +39,12 @@ def show_source(account: data.Account, asked: Asked) -> str | None:
             st.caption(source or "Tell the model's shape and the cluster; nothing of AWS is read.", width="stretch")
             return None
         listing = data.jobs(account)
-        chosen = st.selectbox(
+        st.session_state["plan-job"] = asked.job
+        st.selectbox(
             "Job",
             [job.name for job in listing.jobs],
             index=None,
-            key="job",
-            bind="query-params",
+            key="plan-job",
             # A link may name a job older than the list.
             accept_new_options=True,
             placeholder="Choose a job, or type its full name",
@@ -48,9 +52,23 @@ def show_source(account: data.Account, asked: Asked) -> str | None:
             label_visibility="collapsed",
             on_change=_other_job,
         )
-    if listing.error and not chosen:
+        if asked.job is not None:
+            st.page_link(JOB_PAGE, label="Open it", icon=":material/monitoring:", query_params={"job": asked.job})
+    if listing.error and not asked.job:
         show_error(listing.error, "list")
-    return chosen
+    elif not asked.job:
+        _newest([job.name for job in listing.jobs[:NEWEST]])
+    return asked.job
+
+
+def _newest(names: list[str]) -> None:
+    """The newest jobs, to take one with a click."""
+    st.session_state["plan-newest"] = None
+    st.pills("The newest jobs", names, key="plan-newest", on_change=_take)
+
+
+def _take() -> None:
+    plan_address.ask(plan_address.started(JOB, st.session_state["plan-newest"]))
 
 
 def _moved() -> None:
@@ -59,4 +77,4 @@ def _moved() -> None:
 
 def _other_job() -> None:
     """What was stated of one job does not hold of another."""
-    plan_address.ask(plan_address.started(JOB))
+    plan_address.ask(plan_address.started(JOB, st.session_state["plan-job"]))

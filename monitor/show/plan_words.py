@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from monitor.model import Finding
 from monitor.predict.outcome import NO_MEMORY, Outcome
 from monitor.predict.setup_types import FRAMEWORK_NAMES, Setup
 from monitor.review.planning import Plan
-from monitor.words import DASH, percent, sentence, step_seconds, usd
+from monitor.words import DASH, count, percent, sentence, step_seconds, usd
 
 MODELLED = "Model-based, not measured."
 NOTHING_YET = "Nothing changed yet"
@@ -35,29 +36,73 @@ class Answer:
 def answer(plan: Plan, usd_per_hour: float | None = None) -> Answer:
     """The answer to a plan; ``usd_per_hour`` is what the job costs."""
     found = plan.outcome
-    fits = found.memory.fits
-    refused = plan.is_rejected
-    title = "; ".join(part for part in (_refused(plan), _time(plan), _memory(found)) if part)
+    fits, change = found.memory.fits, found.step_time_change_pct
+    wrong = in_the_way(plan)
+    time_known, memory_known = change is not None and bool(plan.asked), found.memory.expected_gib is not None
+    known = [
+        words
+        for words, is_known in ((_time(plan), time_known), (_memory(found), memory_known))
+        # Why a figure is missing is said, where that is known, in place of the figure.
+        if is_known or wrong is None
+    ]
+    head = "The library refuses this" if plan.is_rejected else wrong.title if wrong else ""
+    title = "; ".join(part for part in (head, *known) if part)
     basis = MODELLED
     if not plan.asked and found.memory.measured:
         basis = "Measured; what an input changes is model-based, not measured."
-    # What is refused comes first among the problems.
-    why = plan.problems[0].summary if refused else ""
-    unknown = sentence(f"Not known: {'; '.join(found.time.unknown)}") if found.time.unknown else ""
-    parts = (why, basis, unknown, _doubt(found), _seconds(found), _bubble(found), _money(found, usd_per_hour))
-    body = " ".join(part for part in parts if part)
-    if refused or fits == "no":
+    parts = (
+        basis,
+        _doubt(found),
+        _seconds(found),
+        _bubble(found),
+        _money(found, usd_per_hour),
+        _advised(plan),
+        _warnings(plan, wrong),
+    )
+    body = " ".join(part for part in (problem_words(wrong) if wrong else _unknown(found), *parts) if part)
+    if plan.is_rejected or fits == "no":
         return Answer("error", title, body)
-    if fits == "borderline":
+    if wrong or fits == "borderline":
         return Answer("warning", title, body)
-    change = found.step_time_change_pct
     if plan.asked and fits == "yes" and change is not None and change[1] < 0:
         return Answer("success", title, body)
     return Answer("info", title, body)
 
 
-def _refused(plan: Plan) -> str:
-    return "The library refuses this" if plan.is_rejected else ""
+def in_the_way(plan: Plan) -> Finding | None:
+    """The problem to speak of first: one that the library refuses, or that leaves nothing to work out."""
+    serious = [each for each in plan.problems if each.severity != "info"]
+    if plan.is_rejected:
+        return serious[0]
+    indivisible = next((each for each in serious if each.id == "batch-not-divisible"), None)
+    found = plan.outcome
+    if found.memory.expected_gib is not None or (plan.asked and found.step_time_change_pct is not None):
+        return indivisible
+    return indivisible or next((each for each in serious if each.id == "invalid-configuration"), None)
+
+
+def problem_words(problem: Finding) -> str:
+    """Its summary without its title."""
+    return problem.summary.removeprefix(f"{problem.title}: ")
+
+
+def _advised(plan: Plan) -> str:
+    """``Advised: active_microbatches 4, step time -35 %.``, as long as nothing is changed."""
+    advised = plan.advised
+    if advised is None or plan.asked:
+        return ""
+    known = plan.start.known(advised.parameter)
+    if known is not None and str(known.value) == str(advised.value):
+        return ""
+    relative = next((point.step_time_relative for point in plan.curve if point.value == advised.value), None)
+    gain = "" if relative is None else f", step time {_signed(100 * (relative - 1))} %"
+    return f"Advised: {advised.parameter} {value_words(advised.value)}{gain}."
+
+
+def _warnings(plan: Plan, said: Finding | None) -> str:
+    """How much more there is to read below."""
+    more = sum(1 for each in plan.problems if each.severity != "info" and each is not said)
+    return f"{count(more, 'warning')} below." if more else ""
 
 
 def _time(plan: Plan) -> str:
@@ -88,20 +133,26 @@ def _memory(found: Outcome) -> str:
     if expected is None:
         return f"GPU memory: {words}" if memory.fits == "no" else "GPU memory is not known"
     start = memory.start_gib
-    figures = f"{expected:.1f}"
+    figures = f"{expected:,.1f}"
     if memory.bound:
         figures = f"at most {figures}"
     if start is not None and (abs(expected - start) >= 0.05):
-        figures = f"{start:.1f} → {figures}"
+        figures = f"{start:,.1f} → {figures}"
     return f"GPU memory {figures} of {limit:,.0f} GiB: {words}" if limit else f"GPU memory {figures} GiB: {words}"
 
 
+def _unknown(found: Outcome) -> str:
+    """What is missing for step time and memory."""
+    parts = [sentence(f"Step time: {'; '.join(found.time.unknown)}")] if found.time.unknown else []
+    if found.memory.expected_gib is None:
+        parts += [f"{part}." for part in found.method.rstrip(".").split(". ") if part.startswith(NO_MEMORY)]
+    return " ".join(parts)
+
+
 def _doubt(found: Outcome) -> str:
-    """What is not sure of the memory, or what is missing for it."""
-    memory = found.memory
-    if memory.expected_gib is None:
-        return "".join(f"{part}." for part in found.method.rstrip(".").split(". ") if part.startswith(NO_MEMORY))
-    return "Between 85 and 110 % of the limit nobody can tell before a run." if memory.fits == "borderline" else ""
+    """What is not sure of the memory."""
+    borderline = found.memory.fits == "borderline"
+    return "Between 85 and 110 % of the limit nobody can tell before a run." if borderline else ""
 
 
 def _seconds(found: Outcome) -> str:
@@ -119,8 +170,8 @@ def _bubble(found: Outcome) -> str:
     if after is None or stages == 1:
         return ""
     if before is None or abs(before - after) < 0.005:
-        return f"Stages wait {percent(100 * after)} of the time."
-    return f"Stages wait {percent(100 * after)} of the time, {percent(100 * before)} at the start."
+        return f"By the model stages wait {percent(100 * after)} of the time."
+    return f"By the model stages wait {percent(100 * after)} of the time, {percent(100 * before)} at the start."
 
 
 def _money(found: Outcome, usd_per_hour: float | None) -> str:

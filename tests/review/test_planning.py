@@ -146,7 +146,7 @@ def test_parameters_are_smp_v1s_unless_a_name_tells_otherwise(values: dict[str, 
         ({"partitions": 2, "pipeline_parallel_degree": 4}, {}, "pipeline_parallel_degree", "two values"),
         (PIPELINE, {"partitions": 2, "pipeline_parallel_degree": 4}, "pipeline_parallel_degree", "two values"),
         ({"hidden_size": -4}, {}, "hidden_size", "counts as not known"),
-        ({"gpu_memory_utilization": 140}, {}, "gpu_memory_utilization", "0 to 100"),
+        ({"gpu_memory_utilization": 4000}, {}, "gpu_memory_utilization", "no percentage"),
         ({"precision": "fp17"}, {}, "precision", "none of fp16"),
         ({"activation_checkpointing": "perhaps"}, {}, "activation_checkpointing", "neither true nor false"),
         (
@@ -184,10 +184,14 @@ def test_a_size_that_contradicts_its_shape_is_said() -> None:
 
 
 def test_a_batch_that_does_not_divide_is_not_the_same_for_all_of_its_sizes() -> None:
-    found = plan(start_from({"microbatches": 4, "batch_size": 30}), {"batch_size": 60})
-    change = found.step_time_change_pct
-    assert change is not None
-    assert change[1] < 0
+    start = start_from({**PIPELINE, "batch_size": 30})
+    found = plan(start, {"batch_size": 32})
+    assert found.step_time_change_pct is None
+    assert "a batch of 30 does not divide into 8 microbatches" in found.method
+    # The window does not ask for the size of a microbatch.
+    window = plan(start, {"active_microbatches": 4}).step_time_change_pct
+    assert window is not None
+    assert window[1] == pytest.approx(-35.3, abs=0.1)
     assert (
         "a batch_size that divides into microbatches"
         in plan(start_from({"microbatches": 4, "batch_size": 30}), {}).method
