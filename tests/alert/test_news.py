@@ -188,6 +188,13 @@ def test_a_message_says_what_where_since_when_how_much_and_where_to_look() -> No
     assert without.link is None
 
 
+def test_who_is_told_late_is_told_how_it_is_now() -> None:
+    found = job(steps=reported({"algo-1": [2.0] * 30}), running=True)
+    (message,) = hear(Ledger(), found, 31, "seconds_since_last_step > 300")
+    assert (message.value, message.since) == (1800.0, "2026-09-25T12:06:00Z")
+    assert message.text == "seconds_since_last_step > 300 since 12:06 UTC: 30 min."
+
+
 def test_what_is_said_of_an_end() -> None:
     found = job(minutes({"algo-1": [90.0] * 10 + [30.0] * 20 + [90.0] * 30}), running=True)
     ledger = Ledger()
