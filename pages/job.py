@@ -47,7 +47,7 @@ def board(name: str) -> Pace:
     report = snapshot.report
     if report is None:
         return no_report(snapshot)
-    now = datetime.now(UTC)
+    now = report.reviewed_at if report.archive else datetime.now(UTC)
     show_header(report, snapshot, visit.zone, now)
     if snapshot.error is not None:
         show_stale(snapshot.error)
@@ -60,6 +60,8 @@ def board(name: str) -> Pace:
     with st.expander("Configuration", icon=":material/tune:", key="configuration-part"):
         show_configuration(report)
     show_coverage(report, visit.zone)
+    if report.archive:
+        return DONE
     if report.job.is_running:
         return RUNNING
     # The last minute of metrics and lines comes late.

@@ -48,7 +48,7 @@ def test_the_commands_of_the_documentation_run(
         for command in COMMANDS:
             words = shlex.split(command.replace("report.md", str(tmp_path / "report.md")))
             assert words[:3] == ["python", "-m", "monitor"]
-            argv = [account.jobs[3].name if word == "JOB" else word for word in words[3:]]
+            argv = [re.sub(r"\bJOB\b", account.jobs[3].name, word) for word in words[3:]]
             assert main(argv) == 0, command
             printed = capsys.readouterr()
             assert printed.err == "", command

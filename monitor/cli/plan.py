@@ -75,7 +75,7 @@ def _planned(arguments: argparse.Namespace) -> tuple[str, Plan, float | None]:
     given, is_given_readable = values_of("--set", arguments.set)
     change, is_change_readable = values_of("--change", arguments.change)
     unread = () if is_given_readable and is_change_readable else (MP_PARAMETERS,)
-    if arguments.job is None and not arguments.logs:
+    if arguments.job is None and not arguments.logs and arguments.archive is None:
         chosen = _preset(arguments.preset)
         if chosen is None and not (arguments.set or arguments.change):
             raise BadCall(

@@ -63,6 +63,8 @@ def markdown(report: Report) -> str:
         marked = [gap.why for gap in report.run.gaps if "aggregated" in gap.why]
         lines += [*(marked or ["The step figures are aggregated."]), ""]
     kept = "" if report.kept_at is None else f", {from_cache(report.kept_at)}"
+    if report.archive is not None:
+        kept = f", from the archive {as_code(report.archive)}"
     lines.append(f"Reviewed {instant(report.reviewed_at)}{kept}.")
     return "\n".join(lines) + "\n"
 

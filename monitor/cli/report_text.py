@@ -244,9 +244,12 @@ def _coverage(report: Report, paper: Console) -> None:
         parts.append(f"metrics every {duration(run.metrics_period_s)}")
     if report.api.calls:
         parts.append(f"{count(sum(report.api.calls.values()), 'AWS call')}, {usd(report.api.estimated_usd)}")
+    if report.archive is not None:
+        parts.append(f"from the archive {report.archive}")
     if report.kept_at is not None:
         parts.append(f"{from_cache(report.kept_at)} (--no-cache reads it anew)")
-    paper.print(f"Read {', '.join(parts)}. Reviewed {instant(report.reviewed_at, UTC)}.", style="dim")
+    line = f"Read {', '.join(parts)}. Reviewed {instant(report.reviewed_at, UTC)}."
+    paper.print(line, style="dim", markup=False)
 
 
 def _table(*titles: str) -> Table:

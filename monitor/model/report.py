@@ -217,6 +217,8 @@ class Report:
     activities: tuple[Activity, ...] = ()
     """The checkpoints and evaluations that held the steps up, in time."""
     cost: Cost = Cost()
+    price: Price | None = None
+    """What the costs are worked out with."""
     goodput: float | None = None
     """Productive billed seconds / billed seconds, 0 to 1; None where no step was seen."""
     at_risk: AtRisk | None = None
@@ -230,6 +232,8 @@ class Report:
     """Since the program started."""
     kept_at: datetime | None = None
     """When the run was read, if it comes from the local cache; None where it was read for this report."""
+    archive: str | None = None
+    """The archive that the run comes from; None where it was read, or kept, for this report."""
 
     @property
     def job(self) -> Job:

@@ -32,6 +32,7 @@ def report(
         findings=findings(case),
         activities=case.activities,
         cost=cost(run.job, parts, sums, price),
+        price=price,
         goodput=goodput(run.job, parts),
         at_risk=_at_risk(case),
         measured=_measured(case),

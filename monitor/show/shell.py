@@ -93,7 +93,9 @@ def _pages() -> list[st.Page]:
 def _title(title: str) -> None:
     place = data.place(data.Account())
     parts = (place.region or "no region", place.account_number, place.endpoint)
-    account = " · ".join(plain(part) for part in parts if part)
+    account = f":material/cloud: {' · '.join(plain(part) for part in parts if part)}"
+    if place.archive:
+        account = f":material/inventory_2: Archive {plain(place.archive)}"
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.title(title, width="stretch")
-        st.caption(f":material/cloud: {account}", width="content")
+        st.caption(account, width="content")
