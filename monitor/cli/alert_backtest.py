@@ -19,8 +19,9 @@ from monitor.alert.backtest_document import backtest_document
 from monitor.alert.conditions import Rule, Threshold
 from monitor.alert.words import figure
 from monitor.cli.output import as_json, console, deliver
-from monitor.cli.sources import chosen_cache, job_source
-from monitor.errors import BadCall, CannotDo, TrainwatchError
+from monitor.cli.sources import archive_source, chosen_cache, job_source
+from monitor.errors import BadCall, CannotDo, NoData, TrainwatchError
+from monitor.fetch.source import JobQuery
 from monitor.parse.user import step_pattern
 from monitor.review import Reviewer
 from monitor.settings import read
@@ -28,6 +29,7 @@ from monitor.words import DASH, count, duration, instant, usd
 
 # So many alerts of one rule are listed; the others are counted.
 _LISTED = 8
+_EVERY_JOB = 1_000_000
 
 _Advance = Callable[[int, str, float], None]
 """Told which job of all is read or walked through, and how much of it is done."""
@@ -35,7 +37,7 @@ _Advance = Callable[[int, str, float], None]
 
 def run_backtest(arguments: argparse.Namespace, rules: tuple[Rule, ...]) -> int:
     """Walks through each job, and prints what would have been said. 1 where anything would have been."""
-    names: list[str | None] = [*([arguments.job] if arguments.job else []), *arguments.more] or [None]
+    names = _names(arguments)
     jobs, troubles = [], []
     with _bar(arguments, len(names)) as advance:
         for place, name in enumerate(names):
@@ -56,14 +58,28 @@ def run_backtest(arguments: argparse.Namespace, rules: tuple[Rule, ...]) -> int:
     return _exit_code(jobs, troubles)
 
 
+def _names(arguments: argparse.Namespace) -> list[str | None]:
+    """The jobs of the call; where it names an archive and no job, all that are in it, newest first."""
+    named = [name for name in (arguments.job, *arguments.more) if name]
+    if named or arguments.archive is None:
+        return named or [None]
+    try:
+        source = archive_source(arguments.archive, arguments)
+    except NoData:
+        return [None]  # the path of one job, or of nothing: who reads it knows
+    found = [job.name for job in source.jobs(JobQuery(limit=_EVERY_JOB))]
+    if not found:
+        raise NoData(f"The archive {arguments.archive} holds no job.", "Put some into it with archive JOB --to DIR.")
+    return [*found]
+
+
 def _tested(arguments: argparse.Namespace, rules: tuple[Rule, ...], advance: _Advance, place: int) -> BacktestedJob:
     extra = (step_pattern(arguments.step_regex),) if arguments.step_regex else ()
     source, name = job_source(arguments)
     settings = read()
     reviewer = Reviewer(source, name, settings, extra, cache=chosen_cache(arguments, settings))
-    now = datetime.now(UTC)
-    report = reviewer.review(now, lambda text: advance(place, name, 0.0))
-    return backtest(report, rules, now, progress=lambda share: advance(place, name, share))
+    report = reviewer.review(datetime.now(UTC), lambda text: advance(place, name, 0.0))
+    return backtest(report, rules, report.reviewed_at, progress=lambda share: advance(place, name, share))
 
 
 def _exit_code(jobs: Sequence[BacktestedJob], troubles: Sequence[TrainwatchError]) -> int:
