@@ -13,16 +13,17 @@ from rich.text import Text
 from monitor.cli.plan_drawings import bar, lanes
 from monitor.cli.report_text import print_finding
 from monitor.predict.curve import Point
-from monitor.predict.distribution import is_default, of_the_script, place_in_script
+from monitor.predict.distribution import is_default
 from monitor.predict.outcome import bubble_fraction
 from monitor.predict.setup_types import FRAMEWORK_NAMES, Setup
 from monitor.review.planning import Plan
-from monitor.show.plan_captions import curve_words, literal
+from monitor.show.plan_captions import curve_words, script_lines, snippet
 from monitor.show.plan_words import NOTHING_YET, Answer, answer, changed_words
 from monitor.words import DASH, count, percent, sentence
 
 _STYLE = {"error": "bold red", "warning": "bold yellow", "success": "bold green", "info": "bold"}
-_BAR = 36
+# Bars are so long where the paper is wide enough for them and the figures beside.
+_LONGEST_BAR, _BESIDE = 36, 52
 
 
 def print_plan(name: str, plan: Plan, paper: Console, usd_per_hour: float | None = None) -> None:
@@ -100,21 +101,25 @@ def _memory(plan: Plan, paper: Console) -> None:
     if not memory.components and not totals:
         return
     _head("GPU memory of the fullest GPU, GiB", paper)
-    limit = memory.limit_gib
+    limit, longest = memory.limit_gib, _bar_width(paper)
     most = max([limit or 0.0, *memory.components.values(), *(gib for _, gib in totals)]) or 1.0
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
     table.add_column(no_wrap=True)
     for name, gib in memory.components.items():
-        table.add_row(name, f"{gib:.1f}", bar(gib / most, _BAR), style="dim" if totals else "")
+        table.add_row(name, f"{gib:.1f}", bar(gib / most, longest), style="dim" if totals else "")
     for name, gib in totals:
-        table.add_row(name, f"{gib:.1f}", bar(gib / most, _BAR))
+        table.add_row(name, f"{gib:.1f}", bar(gib / most, longest))
     if limit:
-        table.add_row("limit", f"{limit:.1f}", bar(limit / most, _BAR), style="bold")
+        table.add_row("limit", f"{limit:.1f}", bar(limit / most, longest), style="bold")
     paper.print(table)
     if memory.components and memory.measured:
         paper.print(Text("Components are by the equations; start was measured.", "dim"))
+
+
+def _bar_width(paper: Console) -> int:
+    return max(4, min(_LONGEST_BAR, paper.width - _BESIDE))
 
 
 def _curve(plan: Plan, paper: Console) -> None:
@@ -125,6 +130,7 @@ def _curve(plan: Plan, paper: Console) -> None:
     if len([point for point in points if point.step_time_relative or point.gpu_memory_gib]) < 2:
         paper.print(Text(curve_words(plan)))
         return
+    longest = _bar_width(paper)
     most = max((point.step_time_relative or 0.0 for point in points), default=0.0) or 1.0
     table = _table("VALUE", "STEP TIME", "", "GPU MEMORY", "")
     for point in points:
@@ -132,7 +138,7 @@ def _curve(plan: Plan, paper: Console) -> None:
         table.add_row(
             written(point.value),
             DASH if time is None else f"{time:.3f}",
-            "" if time is None else bar(time / most, _BAR),
+            "" if time is None else bar(time / most, longest),
             DASH if gib is None else f"{gib:.1f} GiB",
             marks(plan, point),
         )
@@ -194,32 +200,10 @@ def _snippet(plan: Plan, paper: Console) -> None:
         paper.print(Text(line))
 
 
-def snippet(plan: Plan) -> list[str]:
-    """The estimator's argument, as Python that can be copied."""
-    return f"distribution={literal(dict(plan.distribution))}".split("\n")
-
-
-def script_lines(plan: Plan) -> list[str]:
-    """What has to be set elsewhere: machines, hyperparameters, the script."""
-    lines = []
-    setup = plan.change
-    kind, number = setup.known("instance_type"), setup.known("instance_count")
-    machines = [
-        f"{each}={known.value!r}" for each, known in (("instance_type", kind), ("instance_count", number)) if known
-    ]
-    if machines:
-        lines.append(f"Beside it: {', '.join(machines)}.")
-    if "mpi" in plan.distribution and "processes_per_host" not in plan.distribution["mpi"]:
-        lines.append("processes_per_host is the number of GPUs of an instance, which is not known here.")
-    said = []
-    for name, value in of_the_script(setup, plan.outcome.changes).items():
-        place = place_in_script(setup, name)
-        said.append(f"{name}={written(value)}{f' ({place})' if place else ''}")
-    return [*lines, f"In the script or its hyperparameters: {', '.join(said)}."] if said else lines
-
-
 def _table(*titles: str) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
     for title in titles:
-        table.add_column(title, justify="right" if title in {"STEP TIME", "GPU MEMORY"} else "left", overflow="fold")
+        right = title in {"STEP TIME", "GPU MEMORY"}
+        whole = right or title in {"PARAMETER", ""}
+        table.add_column(title, justify="right" if right else "left", no_wrap=whole, overflow="fold")
     return table

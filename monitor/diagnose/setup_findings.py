@@ -8,7 +8,6 @@ from monitor.model import Confidence, Evidence, Finding, Recommendation
 from monitor.predict.problem import Problem
 from monitor.predict.problems import UNKNOWN
 from monitor.predict.setup_types import FRAMEWORK_NAMES, Setup
-from monitor.words import capitalised
 
 _TITLES: Mapping[str, str] = {
     "batch-not-divisible": "Batch and microbatches do not divide",
@@ -61,7 +60,8 @@ def _title(setup: Setup, problem: Problem) -> str:
         return f"{problem.parameter} makes no sense"
     if problem.severity == "info":
         return f"{problem.parameter} is in doubt"
-    return capitalised(f"{_library(setup)} {'rejects' if problem.rejected else 'ignores'} {problem.parameter}")
+    library = _library(setup)
+    return f"{library[:1].upper()}{library[1:]} {'rejects' if problem.rejected else 'ignores'} {problem.parameter}"
 
 
 def _counted(setup: Setup, problems: Sequence[Problem]) -> str:

@@ -136,20 +136,30 @@ def _from_measured(
 ) -> tuple[Range | None, bool]:
     """(low, middle, high) GiB after the change, and whether the high end is only a bound."""
     if before is not None and after is not None:
-        difference = (after.total - before.total) / GIB
-        return _around(max(0.0, measured + difference), DIFFERENCE_ERROR * abs(difference)), False
+        return _from_difference(measured, before.total / GIB, after.total / GIB), False
     if not changes:
         return (measured, measured, measured), False
     states = [sum(_states_gib(setup).values()) for setup in (start, change)]
     if changes <= OF_SHARDING and all(states):
-        difference = states[1] - states[0]
-        return _around(max(0.0, measured + difference), DIFFERENCE_ERROR * abs(difference)), False
+        return _from_difference(measured, states[0], states[1]), False
     ratio = _in_flight_ratio(start, change, size_kept)
     if ratio is None or not changes <= _IN_FLIGHT_ALONE:
         return None, False
     low, high = sorted((measured, measured * ratio))
     low = min(high, max(low, states[0]))
     return (low, (low + high) / 2, high), ratio != 1
+
+
+def _from_difference(measured: float, before: float, after: float) -> Range:
+    """What was measured and, from there, what the equations say of the difference. Where they say more of the start than was
+    measured, a part of it cannot save all that they say of it: no more than in proportion."""
+    difference = after - before
+    plain, in_proportion = measured + difference, measured * after / before
+    middle = max(plain, in_proportion) if difference < 0 else plain
+    low, _, high = _around(middle, DIFFERENCE_ERROR * abs(difference))
+    if before > measured:
+        low = min(low, max(0.0, min(plain, in_proportion)))
+    return low, middle, high
 
 
 def _in_flight_ratio(start: Setup, change: Setup, size_kept: bool) -> float | None:

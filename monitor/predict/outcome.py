@@ -129,5 +129,9 @@ def _methods(found: Outcome) -> list[str]:
 
 def _missing(setup: Setup) -> tuple[str, ...]:
     names = dict.fromkeys((*setup.missing(*SHAPE), *missing_of_layout(setup)))
-    undivided = "a batch_size that divides into microbatches" if setup.known("batch_size") else "batch_size"
-    return tuple(undivided if name == "batch_size" else name for name in names)
+    said = {}
+    if setup.known("batch_size"):
+        said["batch_size"] = "a batch_size that divides into microbatches"
+    if setup.world is not None:
+        said["world_size"] = "degrees that divide the processes"
+    return tuple(said.get(name, name) for name in names)

@@ -8,7 +8,6 @@ from typing import Any
 import streamlit as st
 
 from monitor.model import Report
-from monitor.predict.distribution import of_the_script
 from monitor.predict.presets import preset
 from monitor.predict.setup import changed
 from monitor.predict.setup_types import FRAMEWORK_NAMES, Setup
@@ -17,7 +16,7 @@ from monitor.show import plan_address
 from monitor.show.findings import show_problem
 from monitor.show.plain import plain
 from monitor.show.plan_address import NOTHING, Asked
-from monitor.show.plan_captions import literal
+from monitor.show.plan_captions import script_lines, snippet
 from monitor.show.plan_inputs import CLUSTER, MODEL, knobs, show_inputs
 from monitor.show.plan_pictures import show_curve, show_memory, show_schedule
 from monitor.show.plan_words import Answer, answer, changed_words, start_words
@@ -213,8 +212,8 @@ def _distribution(found: Plan) -> None:
     if not found.distribution:
         st.caption(":material/visibility_off: Which library splits the work is not known.")
         return
-    st.code(f"distribution = {literal(found.distribution)}", language="python")
-    script = of_the_script(found.change)
-    if script:
-        told = ", ".join(f"{name} = {value}" for name, value in script.items())
-        st.caption(plain(f"To set in the training script, under its own names: {told}."))
+    if found.is_rejected:
+        st.caption(":material/block: The library refuses this: mend first what is named beside it.")
+    st.code("\n".join(snippet(found)), language="python")
+    for line in script_lines(found):
+        st.caption(plain(line))

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from monitor.predict.distribution import of_the_script, place_in_script
 from monitor.predict.outcome import what_if
 from monitor.predict.setup_layout import SHAPE, missing_of_layout
 from monitor.review.planning import Plan
@@ -112,3 +113,28 @@ def literal(value: Any, indent: str = "") -> str:
     inner = f"{indent}    "
     lines = [f"{inner}{json.dumps(name)}: {literal(each, inner)},\n" for name, each in value.items()]
     return "{\n" + "".join(lines) + indent + "}"
+
+
+def snippet(plan: Plan) -> list[str]:
+    """The estimator's argument, as Python that can be copied."""
+    return f"distribution={literal(dict(plan.distribution))}".split("\n")
+
+
+def script_lines(plan: Plan) -> list[str]:
+    """What has to be set elsewhere: machines, hyperparameters, the script."""
+    lines = []
+    setup = plan.change
+    kind, number = setup.known("instance_type"), setup.known("instance_count")
+    machines = [
+        f"{each}={known.value!r}" for each, known in (("instance_type", kind), ("instance_count", number)) if known
+    ]
+    if machines:
+        lines.append(f"Beside it: {', '.join(machines)}.")
+    if "mpi" in plan.distribution and "processes_per_host" not in plan.distribution["mpi"]:
+        lines.append("processes_per_host is the number of GPUs of an instance, which is not known here.")
+    said = []
+    for name, value in of_the_script(setup, plan.outcome.changes).items():
+        place = place_in_script(setup, name)
+        plainly = f"{value:.4g}" if isinstance(value, float) else str(value)[:60]
+        said.append(f"{name}={plainly}{f' ({place})' if place else ''}")
+    return [*lines, f"In the script or its hyperparameters: {', '.join(said)}."] if said else lines

@@ -50,6 +50,8 @@ def show_source(account: data.Account, asked: Asked) -> str | None:
             placeholder="Choose a job, or type its full name",
             icon=":material/search:",
             label_visibility="collapsed",
+            # As wide as a name: on a narrow window it goes into a row of its own.
+            width=480,
             on_change=_other_job,
         )
         if asked.job is not None:

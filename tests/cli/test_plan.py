@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import json
 import re
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from monitor.cli.main import main
 from monitor.cli.plan_drawings import bar, lanes
+from monitor.cli.plan_text import print_plan
 from monitor.cli.plan_values import values_of
+from monitor.predict.presets import preset
 from monitor.predict.setup import setup_from
+from monitor.review.planning import plan, start_from
 from tests.review.test_planning import check_form
 
 SMP = str(Path(__file__).parents[1] / "data" / "formats" / "smp_v1_two_nodes_mpi.log")
@@ -211,6 +216,17 @@ def test_a_person_reads_the_answer_first_and_can_copy_the_snippet(capsys: pytest
     exec(written, found)
     assert found["distribution"]["smdistributed"]["modelparallel"]["parameters"]["active_microbatches"] == 4
     assert all(len(line) <= 110 for line in text.splitlines())
+
+
+def test_narrow_paper_keeps_names_and_figures_whole() -> None:
+    out = StringIO()
+    found = preset("gpt2-60b")
+    print_plan("x", plan(start_from({}, found), {"active_microbatches": 4}), Console(file=out, width=64))
+    text = out.getvalue()
+    assert re.search(r"^activation_checkpointing +True", text, re.MULTILINE)
+    assert re.search(r"^change +35\.3 +█+", text, re.MULTILINE)
+    assert re.search(r"^2 +1\.000 +█+\S* +28\.4 GiB  today, advised", text, re.MULTILINE)
+    assert all(len(line) <= 64 for line in text.splitlines() if "arXiv" not in line)
 
 
 def test_markdown_has_the_same_answer(capsys: pytest.CaptureFixture[str]) -> None:

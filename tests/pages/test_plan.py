@@ -185,7 +185,7 @@ def test_what_makes_no_sense_is_said_and_the_rest_is_answered(
     said = texts(page)
     assert title in said
     assert words in said
-    assert "distribution = {" in said
+    assert "distribution={" in said
     assert any(alt.startswith("GPU memory by component") for alt in _charts(page)), "the start is drawn all the same"
 
 
