@@ -27,8 +27,10 @@ def board() -> Pace:
     reports = [snapshot.report for snapshot in newest if snapshot.report is not None]
     name = listing.jobs[0].name if listing.jobs else None
     rules = kept()
-    if listing.error:
-        show_stale(listing.error) if listing.jobs else show_error(listing.error, "thresholds")
+    if listing.error and listing.jobs:
+        show_stale(listing.error)
+    elif listing.error:
+        show_error(listing.error, "thresholds")
     waiting = False
     if rules is not None:
         waiting = show_saved(rules, reports, name)
@@ -49,16 +51,14 @@ def kept() -> tuple[Rule, ...] | None:
 
 def about(rules: tuple[Rule, ...], newest: list[Snapshot], listed: int, refused: bool) -> None:
     """What they were held against, and where they are kept."""
-    parts = []
-    if rules:
-        parts.append(f"Kept in {saved_file()}.")
+    if not rules:
+        return
+    parts = [f"Kept in {saved_file()}."]
     if listed:
         parts.append(against(newest, listed))
     elif not refused:
         parts.append("There is no training job yet to hold them against.")
-    command = " `python -m monitor alert JOB` judges all of them at a terminal." if rules else ""
-    if parts:
-        st.caption(plain(" ".join(parts)) + command)
+    st.caption(plain(" ".join(parts)) + " `python -m monitor alert JOB` judges all of them at a terminal.")
 
 
 def against(newest: list[Snapshot], listed: int) -> str:

@@ -37,7 +37,8 @@ class Judged:
         others = f" and {count(more, 'other node')}" if more > 0 else ""
         node = f"{verdict.node}{others}" if verdict.node else ""
         when = when_words(worst.since, worst.until) if worst else ""
-        said = verdict.summary or value_words(verdict)
+        # A finding's first sentence: its page tells the rest.
+        said = verdict.summary.partition(". ")[0].removesuffix(".") or value_words(verdict)
         return " · ".join(part for part in (state, node if not verdict.summary else "", said, when) if part)
 
 
@@ -49,9 +50,10 @@ class Crossings:
     """Running jobs first."""
     unknown: tuple[Judged, ...]
     running: int
+    """So many that run could be judged."""
     over: int
     waiting: int
-    """Reviewed, but not judged yet."""
+    """Reviewed, but not looked at yet."""
 
     @property
     def now(self) -> int:
@@ -64,20 +66,24 @@ class Crossings:
 
     @property
     def words(self) -> str:
-        """``Crossed now by 1 of 2 running jobs, and in 3 of 9 that are over.``"""
-        judged = self.running + self.over
-        if not judged:
-            return ""
-        if len(self.unknown) == judged:
-            return "No data in the only job." if judged == 1 else f"No data in any of {judged} jobs."
-        jobs = count(self.running, "running job")
+        """``Crossed now by 1 of 2 running jobs``, ``Not crossed``."""
         if self.now:
-            past = f", and by {self.past} of {self.over} that are over" if self.over else ""
-            return f"Crossed now by {self.now} of {jobs}{past}."
+            return f"Crossed now by {self.now} of {count(self.running, 'running job')}"
         if self.past:
-            lead = f"Not crossed now ({jobs}), but " if self.running else "No job is running; "
-            return f"{lead}crossed by {self.past} of {self.over} that are over."
-        return f"Not crossed: {jobs}, {self.over:,} that are over."
+            return f"Crossed by {self.past} of {self.over} that are over"
+        if self.running + self.over:
+            return "Not crossed"
+        return "No data" if self.unknown else ""
+
+    @property
+    def beside(self) -> str:
+        """What else there is to say: ``2 of 9 that are over did``, ``2 running jobs, 9 that are over``."""
+        running, over = count(self.running, "running job"), f"{self.over} that {'is' if self.over == 1 else 'are'} over"
+        if self.now:
+            return f"{self.past or 'none'} of {over} did" if self.over else ""
+        if self.past:
+            return f"not now by {running}" if self.running else "no job with data is running"
+        return ", ".join(part for part, there in ((running, self.running), (over, self.over)) if there)
 
     @property
     def reasons(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -91,11 +97,12 @@ class Crossings:
 def crossings(rule: Rule, reports: Sequence[Report]) -> Crossings:
     """What a threshold says of all of them, as far as it is found out in time."""
     judged = tuple(Judged(report, verdict) for report, verdict in in_time(reports, lambda report: _said(report, rule)))
-    running = sum(one.report.job.is_running for one in judged)
+    known = [one for one in judged if one.verdict.state != "no data"]
+    running = sum(one.report.job.is_running for one in known)
     crossed = [one for one in judged if one.verdict.state == "firing"]
     crossed.sort(key=lambda one: not one.report.job.is_running)
     unknown = tuple(one for one in judged if one.verdict.state == "no data")
-    return Crossings(tuple(crossed), unknown, running, len(judged) - running, len(reports) - len(judged))
+    return Crossings(tuple(crossed), unknown, running, len(known) - running, len(reports) - len(judged))
 
 
 def in_time(reports: Sequence[Report], find: Callable[[Report], Value]) -> list[tuple[Report, Value]]:

@@ -60,7 +60,7 @@ def past(report: Report, rule: Rule) -> Past:
 
 def show_past(rule: Rule, reports: Sequence[Report], zone: tzinfo) -> bool:
     """The sum in a sentence and a row a job; gives whether there is more to judge."""
-    over = [report for report in reports if not report.job.is_running and report.job.started is not None]
+    over = [report for report in reports if not report.job.is_running]
     if not over:
         st.caption(":material/inbox: No job that is over has been reviewed yet: there is nothing to hold it against.")
         return False
@@ -68,7 +68,7 @@ def show_past(rule: Rule, reports: Sequence[Report], zone: tzinfo) -> bool:
     st.markdown(_sum(rule, [each for _, each in found], len(over) - len(found)))
     found.sort(key=lambda pair: _ORDER.index(pair[1].outcome))
     _table([(report.job.name, each) for report, each in found], isinstance(rule.when, Threshold), zone)
-    st.caption(_how(rule, over[0].job.name))
+    st.caption(_how(rule, over[0].job.name, zone))
     return len(found) < len(over)
 
 
@@ -84,7 +84,7 @@ def _sum(rule: Rule, found: Sequence[Past], left: int) -> str:
     return f"{said} {count(left, 'job')} still to be walked through…" if left else said
 
 
-def _how(rule: Rule, job: str) -> str:
+def _how(rule: Rule, job: str, zone: tzinfo) -> str:
     if isinstance(rule.when, Found):
         return (
             "When a finding would first have been said is not worked out here: all rules would be asked again at many moments, "
@@ -92,7 +92,8 @@ def _how(rule: Rule, job: str) -> str:
         )
     return (
         "First alert: figures of CloudWatch are judged three minutes late, as in a running job. Cost after: what the job cost "
-        "from that moment to its end, which a stop at once would have saved. A click on a row opens the job."
+        "from that moment to its end, which a stop at once would have saved. A click on a row opens the job. "
+        f"Times are {getattr(zone, 'key', None) or 'UTC'}."
     )
 
 
@@ -128,7 +129,9 @@ def _table(found: Sequence[tuple[str, Past]], timed: bool, zone: tzinfo) -> None
         column_order=list(frame) if timed else ["name", "outcome", "what"],
         column_config={
             "name": config.TextColumn("Job", width=285),
-            "outcome": config.MultiselectColumn("It", options=list(_COLOURS), color=list(_COLOURS.values()), width=75),
+            "outcome": config.MultiselectColumn(
+                "Verdict", options=list(_COLOURS), color=list(_COLOURS.values()), width=75
+            ),
             "what": config.TextColumn("Where and what", width=285 if timed else 620),
             "at": config.DatetimeColumn("First alert", format="D MMM, HH:mm", width=105),
             "before_end": config.NumberColumn("Before the end", format="localized", width=105),

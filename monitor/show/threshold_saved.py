@@ -12,7 +12,7 @@ from monitor.alert.sink_names import sink_of
 from monitor.errors import TrainwatchError
 from monitor.model import Report
 from monitor.show.plain import plain
-from monitor.show.severity import LOOKS
+from monitor.show.severity import LOOKS, Colour
 from monitor.show.shell import JOB_PAGE
 from monitor.show.threshold_crossings import Crossings, Judged, crossings
 from monitor.show.threshold_words import EXAMPLES, show_command, show_wrong, typed
@@ -32,9 +32,9 @@ def show_saved(rules: Sequence[Rule], reports: Sequence[Report], newest: str | N
         _none_saved()
     found = [crossings(rule, reports) for rule in rules]
     for place, (rule, crossed) in enumerate(zip(rules, found, strict=True)):
-        with st.container(border=True, gap="small"):
+        with st.container(border=True, gap="xsmall"):
             _head(rule, place, crossed, newest)
-            _outcome(crossed)
+            _outcome(crossed, LOOKS[rule.severity].colour)
     return any(each.waiting for each in found)
 
 
@@ -49,6 +49,10 @@ def save(name: str, text: str, severity: RuleSeverity, notify: tuple[str, ...] =
     return True
 
 
+def _save(name: str, text: str, severity: RuleSeverity) -> None:
+    save(name, text, severity)
+
+
 def _remove(rule: Rule) -> None:
     _forget()
     try:
@@ -61,7 +65,8 @@ def _undo(rule: Rule) -> None:
     save(rule.name, rule.text, rule.severity, rule.notify)
 
 
-def _try(text: str) -> None:
+def fill(text: str) -> None:
+    """Puts an expression into the box."""
     _forget()
     st.session_state[TYPED] = typed(text)
 
@@ -94,8 +99,8 @@ def _none_saved() -> None:
         with st.container(horizontal=True, vertical_alignment="center", border=True):
             st.badge(severity, icon=LOOKS[severity].icon, color=LOOKS[severity].colour)
             st.markdown(f"**{plain(name)}** `{text}`  \n{plain(what)}", width="stretch")
-            st.button("Try", key=f"try-{name}", icon=":material/science:", on_click=_try, args=(text,))
-            st.button("Save", key=f"save-{name}", icon=":material/add:", on_click=save, args=(name, text, severity))
+            st.button("Try", key=f"try-{name}", icon=":material/science:", on_click=fill, args=(text,))
+            st.button("Save", key=f"save-{name}", icon=":material/add:", on_click=_save, args=(name, text, severity))
 
 
 def _head(rule: Rule, place: int, crossed: Crossings, newest: str | None) -> None:
@@ -106,7 +111,7 @@ def _head(rule: Rule, place: int, crossed: Crossings, newest: str | None) -> Non
         st.markdown(f"**{plain(rule.name)}**", width="content")
         st.markdown(f"`{typed(rule.text)}`", width="stretch")
         st.button(
-            "Try", key=f"try-{rule.name}", icon=":material/science:", type="tertiary", on_click=_try, args=(rule.text,),
+            "Try", key=f"try-{rule.name}", icon=":material/science:", type="tertiary", on_click=fill, args=(rule.text,),
             help="Against past jobs, in the box below",
         )  # fmt: skip
         with st.popover("Command", icon=":material/terminal:", type="tertiary", key=f"command-{place}"):
@@ -123,9 +128,11 @@ def _head(rule: Rule, place: int, crossed: Crossings, newest: str | None) -> Non
         st.caption(f":material/send: {plain(', '.join(sink_of(sink).shown for sink in rule.notify))}")
 
 
-def _outcome(crossed: Crossings) -> None:
+def _outcome(crossed: Crossings, colour: Colour) -> None:
     if crossed.words:
-        st.markdown(f"{_icon(crossed)} {crossed.words}")
+        said = f"{_icon(crossed)} **{crossed.words}**"
+        said = f":{colour}[{said}]" if crossed.now else said
+        st.markdown(f"{said}{f'; {crossed.beside}' if crossed.beside else ''}")
     for one in crossed.crossed[:_LISTED]:
         _job(one)
     if rest := crossed.crossed[_LISTED:]:
@@ -145,7 +152,7 @@ def _icon(crossed: Crossings) -> str:
         return ":material/notifications_active:"
     if crossed.past:
         return ":material/history:"
-    return ":material/help:" if len(crossed.unknown) == crossed.running + crossed.over else ":material/check_circle:"
+    return ":material/check_circle:" if crossed.running + crossed.over else ":material/help:"
 
 
 def _job(one: Judged) -> None:

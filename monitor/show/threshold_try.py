@@ -14,8 +14,8 @@ from monitor.errors import BadCall
 from monitor.model import Report
 from monitor.show.plain import plain
 from monitor.show.threshold_past import show_past
-from monitor.show.threshold_saved import TYPED, save
-from monitor.show.threshold_words import show_command, show_grammar, show_wrong
+from monitor.show.threshold_saved import TYPED, fill, save
+from monitor.show.threshold_words import EXAMPLES, show_command, show_grammar, show_wrong
 
 _NAME, _LOUD = "threshold-name", "threshold-severity"
 
@@ -36,7 +36,9 @@ def show_try(rules: Sequence[Rule] | None, reports: Sequence[Report], zone: tzin
         with st.popover("What can be typed", icon=":material/help:"):
             show_grammar()
     if not (text or "").strip():
-        st.caption("Type a threshold, or take one with Try. Nothing is saved by trying it.")
+        st.caption("Nothing is saved by trying it.")
+        if rules:
+            _examples(rules)
         return False
     try:
         when = parse(text)
@@ -52,13 +54,25 @@ def show_try(rules: Sequence[Rule] | None, reports: Sequence[Report], zone: tzin
     return waiting
 
 
+def _examples(rules: Sequence[Rule]) -> None:
+    """The good ones that are not saved yet, to take one with a click; without any saved they stand above."""
+    known = {str(rule.when) for rule in rules}
+    with st.container(horizontal=True):
+        for name, text, _, what in EXAMPLES:
+            if text not in known:
+                st.button(
+                    text, key=f"example-{name}", icon=":material/science:", help=what, on_click=fill, args=(text,)
+                )
+
+
 def _saving(rule: Rule, rules: Sequence[Rule]) -> None:
     same = next((each for each in rules if each.when == rule.when), None)
     if same is not None:
         st.caption(f":material/check: Saved as {plain(same.name)}.")
         return
     name = free_name(rule.name, [each.name for each in rules])
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown("Save as", width="content")
         st.text_input("Name", key=_NAME, placeholder=name, label_visibility="collapsed", width=320)
         st.segmented_control(
             "Severity", SEVERITIES, default="warning", required=True, key=_LOUD, label_visibility="collapsed"

@@ -16,12 +16,12 @@ from monitor.show.plain import advice
 #: Name, expression, how loud, and what it is good for: to begin with.
 EXAMPLES: tuple[tuple[str, str, RuleSeverity, str], ...] = (
     ("idle GPUs", "gpu_utilization < 40 for 10m", "warning", "GPUs that you pay for and that wait, on any node"),
-    ("slow steps", "step_time > 1.3x for 20 steps", "warning", "steps that take 1.3 times what they took so far"),
+    ("slow steps", "step_time > 1.3x for 20 steps", "warning", "Steps that take 1.3 times what they took so far"),
     (
         "no progress",
         "seconds_since_last_step > 900",
         "critical",
-        "a quarter of an hour without a step: a job that hangs",
+        "A quarter of an hour without a step: a job that hangs",
     ),
 )
 
@@ -33,10 +33,10 @@ def typed(text: str) -> str:
 
 def command(job: str | None, text: str, *options: str) -> str:
     """The same threshold at a terminal; expressions hold nothing that a shell would read inside quotes."""
-    words = ["python -m monitor alert", *options, shlex.quote(job) if job else "JOB"]
+    words = ["python -m monitor alert", shlex.quote(job) if job else "JOB"]
     if root := os.environ.get(settings.ARCHIVE_SHOWN):
         words.append(f"--archive {shlex.quote(root)}")
-    return " ".join([*words, f'--when "{typed(text)}"'])
+    return " ".join([*words, f'--when "{typed(text)}"', *options])
 
 
 def show_command(job: str | None, text: str) -> None:
