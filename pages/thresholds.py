@@ -12,7 +12,7 @@ from monitor.review import Snapshot
 from monitor.show import data, jobs_table, shell
 from monitor.show.pace import IDLE, WAITING, Pace, live
 from monitor.show.plain import plain
-from monitor.show.threshold_saved import show_saved
+from monitor.show.threshold_saved import show_last, show_saved
 from monitor.show.threshold_try import show_try
 from monitor.show.threshold_words import show_wrong
 from monitor.show.trouble import show_error, show_stale
@@ -31,11 +31,12 @@ def board() -> Pace:
         show_stale(listing.error)
     elif listing.error:
         show_error(listing.error, "thresholds")
-    waiting = False
+    show_last()
+    # On top, where what a card's Try brings is seen.
+    waiting = show_try(rules, reports, visit.zone, name)
     if rules is not None:
-        waiting = show_saved(rules, reports, name)
+        waiting = show_saved(rules, reports, name) or waiting
         about(rules, newest, len(listing.jobs), bool(listing.error))
-    waiting = show_try(rules, reports, visit.zone, name) or waiting
     under_way = any(snapshot.report is None and snapshot.error is None for snapshot in newest)
     return WAITING if waiting or under_way else IDLE
 

@@ -18,7 +18,7 @@ from monitor.show.threshold_crossings import Crossings, Judged, crossings
 from monitor.show.threshold_words import EXAMPLES, show_command, show_wrong, typed
 from monitor.words import count
 
-#: The expression in the box below, in the address too.
+#: The expression in the box, in the address too.
 TYPED = "when"
 _REMOVED, _TROUBLE = "threshold-removed", "threshold-trouble"
 # So many jobs stand on a card; the others open below them.
@@ -27,7 +27,6 @@ _LISTED = 3
 
 def show_saved(rules: Sequence[Rule], reports: Sequence[Report], newest: str | None) -> bool:
     """A card a threshold; gives whether there is more to judge."""
-    _show_last()
     if not rules:
         _none_saved()
     found = [crossings(rule, reports) for rule in rules]
@@ -76,7 +75,7 @@ def _forget() -> None:
         st.session_state.pop(key, None)
 
 
-def _show_last() -> None:
+def show_last() -> None:
     """What came of the last button."""
     if trouble := st.session_state.get(_TROUBLE):
         title, error = trouble
@@ -112,7 +111,7 @@ def _head(rule: Rule, place: int, crossed: Crossings, newest: str | None) -> Non
         st.markdown(f"`{typed(rule.text)}`", width="stretch")
         st.button(
             "Try", key=f"try-{rule.name}", icon=":material/science:", type="tertiary", on_click=fill, args=(rule.text,),
-            help="Against past jobs, in the box below",
+            help="Against past jobs, at the top of the page",
         )  # fmt: skip
         with st.popover("Command", icon=":material/terminal:", type="tertiary", key=f"command-{place}"):
             show_command(job, rule.text)

@@ -22,24 +22,32 @@ _NAME, _LOUD = "threshold-name", "threshold-severity"
 
 def show_try(rules: Sequence[Rule] | None, reports: Sequence[Report], zone: tzinfo, newest: str | None) -> bool:
     """The box and what comes of it; ``rules`` is None where nothing can be saved. Gives whether there is more to judge."""
-    st.subheader("Try one against past jobs")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = st.text_input(
             "Expression",
             key=TYPED,
             bind="query-params",
-            placeholder="gpu_utilization < 40 for 10m",
-            icon=":material/rule:",
+            placeholder="Try one against past jobs, such as gpu_utilization < 40 for 10m",
+            icon=":material/science:",
             label_visibility="collapsed",
             width="stretch",
         )
         with st.popover("What can be typed", icon=":material/help:"):
             show_grammar()
+            st.markdown("Examples")
+            for _, example, _, what in EXAMPLES:
+                st.button(example, key=f"example-{example}", help=what, on_click=fill, args=(example,))
+        if text:
+            st.button("Clear", key="threshold-clear", icon=":material/close:", on_click=fill, args=("",))
     if not (text or "").strip():
-        st.caption("Nothing is saved by trying it.")
-        if rules:
-            _examples(rules)
         return False
+    with st.container(border=True):
+        return _tried(text, rules, reports, zone, newest)
+
+
+def _tried(
+    text: str, rules: Sequence[Rule] | None, reports: Sequence[Report], zone: tzinfo, newest: str | None
+) -> bool:
     try:
         when = parse(text)
     except BadCall as error:
@@ -49,20 +57,9 @@ def show_try(rules: Sequence[Rule] | None, reports: Sequence[Report], zone: tzin
     if rules is not None:
         _saving(rule, rules)
     waiting = show_past(rule, reports, zone)
-    with st.expander("At the terminal", icon=":material/terminal:", expanded=True, key="threshold-terminal"):
+    with st.expander("At the terminal", icon=":material/terminal:", key="threshold-terminal"):
         show_command(newest, rule.text)
     return waiting
-
-
-def _examples(rules: Sequence[Rule]) -> None:
-    """The good ones that are not saved yet, to take one with a click; without any saved they stand above."""
-    known = {str(rule.when) for rule in rules}
-    with st.container(horizontal=True):
-        for name, text, _, what in EXAMPLES:
-            if text not in known:
-                st.button(
-                    text, key=f"example-{name}", icon=":material/science:", help=what, on_click=fill, args=(text,)
-                )
 
 
 def _saving(rule: Rule, rules: Sequence[Rule]) -> None:

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from monitor.alert import saved as kept
 from monitor.alert.saved import add, saved, saved_file
 from monitor.errors import NoCredentials
-from monitor.show import threshold_crossings
+from monitor.show import threshold_crossings, threshold_drawn
 from tests import situations
 from tests.pages import fake
 from tests.pages.conftest import Open
@@ -186,3 +186,18 @@ def test_text_of_others_is_no_markup(open_page: Open) -> None:
     page = _thresholds(open_page, hostile, replace(hostile, run=replace(hostile.run, job=hostile.job)))
     assert any("\\!\\[i\\]" in each.value for each in page.markdown)
     assert not any("![i](" in each.value for kind in ("markdown", "caption") for each in page.get(kind))
+
+
+def test_a_job_draws_those_that_fit_and_names_those_above(open_page: Open) -> None:
+    single = situations.single_node()
+    add("idle", "gpu_utilization < 40 for 10m")
+    add("twice", "gpu_utilization < 0.5x")
+    add("slow", f"step_time > {1.5 * single.steps.median_s:.3f}")  # type: ignore[union-attr]
+    add("hour", "step_time > 3600")
+    page = open_page(FakeAccount((single,)), "job", job=single.job.name)
+
+    assert len(page.get("vega_lite_chart")) >= 3
+    assert "Above what is drawn: hour (step_time > 3600)." in texts(page)
+    rules = threshold_drawn.kept()
+    assert threshold_drawn.lines_of(rules, "gpu_utilization", 100) == {"idle: < 40 for 10m": 40}
+    assert list(threshold_drawn.lines_of(rules, "step_time", 100)) == [f"slow: > {rules[2].when.value:g}"]  # type: ignore[union-attr]
