@@ -64,7 +64,7 @@ def _utilization(report: Report, span: Span, metric: str, rules: Sequence[Rule])
         draw(
             report,
             lambda: (
-                with_lines(utilization.line(frame, metric, span), threshold_lines(lines), utilization.LINE_AXIS)
+                with_lines(utilization.line(frame, metric, span), threshold_lines(lines, 100), utilization.LINE_AXIS)
                 if alone
                 else utilization.heatmap(frame, metric, nodes, span)
             ),
@@ -101,7 +101,7 @@ def _steps(report: Report, span: Span, zone: tzinfo, rules: Sequence[Rule]) -> N
             lines = lines_of(rules, "step_time", highest)
             draw(
                 report,
-                lambda: with_lines(step_time.step_time(steps, span), threshold_lines(lines), step_time.AXIS),
+                lambda: with_lines(step_time.step_time(steps, span), threshold_lines(lines, highest), step_time.AXIS),
                 "chart-steps",
                 "Step time over time",
                 said,

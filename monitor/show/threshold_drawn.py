@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from monitor.alert.conditions import Rule, Threshold
+from monitor.alert.conditions import Rule, Threshold, name_of
 from monitor.alert.saved import saved
 from monitor.errors import BadCall
 
@@ -20,10 +20,16 @@ def kept() -> tuple[Rule, ...]:
 def lines_of(rules: Sequence[Rule], metric: str, highest: float) -> dict[str, float]:
     """``name: < 40`` and where the line lies, of all that lie within the chart."""
     return {
-        f"{rule.name}: {str(rule.when).removeprefix(metric).strip()}": rule.when.value
+        _label(rule, metric): rule.when.value
         for rule in rules
         if isinstance(rule.when, Threshold) and _applies(rule.when, metric) and 0 <= rule.when.value <= highest
     }
+
+
+def _label(rule: Rule, metric: str) -> str:
+    asked = str(rule.when).removeprefix(metric).strip()
+    # A name that was made of the condition says nothing more.
+    return asked if rule.name == name_of(rule.when) else f"{rule.name}: {asked}"
 
 
 def above_words(rules: Sequence[Rule], metric: str, highest: float) -> str:

@@ -75,13 +75,16 @@ def show_past(rule: Rule, reports: Sequence[Report], zone: tzinfo) -> bool:
 def _sum(rule: Rule, found: Sequence[Past], left: int) -> str:
     firing = [each for each in found if each.outcome == "fires"]
     lacking = sum(each.outcome == "no data" for each in found)
-    jobs = count(len(found), "past job")
-    verb = "Said at the end of" if isinstance(rule.when, Found) else "Would have fired in"
-    alerts = "" if isinstance(rule.when, Found) else f", with {count(sum(each.alerts for each in firing), 'alert')}"
-    said = f"**{verb} {len(firing)} of {jobs}**{alerts}." if firing else f"**Silent in {jobs}.**"
-    if lacking:
-        said = f"**No data in {jobs}.**" if lacking == len(found) else f"{said} No data in {lacking}."
-    return f"{said} {count(left, 'job')} still to be walked through…" if left else said
+    known = count(len(found) - lacking, "past job")
+    if firing:
+        verb = "Said at the end of" if isinstance(rule.when, Found) else "Would have fired in"
+        alerts = "" if isinstance(rule.when, Found) else f", with {count(sum(each.alerts for each in firing), 'alert')}"
+        said = f"**{verb} {len(firing)} of {known}**{alerts}."
+    else:
+        said = f"**Silent in {known}.**" if lacking < len(found) else "**No past job has data.**"
+    more = f"No data in {lacking} more." if lacking and lacking < len(found) else ""
+    rest = f"{count(left, 'job')} still to be walked through…" if left else ""
+    return " ".join(part for part in (said, more, rest) if part)
 
 
 def _how(rule: Rule, job: str, zone: tzinfo) -> str:

@@ -21,6 +21,12 @@ def test_each_has_a_line_and_its_name_and_none_changes_the_looks() -> None:
         drawn, frames = stable.split(with_lines(chart, lines({"slow: > 3": 3.0, "very slow: > 4": 4.0}), axis))
         assert drawn == bare
         assert drawn["height"] == chart.height
-        assert [layer["mark"]["type"] for layer in drawn["layer"]][-2:] == ["rule", "text"]
-        assert drawn["layer"][-2]["encoding"]["y"]["axis"]["title"] == axis
+        assert [layer["mark"]["type"] for layer in drawn["layer"]][-3:] == ["rule", "text", "text"]
+        assert drawn["layer"][-3]["encoding"]["y"]["axis"]["title"] == axis
         assert frames[drawn["layer"][-1]["data"]["name"]]["name"].tolist() == ["slow: > 3", "very slow: > 4"]
+
+
+def test_names_of_lines_that_lie_close_are_not_written_over_one_another() -> None:
+    drawn = lines({"c": 45.0, "a": 40.0, "b": 42.0, "far": 90.0}, 100).set_index("name")
+    assert drawn["above"].to_dict() == {"a": "", "b": "", "c": "c", "far": "far"}
+    assert drawn["below"].to_dict() == {"a": "a", "b": "", "c": "", "far": ""}

@@ -99,8 +99,8 @@ def test_the_address_brings_back_what_was_typed_and_past_jobs_are_walked_through
     page = _thresholds(open_page, when="gpu_utilization > 40 for 10m")
     assert page.text_input(key="when").value == "gpu_utilization > 40 for 10m"
     said = texts(page)
-    assert "Would have fired in 2 of 3 past jobs" in said
-    assert "No data in 1." in said
+    assert "Would have fired in 2 of 2 past jobs" in said
+    assert "No data in 1 more." in said
     table = page.dataframe[0].value
     assert table["name"].tolist() == ["gpt-60b-run-7", "vit-mics-4", "denied-metrics-1"]
     assert table["outcome"].str[0].tolist() == ["fires", "fires", "no data"]
