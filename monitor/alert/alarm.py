@@ -62,7 +62,12 @@ class Alarm:
     def description(self) -> str:
         """For whoever finds the alarm in the console."""
         scaled = f" The threshold is {self.meaning}." if self.meaning else ""
-        text = f"{self.severity.upper()} {self.rule}: {self.when}, on {self.on}.{scaled} Made by Trainwatch."
+        where = (
+            ""
+            if self.when.endswith(f"on {self.on}")
+            else f", {'of the whole ' if self.on == 'job' else 'on '}{self.on}"
+        )
+        text = f"{self.severity.upper()} {self.rule}: {self.when}{where}.{scaled} Made by Trainwatch."
         return text if len(text) <= _LONGEST_DESCRIPTION else text[: _LONGEST_DESCRIPTION - 1] + "…"
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +31,9 @@ class Created:
     """Alarms of this job that no rule asks for any more."""
 
 
-def create(clients: Clients, job: str, alarms: Sequence[Alarm]) -> Created:
+def create(
+    clients: Clients, job: str, alarms: Sequence[Alarm], say: Callable[[str], None] = lambda text: None
+) -> Created:
     """Makes the job's alarms those of the plan; what is there already stays as it is. Errors of ``monitor.errors``.
 
     New ones come before old ones go. Called again after a failure, it goes on where it stopped.
@@ -39,9 +41,11 @@ def create(clients: Clients, job: str, alarms: Sequence[Alarm]) -> Created:
     there = {str(row["AlarmName"]): row for row in _existing(clients, job)}
     wanted = {alarm.name: alarm for alarm in alarms}
     unchanged = tuple(name for name, alarm in wanted.items() if name in there and _same(alarm, there[name]))
-    for name, alarm in wanted.items():
-        if name not in unchanged:
-            _put(clients, job, alarm, is_new=name not in there)
+    written = [alarm for name, alarm in wanted.items() if name not in unchanged]
+    for place, alarm in enumerate(written):
+        # AWS takes three a second: many nodes are a minute.
+        say(f"writing alarm {place + 1} of {len(written)}")
+        _put(clients, job, alarm, is_new=alarm.name not in there)
     removed = tuple(name for name in there if name not in wanted)
     _delete(clients, removed)
     return Created(

@@ -15,7 +15,7 @@ from monitor.alert.conditions import Rule
 from monitor.alert.sink_names import sink_of
 from monitor.cli.alarms_text import created_text, deleted_text, plan_text
 from monitor.cli.alert import asked_rules
-from monitor.cli.output import add_output_options, as_json, deliver
+from monitor.cli.output import add_output_options, as_json, deliver, progress
 from monitor.cli.sources import account_source, add_account_options
 from monitor.errors import BadCall, CannotDo
 from monitor.model import Job
@@ -38,7 +38,7 @@ def add_to(commands: Any) -> None:
     command.add_argument(
         "action",
         choices=_ACTIONS,
-        help="plan: what would be made, what it costs, what cannot be; create: make it so; delete: remove the job's alarms",
+        help="plan: what would be made, what it costs, what cannot be; create: make it so; delete: remove all alarms of the job",
     )
     command.add_argument("job", metavar="JOB", help="training job name")
     asked = command.add_argument_group("rules (those that are saved, if none are given)")
@@ -82,15 +82,15 @@ def _create(arguments: argparse.Namespace, source: AwsSource, plan: AlarmPlan) -
             f"CloudWatch can keep none of these rules. {first.rule}: {first.why}",
             "No alarm was touched; alarms plan tells it of each rule.",
         )
-    done = create(source.clients, plan.job, plan.alarms)
+    with progress(arguments) as say:
+        done = create(source.clients, plan.job, plan.alarms, say)
     text = created_text(arguments, plan, done) if arguments.format == "text" else as_json(alarms_document(plan, done))
     deliver(arguments, text)
     return 0
 
 
 def _delete(arguments: argparse.Namespace, job: str) -> int:
-    if arguments.rules or arguments.when or arguments.sns:
-        raise BadCall("alarms delete removes all alarms of the job.", "Leave out --rules, --when and --sns.")
+    # All alarms of the job go, whatever rules are named beside it.
     names = delete(_account(arguments).clients, job)
     deliver(
         arguments,

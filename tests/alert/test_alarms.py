@@ -168,6 +168,18 @@ def test_steps_are_what_a_watch_publishes() -> None:
     assert (silent.series[0].metric, silent.threshold, silent.on) == ("SecondsSinceLastStep", 900, "job")
 
 
+@pytest.mark.parametrize(
+    ("expression", "text"),
+    [
+        ("gpu_utilization < 40 on mean", "gpu_utilization < 40 on mean. The threshold is 40 % x 8 GPUs."),
+        ("memory_utilization > 9 on algo-1", "memory_utilization > 9 on algo-1. Made"),
+        ("seconds_since_last_step > 900", "seconds_since_last_step > 900, of the whole job. Made"),
+    ],
+)
+def test_a_description_says_the_rule(expression: str, text: str) -> None:
+    assert text in _one(expression).description
+
+
 def test_topics_of_the_call_and_of_the_rule_are_told() -> None:
     (rule,) = rules_of(["memory_utilization > 90 on algo-1"])
     other = f"{TOPIC}-2"

@@ -69,7 +69,7 @@ def test_create_and_delete_also_after_the_job(
     del sagemaker_backends[ACCOUNT][REGION].training_jobs["vit"]
     assert main(["alarms", "plan", *call]) == 3
     capsys.readouterr()
-    assert _document(capsys, "delete", "vit")["deleted"] == document["created"]
+    assert _document(capsys, "delete", *call)["deleted"] == document["created"]
     assert _there(clients) == []
     assert main(["alarms", "delete", "vit"]) == 0
     assert "nothing to delete" in capsys.readouterr().out
@@ -97,7 +97,6 @@ def test_the_text_tells_cost_limits_and_what_to_do_next(capsys: pytest.CaptureFi
         (("create", "vit", "--when", "loss > 3"), 3, "none of these rules"),
         (("create", "vit", *IDLE, "--sns", "topic"), 2, "no ARN"),
         (("create", "vit", *IDLE, "--sns", TOPIC.replace(REGION, "eu-west-3")), 2, "another region"),
-        (("delete", "vit", *IDLE), 2, "Leave out"),
         (("delete", "a/b"), 2, "no name"),
     ],
 )
