@@ -215,6 +215,12 @@ def _evidence(evidence: Evidence) -> dict[str, Any]:
     }
 
 
+def plain_document(parts: Mapping[str, Any]) -> dict[str, Any]:
+    """A document of these parts, in JSON's own types."""
+    document: dict[str, Any] = _plain(parts)
+    return document
+
+
 def _plain(value: Any) -> Any:
     """``value`` in JSON's own types: instants as text, NaN and infinities as null (JSON has neither)."""
     if isinstance(value, Mapping):

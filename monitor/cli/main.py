@@ -7,10 +7,10 @@ import os
 import sys
 from collections.abc import Sequence
 
-from monitor.cli import dashboard, demo, jobs, report, steps
+from monitor.cli import compare, dashboard, demo, jobs, report, steps
 from monitor.errors import TrainwatchError
 
-_COMMANDS = (jobs, report, steps, dashboard, demo)
+_COMMANDS = (jobs, report, steps, compare, dashboard, demo)
 EXIT_INTERRUPTED = 130
 
 

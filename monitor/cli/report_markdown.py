@@ -17,7 +17,7 @@ def markdown(report: Report) -> str:
     """The whole report."""
     verdict = judge(report)
     lines = [
-        f"# {_code(report.job.name)}",
+        f"# {code(report.job.name)}",
         "",
         " · ".join([status_word(report.job.status), *facts(report)]),
         "",
@@ -27,7 +27,7 @@ def markdown(report: Report) -> str:
         "",
     ]
     if verdict.headline.startswith("Failed: "):
-        lines += [_code(verdict.detail), ""]
+        lines += [code(verdict.detail), ""]
     for finding in report.findings:
         lines += [f"## {finding.severity}: {finding.title}", "", finding.summary, ""]
         if finding.recommendation:
@@ -35,12 +35,12 @@ def markdown(report: Report) -> str:
         if finding.prediction:
             lines += [f"Predicted: {gain_words(finding.prediction)}", ""]
         quoted = [evidence.line for evidence in finding.evidence if evidence.line]
-        lines += [f"- {_code(line)}" for line in quoted] + ([""] if quoted else [])
+        lines += [f"- {code(line)}" for line in quoted] + ([""] if quoted else [])
         if finding.not_checked:
             lines += [f"Not checked: {'; '.join(finding.not_checked)}.", ""]
     if report.buckets:
         rows = [(bucket.name, duration(bucket.seconds), usd(bucket.cost_usd)) for bucket in report.buckets]
-        lines += ["## Where the time went", "", *_table(("phase", "time", "cost"), rows), ""]
+        lines += ["## Where the time went", "", *table(("phase", "time", "cost"), rows), ""]
         lines += [
             *([] if report.goodput is None else [f"Goodput {percent(100 * report.goodput)}."]),
             *cost_words(report),
@@ -58,7 +58,7 @@ def markdown(report: Report) -> str:
             )
             for stats in report.nodes
         ]
-        lines += ["## Nodes", "", *_table(titles, nodes), ""]
+        lines += ["## Nodes", "", *table(titles, nodes), ""]
     if is_aggregated(report.run.steps):
         marked = [gap.why for gap in report.run.gaps if "aggregated" in gap.why]
         lines += [*(marked or ["The step figures are aggregated."]), ""]
@@ -71,13 +71,15 @@ def _mean(found: Distribution | None) -> str:
     return DASH if found is None else percent(found.mean)
 
 
-def _code(text: str) -> str:
+def code(text: str) -> str:
     """One line of text as code; a longer fence where the text holds back-ticks."""
     text = " ".join(text.split())
     return f"`` {text} ``" if "`" in text else f"`{text}`"
 
 
-def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """A table, a line each."""
+
     def line(cells: Sequence[str]) -> str:
         return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 

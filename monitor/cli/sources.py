@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 
 from monitor.archive.cache import Cache, user_cache
@@ -63,17 +64,26 @@ def job_source(arguments: argparse.Namespace) -> tuple[Source, str]:
     paths: list[str] | None = arguments.logs
     if job is not None and paths:
         raise BadCall(f"Both a job ({job}) and --logs were given.", "Give one of them.")
-    if job is not None and job.startswith("logs:"):
-        paths = [job.removeprefix("logs:")]
-    if job is not None and job.startswith("archive:"):
-        raise BadCall("Archives cannot be read by this version.", "Name a training job, or log files with --logs.")
     if paths:
-        if not all(paths):
-            raise BadCall("logs: needs a path behind it.", "For example logs:./algo-1.log.")
-        return FilesSource(paths), _name_of(paths)
+        return _log_files(paths)
     if not job:
         raise BadCall("No job was named.", "Give a training job's name, or log files with --logs PATH.")
-    return account_source(arguments), job
+    return source_of(job, arguments, lambda: account_source(arguments))
+
+
+def source_of(job: str, arguments: argparse.Namespace, account: Callable[[], Source]) -> tuple[Source, str]:
+    """(source, job name) of one JOB; ``account`` gives the source of those that AWS has."""
+    if job.startswith("logs:"):
+        return _log_files([job.removeprefix("logs:")])
+    if job.startswith("archive:"):
+        raise BadCall("Archives cannot be read by this version.", "Name a training job, or log files with --logs.")
+    return account(), job
+
+
+def _log_files(paths: list[str]) -> tuple[Source, str]:
+    if not all(paths):
+        raise BadCall("logs: needs a path behind it.", "For example logs:./algo-1.log.")
+    return FilesSource(paths), _name_of(paths)
 
 
 def _name_of(paths: list[str]) -> str:

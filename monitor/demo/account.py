@@ -58,6 +58,7 @@ class Account:
             "no_proxy": past_proxies,
             "XDG_CACHE_HOME": self._folder.name,
             "XDG_CONFIG_HOME": self._folder.name,
+            "XDG_DATA_HOME": self._folder.name,
             CACHE_OFF: "1",
             "TRAINWATCH_DEMO": "1",
         }
