@@ -151,9 +151,8 @@ def _last_digit(times: Floats) -> float:
 
 def _half_width(levels: tuple[Level, Level], grown: tuple[float, float]) -> float:
     """Half of the interval, were the runs ``grown`` times as long: errors fall with the root, and are known better."""
-    errors = [one.error / times**0.5 for one, times in zip(levels, grown, strict=True)]
+    errors, freedoms = zip(*(one.of_longer(times) for one, times in zip(levels, grown, strict=True)), strict=True)
     squares = [error**2 for error in errors]
-    freedoms = [one.freedom * times for one, times in zip(levels, grown, strict=True)]
     within = 0.0
     if sum(squares) > 0:
         # Welch and Satterthwaite's degrees of freedom.

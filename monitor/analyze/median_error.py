@@ -19,18 +19,20 @@ from scipy import special
 
 Floats = NDArray[np.float64]
 
-_DRAWS = 400
+_DRAWS = 200
 _SEED = 20041
 # Of fewer values no correlation is told.
 _FEWEST = 16
 #: Longer series are taken as medians of so many pieces.
-_MOST = 2_000
+_MOST = 1_000
 _FIFTHS = 5
 _LEAST_BLOCK_STEPS = 40.0
 # A level that moves: such a spread between fifths comes of noise alone in two runs of a hundred.
 _MOVES = 0.02
 # The mean of a walk is this many times as far from its beginning as from its own pieces (variances: n/3 and n/6).
 _WALK = 2.0
+# So many times the error of independent steps is worth a word.
+_LASTS = 3.0
 _GOLDEN = (5**0.5 - 1) / 2
 
 
@@ -40,9 +42,21 @@ class Level:
 
     log_median: float
     error: float
-    freedom: float
-    drifts: bool
-    """The level moves by more than noise would."""
+    count: int
+    """Of the values that blocks were made of,"""
+    stride: float
+    """each so many steps after the one before."""
+    noise_lasts: float
+    """The length of a block by the noise itself."""
+    most_freedom: float
+    lasts: bool
+    """The noise lasts: the error is several times that of as many independent steps."""
+
+    def of_longer(self, times: float) -> tuple[float, float]:
+        """Error and degrees of freedom of a run that is so many times as long; 1 for this one."""
+        count = self.count * times
+        freedom = max(count / _length(count, self.noise_lasts, self.stride) - 1, 1.0)
+        return self.error / times**0.5, min(freedom, self.most_freedom)
 
 
 def level(times_s: Floats, unit_s: float = 0.0, stride: float = 1.0) -> Level:
@@ -51,8 +65,8 @@ def level(times_s: Floats, unit_s: float = 0.0, stride: float = 1.0) -> Level:
     Times that are printed in whole units of ``unit_s`` are spread over their unit; where they hardly leave one, how far
     that is from the truth is not known, and part of the error.
     """
-    spread = times_s + unit_s * ((np.arange(len(times_s)) * _GOLDEN) % 1 - 0.5) if unit_s else times_s
-    values = np.log(np.maximum(spread, 1e-3 * times_s))
+    within = (np.arange(len(times_s)) * _GOLDEN) % 1 - 0.5 if np.ptp(times_s) > 0 else 0.0
+    values = np.log(np.maximum(times_s + unit_s * within, 1e-3 * times_s))
     middle = float(np.median(values))
     size = -(-len(values) // _MOST)
     if size > 1:
@@ -60,16 +74,18 @@ def level(times_s: Floats, unit_s: float = 0.0, stride: float = 1.0) -> Level:
         values, stride = np.array([np.median(piece) for piece in pieces]), stride * size
     count = len(values)
     own = min(_block_length(values), count / 3)
-    length = min(max(own, count / _FIFTHS, _LEAST_BLOCK_STEPS / stride), count / 3)
-    error = _error(values, length)
-    freedom = max(count / length - 1, 1.0)
-    moved = _moved(values, own)
-    if moved:
-        error, freedom = max(error, moved), min(freedom, _FIFTHS - 1.0)
+    moved, alone = _moved(values, own), _error(values, 1.0)
+    error = max(_error(values, _length(count, own, stride)), moved)
+    lasts = error > _LASTS * alone > 0
     # A uniform error over one unit: noise that reaches beyond it averages it out.
     if unit_s and float(np.subtract(*np.quantile(times_s, [0.9, 0.1]))) < 1.5 * unit_s:
         error = float(np.hypot(error, unit_s / 12**0.5 / float(np.median(times_s))))
-    return Level(middle, error, freedom, moved > 0)
+    return Level(middle, error, count, stride, own, _FIFTHS - 1.0 if moved else np.inf, lasts)
+
+
+def _length(count: float, own: float, stride: float) -> float:
+    """Of a block."""
+    return min(max(own, count / _FIFTHS, _LEAST_BLOCK_STEPS / stride), count / 3)
 
 
 def _error(values: Floats, length: float) -> float:

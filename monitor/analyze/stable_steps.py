@@ -33,6 +33,7 @@ _OVER_THE_INTERVAL = frozenset({"interval", "cumulative"})
 _MOSTLY = 0.5
 # A counter or clock tells the time between two readings to one unit: so many units make that two percent.
 _UNITS = 50
+_SETTLED, _IN_A_ROW = 1.05, 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,12 @@ def _clock(rows: pd.DataFrame) -> tuple[pd.DataFrame, Floats]:
 
 def _smoothed(rows: pd.DataFrame) -> tuple[pd.DataFrame, Floats]:
     smooth = (rows["kind"] == "smoothed").to_numpy()
-    return rows, np.where(smooth, rows["step_time_s"].to_numpy("float64"), np.nan)
+    times = np.where(smooth, rows["step_time_s"].to_numpy("float64"), np.nan)
+    # A smoothed rate carries the first steps on for a while.
+    usual = times <= _SETTLED * np.nanmedian(times) if np.isfinite(times).any() else smooth
+    together = np.convolve(usual, np.ones(_IN_A_ROW), "valid") >= _IN_A_ROW
+    start = int(np.argmax(together)) if together.any() else 0
+    return rows.iloc[start:], times[start:]
 
 
 def _stride(rows: pd.DataFrame) -> float:

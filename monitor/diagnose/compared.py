@@ -202,9 +202,9 @@ def _of_two(name: str, first: _Read, other: _Read, result: Against) -> list[str]
             f"A's steps are read as {', '.join(sorted(formats[0]))}, {name}'s as {', '.join(sorted(formats[1]))}: they may "
             "not time the same part of a step."
         )
-    for drifts, who in zip((level.drifts for level in result.change.levels), ("A", name), strict=True):
-        if drifts:
-            said.append(f"The step time of {who} moves by itself in the run; the interval is wider for it.")
+    for level, who in zip(result.change.levels, ("A", name), strict=True):
+        if level.lasts:
+            said.append(f"The step time of {who} moves by itself for long stretches; the interval is wider for it.")
     if (clock := _by_clock(first, other, result.change)) is not None:
         said.append(
             f"By the times of the log lines a step of {name} takes {range_words(clock.percent())}: the printed times leave "
