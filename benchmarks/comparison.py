@@ -1,23 +1,29 @@
 """How often does compare tell a difference where there is none, and find 5 % where it is? Simulated pairs of jobs.
 
-Each row is of 200 pairs (100 where nothing is promised). Equal pairs are of 60 to 2,000 steps each, drawn anew for every job; the planted difference is looked for in 200 steps. Each
-run has a warm-up, checkpoints that the log tells of, and pauses that it does not. The pairs are other ones than those that the
-constants of ``monitor.analyze.median_error`` were chosen on. The last row is the demo's pair of vision transformers, whose
-published change is about -14 %.
+Each row is of 200 pairs (100 where nothing is promised). Equal pairs are of 60 to 2,000 steps each, drawn anew for every job;
+the planted difference is looked for in 200 steps. Each run has a warm-up, checkpoints that the log tells of, and pauses that
+it does not. The pairs are other ones than those that the constants of ``monitor.analyze.median_error`` were chosen on. The
+last row is the demo's pair of vision transformers, whose published change is about -14 %.
+
+``python -m benchmarks.comparison --write-docs`` puts the table into ``docs/comparison.md``.
 """
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy import signal
 
+from benchmarks.predictions import line
 from monitor.analyze.comparison import Change, change
 from monitor.analyze.journal import journal
 from monitor.analyze.stable_steps import By, StableSteps, stable_steps
@@ -29,6 +35,8 @@ from monitor.model import LogPage
 from monitor.parse.assemble import assemble
 from monitor.parse.recognise import RawRows
 
+PAGE = Path(__file__).parents[1] / "docs" / "comparison.md"
+_BLOCK = re.compile(r"(<!-- generated: python -m benchmarks\.comparison --write-docs -->\n).*?(<!-- end -->)", re.DOTALL)
 Floats = NDArray[np.float64]
 Noise = Callable[[np.random.Generator, int], Floats]
 
@@ -246,3 +254,18 @@ def failures() -> list[str]:
     if not low <= PUBLISHED_PCT <= high:
         missed.append(f"the MiCS pair comes out at {low:.1f} to {high:.1f} %")
     return missed
+
+
+def write(page: Path = PAGE) -> None:
+    """Puts the table where the page has its generated block."""
+    head, *rest = rows()
+    table = "\n".join(line(cells) for cells in [head, ("---",) * len(head), *rest])
+    text = page.read_text(encoding="utf-8")
+    page.write_text(_BLOCK.sub(lambda found: f"{found[1]}\n{table}\n\n{found[2]}", text), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    if "--write-docs" in sys.argv[1:]:
+        write()
+    else:
+        sys.exit("python -m benchmarks comparison prints the table; this takes --write-docs")

@@ -11,7 +11,7 @@ from monitor.words import count, step_seconds
 if TYPE_CHECKING:
     from monitor.diagnose.compared import Against
 
-_OF_INTEREST_PCT = 5.0
+_OF_INTEREST_PCT = (5.0, 2.0)
 
 
 def range_words(found: Range) -> str:
@@ -42,10 +42,9 @@ def cannot_tell(found: Change, work_ratio: float) -> str:
     more = found.more_steps(work_ratio)
     if more:
         return f"{seen}; {count(more, 'step')} more of each would do, if it stays at {_signed(middle)} %."
-    if found.smallest_percent > _OF_INTEREST_PCT:
-        wanted = found.more_steps_for(_OF_INTEREST_PCT)
-        if wanted:
-            return f"{seen}; {count(wanted, 'step')} more of each would show one of {_OF_INTEREST_PCT:.0f} %."
+    for size_pct in _OF_INTEREST_PCT:
+        if found.smallest_percent > size_pct and (wanted := found.more_steps_for(size_pct)):
+            return f"{seen}; {count(wanted, 'step')} more of each would show one of {size_pct:.0f} %."
     return f"{seen}, and two runs of one configuration differ by as much as is left."
 
 

@@ -17,7 +17,7 @@ from monitor.predict.smp_schema import ALIASES_V1
 # Names of what a run writes to, calls itself or listens on, by their last words.
 _OWN = re.compile(
     r"name|region|tags|notes|timestamp"
-    r"|(job|run|experiment|exp|trial|wandb|mlflow|comet|tracking)_(name|id|uri|entity|group|project|notes|tags|dir)"
+    r"|((wandb|mlflow|comet)_)?(job|run|experiment|exp|trial|wandb|mlflow|comet|tracking)_(name|id|uri|entity|group|project|notes|tags|dir)"
     r"|(output|out|checkpoint|checkpoints|ckpt|save|log|logging|tensorboard|tb|cache|profile|profiler|results?|trace|artifacts?)"
     r"(_data|_local|_s3)?_(dir|directory|path|folder|uri|url|bucket|prefix|file)"
     r"|(model|submit|code|source|module)_(dir|directory)"
