@@ -36,7 +36,9 @@ from monitor.parse.assemble import assemble
 from monitor.parse.recognise import RawRows
 
 PAGE = Path(__file__).parents[1] / "docs" / "comparison.md"
-_BLOCK = re.compile(r"(<!-- generated: python -m benchmarks\.comparison --write-docs -->\n).*?(<!-- end -->)", re.DOTALL)
+_BLOCK = re.compile(
+    r"(<!-- generated: python -m benchmarks\.comparison --write-docs -->\n).*?(<!-- end -->)", re.DOTALL
+)
 Floats = NDArray[np.float64]
 Noise = Callable[[np.random.Generator, int], Floats]
 

@@ -2,7 +2,10 @@
 
 ``$XDG_CONFIG_HOME/trainwatch/config.toml`` (``~/.config`` otherwise):
 
+    archive = "s3://bucket/prefix"      # where `archive` puts jobs; $XDG_DATA_HOME/trainwatch/archive by itself
     price_source = "our contract"       # what reports call the prices below; "settings file" by itself
+
+    public_url = "https://trainwatch.example.com"   # where others find the dashboard: alerts link to it
 
     [prices_usd_per_instance_hour]     # come before AWS's price list
     "ml.p4d.24xlarge" = 25.25
@@ -22,12 +25,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from monitor.errors import BadCall
 
 CACHE_GIB = 2
 #: Set in the environment to neither read nor write any cache.
 CACHE_OFF = "TRAINWATCH_NO_CACHE"
+#: Set in the environment to the archive that the dashboard shows instead of an account.
+ARCHIVE_SHOWN = "TRAINWATCH_ARCHIVE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +49,10 @@ class Settings:
     """The most that the cache of finished jobs may take."""
     price_source: str = "settings file"
     """What reports call ``prices``."""
+    public_url: str = ""
+    """Where others find the dashboard, without a slash at its end; empty: nobody said so."""
+    archive: str = ""
+    """The folder or s3:// address of the user's archive; "" for the place of ``archive_root``."""
 
     def patterns_of(self, job: str) -> tuple[str, ...]:
         """The patterns that were saved for a job of this name."""
@@ -54,6 +64,13 @@ def config_file(environ: Mapping[str, str] | None = None) -> Path:
     environ = os.environ if environ is None else environ
     base = environ.get("XDG_CONFIG_HOME") or str(Path("~/.config").expanduser())
     return Path(base) / "trainwatch" / "config.toml"
+
+
+def archive_root(settings: Settings, environ: Mapping[str, str] | None = None) -> str:
+    """Where jobs are archived unless --to says it: by the settings, else ``$XDG_DATA_HOME/trainwatch/archive``."""
+    environ = os.environ if environ is None else environ
+    base = environ.get("XDG_DATA_HOME") or str(Path("~/.local/share").expanduser())
+    return settings.archive or str(Path(base) / "trainwatch" / "archive")
 
 
 def cache_folder(environ: Mapping[str, str] | None = None) -> Path | None:
@@ -109,5 +126,29 @@ def read(path: Path | None = None) -> Settings:
     gib = data.get("cache", {}).get("max_gib", CACHE_GIB)
     if isinstance(gib, bool) or not isinstance(gib, (int, float)) or not 0 <= gib < 1e6:
         raise BadCall(f"In {path} max_gib of [cache] is no number of GiB.", "Write it as max_gib = 2.")
+    public_url = data.get("public_url", "")
+    if not isinstance(public_url, str) or (public_url and not _is_address(public_url)):
+        raise BadCall(
+            f"In {path} public_url is no address.", 'Write it as public_url = "https://trainwatch.example.com".'
+        )
+    archive = data.get("archive", "")
+    if not isinstance(archive, str):
+        raise BadCall(f"In {path} archive is no text.", 'Write it as archive = "s3://bucket/prefix", or a folder.')
     known = {name: float(price) for name, price in prices.items()}
-    return Settings(known, patterns, str(path), int(gib * 2**30), source.strip())
+    return Settings(
+        known,
+        patterns,
+        str(path),
+        int(gib * 2**30),
+        source.strip(),
+        public_url=public_url.rstrip("/"),
+        archive=archive.strip(),
+    )
+
+
+def _is_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and text.isprintable() and " " not in text
+    except ValueError:
+        return False

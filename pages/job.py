@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import streamlit as st
 
 from monitor.review import Snapshot
-from monitor.show import data, shell
+from monitor.show import data, plan_address, shell
 from monitor.show.figures import show_figures
 from monitor.show.findings import show_answer
 from monitor.show.header import show_header
@@ -21,18 +21,22 @@ visit = shell.enter()
 
 def choose() -> str | None:
     listing = data.jobs(visit.account)
-    chosen = st.selectbox(
-        "Job",
-        [job.name for job in listing.jobs],
-        index=None,
-        key="job",
-        bind="query-params",
-        # A link may name a job older than the list.
-        accept_new_options=True,
-        placeholder="Choose a job, or type its full name",
-        icon=":material/search:",
-        label_visibility="collapsed",
-    )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        chosen = st.selectbox(
+            "Job",
+            [job.name for job in listing.jobs],
+            index=None,
+            key="job",
+            bind="query-params",
+            # A link may name a job older than the list.
+            accept_new_options=True,
+            placeholder="Choose a job, or type its full name",
+            icon=":material/search:",
+            label_visibility="collapsed",
+        )
+        if chosen:
+            to = plan_address.link(chosen)
+            st.page_link(shell.PLAN_PAGE, label="Plan a change", icon=":material/tune:", query_params=to)
     if listing.error and not chosen:
         show_error(listing.error, "list")
     return chosen
@@ -43,7 +47,7 @@ def board(name: str) -> Pace:
     report = snapshot.report
     if report is None:
         return no_report(snapshot)
-    now = datetime.now(UTC)
+    now = report.reviewed_at if report.archive else datetime.now(UTC)
     show_header(report, snapshot, visit.zone, now)
     if snapshot.error is not None:
         show_stale(snapshot.error)
@@ -56,6 +60,8 @@ def board(name: str) -> Pace:
     with st.expander("Configuration", icon=":material/tune:", key="configuration-part"):
         show_configuration(report)
     show_coverage(report, visit.zone)
+    if report.archive:
+        return DONE
     if report.job.is_running:
         return RUNNING
     # The last minute of metrics and lines comes late.

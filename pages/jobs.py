@@ -100,7 +100,13 @@ def caption(found: data.Listing, shown: dict[str, Snapshot], now: datetime) -> N
 
 
 def no_jobs() -> None:
-    region = data.place(visit.account).region
+    place = data.place(visit.account)
+    if place.archive:
+        st.info(
+            "Archive some with `python -m monitor archive`.", title="No jobs in this archive", icon=":material/inbox:"
+        )
+        return
+    region = place.region
     st.info(
         "Choose another region with AWS_REGION or --region, or look at sample jobs with `python -m monitor demo`.",
         title=f"No training jobs in {plain(region)}" if region else "No training jobs",

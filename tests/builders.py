@@ -209,6 +209,10 @@ def report(
             done=int(step_rows["step"].max()),
             total=int(step_rows["step"].max()) * 2,
         )
+    used = [each.gpu_memory_utilization.p95 for each in stats if each.gpu_memory_utilization]
+    measured = {"gpu_memory_utilization": max(used)} if used else {}
+    if overall is not None and overall.median_s is not None:
+        measured["step_time_s"] = overall.median_s
     phases: tuple[Phase, ...] = ()
     if start is not None and end is not None:
         marks = [start - timedelta(minutes=4), start - timedelta(minutes=2), start, start + timedelta(minutes=3), end]
@@ -242,5 +246,6 @@ def report(
         buckets=buckets,
         findings=findings,
         cost=cost or Cost(),
+        measured={name: Parameter(value, "measured") for name, value in measured.items()},
         api=ApiBill({"DescribeTrainingJob": 1, "GetMetricData": 2, "GetLogEvents": 11}, 0.0021),
     )

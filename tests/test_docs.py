@@ -14,23 +14,28 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from monitor.alert.rules_file import rules_in
 from monitor.cli.main import main, parser
 from monitor.demo.account import start
+from monitor.diagnose.findings import rules
 from monitor.parse.recognise import families
 from tests.parse.read import parse
 from tests.write_docs import FINDINGS, findings_page
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+PLAN = (ROOT / "docs" / "plan.md").read_text(encoding="utf-8")
+ALERTS = (ROOT / "docs" / "alerts.md").read_text(encoding="utf-8")
 COMMANDS = [
     line
-    for block in re.findall(r"<!-- tested -->\n```sh\n(.*?)```", README, re.DOTALL)
-    for line in block.splitlines()
+    for page in (README, PLAN, ALERTS)
+    for block in re.findall(r"<!-- tested -->\n```sh\n(.*?)```", page, re.DOTALL)
+    for line in block.replace("\\\n", " ").splitlines()
     if line.strip()
 ]
 
 
-def test_the_commands_of_the_readme_run(
+def test_the_commands_of_the_documentation_run(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert len(COMMANDS) >= 7
@@ -45,12 +50,17 @@ def test_the_commands_of_the_readme_run(
         for command in COMMANDS:
             words = shlex.split(command.replace("report.md", str(tmp_path / "report.md")))
             assert words[:3] == ["python", "-m", "monitor"]
-            argv = [named.get(word, word) for word in words[3:]]
+            argv = [re.sub(r"\b(JOB|OLD)\b", lambda found: named[found[1]], word) for word in words[3:]]
             assert main(argv) == 0, command
             printed = capsys.readouterr()
             assert printed.err == "", command
             assert printed.out or "--output" in argv, command
     assert (tmp_path / "report.md").read_text(encoding="utf-8").startswith("# ")
+
+
+def test_the_rules_file_of_the_documentation_is_one() -> None:
+    (text,) = re.findall(r"<!-- a rules file -->\n```toml\n(.*?)```", ALERTS, re.DOTALL)
+    assert [rule.name for rule in rules_in(text, "rules.toml")] == ["idle GPUs", "slow steps", "no progress"]
 
 
 def test_every_command_is_in_the_readme() -> None:
@@ -70,6 +80,15 @@ def test_the_format_of_the_readme_reads_its_case(tmp_path: Path, monkeypatch: py
     expected = pd.read_csv(io.StringIO(table))
     got = pd.read_csv(io.StringIO(found[list(expected.columns)].to_csv(index=False)))
     pd.testing.assert_frame_equal(got, expected)
+
+
+def test_every_finding_that_the_advice_names_exists() -> None:
+    rows = [
+        line for line in (ROOT / "docs" / "advice.md").read_text(encoding="utf-8").splitlines() if line.startswith("| ")
+    ]
+    named = {id for row in rows[1:] for id in re.findall(r"`([a-z-]+)`", row.split("|")[2])}
+    assert len(named) > 15
+    assert named <= {rule.id for rule in rules()}
 
 
 def test_the_policy_of_the_readme_is_json_and_read_only() -> None:

@@ -42,6 +42,7 @@ KEPT_TO = {
     "altair": {"charts"},
     "moto": {"demo"},
     "rich": {"cli"},
+    "requests": {"alert"},
 }
 IMPURE_MODULES = {
     "os",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from monitor.errors import BadCall
-from monitor.settings import config_file, read
+from monitor.settings import Settings, archive_root, config_file, read
 
 
 def _file(tmp_path: Path, text: str) -> Path:
@@ -38,6 +38,21 @@ def test_the_size_of_the_cache_is_read(tmp_path: Path) -> None:
     assert read(tmp_path / "none.toml").cache_bytes == 2 << 30
 
 
+def test_the_address_of_the_dashboard_has_no_slash_at_its_end(tmp_path: Path) -> None:
+    assert (
+        read(_file(tmp_path, 'public_url = "https://watch.example.com/ml/"')).public_url
+        == "https://watch.example.com/ml"
+    )
+    assert read(tmp_path / "none.toml").public_url == ""
+
+
+def test_the_place_of_the_archive_is_read(tmp_path: Path) -> None:
+    (tmp_path / "c.toml").write_text('archive = "s3://fleet/a"\n', encoding="utf-8")
+    assert archive_root(read(tmp_path / "c.toml"), {}) == "s3://fleet/a"
+    assert archive_root(Settings(), {"XDG_DATA_HOME": "/data"}) == "/data/trainwatch/archive"
+    assert archive_root(Settings(), {}).endswith("/.local/share/trainwatch/archive")
+
+
 def test_no_file_is_no_settings(tmp_path: Path) -> None:
     assert read(tmp_path / "none.toml").prices == {}
 
@@ -50,10 +65,13 @@ def test_no_file_is_no_settings(tmp_path: Path) -> None:
         "[prices_usd_per_instance_hour]\na = -1",
         "[step_patterns]\na = 1",
         "step_patterns = 3",
+        "archive = 3",
         "[cache]\nmax_gib = 'much'",
         "price_source = 7",
         "price_source = ' '",
         "[cache]\nmax_gib = -1",
+        "public_url = 3",
+        "public_url = 'watch.example.com'",
     ],
 )
 def test_what_is_wrong_is_said(tmp_path: Path, text: str) -> None:

@@ -9,6 +9,13 @@ from monitor.analyze.phases import USEFUL
 from monitor.model import Bucket, Cost, InstanceGroup, Job, Phase, Price
 
 
+def usd_per_hour(job: Job, found: Cost) -> float | None:
+    """What all instances of a job cost an hour; None where no price or no number of instances is known."""
+    if found.price_usd_per_instance_hour is None or not job.instance_count:
+        return None
+    return found.price_usd_per_instance_hour * job.instance_count * billing_factor(job)
+
+
 def cost(job: Job, parts: Sequence[Phase], buckets: Iterable[Bucket], price: Price | None) -> Cost:
     """The bill so far, of TrainingTimeInSeconds or, until that is known, of the billed phases.
 

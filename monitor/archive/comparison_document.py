@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from monitor.archive.document import SCHEMA, job_document, plain_document
+from monitor.archive.document import SCHEMA, job_document, plain
 from monitor.archive.pairs import Record
 from monitor.diagnose.compared import Against, Comparison
 from monitor.diagnose.foretold import Followed
@@ -18,7 +18,7 @@ from monitor.diagnose.side_by_side import Figures
 def comparison_document(comparison: Comparison, record: Record | None = None) -> dict[str, Any]:
     """Plain JSON types; unknown is null. ``record`` is how earlier predictions did on the user's own pairs."""
     second = comparison.against[0]
-    return plain_document(
+    document: dict[str, Any] = plain(
         {
             "schema": SCHEMA,
             "jobs": [job_document(job) for job in comparison.jobs],
@@ -32,6 +32,7 @@ def comparison_document(comparison: Comparison, record: Record | None = None) ->
             "notes": list(comparison.notes),
         }
     )
+    return document
 
 
 def _result(result: Against) -> dict[str, Any]:

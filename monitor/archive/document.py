@@ -29,7 +29,7 @@ SCHEMA = 1
 def report_document(report: Report) -> dict[str, Any]:
     """The report: plain JSON types; unknown is null, instants are ISO 8601 UTC, seconds and USD are numbers."""
     run = report.run
-    document: dict[str, Any] = _plain(
+    document: dict[str, Any] = plain(
         {
             "schema": SCHEMA,
             "job": job_document(run.job),
@@ -37,7 +37,7 @@ def report_document(report: Report) -> dict[str, Any]:
             "steps": _steps(report.steps),
             "phases": [_phase(phase) for phase in report.phases],
             "buckets": [_bucket(bucket) for bucket in report.buckets],
-            "findings": [_finding(finding) for finding in report.findings],
+            "findings": [finding_document(finding) for finding in report.findings],
             "cost": {
                 "usd": report.cost.usd,
                 "wasted_usd": report.cost.wasted_usd,
@@ -66,7 +66,7 @@ def _warnings(report: Report) -> list[str]:
 
 def jobs_document(jobs: tuple[JobSummary, ...]) -> dict[str, Any]:
     """The list of jobs, newest first."""
-    document: dict[str, Any] = _plain(
+    document: dict[str, Any] = plain(
         {
             "schema": SCHEMA,
             "jobs": [
@@ -173,7 +173,8 @@ def _bucket(bucket: Bucket) -> dict[str, Any]:
     }
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def finding_document(finding: Finding) -> dict[str, Any]:
+    """A finding, as every command prints it."""
     advice, prediction = finding.recommendation, finding.prediction
     return {
         "id": finding.id,
@@ -215,18 +216,12 @@ def _evidence(evidence: Evidence) -> dict[str, Any]:
     }
 
 
-def plain_document(parts: Mapping[str, Any]) -> dict[str, Any]:
-    """A document of these parts, in JSON's own types."""
-    document: dict[str, Any] = _plain(parts)
-    return document
-
-
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """``value`` in JSON's own types: instants as text, NaN and infinities as null (JSON has neither)."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if isinstance(value, datetime):
         return value.isoformat().replace("+00:00", "Z")
     if isinstance(value, float):

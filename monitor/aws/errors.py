@@ -36,6 +36,8 @@ _ABSENT_TEXT = re.compile(r"not found|does not exist|could not find|no such", re
 _MALFORMED = re.compile(
     r"Validation|InvalidParameter|InvalidAction|MissingParameter|Malformed|InvalidInstanceType|InvalidNextToken"
 )
+# S3's operations that have another name in a policy.
+_IAM_NAMES = {"ListObjectsV2": "ListBucket", "HeadObject": "GetObject"}
 _FAILED = frozenset({500, 502, 503, 504})
 _CLOCK = re.compile(r"RequestTimeTooSkewed|signature expired|not yet current", re.IGNORECASE)
 
@@ -89,7 +91,8 @@ def _answered(error: boto.ClientError, where: Where) -> TrainwatchError:
     """An error that AWS itself sent, by its code."""
     told: dict[str, Any] = error.response.get("Error", {})
     code, text = str(told.get("Code", "")), str(told.get("Message", ""))
-    action = f"{where.service}:{error.operation_name}" if where.service else error.operation_name
+    operation = _IAM_NAMES.get(error.operation_name, error.operation_name)
+    action = f"{where.service}:{operation}" if where.service else operation
     if _CLOCK.search(f"{code} {text}"):
         return NoCredentials(
             "AWS refused the signature: this machine's clock is wrong.", "Set the clock and try again."

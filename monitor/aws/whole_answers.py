@@ -42,7 +42,7 @@ def missing_bytes(headers: Any, body: bytes) -> int:
 
 def _leave_half_unread(operation_model: Any, response_dict: dict[str, Any], **_: Any) -> None:
     """The parsers of XML and CBOR raise on half a body, past every retry; to all of them this is a failed service."""
-    if operation_model.has_streaming_output or not missing_bytes(response_dict["headers"], response_dict["body"]):
+    if _has_no_body(operation_model) or not missing_bytes(response_dict["headers"], response_dict["body"]):
         return
     response_dict["body"] = b""
     response_dict["status_code"] = 503
@@ -50,13 +50,18 @@ def _leave_half_unread(operation_model: Any, response_dict: dict[str, Any], **_:
 
 def _again(most: int, attempts: int, operation: Any, response: Any, **_: Any) -> float | None:
     """Seconds until the next try of a call of which half an answer came; None: nothing to say about this one."""
-    if response is None or attempts >= most or operation.has_streaming_output:
+    if response is None or attempts >= most or _has_no_body(operation):
         return None
     http = response[0]
     if not missing_bytes(http.headers, http.content):
         return None
     longest_s: float = min(_LONGEST_WAIT_S, _FIRST_WAIT_S * 2 ** (attempts - 1))
     return random.uniform(0.5, 1.0) * longest_s
+
+
+def _has_no_body(operation: Any) -> bool:
+    """A body that is read later, or, of HEAD, one that is announced and never sent."""
+    return bool(operation.has_streaming_output or operation.http.get("method") == "HEAD")
 
 
 def _stop_knocking(request_dict: dict[str, Any], caught_exception: Exception | None, **_: Any) -> None:
@@ -75,7 +80,7 @@ def _stop_knocking(request_dict: dict[str, Any], caught_exception: Exception | N
 
 def _refuse(http_response: Any, model: Any, **_: Any) -> None:
     """A login page of some network, or the half of an answer: botocore would take either for an empty one."""
-    if model.has_streaming_output:
+    if _has_no_body(model):
         return
     body = http_response.content
     if missing := missing_bytes(http_response.headers, body):

@@ -38,3 +38,26 @@ EVENT_KINDS = {
     "first error": "#c0392b",
     "end": "#7389a5",
 }
+
+#: Words inside a chart, which no theme colours.
+WORDS = "#75808d"
+
+#: What a stage of a pipeline does: a light and a dark blue, apart in lightness; waiting is the grey of the lane.
+STAGE_WORK = {"forward": "#6ea3d8", "backward": "#2b5f9e"}
+STAGE_TEXT = {"forward": "#0f1b2a", "backward": "#ffffff"}
+
+#: What fills a GPU's memory, by component; ``NOT_SPLIT`` is what no equation divides.
+NOT_SPLIT = "not divided"
+MEMORY_PARTS = {
+    "model states": "#2b5f9e",
+    "gathered": "#6ea3d8",
+    "activations": "#cf7323",
+    "logits": "#e3b23c",
+    "context and buffers": "#8b939e",
+    NOT_SPLIT: "#7656a8",
+}
+#: What a device has, and the lines around it.
+LIMIT = "#c0392b"
+
+#: Points of a curve that mean something: each has a shape of its own too, in the order of the legend.
+CURVE_MARKS = {"start": ("#3b7fc4", "circle"), "change": ("#cf7323", "triangle-up"), "advised": ("#2a8f7b", "diamond")}

@@ -6,6 +6,7 @@ the browser would draw the chart afresh. Here datasets are named by their place,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
@@ -19,6 +20,13 @@ def split(chart: Any) -> tuple[dict[str, Any], dict[str, pd.DataFrame]]:
     # Altair's own theme: fonts, sizes and colours belong to the page that shows it.
     specification.pop("config", None)
     return specification, frames
+
+
+def placed(chart: Any, frames: Sequence[pd.DataFrame]) -> tuple[dict[str, Any], dict[str, int]]:
+    """The specification and, by name of its data, the place among ``frames``: to be kept, and drawn with other frames."""
+    specification, named = split(chart)
+    places = {id(frame): place for place, frame in enumerate(frames)}
+    return specification, {name: places[id(frame)] for name, frame in named.items()}
 
 
 def _named(chart: Any, frames: dict[str, pd.DataFrame]) -> Any:

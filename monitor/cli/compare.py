@@ -31,7 +31,9 @@ from monitor.settings import read
 def add_to(commands: Any) -> None:
     """Adds the command's grammar."""
     command = commands.add_parser("compare", help="jobs side by side, against the first", description=__doc__)
-    command.add_argument("jobs", nargs="*", metavar="JOB", help="two or more: training job names, or logs:PATH")
+    command.add_argument(
+        "jobs", nargs="*", metavar="JOB", help="two or more: training job names, logs:PATH or archive:PATH"
+    )
     command.add_argument(
         "--step-regex", metavar="REGEX", help="a pattern for the step lines of all these jobs, as for report"
     )

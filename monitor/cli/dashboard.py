@@ -1,20 +1,28 @@
-"""``dashboard``: the browser dashboard on the configured AWS account."""
+"""``dashboard``: the browser dashboard on the configured AWS account, or on an archive."""
 
 from __future__ import annotations
 
 import argparse
 import os
+from pathlib import Path
 from typing import Any
 
-from monitor.cli.sources import account_source, add_account_options, add_cache_option
+from monitor.cli.sources import (
+    account_source,
+    add_account_options,
+    add_archive_option,
+    add_cache_option,
+    archive_source,
+)
 from monitor.serve.until_stopped import check, serve, stop_signals
-from monitor.settings import CACHE_OFF
+from monitor.settings import ARCHIVE_SHOWN, CACHE_OFF
 
 
 def add_to(commands: Any) -> None:
     """Adds the command's grammar."""
     command = commands.add_parser("dashboard", help="the browser dashboard on the AWS account", description=__doc__)
     command.add_argument("--port", type=int, default=8501, help="port on 127.0.0.1 (default 8501)")
+    add_archive_option(command, "show the jobs of this archive instead of the account's; needs no AWS")
     add_cache_option(command)
     add_account_options(command)
     command.set_defaults(run=run)
@@ -23,8 +31,14 @@ def add_to(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Runs the dashboard until it is stopped."""
     check(arguments.port)
-    account_source(arguments)  # a missing region or profile is said here, not in the browser
     environment = dict(os.environ)
+    # What is missing (a region, a profile, the archive) is said here, not in the browser.
+    if arguments.archive is not None:
+        root = archive_source(arguments.archive, arguments).label
+        environment[ARCHIVE_SHOWN] = root if "://" in root else str(Path(root).expanduser().absolute())
+    else:
+        account_source(arguments)
+        environment.pop(ARCHIVE_SHOWN, None)
     if arguments.region:
         environment["AWS_REGION"] = environment["AWS_DEFAULT_REGION"] = arguments.region
     if arguments.profile:

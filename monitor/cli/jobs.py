@@ -1,4 +1,4 @@
-"""``jobs``: the training jobs of the account, newest first."""
+"""``jobs``: the training jobs of the account, newest first, or those of an archive by what they wasted."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from typing import Any
 from rich.table import Table
 
 from monitor.archive.document import jobs_document
+from monitor.cli import fleet
 from monitor.cli.output import add_output_options, as_json, console, deliver, progress
-from monitor.cli.sources import account_source, add_account_options
+from monitor.cli.sources import account_source, add_account_options, add_archive_option
 from monitor.errors import BadCall
 from monitor.fetch.source import JobQuery
 from monitor.model import JobSummary
@@ -30,6 +31,7 @@ def add_to(commands: Any) -> None:
     command.add_argument("--name-contains", metavar="T", help="only jobs whose name contains T")
     command.add_argument("--since", metavar="7d", help="only jobs created within this time: 90m, 12h, 7d, 4w")
     command.add_argument("--limit", type=int, default=20, metavar="N", help="at most N jobs (default 20)")
+    add_archive_option(command, "rank the jobs of this archive by what they wasted")
     add_account_options(command)
     add_output_options(command, ("text", "json", "csv"))
     command.set_defaults(run=run)
@@ -40,7 +42,9 @@ def run(arguments: argparse.Namespace) -> int:
     now = datetime.now(UTC)
     if arguments.limit < 1:
         raise BadCall(f"--limit {arguments.limit} lists nothing.", "Give a number from 1.")
-    query = JobQuery(_status(arguments.status), arguments.name_contains, _since(arguments.since, now), arguments.limit)
+    query = job_query(arguments.status, arguments.name_contains, arguments.since, now, arguments.limit)
+    if arguments.archive is not None:
+        return fleet.run(arguments, query)
     source = account_source(arguments)
     with progress(arguments):
         found = source.with_instances(source.jobs(query))
@@ -51,6 +55,11 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         deliver(arguments, _text(arguments, found, now))
     return 0
+
+
+def job_query(status: str | None, name_contains: str | None, since: str | None, now: datetime, limit: int) -> JobQuery:
+    """The query of --status, --name-contains and --since. BadCall where one of them is wrong."""
+    return JobQuery(_status(status), name_contains, _since(since, now), limit)
 
 
 def _status(text: str | None) -> str | None:

@@ -12,6 +12,7 @@ from monitor.fetch.files import FilesSource
 from monitor.fetch.source import Aggregated, Source
 from monitor.model import Job
 from monitor.review import Instead, Progress
+from monitor.review.archived import ArchiveSource
 
 
 def add_large_log_options(command: argparse.ArgumentParser) -> None:
@@ -31,21 +32,26 @@ def add_large_log_options(command: argparse.ArgumentParser) -> None:
     )
 
 
+def checked_limit(most: float | None) -> float | None:
+    """The value of --max-usd. BadCall where it is no amount."""
+    if most is not None and (not math.isfinite(most) or most < 0):
+        raise BadCall(f"--max-usd {most} is no amount.", "Give USD, such as --max-usd 0.50.")
+    return most
+
+
 def instead(arguments: argparse.Namespace, source: Source) -> Instead | None:
     """What the review asks before it reads lines; None for log files, which cost nothing but time.
 
     BadCall where the options make no sense.
     """
-    most: float | None = arguments.max_usd
-    if most is not None and (not math.isfinite(most) or most < 0):
-        raise BadCall(f"--max-usd {most} is no amount.", "Give USD, such as --max-usd 0.50.")
+    most = checked_limit(arguments.max_usd)
     if arguments.aggregate and arguments.step_regex:
         raise BadCall(
             "--aggregate asks for the formats that are known, not for --step-regex.", "Leave one of them out."
         )
-    if isinstance(source, FilesSource):
+    if isinstance(source, (FilesSource, ArchiveSource)):
         if arguments.aggregate:
-            raise BadCall("--aggregate asks CloudWatch; log files are read here.", "Leave it out.")
+            raise BadCall("--aggregate asks CloudWatch; log files and archives are read here.", "Leave it out.")
         return None
     # Imported late: log files need no AWS.
     from monitor.fetch import aggregate

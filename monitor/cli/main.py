@@ -7,10 +7,10 @@ import os
 import sys
 from collections.abc import Sequence
 
-from monitor.cli import compare, dashboard, demo, jobs, report, steps
+from monitor.cli import alert, archive, compare, dashboard, demo, jobs, plan, report, steps, thresholds
 from monitor.errors import TrainwatchError
 
-_COMMANDS = (jobs, report, steps, compare, dashboard, demo)
+_COMMANDS = (jobs, report, steps, compare, alert, thresholds, plan, archive, dashboard, demo)
 EXIT_INTERRUPTED = 130
 
 
@@ -19,9 +19,9 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="python -m monitor",
         description="Trainwatch: where the GPU hours of an Amazon SageMaker training job went, and which knob to turn.",
-        epilog="A job is a training job's name, or logs:PATH for log files. AWS is reached as by any boto3 program: "
-        "--profile, --region and the AWS_* environment variables. Exit codes: 0 done, 1 a threshold is crossed, "
-        "2 the call is wrong, 3 it could not be done.",
+        epilog="A job is a training job's name, logs:PATH for log files, or archive:PATH for an archive. AWS is reached as "
+        "by any boto3 program: --profile, --region and the AWS_* environment variables. Exit codes: 0 done, 1 a "
+        "threshold is crossed, 2 the call is wrong, 3 it could not be done.",
     )
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in _COMMANDS:

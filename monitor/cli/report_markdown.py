@@ -17,7 +17,7 @@ def markdown(report: Report) -> str:
     """The whole report."""
     verdict = judge(report)
     lines = [
-        f"# {code(report.job.name)}",
+        f"# {as_code(report.job.name)}",
         "",
         " · ".join([status_word(report.job.status), *facts(report)]),
         "",
@@ -27,7 +27,7 @@ def markdown(report: Report) -> str:
         "",
     ]
     if verdict.headline.startswith("Failed: "):
-        lines += [code(verdict.detail), ""]
+        lines += [as_code(verdict.detail), ""]
     for finding in report.findings:
         lines += [f"## {finding.severity}: {finding.title}", "", finding.summary, ""]
         if finding.recommendation:
@@ -35,12 +35,12 @@ def markdown(report: Report) -> str:
         if finding.prediction:
             lines += [f"Predicted: {gain_words(finding.prediction)}", ""]
         quoted = [evidence.line for evidence in finding.evidence if evidence.line]
-        lines += [f"- {code(line)}" for line in quoted] + ([""] if quoted else [])
+        lines += [f"- {as_code(line)}" for line in quoted] + ([""] if quoted else [])
         if finding.not_checked:
             lines += [f"Not checked: {'; '.join(finding.not_checked)}.", ""]
     if report.buckets:
         rows = [(bucket.name, duration(bucket.seconds), usd(bucket.cost_usd)) for bucket in report.buckets]
-        lines += ["## Where the time went", "", *table(("phase", "time", "cost"), rows), ""]
+        lines += ["## Where the time went", "", *as_table(("phase", "time", "cost"), rows), ""]
         lines += [
             *([] if report.goodput is None else [f"Goodput {percent(100 * report.goodput)}."]),
             *cost_words(report),
@@ -58,11 +58,13 @@ def markdown(report: Report) -> str:
             )
             for stats in report.nodes
         ]
-        lines += ["## Nodes", "", *table(titles, nodes), ""]
+        lines += ["## Nodes", "", *as_table(titles, nodes), ""]
     if is_aggregated(report.run.steps):
         marked = [gap.why for gap in report.run.gaps if "aggregated" in gap.why]
         lines += [*(marked or ["The step figures are aggregated."]), ""]
     kept = "" if report.kept_at is None else f", {from_cache(report.kept_at)}"
+    if report.archive is not None:
+        kept = f", from the archive {as_code(report.archive)}"
     lines.append(f"Reviewed {instant(report.reviewed_at)}{kept}.")
     return "\n".join(lines) + "\n"
 
@@ -71,15 +73,13 @@ def _mean(found: Distribution | None) -> str:
     return DASH if found is None else percent(found.mean)
 
 
-def code(text: str) -> str:
+def as_code(text: str) -> str:
     """One line of text as code; a longer fence where the text holds back-ticks."""
     text = " ".join(text.split())
     return f"`` {text} ``" if "`" in text else f"`{text}`"
 
 
-def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """A table, a line each."""
-
+def as_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     def line(cells: Sequence[str]) -> str:
         return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 

@@ -50,7 +50,7 @@ def print_report(report: Report, paper: Console) -> None:
     if verdict.detail and (not report.warnings or verdict.headline.startswith("Failed: ")):
         paper.print(Text(verdict.detail))
     for finding in report.findings:
-        _finding(finding, paper)
+        print_finding(finding, paper)
     _phases(report, paper)
     _steps(report, paper)
     _memory(report, paper)
@@ -64,7 +64,8 @@ def _head(text: str, paper: Console) -> None:
     paper.print(Text(text, "bold"))
 
 
-def _finding(finding: Finding, paper: Console) -> None:
+def print_finding(finding: Finding, paper: Console) -> None:
+    """One finding: what, where, what next, how sure."""
     paper.print()
     paper.print(
         Text.assemble((f"{finding.severity:<9}", _STYLE[finding.severity]), (finding.title, "bold"), f"  {finding.id}")
@@ -74,7 +75,7 @@ def _finding(finding: Finding, paper: Console) -> None:
         # What follows a line break is code: it is not wrapped, so that it can be copied.
         lines.extend(f"Next: {finding.recommendation.text}".split("\n"))
     if finding.prediction:
-        lines.append(f"Predicted: {gain_words(finding.prediction)} {finding.prediction.method}")
+        lines.append(f"Predicted: {gain_words(finding.prediction)}")
     lines.extend(f"| {evidence.line}" for evidence in finding.evidence if evidence.line)
     if finding.not_checked:
         lines.append(f"Not checked: {'; '.join(finding.not_checked)}.")
@@ -243,9 +244,12 @@ def _coverage(report: Report, paper: Console) -> None:
         parts.append(f"metrics every {duration(run.metrics_period_s)}")
     if report.api.calls:
         parts.append(f"{count(sum(report.api.calls.values()), 'AWS call')}, {usd(report.api.estimated_usd)}")
+    if report.archive is not None:
+        parts.append(f"from the archive {report.archive}")
     if report.kept_at is not None:
         parts.append(f"{from_cache(report.kept_at)} (--no-cache reads it anew)")
-    paper.print(f"Read {', '.join(parts)}. Reviewed {instant(report.reviewed_at, UTC)}.", style="dim")
+    line = f"Read {', '.join(parts)}. Reviewed {instant(report.reviewed_at, UTC)}."
+    paper.print(line, style="dim", markup=False)
 
 
 def _table(*titles: str) -> Table:

@@ -1,4 +1,4 @@
-"""Which job is meant, and where it is read from: an AWS account, or log files."""
+"""Which job is meant, and where it is read from: an AWS account, log files, or an archive."""
 
 from __future__ import annotations
 
@@ -6,11 +6,16 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
+from monitor.archive.address import no_archive, opened
 from monitor.archive.cache import Cache, user_cache
 from monitor.errors import BadCall
 from monitor.fetch.files import FilesSource
 from monitor.fetch.source import Source
-from monitor.settings import Settings
+from monitor.review.archived import ArchiveSource
+from monitor.settings import Settings, archive_root, read
+
+_LOGS = "logs:"
+_ARCHIVE = "archive:"
 
 
 def add_account_options(command: argparse.ArgumentParser) -> None:
@@ -22,10 +27,11 @@ def add_account_options(command: argparse.ArgumentParser) -> None:
 
 def add_job_options(command: argparse.ArgumentParser) -> None:
     """The job, and what it can be read from instead of AWS."""
-    command.add_argument("job", nargs="?", metavar="JOB", help="training job name, or logs:PATH")
+    command.add_argument("job", nargs="?", metavar="JOB", help="training job name, logs:PATH, or archive:PATH")
     command.add_argument(
         "--logs", nargs="+", metavar="PATH", help="read these log files or folders instead of AWS; - is standard input"
     )
+    add_archive_option(command, "read the job from this archive instead of AWS: its root beside JOB, or root/JOB")
     command.add_argument(
         "--step-regex",
         metavar="REGEX",
@@ -33,6 +39,11 @@ def add_job_options(command: argparse.ArgumentParser) -> None:
     )
     add_cache_option(command)
     add_account_options(command)
+
+
+def add_archive_option(command: argparse.ArgumentParser, does: str) -> None:
+    """--archive PATH."""
+    command.add_argument("--archive", metavar="PATH", help=f"{does} (a folder, or s3://bucket/prefix)")
 
 
 def add_cache_option(command: argparse.ArgumentParser) -> None:
@@ -64,20 +75,47 @@ def job_source(arguments: argparse.Namespace) -> tuple[Source, str]:
     paths: list[str] | None = arguments.logs
     if job is not None and paths:
         raise BadCall(f"Both a job ({job}) and --logs were given.", "Give one of them.")
+    if arguments.archive is not None:
+        if paths:
+            raise BadCall("Both --logs and --archive were given.", "Give one of them.")
+        if job is None:
+            return _archived(arguments.archive, arguments)
+        if job.startswith((_LOGS, _ARCHIVE)):
+            raise BadCall(f"Both a place of its own ({job}) and --archive were given.", "Give one of them.")
+        return archive_source(arguments.archive, arguments), job
     if paths:
         return _log_files(paths)
     if not job:
-        raise BadCall("No job was named.", "Give a training job's name, or log files with --logs PATH.")
+        raise BadCall(
+            "No job was named.",
+            "Give a training job's name, log files with --logs PATH, or an archive with --archive PATH.",
+        )
     return source_of(job, arguments, lambda: account_source(arguments))
 
 
 def source_of(job: str, arguments: argparse.Namespace, account: Callable[[], Source]) -> tuple[Source, str]:
     """(source, job name) of one JOB; ``account`` gives the source of those that AWS has."""
-    if job.startswith("logs:"):
-        return _log_files([job.removeprefix("logs:")])
-    if job.startswith("archive:"):
-        raise BadCall("Archives cannot be read by this version.", "Name a training job, or log files with --logs.")
+    if job.startswith(_LOGS):
+        return _log_files([job.removeprefix(_LOGS)])
+    if job.startswith(_ARCHIVE):
+        return _archived(job.removeprefix(_ARCHIVE), arguments)
     return account(), job
+
+
+def archive_source(root: str, arguments: argparse.Namespace) -> ArchiveSource:
+    """The archive with that root. NoData where there is none."""
+    store, job = opened(root, archive_root(read()), arguments.region, arguments.profile)
+    if job is not None:
+        raise no_archive(root)
+    return ArchiveSource(store)
+
+
+def _archived(path: str, arguments: argparse.Namespace) -> tuple[Source, str]:
+    if not path:
+        raise BadCall("archive: needs a path behind it.", "For example archive:./archive/my-job.")
+    store, job = opened(path, archive_root(read()), arguments.region, arguments.profile)
+    source = ArchiveSource(store)
+    return source, job or source.only()
 
 
 def _log_files(paths: list[str]) -> tuple[Source, str]:

@@ -12,7 +12,7 @@ from monitor.demo.schedule import SampleJob, schedule
 from monitor.demo.simulated_aws import REGION, SimulatedAws
 from monitor.demo.stories import STORIES
 from monitor.demo.story import HARDWARE
-from monitor.settings import CACHE_OFF, config_file
+from monitor.settings import ARCHIVE_SHOWN, CACHE_OFF, config_file
 
 
 class Account:
@@ -43,7 +43,7 @@ class Account:
 
         Its caches and settings go to a folder that vanishes with the account.
         """
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", ARCHIVE_SHOWN))}
         past_proxies = ",".join(filter(None, [kept.get("NO_PROXY") or kept.get("no_proxy", ""), "127.0.0.1,localhost"]))
         return kept | {
             "AWS_ENDPOINT_URL": self.endpoint_url,
@@ -58,6 +58,7 @@ class Account:
             "no_proxy": past_proxies,
             "XDG_CACHE_HOME": self._folder.name,
             "XDG_CONFIG_HOME": self._folder.name,
+            "XDG_STATE_HOME": self._folder.name,
             "XDG_DATA_HOME": self._folder.name,
             CACHE_OFF: "1",
             "TRAINWATCH_DEMO": "1",

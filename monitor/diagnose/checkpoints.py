@@ -8,6 +8,7 @@ from math import sqrt
 from monitor.analyze.checkpoint_pauses import checkpoint_pauses
 from monitor.analyze.saves import Cadence, Save, cadence, saves
 from monitor.analyze.window import training_spans
+from monitor.diagnose.library_hints import when_saving
 from monitor.diagnose.rule import Case, rule
 from monitor.model import Evidence, Finding, Recommendation
 from monitor.words import clock, count, duration, percent, step_seconds, usd
@@ -64,6 +65,7 @@ def checkpoint_stall(case: Case) -> Finding | None:
         "disk space in use after each."
     )
     advice, failures = _interval(case, one_s, every_s, total_s)
+    advice += when_saving(case)
     return Finding(
         "checkpoint-stall",
         "warning",

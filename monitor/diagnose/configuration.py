@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from monitor.diagnose.rule import Case, rule
-from monitor.model import Confidence, Evidence, Finding, Recommendation
+from monitor.diagnose.setup_findings import finding_of
+from monitor.model import Finding
 from monitor.predict.problems import Problem, problems_of
-from monitor.predict.setup import FRAMEWORK_NAMES, Setup, setup_of
+from monitor.predict.setup import Setup, setup_of
 
 _RAN = ("whether the library took it all the same: the job did steps",)
 
@@ -29,26 +30,8 @@ def invalid_configuration(case: Case) -> Finding | None:
     setup, found = _problems(case, "invalid-configuration")
     if not found:
         return None
-    library = FRAMEWORK_NAMES.get(setup.framework or "", "the library")
-    count, first = len(found), found[0]
-    rejected = sum(1 for each in found if each.rejected)
-    what = "rejects" if rejected == count else "ignores" if not rejected else "rejects or ignores"
-    words = f"{count} setting{'s' if count > 1 else ''}"
-    return Finding(
-        "invalid-configuration",
-        "warning",
-        _confidence(setup, found),
-        f"{words} that {library} {what}",
-        f"{words} that {library} {what}: {' '.join(each.words for each in found)}",
-        tuple(_evidence(each) for each in found),
-        first.recommendation
-        if count == 1
-        else Recommendation(
-            "\n".join(each.recommendation.text for each in found),
-            source="; ".join(dict.fromkeys(each.source for each in found)),
-        ),
-        not_checked=_RAN if rejected and len(case.run.steps) else (),
-    )
+    ran = any(each.rejected for each in found) and len(case.run.steps)
+    return finding_of(setup, found, _RAN if ran else ())
 
 
 @rule("batch-not-divisible")
@@ -64,7 +47,7 @@ def batch_not_divisible(case: Case) -> Finding | None:
 
     Source: SageMaker developer guide, SMP v1 configuration tips and pitfalls.
     """
-    return _one(case, "batch-not-divisible", "Batch and microbatches do not divide")
+    return _one(case, "batch-not-divisible")
 
 
 @rule("tensor-parallel-across-nodes")
@@ -81,7 +64,7 @@ def tensor_parallel_across_nodes(case: Case) -> Finding | None:
 
     Source: SageMaker developer guide, SMP v1 best practices.
     """
-    return _one(case, "tensor-parallel-across-nodes", "Tensor parallelism across nodes")
+    return _one(case, "tensor-parallel-across-nodes")
 
 
 @rule("tensor-parallel-degree")
@@ -97,7 +80,7 @@ def tensor_parallel_degree(case: Case) -> Finding | None:
 
     Source: SageMaker developer guide, SMP v1 best practices.
     """
-    return _one(case, "tensor-parallel-degree", "Tensor-parallel degree is no power of two")
+    return _one(case, "tensor-parallel-degree")
 
 
 @rule("prescaled-batch-off")
@@ -114,7 +97,7 @@ def prescaled_batch_off(case: Case) -> Finding | None:
 
     Source: SageMaker developer guide, SMP v1 best practices; the requirement of optimize=speed is in the library's schema.
     """
-    return _one(case, "prescaled-batch-off", "prescaled_batch is off")
+    return _one(case, "prescaled-batch-off")
 
 
 @rule("pipeline-inside-node", silenced_by=("tensor-parallel-across-nodes",))
@@ -131,7 +114,7 @@ def pipeline_inside_node(case: Case) -> Finding | None:
 
     Source: SageMaker developer guide, SMP v1 best practices.
     """
-    return _one(case, "pipeline-inside-node", "Pipeline stages share a node")
+    return _one(case, "pipeline-inside-node")
 
 
 def _problems(case: Case, id: str) -> tuple[Setup, tuple[Problem, ...]]:
@@ -140,29 +123,6 @@ def _problems(case: Case, id: str) -> tuple[Setup, tuple[Problem, ...]]:
     return setup, tuple(each for each in problems_of(setup) if each.id == id and not (ran and each.refutable))
 
 
-def _one(case: Case, id: str, title: str) -> Finding | None:
+def _one(case: Case, id: str) -> Finding | None:
     setup, found = _problems(case, id)
-    if not found:
-        return None
-    first = found[0]
-    return Finding(
-        id,
-        first.severity,
-        _confidence(setup, found),
-        title,
-        first.words,
-        (_evidence(first),),
-        first.recommendation,
-    )
-
-
-def _evidence(each: Problem) -> Evidence:
-    place = f" ({each.read_from})" if each.read_from else ""
-    value = each.value if isinstance(each.value, int | float) and not isinstance(each.value, bool) else str(each.value)
-    return Evidence(f"{each.parameter}{place}", value)
-
-
-def _confidence(setup: Setup, found: tuple[Problem, ...]) -> Confidence:
-    """High where the values were given to the library or printed by it; what a script may have set otherwise is less so."""
-    told = all(setup.is_given(each.parameter) or each.parameter in setup.library for each in found)
-    return "high" if told else "medium"
+    return finding_of(setup, found[:1]) if found else None

@@ -71,13 +71,8 @@ def an_hour(case: Case, share: float, what: str) -> str:
 
 
 def pipeline_degree(case: Case) -> int:
-    """Stages of the pipeline, 1 where there is none."""
-    found = [case.run.job.configuration[name].value for name in _PIPELINE if name in case.run.job.configuration]
-    whole = [int(value) for value in found if str(value).isdecimal()]
-    return max([1, *whole])
-
-
-_PIPELINE = ("pipeline_parallel_degree", "partitions", "pipeline_model_parallel_size")
+    """Stages of the pipeline, 1 where none is known of."""
+    return case.setup.pipeline_degree or 1
 
 
 def all_gpus(case: Case) -> int:

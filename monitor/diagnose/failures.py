@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from monitor.analyze.ending import FULL_PCT, Ending
+from monitor.analyze.refused import fill
 from monitor.diagnose import ended, from_outside, raised, waited
-from monitor.diagnose.memory_advice import advice, fill
+from monitor.diagnose.library_hints import when_building
+from monitor.diagnose.memory_advice import advice
 from monitor.diagnose.rule import Case, rule
 from monitor.model import Evidence, Finding, Recommendation
 from monitor.words import percent
@@ -28,7 +30,8 @@ def cuda_out_of_memory(case: Case) -> Finding | None:
     ending = _ending(case, "cuda-out-of-memory")
     if ending is None:
         return None
-    found = fill(case, ending.first)
+    found = fill(case.run.events, ending.first)
+    next_step = advice(case, found)
     sizes = ""
     if found.wanted is not None:
         held = found.peak if found.peak is not None else found.now
@@ -56,7 +59,8 @@ def cuda_out_of_memory(case: Case) -> Finding | None:
         f"GPU memory ran out{ended.place(ending.first)}",
         f"{ended.opening(case, ending, 'ran out of GPU memory')}{sizes}{ended.rest(case, ending)}",
         (*ended.shown(case, ending), *figures),
-        advice(case, found),
+        next_step.recommendation,
+        next_step.prediction,
         not_checked=("what held the memory: no snapshot of the allocator is taken",),
     )
 
@@ -102,7 +106,7 @@ def host_out_of_memory(case: Case) -> Finding | None:
         (*ended.shown(case, ending), *evidence),
         Recommendation(
             f"Start with {workers}; then load checkpoints on one rank at a time, offload less to the CPU, or take an "
-            "instance with more memory.",
+            f"instance with more memory.{when_building(case)}",
             source=ended.SOURCE,
         ),
         not_checked=("the host's kernel log: it is not in CloudWatch",),

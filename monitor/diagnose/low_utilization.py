@@ -5,6 +5,7 @@ from __future__ import annotations
 from monitor.analyze.devices import by_minute, within
 from monitor.analyze.processes import processes_per_host
 from monitor.analyze.step_time import variation
+from monitor.diagnose import parallelism
 from monitor.diagnose.device_words import (
     an_hour,
     distributions,
@@ -83,7 +84,10 @@ def small_batch(case: Case) -> Finding | None:
     )
 
 
-@rule("low-gpu-utilization", silenced_by=(*_EXACT, "fluctuating-gpu-utilization", "small-batch"))
+@rule(
+    "low-gpu-utilization",
+    silenced_by=(*_EXACT, "raise-active-microbatches", "fluctuating-gpu-utilization", "small-batch"),
+)
 def low_gpu_utilization(case: Case) -> Finding | None:
     """GPUs wait for a good part of the time.
 
@@ -102,6 +106,8 @@ def low_gpu_utilization(case: Case) -> Finding | None:
         return None
     if case.window.since == "training start":
         return None  # neither a step nor a busy minute: nothing says that the work has begun
+    if parallelism.is_explained(case, gpu.mean) and parallelism.raise_microbatches.check(case) is not None:
+        return None  # the bubble is all of it, and its finding says what would gain
     memory, cpu = case.pooled.get("gpu_memory_utilization"), case.pooled.get("cpu_utilization")
     causes = _likely_causes(case, memory, cpu)
     room = f"; GPU memory has room, {percent(memory.p95)}" if memory is not None and memory.p95 < LOW_P95_PCT else ""
@@ -124,7 +130,7 @@ def low_gpu_utilization(case: Case) -> Finding | None:
 def _likely_causes(case: Case, memory: Distribution | None, cpu: Distribution | None) -> list[str]:
     """In the order of the checks; what was seen stands first in each, what would confirm it in brackets."""
     causes: list[str] = []
-    p, m, a = pipeline_degree(case), parameter(case, "microbatches"), parameter(case, "active_microbatches")
+    p, m, a = pipeline_degree(case), case.setup.microbatches, case.setup.window
     if p > 1:
         if a is not None and m is not None and a < min(m, p + 2):
             causes.append(
@@ -190,7 +196,7 @@ def _network_evidence(case: Case) -> tuple[Evidence, ...]:
 
 
 def _first_step(case: Case, cpu: Distribution | None) -> str:
-    p, m, a = pipeline_degree(case), parameter(case, "microbatches"), parameter(case, "active_microbatches")
+    p, m, a = pipeline_degree(case), case.setup.microbatches, case.setup.window
     if p > 1 and m is not None and a is not None and a < min(m, p + 2):
         better = min(m, p) if a < min(m, p) else min(m, p + 2)
         return (

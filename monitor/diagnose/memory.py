@@ -10,6 +10,7 @@ from monitor.analyze.growth import Growth, growths
 from monitor.analyze.journal import plain_rows
 from monitor.analyze.step_time import variation
 from monitor.diagnose.device_words import fewest_points, span
+from monitor.diagnose.library_hints import when_memory_is_short
 from monitor.diagnose.rule import Case, rule
 from monitor.model import Evidence, Finding, Recommendation, Severity
 from monitor.words import clock, count, duration, instant, nodes, percent
@@ -91,7 +92,7 @@ def gpu_memory_pressure(case: Case) -> Finding | None:
         ),
         Recommendation(
             "Try PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True; then a smaller microbatch, or activation checkpointing, until "
-            f"GPU memory stays below {PRESSURE_PCT:.0f} %.",
+            f"GPU memory stays below {PRESSURE_PCT:.0f} %.{_also(case)}",
             source="DeepSpeed: allocator cache flushes; PyTorch CUDA memory notes",
         ),
         not_checked=(
@@ -99,6 +100,12 @@ def gpu_memory_pressure(case: Case) -> Finding | None:
             "the fullest single GPU",
         ),
     )
+
+
+def _also(case: Case) -> str:
+    """What the library's guide has besides."""
+    hints = when_memory_is_short(case)
+    return f" Of the library: {'; '.join(hints)}." if hints else ""
 
 
 @rule("gpu-memory-growth", silenced_by=("cuda-out-of-memory",), about="risk")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
-from monitor.analyze.cascade import Cascade
+from monitor.analyze.refused import Fill
+from monitor.diagnose.advised import MOST_MEMORY_PCT, prediction
+from monitor.diagnose.library_hints import when_memory_is_short
 from monitor.diagnose.rule import Case, parameter
-from monitor.model import Recommendation
+from monitor.model import Prediction, Recommendation
+from monitor.predict.outcome import Outcome, what_if
+from monitor.words import percent
 
 # The names under which scripts and libraries take the samples of one device.
 _BATCHES = (
@@ -23,54 +26,19 @@ _BATCHES = (
     "batch_size_training",
     "local_batch_size",
 )
-_RECOMPUTE = ("activation_checkpointing", "gradient_checkpointing", "recompute_activations", "recompute_granularity")
-_SIZES = re.compile(r"\b(now|peak|capacity|wanted|idle)=(\d+\.\d+)")
-# Where a process that asks for more than there is held less than this share, somebody else holds the rest.
-_OWN_SHARE = 0.7
-_NEAR_LINES = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Fill:
-    """How full the GPU was when it refused, GiB; None where the line does not tell."""
+class Advice:
+    """The steps in words, and what the first of them that is one knob would do to time and memory."""
 
-    now: float | None = None
-    """Held by live tensors."""
-    peak: float | None = None
-    """Held by the process, its allocator's reserve included."""
-    capacity: float | None = None
-    wanted: float | None = None
-    idle: float | None = None
-    """Reserved by the allocator, and held by no tensor."""
-
-    @property
-    def shared(self) -> bool:
-        """Whether another process must hold much of the device."""
-        return None not in (self.peak, self.capacity, self.wanted) and (
-            self.peak + self.wanted < _OWN_SHARE * self.capacity  # type: ignore[operator]
-        )
-
-    @property
-    def fragmented(self) -> bool:
-        """Whether the allocator had enough for what was asked, in pieces."""
-        return self.idle is not None and self.wanted is not None and self.idle >= self.wanted > 0
+    recommendation: Recommendation
+    prediction: Prediction | None
 
 
-def fill(case: Case, first: Cascade | None) -> Fill:
-    """How full the GPU of the rank that failed was, from the line of the refusal or the nearest one of the same rank."""
-    rows = case.run.events[(case.run.events["kind"] == "gpu-memory") & case.run.events["text"].str.contains("wanted=")]
-    if first is None or rows.empty:
-        return Fill()
-    rows = rows[(rows["stream"] == first.stream) & ((rows["line"] - first.line).abs() <= _NEAR_LINES)]
-    rows = rows[rows["rank"].isna() | (rows["rank"] == first.rank)] if first.rank is not None else rows
-    if rows.empty:
-        return Fill()
-    nearest = rows.loc[(rows["line"] - first.line).abs().astype("int64").idxmin(), "text"]
-    return Fill(**{name: float(size) for name, size in _SIZES.findall(str(nearest))})
-
-
-def advice(case: Case, found: Fill) -> Recommendation:
-    """The changes in order of what they cost: nothing, a smaller batch, recomputing, sharding, tensor parallelism."""
+def advice(case: Case, found: Fill) -> Advice:
+    """The changes in order of what they cost: nothing, a smaller batch, recomputing, sharding, tensor parallelism; with the
+    predicted memory where it can be told, one added to the other until it fits."""
     name, batch = _batch(case)
     to = batch // 2 if batch is not None and batch > 1 else None
     steps = []
@@ -78,26 +46,54 @@ def advice(case: Case, found: Fill) -> Recommendation:
         steps.append("see which other process is on that GPU (two ranks on one device: set_device by local rank)")
     if found.fragmented:
         steps.append("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, since the allocator held enough, but in pieces")
-    microbatches = parameter(case, "microbatches") or 1
-    if to is not None and microbatches > 1 and to % microbatches:
-        steps.append(
-            f"{name} {batch} -> {to}, with microbatches {microbatches} -> {max(1, microbatches // 2)} so that it divides"
-        )
-    elif to is not None:
-        steps.append(f"{name} {batch} -> {to} with twice the gradient accumulation steps, for the same global batch")
+    values: dict[str, Any] = {}
+    first: Outcome | None = None
+    if to is not None:
+        words, values = _half_batch(case, name, batch or 0, to)
+        first = what_if(case.setup, values)
+        steps.append(f"{words}{_becomes(first)}")
     elif batch is None:
         steps.append("half the batch of one device, with twice the gradient accumulation steps")
-    steps += _further(case)
+    steps += [*_further(case, values), *when_memory_is_short(case)]
     numbered = "; ".join(f"({number}) {step}" for number, step in enumerate(steps, start=1))
-    if found.shared or found.fragmented or to is None:
-        name, batch, to = "", None, None
-    return Recommendation(
+    one_knob = not (found.shared or found.fragmented or to is None)
+    recommendation = Recommendation(
         f"Change one thing at a time, the cheapest first: {numbered}.",
-        parameter=name or None,
-        from_value=batch,
-        to_value=to,
+        parameter=name or None if one_knob else None,
+        from_value=batch if one_knob else None,
+        to_value=to if one_knob else None,
         source=_FRAMEWORK_WORDS[framework(case)],
     )
+    return Advice(recommendation, prediction(first) if one_knob and first is not None else None)
+
+
+def _half_batch(case: Case, name: str, batch: int, to: int) -> tuple[str, dict[str, Any]]:
+    """(words, parameters) of half the samples at once."""
+    setup, m = case.setup, case.setup.microbatches or 1
+    if setup.framework == "smp1":
+        if m > 1 and to % m:
+            fewer = max(1, m // 2)
+            words = f"{name} {batch} -> {to}, with microbatches {m} -> {fewer} so that it divides"
+            return words, {
+                "batch_size": to,
+                "microbatches": fewer,
+                "active_microbatches": min(fewer, setup.window or 1),
+            }
+        return f"{name} {batch} -> {to} with twice the gradient accumulation steps, for the same global batch", {
+            "batch_size": to
+        }
+    return f"{name} {batch} -> {to} with twice the gradient accumulation steps, for the same global batch", {name: to}
+
+
+def _becomes(found: Outcome) -> str:
+    """`` (GPU memory 104 % to about 71 %)``; empty where it cannot be told."""
+    used, start, limit = found.memory.utilization_pct(), found.memory.start_gib, found.memory.limit_gib
+    if used is None or start is None or not limit:
+        return ""
+    now = f"GPU memory at least {percent(100 * start / limit)}"
+    if found.memory.bound:
+        return f" ({now} to {percent(used[0])} or more: the model's shape is not known)"
+    return f" ({now} to about {percent(used[1])}{', it fits' if used[2] < MOST_MEMORY_PCT else ''})"
 
 
 def framework(case: Case) -> str:
@@ -189,14 +185,14 @@ _CHANGES: dict[str, tuple[tuple[str, str], ...]] = {
 }  # fmt: skip
 
 
-def _further(case: Case) -> list[str]:
-    """What comes behind the batch; what is on already is left out."""
-    tensor = parameter(case, "tensor_parallel_degree") or parameter(case, "tensor_model_parallel_size") or 1
-    active = parameter(case, "active_microbatches")
+def _further(case: Case, so_far: dict[str, Any]) -> list[str]:
+    """What comes behind the batch; what is on already is left out. Each is added to those before it."""
+    setup, known = case.setup, framework(case)
+    tensor, active = setup.tensor_degree or 1, setup.window
     gpus = max((node.gpus or 0 for node in case.run.job.nodes), default=0)
-    out = []
-    for what, words in _CHANGES[framework(case)]:
-        if what == "recompute" and any(_is_on(case, name) for name in _RECOMPUTE):
+    values, out = dict(so_far), []
+    for what, words in _CHANGES[known]:
+        if what == "recompute" and (setup.flag("activation_checkpointing") or setup.flag("selective_recomputation")):
             continue
         if what == "active_microbatches" and (active is None or active < 2):
             continue
@@ -204,8 +200,27 @@ def _further(case: Case) -> list[str]:
             continue
         if what not in {"recompute", "active_microbatches", "tensor"} and _is_on(case, what):
             continue
-        out.append(words.format(tensor=tensor, doubled=2 * tensor, active=active, fewer=(active or 2) // 2))
+        fewer = (active or 2) // 2
+        values |= _values_of(what, fewer, tensor)
+        found = what_if(setup, values)
+        told = _becomes(found) if not found.memory.bound else ""
+        out.append(words.format(tensor=tensor, doubled=2 * tensor, active=active, fewer=fewer) + told)
     return out
+
+
+def _values_of(what: str, fewer: int, tensor: int) -> dict[str, Any]:
+    """The parameters that a change of ``_CHANGES`` sets; empty where it is none that is predicted."""
+    known: dict[str, dict[str, Any]] = {
+        "recompute": {"activation_checkpointing": True},
+        "active_microbatches": {"active_microbatches": fewer},
+        "shard_optimizer_state": {"shard_optimizer_state": True},
+        "offload_activations": {"offload_activations": True},
+        "zero3": {"zero_stage": 3},
+        "distributed_optimizer": {"shard_optimizer_state": True, "sequence_parallel": True},
+        "full_shard": {"sharding_strategy": "full_shard"},
+        "tensor": {"tensor_parallel_degree": 2 * tensor},
+    }
+    return known.get(what, {})
 
 
 def _batch(case: Case) -> tuple[str, int | None]:

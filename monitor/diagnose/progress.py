@@ -10,6 +10,7 @@ from monitor.analyze.held_gpus import held_gpus
 from monitor.analyze.silence import Silence, silence
 from monitor.analyze.standstill import stands_still, still_logs
 from monitor.analyze.window import training_spans
+from monitor.diagnose.library_hints import when_building, when_ranks_wait
 from monitor.diagnose.rule import Case, rule
 from monitor.diagnose.stalled import error, first_to_stop, gpu_evidence, last_checkpoint, pattern_words
 from monitor.model import Evidence, Finding, Recommendation
@@ -82,7 +83,7 @@ def stall(case: Case) -> Finding | None:
             *saved,
             *(() if lost is None else (Evidence("spent since the last step", lost, "USD"),)),
         ),
-        Recommendation(advice, source="rule stall"),
+        Recommendation(f"{advice}{when_ranks_wait(case)}", source="rule stall"),
         not_checked=(
             "which rank is missing (TORCH_NCCL_TRACE_BUFFER_SIZE records it)",
             *(("what the GPUs did meanwhile",) if held is None else ()),
@@ -182,7 +183,7 @@ def long_initialization(case: Case) -> Finding | None:
                 )
             ),
         ),
-        Recommendation(advice, source="SageMaker Debugger rule MaxInitializationTime"),
+        Recommendation(f"{advice}{when_building(case)}", source="SageMaker Debugger rule MaxInitializationTime"),
         not_checked=("what the processes did meanwhile: no trace is taken",),
         share=min(1.0, took_s / total_s) if total_s > 0 else None,
     )

@@ -22,7 +22,12 @@ _LOGIN = re.compile(r"(://[^\s:/@]{1,200}:)[^\s@/]{1,200}@")
 
 def quoted(line: str) -> str:
     """The line as it may be shown."""
-    out = _NAMED.sub(lambda match: match["name"] + _MASK, line)
-    out = _BEARER.sub(rf"\1{_MASK}", _FORMS.sub(_MASK, out))
-    out = " ".join(_LOGIN.sub(rf"\1{_MASK}@", out).split())
+    out = " ".join(without_secrets(line).split())
     return out if len(out) <= LONGEST else out[: LONGEST - 1] + "…"
+
+
+def without_secrets(text: str) -> str:
+    """The text as it may be kept: all of it but the secrets."""
+    out = _NAMED.sub(lambda match: match["name"] + _MASK, text)
+    out = _BEARER.sub(rf"\1{_MASK}", _FORMS.sub(_MASK, out))
+    return _LOGIN.sub(rf"\1{_MASK}@", out)

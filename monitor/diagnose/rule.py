@@ -32,9 +32,12 @@ from monitor.analyze.finish import seconds_to_finish
 from monitor.analyze.journal import journal
 from monitor.analyze.lost import LostWork, lost_work
 from monitor.analyze.nan_loss import NanLoss, nan_loss
+from monitor.analyze.refused import fill
 from monitor.analyze.set_aside import Span, outside, spans_set_aside
 from monitor.analyze.window import Window, in_window, training_spans, work_window
+from monitor.diagnose.setup_seen import setup_seen
 from monitor.model import Distribution, Finding, Price, Run, StepStats, metrics_frame
+from monitor.predict.setup_types import Setup
 
 SECTIONS = ("What it means", "Why it matters", "What to do", "Source")
 
@@ -64,6 +67,8 @@ class Case:
     ending: Ending | None = None
     """What ended the job; None where nothing did, or nothing tells of it."""
     nan: NanLoss | None = None
+    setup: Setup = field(default_factory=Setup)
+    """The configuration, with the GPU memory and the step time that were measured."""
 
     @property
     def gpu_nodes(self) -> int:
@@ -96,7 +101,9 @@ def case_of(run: Run, now: datetime, price: Price | None = None) -> Case:
     aside = spans_set_aside(book, run.events, spans, training_spans(run.job, now), run.job.ended or now)
     steady = outside(metrics, aside)
     pooled = utilization.pooled(steady)
-    return Case(run, now, window, metrics, aside, steady, pooled, stats, lost, book, spans, price, ending, nan)
+    ran_out = ending is not None and ending.id == "cuda-out-of-memory"
+    setup = setup_seen(run, steady, stats, fill(run.events, ending.first) if ending is not None and ran_out else None)
+    return Case(run, now, window, metrics, aside, steady, pooled, stats, lost, book, spans, price, ending, nan, setup)
 
 
 def parameter(case: Case, name: str) -> int | None:

@@ -14,8 +14,10 @@ from monitor.analyze.reasons import reason_of
 from monitor.diagnose.level import Level
 from monitor.diagnose.quoted import quoted
 from monitor.model import METRICS, Job, NodeStats, Prediction, Report
-from monitor.words import percent, step_seconds
+from monitor.words import capitalised, percent, sentence, step_seconds
 
+#: What every prediction is called.
+MODEL_BASED = "Model-based, not measured."
 # A failure reason can be a thousand characters of traceback; a headline cannot.
 _HEADLINE = 110
 # The toolkit's summary in FailureReason: what the script said stands between quotes, its command line behind it.
@@ -114,13 +116,15 @@ def _has_metrics(report: Report) -> bool:
 
 
 def gain_words(prediction: Prediction) -> str:
-    """``Step time -35 % (-35 to -31), GPU memory 74 % (41 to 82): model-based, not measured.``"""
+    """``Step time -35 % (-35 to -31), GPU memory 74 % (41 to 82): model-based, not measured.`` and which model."""
     low, middle, high = prediction.step_time_change_percent
     words = f"Step time {middle:+.0f} % ({low:+.0f} to {high:+.0f})"
     if prediction.gpu_memory_utilization is not None:
         low, middle, high = prediction.gpu_memory_utilization
         words += f", GPU memory {middle:.0f} % ({low:.0f} to {high:.0f})"
-    return f"{words}: model-based, not measured."
+    rest = prediction.method.removeprefix(MODEL_BASED).strip()
+    said = f"{words}: {MODEL_BASED[0].lower()}{MODEL_BASED[1:]}"
+    return f"{said} {sentence(capitalised(rest))}" if rest else said
 
 
 def _middle(prediction: Prediction) -> str:

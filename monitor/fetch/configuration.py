@@ -135,8 +135,12 @@ def _is_on(text: str | None) -> bool:
 
 
 def _library(hyperparameters: Mapping[str, str]) -> dict[str, Any]:
-    """``mp_parameters`` as a dict: JSON, JSON inside JSON, or "name=value,name=value"."""
-    value = decoded(hyperparameters.get(MP_PARAMETERS, "{}"))
+    return library_of(hyperparameters.get(MP_PARAMETERS, "{}"))
+
+
+def library_of(text: str) -> dict[str, Any]:
+    """``mp_parameters`` as a dict: JSON, JSON inside JSON, or "name=value,name=value"; empty where it is none of them."""
+    value = decoded(text)
     if isinstance(value, str):
         value = decoded(value)
     if isinstance(value, dict):
@@ -144,8 +148,9 @@ def _library(hyperparameters: Mapping[str, str]) -> dict[str, Any]:
     if not isinstance(value, str):
         return {}
     pairs = (part.partition("=") for part in value.split(",") if "=" in part)
-    return {name.strip(): _word(text.strip()) for name, _, text in pairs}
+    return {name.strip(): word(text.strip()) for name, _, text in pairs}
 
 
-def _word(text: str) -> Any:
+def word(text: str) -> Any:
+    """A value as people write one: JSON, or True, FALSE and None."""
     return {"true": True, "false": False, "none": None}.get(text.lower(), decoded(text))

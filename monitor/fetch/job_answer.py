@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from monitor.diagnose.quoted import without_secrets as masked_text
 from monitor.fetch.configuration import configuration, launcher, smp_version, without_secrets
 from monitor.fetch.instance_types import lookup
 from monitor.model import ENDED_STATUSES, InstanceGroup, Job, Node, Transition
@@ -38,7 +39,8 @@ def job_of(answer: Mapping[str, Any], name: str = "") -> Job:
         warm_pool_billable_seconds=(answer.get("WarmPoolStatus") or {}).get("ResourceRetainedBillableTimeInSeconds"),
         max_runtime_s=(answer.get("StoppingCondition") or {}).get("MaxRuntimeInSeconds"),
         spot=bool(answer.get("EnableManagedSpotTraining")),
-        failure_reason=answer.get("FailureReason") or None,
+        # It quotes what the program wrote last.
+        failure_reason=masked_text(answer.get("FailureReason") or "") or None,
         hyperparameters=without_secrets(hyperparameters),
         metric_definitions=_metric_definitions(answer),
         nodes=_nodes(groups),
@@ -84,7 +86,7 @@ def _transitions(answer: Mapping[str, Any]) -> tuple[Transition, ...]:
     for entry in answer.get("SecondaryStatusTransitions") or ():
         start = utc(entry.get("StartTime"))
         if start is not None:
-            message = entry.get("StatusMessage") or ""
+            message = masked_text(entry.get("StatusMessage") or "")
             found.append(Transition(entry.get("Status", ""), start, utc(entry.get("EndTime")), message))
     return tuple(found)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from monitor.model.job import Job, Node
+from monitor.model.job import Job, Node, Parameter
 from monitor.model.run import Run
 
 Severity = Literal["critical", "warning", "info"]
@@ -217,16 +217,23 @@ class Report:
     activities: tuple[Activity, ...] = ()
     """The checkpoints and evaluations that held the steps up, in time."""
     cost: Cost = Cost()
+    price: Price | None = None
+    """What the costs are worked out with."""
     goodput: float | None = None
     """Productive billed seconds / billed seconds, 0 to 1; None where no step was seen."""
     at_risk: AtRisk | None = None
     """Of a running job; None where no checkpoint was seen."""
+    measured: Mapping[str, Parameter] = field(default_factory=dict)
+    """What was seen of the job's setup besides its configuration, by the parameters of a plan: the memory of the fullest
+    GPU, the step time, the size of the model."""
     api: ApiBill = ApiBill()
     """Of this review."""
     api_total: ApiBill = ApiBill()
     """Since the program started."""
     kept_at: datetime | None = None
     """When the run was read, if it comes from the local cache; None where it was read for this report."""
+    archive: str | None = None
+    """The archive that the run comes from; None where it was read, or kept, for this report."""
 
     @property
     def job(self) -> Job:

@@ -5,15 +5,19 @@ A curve that is flat says that its knob does nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from monitor.predict.outcome import MOST_WORK, what_if
-from monitor.predict.setup_types import Setup
+from monitor.predict.change import FEWEST_DRAWS
+from monitor.predict.outcome import outcome
+from monitor.predict.setup import changed
+from monitor.predict.setup_types import Setup, whole_number
 
-#: A curve has at most so many points: each of them is a simulation.
+#: A curve has at most so many points.
 MOST_POINTS = 24
+# For the ranges of all points together: about half a second.
+_MOST_EFFORT = 200_000
 _SWITCHES = frozenset(
     {
         "activation_checkpointing",
@@ -35,7 +39,7 @@ _BATCHES = frozenset({"batch_size", "micro_batch_size", "global_batch_size"})
 @dataclass(frozen=True, slots=True)
 class Point:
     """One value of the parameter; the step time for the same samples is relative to the start's, memory is GiB of the
-    fullest GPU. None where it is not known."""
+    fullest GPU. None where it is not known; the range also where its simulation would take too long."""
 
     parameter: str
     value: Any
@@ -53,32 +57,47 @@ def curve(
     ``also`` are further changes that hold on the whole curve, such as the others of a plan.
     """
     others = {name: value for name, value in (also or {}).items() if name != parameter}
-    return [_point(start, parameter, value, others) for value in _values(start, parameter, tuple(values))]
+    chosen = _values(changed(start, others) if others else start, parameter, (start.number(parameter), *values))
+    setups = [(value, changed(start, {**others, parameter: value})) for value in chosen]
+    draws = FEWEST_DRAWS if _effort([start, *(setup for _, setup in setups)]) * FEWEST_DRAWS <= _MOST_EFFORT else 0
+    return [_point(start, parameter, value, setup, draws) for value, setup in setups]
 
 
 def knob(start: Setup, change: Mapping[str, Any] | None = None) -> str | None:
     """The parameter to draw a curve of: the first that a plan changes and a curve can be drawn of, else the pipeline's
     window, else its microbatches, else the batch; None where nothing of it is known."""
-    for name in change or {}:
-        if _values(start, name, ()):
+    for name, value in (change or {}).items():
+        if _values(start, name, (value,)):
             return name
-    if (start.pipeline_degree or 1) > 1 and start.microbatches:
-        return "active_microbatches" if start.framework == "smp1" else "gradient_accumulation_steps"
-    return next((name for name in ("batch_size", "micro_batch_size") if start.number(name)), None)
+    if (start.pipeline_degree or 1) > 1 and start.microbatches and start.framework == "smp1":
+        return "active_microbatches"
+    names = ["batch_size", "micro_batch_size", "active_microbatches"]
+    if (start.pipeline_degree or 1) > 1:
+        names = ["gradient_accumulation_steps", "global_batch_size", *names]
+    return next((name for name in names if start.number(name) and _values(start, name, ())), None)
 
 
-def _point(start: Setup, parameter: str, value: Any, others: Mapping[str, Any]) -> Point:
-    found = what_if(start, {**others, parameter: value})
+def _point(start: Setup, parameter: str, value: Any, setup: Setup, draws: int) -> Point:
+    found = outcome(start, setup, most_draws=draws)
     change, memory = found.step_time_change_pct, found.memory.expected_gib
-    low, middle, high = (None, None, None) if change is None else (1 + each / 100 for each in change)
-    return Point(parameter, value, middle, low, high, memory)
+    if change is None:
+        return Point(parameter, value, None, None, None, memory)
+    low, middle, high = (1 + each / 100 for each in change)
+    return Point(parameter, value, middle, low if draws else None, high if draws else None, memory)
+
+
+def _effort(setups: Sequence[Setup]) -> int:
+    """What one draw for all points takes; none of them is simulated where one is too large for it."""
+    settings = {setting for setup in setups if (setting := setup.pipeline()) is not None}
+    return sum(each.effort for each in settings) if all(each.is_small for each in settings) else _MOST_EFFORT
 
 
 def _values(start: Setup, parameter: str, also: tuple[Any, ...]) -> list[Any]:
     if parameter in _SWITCHES:
         return [False, True]
     now = start.number(parameter)
-    given = [value for value in (now, *also) if isinstance(value, int) and not isinstance(value, bool) and value > 0]
+    # These are among the points whatever there is besides.
+    kept = {value for each in (now, *also) if (value := whole_number(each)) is not None and value > 0}
     if parameter == "active_microbatches":
         most = start.microbatches or 0
         found = list(range(1, most + 1)) if most <= MOST_POINTS else _doublings(most)
@@ -86,24 +105,22 @@ def _values(start: Setup, parameter: str, also: tuple[Any, ...]) -> list[Any]:
         p = start.pipeline_degree or 1
         found += [value for value in range(p - 1, p + 4) if 1 <= value <= most]
     elif parameter in ("microbatches", "gradient_accumulation_steps"):
-        batch, stages = start.number("batch_size"), start.pipeline_degree or 1
-        most = max([8 * stages, *given])
+        batch, stages = start.number("batch_size"), min(start.pipeline_degree or 1, 64)
+        most = max(8 * stages, min(64 * stages, max(kept, default=1)))
         found = [value for value in _doublings(most) if batch is None or not batch % value]
     elif parameter in _DEGREES:
         found = [value for value in _doublings(_most_degree(start, parameter)) if _divides(start, parameter, value)]
-    elif parameter in (*_BATCHES, "instance_count") and now:
+    elif parameter in (*_BATCHES, "instance_count") and now and now > 0:
         found = [max(1, now // 4), max(1, now // 2), now, 2 * now, 4 * now]
     elif parameter == "activation_checkpointing_layers":
-        found = _doublings(start.number("layers") or 0)
-    elif parameter == "sequence_length" and now:
-        found = [now // 2, now, 2 * now, 4 * now]
+        found = _doublings(min(start.number("layers") or 0, 64))
+    elif parameter == "sequence_length" and now and now > 0:
+        found = [max(1, now // 2), now, 2 * now, 4 * now]
     else:
         return []
-    stages = max(1, start.pipeline_degree or 1)
-    kept = sorted({value for value in (*found, *given) if value > 0})
-    if parameter == "microbatches":
-        kept = [value for value in kept if 2 * value * stages <= MOST_WORK]
-    return kept[:MOST_POINTS] if now is None or now in kept[:MOST_POINTS] else [*kept[: MOST_POINTS - 1], now]
+    others = sorted(set(found) - kept)
+    room = max(1, MOST_POINTS - len(kept))
+    return sorted({*kept, *others[:: -(-len(others) // room) or 1]})
 
 
 def _most_degree(start: Setup, parameter: str) -> int:

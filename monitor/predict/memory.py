@@ -51,7 +51,7 @@ def memory(shape: ModelShape, layout: Layout, device_bytes: float = 42.9e9) -> M
     """What the fullest GPU of a layout holds at its peak."""
     parameters = stage_parameters(shape, layout)
     states = state_bytes(parameters, layout)
-    gathered = _gathered(parameters, layout)
+    gathered = gathered_bytes(parameters, layout)
     activations = activation_bytes(shape, layout)
     logits = shape.sequence * layout.microbatch_size * shape.vocabulary / layout.tensor * LOGIT_BYTES
     if not layout.half_precision:
@@ -65,7 +65,7 @@ def stage_parameters(shape: ModelShape, layout: Layout) -> float:
     """Parameters of one GPU's part of the fullest stage, before any sharding."""
     if layout.pipeline == 1:
         return shape.parameters / layout.tensor
-    body = (shape.parameters - shape.embedding) / (layout.pipeline * layout.tensor)
+    body = max(0.0, shape.parameters - shape.embedding) / (layout.pipeline * layout.tensor)
     return body + shape.embedding / layout.tensor
 
 
@@ -81,7 +81,8 @@ def state_bytes(parameters: float, layout: Layout) -> float:
     return parameters * (whole + (16.0 - whole) / d)
 
 
-def _gathered(parameters: float, layout: Layout) -> float:
+def gathered_bytes(parameters: float, layout: Layout) -> float:
+    """What full sharding gathers at once of the parts of other ranks."""
     if layout.sharding != "full" or layout.shard_degree <= 1:
         return 0.0
     return min(parameters, layout.live_parameters) * (2.0 if layout.half_precision else 4.0)

@@ -10,11 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from monitor.predict.memory import GIB, Memory, memory, stage_parameters, state_bytes
+from monitor.predict.memory import GIB, Memory, gathered_bytes, memory, stage_parameters, state_bytes
 from monitor.predict.setup_layout import in_half_precision, sharding_of
 from monitor.predict.setup_types import Setup
 from monitor.predict.shapes import Layout, ModelShape
 
+#: More is no percentage. Above 100 is what a job would have taken that a GPU refused.
+MOST_USED_PCT = 1000.0
 Fits = Literal["yes", "borderline", "no", "unknown"]
 
 #: Of the device's memory: below the first it fits, above the second it does not. Between them 65 published configurations
@@ -33,6 +35,18 @@ _IN_FLIGHT_ALONE = frozenset(
         "micro_batch_size",
         "global_batch_size",
         "gradient_accumulation_steps",
+    }
+)
+
+#: How states are shared out among ranks.
+OF_SHARDING = frozenset(
+    {
+        "sharded_data_parallel_degree",
+        "hybrid_shard_degree",
+        "zero_stage",
+        "mics_shard_size",
+        "sharding_strategy",
+        "shard_optimizer_state",
     }
 )
 
@@ -108,7 +122,7 @@ def modelled(setup: Setup) -> Memory | None:
 
 def _measured_gib(setup: Setup) -> float | None:
     used, limit = setup.real("gpu_memory_utilization"), setup.real("gpu_memory_gib")
-    return None if used is None or not limit else used / 100 * limit
+    return None if used is None or used > MOST_USED_PCT or not limit else used / 100 * limit
 
 
 def _from_measured(
@@ -122,15 +136,30 @@ def _from_measured(
 ) -> tuple[Range | None, bool]:
     """(low, middle, high) GiB after the change, and whether the high end is only a bound."""
     if before is not None and after is not None:
-        difference = (after.total - before.total) / GIB
-        return _around(max(0.0, measured + difference), DIFFERENCE_ERROR * abs(difference)), False
+        return _from_difference(measured, before.total / GIB, after.total / GIB), False
     if not changes:
         return (measured, measured, measured), False
+    states = [sum(_states_gib(setup).values()) for setup in (start, change)]
+    if changes <= OF_SHARDING and all(states):
+        return _from_difference(measured, states[0], states[1]), False
     ratio = _in_flight_ratio(start, change, size_kept)
     if ratio is None or not changes <= _IN_FLIGHT_ALONE:
         return None, False
     low, high = sorted((measured, measured * ratio))
+    low = min(high, max(low, states[0]))
     return (low, (low + high) / 2, high), ratio != 1
+
+
+def _from_difference(measured: float, before: float, after: float) -> Range:
+    """What was measured and, from there, what the equations say of the difference. Where they say more of the start than was
+    measured, a part of it cannot save all that they say of it: no more than in proportion."""
+    difference = after - before
+    plain, in_proportion = measured + difference, measured * after / before
+    middle = max(plain, in_proportion) if difference < 0 else plain
+    low, _, high = _around(middle, DIFFERENCE_ERROR * abs(difference))
+    if before > measured:
+        low = min(low, max(0.0, min(plain, in_proportion)))
+    return low, middle, high
 
 
 def _in_flight_ratio(start: Setup, change: Setup, size_kept: bool) -> float | None:
@@ -156,7 +185,7 @@ def _in_flight_ratio(start: Setup, change: Setup, size_kept: bool) -> float | No
 
 
 def _states_gib(setup: Setup) -> dict[str, float]:
-    """Model states alone, where parameters and degrees are known and the shape is not."""
+    """What sharding shares out, where parameters and degrees are known and the shape is not."""
     billions, sharded = setup.real("parameters_billion"), sharding_of(setup)
     p, t = setup.pipeline_degree, setup.tensor_degree
     if billions is None or sharded is None or p is None or t is None:
@@ -165,7 +194,10 @@ def _states_gib(setup: Setup) -> dict[str, float]:
     layout = Layout(
         pipeline=p, tensor=t, sharding=sharded[0], shard_degree=sharded[1], half_precision=in_half_precision(setup)
     )
-    return {"model states": state_bytes(stage_parameters(shape, layout), layout) / GIB}
+    parameters = stage_parameters(shape, layout)
+    gathered = gathered_bytes(parameters, layout) / GIB
+    found = {"model states": state_bytes(parameters, layout) / GIB}
+    return {**found, "gathered parameters": gathered} if gathered else found
 
 
 def _around(middle: float, error: float) -> Range:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from monitor.predict.change import MOST_DRAWS
 from monitor.predict.memory_change import MemoryChange, memory_change
 from monitor.predict.pipeline import Pipeline, Schedule
 from monitor.predict.setup import changed
@@ -13,8 +14,10 @@ from monitor.predict.setup_layout import SHAPE, in_half_precision, missing_of_la
 from monitor.predict.setup_types import Setup
 from monitor.predict.time_change import TimeChange, time_change
 
-#: Nobody draws, or simulates for a figure, more pieces of work than these.
-MOST_WORK = 20_000
+#: How ``method`` begins to say why there is no figure.
+NO_MEMORY = "GPU memory not worked out"
+#: Nobody draws more pieces of work than these.
+MOST_DRAWN = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,22 +56,22 @@ class Outcome:
         return " ".join(f"{part[:1].upper()}{part[1:]}." for part in _methods(self))
 
 
-def outcome(start: Setup, change: Setup, size_kept: bool = False) -> Outcome:
+def outcome(start: Setup, change: Setup, size_kept: bool = False, most_draws: int = MOST_DRAWS) -> Outcome:
     """What ``change`` would do in place of ``start``. Of a batch that is not known it is taken that it stays the same, or
-    with ``size_kept`` that the size of a microbatch does."""
+    with ``size_kept`` that the size of a microbatch does. Fewer draws give a rougher range sooner, none the middle alone."""
     changes = differences(start, change)
     return Outcome(
         start,
         change,
         changes,
-        time_change(start, change, changes, size_kept),
+        time_change(start, change, changes, size_kept, most_draws),
         memory_change(start, change, changes, size_kept),
     )
 
 
-def what_if(start: Setup, values: Mapping[str, Any], size_kept: bool = False) -> Outcome:
+def what_if(start: Setup, values: Mapping[str, Any], size_kept: bool = False, most_draws: int = MOST_DRAWS) -> Outcome:
     """What other ``values`` would do, by any of their names."""
-    return outcome(start, changed(start, values), size_kept)
+    return outcome(start, changed(start, values), size_kept, most_draws)
 
 
 def differences(start: Setup, change: Setup) -> frozenset[str]:
@@ -84,9 +87,9 @@ def _value(setup: Setup, name: str) -> Any:
 
 def schedule_of(setup: Setup) -> Schedule | None:
     """The plain schedule of a step: equal stages, no hop cost, a microbatch and stage taking 1; with full recomputation a
-    backward is three forwards, without two. None where stages or microbatches are unknown, or too many."""
+    backward is three forwards, without two. None where stages or microbatches are unknown, or too many to draw."""
     setting = setup.pipeline()
-    if setting is None or setting.stages * setting.microbatches * 2 > MOST_WORK:
+    if setting is None or not setting.is_possible or 2 * setting.stages * setting.microbatches > MOST_DRAWN:
         return None
     forward = 0.25 if setup.flag("activation_checkpointing") else 1 / 3
     return setting.run(Pipeline.equal(setting.stages, setting.microbatches, forward, 1 - forward))
@@ -94,8 +97,10 @@ def schedule_of(setup: Setup) -> Schedule | None:
 
 def bubble_fraction(setup: Setup) -> float | None:
     """Of the plain schedule; 0 without a pipeline."""
-    found = schedule_of(setup)
-    return None if found is None else max(0.0, found.bubble_fraction)
+    setting = setup.pipeline()
+    if setting is None or not setting.is_possible:
+        return None
+    return max(0.0, 1 - setting.microbatches / setting.equal_stages_s(1.0))
 
 
 def _methods(found: Outcome) -> list[str]:
@@ -117,9 +122,16 @@ def _methods(found: Outcome) -> list[str]:
         parts.append(f"memory: states by arXiv 1910.02054, activations by arXiv 2205.05198{assumed}")
     else:
         missing = ", ".join(_missing(found.change))
-        parts.append(f"no memory: not known are {missing}" if missing else "no memory: this change is in no equation")
+        why = f"not known are {missing}" if missing else "this change is in no equation"
+        parts.append(f"{NO_MEMORY}: {why}")
     return list(dict.fromkeys(parts))
 
 
 def _missing(setup: Setup) -> tuple[str, ...]:
-    return (*setup.missing(*SHAPE), *missing_of_layout(setup))
+    names = dict.fromkeys((*setup.missing(*SHAPE), *missing_of_layout(setup)))
+    said = {}
+    if setup.known("batch_size"):
+        said["batch_size"] = "a batch_size that divides into microbatches"
+    if setup.world is not None:
+        said["world_size"] = "degrees that divide the processes"
+    return tuple(said.get(name, name) for name in names)

@@ -12,9 +12,13 @@ from monitor.predict.problem import Problem, problem
 from monitor.predict.problems_degrees import of_degrees
 from monitor.predict.problems_others import of_deepspeed, of_megatron, of_smp2
 from monitor.predict.problems_smp1 import of_smp1
+from monitor.predict.problems_values import of_values
 from monitor.predict.setup_types import Setup
 
-__all__ = ["Problem", "problems_of", "unknowns_of"]
+__all__ = ["UNKNOWN", "Problem", "problems_of", "senseless_values_of", "unknowns_of"]
+
+#: The id of what is not known; no rule of a review has it.
+UNKNOWN = "incomplete-configuration"
 
 _RULES = {"smp1": of_smp1, "smp2": of_smp2, "megatron": of_megatron, "deepspeed": of_deepspeed}
 
@@ -28,6 +32,11 @@ def problems_of(setup: Setup) -> tuple[Problem, ...]:
     for each in _all(setup):
         found.setdefault((each.id, each.parameter), each)
     return tuple(sorted(found.values(), key=lambda each: not each.rejected))
+
+
+def senseless_values_of(setup: Setup) -> tuple[Problem, ...]:
+    """Values that count as unknown because they are none. For a plan: what a job ran with, its own program understood."""
+    return tuple(of_values(setup))
 
 
 def unknowns_of(setup: Setup) -> tuple[Problem, ...]:
@@ -51,21 +60,28 @@ def _all(setup: Setup) -> Iterator[Problem]:
 
 def _unknowns(setup: Setup) -> Iterator[Problem]:
     def unknown(parameter: str, words: str, remedy: str) -> Problem:
-        return problem(setup, parameter, words, remedy, "", severity="info")
+        return problem(setup, parameter, words, remedy, "", id=UNKNOWN, severity="info")
 
     instance_type = setup.text("instance_type")
     split = max(setup.pipeline_degree or 1, setup.tensor_degree or 1) > 1
-    if instance_type and setup.number("gpus_per_node") is None:
+    if instance_type and setup.number("gpus_per_node") == 0:
+        yield unknown(
+            "instance_type",
+            f"{instance_type} has no GPU: degrees are checked against each other alone.",
+            "Take an instance type with GPUs.",
+        )
+    elif instance_type and setup.number("gpus_per_node") is None:
         yield unknown(
             "instance_type",
             f"How many GPUs {instance_type} has is not known: degrees are checked against each other alone.",
             "Check the name of the instance type, or give gpus_per_node.",
         )
     elif split and setup.world is None:
+        missing = "instance_count" if setup.nodes is None else "instance_type"
         yield unknown(
-            "instance_count",
+            missing,
             "The number of processes is not known: whether the degrees divide it cannot be said; the pipeline's schedule can.",
-            "Give instance_type and instance_count.",
+            "Give instance_type and instance_count." if missing == "instance_count" else "Give instance_type.",
         )
     microbatches = setup.number("microbatches")
     if setup.framework == "smp1" and microbatches and microbatches > 1 and setup.number("batch_size") is None:

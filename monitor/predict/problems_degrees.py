@@ -9,6 +9,8 @@ from monitor.predict.setup_types import Setup
 
 # Which ranks are neighbours: the last letter's group first (D data, P pipeline, T tensor).
 _PLACEMENTS = {"cluster": "DPT", "spread": "TPD"}
+# Divisors up to here are tried one by one.
+_LARGEST = 100_000
 _RANKS = "ranks are split into groups of equal size"
 
 
@@ -28,7 +30,7 @@ def _division(setup: Setup) -> Iterator[Problem]:
         return
     for name, degree in (("pipeline_parallel_degree", p), ("tensor_parallel_degree", t)):
         if degree is not None and world % degree:
-            to = _divisor(world, degree)
+            to = divisor(world, degree)
             words = f"{name}={degree} does not divide the {world} processes of the job."
             yield problem(
                 setup,
@@ -42,7 +44,7 @@ def _division(setup: Setup) -> Iterator[Problem]:
             )
             return
     if p is not None and t is not None and world % (p * t):
-        to = _divisor(world // t, p)
+        to = divisor(world // t, p)
         words = f"pipeline_parallel_degree={p} times tensor_parallel_degree={t} does not divide the {world} processes of the job."
         yield problem(
             setup,
@@ -180,6 +182,8 @@ def _stride(setup: Setup, letter: str) -> int | None:
     return None
 
 
-def _divisor(number: int, most: int) -> int:
-    """The largest divisor of ``number`` that is at most ``most``."""
+def divisor(number: int, most: int) -> int:
+    """The largest divisor of ``number`` that is at most ``most``; of numbers that no cluster has a power of two."""
+    if min(most, number) > _LARGEST:
+        return min(number & -number, 1 << (most.bit_length() - 1))
     return next((k for k in range(min(most, number), 0, -1) if number % k == 0), 1)

@@ -71,6 +71,12 @@ def of_megatron(setup: Setup) -> Iterator[Problem]:
         yield problem(
             setup, "global_batch_size", words, remedy, _MEGATRON, to=to, rejected=True, refutable=setup.world_is_assumed
         )
+    pipeline = setup.pipeline()
+    if pipeline is not None and not pipeline.is_possible:
+        m, p = pipeline.microbatches, pipeline.stages
+        words = f"Interleaved stages ({pipeline.chunks} parts each) need microbatches that divide by the {p} stages: {m} do not."
+        remedy = f"Take a batch of {m + p - m % p} microbatches, or no virtual stages."
+        yield problem(setup, "virtual_stages", words, remedy, _MEGATRON, rejected=True, refutable=True)
     heads, tensor = setup.number("attention_heads"), setup.tensor_degree or 1
     if heads and heads % tensor:
         words = f"tensor_parallel_degree={tensor} does not divide the {heads} attention heads."

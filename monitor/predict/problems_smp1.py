@@ -112,7 +112,8 @@ def _needs(setup: Setup) -> Iterator[Problem]:
             to=microbatches,
             rejected=True,
         )
-    if tensor > 1 and setup.flag("ddp") is False:
+    # A plan that is silent about ddp does not mean it off.
+    if tensor > 1 and setup.flag("ddp") is False and (setup.is_job or setup.is_given("ddp")):
         yield problem(
             setup,
             "tensor_parallel_degree",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from monitor.predict.problem import SMP1_GUIDE, SMP1_SCHEMA, Problem, problem
+from monitor.predict.problems_degrees import divisor
 from monitor.predict.setup_types import Setup
 
 
@@ -55,7 +56,7 @@ def of_sharding(setup: Setup) -> Iterator[Problem]:
         )
     ranks = setup.data_parallel
     if ranks is not None and ranks % degree:
-        to = next((k for k in range(min(degree, ranks), 0, -1) if ranks % k == 0), None)
+        to = divisor(ranks, degree)
         words = f"{name} does not divide the {ranks} data-parallel ranks."
         yield problem(
             setup,

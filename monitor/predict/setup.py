@@ -124,6 +124,13 @@ def changed(setup: Setup, values: Mapping[str, Any], read_from: str = "change") 
         del kept["active_microbatches"]
     library = dict(setup.library)
     wanted = {name: value for written, given in values.items() for name, value in _wanted(written, given, framework)}
+    if framework == "smp1" and "micro_batch_size" in wanted and "micro_batch_size" not in kept:
+        # As of a job: what one process takes from its data loader, smp.step divides into microbatches.
+        size = wanted.pop("micro_batch_size")
+        wanted.setdefault("batch_size", size)
+    elif framework != "smp1" and "batch_size" in wanted and "micro_batch_size" in kept and "batch_size" not in kept:
+        # What one process reads is a microbatch where no library divides it.
+        wanted.setdefault("micro_batch_size", wanted["batch_size"])
     schema = _schema(framework)
     for name, value in wanted.items():
         for follower in (name, *_FOLLOWS.get(name, ())):
@@ -137,6 +144,10 @@ def changed(setup: Setup, values: Mapping[str, Any], read_from: str = "change") 
         kept[name] = Known(value, read_from)
         if name in schema:
             library[name] = value
+    for other, name in ALIASES_V1.items():
+        # Two names of one parameter: where they differ the library sees both.
+        if other in values and name in values and values[other] != values[name]:
+            library[other] = values[other]
     return Setup(framework, with_defaults(framework, kept), library, setup.unread, is_job=setup.is_job)
 
 

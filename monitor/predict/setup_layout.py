@@ -91,10 +91,12 @@ def checkpointed_layers(setup: Setup) -> int:
 
 def pipeline_of(setup: Setup) -> PipelineSetting | None:
     """Stages, microbatches and their order; None where stages or microbatches are unknown."""
-    stages, microbatches = setup.pipeline_degree, setup.microbatches
+    stages, microbatches, size = setup.pipeline_degree, setup.microbatches, setup.microbatch_size
+    if stages == 1 and microbatches is None and size is not None:
+        # Without a pipeline the time of a sample is the same however many there are.
+        microbatches = 1
     if stages is None or microbatches is None:
         return None
-    size = setup.microbatch_size
     samples = None if size is None else float(size)
     if setup.framework == "smp1":
         window = setup.window
@@ -149,7 +151,8 @@ def sharding_of(setup: Setup) -> tuple[Sharding, int] | None:
         stage = setup.number("zero_stage") or (1 if setup.flag("shard_optimizer_state") else 0)
         by_stage: tuple[Sharding, ...] = ("none", "optimizer", "gradients", "full")
         what = by_stage[stage] if 0 <= stage < len(by_stage) else "none"
-        degree = ranks if what != "none" else 1
+        group = setup.number("mics_shard_size") or 0
+        degree = 1 if what == "none" else group if what == "full" and group > 0 else ranks
     return None if degree is None else (what, degree)
 
 

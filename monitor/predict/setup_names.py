@@ -40,6 +40,7 @@ OWN_NAMES = frozenset(
         "parameters_billion",
         "precision",
         "zero_stage",
+        "mics_shard_size",
         "sharding_strategy",
         "virtual_stages",
         "layers_per_virtual_stage",
@@ -234,9 +235,9 @@ def _deepspeed(value: Any) -> Iterator[tuple[str, Any]]:
             yield own.get(name, OTHER_NAMES.get(name, name)), value[name]
     zero = value.get("zero_optimization")
     if isinstance(zero, dict):
-        for name, canonical in (("stage", "zero_stage"), ("stage3_max_live_parameters", "stage3_max_live_parameters")):
+        for name in ("stage", "mics_shard_size", "stage3_max_live_parameters"):
             if zero.get(name) not in (None, "auto"):
-                yield canonical, zero[name]
+                yield "zero_stage" if name == "stage" else name, zero[name]
     for name in ("fp16", "bf16", "bfloat16"):
         section = value.get(name)
         if isinstance(section, dict):

@@ -25,6 +25,8 @@ FRAMEWORK_NAMES: Mapping[str, str] = {
     "megatron": "Megatron-LM",
     "ddp": "DDP",
 }
+#: Nothing that is set up here comes in such amounts.
+_NO_AMOUNT = 1e15
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +70,13 @@ class Setup:
         return None if found is None else whole_number(found.value)
 
     def real(self, name: str) -> float | None:
-        """A number; None where it is unknown or is none."""
+        """An amount, from 0; None where it is unknown or is none."""
         value = found.value if (found := self.values.get(name)) is not None else None
         if isinstance(value, bool) or value is None:
             return None
         try:
-            return float(value)
-        except (TypeError, ValueError):
+            return number if 0 <= (number := float(value)) < _NO_AMOUNT else None
+        except (TypeError, ValueError, OverflowError):
             return None
 
     def flag(self, name: str) -> bool | None:
@@ -192,16 +194,14 @@ class Setup:
 
 
 def whole_number(value: object) -> int | None:
-    """A whole number out of 8, 8.0 or "8"; None for anything else, yes and no included."""
+    """A whole number out of 8, 8.0 or "8"; None for anything else, yes and no and what counts nothing (10^18) included."""
     if isinstance(value, bool):
         return None
-    if isinstance(value, int):
-        return value
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
     if isinstance(value, str) and value.strip().isascii() and value.strip().isdecimal() and len(value) < 19:
-        return int(value)
-    return None
+        value = int(value)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return value if isinstance(value, int) and abs(value) < 10**18 else None
 
 
 def yes_or_no(value: object) -> bool | None:

@@ -10,8 +10,9 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from monitor.predict.change import PipelineSetting, step_time_change_pct
+from monitor.predict.change import MOST_DRAWS, PipelineSetting, step_time_change_pct
 from monitor.predict.kernels import recomputation_change_pct
+from monitor.predict.memory_change import OF_SHARDING
 from monitor.predict.setup_layout import sharding_of
 from monitor.predict.setup_types import Setup
 from monitor.predict.sharding import STATED_GAIN_PCT
@@ -31,15 +32,6 @@ OF_THE_PIPELINE = frozenset(
         "gradient_accumulation_steps",
         "virtual_stages",
         "layers_per_virtual_stage",
-    }
-)
-_OF_SHARDING = frozenset(
-    {
-        "sharded_data_parallel_degree",
-        "hybrid_shard_degree",
-        "zero_stage",
-        "sharding_strategy",
-        "shard_optimizer_state",
     }
 )
 _OF_THE_MODEL = frozenset(
@@ -98,12 +90,15 @@ class TimeChange:
     unknown: tuple[str, ...] = ()
 
 
-def time_change(start: Setup, change: Setup, changes: frozenset[str], size_kept: bool = False) -> TimeChange:
+def time_change(
+    start: Setup, change: Setup, changes: frozenset[str], size_kept: bool = False, most_draws: int = MOST_DRAWS
+) -> TimeChange:
     """(low, middle, high) percent of the time for the same samples; negative is faster. ``changes`` names what differs.
 
-    Where the batch is not known it is the same on both sides, or with ``size_kept`` the size of a microbatch is.
+    Where the batch is not known it is the same on both sides, or with ``size_kept`` the size of a microbatch is. With no
+    draws the schedule has a middle and no range.
     """
-    effects = tuple(_effects(start, change, changes, size_kept))
+    effects = tuple(_effects(start, change, changes, size_kept, most_draws))
     found = tuple(each for each in effects if isinstance(each, Effect))
     unknown = tuple(each for each in effects if isinstance(each, str))
     total = (1.0, 1.0, 1.0)
@@ -113,20 +108,22 @@ def time_change(start: Setup, change: Setup, changes: frozenset[str], size_kept:
     return TimeChange(None if unknown else (low, middle, high), found, unknown)
 
 
-def _effects(start: Setup, change: Setup, changes: frozenset[str], size_kept: bool) -> Iterator[Effect | str]:
+def _effects(
+    start: Setup, change: Setup, changes: frozenset[str], size_kept: bool, most_draws: int
+) -> Iterator[Effect | str]:
     left = changes - _NEUTRAL
     if left & OF_THE_PIPELINE:
-        yield _pipeline(start, change, size_kept)
+        yield _pipeline(start, change, size_kept, most_draws)
     yield from _recomputation(start, change)
     if {"offload_activations", "sm_activation_offloading"} & left:
         yield _offload(start, change)
-    if left & _OF_SHARDING:
+    if left & OF_SHARDING:
         yield _sharding(start, change)
     if "instance_count" in left:
         yield _hosts(start, change)
     if left & _OF_THE_MODEL:
         yield _model(start, change)
-    known = OF_THE_PIPELINE | _OF_SHARDING | _OF_THE_MODEL | _NEUTRAL
+    known = OF_THE_PIPELINE | OF_SHARDING | _OF_THE_MODEL | _NEUTRAL
     known |= {"activation_checkpointing", "selective_recomputation", "offload_activations", "instance_count"}
     known |= {"sm_activation_offloading"}
     for name in sorted(left - known):
@@ -140,23 +137,40 @@ _UNKNOWN = {
 }
 
 
-def _pipeline(start: Setup, change: Setup, size_kept: bool) -> Effect | str:
-    before, after = start.pipeline(), change.pipeline()
+def _pipeline(start: Setup, change: Setup, size_kept: bool, most_draws: int) -> Effect | str:
+    before, after = _setting(start), _setting(change)
     if before is None or after is None:
         return "stages or microbatches are not known"
+    if any(start.number(name) != change.number(name) for name in ("batch_size", "microbatches")):
+        for setup in (start, change):
+            if setup.microbatch_size is None and setup.framework == "smp1" and (batch := setup.number("batch_size")):
+                return f"a batch of {batch} does not divide into {setup.microbatches} microbatches"
     if (before.microbatch_size is None) != (after.microbatch_size is None):
         return "the batch is known on one side alone"
     if before.microbatch_size is None and before.microbatches != after.microbatches and not size_kept:
         # The same batch, whatever it is, in other parts; the unit is a microbatch of the start.
         before = replace(before, microbatch_size=1.0)
         after = replace(after, microbatch_size=before.microbatches / after.microbatches)
-    found = step_time_change_pct(before, after, samples_kept=False)
+    for setting in (before, after) if before != after else ():
+        if not setting.is_possible:
+            return f"an interleaved schedule takes microbatches that divide by its {setting.stages} stages"
+        if most_draws and not setting.is_small:
+            return f"{setting.microbatches} microbatches on {setting.stages} stages are more than are simulated here"
+    found = step_time_change_pct(before, after, False, most_draws)
     share = after.stages / before.stages
     if share != 1:
         # On the same GPUs there are fewer pipelines, each with more stages.
         low, middle, high = (100 * ((1 + each / 100) * share - 1) for each in found)
         found = low, middle, high
     return Effect(found, _schedule_words(before, after))
+
+
+def _setting(setup: Setup) -> PipelineSetting | None:
+    """The pipeline; without one the time of a sample does not hang on how many microbatches there are."""
+    found, size = setup.pipeline(), setup.microbatch_size
+    if found is None and (setup.pipeline_degree or 1) == 1 and setup.microbatches is None and size is not None:
+        return PipelineSetting(1, 1, "1f1b", None, 1, float(size))
+    return found
 
 
 def _schedule_words(before: PipelineSetting, after: PipelineSetting) -> str:

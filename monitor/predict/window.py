@@ -8,7 +8,9 @@ documentation and its source of version 1.12 describe it; the order of two reque
 from __future__ import annotations
 
 import heapq
+from collections import deque
 from itertools import count
+from math import inf
 
 from monitor.predict.pipeline import Kind, Pipeline, Schedule, Work
 
@@ -18,6 +20,56 @@ def smp_window(pipeline: Pipeline, active_microbatches: int) -> Schedule:
     if active_microbatches < 1:
         raise ValueError("active_microbatches is at least 1")
     return _Simulation(pipeline, min(active_microbatches, pipeline.microbatches)).run()
+
+
+def smp_window_seconds(pipeline: Pipeline, active_microbatches: int) -> float:
+    """What ``smp_window`` takes, without its pieces: several times as quick, for ranges out of many draws.
+
+    Microbatches pass a stage in their order, so that times of arrival are all that has to be remembered.
+    """
+    if active_microbatches < 1:
+        raise ValueError("active_microbatches is at least 1")
+    last, window = pipeline.stages - 1, min(active_microbatches, pipeline.microbatches)
+    to_start, under_way, left = pipeline.microbatches, 0, 2 * pipeline.stages * pipeline.microbatches
+    forwards = [deque[float]() for _ in range(last + 1)]
+    backwards = [deque[float]() for _ in range(last + 1)]
+    free = [0.0] * (last + 1)
+    # When each stage begins its next work, as far as that is known.
+    begin = [0.0, *[inf] * last]
+    now = 0.0
+    while left:
+        now = min(begin)
+        stage = begin.index(now)
+        if backwards[stage] and backwards[stage][0] <= now:
+            backwards[stage].popleft()
+            end = now + pipeline.backward_s[stage]
+            if stage:
+                to, queue, arrival = stage - 1, backwards[stage - 1], end + pipeline.hop_s
+            else:
+                to, queue, arrival = 0, None, end
+                under_way -= 1
+        else:
+            end = now + pipeline.forward_s[stage]
+            if stage:
+                forwards[stage].popleft()
+            else:
+                to_start, under_way = to_start - 1, under_way + 1
+            if stage < last:
+                to, queue, arrival = stage + 1, forwards[stage + 1], end + pipeline.hop_s
+            else:
+                to, queue, arrival = stage, backwards[stage], end
+        left -= 1
+        free[stage] = end
+        if queue is not None:
+            queue.append(arrival)
+        for each in (stage, to) if to != stage else (stage,):
+            ready = backwards[each][0] if backwards[each] else inf
+            if each:
+                ready = min(ready, forwards[each][0]) if forwards[each] else ready
+            elif to_start and under_way < window:
+                ready = 0.0
+            begin[each] = ready if ready > free[each] else free[each]
+    return max(free)
 
 
 class _Simulation:

@@ -10,8 +10,9 @@ from monitor.analyze.cost import cost, goodput
 from monitor.analyze.saves import saves
 from monitor.diagnose.findings import findings
 from monitor.diagnose.rule import Case, case_of
-from monitor.model import METRICS, ApiBill, AtRisk, LogCoverage, Node, NodeStats, Price, Report, Run
+from monitor.model import METRICS, ApiBill, AtRisk, LogCoverage, Node, NodeStats, Parameter, Price, Report, Run
 from monitor.parse.recognise import RawRows
+from monitor.predict.setup import setup_of
 
 
 def report(
@@ -31,11 +32,22 @@ def report(
         findings=findings(case),
         activities=case.activities,
         cost=cost(run.job, parts, sums, price),
+        price=price,
         goodput=goodput(run.job, parts),
         at_risk=_at_risk(case),
+        measured=_measured(case),
         api=api,
         api_total=total,
     )
+
+
+def _measured(case: Case) -> dict[str, Parameter]:
+    told = setup_of(case.run.job).values
+    return {
+        name: Parameter(known.value, known.read_from)
+        for name, known in case.setup.values.items()
+        if told.get(name) != known
+    }
 
 
 def _at_risk(case: Case) -> AtRisk | None:

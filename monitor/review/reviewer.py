@@ -13,6 +13,7 @@ from monitor.analyze import utilization
 from monitor.analyze.cascade import cascade, cascade_words, ends_in_an_error
 from monitor.archive.cache import Cache, Key, key_of
 from monitor.aws.tally import metered, running
+from monitor.diagnose.quoted import without_secrets
 from monitor.errors import BadCall
 from monitor.fetch import instance_types
 from monitor.fetch.source import Aggregated, LogReader, Source
@@ -22,6 +23,7 @@ from monitor.parse.completion import completed
 from monitor.parse.definitions import recogniser
 from monitor.parse.recognise import RawRows, Recogniser
 from monitor.parse.user import step_pattern
+from monitor.review.archived import ArchiveSource
 from monitor.review.pricing import Pricing
 from monitor.review.reports import coverage, report
 from monitor.settings import Settings
@@ -75,9 +77,12 @@ class Reviewer:
         All but the whole one carry a gap that says how much is read. The whole one comes twice where its price is late.
         """
         for found in self._reports(now(), progress, newest_first=True):
-            yield replace(found, reviewed_at=now())
+            yield found if found.archive else replace(found, reviewed_at=now())
 
     def _reports(self, now: datetime, progress: Progress, newest_first: bool) -> Iterator[Report]:
+        if isinstance(self._source, ArchiveSource):
+            yield self._of_archive(self._source, progress)
+            return
         job = self._source.job(self._name)
         key = self._key(job)
         if self._with_metrics:
@@ -106,6 +111,24 @@ class Reviewer:
         if self._cache and key and self._with_metrics:
             self._cache.store(key, run, now)
         yield from self._last(run, now, newest_first)
+
+    def _of_archive(self, source: ArchiveSource, progress: Progress) -> Report:
+        """The report as of the moment when the job was archived, at the price it had then."""
+        if self._once:
+            raise BadCall(
+                "An archive holds no log lines that a pattern could read.",
+                "Leave --step-regex out, or review the job itself.",
+            )
+        progress("reading the archive")
+        kept = source.archived(self._name)
+        run, price = kept.run, kept.manifest.price
+        if price is None:
+            price, _ = self._pricing.found(run.job)
+            if price is not None:
+                run = replace(run, gaps=tuple(gap for gap in run.gaps if gap.what != "price"))
+        api = running()[-1].bill() if running() else ApiBill()
+        found = report(run, kept.manifest.reviewed_at, price, api, source.bill())
+        return replace(found, archive=source.label)
 
     def _last(self, run: Run, now: datetime, newest_first: bool) -> Iterator[Report]:
         """The report of all that is read; before it the one without a price, where that is still being asked for."""
@@ -191,7 +214,7 @@ def _failed(job: Job, parsed: Parsed, lines: int) -> Job:
     first = cascade(parsed.events, parsed.steps)
     if first is None or (job.status is None and not ends_in_an_error(parsed.events, lines)):
         return job
-    return replace(job, status="Failed", failure_reason=cascade_words(first))
+    return replace(job, status="Failed", failure_reason=without_secrets(cascade_words(first)))
 
 
 def _reading(lines: int, reader: LogReader) -> str:

@@ -104,6 +104,8 @@ def _utc_now() -> datetime:
 
 def _final(snapshot: Snapshot) -> bool:
     """Nothing more is to come: the job had ended for a while when it was last read."""
+    if snapshot.report is not None and snapshot.report.archive:
+        return snapshot.error is None
     if snapshot.report is None or snapshot.error is not None or snapshot.report.job.is_running:
         return False
     ended = snapshot.report.job.ended

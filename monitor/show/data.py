@@ -6,6 +6,7 @@ the cache holds it too and a refusing account is not asked at every rerun.
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from typing import Any, Protocol, TypeVar
 import streamlit as st
 
 from monitor import settings
+from monitor.archive.address import store_of
 from monitor.archive.cache import user_cache
 from monitor.aws.clients import Clients
 from monitor.errors import BadCall, TrainwatchError
@@ -24,6 +26,7 @@ from monitor.fetch.price_file import user_prices
 from monitor.fetch.source import JobQuery, Source
 from monitor.model import JobSummary, Report
 from monitor.review import Snapshot, Watch
+from monitor.review.archived import ArchiveSource
 
 #: A job that was just created may take this long to appear in the list.
 JOBS_TTL_S = 20
@@ -59,6 +62,8 @@ class Place:
     account_number: str | None = None
     endpoint: str | None = None
     """Only where it is not AWS's own."""
+    archive: str | None = None
+    """Where the jobs are those of an archive; all else is None then."""
 
 
 class Watcher(Protocol):
@@ -70,7 +75,9 @@ class Watcher(Protocol):
 
 
 def connect(account: Account) -> Source:
-    """The source behind an account."""
+    """The source behind an account: AWS, or the archive that the dashboard was started on."""
+    if root := os.environ.get(settings.ARCHIVE_SHOWN):
+        return ArchiveSource(store_of(root, account.region, account.profile))
     return AwsSource(Clients(account.region, account.profile), user_prices())
 
 
@@ -122,7 +129,7 @@ def jobs(account: Account, search: str = "", status: str | None = None) -> Listi
 
 def snapshot(account: Account, name: str) -> Snapshot:
     """What is known of a job right now; a name that no training job can have never reaches AWS."""
-    if not _JOB_NAME.fullmatch(name):
+    if not _JOB_NAME.fullmatch(name) and not os.environ.get(settings.ARCHIVE_SHOWN):
         return Snapshot(
             error=BadCall(
                 "This is not the name of a training job.",
@@ -146,10 +153,24 @@ def of_report(report: Report, what: str, make: Callable[[], Kept]) -> Kept:
     return kept
 
 
+@st.cache_resource(max_entries=128, show_spinner=False)
+def _specification(what: tuple[str | int | bool, ...], _make: Callable[[], Any]) -> Any:
+    return _make()
+
+
+def specification(what: tuple[str | int | bool, ...], make: Callable[[], Kept]) -> Kept:
+    """What ``make`` makes of a chart that is the same for all data, made once; not to be changed."""
+    kept: Kept = _specification(what, make)
+    return kept
+
+
 def place(account: Account) -> Place:
     """Where the figures come from, as far as it is known."""
     try:
-        clients = getattr(_desk(account).source, "clients", None)
+        source = _desk(account).source
+        if isinstance(source, ArchiveSource):
+            return Place(archive=source.label)
+        clients = getattr(source, "clients", None)
         if clients is None:
             return Place()
         endpoint = str(clients.endpoint())

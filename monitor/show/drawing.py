@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from monitor.charts import stable
@@ -22,6 +23,18 @@ def draw(report: Report, chart: Callable[[], Any], key: str, title: str, said: s
     specification, frames = data.of_report(report, key, lambda: stable.split(chart()))
     alt = f"{title}; the figures are in the text below it" if report.job.is_running else f"{title}: {said}"
     st.vega_lite_chart(copy.deepcopy(specification) | {"datasets": frames}, key=key, alt=alt)
+
+
+def draw_frames(
+    what: tuple[str | int | bool, ...], frames: Sequence[pd.DataFrame], chart: Callable[..., Any], alt: str
+) -> None:
+    """Draws ``chart`` of ``frames``: what it looks like hangs on ``what`` alone, and is worked out once.
+
+    The first of ``what`` is the chart's key.
+    """
+    specification, places = data.specification(what, lambda: stable.placed(chart(*frames), frames))
+    datasets = {name: frames[place] for name, place in places.items()}
+    st.vega_lite_chart(copy.deepcopy(specification) | {"datasets": datasets}, key=str(what[0]), alt=alt)
 
 
 def absent(words: str, report: Report, what: str) -> None:

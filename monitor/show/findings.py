@@ -11,8 +11,11 @@ import streamlit as st
 
 from monitor.diagnose.verdict import Verdict, gain_words, judge
 from monitor.model import Finding, Report
+from monitor.predict.setup_names import CANONICAL
+from monitor.show import plan_address
 from monitor.show.plain import advice, plain
 from monitor.show.severity import LOOKS
+from monitor.show.shell import PLAN_PAGE
 from monitor.show.why import show_why
 from monitor.words import count
 
@@ -36,6 +39,14 @@ def show_answer(report: Report, zone: tzinfo) -> None:
     for finding in report.findings:
         if finding.severity == "info":
             _note(finding, report, zone)
+
+
+def show_problem(finding: Finding, number: int) -> None:
+    """The ``number``-th finding in short: how serious, what, and the next step."""
+    with st.container(border=True, key=f"problem-{number}", gap="xsmall"):
+        _head(finding)
+        st.text(finding.summary.removeprefix(f"{finding.title}: "))
+        _advice(finding)
 
 
 def _banner(verdict: Verdict, detail: str) -> None:
@@ -73,6 +84,7 @@ def _note(finding: Finding, report: Report, zone: tzinfo) -> None:
 def _rest(finding: Finding, report: Report, zone: tzinfo) -> None:
     """What follows the headline and the summary."""
     _advice(finding)
+    _plan(finding, report)
     _quiet(finding)
     if finding.evidence:
         part = st.expander("Why do you think so?", type="compact", key=f"why-{finding.id}", on_change="rerun")
@@ -88,8 +100,16 @@ def _advice(finding: Finding) -> None:
         if code:
             st.code(code, language="python", wrap_lines=True)
     if finding.prediction is not None:
-        method = f" Source: {finding.prediction.method}." if finding.prediction.method else ""
-        st.markdown(f":material/calculate: {plain(gain_words(finding.prediction) + method)}")
+        st.markdown(f":material/calculate: {plain(gain_words(finding.prediction))}")
+
+
+def _plan(finding: Finding, report: Report) -> None:
+    """The way to the plan of a change that is one parameter of a plan."""
+    advised = finding.recommendation
+    if advised is None or advised.to_value is None or advised.parameter not in CANONICAL:
+        return
+    to = plan_address.link(report.job.name, **{advised.parameter: advised.to_value})
+    st.page_link(PLAN_PAGE, label="Plan this change", icon=":material/tune:", query_params=to)
 
 
 def _quiet(finding: Finding) -> None:

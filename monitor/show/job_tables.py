@@ -102,6 +102,8 @@ def show_coverage(report: Report, zone: tzinfo) -> None:
         f"{count(sum(report.api_total.calls.values()), 'call')} by this dashboard so far, about "
         f"{usd(report.api_total.estimated_usd)}",
     ]
+    if report.archive is not None:
+        parts.append(f"From the archive {report.archive}, as it was reviewed on {instant(report.reviewed_at, zone)}")
     if report.kept_at is not None:
         parts.append(f"Read {from_cache(report.kept_at, zone)}")
     st.caption(plain(" · ".join(parts)))

@@ -87,6 +87,7 @@ def _row(job: JobSummary, snapshot: Snapshot | None, stand: Standing, now: datet
             sorted({group.instance_type for group in known.instance_groups})
         )
         count, started, ended, status = known.instance_count, known.started, known.ended, known.status or status
+        now = report.reviewed_at if report.archive else now
     return {
         "name": job.name,
         "verdict": [word] if (word := LOOKS[stand.level].word) else [],

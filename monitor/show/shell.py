@@ -15,6 +15,7 @@ from monitor.show.plain import plain
 
 JOB_PAGE = "pages/job.py"
 JOBS_PAGE = "pages/jobs.py"
+PLAN_PAGE = "pages/plan.py"
 _DEMO_VARIABLE = "TRAINWATCH_DEMO"
 # A file of ours: a Material icon as the tab's icon would be loaded from a font service.
 _MARK = str(Path(__file__).with_name("mark.svg"))
@@ -79,13 +80,22 @@ def _pages() -> list[st.Page]:
             url_path="job",
             help="One training job: the verdict, what to change, and the figures behind it.",
         ),
+        st.Page(
+            PLAN_PAGE,
+            title="Plan",
+            icon=":material/tune:",
+            url_path="plan",
+            help="What another configuration would do to step time and GPU memory, before anybody pays for it.",
+        ),
     ]
 
 
 def _title(title: str) -> None:
     place = data.place(data.Account())
     parts = (place.region or "no region", place.account_number, place.endpoint)
-    account = " · ".join(plain(part) for part in parts if part)
+    account = f":material/cloud: {' · '.join(plain(part) for part in parts if part)}"
+    if place.archive:
+        account = f":material/inventory_2: Archive {plain(place.archive)}"
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.title(title, width="stretch")
-        st.caption(f":material/cloud: {account}", width="content")
+        st.caption(account, width="content")

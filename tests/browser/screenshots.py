@@ -32,6 +32,10 @@ def take(folder: Path, widths: tuple[int, ...] = (1440,)) -> None:
                 )
                 page.wait_for_timeout(1_500)
                 page.screenshot(path=folder / f"job-{end}")
+                page.goto(f"{address}/plan?from=job&of={name}&change.active_microbatches=4")
+                page.locator('[data-testid="stCode"]').first.wait_for(state="attached", timeout=30_000)
+                page.wait_for_timeout(2_500)
+                page.screenshot(path=folder / f"plan-{end}")
                 page.close()
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from monitor.model import Gap, LogCoverage, Run, metrics_frame, steps_frame
 from tests.builders import START, metrics, nodes_of, steps
-from tests.diagnose import configuration_cases, progress_cases, utilization_cases
+from tests.diagnose import advice_cases, configuration_cases, progress_cases, utilization_cases
 from tests.diagnose.failure_cases import FAILURE_FIRES, FAILURE_SILENT
 from tests.diagnose.runs import BUSY, END, LOW, MINUTES, run
 
@@ -86,8 +86,8 @@ SILENT: dict[str, list[Run]] = {
     "coarse-metrics": [run(), run(metrics_frame(), metrics_period_s=300)],
 }
 
-FIRES |= utilization_cases.FIRES | configuration_cases.FIRES
-SILENT |= utilization_cases.SILENT | configuration_cases.SILENT
+FIRES |= utilization_cases.FIRES | configuration_cases.FIRES | advice_cases.FIRES
+SILENT |= utilization_cases.SILENT | configuration_cases.SILENT | advice_cases.SILENT
 for _all, _further in ((FIRES, progress_cases.FIRES), (SILENT, progress_cases.SILENT)):
     for _id, _runs in _further.items():
         _all[_id] = [*_all.get(_id, []), *_runs]

@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 import pytest
 
-from monitor.diagnose.findings import diagnose, rules
+from monitor.diagnose.findings import rules
 from monitor.diagnose.rule import SECTIONS, Rule
 from monitor.diagnose.verdict import judge
-from monitor.model import Finding, Job, Run, events_frame, metrics_frame, steps_frame
+from monitor.model import Job, Run, events_frame, metrics_frame, steps_frame
 from monitor.review import report
-from tests.diagnose.cases import END, FIRES, SILENT, run
+from tests.diagnose.cases import FIRES, SILENT, run
+from tests.diagnose.said import NOW, said
 
 # One worker asks all rules of a run once.
 pytestmark = pytest.mark.xdist_group("rules")
-NOW = END + timedelta(seconds=5)
 RULES = rules()
 _EMPTY = Run(Job("empty"), steps_frame(), metrics_frame(), events_frame())
 
 
-_SAID: dict[int, tuple[Run, tuple[Finding, ...]]] = {}
-
-
-def _said(of: Run) -> tuple[Finding, ...]:
-    """What is said of a run, worked out once: the runs are the same objects for all tests. Who is kept keeps its number."""
-    if id(of) not in _SAID:
-        _SAID[id(of)] = (of, diagnose(of, NOW))
-    return _SAID[id(of)][1]
-
-
 def _ids(of: Run) -> list[str]:
-    return [finding.id for finding in _said(of)]
+    return [finding.id for finding in said(of)]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
@@ -68,7 +56,7 @@ def test_a_healthy_run_has_no_finding() -> None:
 
 @pytest.mark.parametrize("case", [case for cases in FIRES.values() for case in cases])
 def test_a_finding_has_a_figure_a_place_and_a_next_step(case: Run) -> None:
-    for finding in _said(case):
+    for finding in said(case):
         assert finding.title
         assert len(finding.title) < 80
         if finding.severity != "info":
@@ -88,5 +76,5 @@ def test_worst_comes_first() -> None:
     rank = {"critical": 0, "warning": 1, "info": 2}
     for cases in FIRES.values():
         for case in cases:
-            severities = [rank[finding.severity] for finding in _said(case)]
+            severities = [rank[finding.severity] for finding in said(case)]
             assert severities == sorted(severities)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from monitor.predict.change import PipelineSetting, step_time_change_pct
 from monitor.predict.kernels import best_microbatch_size, microbatch_time_ratio, recomputation_change_pct
+from monitor.predict.pipeline import Pipeline
 
 
 @pytest.mark.parametrize(
@@ -82,3 +83,26 @@ def test_recomputation_costs_a_third_and_its_end_gives_that_back() -> None:
     assert (low, middle, high) == pytest.approx((25.3, 33.3, 41.3), abs=0.1)
     low, middle, high = recomputation_change_pct(False)
     assert (low, middle, high) == pytest.approx((-29.2, -25.0, -20.2), abs=0.1)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(1, 8), st.integers(1, 24), st.integers(1, 12), st.sampled_from([2.0, 3.0]), st.integers(1, 3))
+def test_the_middle_needs_no_simulation(stages: int, groups: int, window: int, backward: float, chunks: int) -> None:
+    pipeline = Pipeline.equal(stages, groups, 1 / (1 + backward), backward / (1 + backward))
+    whole = Pipeline.equal(stages, groups * stages, 1 / (1 + backward), backward / (1 + backward))
+    for setting, run in (
+        (PipelineSetting(stages, groups, "smp", min(window, groups)), pipeline),
+        (PipelineSetting(stages, groups, "gpipe"), pipeline),
+        (PipelineSetting(stages, groups, "1f1b"), pipeline),
+        (PipelineSetting(stages, groups * stages, "1f1b", None, chunks), whole),
+    ):
+        assert setting.is_possible
+        assert setting.equal_stages_s(1.0) == pytest.approx(setting.seconds(run))
+
+
+def test_fewer_draws_have_the_same_middle() -> None:
+    one, other = PipelineSetting(4, 8, window=2), PipelineSetting(4, 8, window=4)
+    whole, rough, none = (step_time_change_pct(one, other, True, draws) for draws in (128, 24, 0))
+    assert whole[1] == rough[1] == none[1]
+    assert none[0] == none[2]
+    assert rough[0] < rough[1] < rough[2]

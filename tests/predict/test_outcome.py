@@ -179,3 +179,57 @@ def test_every_preset_is_a_valid_setup(each: Any) -> None:
     from monitor.predict.problems import problems_of
 
     assert problems_of(_preset(each.name)) == ()
+
+
+def test_what_is_too_large_to_simulate_has_a_middle_in_its_curve_and_no_figure_without_a_range() -> None:
+    start = setup_from({"pipeline_parallel_degree": 64, "microbatches": 512, "active_microbatches": 32})
+    found = what_if(start, {"active_microbatches": 64})
+    assert found.step_time_change_pct is None
+    assert "more than are simulated here" in found.method
+    assert found.bubble_change == pytest.approx(63 / (512 + 63))
+    points = {point.value: point for point in curve(start, "active_microbatches")}
+    assert points[64].step_time_relative == pytest.approx(575 / (16 * 64 + 31))
+    assert points[64].low is None
+
+
+def test_a_schedule_that_there_is_not_is_no_error() -> None:
+    start = setup_from({"pp_size": 4, "tensor_model_parallel_size": 1, "num_microbatches": 8, "virtual_stages": 2})
+    found = what_if(start, {"microbatches": 6})
+    assert found.step_time_change_pct is None
+    assert "divide by its 4 stages" in found.method
+    assert (found.bubble_start, found.bubble_change) == (pytest.approx(3 / 19), None)
+
+
+def test_without_a_pipeline_the_time_of_a_sample_needs_no_count_of_microbatches() -> None:
+    start = setup_from({"fsdp": "full_shard", "per_device_train_batch_size": 2, **P4D, "gpu_memory_utilization": 40})
+    found = what_if(start, {"batch_size": 4})
+    assert found.changes == {"batch_size", "micro_batch_size"}
+    assert found.step_time_change_pct is not None
+    low, middle, high = found.step_time_change_pct
+    assert low < middle < 0
+    assert middle == pytest.approx(100 * ((0.19 * 2**0.5 + 4) / (0.19 * 2**0.5 + 2) / 2 - 1))
+    assert high < 20
+    assert found.memory.expected_gib == pytest.approx(32)
+
+
+def test_points_that_matter_are_on_a_curve_however_many_there_are() -> None:
+    start = setup_from({"pipeline_parallel_degree": 4, "microbatches": 1000, "active_microbatches": 333})
+    values = [point.value for point in curve(start, "active_microbatches", [777])]
+    assert {333, 777} <= set(values)
+    assert len(values) <= 24
+    assert values == sorted(values)
+
+
+def test_what_the_equations_overrate_saves_no_more_than_in_proportion() -> None:
+    # A start that the equations take for twice as full as it was: less all that they say, nothing would be left.
+    start = _preset("gpt2-10b", activation_checkpointing=False, gpu_memory_utilization=60.0)
+    found = what_if(start, {"activation_checkpointing": True}).memory
+    plain = what_if(_preset("gpt2-10b", activation_checkpointing=False), {"activation_checkpointing": True}).memory
+    assert plain.start_gib is not None
+    assert plain.expected_gib is not None
+    assert plain.start_gib > 2 * 24
+    assert found.change_gib is not None
+    low, middle, high = found.change_gib
+    assert low == 0
+    assert middle == pytest.approx(24 * plain.expected_gib / plain.start_gib)
+    assert high > middle

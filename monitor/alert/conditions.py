@@ -1,0 +1,94 @@
+"""What a threshold expression means, as frozen values; written out they are the expression again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Operator = Literal["<", "<=", ">", ">="]
+RuleSeverity = Literal["warning", "critical"]
+SEVERITIES: tuple[RuleSeverity, ...] = ("warning", "critical")
+
+
+@dataclass(frozen=True, slots=True)
+class Lasting:
+    """How long a condition must hold: so many seconds, or so many steps."""
+
+    amount: float
+    unit: Literal["s", "m", "h", "steps"]
+
+    @property
+    def seconds(self) -> float | None:
+        """None where it is told in steps."""
+        return None if self.unit == "steps" else self.amount * {"s": 1, "m": 60, "h": 3600}[self.unit]
+
+    @property
+    def steps(self) -> int | None:
+        """None where it is told in time."""
+        return int(self.amount) if self.unit == "steps" else None
+
+    def __str__(self) -> str:
+        return f"{number(self.amount)}{' ' if self.unit == 'steps' else ''}{self.unit}"
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """``METRIC OP VALUE [for DURATION] [on SCOPE]``."""
+
+    metric: str
+    """A name of ``monitor.alert.measures``."""
+    op: Operator
+    value: float
+    relative: bool = False
+    """``value`` is a factor on the job's own median so far."""
+    lasting: Lasting | None = None
+    scope: str = "any"
+    """any, all, mean, or the name of a node."""
+
+    def __str__(self) -> str:
+        lasting = "" if self.lasting is None else f" for {self.lasting}"
+        scope = "" if self.scope == "any" else f" on {self.scope}"
+        return f"{self.metric} {self.op} {number(self.value)}{'x' if self.relative else ''}{lasting}{scope}"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """``finding ID``, or ``finding critical``: any finding of that severity."""
+
+    subject: str
+
+    def __str__(self) -> str:
+        return f"finding {self.subject}"
+
+
+Condition = Threshold | Found
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A condition with a name, how loud it is, and who is told (sinks as they were written)."""
+
+    name: str
+    when: Condition
+    text: str
+    """The condition as it was written."""
+    severity: RuleSeverity = "warning"
+    notify: tuple[str, ...] = ()
+
+
+_WORDS = {"<": "below", "<=": "at-most", ">": "above", ">=": "at-least"}
+
+
+def name_of(when: Condition) -> str:
+    """A name for a rule that was given none: ``gpu_utilization-below-40-for-10m``."""
+    if isinstance(when, Found):
+        return f"finding-{when.subject}"
+    value = f"{number(when.value)}{'x' if when.relative else ''}"
+    lasting = "" if when.lasting is None else f"-for-{str(when.lasting).replace(' ', '-')}"
+    scope = "" if when.scope == "any" else f"-on-{when.scope}"
+    return f"{when.metric}-{_WORDS[when.op]}-{value}{lasting}{scope}"
+
+
+def number(value: float) -> str:
+    """The shortest text that reads as the same number: ``40``, ``1.3``, ``1e-09``."""
+    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)

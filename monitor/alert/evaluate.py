@@ -1,0 +1,135 @@
+"""Does a job cross its thresholds, where, since when? Pure: a report and a moment in, a verdict a rule out.
+
+A running job is judged as of ``now``, one that is over as of its end; a condition that must last may have done so anywhere
+in it then. What is silent on its own (the time since the last step) lasts by nature, and is looked for in all of it, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+
+from monitor.alert.asked_findings import findings_verdict
+from monitor.alert.conditions import Found, Rule, Threshold
+from monitor.alert.cost_series import cost_tracks
+from monitor.alert.host_series import LEAST_MINUTES, host_tracks
+from monitor.alert.measures import MEASURES
+from monitor.alert.scope import in_scope
+from monitor.alert.silence_series import silence_tracks
+from monitor.alert.step_series import LEAST_STEPS, step_tracks
+from monitor.alert.track import Span, Track, Walk, limits, walk
+from monitor.alert.tracked import Tracked, node_place
+from monitor.alert.verdict import Firing, Verdict
+from monitor.model import Report
+
+# A running job whose newest figures are older than this (and the minutes that always lack) shows nothing of now.
+_STALE = timedelta(minutes=18)
+
+
+def evaluate(report: Report, rules: Sequence[Rule], now: datetime) -> tuple[Verdict, ...]:
+    """A verdict for each rule, in their order."""
+    return tuple(judge(report, rule, now) for rule in rules)
+
+
+def judge(report: Report, rule: Rule, now: datetime) -> Verdict:
+    """The verdict of one rule."""
+    when = rule.when
+    if isinstance(when, Found):
+        return findings_verdict(report, rule, when)
+    tracked = tracks_of(report, when, now, at_end=when.lasting is None)
+    walked = [(track, walk(track, when)) for track in tracked.tracks]
+    running = report.job.is_running
+    anywhere = not running and (when.lasting is not None or MEASURES[when.metric].kind == "silence")
+    firing = []
+    for track, found in walked:
+        span = max(found.spans, key=lambda span: _length(track, span), default=None) if anywhere else found.standing
+        if span is not None:
+            firing.append(_firing(track, when, found, span, anywhere))
+    firing.sort(key=lambda one: (_badness(one.value, when), *node_place(one.node)))
+    if firing:
+        worst = firing[0]
+        return Verdict(rule, "firing", worst.node, worst.since, worst.value, tracked.unit, worst.limit, tuple(firing))
+    return _not_firing(rule, when, tracked, walked, now if running else None)
+
+
+def tracks_of(report: Report, when: Threshold, now: datetime, at_end: bool = False) -> Tracked:
+    """The figures that a condition asks for, in its scope; ``at_end`` leaves out the teardown of a job that is over."""
+    kind = MEASURES[when.metric].kind
+    if kind == "host":
+        found = host_tracks(report, when, now, at_end)
+    elif kind == "step":
+        found = step_tracks(report, when)
+    elif kind == "silence":
+        found = silence_tracks(report, when, now)
+    else:
+        found = cost_tracks(report, when, now)
+    found = in_scope(found, when, report.job.node_names)
+    if when.lasting is not None and when.lasting.seconds is not None and not any(t.has_time for t in found.tracks):
+        return Tracked(why_none=found.why_none or "The log's lines carry no time, so nobody knows how long it lasted.")
+    return found
+
+
+def moment(track: Track, seconds: float) -> datetime | None:
+    """An instant of the track's clock; None where it has none."""
+    if not track.has_clock or not np.isfinite(seconds):
+        return None
+    return datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=round(1000 * seconds))
+
+
+def value_of(track: Track, span: Span, latest: int | None = None) -> float:
+    """What is told of a span: its newest figure, or of one that is over its mean."""
+    if latest is not None or not track.is_sampled:
+        return float(track.values[span.last if latest is None else latest])
+    values = track.values[span.first : span.last + 1]
+    return float(np.nanmean(values))
+
+
+def _firing(track: Track, when: Threshold, found: Walk, span: Span, anywhere: bool) -> Firing:
+    latest = None if anywhere else found.latest
+    limit = limits(track, when)[span.last if latest is None else latest]
+    until = moment(track, float(track.ends[span.last])) if anywhere else None
+    since = moment(track, float(track.begins[span.first]))
+    return Firing(track.node, since, until, value_of(track, span, latest), float(limit))
+
+
+def _length(track: Track, span: Span) -> tuple[float, int]:
+    time_s = float(track.ends[span.last] - track.begins[span.first])
+    steps = int(track.steps_after[span.last] - track.steps_before[span.first])
+    # Of equal ones the first.
+    return (time_s if np.isfinite(time_s) else float(steps)), -span.first
+
+
+def _badness(value: float | None, when: Threshold) -> float:
+    """Smaller is worse: further beyond the threshold."""
+    if value is None:
+        return float("inf")
+    return value if when.op.startswith("<") else -value
+
+
+def _not_firing(
+    rule: Rule, when: Threshold, tracked: Tracked, walked: Sequence[tuple[Track, Walk]], now: datetime | None
+) -> Verdict:
+    newest = []
+    for track, found in walked:
+        if found.latest is not None:
+            limit = float(limits(track, when)[found.latest])
+            newest.append((track, found.latest, float(track.values[found.latest]), limit))
+    if not newest:
+        return Verdict(rule, "no data", unit=tracked.unit, why=tracked.why_none or _why_unknown(when))
+    track, _, value, limit = min(newest, key=lambda each: (_badness(each[2], when), *node_place(each[0].node)))
+    if now is not None and MEASURES[when.metric].kind == "host":
+        last = max(moment(track, float(track.ends[place])) or now for track, place, _, _ in newest)
+        if now - last > _STALE:
+            why = f"The newest figures of {MEASURES[when.metric].words} are of {last:%d %b, %H:%M} UTC."
+            return Verdict(rule, "no data", track.node, None, None, tracked.unit, limit, why=why)
+    return Verdict(rule, "ok", track.node, None, value, tracked.unit, limit)
+
+
+def _why_unknown(when: Threshold) -> str:
+    if when.relative:
+        kind = MEASURES[when.metric].kind
+        least = f"{LEAST_MINUTES} minutes" if kind == "host" else f"{LEAST_STEPS} steps"
+        return f"There are fewer than {least} before it that could be compared with."
+    return f"At no moment is the {when.metric} of all its nodes known."

@@ -1,0 +1,191 @@
+"""What does a threshold expression say? Text in, a condition out; what cannot be read gets a caret under the wrong word.
+
+METRIC OP VALUE [for DURATION] [on SCOPE]      gpu_utilization < 40 for 10m on any
+finding ID, finding critical, finding warning  finding stall
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import NoReturn, cast
+
+from monitor.alert.conditions import SEVERITIES, Condition, Found, Lasting, Operator, Threshold
+from monitor.alert.measures import MEASURES
+from monitor.errors import BadCall
+
+_OPERATORS = ("<=", ">=", "<", ">")
+_WORD = re.compile(r"<=|>=|==|!=|=>|=<|[<>=]|[^\s<>=!]+|!")
+_NUMBER = re.compile(r"(?P<number>[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)(?P<unit>.*)")
+_NODE = re.compile(r"algo-[1-9]\d{0,5}")
+_UNITS = {"s": "s", "m": "m", "h": "h", "step": "steps", "steps": "steps"}
+_LONGEST = 300
+_FORM = "METRIC OP VALUE [for DURATION] [on SCOPE]"
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    text: str
+    at: int
+
+
+def parse(text: str) -> Condition:
+    """The condition. BadCall says what is wrong, where (a second and third line show it), and what would be right."""
+    return _Reader(text).condition()
+
+
+class _Reader:
+    """The words of one expression, from left to right."""
+
+    def __init__(self, text: str) -> None:
+        if len(text) > _LONGEST:
+            raise BadCall(f"An expression of {len(text):,} characters is none.", f"Write {_FORM}.")
+        self._text = "".join(sign if sign.isprintable() else " " for sign in text).rstrip()
+        self._words = [_Word(match[0], match.start()) for match in _WORD.finditer(self._text)]
+        self._next = 0
+
+    def condition(self) -> Condition:
+        first = self._take(f"There is no expression. Write {_FORM}, such as gpu_utilization < 40 for 10m.")
+        if first.text == "finding":
+            return self._finding()
+        if first.text not in MEASURES:
+            self._no_metric(first)
+        metric = first.text
+        op = self._operator(metric)
+        value, relative = self._value(metric, op)
+        lasting = self._lasting(metric) if self._is("for") else None
+        scoped = self._is("on")
+        scope = self._scope(metric) if scoped else "any"
+        if self._next < len(self._words):
+            self._left_over(lasting is not None, scoped)
+        return Threshold(metric, op, value, relative, lasting, scope)
+
+    def _finding(self) -> Found:
+        from monitor.diagnose.findings import rules
+
+        ids = [rule.id for rule in rules()]
+        word = self._take('"finding" needs the id of a finding, or critical, or warning, behind it.')
+        if word.text not in {*ids, *SEVERITIES}:
+            self._wrong(word, f"There is no finding {_quoted(word.text)}{_nearest(word.text, [*ids, *SEVERITIES])}.")
+        if self._next < len(self._words):
+            self._wrong(self._words[self._next], "Nothing can stand behind the id of a finding.")
+        return Found(word.text)
+
+    def _no_metric(self, word: _Word) -> NoReturn:
+        if word.text in {*_OPERATORS, "for", "on"} or _NUMBER.fullmatch(word.text):
+            self._wrong(word, f"An expression begins with a metric: {', '.join(MEASURES)}; or with finding.")
+        near = _nearest(word.text, [*MEASURES, "finding"])
+        known = "" if near else f" Metrics are {', '.join(MEASURES)}."
+        self._wrong(word, f"There is no metric {_quoted(word.text)}{near}.{known}")
+
+    def _operator(self, metric: str) -> Operator:
+        word = self._take(f"{metric} needs a comparison behind it: <, <=, > or >=.")
+        if word.text in {"=<", "=>"}:
+            self._wrong(word, f'"{word.text}" is written {word.text[::-1]}.')
+        if word.text not in _OPERATORS:
+            self._wrong(word, f"{_quoted(word.text)} is no comparison. There are <, <=, > and >=.")
+        return cast("Operator", word.text)
+
+    def _value(self, metric: str, op: str) -> tuple[float, bool]:
+        word = self._take(f"{op} needs a value behind it: a number, or 1.3x of the job's own median so far.")
+        match = _NUMBER.fullmatch(word.text)
+        value = float(match["number"]) if match else math.nan
+        if match is None or not math.isfinite(value):
+            self._wrong(
+                word, f"{_quoted(word.text)} is no value. Write a number, or 1.3x of the job's own median so far."
+            )
+        unit = match["unit"]
+        if unit == "x":
+            if value <= 0:
+                self._wrong(word, f"{_quoted(word.text)} is no multiple of a median. Write one above 0, such as 1.3x.")
+            if metric == "cost_usd":
+                self._wrong(word, "What a job has cost has no usual value. Write an amount in USD.")
+            return value, True
+        if unit:
+            hint = f" {MEASURES[metric].unit}" if MEASURES[metric].unit else ""
+            sentence = f"{_quoted(word.text)} is no value: units are left out. Write {match['number']}"
+            self._wrong(word, f"{sentence}{f' (it means{hint})' if hint else ''}, or 1.3x of the job's own median.")
+        return value, False
+
+    def _lasting(self, metric: str) -> Lasting:
+        self._next += 1
+        write = "Write 90s, 10m, 2h or 20 steps."
+        word = self._take(f'"for" needs a duration behind it. {write}')
+        match = _NUMBER.fullmatch(word.text)
+        if match is None:
+            self._wrong(word, f"{_quoted(word.text)} is no duration. {write}")
+        unit, last = match["unit"], word
+        if not unit and self._next < len(self._words) and self._words[self._next].text not in {"for", "on"}:
+            last = self._take("")
+            unit = last.text
+        if not unit:
+            self._wrong(word, f"{_quoted(word.text)} is no duration: it lacks a unit. {write}")
+        if unit not in _UNITS:
+            self._wrong(last, f"{_quoted(unit)} is no unit of a duration. {write}")
+        amount = float(match["number"])
+        if not 0 < amount < 1e9:
+            self._wrong(
+                word, f"{_quoted(word.text)} is no duration: it must be more than 0. Leave it out, or {write.lower()}"
+            )
+        if _UNITS[unit] == "steps":
+            if amount != int(amount):
+                self._wrong(word, f"{_quoted(word.text)} is no number of steps. Write a whole one, such as 20 steps.")
+            if MEASURES[metric].kind in {"silence", "cost"}:
+                self._wrong(word, f"{metric} is not counted in steps. Write 90s, 10m or 2h.")
+        return Lasting(amount, _UNITS[unit])  # type: ignore[arg-type]
+
+    def _scope(self, metric: str) -> str:
+        self._next += 1
+        word = self._take('"on" needs a scope behind it: any, all, mean, or a node such as algo-2.')
+        if word.text not in {"any", "all", "mean"} and not _NODE.fullmatch(word.text):
+            near = _nearest(word.text, ["any", "all", "mean"])
+            self._wrong(
+                word, f"{_quoted(word.text)} is no scope{near}. Write any, all, mean, or a node such as algo-2."
+            )
+        if MEASURES[metric].kind == "cost" and word.text.startswith("algo-"):
+            self._wrong(word, "A cost is of the whole job, not of a node. Leave out the scope.")
+        return word.text
+
+    def _left_over(self, lasting: bool, scoped: bool) -> NoReturn:
+        word = self._words[self._next]
+        if word.text == "for" and scoped and not lasting:
+            self._wrong(word, '"for" stands before "on".')
+        if word.text in {"for", "on"}:
+            self._wrong(word, f'"{word.text}" was there already.')
+        if word.text in {"and", "or", "&&", "||"}:
+            self._wrong(word, "An expression has one condition. Give each one a --when (or a rule) of its own.")
+        allowed = [name for name, there in (("for DURATION", lasting), ("on SCOPE", scoped)) if not there]
+        near = _nearest(word.text, [part.split()[0] for part in allowed])
+        rest = f"Only {' and '.join(allowed)} can follow" if allowed and not scoped else "Nothing can follow"
+        self._wrong(word, f"{_quoted(word.text)} is not understood{near}. {rest} here.")
+
+    def _is(self, keyword: str) -> bool:
+        return self._next < len(self._words) and self._words[self._next].text == keyword
+
+    def _take(self, missing: str) -> _Word:
+        if self._next >= len(self._words):
+            end = len(self._text) + (1 if self._text else 0)
+            self._wrong(_Word("^", end), missing)
+        self._next += 1
+        return self._words[self._next - 1]
+
+    def _wrong(self, word: _Word, sentence: str) -> NoReturn:
+        raise BadCall(
+            f"{sentence}\n  {self._text}\n  {' ' * word.at}{'^' * len(word.text)}" if self._text else sentence
+        )
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"'
+
+
+def _nearest(text: str, known: list[str]) -> str:
+    """`` (the nearest is …)``, or nothing."""
+    plain = text.lower().replace("-", "_")
+    found = get_close_matches(text.lower(), known, 1, 0.6) or get_close_matches(plain, known, 1, 0.6)
+    if not found:
+        # A word of a longer name: "gpu", "memory", "cost".
+        found = [name for name in known if len(plain) > 2 and plain in name.replace("-", "_")][:1]
+    return f"; the nearest is {found[0]}" if found else ""

@@ -1,0 +1,109 @@
+"""What did the hosts measure that may be judged? Their minutes from the first step on, without the newest three."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import numpy as np
+import pandas as pd
+
+from monitor.alert.conditions import Threshold
+from monitor.alert.measures import MEASURES
+from monitor.alert.track import Track, median_so_far
+from monitor.alert.tracked import Tracked, in_order, seconds, steps_done
+from monitor.analyze.window import LEFT_OUT_AT_END, training_spans, work_window
+from monitor.model import Report
+
+# Devices at rest before the first step are initialization, which has findings of its own; how full memory and disk are
+# counts from the beginning.
+_OF_WORK = frozenset({"gpu_utilization", "gpu_memory_utilization", "cpu_utilization"})
+# Debugger's rule MaxInitializationTime: by then a running job that shows no step has had its time.
+_INITIALIZATION = timedelta(minutes=20)
+# Points further apart than this have a gap between them.
+_GAP_PERIODS = 1.5
+# So many minutes make a median that others are compared with.
+LEAST_MINUTES = 10
+
+
+def host_tracks(report: Report, when: Threshold, now: datetime, at_end: bool) -> Tracked:
+    """The points of a metric of CloudWatch as of ``now``, one track a node."""
+    metric, words = when.metric, MEASURES[when.metric].words
+    rows = report.run.metrics[report.run.metrics["metric"] == metric]
+    if rows.empty:
+        return Tracked(why_none=_why_none(report, metric))
+    rows = _judged(rows, report, metric, now, at_end)
+    if rows.empty:
+        return Tracked(
+            why_none=f"No minute of {words} can be judged yet: the newest three are left out, since metrics come late."
+        )
+    table = rows.sort_values(["node", "timestamp", "value_pct"]).drop_duplicates(["node", "timestamp"])
+    table = pd.DataFrame(
+        {
+            "node": table["node"],
+            "begin": seconds(table["timestamp"]),
+            "value": table["value_pct"],
+            "period": table["period_s"].astype("float64"),
+        }
+    )
+    keys, medians = median_so_far(
+        (1000 * table["begin"]).to_numpy("int64"), table["value"].to_numpy("float64"), LEAST_MINUTES
+    )
+    usual = dict(zip(keys.tolist(), medians.tolist(), strict=True))
+    by_steps = when.lasting is not None and when.lasting.steps is not None
+    tracks = []
+    for node, mine in table.groupby("node", observed=True, sort=False):
+        begins, periods = mine["begin"].to_numpy("float64"), mine["period"].to_numpy("float64")
+        moments = (1000 * begins).astype("int64")
+        done = steps_done(report.run.steps, str(node)) if by_steps else np.empty(0)
+        breaks = np.zeros(len(mine), dtype=bool)
+        breaks[1:] = np.diff(begins) > _GAP_PERIODS * periods[1:]
+        tracks.append(
+            Track(
+                str(node),
+                begins,
+                begins + periods,
+                mine["value"].to_numpy("float64"),
+                np.array([usual[moment] for moment in moments.tolist()]),
+                breaks,
+                np.searchsorted(done, begins, "right"),
+                np.searchsorted(done, begins + periods, "right"),
+                moments,
+                slack_s=float(periods.max()) / 2,
+            )
+        )
+    return Tracked(in_order(tracks), "%")
+
+
+def _judged(rows: pd.DataFrame, report: Report, metric: str, now: datetime, at_end: bool) -> pd.DataFrame:
+    """The points that lie for the most part in the training, and that neither came too late nor are of the teardown."""
+    job = report.job
+    ends = rows["timestamp"] + pd.to_timedelta(rows["period_s"].astype("int64"), unit="s")
+    half = (ends - rows["timestamp"]) / 2
+    inside = pd.Series(False, index=rows.index)
+    for start, end in training_spans(job, now):
+        inside |= np.minimum(ends, pd.Timestamp(end)) - np.maximum(rows["timestamp"], pd.Timestamp(start)) >= half
+    kept = inside & (ends <= now - LEFT_OUT_AT_END)
+    begun = _begun(report, now) if metric in _OF_WORK else None
+    if begun is not None:
+        kept &= rows["timestamp"] + half >= begun
+    if at_end and job.ended is not None and (kept & (ends <= job.ended - LEFT_OUT_AT_END)).any():
+        kept &= ends <= job.ended - LEFT_OUT_AT_END
+    return rows[kept]
+
+
+def _begun(report: Report, now: datetime) -> datetime | None:
+    """From when on rest is no longer initialization; None: from the beginning."""
+    window = work_window(report.run, now)
+    if window is None or window.since != "training start":
+        return None if window is None else window.start
+    return window.start + _INITIALIZATION if report.job.is_running else None
+
+
+def _why_none(report: Report, metric: str) -> str:
+    gpus = [node.gpus for node in report.job.nodes]
+    if metric.startswith("gpu") and gpus and all(count == 0 for count in gpus):
+        return "The nodes have no GPU."
+    gaps = [gap for gap in report.run.gaps if gap.what in {"metrics", "normalisation"}]
+    if gaps:
+        return " ".join(part for part in (gaps[0].why, gaps[0].remedy) if part)
+    return f"There are no figures of {MEASURES[metric].words}."

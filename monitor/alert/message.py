@@ -1,0 +1,132 @@
+"""What does an alert say? One value for every sink: as a sentence, as a few lines, as JSON."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime
+from typing import Any, Literal
+from urllib.parse import quote
+
+from monitor.alert.conditions import Rule, Threshold
+from monitor.alert.document import iso, plain
+from monitor.alert.words import figure
+from monitor.model import Job
+from monitor.words import clock, duration
+
+Kind = Literal["firing", "resolved", "ended"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One alert, or the word that it is over. All fields are JSON's own types; what is not known is None."""
+
+    id: str
+    """The same whenever the same thing is said again: receivers may drop the second."""
+    kind: Kind
+    """``ended``: the job is over, and what was alerted never was."""
+    job: str
+    status: str | None
+    rule: str
+    when: str
+    severity: str
+    node: str | None
+    finding: str | None
+    since: str | None
+    at: str
+    """When it was said."""
+    value: float | None
+    limit: float | None
+    unit: str
+    title: str
+    """One line."""
+    text: str
+    """What more there is to say; may be empty."""
+    link: str | None
+    """The job's page."""
+
+    def document(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @property
+    def lines(self) -> str:
+        """Title, text and link."""
+        return "\n".join(filter(None, (self.title, self.text, self.link)))
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a message is about, beside rule and job."""
+
+    node: str | None = None
+    finding: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+    value: float | None = None
+    limit: float | None = None
+    unit: str = ""
+    summary: str = ""
+
+
+def message_of(
+    kind: Kind, id: str, rule: Rule, job: Job, about: Subject, now: datetime, public_url: str = ""
+) -> Message:
+    """The message, in words."""
+    return Message(
+        id=id,
+        kind=kind,
+        job=job.name,
+        status=job.status,
+        rule=rule.name,
+        when=rule.text,
+        severity=rule.severity,
+        node=about.node,
+        finding=about.finding or None,
+        since=iso(about.since),
+        at=iso(now) or "",
+        value=plain(about.value),
+        limit=plain(about.limit),
+        unit=about.unit,
+        title=_title(kind, rule, job, about),
+        text=_text(kind, rule, job, about),
+        link=link_of(job, public_url),
+    )
+
+
+def message_from(data: dict[str, Any]) -> Message:
+    """The message that ``document`` made ``data`` of."""
+    return Message(**{field.name: data.get(field.name) for field in fields(Message)})  # type: ignore[arg-type]
+
+
+def id_of(*parts: object) -> str:
+    """A short digest, the same for the same parts."""
+    return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()[:32]
+
+
+def link_of(job: Job, public_url: str) -> str | None:
+    """The address of the job's page; None where the dashboard has no address, or the job is none of the account's."""
+    return f"{public_url}/job?job={quote(job.name, safe='')}" if public_url and job.source == "aws" else None
+
+
+def _title(kind: Kind, rule: Rule, job: Job, about: Subject) -> str:
+    word = {"firing": rule.severity.upper(), "resolved": "RESOLVED", "ended": "ENDED"}[kind]
+    where = f" on {about.node}" if about.node else ""
+    what = f" ({about.finding})" if about.finding and about.finding not in rule.name else ""
+    return f"{word}: {rule.name}{what}{where}, job {job.name}"
+
+
+def _text(kind: Kind, rule: Rule, job: Job, about: Subject) -> str:
+    since = ""
+    if about.since is not None:
+        ended = about.until is not None and kind != "firing"
+        since = f" since {clock(about.since)}" if not ended else f" from {clock(about.since)} to {clock(about.until)}"  # type: ignore[arg-type]
+        if about.since.astimezone(UTC).date() != (about.until or about.since).astimezone(UTC).date():
+            since += f" ({about.since.astimezone(UTC):%d %b})"
+    value = figure(about.value, rule.when.metric, about.unit) if isinstance(rule.when, Threshold) else ""
+    held = f"{rule.text}{since}{f': {value}' if value else ''}."
+    if kind == "firing":
+        return about.summary or held
+    if kind == "resolved":
+        lasted = (about.until - about.since).total_seconds() if about.until and about.since else None
+        return f"It is over{f' after {duration(lasted)}' if lasted is not None else ''}: {held}"
+    return f"The job is over ({job.status or 'status unknown'}), and this was not: {held}"

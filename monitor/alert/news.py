@@ -1,0 +1,224 @@
+"""What is there to say now that was not said yet? A look at a job is held against the ledger: new alerts, and their ends."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from monitor.alert.asked_findings import missing
+from monitor.alert.conditions import Found, Rule, Threshold
+from monitor.alert.document import iso
+from monitor.alert.history import COOL_DOWN_S, Episode, by_key
+from monitor.alert.ledger import Ledger, Told
+from monitor.alert.message import Kind, Message, Subject, id_of, message_of
+from monitor.alert.verdict import Firing, Verdict
+from monitor.model import Job, Report
+
+# A finding that is missed for so long is over: one look may be on the edge of its rule.
+_MISSED_S = 180.0
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One look at a job."""
+
+    report: Report
+    now: datetime
+    public_url: str = ""
+    cool_down_s: float = COOL_DOWN_S
+
+    @property
+    def job(self) -> Job:
+        return self.report.job
+
+    @property
+    def job_id(self) -> str:
+        """Of the job among all jobs that were ever looked at."""
+        return f"{self.job.arn or self.job.name} {iso(self.job.created) or ''}".strip()
+
+    @property
+    def now_s(self) -> float:
+        return self.now.timestamp()
+
+
+def news(
+    ledger: Ledger, look: Look, verdicts: Sequence[Verdict], sinks: dict[str, tuple[str, ...]]
+) -> tuple[Message, ...]:
+    """The new messages, written down for the sinks of their rules (by rule name, in the ledger's words) in one step."""
+    out: list[Message] = []
+    with ledger.change():
+        for verdict in verdicts:
+            rule = verdict.rule
+            for message in _Teller(ledger, look, rule).say(verdict):
+                out.append(message)
+                for sink in sinks.get(rule.name, ()):
+                    ledger.add(message, sink, look.now_s)
+    return tuple(out)
+
+
+class _Teller:
+    """One rule of one look."""
+
+    def __init__(self, ledger: Ledger, look: Look, rule: Rule) -> None:
+        self._ledger = ledger
+        self._look = look
+        self._rule = rule
+        self._id = f"{rule.name}\n{rule.when}"
+        self._told = ledger.newest(look.job_id, self._id)
+        self._out: list[Message] = []
+
+    def say(self, verdict: Verdict) -> list[Message]:
+        when = self._rule.when
+        first = self._ledger.first_look(self._look.job_id, self._id, self._look.now_s)
+        if isinstance(when, Found):
+            self._findings(verdict, when)
+        else:
+            self._episodes(when, verdict, first)
+        if not self._look.job.is_running:
+            self._end_of_job()
+        return self._out
+
+    def _episodes(self, when: Threshold, verdict: Verdict, first: float) -> None:
+        look, running = self._look, self._look.job.is_running
+        found = by_key(look.report, when, look.now, look.cool_down_s)
+        known = set(self._told)
+        for key, mine in found.items():
+            for episode in mine:
+                if running or key in known:
+                    self._episode(key, episode, first)
+        if not running:
+            for firing in verdict.firing:
+                if (firing.node or "") not in known:
+                    self._open(firing.node or "", _at_end(firing, verdict), firing.since)
+        for key, told in self._told.items():
+            # Late figures may show that there was nothing; missing ones show nothing.
+            if told.closed is None and key in found and not any(each.cleared is None for each in found[key]):
+                self._close(key, told, look.now, "resolved")
+
+    def _episode(self, key: str, episode: Episode, first: float) -> None:
+        told = self._told.get(key)
+        if told is not None and told.closed is None:
+            if episode.cleared is not None and _after(episode.cleared, told.fired):
+                self._close(key, told, episode.cleared, "resolved")
+            return
+        if told is not None and not _after(episode.fired, told.cleared):
+            return  # said, and over
+        if told is None and episode.cleared is not None and not _after(episode.fired, first):
+            return  # over before anybody asked
+        self._open(key, _subject(episode), episode.fired)
+        told = self._told[key]
+        if episode.cleared is not None and told.closed is None:
+            self._close(key, told, episode.cleared, "resolved")
+
+    def _findings(self, verdict: Verdict, when: Found) -> None:
+        present = {firing.finding: firing for firing in verdict.firing}
+        summaries = {found.id: found.summary for found in self._look.report.findings}
+        for key, firing in present.items():
+            told = self._told.get(key)
+            if told is not None and told.closed is None:
+                if told.absent is not None:
+                    self._ledger.miss(self._look.job_id, self._id, key, told.number, None)
+            elif told is None or self._may_return(told):
+                about = Subject(firing.node, key, firing.since, summary=summaries.get(key, ""))
+                self._open(key, about, self._look.now)
+        if missing(self._look.report, when.subject):
+            return
+        for key, told in self._told.items():
+            if key in present or told.closed is not None:
+                continue
+            if told.absent is None:
+                self._ledger.miss(self._look.job_id, self._id, key, told.number, self._look.now_s)
+            elif self._look.now_s - told.absent >= _MISSED_S:
+                self._close(key, told, datetime.fromtimestamp(told.absent, UTC), "resolved")
+
+    def _may_return(self, told: Told) -> bool:
+        """Whether a finding that was over is to be said again."""
+        ended = self._look.job.ended
+        if not self._look.job.is_running:
+            return ended is not None and (told.closed or 0.0) < ended.timestamp()
+        return self._look.now_s >= (told.cleared or 0.0) + self._look.cool_down_s
+
+    def _end_of_job(self) -> None:
+        """What is still open ends with the job; that of a finding that is said at the end stands for itself."""
+        for key, told in self._told.items():
+            if told.closed is None:
+                self._close(key, told, self._look.job.ended or self._look.now, "ended")
+
+    def _open(self, key: str, about: Subject, fired: datetime | None) -> None:
+        look, told = self._look, self._told.get(key)
+        number = 1 if told is None else told.number + 1
+        since, at = _seconds(about.since), _seconds(fired)
+        noted = json.dumps(_noted(about))
+        self._ledger.open(look.job_id, self._id, key, number, since, at, look.now_s, noted)
+        closed = cleared = None
+        if not look.job.is_running:
+            # Nobody waits for the end of what is first said when the job is over.
+            closed, cleared = look.now_s, (look.job.ended or look.now).timestamp()
+            self._ledger.end(look.job_id, self._id, key, number, cleared, closed)
+        self._told[key] = Told(key, number, since, at, None, closed, cleared, noted)
+        self._say("firing", key, number, about)
+
+    def _close(self, key: str, told: Told, cleared: datetime, kind: Kind) -> None:
+        look = self._look
+        at = cleared.timestamp()
+        self._ledger.end(look.job_id, self._id, key, told.number, at, look.now_s)
+        self._told[key] = Told(key, told.number, told.since, told.fired, None, look.now_s, at, told.about)
+        self._say(kind, key, told.number, _remembered(told, cleared))
+
+    def _say(self, kind: Kind, key: str, number: int, about: Subject) -> None:
+        look = self._look
+        id = id_of(look.job_id, self._id, key, number, kind)
+        self._out.append(message_of(kind, id, self._rule, look.job, about, look.now, look.public_url))
+
+
+def _after(moment: datetime | None, seconds: float | None) -> bool:
+    """Whether it is later; without a clock nothing is, so that nothing is said twice."""
+    return moment is not None and (seconds is None or moment.timestamp() > seconds)
+
+
+def _seconds(moment: datetime | None) -> float | None:
+    return None if moment is None else moment.timestamp()
+
+
+def _subject(episode: Episode) -> Subject:
+    return Subject(
+        episode.node,
+        episode.finding,
+        episode.since,
+        None,
+        episode.value,
+        episode.limit,
+        episode.unit,
+        episode.summary,
+    )
+
+
+def _at_end(firing: Firing, verdict: Verdict) -> Subject:
+    return Subject(
+        firing.node,
+        firing.finding,
+        firing.since,
+        firing.until,
+        firing.value,
+        firing.limit,
+        verdict.unit,
+        verdict.summary,
+    )
+
+
+def _noted(about: Subject) -> dict[str, object]:
+    return {
+        "node": about.node,
+        "finding": about.finding,
+        "value": about.value,
+        "limit": about.limit,
+        "unit": about.unit,
+    }
+
+
+def _remembered(told: Told, cleared: datetime) -> Subject:
+    noted = json.loads(told.about)
+    since = None if told.since is None else datetime.fromtimestamp(told.since, UTC)
+    return Subject(since=since, until=cleared, **noted)

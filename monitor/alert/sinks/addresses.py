@@ -1,0 +1,32 @@
+"""Where does an address stand that is a secret? In the environment or in a file, read when it is needed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from monitor.alert.sink_names import Sink, is_address
+from monitor.errors import BadCall
+
+
+def address_of(sink: Sink) -> str:
+    """The address itself. BadCall says where it should have been, and never what it is."""
+    if not sink.held_in:
+        return sink.target
+    if sink.held_in == "env":
+        found = os.environ.get(sink.target, "")
+        where = f"The environment variable {sink.target}"
+    else:
+        where = f"The file {sink.target}"
+        try:
+            found = Path(sink.target).expanduser().read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            why = error.strerror if isinstance(error, OSError) else "it is no text"
+            raise BadCall(
+                f"{where} of {sink.kind}:file cannot be read: {why}.", "Check its path and its rights."
+            ) from None
+    if not found.strip():
+        raise BadCall(f"{where} is empty or not set.", f"{sink.shown} needs the address in it.")
+    if not is_address(found.strip()):
+        raise BadCall(f"{where} holds no address.", f"{sink.shown} needs one that begins with https://.")
+    return found.strip()

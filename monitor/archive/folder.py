@@ -1,0 +1,117 @@
+"""An archive in a folder of this machine: files appear whole, and stay after the power has gone."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from monitor.errors import CannotDo
+
+# Engines that read folders pass over names that begin with a dot.
+_UNFINISHED = ".unfinished-"
+_ABANDONED_S = 3600.0
+
+
+class FolderStore:
+    """The Store in a folder, which need not exist yet. Any number of processes may share it."""
+
+    is_far = False
+
+    def __init__(self, folder: str | Path) -> None:
+        self._folder = Path(folder).expanduser()
+        self.label = str(folder)
+
+    def make_ready(self) -> None:
+        with self._telling("written"):
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=self._folder):
+                pass
+
+    def write(self, path: str, data: bytes) -> None:
+        target = self._folder / path
+        with self._telling("written"):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            _sweep(target.parent)
+            beside = target.parent / f"{_UNFINISHED}{os.getpid()}-{os.urandom(6).hex()}"
+            try:
+                # By the user's umask: an archive is for others too.
+                with beside.open("xb") as file:
+                    file.write(data)
+                    file.flush()
+                    os.fsync(file.fileno())
+                beside.replace(target)
+            finally:
+                beside.unlink(missing_ok=True)
+            _settle(target.parent)
+
+    def read(self, path: str) -> bytes | None:
+        with self._telling("read"):
+            try:
+                return (self._folder / path).read_bytes()
+            except (FileNotFoundError, NotADirectoryError):
+                return None
+
+    def size(self, path: str) -> int | None:
+        with self._telling("read"):
+            try:
+                return (self._folder / path).stat().st_size
+            except (FileNotFoundError, NotADirectoryError):
+                return None
+
+    def holds(self, prefix: str) -> bool:
+        with self._telling("read"):
+            return next(_files(self._folder / prefix), None) is not None
+
+    def listed(self, prefix: str) -> dict[str, str]:
+        root = str(self._folder)
+        with self._telling("read"):
+            found = ((entry, entry.stat()) for entry in _files(self._folder / prefix))
+            return {
+                os.path.relpath(entry.path, root).replace(os.sep, "/"): f"{seen.st_mtime_ns} {seen.st_size}"
+                for entry, seen in found
+            }
+
+    @contextmanager
+    def _telling(self, done: str) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            why = (error.strerror or str(error)).rstrip(".")
+            remedy = "Name another folder, or make room." if done == "written" else "Check the right to read it."
+            raise CannotDo(f"The archive {self.label} cannot be {done}: {why}.", remedy) from error
+
+
+def _files(folder: Path) -> Iterator[os.DirEntry[str]]:
+    """All files below, but unfinished ones; none where there is no such folder."""
+    try:
+        found = list(os.scandir(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    for entry in found:
+        if entry.is_dir():
+            yield from _files(Path(entry.path))
+        elif not entry.name.startswith("."):
+            yield entry
+
+
+def _sweep(folder: Path) -> None:
+    """Takes away what a writer that was killed has left."""
+    for entry in folder.glob(f"{_UNFINISHED}*"):
+        with suppress(FileNotFoundError):
+            if time.time() - entry.stat().st_mtime > _ABANDONED_S:
+                entry.unlink()
+
+
+def _settle(folder: Path) -> None:
+    """The new name, too, is on the disk."""
+    if os.name != "posix":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

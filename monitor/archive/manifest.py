@@ -1,0 +1,110 @@
+"""What makes a job archived: a JSON file with all that the tables cannot hold, and a checksum of each of them.
+
+It is written last and holds a checksum of itself, so a job whose archive was interrupted, cut or changed is told from a
+whole one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from monitor.archive.layout import SCHEMA
+from monitor.archive.values import plain, valued
+from monitor.errors import NoData
+from monitor.model import Gap, Job, LogCoverage, Price
+
+_BODY = b', "run": '
+_AGAIN = "Archive the job again."
+
+
+class NewerSchema(NoData):
+    """Written by a later version of this program, which must not be undone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One file of a job."""
+
+    path: str
+    size_bytes: int
+    sha256: str
+
+    @classmethod
+    def of(cls, path: str, data: bytes) -> Part:
+        return cls(path, len(data), hashlib.sha256(data).hexdigest())
+
+    def is_in(self, data: bytes | None) -> bool:
+        """Whether these are the bytes that were written."""
+        return data is not None and len(data) == self.size_bytes and hashlib.sha256(data).hexdigest() == self.sha256
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """One archived job, but for its frames."""
+
+    job: Job
+    reviewed_at: datetime
+    """The ``now`` of its report."""
+    is_final: bool
+    """Another review would read the same of it."""
+    reader: str
+    """The version of the reader that made the frames."""
+    gaps: tuple[Gap, ...]
+    metrics_period_s: int | None
+    logs: LogCoverage
+    price: Price | None
+    masked: tuple[str, ...]
+    """Parameters whose values are secrets, and are not here."""
+    parts: Mapping[str, Part]
+    """By the name of the table, and "report"."""
+    row: Mapping[str, Any]
+    """As in the table of jobs, so that a list of jobs needs no more than these files."""
+
+
+def to_bytes(manifest: Manifest) -> bytes:
+    """The file."""
+    body = json.dumps(plain(manifest), indent=1).encode()
+    head = f'{{"schema": {SCHEMA}, "sha256": "{hashlib.sha256(body).hexdigest()}"'
+    return b"".join([head.encode(), _BODY, body, b"}\n"])
+
+
+def from_bytes(data: bytes, called: str) -> Manifest:
+    """The manifest. NoData, with ``called`` for its name, where it is damaged or of another version."""
+    body = _body(data, called)
+    try:
+        manifest: Manifest = valued(Manifest, body)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise NoData(f"{called} is no archived job that can be read: {error}.", _AGAIN) from error
+    return manifest
+
+
+def row_of(data: bytes, called: str) -> dict[str, Any]:
+    """The row of the job alone, which is quick. NoData as above."""
+    row = _body(data, called).get("row")
+    if not isinstance(row, dict):
+        raise NoData(f"{called} is no archived job that can be read.", _AGAIN)
+    return row
+
+
+def _body(data: bytes, called: str) -> dict[str, Any]:
+    head, found, body = data.partition(_BODY)
+    try:
+        told = json.loads(head + b"}")
+        schema, digest = told["schema"], told["sha256"]
+    except (ValueError, KeyError, TypeError):
+        raise NoData(f"{called} is no archived job, or its head is damaged.", _AGAIN) from None
+    if schema != SCHEMA:
+        why = f"{called} has version {schema} of the archive's schema; this program reads version {SCHEMA}."
+        if isinstance(schema, int) and schema > SCHEMA:
+            raise NewerSchema(why, "Use a newer version of this program.")
+        raise NoData(why, _AGAIN)
+    body = body.removesuffix(b"}\n")
+    if not found or hashlib.sha256(body).hexdigest() != digest:
+        raise NoData(f"{called} was cut or changed after it was written.", _AGAIN)
+    out: dict[str, Any] = json.loads(body)
+    return out

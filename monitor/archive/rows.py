@@ -1,0 +1,131 @@
+"""What is said about a job as rows: one of the job, one a finding, one a bucket of its time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from monitor.analyze.phases import USEFUL
+from monitor.archive.layout import SCHEMA, account_of
+from monitor.diagnose.verdict import judge, mean_of
+from monitor.model import Report
+
+Row = dict[str, Any]
+
+
+def job_row(report: Report, document: Mapping[str, Any], is_final: bool) -> Row:
+    """The row of ``columns.JOBS``: what a fleet is searched and ranked by. ``document`` is that of the report."""
+    job, cost, steps, run = report.job, report.cost, report.steps, report.run
+    top = report.warnings[0] if report.warnings else None
+    types = dict.fromkeys(group.instance_type for group in job.instance_groups if group.instance_type)
+    gpus = [node.gpus for node in job.nodes]
+    shares = billed_buckets(report)
+    seen = any(row["name"] in USEFUL for row in shares)
+    severities = [finding.severity for finding in report.findings]
+    return {
+        "schema_version": SCHEMA,
+        "job_name": job.name,
+        "arn": job.arn or None,
+        "account": account_of(job.arn),
+        "status": job.status,
+        "secondary_status": job.secondary_status,
+        "failure_reason": job.failure_reason,
+        "created": job.created,
+        "started": job.started,
+        "ended": job.ended,
+        "reviewed_at": report.reviewed_at,
+        "is_final": is_final,
+        "instance_type": " + ".join(types) or None,
+        "instance_count": job.instance_count,
+        "gpu_count": sum(gpus) if gpus and None not in gpus else None,
+        "spot": job.spot,
+        "launcher": job.launcher,
+        "smp_version": job.smp_version,
+        "log_formats": ", ".join(steps.formats) if steps else None,
+        "configuration": _json(
+            {name: parameter["value"] for name, parameter in document["job"]["configuration"].items()}
+        ),
+        "training_seconds": job.training_seconds,
+        "billable_seconds": job.billable_seconds,
+        "price_usd_per_instance_hour": cost.price_usd_per_instance_hour,
+        "price_source": cost.price_source,
+        "cost_usd": cost.usd,
+        "wasted_usd": cost.wasted_usd,
+        "billed_instance_s": sum(row["billed_instance_s"] for row in shares) if shares else None,
+        "wasted_instance_s": sum(row["billed_instance_s"] for row in shares if row["is_waste"]) if seen else None,
+        "goodput": report.goodput,
+        "gpu_utilization_pct": mean_of(report.nodes, "gpu_utilization"),
+        "gpu_memory_utilization_pct": mean_of(report.nodes, "gpu_memory_utilization"),
+        "step_reports": steps.count if steps else None,
+        "step_median_s": steps.median_s if steps else None,
+        "step_p10_s": steps.p10_s if steps else None,
+        "step_p90_s": steps.p90_s if steps else None,
+        "steps_done": steps.done if steps else None,
+        "steps_total": steps.total if steps else None,
+        "verdict": judge(report).headline,
+        "critical_findings": severities.count("critical"),
+        "warning_findings": severities.count("warning"),
+        "top_finding": top.id if top else None,
+        "top_finding_title": top.title if top else None,
+        "log_lines": run.logs.lines,
+        "metrics_period_s": run.metrics_period_s if len(run.metrics) else None,
+    }
+
+
+def finding_rows(report: Report, document: Mapping[str, Any]) -> list[Row]:
+    """The rows of ``columns.FINDINGS``, in the order of what to act on."""
+    evidence = [finding["evidence"] for finding in document["findings"]]
+    rows = []
+    for place, (finding, facts) in enumerate(zip(report.findings, evidence, strict=True), start=1):
+        advice, prediction = finding.recommendation, finding.prediction
+        low, mid, high = prediction.step_time_change_percent if prediction else (None, None, None)
+        rows.append(
+            {
+                "job_name": report.job.name,
+                "position": place,
+                "id": finding.id,
+                "severity": finding.severity,
+                "confidence": finding.confidence,
+                "title": finding.title,
+                "summary": finding.summary,
+                "recommendation": advice.text if advice else None,
+                "parameter": advice.parameter if advice else None,
+                "from_value": _text(advice.from_value) if advice else None,
+                "to_value": _text(advice.to_value) if advice else None,
+                "change_pct_low": low,
+                "change_pct_mid": mid,
+                "change_pct_high": high,
+                "share": finding.share,
+                "evidence": _json(facts),
+            }
+        )
+    return rows
+
+
+def billed_buckets(report: Report) -> list[Row]:
+    """The rows of ``columns.BUCKETS``: seconds of wall time, and which of them were billed on how many instances."""
+    instances = report.job.instance_count or 1
+    billed: dict[str, float] = {}
+    for phase in report.phases:
+        billed[phase.name] = billed.get(phase.name, 0.0) + (phase.seconds if phase.billed else 0.0)
+    return [
+        {
+            "job_name": report.job.name,
+            "name": bucket.name,
+            "is_waste": bucket.name not in USEFUL,
+            "seconds": bucket.seconds,
+            "billed_seconds": billed.get(bucket.name, 0.0),
+            "billed_instance_s": billed.get(bucket.name, 0.0) * instances,
+            "cost_usd": bucket.cost_usd,
+        }
+        for bucket in report.buckets
+    ]
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else value if isinstance(value, str) else _json(value)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)

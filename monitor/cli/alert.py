@@ -1,0 +1,176 @@
+"""``alert``: does a job cross its thresholds? Exit code 0 no, 1 yes, 3 where that could not be found out."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from datetime import UTC, datetime
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from monitor.alert.conditions import Rule
+from monitor.alert.document import alert_document
+from monitor.alert.evaluate import evaluate
+from monitor.alert.given import rules_of
+from monitor.alert.ledger import ledger_file
+from monitor.alert.news import Look
+from monitor.alert.rules_file import read_rules
+from monitor.alert.saved import saved
+from monitor.alert.telling import Telling
+from monitor.alert.verdict import Verdict
+from monitor.cli.alert_backtest import run_backtest
+from monitor.cli.alert_looking import Looking, publisher
+from monitor.cli.alert_text import print_verdicts
+from monitor.cli.alert_watch import not_sent, run_watch, seconds_of
+from monitor.cli.output import add_output_options, as_json, console, deliver, progress
+from monitor.cli.sources import add_job_options, chosen_cache, job_source
+from monitor.errors import BadCall, TrainwatchError
+from monitor.parse.user import step_pattern
+from monitor.review import Reviewer
+from monitor.settings import read
+
+CROSSED, NOT_DONE = 1, 3
+
+
+def add_to(commands: Any) -> None:
+    """Adds the command's grammar."""
+    command = commands.add_parser("alert", help="evaluate thresholds on one job", description=__doc__)
+    add_job_options(command)
+    asked = command.add_argument_group("thresholds")
+    asked.add_argument(
+        "--when",
+        action="append",
+        default=[],
+        metavar="EXPR",
+        help='such as "gpu_utilization < 40 for 10m", "step_time > 1.3x for 20 steps on any", "finding stall"; '
+        "may be given several times",
+    )
+    asked.add_argument("--rules", metavar="FILE", help="a rules file (TOML); see docs/alerts.md")
+    command.add_argument("more", nargs="*", metavar="JOB", help="further jobs, with --backtest")
+    asked.add_argument(
+        "--backtest",
+        action="store_true",
+        help="what the rules would have said over jobs that are over: when, how long before the end, what came after",
+    )
+    told = command.add_argument_group("watching and telling")
+    told.add_argument("--watch", action="store_true", help="go on until the job is over, and end with a summary")
+    told.add_argument("--interval", default="60s", metavar="60s", help="between two looks of --watch (default 60s)")
+    told.add_argument(
+        "--notify",
+        action="append",
+        default=[],
+        metavar="SINK",
+        help="who is told of all rules: stdout, sns:ARN, slack:env:NAME, webhook:file:PATH, exec:PROGRAM; may be given "
+        "several times",
+    )
+    told.add_argument(
+        "--cool-down",
+        default="10m",
+        metavar="10m",
+        help="silence of a rule and node after its alert is over (default 10m)",
+    )
+    told.add_argument(
+        "--publish",
+        action="store_true",
+        help="also put step times into CloudWatch as metrics of the namespace Trainwatch, which its alarms can use",
+    )
+    told.add_argument(
+        "--ledger", metavar="FILE", help="where it is kept what was said (default: the user's state folder)"
+    )
+    add_output_options(command, ("text", "json"))
+    command.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Evaluates, prints, tells whoever is to be told, and tells the rest by the exit code."""
+    rules = asked_rules(arguments)
+    seconds_of("--interval", arguments.interval)
+    seconds_of("--cool-down", arguments.cool_down)
+    if arguments.backtest:
+        if arguments.watch or arguments.notify or arguments.publish:
+            raise BadCall("--backtest only looks back.", "Leave out --watch, --notify and --publish.")
+        return run_backtest(arguments, rules)
+    if arguments.more:
+        raise BadCall(f"{1 + len(arguments.more)} jobs were named.", "Name one; several go with --backtest.")
+    ledger = Path(arguments.ledger) if arguments.ledger else ledger_file()
+    telling = Telling(rules, arguments.notify, ledger)
+    said, trouble = False, ""
+    try:
+        looking = _looking(arguments, ledger)
+        if arguments.watch:
+            verdicts, said = run_watch(arguments, rules, telling, looking)
+        else:
+            verdicts, trouble = _once(arguments, rules, telling, looking)
+    except BadCall:
+        raise
+    except TrainwatchError as error:
+        if arguments.format == "json":
+            nothing = [Verdict(rule, "no data", why=str(error)) for rule in rules]
+            deliver(arguments, as_json(alert_document(arguments.job or "", nothing, datetime.now(UTC))))
+        raise
+    code = CROSSED if said else exit_code(verdicts)
+    return NOT_DONE if trouble and not code else code
+
+
+def _once(
+    arguments: argparse.Namespace, rules: tuple[Rule, ...], telling: Telling, looking: Looking
+) -> tuple[tuple[Verdict, ...], str]:
+    """One look, printed; sinks other than the terminal get what they did not get before.
+
+    (the verdicts, why step times were not published, if that was asked for)
+    """
+    cool_down_s = seconds_of("--cool-down", arguments.cool_down)
+    now = datetime.now(UTC)
+    with progress(arguments) as say:
+        report = looking.look_at(now, say)
+    verdicts = evaluate(report, rules, now)
+    if telling.sinks:
+        telling.hear(Look(report, now, looking.public_url, cool_down_s), verdicts)
+    if arguments.format == "json":
+        deliver(arguments, as_json(alert_document(report.job.name, verdicts, now)))
+    else:
+        out = StringIO()
+        print_verdicts(report.job.name, verdicts, now, console(arguments, out))
+        deliver(arguments, out.getvalue())
+    trouble = looking.publish(report, now)
+    waiting = [not_sent(outcome) for outcome in telling.deliver() if outcome.trouble]
+    for sentence in [*waiting, *filter(None, [trouble])]:
+        print(f"trainwatch: {sentence}", file=sys.stderr)
+    return verdicts, trouble
+
+
+def _looking(arguments: argparse.Namespace, ledger: Path) -> Looking:
+    """How the job is looked at, and what is done with a look beside judging it."""
+    extra = (step_pattern(arguments.step_regex),) if arguments.step_regex else ()
+    source, name = job_source(arguments)
+    settings = read()
+    reviewer = Reviewer(source, name, settings, extra, cache=chosen_cache(arguments, settings))
+    publish = publisher(source, ledger) if arguments.publish else lambda report, now: ""
+    return Looking(reviewer.review, settings.public_url, publish)
+
+
+def asked_rules(arguments: argparse.Namespace) -> tuple[Rule, ...]:
+    """The rules of the call: those of the file and of each --when, else the saved ones."""
+    rules = read_rules(Path(arguments.rules)) if arguments.rules else ()
+    rules += rules_of(arguments.when, [rule.name for rule in rules])
+    rules = rules or saved()
+    if not rules:
+        raise BadCall(
+            "No threshold was given, and none is saved.",
+            'Give one with --when, such as --when "gpu_utilization < 40 for 10m", a file with --rules, or save one with '
+            "thresholds add.",
+        )
+    return rules
+
+
+def exit_code(verdicts: tuple[Verdict, ...]) -> int:
+    """1 where a rule fires, else 3 where one could not be evaluated (told on standard error), else 0."""
+    if any(verdict.state == "firing" for verdict in verdicts):
+        return CROSSED
+    unknown = [verdict for verdict in verdicts if verdict.state == "no data"]
+    if not unknown:
+        return 0
+    more = f" ({len(unknown) - 1} more rules have no data either)" if len(unknown) > 1 else ""
+    print(f"trainwatch: {unknown[0].rule.name} could not be evaluated{more}: {unknown[0].why}", file=sys.stderr)
+    return NOT_DONE

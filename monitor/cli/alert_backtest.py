@@ -1,0 +1,181 @@
+"""``alert --backtest``: what the rules would have said over past jobs, when, how long before the end, for how much."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from io import StringIO
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+from rich.table import Table
+from rich.text import Text
+
+from monitor.alert.backtest import Said, Tested, TestedJob, backtest
+from monitor.alert.backtest_document import backtest_document
+from monitor.alert.conditions import Rule, Threshold
+from monitor.alert.words import figure
+from monitor.cli.output import as_json, console, deliver
+from monitor.cli.sources import chosen_cache, job_source
+from monitor.errors import BadCall, CannotDo, TrainwatchError
+from monitor.parse.user import step_pattern
+from monitor.review import Reviewer
+from monitor.settings import read
+from monitor.words import DASH, count, duration, instant, usd
+
+# So many alerts of one rule are listed; the others are counted.
+_LISTED = 8
+
+_Advance = Callable[[int, str, float], None]
+"""Told which job of all is read or walked through, and how much of it is done."""
+
+
+def run_backtest(arguments: argparse.Namespace, rules: tuple[Rule, ...]) -> int:
+    """Walks through each job, and prints what would have been said. 1 where anything would have been."""
+    names: list[str | None] = [*([arguments.job] if arguments.job else []), *arguments.more] or [None]
+    jobs, troubles = [], []
+    with _bar(arguments, len(names)) as advance:
+        for place, name in enumerate(names):
+            try:
+                jobs.append(_tested(argparse.Namespace(**{**vars(arguments), "job": name}), rules, advance, place))
+            except BadCall:
+                raise
+            except TrainwatchError as error:
+                troubles.append(error)
+    if not jobs:
+        raise troubles[0]
+    if arguments.format == "json":
+        deliver(arguments, as_json(backtest_document(jobs)))
+    else:
+        out = StringIO()
+        _print(jobs, rules, console(arguments, out))
+        deliver(arguments, out.getvalue())
+    return _exit_code(jobs, troubles)
+
+
+def _tested(arguments: argparse.Namespace, rules: tuple[Rule, ...], advance: _Advance, place: int) -> TestedJob:
+    extra = (step_pattern(arguments.step_regex),) if arguments.step_regex else ()
+    source, name = job_source(arguments)
+    settings = read()
+    reviewer = Reviewer(source, name, settings, extra, cache=chosen_cache(arguments, settings))
+    now = datetime.now(UTC)
+    report = reviewer.review(now, lambda text: advance(place, name, 0.0))
+    return backtest(report, rules, now, progress=lambda share: advance(place, name, share))
+
+
+def _exit_code(jobs: Sequence[TestedJob], troubles: Sequence[TrainwatchError]) -> int:
+    for trouble in troubles:
+        print(f"trainwatch: left out: {trouble}", file=sys.stderr)
+    tested = [tested for job in jobs for tested in job.rules]
+    if any(each.state == "firing" for each in tested):
+        return 1
+    unknown = [each for each in tested if each.state == "no data"]
+    if unknown and not troubles:
+        print(f"trainwatch: {unknown[0].rule.name} could not be evaluated: {unknown[0].why}", file=sys.stderr)
+    return CannotDo.exit_code if unknown or troubles else 0
+
+
+@contextmanager
+def _bar(arguments: argparse.Namespace, jobs: int) -> Iterator[_Advance]:
+    """A bar on standard error; silent with --quiet and where nobody watches."""
+    if arguments.quiet or not sys.stderr.isatty():
+        yield lambda place, name, share: None
+        return
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TextColumn("{task.percentage:>3.0f} %"))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("reading", total=jobs)
+        yield lambda place, name, share: bar.update(task, description=name, completed=place + share)
+
+
+def _print(jobs: Sequence[TestedJob], rules: Sequence[Rule], paper: Console) -> None:
+    for job in jobs:
+        paper.print(Text.assemble((job.job, "bold"), f" · {_about(job)}"))
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        table.add_column("RULE", overflow="fold")
+        for title in ("SAID", "WHERE", "VALUE", "RESOLVED", "BEFORE END", "COST AFTER (WASTED)"):
+            table.add_column(title, overflow="fold")
+        for tested in job.rules:
+            _rows(tested, table)
+        paper.print(table)
+        for tested in job.rules:
+            if tested.why:
+                paper.print(Text(f"{tested.rule.name}: {tested.why}", "yellow"))
+        paper.print()
+    if len(jobs) > 1:
+        _sums(jobs, rules, paper)
+    paper.print(
+        Text(
+            "Cost after: what the job cost from the alert to its end, which a stop at once would have saved; wasted: what of it "
+            "was neither training nor evaluation nor checkpoint.",
+            "dim",
+        )
+    )
+
+
+def _about(job: TestedJob) -> str:
+    ran = (job.judged_until - job.started).total_seconds() if job.started else None
+    parts = [job.status or "status unknown", f"started {instant(job.started)}" if job.started else ""]
+    parts += [f"ran {duration(ran)}" if ran is not None else "", f"cost {usd(job.usd)}" if job.usd is not None else ""]
+    return ", ".join(filter(None, parts))
+
+
+def _rows(tested: Tested, table: Table) -> None:
+    if not tested.said:
+        state = {"ok": "nothing", "no data": "no data"}[tested.state]
+        table.add_row(Text(tested.rule.text), Text(state, "green" if tested.state == "ok" else "yellow"))
+    for place, said in enumerate(tested.said[:_LISTED]):
+        name = tested.rule.text if place == 0 else ""
+        where = said.episode.node or said.episode.finding or DASH
+        table.add_row(
+            Text(name),
+            Text(_clock(said.at), "bold red"),
+            where,
+            _value(tested.rule, said),
+            _clock(said.episode.cleared) if said.episode.cleared else "no",
+            duration(said.seconds_before_end),
+            _cost(said),
+        )
+    if len(tested.said) > _LISTED:
+        table.add_row("", f"and {len(tested.said) - _LISTED} more")
+
+
+def _cost(said: Said) -> str:
+    wasted = "" if said.wasted_usd_after is None else f" ({usd(said.wasted_usd_after)})"
+    return f"{usd(said.usd_after)}{wasted}"
+
+
+def _value(rule: Rule, said: Said) -> str:
+    return figure(said.episode.value, rule.when.metric, said.episode.unit) if isinstance(rule.when, Threshold) else ""
+
+
+def _clock(at: datetime | None) -> str:
+    return DASH if at is None else f"{at:%d %b %H:%M}".lstrip("0")
+
+
+def _sums(jobs: Sequence[TestedJob], rules: Sequence[Rule], paper: Console) -> None:
+    """A line a rule over all jobs."""
+    table = Table(
+        box=None, pad_edge=False, header_style="bold", title=f"Over {count(len(jobs), 'job')}", title_justify="left"
+    )
+    for title in ("RULE", "FIRED IN", "ALERTS", "COST AFTER THE FIRST", "OF IT WASTED"):
+        table.add_column(title, overflow="fold")
+    for place, rule in enumerate(rules):
+        over = [job.rules[place] for job in jobs]
+        firsts = [tested.said[0] for tested in over if tested.said]
+        table.add_row(
+            Text(rule.text),
+            f"{len(firsts)} of {count(len(jobs), 'job')}",
+            str(sum(len(tested.said) for tested in over)),
+            usd(_total([said.usd_after for said in firsts])),
+            usd(_total([said.wasted_usd_after for said in firsts])),
+        )
+    paper.print(table)
+    paper.print()
+
+
+def _total(amounts: Sequence[float | None]) -> float | None:
+    known = [amount for amount in amounts if amount is not None]
+    return sum(known) if known else None

@@ -1,0 +1,46 @@
+"""How ``alert`` looks at a job: the review, the address of its page, and whether its step times are published."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from monitor.alert.ledger import Ledger
+from monitor.errors import BadCall, TrainwatchError
+from monitor.fetch.source import Source
+from monitor.model import Report
+
+LookAt = Callable[[datetime, Callable[[str], None]], Report]
+
+
+@dataclass(frozen=True, slots=True)
+class Looking:
+    """What a look at a job consists of."""
+
+    look_at: LookAt
+    public_url: str = ""
+    """Of the dashboard."""
+    publish: Callable[[Report, datetime], str] = lambda report, now: ""
+    """Done with each report; gives what was in the way, or nothing."""
+
+
+def publisher(source: Source, path: Path) -> Callable[[Report, datetime], str]:
+    """Puts what is new of a report's step times into CloudWatch. BadCall for jobs of no account."""
+    # Imported late: log files need no AWS.
+    from monitor.alert.publish import publish
+    from monitor.fetch.account import AwsSource
+
+    if not isinstance(source, AwsSource):
+        raise BadCall("--publish puts metrics into a job's account, and this job has none.", "Leave it out.")
+    clients, ledger = source.clients, Ledger(path)
+
+    def published(report: Report, now: datetime) -> str:
+        try:
+            publish(clients, ledger, report, now)
+        except TrainwatchError as error:
+            return f"Step times were not published: {error}"
+        return ""
+
+    return published

@@ -1,0 +1,65 @@
+"""Verdicts for a person at a terminal: a line a rule, the firing ones first, and why what is unknown is unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from monitor.alert.verdict import Verdict
+from monitor.alert.words import value_words, when_words
+from monitor.words import DASH, instant
+
+STYLES = {"firing": "bold red", "ok": "green", "no data": "yellow"}
+_ORDER = {"firing": 0, "no data": 1, "ok": 2}
+
+
+def print_verdicts(job: str, verdicts: Sequence[Verdict], now: datetime, paper: Console) -> None:
+    """Prints all of them."""
+    paper.print(Text.assemble((job, "bold"), f" · as of {instant(now)}"))
+    paper.print(verdict_table(verdicts))
+    # A lone reason is the sentence on standard error.
+    unknown = [verdict for verdict in verdicts if verdict.why]
+    alone = len(unknown) == 1 and not any(verdict.firing for verdict in verdicts)
+    for verdict in _in_order(verdicts):
+        said = verdict.summary or ("" if alone else verdict.why)
+        if said:
+            paper.print()
+            paper.print(Text(verdict.rule.name, "bold"))
+            paper.print(Padding(Text(said), (0, 0, 0, 2), expand=False))
+
+
+def verdict_table(verdicts: Sequence[Verdict]) -> Table:
+    """A line a rule."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("STATE", no_wrap=True)
+    table.add_column("RULE", overflow="fold")
+    for title in ("NODE", "VALUE", "WHEN"):
+        table.add_column(title, no_wrap=title != "WHEN")
+    for verdict in _in_order(verdicts):
+        named = verdict.rule.text if verdict.rule.text != verdict.rule.name else verdict.rule.name
+        state = verdict.state + (
+            ", critical" if verdict.state == "firing" and verdict.rule.severity == "critical" else ""
+        )
+        worst = verdict.firing[0] if verdict.firing else None
+        table.add_row(
+            Text(state, STYLES[verdict.state]),
+            Text(named),
+            _node(verdict),
+            value_words(verdict) or DASH,
+            when_words(worst.since, worst.until) if worst else "",
+        )
+    return table
+
+
+def _node(verdict: Verdict) -> str:
+    more = len({one.node for one in verdict.firing}) - 1
+    return f"{verdict.node or DASH}{f' and {more} more' if more > 0 else ''}"
+
+
+def _in_order(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    return sorted(verdicts, key=lambda verdict: (_ORDER[verdict.state], verdict.rule.severity != "critical"))

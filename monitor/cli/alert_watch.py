@@ -1,0 +1,249 @@
+"""``alert --watch``: looks at a job again and again until it is over, says what is new, and ends with a summary."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from io import StringIO
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.text import Text
+
+from monitor.alert.conditions import Rule
+from monitor.alert.delivery import Outcome
+from monitor.alert.document import alert_document
+from monitor.alert.evaluate import evaluate
+from monitor.alert.message import Message
+from monitor.alert.news import Look
+from monitor.alert.telling import Telling
+from monitor.alert.verdict import Verdict
+from monitor.analyze.window import LEFT_OUT_AT_END
+from monitor.cli.alert_looking import LookAt, Looking
+from monitor.cli.alert_text import print_verdicts, verdict_table
+from monitor.cli.output import as_json, console, deliver, progress
+from monitor.errors import BadCall, TrainwatchError
+from monitor.model import Report
+from monitor.words import clock, count, duration
+
+SHORTEST_S = 1.0
+_STYLES = {"firing": "bold red", "resolved": "green", "ended": "yellow"}
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+@dataclass
+class _Seen:
+    """What a watch has seen so far."""
+
+    report: Report
+    verdicts: tuple[Verdict, ...]
+    at: datetime
+    messages: list[Message] = field(default_factory=list)
+    outcomes: tuple[Outcome, ...] = ()
+
+
+_Show = Callable[[Message | _Seen, str], None]
+
+
+def seconds_of(option: str, text: str) -> float:
+    """The seconds of a duration such as 30s, 5m, 2h. BadCall names the option."""
+    match = re.fullmatch(r"(\d{1,6}(?:\.\d{1,3})?)([smh])", text.strip())
+    if match is None:
+        raise BadCall(f"{option} {text} is no duration.", "Write a number and a unit: 30s, 5m or 2h.")
+    return float(match[1]) * _UNITS[match[2]]
+
+
+def run_watch(
+    arguments: argparse.Namespace,
+    rules: Sequence[Rule],
+    telling: Telling,
+    looking: Looking,
+    sleep: Callable[[float], None] = time.sleep,
+    now: Callable[[], datetime] = lambda: datetime.now(UTC),
+) -> tuple[tuple[Verdict, ...], bool]:
+    """Watches, and prints the summary. (the last verdicts, whether anything was said)."""
+    pace = (max(SHORTEST_S, seconds_of("--interval", arguments.interval)), sleep, now)
+    cool_down_s = seconds_of("--cool-down", arguments.cool_down)
+    seen: _Seen | None = None
+    not_published: set[str] = set()
+    try:
+        with _screen(arguments) as show:
+            for report, at, trouble in _looks(arguments, looking.look_at, pace):
+                if report is None:
+                    if seen is not None:
+                        show(seen, trouble)
+                    continue
+                seen = _Seen(report, evaluate(report, rules, at), at, seen.messages if seen else [])
+                _tell(telling, Look(report, at, looking.public_url, cool_down_s), seen, show)
+                if trouble := looking.publish(report, at):
+                    _trouble(trouble, not_published)
+    except KeyboardInterrupt:
+        if seen is not None:
+            _summary(arguments, seen, stopped=True)
+        raise
+    assert seen is not None, "the first look brings a report or an error"
+    _summary(arguments, seen)
+    return seen.verdicts, any(message.kind == "firing" for message in seen.messages)
+
+
+def _looks(
+    arguments: argparse.Namespace,
+    look_at: LookAt,
+    pace: tuple[float, Callable[[float], None], Callable[[], datetime]],
+) -> Iterator[tuple[Report | None, datetime, str]]:
+    """(report, as of when, or what was in the way) until the job is over; an error where nothing was ever seen."""
+    interval_s, sleep, now = pace
+    report: Report | None = None
+    troubles: set[str] = set()
+    while True:
+        at = now()
+        try:
+            if report is None:
+                with progress(arguments) as say:
+                    report = look_at(at, say)
+            else:
+                report = look_at(at, lambda text: None)
+        except TrainwatchError as error:
+            if report is None or isinstance(error, BadCall):
+                raise
+            _trouble(str(error), troubles)
+            yield None, at, str(error)
+        else:
+            troubles.clear()
+            yield report, at, ""
+            if _is_over(report, at):
+                return
+        sleep(interval_s)
+
+
+def _tell(telling: Telling, look: Look, seen: _Seen, show: _Show) -> None:
+    """Says what is new in a look, here and to the sinks."""
+    new = telling.hear(look, seen.verdicts)
+    seen.messages.extend(new)
+    for message in new:
+        show(message, "")
+    before = {outcome.trouble for outcome in seen.outcomes}
+    seen.outcomes = telling.deliver()
+    for outcome in seen.outcomes:
+        if outcome.trouble:
+            _trouble(not_sent(outcome), before)
+    show(seen, "")
+
+
+def not_sent(outcome: Outcome) -> str:
+    """What is said of a sink that did not take its messages."""
+    waiting = count(outcome.waiting, "message waits", "messages wait")
+    return f"{outcome.sink.shown} did not take an alert ({outcome.trouble}); {waiting} for the next try."
+
+
+def _is_over(report: Report, now: datetime) -> bool:
+    """Nothing more is to come: the job had ended long enough ago for its last figures."""
+    job = report.job
+    return not job.is_running and (job.ended is None or now - job.ended >= LEFT_OUT_AT_END)
+
+
+def _trouble(sentence: str, said: set[str]) -> None:
+    if sentence not in said:
+        said.add(sentence)
+        print(f"trainwatch: {sentence}", file=sys.stderr)
+
+
+@contextmanager
+def _screen(arguments: argparse.Namespace) -> Iterator[_Show]:
+    """How a message or a look is shown: as lines, as JSON lines or, on a terminal, above a table that stays."""
+    if arguments.format == "json":
+        yield lambda what, trouble: _json_line(what)
+        return
+    if not sys.stdout.isatty():
+        yield lambda what, trouble: _text_line(what)
+        return
+    paper = Console(highlight=False)
+    with Live(console=paper, auto_refresh=False, transient=True) as live:
+
+        def show(what: Message | _Seen, trouble: str) -> None:
+            if isinstance(what, Message):
+                paper.print(Text(_words(what), _STYLES[what.kind]))
+            else:
+                live.update(Group(_heading(what, trouble), verdict_table(what.verdicts)), refresh=True)
+
+        yield show
+
+
+def _json_line(what: Message | _Seen) -> None:
+    if isinstance(what, Message):
+        print(json.dumps({"type": what.kind, **what.document()}, ensure_ascii=False), flush=True)
+
+
+def _text_line(what: Message | _Seen) -> None:
+    if isinstance(what, Message):
+        print(_words(what), flush=True)
+
+
+def _words(message: Message) -> str:
+    lines = [f"{clock(datetime.fromisoformat(message.at))}  {message.title}", message.text, message.link]
+    return "\n".join([lines[0] or "", *(f"           {line}" for line in lines[1:] if line)])
+
+
+def _heading(seen: _Seen, trouble: str) -> Text:
+    job = seen.report.job
+    step = seen.report.steps
+    done = "" if step is None or step.done is None else f" · step {step.done:,}"
+    of = f" of {step.total:,}" if step is not None and step.done is not None and step.total else ""
+    line = Text.assemble((job.name, "bold"), f" · {job.status or 'status unknown'}{done}{of} · as of {clock(seen.at)}")
+    if trouble:
+        line.append(f"\n{trouble}", "yellow")
+    return line
+
+
+def _summary(arguments: argparse.Namespace, seen: _Seen, stopped: bool = False) -> None:
+    """What was said in all, and how the rules stand at the end."""
+    job = seen.report.job
+    waiting = sum(outcome.waiting for outcome in seen.outcomes)
+    if arguments.format == "json":
+        document = alert_document(job.name, seen.verdicts, seen.at)
+        document |= {"status": job.status, "alerts": [each.document() for each in seen.messages], "not_sent": waiting}
+        if arguments.output is None:
+            print(json.dumps({"type": "summary", **document}, ensure_ascii=False), flush=True)
+        else:
+            deliver(arguments, as_json(document))
+        return
+    out = StringIO()
+    paper = console(arguments, out)
+    paper.print()
+    paper.print(Text(_how_it_ended(seen, stopped), "bold"))
+    fired = [message for message in seen.messages if message.kind == "firing"]
+    paper.print(Text(f"{count(len(fired), 'alert')}." if fired else "No alert."))
+    for message in fired:
+        over = next((each for each in seen.messages if each.kind != "firing" and _same(each, message)), None)
+        end = "" if over is None else f", {over.kind} {clock(datetime.fromisoformat(over.at))}"
+        paper.print(Text(f"  {clock(datetime.fromisoformat(message.at))}  {message.title}{end}"))
+    if waiting:
+        paper.print(
+            Text(
+                f"{count(waiting, 'message')} not sent yet; the next call of alert with the same sinks tries again.",
+                "yellow",
+            )
+        )
+    paper.print()
+    print_verdicts(job.name, seen.verdicts, seen.at, paper)
+    deliver(arguments, out.getvalue())
+
+
+def _how_it_ended(seen: _Seen, stopped: bool) -> str:
+    job = seen.report.job
+    ran = "" if job.started is None else duration(((job.ended or seen.at) - job.started).total_seconds())
+    if stopped and job.is_running:
+        return f"The watch was stopped; the job goes on{f' ({ran} so far)' if ran else ''}."
+    return f"The job is over: {job.status or 'status unknown'}{f', after {ran}' if ran else ''}."
+
+
+def _same(over: Message, firing: Message) -> bool:
+    alike = (over.rule, over.node, over.finding) == (firing.rule, firing.node, firing.finding)
+    return alike and over.at >= firing.at

@@ -1,0 +1,167 @@
+"""``archive``: keeps jobs past CloudWatch's retention, as Parquet and JSON in a folder or a bucket."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from functools import cache
+from io import StringIO
+from typing import Any
+
+from rich.table import Table
+
+from monitor.archive.address import store_of
+from monitor.archive.store import Store
+from monitor.aws.tally import metered
+from monitor.cli.jobs import job_query
+from monitor.cli.large_logs import checked_limit
+from monitor.cli.output import add_output_options, as_json, console, deliver, progress
+from monitor.cli.sources import account_source, add_account_options, add_cache_option, chosen_cache, source_of
+from monitor.errors import BadCall
+from monitor.fetch.source import JobQuery, Source
+from monitor.review.archiving import Archiver, Outcome
+from monitor.settings import archive_root, read
+
+EXIT_SOME_FAILED = 3
+_EVERY_JOB = 1_000_000
+_WORDS = {"archived": "archived", "unchanged": "unchanged", "kept": "kept as it was"}
+
+
+def add_to(commands: Any) -> None:
+    """Adds the command's grammar."""
+    command = commands.add_parser("archive", help="keep jobs past CloudWatch's retention", description=__doc__)
+    command.add_argument("jobs", nargs="*", metavar="JOB", help="training job names, logs:PATH, or archive:PATH")
+    command.add_argument("--all", action="store_true", help="all jobs of the account that match the options below")
+    command.add_argument("--since", metavar="14d", help="with --all: created within this time: 90m, 12h, 14d, 4w")
+    command.add_argument("--status", metavar="S", help="with --all: only jobs in this status")
+    command.add_argument("--name-contains", metavar="T", help="with --all: only jobs whose name contains T")
+    command.add_argument("--to", metavar="DIR", help="a folder, or s3://bucket/prefix (default: the settings' archive)")
+    command.add_argument(
+        "--max-usd",
+        metavar="X",
+        type=float,
+        help="ask AWS for no metrics that would make the whole cost more than X USD",
+    )
+    add_cache_option(command)
+    add_account_options(command)
+    add_output_options(command, ("text", "json"))
+    command.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Archives, and prints what became of each job."""
+    _check(arguments)
+    checked_limit(arguments.max_usd)
+    now = datetime.now(UTC)
+    settings = read()
+    store = store_of(arguments.to or archive_root(settings), arguments.region, arguments.profile)
+    account = cache(lambda: account_source(arguments))
+    with progress(arguments) as say, metered(arguments.max_usd):
+        named = _chosen(arguments, account, now)
+        if named:
+            store.make_ready()
+        ready: set[str] = set()
+
+        def said(job: str, text: str) -> None:
+            if text in {*_WORDS, "failed"}:
+                ready.add(job)
+            say(f"{len(ready)} of {len(named)} done; {job}: {text}")
+
+        archiver = Archiver(store, settings, chosen_cache(arguments, settings))
+        outcomes = archiver.archive_all(named, lambda: datetime.now(UTC), said)
+    _complain(outcomes)
+    if arguments.format == "json":
+        deliver(arguments, as_json(_document(store, outcomes)))
+    else:
+        deliver(arguments, _text(arguments, store, outcomes))
+    return EXIT_SOME_FAILED if any(outcome.error for outcome in outcomes) else 0
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    if arguments.jobs and arguments.all:
+        raise BadCall("Both jobs and --all were given.", "Give one of them.")
+    if not arguments.jobs and not arguments.all:
+        raise BadCall("No job was named.", "Give names of training jobs, or --all with --since 14d.")
+    if not arguments.all:
+        for option in ("since", "status", "name_contains"):
+            if getattr(arguments, option) is not None:
+                raise BadCall(f"--{option.replace('_', '-')} chooses among all jobs.", "Give --all with it.")
+
+
+def _chosen(arguments: argparse.Namespace, account: Callable[[], Source], now: datetime) -> list[tuple[Source, str]]:
+    """(source, name) of each job, each once."""
+    if not arguments.all:
+        return [source_of(job, arguments, account) for job in dict.fromkeys(arguments.jobs)]
+    query: JobQuery = job_query(arguments.status, arguments.name_contains, arguments.since, now, _EVERY_JOB)
+    source = account()
+    return [(source, job.name) for job in source.jobs(query)]
+
+
+def _complain(outcomes: Sequence[Outcome]) -> None:
+    """The failures on standard error; of those that were not tried, how many."""
+    untried = [outcome for outcome in outcomes if outcome.error and outcome.why]
+    for outcome in outcomes:
+        if outcome.error and not outcome.why:
+            print(f"trainwatch: {outcome.name} is not archived: {outcome.error}", file=sys.stderr)
+    if untried:
+        others = "1 more job was" if len(untried) == 1 else f"{len(untried):,} more jobs were"
+        print(f"trainwatch: for the same reason {others} not tried.", file=sys.stderr)
+
+
+def _document(store: Store, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    return {"schema": 1, "archive": store.label, "jobs": [_row(outcome) for outcome in outcomes]}
+
+
+def _row(outcome: Outcome) -> dict[str, Any]:
+    made = outcome.manifest
+    return {
+        "name": outcome.name,
+        "state": outcome.state,
+        "final": made.is_final if made else None,
+        "bytes": sum(part.size_bytes for part in made.parts.values()) if made else None,
+        "files": {name: part.path for name, part in made.parts.items()} if made else {},
+        "masked": list(made.masked) if made else [],
+        "why": str(outcome.error) if outcome.error else outcome.why or None,
+    }
+
+
+def _text(arguments: argparse.Namespace, store: Store, outcomes: Sequence[Outcome]) -> str:
+    out = StringIO()
+    paper = console(arguments, out)
+    if not outcomes:
+        paper.print("No training job matches; nothing was archived.")
+        return out.getvalue()
+    shown = [outcome for outcome in outcomes if not outcome.error]
+    if shown:
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        table.add_column("JOB", overflow="fold")
+        table.add_column("ARCHIVE", no_wrap=True)
+        table.add_column("NOTE")
+        for outcome in shown:
+            table.add_row(outcome.name, _WORDS[outcome.state], _note(outcome))
+        paper.print(table)
+    counts: Counter[str] = Counter(outcome.state for outcome in outcomes)
+    said = ", ".join(f"{counts[state]:,} {_WORDS.get(state, state)}" for state in (*_WORDS, "failed") if counts[state])
+    paper.print(f"\n{said}: {store.label}" if shown else f"{said}: {store.label}", markup=False, soft_wrap=True)
+    if shown:
+        for command in (f"report archive:{store.label}/JOB", f"jobs --archive {store.label}"):
+            paper.print(f"python -m monitor {command}", markup=False, soft_wrap=True, style="dim")
+    return out.getvalue()
+
+
+def _note(outcome: Outcome) -> str:
+    made = outcome.manifest
+    assert made is not None
+    if outcome.state == "kept":
+        return f"{outcome.why}."
+    notes = []
+    # Of log files nobody is told when they are complete.
+    if outcome.state == "archived" and not made.is_final and made.job.source == "aws":
+        running = "running" if made.job.is_running else "not final yet"
+        notes.append(f"{f'not whole: {outcome.why}' if outcome.why else running} (archive it again later)")
+    if outcome.state == "archived" and made.masked:
+        notes.append(f"masked: {', '.join(made.masked)}")
+    return "; ".join(notes)

@@ -1,0 +1,145 @@
+"""``jobs --archive``: the jobs of an archive, what wasted most first."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+from collections.abc import Sequence
+from io import StringIO
+from typing import Any
+
+from rich.table import Table
+
+from monitor.archive.document import SCHEMA
+from monitor.cli.output import as_json, console, deliver, progress
+from monitor.cli.sources import archive_source
+from monitor.diagnose.headline import status_word
+from monitor.fetch.source import JobQuery
+from monitor.review.archived import ArchiveSource, Row, matching
+from monitor.words import DASH, count, percent, usd
+
+# Key of the printed document -> column of the archive's table of jobs.
+_KEYS = {
+    "name": "job_name",
+    "status": "status",
+    "instance_type": "instance_type",
+    "instance_count": "instance_count",
+    "created": "created",
+    "ended": "ended",
+    "arn": "arn",
+    "cost_usd": "cost_usd",
+    "wasted_usd": "wasted_usd",
+    "goodput": "goodput",
+    "gpu_utilization": "gpu_utilization_pct",
+    "step_median_s": "step_median_s",
+    "verdict": "verdict",
+    "top_finding": "top_finding",
+    "top_finding_title": "top_finding_title",
+    "final": "is_final",
+    "reviewed_at": "reviewed_at",
+}
+# Longer names are folded, so that the other columns have room.
+_NAME_WIDTH = 48
+_HOURS = {"billed_instance_hours": "billed_instance_s", "wasted_instance_hours": "wasted_instance_s"}
+
+
+def run(arguments: argparse.Namespace, query: JobQuery) -> int:
+    """Prints the ranking."""
+    source = archive_source(arguments.archive, arguments)
+    with progress(arguments) as say:
+        say("reading the archive")
+        rows, unread = source.rows()
+    for trouble in unread:
+        print(f"trainwatch: left out: {trouble}", file=sys.stderr)
+    found = ranked(matching(rows, query))
+    shown = found[: query.limit]
+    if arguments.format == "json":
+        documents = [_document(row) for row in shown]
+        deliver(arguments, as_json({"schema": SCHEMA, "archive": source.label, "jobs": documents}))
+    elif arguments.format == "csv":
+        deliver(arguments, _csv(shown))
+    else:
+        deliver(arguments, _text(arguments, source, shown, found))
+    return 0
+
+
+def ranked(rows: Sequence[Row]) -> list[Row]:
+    """By wasted USD; then those without a price by wasted instance-hours; then those of which neither is known."""
+
+    def place(row: Row) -> tuple[int, float]:
+        for rank, name in enumerate(("wasted_usd", "wasted_instance_s")):
+            if row[name] is not None:
+                return rank, -row[name]
+        return 2, 0.0
+
+    return sorted(rows, key=place)
+
+
+def _document(row: Row) -> dict[str, Any]:
+    hours = {key: None if row[name] is None else row[name] / 3600 for key, name in _HOURS.items()}
+    document = {key: row[name] for key, name in _KEYS.items()} | hours
+    for key in ("created", "ended", "reviewed_at"):
+        document[key] = None if document[key] is None else document[key].replace("+00:00", "Z")
+    return document
+
+
+def _csv(rows: Sequence[Row]) -> str:
+    out = StringIO()
+    writer = csv.DictWriter(out, [*_KEYS, *_HOURS], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(_document(row) for row in rows)
+    return out.getvalue()
+
+
+def _text(arguments: argparse.Namespace, source: ArchiveSource, rows: Sequence[Row], found: Sequence[Row]) -> str:
+    out = StringIO()
+    paper = console(arguments, out)
+    if not rows:
+        paper.print(f"No job of the archive {source.label} matches.", markup=False)
+        return out.getvalue()
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    longest = max(len(row["job_name"]) for row in rows)
+    table.add_column("JOB", overflow="fold", no_wrap=longest <= _NAME_WIDTH)
+    table.add_column("STATUS", no_wrap=True)
+    for title in ("NODES", "HOURS", "COST", "WASTED"):
+        table.add_column(title, justify="right", no_wrap=True)
+    table.add_column("TOP FINDING")
+    for row in rows:
+        table.add_row(
+            row["job_name"],
+            status_word(row["status"]),
+            DASH if row["instance_count"] is None else str(row["instance_count"]),
+            _hours(row["billed_instance_s"]),
+            usd(row["cost_usd"]),
+            usd(row["wasted_usd"]) if row["wasted_usd"] is not None else _with_unit(row["wasted_instance_s"]),
+            row["top_finding_title"] or DASH,
+        )
+    paper.print(table)
+    paper.print()
+    paper.print(_total(found), markup=False)
+    paper.print("HOURS are billed hours, times the instances.", style="dim")
+    if len(found) > len(rows):
+        paper.print(f"{count(len(found) - len(rows), 'more job')}; --limit shows more.", style="dim")
+    return out.getvalue()
+
+
+def _total(rows: Sequence[Row]) -> str:
+    """What all matching jobs cost and wasted, as far as it is known."""
+    priced = [row for row in rows if row["cost_usd"] is not None]
+    spent = sum(row["cost_usd"] for row in priced)
+    wasted = sum(row["wasted_usd"] or 0.0 for row in priced)
+    said = f"{count(len(rows), 'job')}: {usd(spent)} spent, {usd(wasted)} of it wasted"
+    said += f" ({percent(100 * wasted / spent)})" if spent else ""
+    if len(priced) < len(rows):
+        said += f"; {count(len(rows) - len(priced), 'job')} without a price"
+    unknown = sum(row["wasted_usd"] is None and row["cost_usd"] > 0 for row in priced)
+    return said + (f"; of {count(unknown, 'job')} the waste is not known" if unknown else "") + "."
+
+
+def _hours(seconds: float | None) -> str:
+    return DASH if seconds is None else f"{seconds / 3600:,.1f}"
+
+
+def _with_unit(seconds: float | None) -> str:
+    return DASH if seconds is None else f"{seconds / 3600:,.1f} h"

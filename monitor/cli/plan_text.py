@@ -1,0 +1,209 @@
+"""A plan for a person at a terminal: the answer first, then what changes, memory, curve, schedule, problems and the snippet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from monitor.cli.plan_drawings import bar, lanes
+from monitor.cli.report_text import print_finding
+from monitor.predict.curve import Point
+from monitor.predict.distribution import is_default
+from monitor.predict.outcome import bubble_fraction
+from monitor.predict.setup_types import FRAMEWORK_NAMES, Setup
+from monitor.review.planning import Plan
+from monitor.show.plan_captions import curve_words, script_lines, snippet
+from monitor.show.plan_words import NOTHING_YET, Answer, answer, changed_words
+from monitor.words import DASH, count, percent, sentence
+
+_STYLE = {"error": "bold red", "warning": "bold yellow", "success": "bold green", "info": "bold"}
+# Bars are so long where the paper is wide enough for them and the figures beside.
+_LONGEST_BAR, _BESIDE = 36, 52
+
+
+def print_plan(name: str, plan: Plan, paper: Console, usd_per_hour: float | None = None) -> None:
+    """Prints all of it to ``paper``; ``usd_per_hour`` is what the job costs."""
+    said = answer(plan, usd_per_hour)
+    paper.print(Text(name, "bold"))
+    if plan.asked:
+        paper.print(Text(changed_words(plan)))
+    paper.print()
+    paper.print(Text(title_of(said), _STYLE[said.level]))
+    paper.print(Text(said.body))
+    _values(plan, paper)
+    _memory(plan, paper)
+    _curve(plan, paper)
+    _schedules(plan, paper)
+    if plan.problems:
+        _head("What speaks against it, and what is not known", paper)
+    for finding in plan.problems:
+        print_finding(finding, paper)
+    _snippet(plan, paper)
+    paper.print()
+    paper.print(Padding(Text(plan.method, "dim"), (0, 0)))
+
+
+def title_of(said: Answer) -> str:
+    """The answer's first sentence: a command line is not waiting for a change."""
+    parts = [part for part in said.title.split("; ") if part != NOTHING_YET]
+    return sentence("; ".join(parts))
+
+
+def rows(plan: Plan) -> list[tuple[str, str, str, str, bool]]:
+    """(parameter, start, change, where the start was read, whether it changes): changed ones, then what was given."""
+    changes = plan.changes
+    out = []
+    for name, value in changes.items():
+        known = plan.start.known(name)
+        start = "not known" if known is None else written(known.value)
+        out.append((name, start, "not known" if value is None else written(value), plan.start.read_from(name), True))
+    for name, known in sorted(plan.start.values.items()):
+        if name not in changes and known.value is not None and not is_default(plan.start, name):
+            out.append((name, written(known.value), "", known.read_from, False))
+    return out
+
+
+def written(value: Any) -> str:
+    """A value for people."""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)[:60]
+
+
+def _head(text: str, paper: Console) -> None:
+    paper.print()
+    paper.print(Text(text, "bold"))
+
+
+def _values(plan: Plan, paper: Console) -> None:
+    found = rows(plan)
+    if not found:
+        return
+    _head("Start and change" if plan.asked else "Start", paper)
+    titles = ("PARAMETER", "START", "CHANGE", "READ FROM") if plan.asked else ("PARAMETER", "START", "READ FROM")
+    table = _table(*titles)
+    for name, start, change, read_from, is_changed in found:
+        cells = [name, start, change, read_from] if plan.asked else [name, start, read_from]
+        table.add_row(*map(escape, cells), style="bold" if is_changed else "")
+    paper.print(table)
+    if defaults := sum(1 for name in plan.start.values if is_default(plan.start, name)):
+        library = FRAMEWORK_NAMES.get(plan.start.framework or "", "the library")
+        paper.print(Text(f"And {count(defaults, 'default')} of {library}; --format json has them.", "dim"))
+
+
+def _memory(plan: Plan, paper: Console) -> None:
+    memory = plan.outcome.memory
+    whole = {"start": memory.start_gib, **({"change": memory.expected_gib} if plan.asked else {})}
+    totals = [(name, gib) for name, gib in whole.items() if gib is not None]
+    if not memory.components and not totals:
+        return
+    _head("GPU memory of the fullest GPU, GiB", paper)
+    limit, longest = memory.limit_gib, _bar_width(paper)
+    most = max([limit or 0.0, *memory.components.values(), *(gib for _, gib in totals)]) or 1.0
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(no_wrap=True)
+    for name, gib in memory.components.items():
+        table.add_row(name, f"{gib:.1f}", bar(gib / most, longest), style="dim" if totals else "")
+    for name, gib in totals:
+        table.add_row(name, f"{gib:.1f}", bar(gib / most, longest))
+    if limit:
+        table.add_row("limit", f"{limit:.1f}", bar(limit / most, longest), style="bold")
+    paper.print(table)
+    if memory.components and memory.measured:
+        paper.print(Text("Components are by the equations; start was measured.", "dim"))
+
+
+def _bar_width(paper: Console) -> int:
+    return max(4, min(_LONGEST_BAR, paper.width - _BESIDE))
+
+
+def _curve(plan: Plan, paper: Console) -> None:
+    points = plan.curve
+    if not points or plan.knob is None:
+        return
+    _head(f"Along {plan.knob}", paper)
+    if len([point for point in points if point.step_time_relative or point.gpu_memory_gib]) < 2:
+        paper.print(Text(curve_words(plan)))
+        return
+    longest = _bar_width(paper)
+    most = max((point.step_time_relative or 0.0 for point in points), default=0.0) or 1.0
+    table = _table("VALUE", "STEP TIME", "", "GPU MEMORY", "")
+    for point in points:
+        time, gib = point.step_time_relative, point.gpu_memory_gib
+        table.add_row(
+            written(point.value),
+            DASH if time is None else f"{time:.3f}",
+            "" if time is None else bar(time / most, longest),
+            DASH if gib is None else f"{gib:.1f} GiB",
+            marks(plan, point),
+        )
+    paper.print(table)
+    paper.print(Text(curve_words(plan)))
+
+
+def marks(plan: Plan, point: Point) -> str:
+    """``today, change, advised``, as they apply to a point."""
+    said = {
+        "today": _is(plan.start, point),
+        "change": point.parameter in plan.asked and _is(plan.change, point),
+        "advised": plan.advised is not None and plan.advised.value == point.value,
+    }
+    return ", ".join(name for name, holds in said.items() if holds)
+
+
+def _is(setup: Setup, point: Point) -> bool:
+    if isinstance(point.value, bool):
+        return setup.flag(point.parameter) == point.value
+    return bool(setup.number(point.parameter) == point.value)
+
+
+def _schedules(plan: Plan, paper: Console) -> None:
+    setups = [("start", plan.start)]
+    if plan.asked and plan.start.pipeline() != plan.change.pipeline():
+        setups.append(("change", plan.change))
+    drawn = [(name, setup, lanes(setup, paper.width - 12)) for name, setup in setups]
+    if not any(found for _, _, found in drawn):
+        return
+    _head("The pipeline of a step", paper)
+    for name, setup, found in drawn:
+        if found:
+            paper.print(Text(_schedule_words(name, setup)))
+            for number, lane in enumerate(found):
+                paper.print(Text(f"  stage {number + 1:<3} {lane}"), no_wrap=True, overflow="crop")
+    paper.print(
+        Text(
+            "A digit is the forward of a microbatch, a letter its backward (a that of 1), · is waiting. Equal stages.",
+            "dim",
+        )
+    )
+
+
+def _schedule_words(name: str, setup: Setup) -> str:
+    waits = bubble_fraction(setup)
+    return name if waits is None else f"{name}: stages wait {percent(100 * waits)} of the time"
+
+
+def _snippet(plan: Plan, paper: Console) -> None:
+    if not plan.distribution:
+        return
+    _head("For the SageMaker SDK", paper)
+    if plan.is_rejected:
+        paper.print(Text("The library rejects this: mend first what is named above.", "bold red"))
+    for line in snippet(plan):
+        paper.print(Text(line), soft_wrap=True)
+    for line in script_lines(plan):
+        paper.print(Text(line))
+
+
+def _table(*titles: str) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for title in titles:
+        right = title in {"STEP TIME", "GPU MEMORY"}
+        whole = right or title in {"PARAMETER", ""}
+        table.add_column(title, justify="right" if right else "left", no_wrap=whole, overflow="fold")
+    return table

@@ -1,0 +1,91 @@
+"""``thresholds``: the saved thresholds. ``alert`` judges them where no others are given, and the dashboard draws them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from io import StringIO
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from monitor.alert.conditions import SEVERITIES, Rule
+from monitor.alert.saved import add, remove, saved, saved_file
+from monitor.alert.sink_names import sink_of
+from monitor.cli.output import add_output_options, as_json, console, deliver
+from monitor.errors import BadCall
+
+_ACTIONS = ("list", "add", "remove")
+_EXAMPLE = 'For example: thresholds add idle "gpu_utilization < 40 for 10m".'
+
+
+def add_to(commands: Any) -> None:
+    """Adds the command's grammar."""
+    command = commands.add_parser(
+        "thresholds",
+        help="list, add or remove saved thresholds",
+        description=__doc__,
+        usage="python -m monitor thresholds [list | add NAME EXPR | remove NAME] [options]",
+    )
+    command.add_argument("action", nargs="?", default="list", metavar="list|add|remove", help="list is the default")
+    command.add_argument("words", nargs="*", metavar="NAME EXPR", help="a name, and what it stands for (in quotes)")
+    command.add_argument("--severity", choices=SEVERITIES, default="warning", help="of what is added")
+    command.add_argument(
+        "--notify", action="append", default=[], metavar="SINK", help="who is told; may be given several times"
+    )
+    add_output_options(command, ("text", "json"))
+    command.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Does what was asked, and prints what is saved then."""
+    action, words = arguments.action, arguments.words
+    if action not in _ACTIONS:
+        raise BadCall(f'thresholds cannot "{action}".', f"Write one of {', '.join(_ACTIONS)}. {_EXAMPLE}")
+    if action == "add":
+        if len(words) < 2:
+            raise BadCall("thresholds add needs a name and an expression.", _EXAMPLE)
+        rule = add(words[0], " ".join(words[1:]), arguments.severity, tuple(arguments.notify))
+        if any(sink_of(sink).is_bare for sink in rule.notify) and not arguments.quiet:
+            print(
+                f"trainwatch: The address stands in {saved_file()} as it is; slack:env:NAME or webhook:file:PATH would keep "
+                "it out of there.",
+                file=sys.stderr,
+            )
+    elif action == "remove":
+        if len(words) != 1:
+            raise BadCall("thresholds remove needs one name.", "For example: thresholds remove idle.")
+        remove(words[0])
+    elif words:
+        raise BadCall("thresholds list takes nothing behind it.", _EXAMPLE)
+    rules = saved()
+    if arguments.format == "json":
+        deliver(arguments, as_json({"schema": 1, "thresholds": [_document(rule) for rule in rules]}))
+    else:
+        deliver(arguments, _text(arguments, rules))
+    return 0
+
+
+def _document(rule: Rule) -> dict[str, Any]:
+    return {"name": rule.name, "when": rule.text, "severity": rule.severity, "notify": _shown(rule)}
+
+
+def _shown(rule: Rule) -> list[str]:
+    """The sinks without what may be secret in them."""
+    return [sink_of(sink).shown for sink in rule.notify]
+
+
+def _text(arguments: argparse.Namespace, rules: tuple[Rule, ...]) -> str:
+    out = StringIO()
+    paper = console(arguments, out)
+    if not rules:
+        paper.print(Text(f"No threshold is saved in {saved_file()}. {_EXAMPLE}"))
+        return out.getvalue()
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("NAME", "WHEN", "SEVERITY", "NOTIFY"):
+        table.add_column(title, overflow="fold")
+    for rule in rules:
+        table.add_row(Text(rule.name), Text(rule.text), rule.severity, Text(" ".join(_shown(rule))))
+    paper.print(table)
+    return out.getvalue()

@@ -1,0 +1,118 @@
+"""How is an advice said? A finding out of a predicted outcome: what to set, what it gains, what it costs, what is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from monitor.diagnose.device_words import everywhere, left_out, spread
+from monitor.diagnose.rule import Case
+from monitor.diagnose.verdict import MODEL_BASED
+from monitor.model import Distribution, Evidence, Prediction
+from monitor.predict.memory_change import memory_change
+from monitor.predict.outcome import Outcome, differences
+from monitor.predict.setup import Setup, changed
+from monitor.words import clock, percent, usd
+
+#: An advice must gain this much in the middle of its range, and something at its careful end.
+LEAST_GAIN_PCT = 3.0
+#: Of a GPU's memory: above this nothing more is put there.
+MOST_MEMORY_PCT = 92.0
+#: Above this memory is short, below the other there is room for more.
+SHORT_MEMORY_PCT = 85.0
+LOW_PCT = 70.0
+#: So near must the seen utilization be to that of the schedule alone for nothing else to hold the GPUs up.
+EXPLAINED_POINTS = 15.0
+
+SMP_PRACTICES = "SMP v1 best practices"
+
+
+def gains(found: Outcome) -> bool:
+    """Whether a change is worth advising: 3 % in the middle, and a gain even at the careful end."""
+    change = found.step_time_change_pct
+    return change is not None and change[1] <= -LEAST_GAIN_PCT and change[2] < 0
+
+
+def has_room(found: Outcome) -> bool:
+    """Whether the predicted memory is known and stays below the limit, at the high end of its range."""
+    used = found.memory.utilization_pct()
+    return used is not None and used[2] < MOST_MEMORY_PCT
+
+
+def fits(setup: Setup, values: Mapping[str, Any], size_kept: bool = False) -> bool:
+    """The same of a change whose step time is not asked for, which takes no simulation."""
+    change = changed(setup, values)
+    used = memory_change(setup, change, differences(setup, change), size_kept).utilization_pct()
+    return used is not None and used[2] < MOST_MEMORY_PCT
+
+
+def gain_share(found: Outcome) -> float:
+    """The middle of the predicted gain as a share of the job's time, 0 where there is none."""
+    change = found.step_time_change_pct
+    return 0.0 if change is None else max(0.0, -change[1] / 100)
+
+
+def prediction(found: Outcome) -> Prediction | None:
+    """Step time and memory with their ranges; None where no step time is predicted."""
+    change = found.step_time_change_pct
+    if change is None:
+        return None
+    return Prediction(change, found.memory.utilization_pct(), f"{MODEL_BASED} {found.method}".strip())
+
+
+def saved(case: Case, found: Outcome) -> str:
+    """`` That is about $35 an hour less for the same work.`` with a blank in front; empty without a gain or a price."""
+    money, share = case.usd_per_hour, gain_share(found)
+    return "" if money is None or share <= 0 else f" That is about {usd(money * share)} an hour less for the same work."
+
+
+def memory_words(found: Outcome) -> str:
+    """What becomes of the GPU memory, in words; that it is not known where it is not."""
+    used, start, limit = found.memory.utilization_pct(), found.memory.start_gib, found.memory.limit_gib
+    if used is None or start is None or not limit:
+        return "what it does to GPU memory cannot be predicted: " + _missing(found)
+    before = f"GPU memory {percent(100 * start / limit)}"
+    if not found.memory.bound:
+        return f"{before} to about {percent(used[1])}"
+    if used[2] <= 100 * start / limit:
+        return f"{before} to {percent(used[0])} at the least"
+    return f"{before} to at most {percent(used[2])} (model shape unknown)"
+
+
+def _missing(found: Outcome) -> str:
+    names = found.change.missing("layers", "hidden_size", "attention_heads", "sequence_length", "vocabulary_size")
+    if found.memory.start_gib is None and not names:
+        return "no GPU memory was measured"
+    return f"the model's shape is not known ({', '.join(names)})" if names else "this change is in no equation"
+
+
+def since(case: Case) -> str:
+    """``GPU 46 % (p5 41, p95 52) on all 4 nodes since the first step, 14:05``, with what was left out."""
+    gpu = case.pooled["gpu_utilization"]
+    assert case.window is not None
+    place = f"{everywhere(case)} since the {case.window.since}, {clock(case.window.start)}"
+    return f"GPU {spread(gpu)} {place}{left_out(case)}"
+
+
+def low(case: Case, metric: str) -> Distribution | None:
+    """A metric's distribution where its 95th percentile is below 70 %; None where it is not, or is not known."""
+    found = case.pooled.get(metric)
+    return found if found is not None and found.p95 < LOW_PCT else None
+
+
+def memory_p95(case: Case) -> float | None:
+    """The 95th percentile of the fullest node's GPU memory, percent of one GPU."""
+    return case.setup.real("gpu_memory_utilization")
+
+
+def read(case: Case, *names: str) -> tuple[Evidence, ...]:
+    """The values of parameters and where each was read, as evidence."""
+    return tuple(
+        Evidence(f"{name} ({known.read_from})", _plain(known.value))
+        for name in names
+        if (known := case.setup.known(name)) is not None
+    )
+
+
+def _plain(value: Any) -> float | str:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else str(value).lower()

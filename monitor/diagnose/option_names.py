@@ -1,0 +1,91 @@
+"""How does each framework call the knob? The same advice in the words of who reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from monitor.predict.setup_types import Framework, Setup
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """``parameter`` as it is written, with the value to set; ``words`` are the order of it in a sentence."""
+
+    parameter: str
+    to: Any
+    words: str
+
+
+#: Optimizer states shared out among the data-parallel ranks.
+SHARD_OPTIMIZER: Mapping[Framework, Option] = {
+    "smp1": Option("shard_optimizer_state", True, "Set shard_optimizer_state to true in mp_parameters"),
+    "megatron": Option("use_distributed_optimizer", True, "Add --use-distributed-optimizer"),
+    "deepspeed": Option("zero_stage", 1, 'Set "zero_optimization": {"stage": 1} in the DeepSpeed configuration'),
+    "fsdp": Option("sharding_strategy", "SHARD_GRAD_OP", "Set ShardingStrategy.SHARD_GRAD_OP in place of NO_SHARD"),
+    "ddp": Option(
+        "sharding_strategy",
+        "SHARD_GRAD_OP",
+        "Wrap the optimizer in ZeroRedundancyOptimizer, or take FSDP with SHARD_GRAD_OP",
+    ),
+}
+#: Each layer's forward done again in the backward.
+CHECKPOINTING: Mapping[Framework | None, Option] = {
+    "smp1": Option(
+        "activation_checkpointing",
+        True,
+        "Call smp.set_activation_checkpointing on the transformer layers in the script",
+    ),
+    "smp2": Option(
+        "activation_checkpointing",
+        True,
+        "Wrap the transformer layers with apply_activation_checkpointing in the script",
+    ),
+    "fsdp": Option(
+        "activation_checkpointing",
+        True,
+        "Wrap the transformer layers with apply_activation_checkpointing in the script",
+    ),
+    "megatron": Option(
+        "recompute_granularity",
+        "selective",
+        "Add --recompute-granularity selective (2 to 7 % of time); full with --recompute-method uniform if that is not enough",
+    ),
+    "deepspeed": Option(
+        "activation_checkpointing",
+        True,
+        "Checkpoint the layers with deepspeed.checkpointing, or gradient_checkpointing_enable() of the model",
+    ),
+    None: Option(
+        "gradient_checkpointing", True, "Turn on gradient_checkpointing (torch.utils.checkpoint) of the layers"
+    ),
+}
+#: Groups of full sharding that stay inside a node of {each} GPUs.
+GROUP_IN_NODE: Mapping[Framework, tuple[str, str]] = {
+    "smp1": ("sharded_data_parallel_degree", "Set sharded_data_parallel_degree to {each} in mp_parameters"),
+    "smp2": ("hybrid_shard_degree", "Set hybrid_shard_degree to {each}"),
+    "fsdp": ("sharding_strategy", "Set ShardingStrategy.HYBRID_SHARD: full sharding inside a node, replicas between"),
+    "deepspeed": ("mics_shard_size", 'Set "mics_shard_size": {each} under zero_optimization, with deepspeed.zero.MiCS_Init'),
+}  # fmt: skip
+
+
+def microbatches_option(setup: Setup, to: int) -> Option:
+    """``to`` microbatches of a pipeline of one framework, their size kept."""
+    now = setup.microbatches or 1
+    if setup.framework == "smp1":
+        return Option("microbatches", to, f"Raise microbatches from {now} to {to}")
+    if setup.framework == "deepspeed":
+        return Option(
+            "gradient_accumulation_steps",
+            to,
+            f"Raise gradient_accumulation_steps (the microbatches) from {now} to {to}",
+        )
+    batch = setup.number("global_batch_size")
+    if setup.framework == "megatron" and batch is not None:
+        return Option(
+            "global_batch_size",
+            batch * to // now,
+            f"Raise --global-batch-size from {batch} to {batch * to // now}, for {to} microbatches in place of {now}",
+        )
+    return Option("microbatches", to, f"Raise the number of microbatches from {now} to {to}")

@@ -1,0 +1,192 @@
+"""Rules about what a job could do without: features of model parallelism, instances, or a type that does not suit them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from monitor.diagnose.advised import (
+    SMP_PRACTICES,
+    gain_share,
+    has_room,
+    memory_p95,
+    memory_words,
+    prediction,
+    read,
+    saved,
+)
+from monitor.diagnose.device_words import distributions, enough, span
+from monitor.diagnose.rule import Case, rule
+from monitor.model import Evidence, Finding, Recommendation
+from monitor.predict.outcome import Outcome, what_if
+from monitor.predict.setup_layout import sharding_of
+from monitor.words import percent, usd
+
+# GPU memory of so little leaves room to do with less of what saves it.
+_EMPTY_PCT = 50.0
+# With half of the nodes both must still fit.
+_HALF_BUSY_PCT = 42.0
+_SMALL_GPU_GIB = 24.0
+_ADVISED = ("raise-active-microbatches", "raise-microbatches", "small-batch")
+_BROKEN = ("stall", "nccl-timeout", "one-gpu-in-use", "unused-gpus", "idle-gpus", "invalid-configuration")
+
+
+@rule("fewer-features", silenced_by=(*_ADVISED, *_BROKEN, "cuda-out-of-memory", "sharding-across-nodes"))
+def fewer_features(case: Case) -> Finding | None:
+    """GPU memory is half empty, and the job pays for a feature that saves memory.
+
+    What it means: tensor parallelism, activation checkpointing or offloading is in use while GPU memory stays below 50 % at
+    its 95th percentile, and with less of it the predicted memory stays below 92 %.
+
+    Why it matters: recomputing costs about a quarter of each step, and every tensor-parallel degree its collectives; where
+    the model fits without them nothing is had for it.
+
+    What to do: take the feature back one degree or one layer group at a time, and compare the step times.
+
+    Source: SMP v1 best practices (a model that fits with a subset of the features seldom gains from more); published pairs
+    with and without recomputation.
+    """
+    memory = memory_p95(case)
+    if memory is None or memory >= _EMPTY_PCT or not enough(case):
+        return None
+    best = next(_less(case), None)
+    if best is None:
+        return None
+    parameter, now, to, words, found = best
+    return Finding(
+        "fewer-features",
+        "info",
+        "medium",
+        f"The model would fit with less: memory {percent(memory)}",
+        f"GPU memory is {percent(memory)} full at its 95th percentile on the fullest node, and {words}: the model would fit "
+        f"with less ({memory_words(found)}).",
+        (
+            *read(case, parameter),
+            Evidence("GPU memory utilization, p95 of the fullest node", memory, "%", None, *span(case)),
+        ),
+        Recommendation(
+            f"Try {parameter} {_plain(to)} in place of {_plain(now)} and compare the step times.{saved(case, found)}",
+            parameter,
+            now,
+            to,
+            SMP_PRACTICES,
+        ),
+        prediction(found),
+        ("single GPUs: CloudWatch has one figure a host",),
+        share=gain_share(found) or None,
+    )
+
+
+def _less(case: Case) -> Iterator[tuple[str, object, object, str, Outcome]]:
+    """(parameter, from, to, what is in use, outcome) of what may be taken back, what gains most first."""
+    setup, memory = case.setup, memory_p95(case) or 100.0
+    if setup.flag("offload_activations") and setup.framework == "smp1":
+        found = what_if(setup, {"offload_activations": False})
+        if has_room(found):
+            yield "offload_activations", True, False, "activations are offloaded to the host", found
+    if setup.flag("activation_checkpointing"):
+        found = what_if(setup, {"activation_checkpointing": False})
+        if has_room(found):
+            yield (
+                "activation_checkpointing",
+                True,
+                False,
+                "every forward is done twice (activation checkpointing)",
+                found,
+            )
+    t = setup.tensor_degree or 1
+    if t > 1 and t % 2 == 0:
+        found = what_if(setup, {"tensor_parallel_degree": t // 2})
+        # What one GPU holds at most doubles.
+        if has_room(found) or (found.memory.change_gib is None and 2 * memory < 92):
+            yield "tensor_parallel_degree", t, t // 2, f"layers are split over {t} GPUs", found
+
+
+@rule("instance-type", silenced_by=(*_ADVISED, *_BROKEN, "cpu-bottleneck", "sharding-across-nodes"))
+def instance_type(case: Case) -> Finding | None:
+    """The instances do not suit the job: a slow network or small GPUs for model parallelism, or more of them than it uses.
+
+    What it means: groups of model parallelism (pipeline, tensor or full sharding) span nodes of a type without EFA, or of
+    GPUs with 24 GiB and less; or GPU and GPU memory are so idle that half of the nodes would do.
+
+    Why it matters: model parallelism over a slow network, or in many small parts, spends its time on traffic; idle nodes
+    are paid like busy ones.
+
+    What to do: compare the cost of a sample on an instance type with EFA and larger GPUs, or on half as many nodes.
+
+    Source: SMP v1 best practices (EFA classes such as p4d for large models); half-idle nodes by this project's arithmetic.
+    """
+    return _unsuited(case) or _half_idle(case)
+
+
+def _unsuited(case: Case) -> Finding | None:
+    setup, hosts = case.setup, [node for node in case.run.job.nodes if node.gpus]
+    each, sharded = setup.gpus_per_node, sharding_of(setup)
+    if len(hosts) < 2 or each is None:
+        return None
+    group = (setup.pipeline_degree or 1) * (setup.tensor_degree or 1)
+    if sharded is not None and sharded[0] == "full":
+        group = max(group, sharded[1])
+    without_efa = all(node.efa is False for node in hosts)
+    small = [node.gpu_memory_gib for node in hosts if node.gpu_memory_gib and node.gpu_memory_gib <= _SMALL_GPU_GIB]
+    if group <= each or not (without_efa or len(small) == len(hosts)):
+        return None
+    lacks = [
+        *(["has no EFA"] if without_efa else []),
+        *([f"has GPUs of {small[0]:g} GiB"] if len(small) == len(hosts) else []),
+    ]
+    name = hosts[0].instance_type or "this type"
+    return Finding(
+        "instance-type",
+        "info",
+        "medium",
+        f"Model parallelism over {len(hosts)} nodes of {name}",
+        f"Groups of {group} GPUs span nodes of {each}, and {name} {' and '.join(lacks)}: layers wait for the network.",
+        read(
+            case, "pipeline_parallel_degree", "tensor_parallel_degree", "sharded_data_parallel_degree", "gpus_per_node"
+        ),
+        Recommendation(
+            "Compare the cost of a sample on fewer, larger GPUs with EFA (ml.p4d.24xlarge, ml.p4de.24xlarge, ml.p5.48xlarge): "
+            "a short run of both tells.",
+            "instance_type",
+            setup.text("instance_type"),
+            "ml.p4d.24xlarge",
+            SMP_PRACTICES,
+        ),
+        None,
+        ("the price of a sample on another type: nothing here has measured it",),
+    )
+
+
+def _half_idle(case: Case) -> Finding | None:
+    gpu, memory = case.pooled.get("gpu_utilization"), memory_p95(case)
+    nodes = case.run.job.instance_count
+    if gpu is None or memory is None or nodes is None or nodes < 2 or not enough(case):
+        return None
+    if case.window is None or case.window.since == "training start":
+        return None
+    if gpu.p95 > _HALF_BUSY_PCT or memory > _HALF_BUSY_PCT:
+        return None
+    money = "" if case.usd_per_hour is None else f", {usd(case.usd_per_hour / 2)} an hour less"
+    return Finding(
+        "instance-type",
+        "info",
+        "low",
+        f"{nodes} nodes less than half used",
+        f"GPU {percent(gpu.p95)} and GPU memory {percent(memory)} at their 95th percentiles: {nodes // 2} nodes with twice the "
+        f"work each would hold it{money}.",
+        distributions(case),
+        Recommendation(
+            f"Run on {nodes // 2} nodes with twice the batch of a device, or on a smaller type; for the same global batch "
+            "nothing else changes.",
+            "instance_count",
+            nodes,
+            nodes // 2,
+            "arithmetic of the utilization",
+        ),
+        None,
+        ("why the GPUs wait: a slow loader or network is not cured by fewer nodes",),
+    )
+
+
+def _plain(value: object) -> str:
+    return str(value).lower()

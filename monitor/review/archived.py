@@ -1,0 +1,149 @@
+"""An archive as a source of jobs: whole runs, read without AWS and as of the moment they were archived."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from monitor.archive import manifest as manifests
+from monitor.archive.layout import RUNS
+from monitor.archive.reading import Archive, Archived
+from monitor.archive.store import Store
+from monitor.errors import NoData
+from monitor.fetch.background import side_by_side
+from monitor.fetch.instance_types import lookup
+from monitor.fetch.metrics import without_metrics
+from monitor.fetch.source import JobQuery
+from monitor.model import ApiBill, Gap, Job, JobSummary, LogPage, Node, Price, RawMetrics
+
+# Manifests of a far archive that are asked for at the same time.
+_AT_ONCE = 16
+_BEGINNING = datetime.min.replace(tzinfo=UTC)
+
+Row = Mapping[str, Any]
+
+
+class ArchiveSource:
+    """The Source of one archive. Safe to share between threads."""
+
+    def __init__(self, store: Store) -> None:
+        self._archive = Archive(store)
+        self._store = store
+        self._lock = threading.Lock()
+        self._known: dict[str, tuple[str, Row | NoData]] = {}
+
+    @property
+    def label(self) -> str:
+        """The archive as the user names it."""
+        return self._store.label
+
+    def archived(self, name: str) -> Archived:
+        """The job with all that was read of it. NoSuchJob, or NoData where the archive is damaged."""
+        return self._archive.load(self._archive.find(name))
+
+    def only(self) -> str:
+        """The name of the one job there is; NoData or BadCall where that is not so."""
+        return self._archive.only()
+
+    def rows(self) -> tuple[tuple[Row, ...], tuple[NoData, ...]]:
+        """A row of each job as in the table of jobs, newest first, and what could not be read.
+
+        From the manifests alone, which hold it; those that were seen before and are the same are not read again.
+        """
+        listed = self._store.listed(RUNS)
+        with self._lock:
+            fresh = {path: stamp for path, stamp in listed.items() if self._known.get(path, ("",))[0] != stamp}
+        read = side_by_side(self._row, fresh, _AT_ONCE) if self._store.is_far else map(self._row, fresh)
+        found = dict(zip(fresh, read, strict=True))
+        with self._lock:
+            self._known = {path: self._known[path] for path in listed if path in self._known and path not in fresh} | {
+                path: (fresh[path], row) for path, row in found.items() if row is not None
+            }
+            all_of_it = [row for _, row in self._known.values()]
+        rows = [row for row in all_of_it if not isinstance(row, NoData)]
+        rows.sort(key=lambda row: str(row.get("created") or ""), reverse=True)
+        return tuple(rows), tuple(row for row in all_of_it if isinstance(row, NoData))
+
+    def jobs(self, query: JobQuery) -> tuple[JobSummary, ...]:
+        rows, _ = self.rows()
+        return tuple(map(summary, matching(rows, query)[: query.limit]))
+
+    def with_instances(self, summaries: Sequence[JobSummary]) -> tuple[JobSummary, ...]:
+        """The rows as they are: an archive has them whole."""
+        return tuple(summaries)
+
+    def job(self, name: str) -> Job:
+        return self._archive.find(name).job
+
+    def logs(self, job: Job) -> NoLines:
+        return NoLines()
+
+    def metrics(self, job: Job, now: datetime) -> RawMetrics:
+        return without_metrics("An archive keeps the metrics of one device, not the sums of the hosts.")
+
+    def endpoint(self) -> None:
+        return None
+
+    def instance_type(self, name: str) -> Node | None:
+        return lookup(name)
+
+    def price(self, instance_type: str, job: Job) -> Price | Gap | None:
+        return None
+
+    def bill(self) -> ApiBill:
+        clients = getattr(self._store, "clients", None)
+        return ApiBill() if clients is None else clients.bill()
+
+    def _row(self, path: str) -> Row | NoData | None:
+        data = self._store.read(path)
+        if data is None:
+            return None
+        try:
+            return manifests.row_of(data, f"{self.label}/{path}")
+        except NoData as error:
+            return error
+
+
+class NoLines:
+    """The LogReader of an archive, which keeps steps and events and no lines."""
+
+    gaps = (Gap("logs", "An archive keeps no log lines.", "Look at the job itself while CloudWatch has them."),)
+    numbering: Mapping[str, int | None] = {}
+    progress = None
+
+    def newest(self) -> Iterator[LogPage]:
+        yield from ()
+
+    def read(self) -> Iterator[LogPage]:
+        yield from ()
+
+
+def matching(rows: Sequence[Row], query: JobQuery) -> list[Row]:
+    """The rows that a query asks for, in their order; all of them, whatever its limit."""
+    after = query.created_after
+    return [
+        row
+        for row in rows
+        if (not query.status or row["status"] == query.status)
+        and (query.name_contains or "") in row["job_name"]
+        and (after is None or (instant_of(row["created"]) or _BEGINNING) >= after)
+    ]
+
+
+def summary(row: Row) -> JobSummary:
+    """The row as one of a list of jobs."""
+    return JobSummary(
+        row["job_name"],
+        row["status"] or "",
+        instant_of(row["created"]),
+        instant_of(row["ended"]),
+        row["instance_type"],
+        row["instance_count"],
+    )
+
+
+def instant_of(text: str | None) -> datetime | None:
+    """A time of a row."""
+    return None if text is None else datetime.fromisoformat(text)

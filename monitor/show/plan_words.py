@@ -1,0 +1,211 @@
+"""What does a plan come to, in one sentence? Step time and memory with their ranges, and whether it fits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from monitor.model import Finding
+from monitor.predict.outcome import NO_MEMORY, Outcome
+from monitor.predict.setup_types import FRAMEWORK_NAMES, Setup
+from monitor.review.planning import Plan
+from monitor.words import DASH, count, percent, sentence, step_seconds, usd
+
+MODELLED = "Model-based, not measured."
+NOTHING_YET = "Nothing changed yet"
+#: A change of less than this, in percent, is hardly one.
+LITTLE_PCT = 1.0
+_FITS = {
+    "yes": "fits",
+    "borderline": "borderline",
+    "no": "does not fit",
+    "unknown": "whether it fits is not known",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """How loud, in which words, and what there is to say besides."""
+
+    level: str
+    """error, warning, success or info."""
+    title: str
+    body: str
+
+
+def answer(plan: Plan, usd_per_hour: float | None = None) -> Answer:
+    """The answer to a plan; ``usd_per_hour`` is what the job costs."""
+    found = plan.outcome
+    fits, change = found.memory.fits, found.step_time_change_pct
+    wrong = in_the_way(plan)
+    time_known, memory_known = change is not None and bool(plan.asked), found.memory.expected_gib is not None
+    known = [
+        words
+        for words, is_known in ((_time(plan), time_known), (_memory(found), memory_known))
+        # Why a figure is missing is said, where that is known, in place of the figure.
+        if is_known or wrong is None
+    ]
+    head = "The library refuses this" if plan.is_rejected else wrong.title if wrong else ""
+    title = "; ".join(part for part in (head, *known) if part)
+    basis = MODELLED
+    if not plan.asked and found.memory.measured:
+        basis = "Measured; what an input changes is model-based, not measured."
+    parts = (
+        basis,
+        _doubt(found),
+        _seconds(found),
+        _bubble(found),
+        _money(found, usd_per_hour),
+        _advised(plan),
+        _warnings(plan, wrong),
+    )
+    body = " ".join(part for part in (problem_words(wrong) if wrong else _unknown(found), *parts) if part)
+    if plan.is_rejected or fits == "no":
+        return Answer("error", title, body)
+    if wrong or fits == "borderline":
+        return Answer("warning", title, body)
+    if plan.asked and fits == "yes" and change is not None and change[1] < 0:
+        return Answer("success", title, body)
+    return Answer("info", title, body)
+
+
+def in_the_way(plan: Plan) -> Finding | None:
+    """The problem to speak of first: one that the library refuses, or that leaves nothing to work out."""
+    serious = [each for each in plan.problems if each.severity != "info"]
+    if plan.is_rejected:
+        return serious[0]
+    indivisible = next((each for each in serious if each.id == "batch-not-divisible"), None)
+    found = plan.outcome
+    if found.memory.expected_gib is not None or (plan.asked and found.step_time_change_pct is not None):
+        return indivisible
+    return indivisible or next((each for each in serious if each.id == "invalid-configuration"), None)
+
+
+def problem_words(problem: Finding) -> str:
+    """Its summary without its title."""
+    return problem.summary.removeprefix(f"{problem.title}: ")
+
+
+def _advised(plan: Plan) -> str:
+    """``Advised: active_microbatches 4, step time -35 %.``, as long as nothing is changed."""
+    advised = plan.advised
+    if advised is None or plan.asked:
+        return ""
+    known = plan.start.known(advised.parameter)
+    if known is not None and str(known.value) == str(advised.value):
+        return ""
+    relative = next((point.step_time_relative for point in plan.curve if point.value == advised.value), None)
+    gain = "" if relative is None else f", step time {_signed(100 * (relative - 1))} %"
+    return f"Advised: {advised.parameter} {value_words(advised.value)}{gain}."
+
+
+def _warnings(plan: Plan, said: Finding | None) -> str:
+    """How much more there is to read below."""
+    more = sum(1 for each in plan.problems if each.severity != "info" and each is not said)
+    return f"{count(more, 'warning')} below." if more else ""
+
+
+def _time(plan: Plan) -> str:
+    """``Step time -35 % (-35 to -31)``."""
+    change = plan.outcome.step_time_change_pct
+    if not plan.asked:
+        return NOTHING_YET
+    if change is None:
+        return "How the step time changes is not known"
+    low, middle, high = (_signed(each) for each in change)
+    if max(abs(each) for each in change) < 0.05:
+        return "Step time unchanged: this does nothing to it"
+    if abs(change[1]) < LITTLE_PCT:
+        return f"Step time about the same ({low} to {high} %)"
+    return f"Step time {middle} % ({low} to {high})"
+
+
+def _signed(value: float) -> str:
+    """With its sign; no minus in front of nothing."""
+    return "0" if abs(value) < 0.5 else f"{value:+.0f}".replace("-", "−")
+
+
+def _memory(found: Outcome) -> str:
+    """``GPU memory 28.4 -> 35.3 of 40 GiB: borderline``."""
+    memory = found.memory
+    words, limit = _FITS[memory.fits], memory.limit_gib
+    expected = memory.expected_gib
+    if expected is None:
+        return f"GPU memory: {words}" if memory.fits == "no" else "GPU memory is not known"
+    start = memory.start_gib
+    figures = f"{expected:,.1f}"
+    if memory.bound:
+        figures = f"at most {figures}"
+    if start is not None and (abs(expected - start) >= 0.05):
+        figures = f"{start:,.1f} → {figures}"
+    return f"GPU memory {figures} of {limit:,.0f} GiB: {words}" if limit else f"GPU memory {figures} GiB: {words}"
+
+
+def _unknown(found: Outcome) -> str:
+    """What is missing for step time and memory."""
+    parts = [sentence(f"Step time: {'; '.join(found.time.unknown)}")] if found.time.unknown else []
+    if found.memory.expected_gib is None:
+        parts += [f"{part}." for part in found.method.rstrip(".").split(". ") if part.startswith(NO_MEMORY)]
+    return " ".join(parts)
+
+
+def _doubt(found: Outcome) -> str:
+    """What is not sure of the memory."""
+    borderline = found.memory.fits == "borderline"
+    return "Between 85 and 110 % of the limit nobody can tell before a run." if borderline else ""
+
+
+def _seconds(found: Outcome) -> str:
+    """``4.10 s a step become 2.65 s (2.65 to 2.83) for the same samples.``"""
+    now, change = found.start.real("step_time_s"), found.step_time_change_pct
+    if not now or change is None or max(abs(each) for each in change) < 0.05:
+        return ""
+    low, middle, high = (step_seconds(now * (1 + each / 100)) for each in change)
+    return f"{step_seconds(now)} a step become {middle} ({low} to {high}) for the same samples."
+
+
+def _bubble(found: Outcome) -> str:
+    before, after = found.bubble_start, found.bubble_change
+    stages = max(found.start.pipeline_degree or 1, found.change.pipeline_degree or 1)
+    if after is None or stages == 1:
+        return ""
+    if before is None or abs(before - after) < 0.005:
+        return f"By the model stages wait {percent(100 * after)} of the time."
+    return f"By the model stages wait {percent(100 * after)} of the time, {percent(100 * before)} at the start."
+
+
+def _money(found: Outcome, usd_per_hour: float | None) -> str:
+    change = found.step_time_change_pct
+    if not usd_per_hour or change is None or abs(change[1]) < LITTLE_PCT:
+        return ""
+    # Other instances cost otherwise.
+    if {"instance_count", "instance_type"} & found.changes:
+        return ""
+    worth = usd_per_hour * abs(change[1]) / 100
+    return f"{usd(worth)} an hour {'less' if change[1] < 0 else 'more'} for the same work."
+
+
+def changed_words(plan: Plan) -> str:
+    """``active_microbatches 2 -> 4, microbatches 4 -> 8``; what was asked, with what it was."""
+    parts = []
+    for name, value in plan.asked.items():
+        known = plan.start.known(name)
+        parts.append(f"{name} {'not known' if known is None else value_words(known.value)} → {value_words(value)}")
+    return ", ".join(parts)
+
+
+def value_words(value: Any) -> str:
+    return ("off", "on")[value] if isinstance(value, bool) else str(value)
+
+
+def start_words(start: Setup) -> str:
+    """A start in one line: library, cluster, model, and how much of it is not known."""
+    parts = [FRAMEWORK_NAMES.get(start.framework or "", "library not known")]
+    kind, nodes = start.text("instance_type"), start.nodes
+    parts.append(f"{nodes or DASH} x {kind}" if kind else "instances not known")
+    layers, hidden = start.number("layers"), start.number("hidden_size")
+    parts.append(f"{layers or DASH} layers of {hidden:,}" if hidden else "model not known")
+    measured = start.real("gpu_memory_utilization")
+    if measured is not None:
+        parts.append(f"GPU memory {percent(measured)} measured")
+    return " · ".join(parts)

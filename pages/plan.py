@@ -1,0 +1,44 @@
+"""Plan: what would a change do? The answer first, then what may be moved, and the pictures behind the answer."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from monitor.model import Report
+from monitor.show import data, plan_address, shell
+from monitor.show.pace import DONE, WAITING, Pace, live
+from monitor.show.plain import plain
+from monitor.show.plan_board import show_plan
+from monitor.show.plan_source import show_source
+from monitor.show.trouble import show_error
+
+visit = shell.enter()
+
+
+def board(name: str | None) -> Pace:
+    """The plan of a job, or of none; a job is waited for."""
+    report: Report | None = None
+    if name is not None:
+        snapshot = data.snapshot(visit.account, name)
+        report = snapshot.report
+        if report is None:
+            plan_address.write()
+            if snapshot.error is not None:
+                show_error(snapshot.error, "job")
+                return DONE
+            st.caption(f":material/hourglass_empty: {plain(snapshot.progress or 'Reviewing the job')}…")
+            st.skeleton(96)
+            st.skeleton(240)
+            return WAITING
+    show_plan(report)
+    return DONE
+
+
+asked = plan_address.current()
+chosen = show_source(visit.account, asked)
+if asked.source != plan_address.JOB:
+    st.fragment(board)(None)
+elif chosen:
+    live(lambda: board(chosen), f"plan-{chosen}")
+else:
+    plan_address.write()

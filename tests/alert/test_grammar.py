@@ -1,0 +1,138 @@
+"""What a threshold expression may say, and what is said of one that cannot be read."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.alert.conditions import Found, Lasting, Threshold, name_of
+from monitor.alert.given import rules_of
+from monitor.alert.grammar import parse
+from monitor.alert.measures import MEASURES
+from monitor.errors import BadCall
+
+_AMOUNTS = st.floats(-1e9, 1e9, allow_nan=False).map(lambda value: float(f"{value:.6g}"))
+
+
+@st.composite
+def conditions(draw: st.DrawFn) -> Threshold:
+    metric = draw(st.sampled_from(sorted(MEASURES)))
+    kind = MEASURES[metric].kind
+    relative = kind != "cost" and draw(st.booleans())
+    value = draw(st.floats(0.001, 1e4).map(lambda x: float(f"{x:.6g}")) if relative else _AMOUNTS)
+    units = ["s", "m", "h"] + (["steps"] if kind in {"host", "step"} else [])
+    unit = draw(st.sampled_from(units))
+    amount = draw(st.integers(1, 10_000)) if unit == "steps" else draw(st.integers(1, 9999)) / 4
+    lasting = draw(st.none() | st.just(Lasting(float(amount), unit)))  # type: ignore[arg-type]
+    nodes = ["algo-1", "algo-17"] if kind != "cost" else []
+    scope = draw(st.sampled_from(["any", "all", "mean", *nodes]))
+    return Threshold(metric, draw(st.sampled_from(["<", "<=", ">", ">="])), value, relative, lasting, scope)  # type: ignore[arg-type]
+
+
+@given(conditions())
+def test_what_is_written_out_reads_as_the_same(condition: Threshold) -> None:
+    assert parse(str(condition)) == condition
+
+
+@given(conditions())
+def test_spaces_do_not_matter(condition: Threshold) -> None:
+    assert parse(f"  {str(condition).replace(' ', '   ')} ") == condition
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("gpu_utilization < 40 for 10m", Threshold("gpu_utilization", "<", 40.0, False, Lasting(10.0, "m"))),
+        ("gpu_utilization<40 for 10m", Threshold("gpu_utilization", "<", 40.0, False, Lasting(10.0, "m"))),
+        ("step_time > 1.3x for 20 steps on any", Threshold("step_time", ">", 1.3, True, Lasting(20.0, "steps"))),
+        ("step_time > 1.3x for 1 step", Threshold("step_time", ">", 1.3, True, Lasting(1.0, "steps"))),
+        ("loss >= 1e-3 on algo-3", Threshold("loss", ">=", 0.001, scope="algo-3")),
+        ("cost_usd > 500", Threshold("cost_usd", ">", 500.0)),
+        ("throughput > 300 for 90s on mean", Threshold("throughput", ">", 300.0, False, Lasting(90.0, "s"), "mean")),
+        ("finding stall", Found("stall")),
+        ("finding critical", Found("critical")),
+        ("finding warning", Found("warning")),
+    ],
+)  # fmt: skip
+def test_expressions(text: str, expected: object) -> None:
+    assert parse(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "marked"),
+    [
+        ("gpu_utilisation < 40", "nearest is gpu_utilization", "gpu_utilisation"),
+        ("gpu < 40", "nearest is gpu_utilization", "gpu"),
+        ("step-time > 1", "nearest is step_time", "step-time"),
+        ("Loss > 1", "nearest is loss", "Loss"),
+        ("quux > 1", "Metrics are gpu_utilization", "quux"),
+        ("40 > loss", "begins with a metric", "40"),
+        ("loss", "needs a comparison", None),
+        ("loss = 3", "no comparison", "="),
+        ("loss == 3", "no comparison", "=="),
+        ("loss => 3", "written >=", "=>"),
+        ("loss above 3", "no comparison", "above"),
+        ("loss >", "needs a value", None),
+        ("loss > high", "no value", "high"),
+        ("loss > nan", "no value", "nan"),
+        ("loss > 1e999", "no value", "1e999"),
+        ("gpu_utilization < 40%", "units are left out", "40%"),
+        ("step_time > 3s", "units are left out", "3s"),
+        ("step_time > -1.3x", "no multiple", "-1.3x"),
+        ("cost_usd > 1.3x", "no usual value", "1.3x"),
+        ("loss > 3 for", "needs a duration", None),
+        ("loss > 3 for ten", "no duration", "ten"),
+        ("loss > 3 for 10", "lacks a unit", "10"),
+        ("loss > 3 for 10 on any", "lacks a unit", "10"),
+        ("loss > 3 for 10 minutes", "no unit", "minutes"),
+        ("loss > 3 for 10d", "no unit", "10d"),
+        ("loss > 3 for 0m", "more than 0", "0m"),
+        ("loss > 3 for 1.5 steps", "whole", "1.5"),
+        ("cost_usd > 3 for 20 steps", "not counted in steps", "20"),
+        ("loss > 3 on", "needs a scope", None),
+        ("loss > 3 on nodes", "no scope", "nodes"),
+        ("loss > 3 on algo-0", "no scope", "algo-0"),
+        ("loss > 3 on evry", "no scope", "evry"),
+        ("cost_usd > 3 on algo-1", "whole job", "algo-1"),
+        ("loss > 3 on any for 10m", "stands before", "for"),
+        ("loss > 3 for 1m for 2m", "there already", "for"),
+        ("loss > 3 and loss < 2", "one condition", "and"),
+        ("loss > 3 during 10m", "not understood", "during"),
+        ("finding", "needs the id", None),
+        ("finding stal", "nearest is stall", "stal"),
+        ("finding stall on algo-1", "Nothing can stand behind", "on"),
+    ],
+)
+def test_a_wrong_word_is_named_and_marked(text: str, words: str, marked: str | None) -> None:
+    with pytest.raises(BadCall) as caught:
+        parse(text)
+    sentence, shown, carets = str(caught.value).split("\n")
+    assert words in sentence
+    assert shown == f"  {text}"
+    place = carets.index("^") - 2
+    assert carets.strip() == "^" * (len(marked) if marked else 1)
+    assert text[place:].startswith(marked) if marked else place == len(text) + 1
+
+
+@pytest.mark.parametrize("text", ["", "   ", "x" * 400])
+def test_what_is_no_expression_gets_one_sentence(text: str) -> None:
+    with pytest.raises(BadCall) as caught:
+        parse(text)
+    assert "\n" not in str(caught.value)
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    said = ""
+    try:
+        parse(text)
+    except BadCall as error:
+        said = str(error)
+    assert all(sign.isprintable() or sign == "\n" for sign in said)
+
+
+def test_rules_of_the_command_line_have_different_names() -> None:
+    names = [rule.name for rule in rules_of(["loss > 3", "loss > 3.0", "step_time > 1.3x for 20 steps on all"])]
+    assert names == ["loss-above-3", "loss-above-3-2", "step_time-above-1.3x-for-20-steps-on-all"]
+    assert name_of(Found("stall")) == "finding-stall"
