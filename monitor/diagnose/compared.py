@@ -15,12 +15,11 @@ from monitor.diagnose.compared_words import cannot_tell, range_words
 from monitor.diagnose.configuration_difference import Difference, differences
 from monitor.diagnose.foretold import Foretold, foretold
 from monitor.diagnose.side_by_side import Figures, figures, scaling, shared_way
-from monitor.diagnose.work_done import Work, work_between
+from monitor.diagnose.work_done import Work, is_batch, work_between
 from monitor.model import Job, Report, held
 
 # The clock tells of something else than the printed times where it differs by so much, and by more than both may be off.
 _OTHERWISE_PCT = 3.0
-_BATCH = ("batch", "microbatches", "accumulation", "sequence_length", "seq_len", "max_length")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +132,7 @@ def _streams(report: Report) -> frozenset[str]:
 def _against(first: _Read, other: _Read, name: str) -> Against:
     before, after = first.report, other.report
     different = differences([before.job, after.job])
-    work = work_between(before, after, first.journal, other.journal)
+    work = work_between(before, after, first.journal, other.journal, different)
     predicted = foretold(before, after, different)
     found = change(first.ways, other.ways)
     ratio = work.ratio if work is not None else 1.0
@@ -211,7 +210,7 @@ def _of_two(name: str, first: _Read, other: _Read, result: Against) -> list[str]
             "out part of what is between two lines."
         )
     if result.work is None and any(
-        _is_batch(each.parameter) for each in differences([first.report.job, other.report.job])
+        is_batch(each.parameter) for each in differences([first.report.job, other.report.job])
     ):
         said.append(
             f"The batch of {name} is another one, and how many samples a step has is not known: steps are compared, not samples."
@@ -226,7 +225,3 @@ def _by_clock(first: _Read, other: _Read, found: Change) -> Change | None:
         return None
     apart = abs(clock.log_ratio - found.log_ratio)
     return clock if apart > max(_OTHERWISE_PCT / 100, clock.half_width + found.half_width) else None
-
-
-def _is_batch(name: str) -> bool:
-    return any(word in name for word in _BATCH)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,13 +11,24 @@ import pandas as pd
 
 from monitor.analyze.journal import plain_rows
 from monitor.analyze.work import work_of_steps
+from monitor.diagnose.configuration_difference import Difference
 from monitor.model import Report
-from monitor.predict.samples import samples_of_step, samples_ratio
+from monitor.predict.samples import OF_THE_RANKS, samples_of_step, samples_ratio
 from monitor.predict.setup import setup_of
 
 Unit = Literal["sample", "token"]
 # A ratio of rounded throughputs is 1 within this.
 _ALIKE = 0.01
+_BATCH = (
+    "batch",
+    "microbatches",
+    "accumulation",
+    "sequence_length",
+    "seq_len",
+    "seq_length",
+    "max_length",
+    "context_width",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +56,21 @@ def samples_per_step(report: Report) -> float | None:
     return float(told.iloc[-1]) if len(told) else samples_of_step(setup_of(report.job))
 
 
+def is_batch(name: str) -> bool:
+    """Whether a parameter of this name says how much is in a step."""
+    return any(word in name for word in _BATCH)
+
+
 def work_between(
-    before: Report, after: Report, journal_before: pd.DataFrame, journal_after: pd.DataFrame
+    before: Report,
+    after: Report,
+    journal_before: pd.DataFrame,
+    journal_after: pd.DataFrame,
+    different: Sequence[Difference] = (),
 ) -> Work | None:
     """What a step of ``after`` does over one of ``before``: by configuration, else by the throughput that both print in the
-    same form on as many instances. None where that is not known."""
+    same form on as many instances. Where neither tells and nothing about the batch is ``different``, it is the same; None
+    where it is not known."""
     setups = setup_of(before.job), setup_of(after.job)
     lengths = [setup.number("sequence_length") for setup in setups]
     length = lengths[1] / lengths[0] if lengths[0] and lengths[1] else 1.0
@@ -62,7 +84,8 @@ def work_between(
         return None  # what is printed may be of one process or of all
     (unit, first), (other, second) = _printed(journal_before), _printed(journal_after)
     if first is None or second is None or unit != other or _formats(before) != _formats(after):
-        return None
+        alike = not any(is_batch(each.parameter) or each.parameter in OF_THE_RANKS for each in different)
+        return Work(1.0, length) if alike else None
     ratio = second / first
     ratio = 1.0 if abs(ratio - 1) < _ALIKE else ratio
     return Work(1.0, ratio) if unit.startswith(("token", "word")) else Work(ratio, length)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from monitor.predict.setup_types import Setup
 
-# What the ranks of a job follow from: where none of these differs, samples differ as those of one rank do.
-_OF_THE_RANKS = (
+#: What the ranks of a job follow from: where none of these differs, samples differ as those of one rank do.
+OF_THE_RANKS = (
     "instance_count",
     "gpus_per_node",
     "processes_per_host",
@@ -45,7 +45,7 @@ def samples_ratio(before: Setup, after: Setup) -> float | None:
     wholes = samples_of_step(before), samples_of_step(after)
     if wholes[0] is not None and wholes[1] is not None:
         return wholes[1] / wholes[0]
-    if any(_value(before, name) != _value(after, name) for name in _OF_THE_RANKS):
+    if any(_value(before, name) != _value(after, name) for name in OF_THE_RANKS):
         return None
     for own in (samples_of_rank, lambda setup: setup.number("batch_size")):
         first, second = own(before), own(after)
