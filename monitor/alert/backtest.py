@@ -31,7 +31,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
+class Backtested:
     """One rule over one job."""
 
     rule: Rule
@@ -41,7 +41,7 @@ class Tested:
 
 
 @dataclass(frozen=True, slots=True)
-class TestedJob:
+class BacktestedJob:
     """All rules over one job."""
 
     job: str
@@ -50,7 +50,7 @@ class TestedJob:
     ended: datetime | None
     judged_until: datetime
     usd: float | None
-    rules: tuple[Tested, ...]
+    rules: tuple[Backtested, ...]
 
 
 def backtest(
@@ -59,16 +59,18 @@ def backtest(
     now: datetime,
     cool_down_s: float = COOL_DOWN_S,
     progress: Callable[[float], None] = lambda share: None,
-) -> TestedJob:
+) -> BacktestedJob:
     """Walks through the job. ``now`` matters only for one that still runs."""
     job = report.job
     until = job.ended or (now if job.is_running else report.run.logs.last_line_at or now)
     replayed = replay(report, until, progress) if any(isinstance(rule.when, Found) for rule in rules) else Replay()
     tested = tuple(_tested(report, rule, now, until, replayed, cool_down_s) for rule in rules)
-    return TestedJob(job.name, job.status, job.started, job.ended, until, report.cost.usd, tested)
+    return BacktestedJob(job.name, job.status, job.started, job.ended, until, report.cost.usd, tested)
 
 
-def _tested(report: Report, rule: Rule, now: datetime, until: datetime, replayed: Replay, cool_down_s: float) -> Tested:
+def _tested(
+    report: Report, rule: Rule, now: datetime, until: datetime, replayed: Replay, cool_down_s: float
+) -> Backtested:
     when = rule.when
     if isinstance(when, Found):
         found = finding_episodes(replayed, when)
@@ -79,9 +81,11 @@ def _tested(report: Report, rule: Rule, now: datetime, until: datetime, replayed
         late = comes_late(when)
         why = judge(report, rule, now).why if not found else ""
     if not found:
-        return Tested(rule, "no data" if why else "ok", why=why)
+        return Backtested(rule, "no data" if why else "ok", why=why)
     said = [_said(report, episode, late, until) for episode in found]
-    return Tested(rule, "firing", tuple(sorted(said, key=lambda each: (each.at is None, each.at, each.episode.key))))
+    return Backtested(
+        rule, "firing", tuple(sorted(said, key=lambda each: (each.at is None, each.at, each.episode.key)))
+    )
 
 
 def _said(report: Report, episode: Episode, late: timedelta, until: datetime) -> Said:

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from monitor.alert.backtest import Said, Tested, TestedJob
+from monitor.alert.backtest import Backtested, BacktestedJob, Said
 from monitor.alert.document import SCHEMA, iso, plain
 
 
-def backtest_document(jobs: Sequence[TestedJob]) -> dict[str, Any]:
+def backtest_document(jobs: Sequence[BacktestedJob]) -> dict[str, Any]:
     """Plain JSON types."""
     rules = len(jobs[0].rules) if jobs else 0
     return {
@@ -23,7 +23,7 @@ def backtest_document(jobs: Sequence[TestedJob]) -> dict[str, Any]:
     }
 
 
-def _rule(over: Sequence[Tested]) -> dict[str, Any]:
+def _rule(over: Sequence[Backtested]) -> dict[str, Any]:
     """One rule over all jobs: firing where it would have fired in any; no data where no job had any."""
     firing = [tested for tested in over if tested.state == "firing"]
     worst = firing[0] if firing else next((tested for tested in over if tested.state == "ok"), over[0])
@@ -42,7 +42,7 @@ def _rule(over: Sequence[Tested]) -> dict[str, Any]:
     }
 
 
-def _job(job: TestedJob) -> dict[str, Any]:
+def _job(job: BacktestedJob) -> dict[str, Any]:
     return {
         "name": job.job,
         "status": job.status,

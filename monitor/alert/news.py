@@ -84,10 +84,11 @@ class _Teller:
         look, running = self._look, self._look.job.is_running
         found = by_key(look.report, when, look.now, look.cool_down_s)
         known = set(self._told)
+        latest = {firing.node or "": firing for firing in verdict.firing}
         for key, mine in found.items():
             for episode in mine:
                 if running or key in known:
-                    self._episode(key, episode, first)
+                    self._episode(key, episode, first, latest.get(key))
         if not running:
             for firing in verdict.firing:
                 if (firing.node or "") not in known:
@@ -97,7 +98,7 @@ class _Teller:
             if told.closed is None and key in found and not any(each.cleared is None for each in found[key]):
                 self._close(key, told, look.now, "resolved")
 
-    def _episode(self, key: str, episode: Episode, first: float) -> None:
+    def _episode(self, key: str, episode: Episode, first: float, latest: Firing | None) -> None:
         told = self._told.get(key)
         if told is not None and told.closed is None:
             if episode.cleared is not None and _after(episode.cleared, told.fired):
@@ -107,7 +108,8 @@ class _Teller:
             return  # said, and over
         if told is None and episode.cleared is not None and not _after(episode.fired, first):
             return  # over before anybody asked
-        self._open(key, _subject(episode), episode.fired)
+        # Who is told late is told how it is now.
+        self._open(key, _subject(episode, latest if episode.cleared is None else None), episode.fired)
         told = self._told[key]
         if episode.cleared is not None and told.closed is None:
             self._close(key, told, episode.cleared, "resolved")
@@ -182,17 +184,9 @@ def _seconds(moment: datetime | None) -> float | None:
     return None if moment is None else moment.timestamp()
 
 
-def _subject(episode: Episode) -> Subject:
-    return Subject(
-        episode.node,
-        episode.finding,
-        episode.since,
-        None,
-        episode.value,
-        episode.limit,
-        episode.unit,
-        episode.summary,
-    )
+def _subject(episode: Episode, latest: Firing | None) -> Subject:
+    value, limit = (episode.value, episode.limit) if latest is None else (latest.value, latest.limit)
+    return Subject(episode.node, episode.finding, episode.since, None, value, limit, episode.unit, episode.summary)
 
 
 def _at_end(firing: Firing, verdict: Verdict) -> Subject:

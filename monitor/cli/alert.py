@@ -121,9 +121,10 @@ def _once(
     (the verdicts, why step times were not published, if that was asked for)
     """
     cool_down_s = seconds_of("--cool-down", arguments.cool_down)
-    now = datetime.now(UTC)
     with progress(arguments) as say:
-        report = looking.look_at(now, say)
+        report = looking.look_at(datetime.now(UTC), say)
+    # An archived job is as it was then.
+    now = report.reviewed_at
     verdicts = evaluate(report, rules, now)
     if telling.sinks:
         telling.hear(Look(report, now, looking.public_url, cool_down_s), verdicts)

@@ -14,13 +14,14 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 
-from monitor.alert.backtest import Said, Tested, TestedJob, backtest
+from monitor.alert.backtest import Backtested, BacktestedJob, Said, backtest
 from monitor.alert.backtest_document import backtest_document
 from monitor.alert.conditions import Rule, Threshold
 from monitor.alert.words import figure
 from monitor.cli.output import as_json, console, deliver
-from monitor.cli.sources import chosen_cache, job_source
-from monitor.errors import BadCall, CannotDo, TrainwatchError
+from monitor.cli.sources import archive_source, chosen_cache, job_source
+from monitor.errors import BadCall, CannotDo, NoData, TrainwatchError
+from monitor.fetch.source import JobQuery
 from monitor.parse.user import step_pattern
 from monitor.review import Reviewer
 from monitor.settings import read
@@ -28,6 +29,7 @@ from monitor.words import DASH, count, duration, instant, usd
 
 # So many alerts of one rule are listed; the others are counted.
 _LISTED = 8
+_EVERY_JOB = 1_000_000
 
 _Advance = Callable[[int, str, float], None]
 """Told which job of all is read or walked through, and how much of it is done."""
@@ -35,7 +37,7 @@ _Advance = Callable[[int, str, float], None]
 
 def run_backtest(arguments: argparse.Namespace, rules: tuple[Rule, ...]) -> int:
     """Walks through each job, and prints what would have been said. 1 where anything would have been."""
-    names: list[str | None] = [*([arguments.job] if arguments.job else []), *arguments.more] or [None]
+    names = _names(arguments)
     jobs, troubles = [], []
     with _bar(arguments, len(names)) as advance:
         for place, name in enumerate(names):
@@ -56,17 +58,31 @@ def run_backtest(arguments: argparse.Namespace, rules: tuple[Rule, ...]) -> int:
     return _exit_code(jobs, troubles)
 
 
-def _tested(arguments: argparse.Namespace, rules: tuple[Rule, ...], advance: _Advance, place: int) -> TestedJob:
+def _names(arguments: argparse.Namespace) -> list[str | None]:
+    """The jobs of the call; where it names an archive and no job, all that are in it, newest first."""
+    named = [name for name in (arguments.job, *arguments.more) if name]
+    if named or arguments.archive is None:
+        return named or [None]
+    try:
+        source = archive_source(arguments.archive, arguments)
+    except NoData:
+        return [None]  # the path of one job, or of nothing: who reads it knows
+    found = [job.name for job in source.jobs(JobQuery(limit=_EVERY_JOB))]
+    if not found:
+        raise NoData(f"The archive {arguments.archive} holds no job.", "Put some into it with archive JOB --to DIR.")
+    return [*found]
+
+
+def _tested(arguments: argparse.Namespace, rules: tuple[Rule, ...], advance: _Advance, place: int) -> BacktestedJob:
     extra = (step_pattern(arguments.step_regex),) if arguments.step_regex else ()
     source, name = job_source(arguments)
     settings = read()
     reviewer = Reviewer(source, name, settings, extra, cache=chosen_cache(arguments, settings))
-    now = datetime.now(UTC)
-    report = reviewer.review(now, lambda text: advance(place, name, 0.0))
-    return backtest(report, rules, now, progress=lambda share: advance(place, name, share))
+    report = reviewer.review(datetime.now(UTC), lambda text: advance(place, name, 0.0))
+    return backtest(report, rules, report.reviewed_at, progress=lambda share: advance(place, name, share))
 
 
-def _exit_code(jobs: Sequence[TestedJob], troubles: Sequence[TrainwatchError]) -> int:
+def _exit_code(jobs: Sequence[BacktestedJob], troubles: Sequence[TrainwatchError]) -> int:
     for trouble in troubles:
         print(f"trainwatch: left out: {trouble}", file=sys.stderr)
     tested = [tested for job in jobs for tested in job.rules]
@@ -90,7 +106,7 @@ def _bar(arguments: argparse.Namespace, jobs: int) -> Iterator[_Advance]:
         yield lambda place, name, share: bar.update(task, description=name, completed=place + share)
 
 
-def _print(jobs: Sequence[TestedJob], rules: Sequence[Rule], paper: Console) -> None:
+def _print(jobs: Sequence[BacktestedJob], rules: Sequence[Rule], paper: Console) -> None:
     for job in jobs:
         paper.print(Text.assemble((job.job, "bold"), f" · {_about(job)}"))
         table = Table(box=None, pad_edge=False, header_style="bold")
@@ -115,14 +131,14 @@ def _print(jobs: Sequence[TestedJob], rules: Sequence[Rule], paper: Console) -> 
     )
 
 
-def _about(job: TestedJob) -> str:
+def _about(job: BacktestedJob) -> str:
     ran = (job.judged_until - job.started).total_seconds() if job.started else None
     parts = [job.status or "status unknown", f"started {instant(job.started)}" if job.started else ""]
     parts += [f"ran {duration(ran)}" if ran is not None else "", f"cost {usd(job.usd)}" if job.usd is not None else ""]
     return ", ".join(filter(None, parts))
 
 
-def _rows(tested: Tested, table: Table) -> None:
+def _rows(tested: Backtested, table: Table) -> None:
     if not tested.said:
         state = {"ok": "nothing", "no data": "no data"}[tested.state]
         table.add_row(Text(tested.rule.text), Text(state, "green" if tested.state == "ok" else "yellow"))
@@ -131,7 +147,7 @@ def _rows(tested: Tested, table: Table) -> None:
         where = said.episode.node or said.episode.finding or DASH
         table.add_row(
             Text(name),
-            Text(_clock(said.at), "bold red"),
+            Text(_clock(said.at) if said.at else "yes, no time known", "bold red"),
             where,
             _value(tested.rule, said),
             _clock(said.episode.cleared) if said.episode.cleared else "no",
@@ -155,7 +171,7 @@ def _clock(at: datetime | None) -> str:
     return DASH if at is None else f"{at:%d %b %H:%M}".lstrip("0")
 
 
-def _sums(jobs: Sequence[TestedJob], rules: Sequence[Rule], paper: Console) -> None:
+def _sums(jobs: Sequence[BacktestedJob], rules: Sequence[Rule], paper: Console) -> None:
     """A line a rule over all jobs."""
     table = Table(
         box=None, pad_edge=False, header_style="bold", title=f"Over {count(len(jobs), 'job')}", title_justify="left"

@@ -117,7 +117,8 @@ def _looks(
             yield None, at, str(error)
         else:
             troubles.clear()
-            yield report, at, ""
+            # An archived job is as it was then.
+            yield report, report.reviewed_at if report.archive else at, ""
             if _is_over(report, at):
                 return
         sleep(interval_s)
@@ -146,6 +147,8 @@ def not_sent(outcome: Outcome) -> str:
 def _is_over(report: Report, now: datetime) -> bool:
     """Nothing more is to come: the job had ended long enough ago for its last figures."""
     job = report.job
+    if report.archive:
+        return True
     return not job.is_running and (job.ended is None or now - job.ended >= LEFT_OUT_AT_END)
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from functools import cache
 from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.alert.backtest import backtest
+from monitor.alert.backtest import BacktestedJob, backtest
 from monitor.alert.backtest_document import backtest_document
 from monitor.alert.conditions import Threshold
 from monitor.alert.finding_history import Replay, finding_episodes
@@ -21,6 +22,8 @@ from monitor.alert.history import Episode, episodes
 from monitor.model import Finding, Phase, Report
 from monitor.review import report as reviewed
 from tests.alert.jobs import START, at, job, minutes, reported, verdict
+from tests.builders import START as BUILT_START
+from tests.builders import metrics, steps
 from tests.diagnose.runs import run
 
 FOR_5 = "gpu_utilization < 40 for 5m"
@@ -144,20 +147,31 @@ def test_findings_begin_when_they_are_said_and_end_when_they_stay_away() -> None
     assert finding_episodes(replayed, parse("finding slow-node")) == ()  # type: ignore[arg-type]
 
 
+@cache
 def _stalled() -> Report:
-    from tests.builders import metrics, steps
+    """Steps for seven minutes, then none until somebody stopped it."""
+    names, end = ["algo-1", "algo-2"], BUILT_START + timedelta(minutes=18)
+    frozen = run(
+        metrics(names, 18, {"gpu_utilization": 99.9}, spread=0.1), steps(names, 200, 2.0), status="Stopped", end=end
+    )
+    return reviewed(frozen, end)
 
-    names = ["algo-1", "algo-2"]
-    frozen = run(metrics(names, 60, {"gpu_utilization": 99.9}, spread=0.1), steps(names, 800, 2.0), status="Stopped")
-    frozen = replace(frozen, job=replace(frozen.job, status="Stopped"))
-    return reviewed(frozen, frozen.job.ended)  # type: ignore[arg-type]
+
+_RULES = (
+    "finding stall", "seconds_since_last_step > 300", "gpu_utilization > 90 for 5m", "loss < 3.5", "step_time > 1.3x",
+    "cost_usd > 1",
+)  # fmt: skip
+
+
+@cache
+def _tested(minute: int) -> BacktestedJob:
+    return backtest(_stalled(), rules_of(_RULES), at(minute))
 
 
 def test_a_stall_of_the_past_is_said_minutes_after_its_last_step() -> None:
     found = _stalled()
     assert "stall" in {each.id for each in found.findings}
-    tested = backtest(found, rules_of(["finding stall", "seconds_since_last_step > 300"]), found.reviewed_at)
-    by_finding, by_silence = tested.rules
+    by_finding, by_silence = _tested(100).rules[:2]
     last = found.run.steps["timestamp"].max().to_pydatetime()
     for each in (by_finding, by_silence):
         assert each.state == "firing"
@@ -180,14 +194,10 @@ def test_what_came_after_an_alert_has_its_cost() -> None:
 
 
 def test_a_backtest_is_the_same_again_whenever_it_is_made() -> None:
-    found = _stalled()
-    rules = rules_of(
-        ["finding critical", "gpu_utilization > 90 for 10m", "loss < 3.5", "step_time > 1.3x", "cost_usd > 1"]
-    )
-    documents = [json.dumps(backtest_document([backtest(found, rules, now)])) for now in (at(100), at(9999))]
+    documents = [json.dumps(backtest_document([_tested(minute)])) for minute in (100, 9999)]
     assert documents[0] == documents[1]
     states = [rule["state"] for rule in json.loads(documents[0])["rules"]]
-    assert states == ["firing", "firing", "firing", "ok", "no data"]
+    assert states == ["firing", "firing", "firing", "firing", "ok", "no data"]
 
 
 def test_the_key_of_an_episode() -> None:

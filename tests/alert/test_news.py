@@ -54,7 +54,7 @@ def test_a_wavering_value_is_one_alert() -> None:
 
 def test_every_node_and_every_rule_has_an_alert_of_its_own() -> None:
     found = job(minutes({"algo-1": [30.0] * 60, "algo-2": [90.0] * 20 + [30.0] * 40}), running=True)
-    said = spoken(Ledger(), found, FOR_5, "gpu_utilization < 50", until=60)
+    said = spoken(Ledger(), found, FOR_5, "gpu_utilization < 50", until=32)
     assert sorted(said) == [
         (4, "firing", "algo-1"), (8, "firing", "algo-1"), (24, "firing", "algo-2"), (28, "firing", "algo-2"),
     ]  # fmt: skip
@@ -63,7 +63,7 @@ def test_every_node_and_every_rule_has_an_alert_of_its_own() -> None:
 def test_a_gap_says_nothing() -> None:
     levels = [90.0] * 10 + [30.0] * 10 + [None] * 30 + [30.0] * 10
     found = job(minutes({"algo-1": levels}), running=True)
-    assert spoken(Ledger(), found, FOR_5, until=60) == [(18, "firing", "algo-1")]
+    assert spoken(Ledger(), found, FOR_5, until=60, every=4) == [(18, "firing", "algo-1")]
     # Nor does it when all metrics, or those of the node, cannot be read for a while.
     ledger = Ledger()
     assert len(hear(ledger, _as_of(found, 18), 18, FOR_5)) == 1
@@ -186,6 +186,13 @@ def test_a_message_says_what_where_since_when_how_much_and_where_to_look() -> No
     quiet = Look(found, at(40))
     (without,) = news(Ledger(), quiet, evaluate(found, rules_of([FOR_5]), at(40)), {})
     assert without.link is None
+
+
+def test_who_is_told_late_is_told_how_it_is_now() -> None:
+    found = job(steps=reported({"algo-1": [2.0] * 30}), running=True)
+    (message,) = hear(Ledger(), found, 31, "seconds_since_last_step > 300")
+    assert (message.value, message.since) == (1800.0, "2026-09-25T12:06:00Z")
+    assert message.text == "seconds_since_last_step > 300 since 12:06 UTC: 30 min."
 
 
 def test_what_is_said_of_an_end() -> None:

@@ -294,3 +294,24 @@ def test_what_cannot_be_published_is_told(
     assert main([*argv, "loss < -1"]) == 3
     assert "Step times were not published" in capsys.readouterr().err
     assert main([*argv, "loss > -1"]) == 1
+
+
+def test_an_archive_is_judged_as_of_then_and_backtested_as_a_whole(
+    connected: Account,  # noqa: F811
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    slow, running, root = _name(connected, "llama2-7b-fsdp"), _name(connected, "gpt2-10b"), str(tmp_path / "kept")
+    assert main(["archive", slow, running, "--to", root, "--quiet"]) == 0
+    capsys.readouterr()
+    rule = ("--when", "step_time > 1.15x for 5m")
+    code, document, _ = _alert(capsys, "--backtest", "--archive", root, *rule)
+    assert (code, {job["name"] for job in document["jobs"]}) == (1, {slow, running})
+    assert document["rules"][0]["node"] == "algo-3"
+    assert _alert(capsys, "--backtest", f"archive:{root}/{slow}", *rule)[0] == 1
+    assert _alert(capsys, slow, "--archive", root, *rule)[0] == 1
+    # The running job stands still in the archive: a watch of it is one look.
+    assert main(["alert", running, "--archive", root, "--watch", "--when", "seconds_since_last_step > 600"]) == 0
+    assert "No alert." in capsys.readouterr().out
+    assert main(["alert", "--backtest", "--archive", str(tmp_path / "none"), *rule]) == 3
+    assert "none" in capsys.readouterr().err
