@@ -24,7 +24,7 @@ def verdict_words(result: Against, name: str, seconds: tuple[float | None, float
     """``B is faster by 14.0 % (12.7 to 15.2): 1.41 s to 1.21 s a step.`` ``name`` is the second job's."""
     found = result.judged_pct
     if result.verdict == "cannot tell" or found is None:
-        return f"Cannot tell: {result.reason[:1].lower()}{result.reason[1:]}" if result.reason else "Cannot tell."
+        return f"Cannot tell: {_within(result.reason)}" if result.reason else "Cannot tell."
     low, middle, high = found if result.verdict == "slower" else tuple(-each for each in reversed(found))
     before, after = (step_seconds(each) for each in seconds)
     said = f"{name} is {result.verdict} by {middle:.1f} % ({low:.1f} to {high:.1f})"
@@ -71,6 +71,11 @@ def prediction_words(result: Against) -> list[str]:
     if told.beyond:
         said.append(f"It says nothing of {_few(told.beyond, ', ', 6)}.")
     return said
+
+
+def _within(text: str) -> str:
+    """A sentence behind a colon; a job's letter stays as it is."""
+    return text if text[1:2] == " " else f"{text[:1].lower()}{text[1:]}"
 
 
 def _few(words: Sequence[str], between: str, most: int) -> str:
