@@ -38,7 +38,9 @@ def comparison_document(comparison: Comparison, record: Record | None = None) ->
 def _result(result: Against) -> dict[str, Any]:
     work, found, told = result.work, result.change, result.foretold
     return {
-        "step_time_change_percent": result.step_pct,
+        # As everywhere: for the same work, where it is known and differs.
+        "step_time_change_percent": result.judged_pct,
+        "per_step_change_percent": result.step_pct,
         "verdict": result.verdict,
         "predicted_change_percent": told.change_pct,
         "reason": result.reason or None,
