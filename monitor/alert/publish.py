@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from monitor.aws.clients import Clients
 
 NAMESPACE = "Trainwatch"
+STEP_TIME, SILENCE = "StepTime", "SecondsSinceLastStep"
+#: The dimension that names the job.
+JOB = "TrainingJobName"
 # PutMetricData takes as many at once.
 _AT_ONCE = 1000
 # Lines of the last minutes may still come; what is older than this is history, not worth an alarm.
@@ -56,7 +59,7 @@ def silence(report: Report, now: datetime) -> Sequence[dict[str, Any]]:
     if pd.isna(last) or not report.job.is_running:
         return ()
     seconds = max(0.0, (now - last.to_pydatetime()).total_seconds())
-    return ({**_about(report, "SecondsSinceLastStep", now), "Value": round(seconds, 3)},)
+    return ({**_about(report, SILENCE, now), "Value": round(seconds, 3)},)
 
 
 def _sets(report: Report, rows: pd.DataFrame, by: list[str]) -> Iterator[dict[str, Any]]:
@@ -66,7 +69,7 @@ def _sets(report: Report, rows: pd.DataFrame, by: list[str]) -> Iterator[dict[st
         if len(by) == 2 and not node:
             continue
         yield {
-            **_about(report, "StepTime", minute.to_pydatetime(), str(node)),
+            **_about(report, STEP_TIME, minute.to_pydatetime(), str(node)),
             "StatisticValues": {
                 "SampleCount": float(row["count"]),
                 "Sum": float(row["sum"]),
@@ -77,7 +80,7 @@ def _sets(report: Report, rows: pd.DataFrame, by: list[str]) -> Iterator[dict[st
 
 
 def _about(report: Report, name: str, at: datetime, node: str = "") -> dict[str, Any]:
-    dimensions = [{"Name": "TrainingJobName", "Value": report.job.name}]
+    dimensions = [{"Name": JOB, "Value": report.job.name}]
     if node:
         dimensions.append({"Name": "Host", "Value": f"{report.job.name}/{node}"})
     return {"MetricName": name, "Dimensions": dimensions, "Timestamp": at, "Unit": "Seconds"}

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 # are not named have no published quota.
 _PER_S = {"GetLogEvents": 25.0, "FilterLogEvents": 10.0, "DescribeLogStreams": 25.0, "StartQuery": 10.0}
 _PER_S |= {"GetQueryResults": 10.0, "GetMetricData": 50.0}
+_PER_S |= {"PutMetricAlarm": 3.0, "DescribeAlarms": 9.0, "DeleteAlarms": 3.0}
 _BY_REGION = {
     "GetLogEvents": {
         **dict.fromkeys(("us-west-2", "eu-west-1", "eu-central-1", "ap-northeast-3", "ap-southeast-3"), 10.0),

@@ -12,19 +12,12 @@ import pandas as pd
 from monitor.fetch.gaps import some_of
 from monitor.fetch.metric_data import MetricQuery, ask
 from monitor.model import METRICS, Gap, Job, Node, RawMetrics
+from monitor.model.host_metrics import HOST_METRIC_NAMES, HOST_NAMESPACE, OF_GPUS, devices, host_name
 
 if TYPE_CHECKING:
     from monitor.aws.clients import Clients
 
-NAMESPACE = "/aws/sagemaker/TrainingJobs"
-_NAMES = {
-    "gpu_utilization": "GPUUtilization",
-    "gpu_memory_utilization": "GPUMemoryUtilization",
-    "cpu_utilization": "CPUUtilization",
-    "memory_utilization": "MemoryUtilization",
-    "disk_utilization": "DiskUtilization",
-}
-_OF_GPUS = frozenset({"gpu_utilization", "gpu_memory_utilization"})
+NAMESPACE = HOST_NAMESPACE
 
 # CloudWatch keeps one-minute points for 15 days, five-minute points for 63, hourly points for 455, and a period finer
 # than the age of the start allows gives no data and no error. The margin is for the clocks and for rounding down.
@@ -89,12 +82,12 @@ def _has_run(job: Job) -> bool:
 
 
 def _has(node: Node, metric: str) -> bool:
-    return metric not in _OF_GPUS or node.gpus != 0
+    return devices(node, metric) != 0
 
 
 def _query(job: Job, node: Node, metric: str, period: int) -> MetricQuery:
-    host = {"Name": "Host", "Value": f"{job.name}/{node.name}"}
-    which = {"Namespace": NAMESPACE, "MetricName": _NAMES[metric], "Dimensions": [host]}
+    host = {"Name": "Host", "Value": host_name(job.name, node.name)}
+    which = {"Namespace": NAMESPACE, "MetricName": HOST_METRIC_NAMES[metric], "Dimensions": [host]}
     stat = {"Metric": which, "Period": period, "Stat": "Average"}
     return MetricQuery(f"{metric}_{node.name.replace('-', '_')}", node.name, metric, stat)
 
@@ -112,7 +105,7 @@ def _missing(job: Job, frame: pd.DataFrame, now: datetime) -> Iterator[Gap]:
     silent = [node.name for node in job.nodes if node.name not in seen]
     if silent:
         yield Gap("metrics", f"CloudWatch has no metrics of {some_of(silent)}.")
-    with_gpu = set(frame.loc[frame["metric"].isin(_OF_GPUS), "node"].unique())
+    with_gpu = set(frame.loc[frame["metric"].isin(OF_GPUS), "node"].unique())
     blind = [node.name for node in job.nodes if node.gpus and node.name in seen and node.name not in with_gpu]
     if blind:
         yield Gap("metrics", f"CloudWatch has no GPU metrics of {some_of(blind)}, although the type has GPUs.")

@@ -1,0 +1,94 @@
+"""Which of a job's rules can CloudWatch keep by itself, with which alarms, and why not the others?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+
+from monitor.alert.alarm import Alarm, AlarmPlan, NotExpressible
+from monitor.alert.conditions import Found, Rule, Threshold
+from monitor.alert.host_alarms import host_alarms
+from monitor.alert.kept import Kept, cannot
+from monitor.alert.measures import MEASURES
+from monitor.alert.published_alarms import silence_alarms, step_alarms
+from monitor.alert.sink_names import sink_of
+from monitor.model import ENDED_STATUSES, Job
+
+_WHY_NOT = {
+    "throughput": "CloudWatch has no such metric: --publish puts step times there, not throughput.",
+    "loss": "CloudWatch has no such metric: --publish puts step times there, not losses.",
+    "cost_usd": "What a job has cost is no metric of CloudWatch; alert --watch keeps this rule.",
+}
+
+
+def alarms_of(job: Job, rules: Sequence[Rule], topics: Sequence[str] = ()) -> AlarmPlan:
+    """The plan for ``rules``; ``topics`` are told of all of them, beside those that a rule names itself."""
+    kept = {rule.name: _kept(job, rule, (*topics, *_topics(rule))) for rule in rules}
+    alarms = tuple(chain.from_iterable(each.alarms for each in kept.values()))
+    refused = tuple(NotExpressible(name, why) for name, each in kept.items() for why in each.why_not)
+    price = round(sum(alarm.usd_per_month for alarm in alarms), 2) if _has_price(job) else None
+    return AlarmPlan(job.name, alarms, refused, (*_of_rules(kept), *_notes(job, rules, alarms)), price)
+
+
+def _kept(job: Job, rule: Rule, topics: tuple[str, ...]) -> Kept:
+    when = rule.when
+    if isinstance(when, Found):
+        return cannot("A finding rests on the log and on a whole review, which CloudWatch does not make.")
+    why = _why_not(when) or _no_such_node(job, when)
+    if why:
+        return cannot(why)
+    kind = MEASURES[when.metric].kind
+    make = {"host": host_alarms, "step": step_alarms, "silence": silence_alarms}[kind]
+    return make(job, rule, when, tuple(dict.fromkeys(topics)))
+
+
+def _why_not(when: Threshold) -> str:
+    if when.metric in _WHY_NOT:
+        return _WHY_NOT[when.metric]
+    if when.relative:
+        return "CloudWatch does not know the job's own median; state a number instead of a multiple."
+    if when.lasting is not None and when.lasting.steps is not None:
+        return "CloudWatch counts minutes, not steps; say how long with a time, such as 10m."
+    return ""
+
+
+def _no_such_node(job: Job, when: Threshold) -> str:
+    if not when.scope.startswith("algo-") or when.scope in job.node_names:
+        return ""
+    named = ", ".join(job.node_names[:8]) + (" …" if len(job.node_names) > 8 else "")
+    return f"The job has no node {when.scope}; its nodes are {named}."
+
+
+def _topics(rule: Rule) -> Iterable[str]:
+    return (sink.target for sink in map(sink_of, rule.notify) if sink.kind == "sns")
+
+
+def _of_rules(kept: Mapping[str, Kept]) -> Iterable[str]:
+    """What is to be known of single rules, once for all that it is true of."""
+    names: dict[str, list[str]] = {}
+    for name, each in kept.items():
+        for note in each.notes:
+            names.setdefault(note, []).append(name)
+    return (f"{', '.join(mine)}: {note}" for note, mine in names.items())
+
+
+def _notes(job: Job, rules: Sequence[Rule], alarms: Sequence[Alarm]) -> Iterable[str]:
+    if not alarms:
+        return
+    if job.status in ENDED_STATUSES:
+        yield f"The job is over ({job.status}): its alarms would see no more figures."
+    kept = {alarm.rule for alarm in alarms}
+    others = {
+        sink.kind for rule in rules if rule.name in kept for sink in map(sink_of, rule.notify) if sink.kind != "sns"
+    }
+    if others:
+        yield f"CloudWatch tells SNS topics only; {', '.join(sorted(others))} of the rules are left to alert --watch."
+    silent = [name for name in kept if not any(alarm.actions for alarm in alarms if alarm.rule == name)]
+    if silent:
+        who = "Nobody is" if len(silent) == len(kept) else f"Of {', '.join(sorted(silent))} nobody is"
+        yield f"{who} told: without an SNS topic (--sns ARN) an alarm only changes its colour in the console."
+
+
+def _has_price(job: Job) -> bool:
+    partition = [*job.arn.split(":"), "", ""][1]
+    return partition in {"", "aws"}

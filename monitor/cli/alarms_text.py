@@ -1,0 +1,152 @@
+"""A job's alarms for people: a line for each rule and form of alarm, what cannot be kept, what to know, what it costs."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from io import StringIO
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from monitor.alert.alarm import Alarm, AlarmPlan, Missing
+from monitor.alert.alarm_calls import Created
+from monitor.alert.alarm_names import prefix_of
+from monitor.alert.conditions import number
+from monitor.cli.output import console
+
+_SIGNS = {
+    "LessThanThreshold": "<",
+    "LessThanOrEqualToThreshold": "<=",
+    "GreaterThanThreshold": ">",
+    "GreaterThanOrEqualToThreshold": ">=",
+}
+
+_MISSING: dict[Missing, str] = {
+    "notBreaching": "Minutes without data count as good",
+    "ignore": "Minutes without data leave an alarm as it is",
+}
+
+
+def plan_text(arguments: argparse.Namespace, plan: AlarmPlan) -> str:
+    """What ``create`` would make."""
+    out = StringIO()
+    paper = console(arguments, out)
+    paper.print(Text(f"{plan.job}: {_count(len(plan.alarms))}{_cost(plan)}", style="bold"))
+    _body(paper, plan)
+    return out.getvalue()
+
+
+def created_text(arguments: argparse.Namespace, plan: AlarmPlan, done: Created) -> str:
+    """What ``create`` did."""
+    out = StringIO()
+    paper = console(arguments, out)
+    said = [
+        f"{len(names)} {word}"
+        for word, names in (
+            ("created", done.created),
+            ("changed", done.changed),
+            ("there already", done.unchanged),
+            ("old ones removed", done.removed),
+        )
+        if names
+    ]
+    paper.print(Text(f"{plan.job}: {_count(len(plan.alarms))} ({', '.join(said)}){_cost(plan)}", style="bold"))
+    _body(paper, plan)
+    paper.print(Text(f"After the job: python -m monitor alarms delete {plan.job}"))
+    return out.getvalue()
+
+
+def deleted_text(arguments: argparse.Namespace, job: str, names: tuple[str, ...]) -> str:
+    """What ``delete`` removed."""
+    out = StringIO()
+    paper = console(arguments, out)
+    if not names:
+        paper.print(Text(f"{job} has no alarms whose names begin with {prefix_of(job)}: nothing to delete."))
+        return out.getvalue()
+    paper.print(Text(f"Deleted {_count(len(names))} of {job}:"))
+    for name in names:
+        paper.print(Text(f"  {name}"), soft_wrap=True)
+    return out.getvalue()
+
+
+def _count(alarms: int) -> str:
+    return f"{alarms or 'no'} alarm{'' if alarms == 1 else 's'}"
+
+
+def _cost(plan: AlarmPlan) -> str:
+    if not plan.alarms:
+        return ""
+    if plan.usd_per_month is None:
+        return "; AWS's price in this partition is not known"
+    return f", ${plan.usd_per_month:.2f} for a whole month"
+
+
+def _body(paper: Console, plan: AlarmPlan) -> None:
+    if plan.alarms:
+        paper.print()
+        paper.print(_table(plan))
+        paper.print()
+        paper.print(Text(f"Names begin with {prefix_of(plan.job)}"), soft_wrap=True)
+        paper.print(
+            "AWS's list price in us-east-1 ($0.10 a month for each metric an alarm looks at, charged by the hour; an account's "
+            "first ten are free)."
+            if plan.usd_per_month is not None
+            else "AWS charges for each metric that an alarm looks at, by the hour."
+        )
+    for title, lines in (
+        ("CloudWatch cannot keep", [f"{each.rule}: {each.why}" for each in plan.not_expressible]),
+        ("What to know", list(plan.notes) + _missing(plan.alarms)),
+    ):
+        if lines:
+            paper.print(f"\n[bold]{title}[/bold]")
+            for line in lines:
+                paper.print(f"- {escape(line)}")
+
+
+def _table(plan: AlarmPlan) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("RULE", overflow="fold")
+    table.add_column("ON", overflow="fold")
+    table.add_column("FIRES WHEN", overflow="fold")
+    table.add_column("NO DATA", no_wrap=True)
+    table.add_column("USD/MONTH", justify="right", no_wrap=True)
+    groups: dict[tuple[str, str, str], list[Alarm]] = {}
+    for alarm in plan.alarms:
+        # Hundreds of nodes are one line.
+        groups.setdefault((alarm.rule, _fires(alarm), alarm.missing), []).append(alarm)
+    for (rule, fires, missing), alarms in groups.items():
+        usd = sum(alarm.usd_per_month for alarm in alarms)
+        shown = "-" if plan.usd_per_month is None else f"{usd:.2f}"
+        table.add_row(Text(rule), Text(_on(alarms)), Text(fires), missing, shown)
+    return table
+
+
+def _on(alarms: Sequence[Alarm]) -> str:
+    names = [alarm.on for alarm in alarms]
+    if len(names) <= 3:
+        return ", ".join(names)
+    return f"{names[0]} … {names[-1]} ({len(names)} alarms)"
+
+
+def _fires(alarm: Alarm) -> str:
+    series = alarm.series[0]
+    what = f"{series.statistic} {series.metric}"
+    if alarm.expression:
+        function = alarm.expression.partition("(")[0]
+        what = f"{function} of {len(alarm.series)} hosts' {series.metric}"
+    limit = number(round(alarm.threshold, 6)) + (f" ({alarm.meaning})" if alarm.meaning else "")
+    minutes = alarm.period_s // 60
+    if alarm.periods == 1:
+        lasting = "in a minute" if minutes == 1 else f"over {minutes} minutes"
+    else:
+        each = "minutes" if minutes == 1 else f"times {minutes} minutes"
+        lasting = f"{alarm.periods} {each} in a row"
+    return f"{what} {_SIGNS[alarm.comparison]} {limit}, {lasting}"
+
+
+def _missing(alarms: Sequence[Alarm]) -> list[str]:
+    reasons = {alarm.missing: alarm.why_missing for alarm in alarms}
+    return [f"{_MISSING[kind]} ({kind}): {why}." for kind, why in reasons.items()]
