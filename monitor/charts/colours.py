@@ -60,7 +60,7 @@ MEMORY_PARTS = {
 LIMIT = "#c0392b"
 
 #: A threshold of the user's, across a chart.
-THRESHOLD = "#c0392b"
+THRESHOLD = "#cf5246"
 
 #: Points of a curve that mean something: each has a shape of its own too, in the order of the legend.
 CURVE_MARKS = {"start": ("#3b7fc4", "circle"), "change": ("#cf7323", "triangle-up"), "advised": ("#2a8f7b", "diamond")}

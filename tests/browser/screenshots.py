@@ -50,11 +50,11 @@ def _saved(page: Page, address: str) -> None:
     """Saves the thresholds to show; those that are there stay."""
     for expression in THRESHOLDS:
         page.goto(f"{address}/thresholds?when={quote(expression)}")
-        page.get_by_text(re.compile("Would have fired|Silent in")).first.wait_for(timeout=30_000)
-        save = page.locator(".st-key-threshold-save button")
-        if save.count():
+        save, done = page.locator(".st-key-threshold-save button"), page.get_by_text("Saved as")
+        save.or_(done).first.wait_for(timeout=30_000)
+        if not done.count():
             save.click()
-            page.get_by_text("Saved as").wait_for(timeout=30_000)
+            done.wait_for(timeout=30_000)
 
 
 def _reviewed(page: Page, address: str) -> str:

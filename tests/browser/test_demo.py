@@ -157,10 +157,14 @@ def test_nothing_is_wider_than_the_window(browser: Browser, page: Page, demo: st
     name = _job(page, demo, "gpt2-20b")
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)  # type: ignore[arg-type]
     other = context.new_page()
-    for path in ("/", f"/job?job={name}", "/plan"):
+    for path in ("/", f"/job?job={name}", "/plan", "/thresholds?when=step_time > 1"):
         other.goto(demo + path)
         expect(other.get_by_text(_SIMULATED)).to_be_visible()
-        expect(other.locator('[data-testid="stMetric"], [data-testid="stVegaLiteChart"]').first).to_be_visible()
+        expect(
+            other.locator(
+                '[data-testid="stMetric"], [data-testid="stVegaLiteChart"], [data-testid="stDataFrame"]'
+            ).first
+        ).to_be_visible()
         wide = other.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth")
         assert wide <= width
     context.close()
