@@ -59,5 +59,8 @@ MEMORY_PARTS = {
 #: What a device has, and the lines around it.
 LIMIT = "#c0392b"
 
+#: A threshold of the user's, across a chart.
+THRESHOLD = "#c0392b"
+
 #: Points of a curve that mean something: each has a shape of its own too, in the order of the legend.
 CURVE_MARKS = {"start": ("#3b7fc4", "circle"), "change": ("#cf7323", "triangle-up"), "advised": ("#2a8f7b", "diamond")}

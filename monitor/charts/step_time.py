@@ -20,6 +20,7 @@ OUTLIER_TIMES = 2.0
 CEILING_TIMES = 2.5
 OUTLIERS = 200
 ALL_NODES = "all nodes, median"
+AXIS = "seconds a step"
 
 _BUCKET_DTYPES = {
     "series": "str",
@@ -80,7 +81,7 @@ def buckets(steps: pd.DataFrame, limit: int = BUCKETS) -> pd.DataFrame:
     if odd is not None and odd.stands_out:
         parts.append(_series(work[work["node"] == odd.node], f"{odd.node}, slowest", 1, limit))
     frame = pd.concat(parts, ignore_index=True)
-    frame["p90_drawn_s"] = frame["p90_s"].clip(upper=_ceiling(work, float(frame["median_s"].max())))
+    frame["p90_drawn_s"] = frame["p90_s"].clip(upper=ceiling(work, float(frame["median_s"].max())))
     return frame.astype(_BUCKET_DTYPES)
 
 
@@ -158,12 +159,12 @@ def outliers(steps: pd.DataFrame) -> pd.DataFrame:
             "node": longest["node"],
             "step": longest["step"],
             "step_time_s": longest["step_time_s"],
-            "drawn_s": longest["step_time_s"].clip(upper=_ceiling(work, 0.0)),
+            "drawn_s": longest["step_time_s"].clip(upper=ceiling(work, 0.0)),
         }
     ).reset_index(drop=True)
 
 
-def _ceiling(work: pd.DataFrame, highest_line_s: float) -> float:
+def ceiling(work: pd.DataFrame, highest_line_s: float) -> float:
     """Where far-off values are cut for drawing: one checkpoint of a minute must not press steps of a second flat."""
     return max(CEILING_TIMES * float(work["step_time_s"].median()), highest_line_s)
 
@@ -171,7 +172,7 @@ def _ceiling(work: pd.DataFrame, highest_line_s: float) -> float:
 def step_time(steps: pd.DataFrame, span: Span) -> alt.LayerChart:
     """Median and p10-p90 band over all nodes, the slowest node by name where one stands out, far-off steps as dots."""
     time = alt.X("at:T", axis=time_axis(), scale=time_scale())
-    seconds = alt.Axis(title="seconds a step", tickCount=5)
+    seconds = alt.Axis(title=AXIS, tickCount=5)
     series = alt.Color(
         "series:N",
         sort=alt.EncodingSortField("order", op="min"),

@@ -18,6 +18,9 @@ CHROME_PX = 76
 #: Nodes whose means lie closer than this keep their natural order: no false ranking, no jumping rows.
 ALIKE_POINTS = 3.0
 
+#: What the axis of ``line`` is called.
+LINE_AXIS = "%"
+
 _CELL_DTYPES = {
     "node": "str",
     "order": "int64",
@@ -137,7 +140,7 @@ def row_pixels(count: int) -> int:
 
 def line(metrics: pd.DataFrame, metric: str, span: Span) -> alt.LayerChart:
     """One node over time on a fixed scale of 0-100 %: the mean, and the range where a column holds several minutes."""
-    percent = alt.Axis(title="%", values=[0, 25, 50, 75, 100])
+    percent = alt.Axis(title=LINE_AXIS, values=[0, 25, 50, 75, 100])
     base = alt.Chart(with_breaks(cells(metrics, metric, ()))).encode(
         x=alt.X("start:T", axis=time_axis(), scale=time_scale())
     )

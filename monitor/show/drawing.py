@@ -15,12 +15,13 @@ from monitor.show import data
 from monitor.show.plain import plain
 
 
-def draw(report: Report, chart: Callable[[], Any], key: str, title: str, said: str) -> None:
+def draw(report: Report, chart: Callable[[], Any], key: str, title: str, said: str, also: str = "") -> None:
     """Draws a chart so that a refresh changes its data alone: what the viewer chose stays.
 
     The accessible name is part of what the browser compares, so a running job's names no figures; its caption does.
+    ``also`` is what the chart is made of beside the report.
     """
-    specification, frames = data.of_report(report, key, lambda: stable.split(chart()))
+    specification, frames = data.of_report(report, f"{key} {also}", lambda: stable.split(chart()))
     alt = f"{title}; the figures are in the text below it" if report.job.is_running else f"{title}: {said}"
     st.vega_lite_chart(copy.deepcopy(specification) | {"datasets": frames}, key=key, alt=alt)
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import tzinfo
 
 import pandas as pd
 import streamlit as st
 
+from monitor.alert.conditions import Rule
 from monitor.analyze.step_time import is_aggregated
 from monitor.charts import phases, progress, step_time, utilization
+from monitor.charts.threshold_lines import lines as threshold_lines
+from monitor.charts.threshold_lines import with_lines
 from monitor.charts.time_axis import Span
 from monitor.diagnose.verdict import has_gpus, mean_of
 from monitor.model import Cost, Report
 from monitor.show.drawing import absent, draw
 from monitor.show.plain import plain
+from monitor.show.threshold_drawn import above_words, kept, lines_of
 from monitor.show.timeline import show_timeline
 from monitor.words import count, duration, instant, percent, sentence, step_seconds, usd
 
@@ -34,16 +39,17 @@ def show_pictures(report: Report, zone: tzinfo) -> None:
     span = (report.job.started, report.job.ended or report.reviewed_at)
     _phases(report)
     show_timeline(report, zone)
+    rules = kept()
     gpus = has_gpus(report)
     left, right = st.columns(2)
     with left:
-        _utilization(report, span, "gpu_utilization" if gpus else "cpu_utilization")
+        _utilization(report, span, "gpu_utilization" if gpus else "cpu_utilization", rules)
     with right:
-        _utilization(report, span, "gpu_memory_utilization" if gpus else "memory_utilization")
-    _steps(report, span, zone)
+        _utilization(report, span, "gpu_memory_utilization" if gpus else "memory_utilization", rules)
+    _steps(report, span, zone, rules)
 
 
-def _utilization(report: Report, span: Span, metric: str) -> None:
+def _utilization(report: Report, span: Span, metric: str, rules: Sequence[Rule]) -> None:
     frame, name = report.run.metrics, _NAMES[metric]
     nodes = report.job.node_names
     with st.container(border=True, height="stretch"):
@@ -54,12 +60,18 @@ def _utilization(report: Report, span: Span, metric: str) -> None:
             return
         alone = len({*nodes, *chosen["node"]}) == 1
         said = _utilization_words(report, metric, set(chosen["node"]))
+        lines = lines_of(rules, metric, 100) if alone else {}
         draw(
             report,
-            lambda: utilization.line(frame, metric, span) if alone else utilization.heatmap(frame, metric, nodes, span),
+            lambda: (
+                with_lines(utilization.line(frame, metric, span), threshold_lines(lines, 100), utilization.LINE_AXIS)
+                if alone
+                else utilization.heatmap(frame, metric, nodes, span)
+            ),
             f"chart-{metric}",
             f"{name} by node over time",
             said,
+            str(lines),
         )
         width = duration(utilization.bucket_seconds(chosen))
         gaps = "the line breaks where data are missing" if alone else "grey is missing data"
@@ -78,19 +90,29 @@ def _utilization_words(report: Report, metric: str, observed: set[str]) -> str:
     return sentence(f"{words}; {count(missing, 'node')} without data" if missing else words)
 
 
-def _steps(report: Report, span: Span, zone: tzinfo) -> None:
+def _steps(report: Report, span: Span, zone: tzinfo, rules: Sequence[Rule]) -> None:
     steps = report.run.steps
     work = step_time.timed(steps)
     with st.container(border=True):
         if work["timestamp"].notna().any():
             st.markdown("**Step time, seconds**")
             said = _step_words(report, work)
-            draw(report, lambda: step_time.step_time(steps, span), "chart-steps", "Step time over time", said)
+            highest = step_time.ceiling(work, 0.0)
+            lines = lines_of(rules, "step_time", highest)
+            draw(
+                report,
+                lambda: with_lines(step_time.step_time(steps, span), threshold_lines(lines, highest), step_time.AXIS),
+                "chart-steps",
+                "Step time over time",
+                said,
+                str(lines),
+            )
             summed = (
                 "Aggregated by Logs Insights: medians over a minute or more, in which single slow steps do not show."
             )
+            above = above_words(rules, "step_time", highest)
             triangles = "Triangles are single steps above twice the median."
-            st.caption(plain(f"{said} {summed if is_aggregated(steps) else triangles}"))
+            st.caption(plain(f"{said} {summed if is_aggregated(steps) else triangles}{above}"))
         elif len(reached := progress.reached(steps)):
             st.markdown("**Progress, steps**")
             said = f"Step {reached['step'].iloc[-1]:,} at {instant(reached['at'].iloc[-1], zone)}."

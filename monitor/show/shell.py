@@ -16,6 +16,7 @@ from monitor.show.plain import plain
 JOB_PAGE = "pages/job.py"
 JOBS_PAGE = "pages/jobs.py"
 PLAN_PAGE = "pages/plan.py"
+THRESHOLDS_PAGE = "pages/thresholds.py"
 _DEMO_VARIABLE = "TRAINWATCH_DEMO"
 # A file of ours: a Material icon as the tab's icon would be loaded from a font service.
 _MARK = str(Path(__file__).with_name("mark.svg"))
@@ -86,6 +87,13 @@ def _pages() -> list[st.Page]:
             icon=":material/tune:",
             url_path="plan",
             help="What another configuration would do to step time and GPU memory, before anybody pays for it.",
+        ),
+        st.Page(
+            THRESHOLDS_PAGE,
+            title="Thresholds",
+            icon=":material/notifications:",
+            url_path="thresholds",
+            help="What you want to be told of: which jobs cross it now, and what it would have said of past ones.",
         ),
     ]
 

@@ -6,12 +6,14 @@ import re
 import sys
 from pathlib import Path
 from typing import Literal
+from urllib.parse import quote
 
 from playwright.sync_api import Page
 
 from tests.browser.started import ROOT, chromium, running_demo
 
 SHOWN = "gpt2-20b-smp-pp4"
+THRESHOLDS = ("gpu_utilization < 40 for 10m", "seconds_since_last_step > 900", "gpu_memory_utilization > 90 for 5m")
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 WIDTHS = (1440, 800)
 
@@ -36,7 +38,23 @@ def take(folder: Path, widths: tuple[int, ...] = (1440,)) -> None:
                 page.locator('[data-testid="stCode"]').first.wait_for(state="attached", timeout=30_000)
                 page.wait_for_timeout(2_500)
                 page.screenshot(path=folder / f"plan-{end}")
+                _saved(page, address)
+                page.goto(f"{address}/thresholds")
+                page.get_by_text("Held against", exact=False).wait_for(timeout=30_000)
+                page.wait_for_timeout(1_500)
+                page.screenshot(path=folder / f"thresholds-{end}")
                 page.close()
+
+
+def _saved(page: Page, address: str) -> None:
+    """Saves the thresholds to show; those that are there stay."""
+    for expression in THRESHOLDS:
+        page.goto(f"{address}/thresholds?when={quote(expression)}")
+        page.get_by_text(re.compile("Would have fired|Silent in")).first.wait_for(timeout=30_000)
+        save = page.locator(".st-key-threshold-save button")
+        if save.count():
+            save.click()
+            page.get_by_text("Saved as").wait_for(timeout=30_000)
 
 
 def _reviewed(page: Page, address: str) -> str:

@@ -1,0 +1,76 @@
+"""Thresholds: which do I keep, which jobs cross them now, and would a new one have spoken up in time?"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from monitor.alert.conditions import Rule
+from monitor.alert.saved import saved, saved_file
+from monitor.errors import BadCall
+from monitor.model import Report
+from monitor.review import Snapshot
+from monitor.show import data, jobs_table, shell
+from monitor.show.pace import IDLE, WAITING, Pace, live
+from monitor.show.plain import plain
+from monitor.show.threshold_saved import show_last, show_saved
+from monitor.show.threshold_try import show_try
+from monitor.show.threshold_words import show_wrong
+from monitor.show.trouble import show_error, show_stale
+from monitor.words import count
+
+visit = shell.enter()
+
+
+def board() -> Pace:
+    listing = data.jobs(visit.account)
+    newest = [data.snapshot(visit.account, job.name) for job in listing.jobs[: jobs_table.REVIEWED]]
+    reports = [snapshot.report for snapshot in newest if snapshot.report is not None]
+    name = listing.jobs[0].name if listing.jobs else None
+    rules = kept()
+    if listing.error and listing.jobs:
+        show_stale(listing.error)
+    elif listing.error:
+        show_error(listing.error, "thresholds")
+    show_last()
+    # On top, where what a card's Try brings is seen.
+    waiting = show_try(rules, reports, visit.zone, name)
+    if rules is not None:
+        waiting = show_saved(rules, reports, name) or waiting
+        about(rules, newest, len(listing.jobs), bool(listing.error))
+    under_way = any(snapshot.report is None and snapshot.error is None for snapshot in newest)
+    return WAITING if waiting or under_way else IDLE
+
+
+def kept() -> tuple[Rule, ...] | None:
+    """The saved thresholds; None where their file cannot be used, which is said."""
+    try:
+        return saved()
+    except BadCall as error:
+        show_wrong(error, "The saved thresholds cannot be used")
+        return None
+
+
+def about(rules: tuple[Rule, ...], newest: list[Snapshot], listed: int, refused: bool) -> None:
+    """What they were held against, and where they are kept."""
+    if not rules:
+        return
+    parts = [f"Kept in {saved_file()}."]
+    if listed:
+        parts.append(against(newest, listed))
+    elif not refused:
+        parts.append("There is no training job yet to hold them against.")
+    st.caption(plain(" ".join(parts)) + " `python -m monitor alert JOB` judges all of them at a terminal.")
+
+
+def against(newest: list[Snapshot], listed: int) -> str:
+    done: list[Report] = [snapshot.report for snapshot in newest if snapshot.report is not None]
+    failed = sum(snapshot.report is None and snapshot.error is not None for snapshot in newest)
+    left = len(newest) - len(done) - failed
+    said = f"Held against {count(len(done), 'job')}"
+    said += f", the newest of {listed}" if listed > len(newest) else ""
+    said += f"; {left} still under review" if left else ""
+    said += f"; {failed} could not be reviewed" if failed else ""
+    return f"{said}: one that runs as of now, one that is over as of its end."
+
+
+live(board, "thresholds")
