@@ -94,9 +94,10 @@ class _Teller:
                 if (firing.node or "") not in known:
                     self._open(firing.node or "", _at_end(firing, verdict), firing.since)
         for key, told in self._told.items():
-            if told.closed is None and key in found and not any(each.cleared is None for each in found[key]):
-                if self._is_refuted(when, key, told):
-                    self._close(key, told, look.now, "resolved")
+            if told.closed is not None or any(each.cleared is None for each in found.get(key, ())):
+                continue
+            if key in found and self._is_refuted(when, key, told):
+                self._close(key, told, look.now, "resolved")
 
     def _is_refuted(self, when: Threshold, key: str, told: Told) -> bool:
         """Whether late figures show that there was nothing; missing ones show nothing."""
