@@ -99,12 +99,12 @@ def day(seed: int, length: float, lanes: int = 3, planted: str = "") -> Day:
         seed=seed,
         length=length,
         jobs=tuple(jobs),
-        outages=_windows(random, length, 180, (8, 30), calm),
-        expired=_windows(random, length, 300, (5, 20), calm),
+        outages=_windows(random, length, 70, (8, 30), calm),
+        expired=_windows(random, length, 150, (5, 20), calm),
         throttled=tuple(
             (watch, window)
             for watch in watches
-            for window in _windows(random, length, 200, (3, 15), calm, jobs[watch // 2].start + 40)
+            for window in _windows(random, length, 120, (3, 15), calm, jobs[watch // 2].start + 40)
         ),
         clock=_clock(random, length),
         deaths={"while writing down": 0.04, "before sending": 0.04, "before recording": 0.08},
