@@ -84,6 +84,16 @@ def cache_folder(environ: Mapping[str, str] | None = None) -> Path | None:
         return None
 
 
+def data_folder(environ: Mapping[str, str] | None = None) -> Path | None:
+    """``$XDG_DATA_HOME/trainwatch`` (``~/.local/share`` otherwise), for what is kept for good; None where there is no such
+    place."""
+    environ = os.environ if environ is None else environ
+    try:
+        return Path(environ.get("XDG_DATA_HOME") or Path("~/.local/share").expanduser()) / "trainwatch"
+    except RuntimeError:
+        return None
+
+
 def read(path: Path | None = None) -> Settings:
     """The settings; empty ones where no file exists. BadCall names what is wrong in a file that cannot be used."""
     path = path or config_file()

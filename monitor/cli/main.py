@@ -7,10 +7,10 @@ import os
 import sys
 from collections.abc import Sequence
 
-from monitor.cli import alert, archive, dashboard, demo, jobs, plan, report, steps, thresholds
+from monitor.cli import alert, archive, compare, dashboard, demo, jobs, plan, report, steps, thresholds
 from monitor.errors import TrainwatchError
 
-_COMMANDS = (jobs, report, steps, alert, thresholds, plan, archive, dashboard, demo)
+_COMMANDS = (jobs, report, steps, compare, alert, thresholds, plan, archive, dashboard, demo)
 EXIT_INTERRUPTED = 130
 
 

@@ -6,6 +6,7 @@ What was not observed is ``None`` (or NaN/NaT/<NA> in a frame), never 0.
 
 from monitor.model.frames import METRICS, STEP_CSV_COLUMNS, events_frame, metrics_frame, steps_frame
 from monitor.model.job import ENDED_STATUSES, InstanceGroup, Job, JobSummary, Node, Parameter, Transition
+from monitor.model.pair import Pair, PairSide, held
 from monitor.model.report import (
     Activity,
     ApiBill,
@@ -50,6 +51,8 @@ __all__ = [
     "LogPage",
     "Node",
     "NodeStats",
+    "Pair",
+    "PairSide",
     "Parameter",
     "Phase",
     "Prediction",
@@ -63,6 +66,7 @@ __all__ = [
     "StepStats",
     "Transition",
     "events_frame",
+    "held",
     "metrics_frame",
     "steps_frame",
 ]

@@ -1,0 +1,172 @@
+"""Is one job faster than another, by how much, and how sure is that? Two runs' step times go in, an interval comes out.
+
+The interval is that of the ratio of the medians, 95 %, symmetric in the logarithm, so that two jobs that change places have
+each other's inverse. In it is what a block bootstrap says of each run (``median_error``) and what two runs of one
+configuration differ by for reasons of their own: other instances, another hour. A verdict is given where the interval does
+not hold 0; so differences within some 1.4 % are never one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from monitor.analyze.median_error import Level, level
+from monitor.analyze.stable_steps import FEWEST_REPORTS, WAYS, By, StableSteps, grouped, unit_of
+
+Verdict = Literal["faster", "slower", "cannot tell"]
+Range = tuple[float, float, float]
+Floats = NDArray[np.float64]
+
+CONFIDENCE = 0.95
+#: Standard deviation of one run's level among runs of the same configuration. An assumption: nobody has published it for
+#: SageMaker. Single GPUs of one model differ by 8 % on average (arXiv 2208.11035), a job of many by far less.
+RUN_TO_RUN = 0.005
+# Windows that differ by more than this are made alike.
+_UNALIKE = 1.5
+_MOST_STEPS = 1_000_000
+_DECIMALS = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Step times of B against A's."""
+
+    by: By
+    log_ratio: float
+    levels: tuple[Level, Level]
+    steps: tuple[int, int]
+    strides: tuple[float, float]
+    counts: tuple[int, int]
+    """Of times, each of which stands for a stride of steps."""
+
+    @property
+    def half_width(self) -> float:
+        """Of the interval, in the logarithm."""
+        return _half_width(self.levels, (1.0, 1.0))
+
+    def percent(self, work_ratio: float = 1.0) -> Range:
+        """(low, middle, high) percent by which B's time is longer: of one step or, where B's steps have ``work_ratio``
+        times the work of A's, of the same work."""
+        middle = self.log_ratio - float(np.log(work_ratio))
+        low, mid, high = (_percent(middle + side * self.half_width) for side in (-1, 0, 1))
+        return low, mid, high
+
+    def verdict(self, work_ratio: float = 1.0) -> Verdict:
+        low, _, high = self.percent(work_ratio)
+        return "faster" if high < 0 else "slower" if low > 0 else "cannot tell"
+
+    def more_steps(self, work_ratio: float = 1.0) -> int | None:
+        """How many steps more of each job would tell, if the middle stays where it is; 0 where they are told already, None
+        where no number would."""
+        return self._until(abs(self.log_ratio - float(np.log(work_ratio))))
+
+    def more_steps_for(self, percent: float) -> int | None:
+        """How many steps more of each would tell a difference of so many percent."""
+        return self._until(float(np.log1p(percent / 100)))
+
+    def _until(self, wanted: float) -> int | None:
+        def would_do(more: int) -> bool:
+            first, second = ((n + more / each) / n for n, each in zip(self.counts, self.strides, strict=True))
+            return _half_width(self.levels, (first, second)) < wanted
+
+        if would_do(0):
+            return 0
+        if not would_do(_MOST_STEPS):
+            return None
+        few, many = 0, _MOST_STEPS
+        while many - few > 1:
+            middle = (few + many) // 2
+            few, many = (few, middle) if would_do(middle) else (middle, many)
+        return _rounded_up(many)
+
+    @property
+    def smallest_percent(self) -> float:
+        """The smallest difference that would be told with these steps."""
+        return _percent(self.half_width)
+
+
+def change(before: Mapping[By, StableSteps], after: Mapping[By, StableSteps], by: By | None = None) -> Change | None:
+    """The change by the best way that both sides have, or ``by`` the one that is asked for; None where they share none."""
+    shared = [way for way in WAYS if way in before and way in after and by in {None, way}]
+    if not shared:
+        return None
+    a, b = _alike(before[shared[0]], after[shared[0]])
+    if min(len(a.times_s), len(b.times_s)) < FEWEST_REPORTS:
+        return None
+    units = _units(a.times_s, b.times_s)
+    levels = (level(a.times_s, units[0], a.stride), level(b.times_s, units[1], b.stride))
+    return Change(
+        shared[0],
+        levels[1].log_median - levels[0].log_median,
+        levels,
+        (a.steps, b.steps),
+        (a.stride, b.stride),
+        (len(a.times_s), len(b.times_s)),
+    )
+
+
+def _alike(a: StableSteps, b: StableSteps) -> tuple[StableSteps, StableSteps]:
+    """Both as means over about as many steps: the median of single steps is not the one of means of skewed times."""
+    return _over(a, b.window), _over(b, a.window)
+
+
+def _over(steps: StableSteps, window: float) -> StableSteps:
+    if window < _UNALIKE * steps.window:
+        return steps
+    size = max(1, round(window / steps.window))
+    return StableSteps(
+        grouped(steps.times_s, size),
+        steps.by,
+        steps.stride * size,
+        steps.window * size,
+        steps.first_step,
+        steps.last_step,
+        steps.share,
+    )
+
+
+def _units(a: Floats, b: Floats) -> tuple[float, float]:
+    """The units in which times were printed; one that never changes has the finer of what its digits and the other's show."""
+    found = [unit_of(times) for times in (a, b)]
+    digits = min(_last_digit(a), _last_digit(b))
+    for place, times in enumerate((a, b)):
+        if np.ptp(times) == 0:
+            found[place] = digits
+    return found[0], found[1]
+
+
+def _last_digit(times: Floats) -> float:
+    sample = times[:50]
+    for decimals in range(_DECIMALS):
+        if np.allclose(sample, np.round(sample, decimals), rtol=0, atol=10.0 ** -(_DECIMALS + 2)):
+            return float(10.0**-decimals)
+    return 0.0
+
+
+def _half_width(levels: tuple[Level, Level], grown: tuple[float, float]) -> float:
+    """Half of the interval, were the runs ``grown`` times as long: errors fall with the root, and are known better."""
+    errors, freedoms = zip(*(one.of_longer(times) for one, times in zip(levels, grown, strict=True)), strict=True)
+    squares = [error**2 for error in errors]
+    within = 0.0
+    if sum(squares) > 0:
+        # Welch and Satterthwaite's degrees of freedom.
+        freedom = sum(squares) ** 2 / sum(s**2 / f for s, f in zip(squares, freedoms, strict=True))
+        within = float(special.stdtrit(max(freedom, 1.0), 0.5 + CONFIDENCE / 2)) * sum(squares) ** 0.5
+    between = float(special.ndtri(0.5 + CONFIDENCE / 2)) * 2**0.5 * RUN_TO_RUN
+    return float(np.hypot(within, between))
+
+
+def _percent(logarithm: float) -> float:
+    return float(100 * np.expm1(logarithm))
+
+
+def _rounded_up(number: int) -> int:
+    """To two digits."""
+    unit = int(10 ** max(0, len(str(number)) - 2))
+    return -(-number // unit) * unit

@@ -1,0 +1,100 @@
+"""``compare``: jobs side by side: what differs, step times with an interval, faster / slower / cannot tell, and what was
+predicted."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import cache
+from io import StringIO
+from typing import Any
+
+from monitor.archive.comparison_document import comparison_document
+from monitor.archive.pairs import Record, record, user_pairs
+from monitor.aws.tally import metered
+from monitor.cli.compare_markdown import markdown
+from monitor.cli.compare_text import print_comparison
+from monitor.cli.output import add_output_options, as_json, console, deliver, progress
+from monitor.cli.sources import account_source, add_account_options, add_cache_option, chosen_cache, source_of
+from monitor.diagnose.compared import compare
+from monitor.diagnose.pair_of import pairs_of
+from monitor.errors import BadCall
+from monitor.fetch.source import Source
+from monitor.model import Pair, Report
+from monitor.parse.user import step_pattern
+from monitor.review import Progress, Reviewer
+from monitor.settings import read
+
+
+def add_to(commands: Any) -> None:
+    """Adds the command's grammar."""
+    command = commands.add_parser("compare", help="jobs side by side, against the first", description=__doc__)
+    command.add_argument(
+        "jobs", nargs="*", metavar="JOB", help="two or more: training job names, logs:PATH or archive:PATH"
+    )
+    command.add_argument(
+        "--step-regex", metavar="REGEX", help="a pattern for the step lines of all these jobs, as for report"
+    )
+    command.add_argument(
+        "--no-keep",
+        action="store_true",
+        help="do not add the pair of predicted and measured to $XDG_DATA_HOME/trainwatch/pairs.jsonl",
+    )
+    add_cache_option(command)
+    add_account_options(command)
+    add_output_options(command, ("text", "json", "markdown"))
+    command.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints the comparison."""
+    if len(arguments.jobs) < 2:
+        named = f"One job was named ({arguments.jobs[0]})." if arguments.jobs else "No job was named."
+        raise BadCall(f"{named} compare takes two or more.", "Give a second one: compare A B.")
+    now = datetime.now(UTC)
+    with progress(arguments) as say, metered():
+        reports = _reports(arguments, now, say)
+    comparison = compare(reports)
+    earlier = _kept(arguments, pairs_of(comparison, now))
+    if arguments.format == "json":
+        deliver(arguments, as_json(comparison_document(comparison, earlier)))
+    elif arguments.format == "markdown":
+        deliver(arguments, markdown(comparison, earlier))
+    else:
+        out = StringIO()
+        print_comparison(comparison, earlier, console(arguments, out))
+        deliver(arguments, out.getvalue())
+    return 0
+
+
+def _reports(arguments: argparse.Namespace, now: datetime, say: Progress) -> list[Report]:
+    """Each job reviewed; one that is named twice is read once."""
+    extra = (step_pattern(arguments.step_regex),) if arguments.step_regex else ()
+    settings = read()
+    kept = chosen_cache(arguments, settings)
+
+    @cache
+    def account() -> Source:
+        return account_source(arguments)
+
+    @cache
+    def reviewed(job: str) -> Report:
+        source, name = source_of(job, arguments, account)
+        return Reviewer(source, name, settings, extra, cache=kept).review(now, lambda text: say(f"{name}: {text}"))
+
+    return [reviewed(job) for job in arguments.jobs]
+
+
+def _kept(arguments: argparse.Namespace, pairs: Sequence[Pair]) -> Record | None:
+    """Keeps the new pairs; how predictions did on the others. None where there is no place for them."""
+    store = user_pairs()
+    if store is None:
+        return None
+    earlier = record(store.all(), pairs)
+    if not arguments.no_keep:
+        for pair in pairs:
+            if not store.keep(pair):
+                print(f"trainwatch: the pair is not kept: {store.path} cannot be written.", file=sys.stderr)
+    return earlier

@@ -1,0 +1,33 @@
+"""A comparison as Markdown, for a ticket or a pull request. Names and values stand in code, so that none is markup."""
+
+from __future__ import annotations
+
+from monitor.archive.pairs import Record
+from monitor.cli.compare_rows import difference_rows, figure_rows, record_line, result_lines
+from monitor.cli.report_markdown import as_code, as_table
+from monitor.diagnose.compared import Comparison, letter
+from monitor.diagnose.headline import facts, status_word
+from monitor.words import DASH
+
+
+def markdown(comparison: Comparison, earlier: Record | None) -> str:
+    """The whole comparison."""
+    names = [letter(place) for place in range(len(comparison.reports))]
+    lines = ["# Comparison", ""]
+    for name, report in zip(names, comparison.reports, strict=True):
+        lines.append(
+            f"- {name}: {as_code(report.job.name)}, {', '.join([status_word(report.job.status), *facts(report)])}"
+        )
+    lines += ["", "## What differs", ""]
+    rows = [
+        (as_code(row[0]), *(cell if cell == DASH else as_code(cell) for cell in row[1:]))
+        for row in difference_rows(comparison)
+    ]
+    lines += [*as_table(("parameter", *names), rows)] if rows else ["Nothing that is known of their configuration."]
+    lines += ["", "## Side by side", "", *as_table(("", *names), figure_rows(comparison)), ""]
+    lines += [f"{note}  " for note in comparison.notes]
+    for verdict, sentences in result_lines(comparison):
+        lines += ["", f"**{verdict}**", "", *(f"{sentence}  " for sentence in sentences)]
+    if line := record_line(earlier):
+        lines += ["", line]
+    return "\n".join(lines) + "\n"

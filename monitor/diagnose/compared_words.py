@@ -1,0 +1,87 @@
+"""How is the result of a comparison said? The verdict in one sentence, and why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from monitor.analyze.comparison import Change, Range
+from monitor.words import count, step_seconds
+
+if TYPE_CHECKING:
+    from monitor.diagnose.compared import Against
+
+_OF_INTEREST_PCT = (5.0, 2.0)
+
+
+def range_words(found: Range) -> str:
+    """``-14.0 % (-15.2 to -12.7)``."""
+    low, middle, high = found
+    return f"{_signed(middle)} % ({_signed(low)} to {_signed(high)})"
+
+
+def verdict_words(result: Against, name: str, seconds: tuple[float | None, float | None]) -> str:
+    """``B is faster by 14.0 % (12.7 to 15.2): 1.41 s to 1.21 s a step.`` ``name`` is the second job's."""
+    found = result.judged_pct
+    if result.verdict == "cannot tell" or found is None:
+        return f"Cannot tell: {_within(result.reason)}" if result.reason else "Cannot tell."
+    low, middle, high = found if result.verdict == "slower" else tuple(-each for each in reversed(found))
+    before, after = (step_seconds(each) for each in seconds)
+    said = f"{name} is {result.verdict} by {middle:.1f} % ({low:.1f} to {high:.1f})"
+    if result.work is None or result.work.unit is None:
+        return f"{said}: {before} to {after} a step."
+    kind = f"{result.work.unit}s"
+    return f"{said} for the same {kind}: its steps have {result.work.ratio:.3g} x the {kind} and take {after}, not {before}."
+
+
+def cannot_tell(found: Change, work_ratio: float) -> str:
+    """Why an interval that holds 0 tells nothing, and what would help."""
+    low, middle, high = found.percent(work_ratio)
+    size = f"{found.steps[0]:,} and {count(found.steps[1], 'step')}"
+    seen = f"a difference between {_signed(low)} and {_signed(high)} % fits {size}"
+    more = found.more_steps(work_ratio)
+    if more:
+        return f"{seen}; {count(more, 'step')} more of each would do, if it stays at {_signed(middle)} %."
+    for size_pct in _OF_INTEREST_PCT:
+        if found.smallest_percent > size_pct and (wanted := found.more_steps_for(size_pct)):
+            return f"{seen}; {count(wanted, 'step')} more of each would show one of {size_pct:.0f} %."
+    return f"{seen}, and two runs of one configuration differ by as much as is left."
+
+
+def prediction_words(result: Against) -> list[str]:
+    """Predicted beside measured, a sentence each; empty where nothing was predicted."""
+    said, told = [], result.foretold
+    for each in told.followed:
+        gain = f", predicted {range_words(each.change_pct)}" if each.change_pct else ""
+        said.append(
+            f"Followed the advice of {each.finding}: {each.parameter} {each.from_value} to {each.to_value}{gain}."
+        )
+    if told.change_pct is None:
+        if told.unknown:
+            said.append(f"No prediction: {_few(told.unknown, '; ', 2)}.")
+        return said
+    measured = result.for_same_samples_pct
+    beside = "not measured" if measured is None else f"measured {range_words(measured)}"
+    same = "" if result.work is None or result.work.samples == 1 else " for the same samples"
+    held = "" if result.held is None else " The prediction held." if result.held else " The prediction did not hold."
+    if result.held is None and measured is not None:
+        held = " The measurement leaves open whether the prediction held."
+    said.append(f"Predicted step time{same} {range_words(told.change_pct)}, {beside}.{held}")
+    said.append(f"The prediction is model-based, not measured: {told.method}.")
+    if told.beyond:
+        said.append(f"It says nothing of {_few(told.beyond, ', ', 6)}.")
+    return said
+
+
+def _within(text: str) -> str:
+    """A sentence behind a colon; a job's letter stays as it is."""
+    return text if text[1:2] == " " else f"{text[:1].lower()}{text[1:]}"
+
+
+def _few(words: Sequence[str], between: str, most: int) -> str:
+    left = f", and {len(words) - most} more" if len(words) > most else ""
+    return f"{between.join(words[:most])}{left}"
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.1f}" if abs(value) < 99.95 else f"{value:+,.0f}"

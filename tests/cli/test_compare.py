@@ -1,0 +1,169 @@
+"""``compare`` as it is typed: on the embedded account, on log files, and what it keeps."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from monitor.cli.main import main
+from monitor.demo.account import Account, start
+
+FORMATS = Path(__file__).parents[1] / "data" / "formats"
+
+
+@pytest.fixture(scope="module")
+def account() -> Iterator[Account]:
+    with start(datetime.now(UTC)) as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def _home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in list(os.environ):
+        if name.startswith("AWS_"):
+            monkeypatch.delenv(name)
+    for name in ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+
+
+@pytest.fixture
+def jobs(account: Account, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Sample jobs by their base names, the newest of each; the account is the one that is asked."""
+    for name, value in account.environment.items():
+        if name.startswith(("AWS_", "XDG_CONFIG")):
+            monkeypatch.setenv(name, value)
+    return {re.sub(r"-20\d\d-.*", "", job.name): job.name for job in reversed(account.jobs)}
+
+
+def _json(capsys: pytest.CaptureFixture[str], *argv: str) -> Any:
+    assert main(["compare", *argv, "--format", "json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def _pairs(tmp_path: Path) -> list[str]:
+    path = tmp_path / "XDG_DATA_HOME" / "trainwatch" / "pairs.jsonl"
+    return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+
+
+_CONTRACT = {
+    "schema", "jobs", "configuration_difference", "step_time_change_percent", "verdict", "predicted_change_percent",
+}  # fmt: skip
+
+
+def test_the_mics_pair_comes_out_near_the_published_change_and_is_kept(
+    jobs: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a, b = jobs["vit-630m-mics-32"], jobs["vit-630m-mics-4"]
+    found = _json(capsys, a, b, "--no-keep")
+    assert set(found) >= _CONTRACT
+    assert found["schema"] == 1
+    assert [job["name"] for job in found["jobs"]] == [a, b]
+    assert found["configuration_difference"] == [{"parameter": "sharded_data_parallel_degree", "values": [32, 4]}]
+    low, middle, high = found["step_time_change_percent"]
+    assert middle == pytest.approx(-14, abs=1)
+    assert low < middle < high < 0
+    assert found["verdict"] == "faster"
+    assert found["predicted_change_percent"] == pytest.approx([-30, -13, -5])
+    assert found["prediction"]["held"] is True
+    assert found["compared_by"] == "step"
+    assert found["per_sample_change_percent"] is None
+    assert [figures["samples_per_step"] for figures in found["figures"]] == [128, 128]
+    assert all(figures["cost_per_sample_usd"] > 0 for figures in found["figures"])
+    assert _pairs(tmp_path) == []
+    assert _json(capsys, a, b)["earlier_predictions"] == {"pairs": 0, "held": 0}  # it does not speak for itself
+    (line,) = _pairs(tmp_path)
+    assert json.loads(line)["changed"] == {"sharded_data_parallel_degree": ["32", "4"]}
+    assert _json(capsys, jobs["churn-mlp"], b)["earlier_predictions"] == {"pairs": 1, "held": 1}
+
+
+@pytest.mark.parametrize("form", ["text", "markdown"])
+def test_a_comparison_for_people(jobs: dict[str, str], capsys: pytest.CaptureFixture[str], form: str) -> None:
+    names = jobs["vit-630m-mics-32"], jobs["vit-630m-mics-4"], jobs["llama2-70b-pretrain"]
+    assert main(["compare", *names, "--format", form]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    for needed in (
+        *names,
+        "sharded_data_parallel_degree",
+        "B is faster by 14.0 % (",
+        "1.41 s to 1.21 s a step",
+        "Predicted step time -13.0 % (-30.0 to -5.0), measured -14.0 %",
+        "The prediction held.",
+        "model-based, not measured",
+        "Cannot tell: of C no numbered steps were recognised.",
+        "goodput",
+        "cost of a million samples",
+    ):
+        assert needed in text, needed
+    assert text.index("What differs") < text.index("Side by side") < text.index("B is faster")
+
+
+def _log(path: Path, step_s: float, seed: int, count: int = 300) -> str:
+    times = step_s * np.exp(np.random.default_rng(seed).normal(0, 0.02, count))
+    path.write_text(
+        "".join(f"step={step} step_time_s={time:.4f} loss=2.5\n" for step, time in enumerate(times, 1)),
+        encoding="utf-8",
+    )
+    return f"logs:{path}"
+
+
+def test_log_files_are_compared_without_an_account(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    a, same, slow = (_log(tmp_path / f"{n}.log", s, n) for n, s in ((1, 0.5), (2, 0.5), (3, 0.525)))
+    equal = _json(capsys, a, same)
+    assert equal["verdict"] == "cannot tell"
+    assert equal["reason"]
+    assert equal["step_time_change_percent"][0] < 0 < equal["step_time_change_percent"][2]
+    found = _json(capsys, a, slow)
+    assert found["verdict"] == "slower"
+    assert found["step_time_change_percent"][1] == pytest.approx(5, abs=1)
+    assert found["predicted_change_percent"] is None
+    assert _json(capsys, a, a)["reason"] == "Both are the same job."
+    three = _json(capsys, a, same, slow)
+    assert [each["verdict"] for each in three["comparisons"]] == ["cannot tell", "slower"]
+    assert _pairs(tmp_path) == []
+
+
+def test_logs_of_one_name_in_two_folders_are_two_jobs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+    a, b = (_log(tmp_path / folder / "algo-1.log", 0.5 * (1 + n), n) for n, folder in enumerate(("one", "two")))
+    assert _json(capsys, a, b)["verdict"] == "slower"
+
+
+def test_logs_that_cannot_be_compared_say_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    empty = tmp_path / "none.log"
+    empty.write_text("nothing here\n" * 50, encoding="utf-8")
+    found = _json(capsys, _log(tmp_path / "1.log", 0.5, 1), f"logs:{empty}")
+    assert found["verdict"] == "cannot tell"
+    assert found["step_time_change_percent"] is None
+    assert found["reason"] == "Of B no numbered steps were recognised."
+
+
+@pytest.mark.parametrize(
+    ("argv", "code", "words"),
+    [
+        ([], 2, ["No job was named", "two or more"]),
+        (["one-job"], 2, ["One job was named (one-job)", "compare A B"]),
+        (["logs:missing.log", "logs:other.log"], 3, ["missing.log"]),
+        (["logs:", "logs:other.log"], 2, ["needs a path"]),
+        ([f"logs:{FORMATS / 'smp_v1_two_nodes_mpi.log'}", "a-job"], 3, ["egion"]),
+    ],
+)
+def test_bad_calls_are_one_sentence(
+    argv: list[str], code: int, words: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
+    assert main(["compare", *argv]) == code
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    for word in words:
+        assert word in captured.err, captured.err

@@ -1,0 +1,54 @@
+"""One course of steps, told in other units and forms, is one step time: seconds, milliseconds, a clock, a mean, a rate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monitor.analyze.step_time import summary
+from monitor.model import Job
+from tests.parse.read import parse
+
+Times = Sequence[float]
+
+
+def _seconds(times: Times) -> list[str]:
+    return [f"[step {n}] loss: 2.5 step_time: {t:.6f} s" for n, t in enumerate(times, 1)]
+
+
+def _milliseconds(times: Times) -> list[str]:
+    return [f"[step {n}] loss: 2.5 step_time: {1000 * t:.3f} ms" for n, t in enumerate(times, 1)]
+
+
+def _clock(times: Times) -> list[str]:
+    return [f"step: {n}: step time is {t:.6f}" for n, t in enumerate(accumulate(times), 1)]
+
+
+def _means(times: Times) -> list[str]:
+    """Megatron-LM's line, every ten steps."""
+    return [
+        f" iteration {end:8d}/    1000 | consumed samples: {8 * end:12d} | elapsed time per iteration (ms): "
+        f"{100 * sum(times[end - 10 : end]):.3f} | learning rate: 1.000E-04 | global batch size:     8 | lm loss: 2.5E+00 |"
+        for end in range(10, len(times) + 1, 10)
+    ]
+
+
+@pytest.mark.parametrize("told", [_milliseconds, _clock, _means], ids=lambda told: told.__name__.strip("_"))
+@settings(deadline=None, max_examples=8)
+@given(st.floats(0.2, 20.0), st.integers(0, 2**16))
+def test_step_time_is_the_same_however_it_is_told(told: Callable[[Times], list[str]], level: float, seed: int) -> None:
+    times = [float(t) for t in level * (1 + np.random.default_rng(seed).normal(0, 0.004, 120))]
+    times[0] = 5 * level
+    medians = []
+    for lines in (_seconds(times), told(times)):
+        found = summary(parse(lines).steps, Job("same"))
+        assert found is not None
+        assert found.median_s is not None
+        medians.append(found.median_s)
+    # A mean over ten of equal spread has the median of single ones but for its own noise.
+    assert medians[1] == pytest.approx(medians[0], rel=0.002)
