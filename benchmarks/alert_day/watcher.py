@@ -31,6 +31,8 @@ from monitor.cli.alert_watch import run_watch
 from monitor.errors import NoCredentials, Throttled, TrainwatchError
 from monitor.model import Report
 
+#: Where Linux tells of a process's memory; other systems have none.
+MEMORY = Path("/proc/self/statm")
 _PAGE_B = 4096
 
 
@@ -107,7 +109,7 @@ def _looks(post: Post) -> Callable[[datetime, Callable[[str], None]], Report]:
         found = scene.report(at, at - stale)
         if random.random() < 0.04:
             clock.sleep(random.uniform(20, 240))
-        if not post.is_mortal:
+        if not post.is_mortal and MEMORY.exists():
             memory.write(f"{at:.2f} {_memory_b()}\n")
             memory.flush()
         return found
@@ -116,7 +118,7 @@ def _looks(post: Post) -> Callable[[datetime, Callable[[str], None]], Report]:
 
 
 def _memory_b() -> int:
-    return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * _PAGE_B
+    return int(MEMORY.read_text(encoding="ascii").split()[1]) * _PAGE_B
 
 
 def _make_mortal(post: Post) -> None:

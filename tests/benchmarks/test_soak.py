@@ -14,7 +14,7 @@ MINUTES = 215.0
 
 def test_a_short_day_passes_and_one_message_less_would_not() -> None:
     planned = day(3, MINUTES, lanes=1)
-    passed = lived(planned, interval="8m")
+    passed = lived(planned, interval="12m")
     found = reckoned(planned, passed)
     assert wrong(found, passed) == []
     assert found.expected == found.arrived > 10
