@@ -206,5 +206,24 @@ def test_a_job_that_just_ended_is_read_once_more_for_its_late_lines() -> None:
     _until(lambda: watch.snapshot("one").report is not None and source.asked["job"] >= 2)
 
 
+def test_jobs_that_nobody_looks_at_any_more_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    from monitor.review import watch as watching
+
+    monkeypatch.setattr(watching, "REMEMBERED", 2)
+    monkeypatch.setattr(watching, "FORGET_AFTER_S", 0.05)
+    source = OneJob()
+    watch = Watch(source, refresh_s=0.01)
+    for name in ("one", "two", "three", "four"):
+        _until(lambda name=name: watch.snapshot(name).report is not None)  # type: ignore[misc]
+        time.sleep(0.03)
+    _until(lambda: watch.snapshot("five").report is not None and len(watch._snapshots) <= 3)
+    asked = source.asked["job"]
+    # The one that was asked for last is still known; the first is read again.
+    assert watch.snapshot("five").report is not None
+    assert watch.snapshot("one").report is None
+    _until(lambda: watch.snapshot("one").report is not None)
+    assert source.asked["job"] == asked + 1
+
+
 def _steps(snapshot: Snapshot) -> int:
     return 0 if snapshot.report is None else len(snapshot.report.run.steps)

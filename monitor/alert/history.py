@@ -80,6 +80,23 @@ def by_key(
     }
 
 
+def is_refuted(report: Report, when: Threshold, now: datetime, key: str, since_s: float, fired_s: float) -> bool:
+    """Whether figures that came later show that the condition did not hold all the time from ``since_s`` to ``fired_s``.
+
+    A look that does not reach so far, or that lacks figures which an earlier one had, shows nothing: another process may
+    know more, metrics may come in parts, and the clock may have been set back.
+    """
+    track = next((each for each in tracks_of(report, when, now).tracks if (each.node or "") == key), None)
+    if track is None:
+        return False
+    truth = holds(track.values, limits(track, when), when)
+    known = truth >= 0
+    # Moments are told to the millisecond.
+    between = (track.ends > since_s + 0.001) & (track.begins < fired_s - 0.001)
+    reaches = bool((track.ends[known] >= fired_s - 0.001).any())
+    return reaches and bool((between & (truth == 0)).any())
+
+
 def _pairs(track: Track, when: Threshold, cool_down_s: float) -> Iterator[tuple[Span, float, float | None]]:
     """(what fired, when it did, when it was over), in seconds of the track."""
     truth = holds(track.values, limits(track, when), when)

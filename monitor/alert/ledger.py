@@ -31,6 +31,8 @@ create table if not exists deliveries (
 """
 _KEPT_S = 400 * 86400.0
 _WAIT_S = 30.0
+#: Nobody is left in peace for longer after a failure.
+LONGEST_WAIT_S = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,10 +168,12 @@ class Ledger:
         with self._translating():
             rows = self._db.execute(
                 "select message, sink, tries, next_try from deliveries where sink = ? and sent is null "
-                "order by created, rowid",
+                # As they were written down: by its clock, which may be set back, an end could come before its beginning.
+                "order by rowid",
                 (sink,),
             ).fetchall()
-        if any(row[3] > now for row in rows):
+        # A wait that is longer than any was told before the clock was set back.
+        if any(now < row[3] <= now + LONGEST_WAIT_S for row in rows):
             return []
         return [Pending(message_from(json.loads(row[0])), row[1], row[2]) for row in rows]
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from monitor.alert.asked_findings import missing
 from monitor.alert.conditions import Found, Rule, Threshold
 from monitor.alert.document import iso
-from monitor.alert.history import COOL_DOWN_S, Episode, by_key
+from monitor.alert.history import COOL_DOWN_S, Episode, by_key, is_refuted
 from monitor.alert.ledger import Ledger, Told
 from monitor.alert.message import Kind, Message, Subject, id_of, message_of
 from monitor.alert.verdict import Firing, Verdict
@@ -94,9 +94,16 @@ class _Teller:
                 if (firing.node or "") not in known:
                     self._open(firing.node or "", _at_end(firing, verdict), firing.since)
         for key, told in self._told.items():
-            # Late figures may show that there was nothing; missing ones show nothing.
-            if told.closed is None and key in found and not any(each.cleared is None for each in found[key]):
+            if told.closed is not None or any(each.cleared is None for each in found.get(key, ())):
+                continue
+            if key in found and self._is_refuted(when, key, told):
                 self._close(key, told, look.now, "resolved")
+
+    def _is_refuted(self, when: Threshold, key: str, told: Told) -> bool:
+        """Whether late figures show that there was nothing; missing ones show nothing."""
+        if told.since is None or told.fired is None:
+            return True  # nothing tells of time, so all that is seen counts
+        return is_refuted(self._look.report, when, self._look.now, key, told.since, told.fired)
 
     def _episode(self, key: str, episode: Episode, first: float, latest: Firing | None) -> None:
         told = self._told.get(key)

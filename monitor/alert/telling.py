@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from monitor.alert.conditions import Rule
@@ -23,7 +23,14 @@ class Telling:
     Made before anything is judged: BadCall where a sink cannot be used, CannotDo where the ledger cannot.
     """
 
-    def __init__(self, rules: Sequence[Rule], sinks: Sequence[str], ledger: Path) -> None:
+    def __init__(
+        self,
+        rules: Sequence[Rule],
+        sinks: Sequence[str],
+        ledger: Path,
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         by_rule = {rule.name: _different([*sinks, *rule.notify]) for rule in rules}
         self._printed = {name: (_TERMINAL,) for name, mine in by_rule.items() if not mine or Sink("stdout") in mine}
         self._sent: Mapping[str, tuple[Sink, ...]] = {
@@ -35,7 +42,8 @@ class Telling:
         self._here = Ledger()
         self._ledger = Ledger(ledger) if self.sinks else None
         if self._ledger is not None:
-            self._ledger.forget(_now_s())
+            self._ledger.forget(clock())
+        self._sleep, self._clock = sleep, clock
 
     def hear(self, look: Look, verdicts: Sequence[Verdict]) -> tuple[Message, ...]:
         """Writes down what is new for the sinks, and gives what is new to be printed."""
@@ -48,7 +56,9 @@ class Telling:
 
     def deliver(self) -> tuple[Outcome, ...]:
         """Sends what the ledger holds for these sinks, that of earlier processes too."""
-        return tuple(deliver(self._ledger, sink) for sink in self.sinks) if self._ledger is not None else ()
+        if self._ledger is None:
+            return ()
+        return tuple(deliver(self._ledger, sink, self._sleep, self._clock) for sink in self.sinks)
 
 
 def _different(texts: Sequence[str]) -> tuple[Sink, ...]:
@@ -57,7 +67,3 @@ def _different(texts: Sequence[str]) -> tuple[Sink, ...]:
 
 def _unique(sinks: Iterable[Sink]) -> tuple[Sink, ...]:
     return tuple(dict.fromkeys(sinks))
-
-
-def _now_s() -> float:
-    return datetime.now(UTC).timestamp()

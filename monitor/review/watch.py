@@ -20,6 +20,8 @@ REFRESH_S = 20.0
 FORGET_AFTER_S = 120.0
 # Late lines and late metrics are real; a job is read once more this long after it ended.
 LATE_S = 90.0
+# So many jobs are remembered that nobody looks at any more: a report holds all rows of a job.
+REMEMBERED = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +67,21 @@ class Watch:
         """The newest state of a job; the first call starts watching it."""
         with self._lock:
             self._asked[name] = time.monotonic()
+            self._forget()
             known = self._snapshots.setdefault(name, Snapshot(working=True, progress="waiting for its turn"))
             if name not in self._workers and not _final(known):
                 worker = threading.Thread(target=self._work, args=(name,), name=f"watch {name}", daemon=True)
                 self._workers[name] = worker
                 worker.start()
             return known
+
+    def _forget(self) -> None:
+        """Drops what is known of the jobs that nobody works on and that were asked for longest ago."""
+        idle = sorted((at, name) for name, at in self._asked.items() if name not in self._workers)
+        for at, name in idle[:-REMEMBERED]:
+            if time.monotonic() - at > FORGET_AFTER_S:
+                self._snapshots.pop(name, None)
+                del self._asked[name]
 
     def _work(self, name: str) -> None:
         reviewer = Reviewer(self._source, name, self._settings, cache=self._cache)

@@ -232,3 +232,15 @@ def test_the_ledger_is_its_owners_alone(tmp_path: Path) -> None:
     Ledger(tmp_path / "state" / "ledger")
     assert (tmp_path / "state" / "ledger").stat().st_mode & 0o077 == 0
     assert os.access(tmp_path / "state" / "ledger", os.W_OK)
+
+
+def test_a_clock_that_is_set_back_changes_neither_order_nor_wait(receiver: Receiver, tmp_path: Path) -> None:
+    sink, ledger = sink_of(f"webhook:{receiver.url}"), Ledger(tmp_path / "ledger")
+    for name, at in (("beginning", 90_000.0), ("end", 89_000.0)):
+        with ledger.change():
+            ledger.add(message(name), key_of(sink), at)
+    receiver.answers = [404]
+    assert _quietly(ledger, sink, 90_000) == (0, 2, "HTTP 404")
+    # A day back: nobody waits until the clock is there again.
+    assert _quietly(ledger, sink, 3_600) == (2, 0, "")
+    assert [each["id"] for each in receiver.got[1:]] == [id_of("beginning"), id_of("end")]

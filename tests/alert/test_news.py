@@ -222,3 +222,33 @@ def test_a_ledger_forgets_after_a_year(tmp_path: Path) -> None:
     assert hear(ledger, found, 21, FOR_5) == []
     ledger.forget(START.timestamp() + 402 * 86400)
     assert len(hear(ledger, found, 22, FOR_5)) == 1
+
+
+SPELL = {"algo-1": [90.0] * 10 + [30.0] * 20 + [90.0] * 20}
+
+
+def test_a_clock_that_is_set_back_ends_nothing() -> None:
+    ledger, found = Ledger(), job(minutes(SPELL), running=True, length=60)
+    assert [each.kind for each in hear(ledger, _as_of(found, 19), 19, FOR_5)] == ["firing"]
+    # The machine's clock is set back: of the same figures the newest are not judged any more.
+    assert hear(ledger, _as_of(found, 19), 14, FOR_5) == []
+    assert spoken(ledger, found, FOR_5, until=50) == [(38, "resolved", "algo-1")]
+
+
+def test_a_look_that_knows_less_than_an_earlier_one_ends_nothing() -> None:
+    ledger, found = Ledger(), job(minutes(SPELL), running=True, length=60)
+    assert [each.kind for each in hear(ledger, _as_of(found, 19), 19, FOR_5)] == ["firing"]
+    # Another watch, whose metrics are of a minute ago, or came in parts.
+    assert hear(ledger, _as_of(found, 14), 20, FOR_5) == []
+    gaps = SPELL["algo-1"].copy()
+    in_parts = [None if place in {12, 16} else value for place, value in enumerate(gaps)]
+    assert hear(ledger, _as_of(job(minutes({"algo-1": in_parts}), running=True), 20), 20, FOR_5) == []
+
+
+def test_late_figures_may_show_that_there_was_nothing() -> None:
+    ledger = Ledger()
+    seen = [90.0] * 10 + [30.0] * 10
+    assert [e.kind for e in hear(ledger, job(minutes({"algo-1": seen}), running=True), 20, FOR_5)] == ["firing"]
+    corrected = [*seen[:12], 90.0, *seen[13:15], 90.0, *seen[16:]]
+    found = job(minutes({"algo-1": corrected}), running=True)
+    assert [each.kind for each in hear(ledger, found, 20, FOR_5)] == ["resolved"]
