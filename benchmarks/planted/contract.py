@@ -32,6 +32,8 @@ ADVICE = frozenset(
             "sharding-across-nodes",
             "fewer-features",
             "instance-type",
+            "unbalanced-stages",
+            "full-precision",
         ),
         *("batch-not-divisible", "invalid-configuration"),
     )

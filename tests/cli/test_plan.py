@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
@@ -269,6 +269,8 @@ _PARAMETERS = st.sampled_from(
 )
 
 
+# Every example is a whole command.
+@settings(deadline=None, max_examples=20, suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(_PARAMETERS, _WORDS, max_size=3), st.dictionaries(_PARAMETERS, _WORDS, max_size=2))
 def test_whatever_is_typed_is_answered_or_refused_in_words(start: dict[str, str], change: dict[str, str]) -> None:
     words = [f"--set={name}={value}" for name, value in start.items()]
