@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from monitor.diagnose.advised import (
     SHORT_MEMORY_PCT,
+    held,
     memory_p95,
     memory_words,
     prediction,
     read,
 )
-from monitor.diagnose.device_words import span
 from monitor.diagnose.option_names import CHECKPOINTING
 from monitor.diagnose.rule import Case, rule
 from monitor.model import Evidence, Finding, Recommendation, Severity
@@ -138,4 +138,4 @@ def _evidence(case: Case) -> tuple[Evidence, ...]:
     memory = memory_p95(case)
     if memory is None or _ran_out(case):
         return (Evidence("what the job would have taken, at least", memory, "%"),)
-    return (Evidence("GPU memory utilization, p95 of the fullest node", memory, "%", None, *span(case)),)
+    return held(case)

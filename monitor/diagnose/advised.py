@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from monitor.diagnose.device_words import everywhere, left_out, spread
+from monitor.diagnose.device_words import everywhere, left_out, span, spread
 from monitor.diagnose.rule import Case
 from monitor.diagnose.verdict import MODEL_BASED
 from monitor.model import Distribution, Evidence, Prediction
@@ -103,6 +103,14 @@ def low(case: Case, metric: str) -> Distribution | None:
 def memory_p95(case: Case) -> float | None:
     """The 95th percentile of the fullest node's GPU memory, percent of one GPU."""
     return case.setup.real("gpu_memory_utilization")
+
+
+def held(case: Case) -> tuple[Evidence, ...]:
+    """The same as evidence; empty where it is not known."""
+    memory = memory_p95(case)
+    if memory is None:
+        return ()
+    return (Evidence("GPU memory utilization, p95 of the fullest node", memory, "%", None, *span(case)),)
 
 
 def read(case: Case, *names: str) -> tuple[Evidence, ...]:

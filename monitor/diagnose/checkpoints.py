@@ -8,7 +8,7 @@ from math import sqrt
 from monitor.analyze.checkpoint_pauses import checkpoint_pauses
 from monitor.analyze.saves import Cadence, Save, cadence, saves
 from monitor.analyze.window import training_spans
-from monitor.diagnose.library_hints import when_saving
+from monitor.diagnose.guide_hints import when_saving
 from monitor.diagnose.rule import Case, rule
 from monitor.model import Evidence, Finding, Recommendation
 from monitor.words import clock, count, duration, percent, step_seconds, usd

@@ -5,7 +5,7 @@ from __future__ import annotations
 from monitor.analyze.ending import FULL_PCT, Ending
 from monitor.analyze.refused import fill
 from monitor.diagnose import ended, from_outside, raised, waited
-from monitor.diagnose.library_hints import when_building
+from monitor.diagnose.guide_hints import when_building
 from monitor.diagnose.memory_advice import advice
 from monitor.diagnose.rule import Case, rule
 from monitor.model import Evidence, Finding, Recommendation

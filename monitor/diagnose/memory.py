@@ -10,7 +10,7 @@ from monitor.analyze.growth import Growth, growths
 from monitor.analyze.journal import plain_rows
 from monitor.analyze.step_time import variation
 from monitor.diagnose.device_words import fewest_points, span
-from monitor.diagnose.library_hints import when_memory_is_short
+from monitor.diagnose.guide_hints import when_memory_is_short
 from monitor.diagnose.rule import Case, rule
 from monitor.model import Evidence, Finding, Recommendation, Severity
 from monitor.words import clock, count, duration, instant, nodes, percent

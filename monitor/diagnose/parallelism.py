@@ -13,6 +13,7 @@ from monitor.diagnose.advised import (
     gain_share,
     gains,
     has_room,
+    held,
     low,
     memory_p95,
     memory_words,
@@ -21,7 +22,7 @@ from monitor.diagnose.advised import (
     saved,
     since,
 )
-from monitor.diagnose.device_words import distributions, enough, span
+from monitor.diagnose.device_words import distributions, enough
 from monitor.diagnose.option_names import microbatches_option
 from monitor.diagnose.rule import Case, rule
 from monitor.model import Confidence, Evidence, Finding, Recommendation
@@ -116,7 +117,7 @@ def lower_active_microbatches(case: Case) -> Finding | None:
         f"beyond {p + 2} they wait, and hold their activations.",
         (
             *read(case, "active_microbatches", "microbatches", "pipeline_parallel_degree"),
-            Evidence("GPU memory utilization, p95 of the fullest node", memory, "%", None, *span(case)),
+            *held(case),
         ),
         Recommendation(
             f"Lower active_microbatches from {a} to {p + 2}: nearly the same step time, and {memory_words(found)}.",

@@ -10,7 +10,7 @@ from monitor.analyze.held_gpus import held_gpus
 from monitor.analyze.silence import Silence, silence
 from monitor.analyze.standstill import stands_still, still_logs
 from monitor.analyze.window import training_spans
-from monitor.diagnose.library_hints import when_building, when_ranks_wait
+from monitor.diagnose.guide_hints import when_building, when_ranks_wait
 from monitor.diagnose.rule import Case, rule
 from monitor.diagnose.stalled import error, first_to_stop, gpu_evidence, last_checkpoint, pattern_words
 from monitor.model import Evidence, Finding, Recommendation

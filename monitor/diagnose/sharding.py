@@ -7,16 +7,16 @@ from monitor.diagnose.advised import (
     SMP_PRACTICES,
     gain_share,
     has_room,
+    held,
     memory_p95,
     memory_words,
     prediction,
     read,
     saved,
 )
-from monitor.diagnose.device_words import span
 from monitor.diagnose.option_names import GROUP_IN_NODE, SHARD_OPTIMIZER
 from monitor.diagnose.rule import Case, rule
-from monitor.model import Evidence, Finding, Recommendation
+from monitor.model import Finding, Recommendation
 from monitor.predict.outcome import Outcome, what_if
 from monitor.predict.setup_layout import sharding_of
 from monitor.predict.setup_types import FRAMEWORK_NAMES
@@ -66,7 +66,7 @@ def shard_optimizer_state(case: Case) -> Finding | None:
         "high" if large else "medium",
         f"Optimizer state not sharded over {ranks} ranks",
         f"{ranks} data-parallel ranks keep the same optimizer state each{size}{full}.",
-        (*read(case, "shard_optimizer_state", "sharding_strategy", "zero_stage", "parameters_billion"), *_held(case)),
+        (*read(case, "shard_optimizer_state", "sharding_strategy", "zero_stage", "parameters_billion"), *held(case)),
         Recommendation(
             f"{option.words}: {memory_words(found)}, for the same traffic. Checkpoints are then written in parts.",
             option.parameter,
@@ -123,7 +123,7 @@ def sharding_across_nodes(case: Case) -> Finding | None:
         (
             *read(case, "sharded_data_parallel_degree", "hybrid_shard_degree", "sharding_strategy", "zero_stage"),
             *read(case, "parameters_billion", "gpus_per_node"),
-            *_held(case),
+            *held(case),
         ),
         Recommendation(
             f"{words.format(each=each)} and compare the step times.{saved(case, found)} It costs memory: "
@@ -143,13 +143,6 @@ def _inside_node(case: Case, each: int) -> Outcome:
     """Full sharding over the GPUs of one node."""
     parameter, _ = GROUP_IN_NODE[case.setup.framework or "fsdp"]
     return what_if(case.setup, {parameter: "HYBRID_SHARD" if parameter == "sharding_strategy" else each})
-
-
-def _held(case: Case) -> tuple[Evidence, ...]:
-    memory = memory_p95(case)
-    if memory is None:
-        return ()
-    return (Evidence("GPU memory utilization, p95 of the fullest node", memory, "%", None, *span(case)),)
 
 
 def _now(case: Case, parameter: str, otherwise: object = None) -> object:

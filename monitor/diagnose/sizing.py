@@ -8,15 +8,16 @@ from monitor.diagnose.advised import (
     SMP_PRACTICES,
     gain_share,
     has_room,
+    held,
     memory_p95,
     memory_words,
     prediction,
     read,
     saved,
 )
-from monitor.diagnose.device_words import distributions, enough, span
+from monitor.diagnose.device_words import distributions, enough
 from monitor.diagnose.rule import Case, rule
-from monitor.model import Evidence, Finding, Recommendation
+from monitor.model import Finding, Recommendation
 from monitor.predict.outcome import Outcome, what_if
 from monitor.predict.setup_layout import sharding_of
 from monitor.words import percent, usd
@@ -61,7 +62,7 @@ def fewer_features(case: Case) -> Finding | None:
         f"with less ({memory_words(found)}).",
         (
             *read(case, parameter),
-            Evidence("GPU memory utilization, p95 of the fullest node", memory, "%", None, *span(case)),
+            *held(case),
         ),
         Recommendation(
             f"Try {parameter} {_plain(to)} in place of {_plain(now)} and compare the step times.{saved(case, found)}",
