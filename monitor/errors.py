@@ -30,6 +30,10 @@ class TrainwatchError(Exception):
     def __str__(self) -> str:
         return " ".join(part for part in (self.message, self.remedy) if part)
 
+    def _render_traceback_(self) -> list[str]:
+        """What IPython prints in place of a traceback."""
+        return [str(self)]
+
 
 class BadCall(TrainwatchError):
     exit_code = 2

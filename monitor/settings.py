@@ -34,6 +34,8 @@ CACHE_GIB = 2
 CACHE_OFF = "TRAINWATCH_NO_CACHE"
 #: Set in the environment to the archive that the dashboard shows instead of an account.
 ARCHIVE_SHOWN = "TRAINWATCH_ARCHIVE"
+#: Set to 1 in the environment where the account is the demo's, whose jobs never ran.
+SAMPLE_SHOWN = "TRAINWATCH_DEMO"
 
 
 @dataclass(frozen=True, slots=True)

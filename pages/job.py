@@ -1,18 +1,21 @@
 """Job: is it healthy, what does it waste, what do I change? The verdict first, then what stands behind it."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 import streamlit as st
 
 from monitor.review import Snapshot
-from monitor.show import data, plan_address, shell
+from monitor.review.previous_run import previous
+from monitor.show import address, compare_address, data, links, log_address, plan_address, shell
 from monitor.show.figures import show_figures
 from monitor.show.findings import show_answer
-from monitor.show.header import show_header
+from monitor.show.header import has_console, show_header, show_links
 from monitor.show.job_tables import show_configuration, show_coverage, show_nodes
 from monitor.show.pace import DONE, IDLE, RUNNING, WAITING, Pace, live
 from monitor.show.pictures import show_pictures
 from monitor.show.plain import plain
+from monitor.show.saving import show_save
 from monitor.show.trouble import is_lasting, show_error, show_gaps, show_stale
 
 SETTLED_AFTER = timedelta(minutes=2)
@@ -21,34 +24,48 @@ visit = shell.enter()
 
 def choose() -> str | None:
     listing = data.jobs(visit.account)
+    named = address.value("job")
+    address.shown("job", named)
     with st.container(horizontal=True, vertical_alignment="center"):
-        chosen = st.selectbox(
+        st.selectbox(
             "Job",
             [job.name for job in listing.jobs],
             index=None,
-            key="job",
-            bind="query-params",
             # A link may name a job older than the list.
             accept_new_options=True,
             placeholder="Choose a job, or type its full name",
             icon=":material/search:",
             label_visibility="collapsed",
+            **address.bound("job"),
         )
-        if chosen:
-            to = plan_address.link(chosen)
+        if named:
+            to = links.to(**plan_address.link(named))
             st.page_link(shell.PLAN_PAGE, label="Plan a change", icon=":material/tune:", query_params=to)
-    if listing.error and not chosen:
+            to = log_address.link(named)
+            st.page_link(shell.LOGS_PAGE, label="Logs", icon=":material/article:", query_params=to)
+            # With the run before it, where the list knows one; else with what is chosen there.
+            earlier = previous(named, [job.name for job in listing.jobs])
+            st.page_link(
+                shell.COMPARE_PAGE,
+                label="Compare",
+                icon=":material/compare_arrows:",
+                query_params=compare_address.link(*filter(None, (earlier, named))),
+                help=plain(f"With the previous run, {earlier}" if earlier else "With another job"),
+            )
+            show_save(visit.account, named)
+    if listing.error and not named:
         show_error(listing.error, "list")
-    return chosen
+    return named
 
 
-def board(name: str) -> Pace:
+def board(name: str, listed: Sequence[str]) -> Pace:
     snapshot = data.snapshot(visit.account, name)
     report = snapshot.report
     if report is None:
         return no_report(snapshot)
     now = report.reviewed_at if report.archive else datetime.now(UTC)
     show_header(report, snapshot, visit.zone, now)
+    more = show_links(report, visit.account, listed)
     if snapshot.error is not None:
         show_stale(snapshot.error)
     show_answer(report, visit.zone)
@@ -56,10 +73,13 @@ def board(name: str) -> Pace:
     show_figures(report, now)
     if report.job.started is not None:
         show_pictures(report, visit.zone)
-    show_nodes(report)
+    show_nodes(report, has_console(report, visit.account))
     with st.expander("Configuration", icon=":material/tune:", key="configuration-part"):
         show_configuration(report)
     show_coverage(report, visit.zone)
+    # Of a job that is over, what is there may be its newest lines alone.
+    if more or snapshot.working:
+        return RUNNING if report.job.is_running else WAITING
     if report.archive:
         return DONE
     if report.job.is_running:
@@ -83,12 +103,14 @@ def no_report(snapshot: Snapshot) -> Pace:
 
 
 def to_all_jobs() -> None:
-    st.page_link(shell.JOBS_PAGE, label="See all jobs", icon=":material/list_alt:")
+    st.page_link(shell.JOBS_PAGE, label="See all jobs", icon=":material/list_alt:", query_params=links.to())
 
 
 if name := choose():
     chosen = name
     st.set_page_config(page_title=f"{chosen} · Trainwatch")
-    live(lambda: board(chosen), f"job-{chosen}")
+    # As of this visit: a refresh of the board asks for no list.
+    listed = [job.name for job in data.jobs(visit.account).jobs]
+    live(lambda: board(chosen, listed), f"job-{chosen}")
 else:
     to_all_jobs()

@@ -5,98 +5,92 @@ from datetime import UTC, datetime
 import streamlit as st
 
 from monitor import words
-from monitor.diagnose.headline import status_word
-from monitor.model import JobSummary
+from monitor.model import Gap, JobSummary
 from monitor.review import Snapshot
-from monitor.show import data, jobs_table, shell
+from monitor.show import data, jobs_query, jobs_table, shell
+from monitor.show.jobs_figures import figures, show_jobs_figures
 from monitor.show.pace import IDLE, WAITING, Pace, live
-from monitor.show.plain import plain
+from monitor.show.plain import advice, plain
 from monitor.show.trouble import show_error, show_stale
 
-STATUSES = ("InProgress", "Completed", "Failed", "Stopping", "Stopped")
 visit = shell.enter()
 
 
 def board() -> Pace:
-    everything = data.jobs(visit.account)
+    now = datetime.now(UTC)
+    limit = st.session_state.get("jobs-limit", data.JOBS_LIMIT)
+    everything = data.find(visit.account, jobs_query.Asked().query(now, limit))
     if everything.error and not everything.jobs:
         show_error(everything.error, "jobs")
         return IDLE
     if not everything.jobs:
         no_jobs()
         return IDLE
-    newest = reviews(everything.jobs)
-    figures(everything.jobs, newest)
-    search, status = filters()
-    found = data.jobs(visit.account, search, status) if search or status else everything
+    newest = reviews(everything.jobs, now)
+    show_jobs_figures(figures(everything.jobs, newest, data.own_prices(), everything.more))
+    asked = jobs_query.asked()
+    types = {job.instance_type for job in everything.jobs}
+    types |= {snapshot.report.job.instance_type for snapshot in newest.values() if snapshot.report}
+    jobs_query.show_filters(
+        asked,
+        sorted(filter(None, types)),
+        sorted({f"{key}={text}" for job in everything.jobs for key, text in job.tags.items()}),
+        has_tags=data.place(visit.account).archive is None,
+    )
+    found = everything if asked.is_any else data.find(visit.account, asked.query(now, limit))
     if found.error:
+        if not found.jobs:
+            show_error(found.error, "found")
+            return IDLE
         show_stale(found.error)
     if not found.jobs:
-        no_match()
+        st.info("No job matches.", icon=":material/search_off:")
         return IDLE
-    shown = newest if found is everything else reviews(found.jobs)
+    shown = newest if found is everything else reviews(found.jobs, now)
     settled = jobs_table.settled(shown) and jobs_table.settled(newest)
-    now = datetime.now(UTC)
-    # Rows change places once, when all reviews are in, and not under the mouse while they come.
-    jobs_table.show_table(jobs_table.rows(found.jobs, shown, now, visit.zone, worst_first=settled))
-    caption(found, shown, now)
+    running = [job for job in found.jobs if jobs_table.is_running(job)]
+    glances = data.glances(visit.account, running)
+    order = jobs_table.kept_order((visit.account, asked, limit), found.jobs, shown, settled)
+    jobs_table.show_table(jobs_table.rows(found.jobs, shown, now, order, glances.jobs))
+    if order and order != jobs_table.worst_first(found.jobs, shown) and settled:
+        st.button("Worst first again", icon=":material/sort:", on_click=jobs_table.sort_again, type="tertiary")
+    below(found, shown, now, limit)
+    gaps((*found.gaps, *glances.gaps))
     return IDLE if settled else WAITING
 
 
-def reviews(jobs: tuple[JobSummary, ...]) -> dict[str, Snapshot]:
-    return {job.name: data.snapshot(visit.account, job.name) for job in jobs[: jobs_table.REVIEWED]}
+def reviews(jobs: tuple[JobSummary, ...], now: datetime) -> dict[str, Snapshot]:
+    return {job.name: data.snapshot(visit.account, job.name) for job in jobs_table.to_review(jobs, now)}
 
 
-def figures(jobs: tuple[JobSummary, ...], reviewed: dict[str, Snapshot]) -> None:
-    levels = [jobs_table.standing(snapshot).level for snapshot in reviewed.values()]
-    done = len(levels) - levels.count("waiting")
-    newest = f"of the newest {len(jobs)} jobs" if len(jobs) > 1 else "of one job"
-    so_far = f"of {done} reviewed" if done == len(levels) else f"of {done} reviewed so far"
-    with st.grid(4, min_column_width=130):
-        st.metric("Running", sum(job.status == "InProgress" for job in jobs), delta_description=newest, border=True)
-        st.metric("Critical", levels.count("critical"), delta_description=so_far, border=True)
-        st.metric("Warning", levels.count("warning"), delta_description=so_far, border=True)
-        st.metric("Healthy", levels.count("healthy"), delta_description="as far as can be seen", border=True)
-
-
-def filters() -> tuple[str, str | None]:
-    with st.container(horizontal=True):
-        search = st.text_input(
-            "Search",
-            key="search",
-            bind="query-params",
-            placeholder="Part of a job's name",
-            icon=":material/search:",
-            label_visibility="collapsed",
-            width="stretch",
-        )
-        status = st.selectbox(
-            "Status",
-            STATUSES,
-            index=None,
-            key="status",
-            bind="query-params",
-            format_func=status_word,
-            placeholder="Any status",
-            label_visibility="collapsed",
-            width=200,
-        )
-    return search, status
-
-
-def caption(found: data.Listing, shown: dict[str, Snapshot], now: datetime) -> None:
-    parts = [
-        "A click on a row opens the job. GPU and GPU memory are means of one device over the time of work; "
-        "step time is the median."
-    ]
+def below(found: data.Listing, shown: dict[str, Snapshot], now: datetime, limit: int) -> None:
+    """What the table does not say itself: what is not in it, how old it is, what it cost."""
+    if found.more:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.button(f"List {data.JOBS_LIMIT} more", icon=":material/expand_more:", on_click=list_more, args=(limit,))
+            st.caption(f"The newest {len(found.jobs)} of the jobs that match are listed.", width="stretch")
+    parts = ["A click on a row opens the job."]
     if len(found.jobs) > len(shown):
-        parts.append(f"The newest {len(shown)} are reviewed; open any other to review it.")
-    if len(found.jobs) >= data.JOBS_LIMIT:
-        parts.append(f"The newest {data.JOBS_LIMIT} are listed; search to find older ones.")
-    parts.append(f"Times are {visit.zone_name}.")
+        parts.append(
+            f"{len(shown)} of {len(found.jobs)} are reviewed unasked: those that run, failed today, or are the newest. "
+            "Open any other to review it."
+        )
     if found.read_at is not None:
         parts.append(f"Listed {words.ago(found.read_at, now)}.")
-    st.caption(" ".join(parts))
+    if calls := (bill := data.bill(visit.account)).calls:
+        cost = f"${bill.estimated_usd:.3f}" if bill.estimated_usd < 1 else words.usd(bill.estimated_usd)
+        parts.append(f"{words.count(sum(calls.values()), 'call')} to AWS, {cost}, since the dashboard was started.")
+    st.caption(plain(" ".join(parts)))
+
+
+def gaps(found: tuple[Gap, ...]) -> None:
+    for gap in dict.fromkeys(found):
+        said = " ".join(part for part in (gap.why, gap.remedy) if part)
+        st.caption(f":material/visibility_off: {advice(said)}")
+
+
+def list_more(limit: int) -> None:
+    st.session_state["jobs-limit"] = limit + data.JOBS_LIMIT
 
 
 def no_jobs() -> None:
@@ -108,20 +102,11 @@ def no_jobs() -> None:
         return
     region = place.region
     st.info(
-        "Choose another region with AWS_REGION or --region, or look at sample jobs with `python -m monitor demo`.",
+        "Choose another region or profile in the sidebar, top left, or look at sample jobs with "
+        "`python -m monitor demo`.",
         title=f"No training jobs in {plain(region)}" if region else "No training jobs",
         icon=":material/inbox:",
     )
-
-
-def no_match() -> None:
-    st.info("No job matches.", icon=":material/search_off:")
-    st.button("Clear the filters", icon=":material/filter_alt_off:", on_click=clear)
-
-
-def clear() -> None:
-    st.session_state.search = ""
-    st.session_state.status = None
 
 
 live(board, "jobs")

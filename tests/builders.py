@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
@@ -59,13 +60,28 @@ def metrics(
     spread: float = 3.0,
 ) -> pd.DataFrame:
     """One value a minute, node and metric; ``slow`` adds points to a node's GPU, ``missing`` leaves out minutes."""
+    made = _metrics(tuple(names), minutes, tuple(levels.items()), start, tuple((slow or {}).items()), missing, spread)
+    return made.copy(deep=False)
+
+
+# Most tests ask for one of a few frames, and making one takes longer than what is done with it.
+@lru_cache(64)
+def _metrics(
+    names: tuple[str, ...],
+    minutes: int,
+    levels: tuple[tuple[str, float], ...],
+    start: datetime,
+    slow: tuple[tuple[str, float], ...],
+    missing: tuple[int, int] | None,
+    spread: float,
+) -> pd.DataFrame:
     rng = np.random.default_rng(7)
     rows = []
     for name in names:
-        for metric, level in levels.items():
+        for metric, level in levels:
             values = np.clip(level + rng.normal(0, spread, minutes), 0, 100)
             if metric == "gpu_utilization":
-                values = np.clip(values + (slow or {}).get(name, 0.0), 0, 100)
+                values = np.clip(values + dict(slow).get(name, 0.0), 0, 100)
             keep = np.ones(minutes, dtype=bool)
             if missing:
                 keep[missing[0] : missing[1]] = False
@@ -92,10 +108,22 @@ def steps(
     spikes_every: int = 0,
 ) -> pd.DataFrame:
     """``count`` reports a node; ``slow`` multiplies a node's times; every n-th step may be a spike of 6 x."""
+    return _steps(tuple(names), count, step_s, start, tuple((slow or {}).items()), spikes_every).copy(deep=False)
+
+
+@lru_cache(64)
+def _steps(
+    names: tuple[str, ...],
+    count: int,
+    step_s: float,
+    start: datetime,
+    slow: tuple[tuple[str, float], ...],
+    spikes_every: int,
+) -> pd.DataFrame:
     rng = np.random.default_rng(11)
     frames = []
     for rank, name in enumerate(names):
-        times = step_s * (slow or {}).get(name, 1.0) * (1 + rng.normal(0, 0.01, count))
+        times = step_s * dict(slow).get(name, 1.0) * (1 + rng.normal(0, 0.01, count))
         if spikes_every:
             times[spikes_every - 1 :: spikes_every] *= 6
         times[0] *= 8

@@ -1,12 +1,23 @@
-"""How many examples a property test draws: few in the suite, many with HYPOTHESIS_PROFILE=thorough."""
+"""How the suite runs: few examples of each property test (many with HYPOTHESIS_PROFILE=thorough), groups in one worker."""
 
 from __future__ import annotations
 
 import os
 
+import pytest
+from _pytest.nodeid import coerce_node_id
 from hypothesis import HealthCheck, settings
 
 # Nothing here times anything: a busy machine is no failure.
 settings.register_profile("suite", max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("thorough", settings.get_profile("suite"), max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Groups of pytest-xdist: it writes them where pytest 9.2 does not look for a test's name any more."""
+    for item in items:
+        grouped = getattr(item, "_nodeid", item.nodeid)
+        if grouped != item.nodeid:
+            item._id = coerce_node_id(grouped)

@@ -48,7 +48,7 @@ def test_the_commands_of_the_documentation_run(
         # The last one is the forerunner of the fourth.
         named = {"JOB": account.jobs[3].name, "OLD": account.jobs[-1].name}
         for command in COMMANDS:
-            words = shlex.split(command.replace("report.md", str(tmp_path / "report.md")))
+            words = shlex.split(re.sub(r"(?<= )(report\.\w+)", rf"{tmp_path}/\1", command))
             assert words[:3] == ["python", "-m", "monitor"]
             argv = [re.sub(r"\b(JOB|OLD)\b", lambda found: named[found[1]], word) for word in words[3:]]
             assert main(argv) == 0, command
@@ -56,6 +56,16 @@ def test_the_commands_of_the_documentation_run(
             assert printed.err == "", command
             assert printed.out or "--output" in argv, command
     assert (tmp_path / "report.md").read_text(encoding="utf-8").startswith("# ")
+    assert "<svg" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_notebook_of_the_readme_shows_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    (cell,) = re.findall(r"<!-- a notebook -->\n```python\n(.*?)```", README, re.DOTALL)
+    *before, last = cell.strip().splitlines()
+    names: dict[str, object] = {}
+    exec("\n".join(before), names)
+    assert "iframe" in eval(last, names)._repr_html_()
 
 
 def test_the_rules_file_of_the_documentation_is_one() -> None:

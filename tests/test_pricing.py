@@ -12,9 +12,9 @@ import pytest
 
 from monitor.archive.cache import Cache
 from monitor.archive.document import report_document
-from monitor.cli.cost_words import cost_words
-from monitor.cli.report_markdown import markdown
+from monitor.diagnose.cost_words import cost_words
 from monitor.diagnose.headline import facts
+from monitor.export.markdown import markdown
 from monitor.model import Gap, InstanceGroup, Price
 from monitor.review import Reviewer
 from monitor.settings import Settings

@@ -6,23 +6,18 @@ removed here leaves the rest of the text, comments too, as it is.
 
 from __future__ import annotations
 
-import os
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 
 from monitor.alert.conditions import Rule, RuleSeverity
 from monitor.alert.grammar import parse
 from monitor.alert.rules_file import HEADER, as_toml, check_name, rules_in
+from monitor.alert.shared_file import change, read_text
 from monitor.alert.sink_names import sink_of
-from monitor.errors import BadCall, CannotDo
+from monitor.errors import BadCall
 from monitor.settings import config_file
 
-try:
-    import fcntl
-except ImportError:  # no such locks there: two that save in the same instant may lose one
-    fcntl = None  # type: ignore[assignment]
+WHAT = "The saved thresholds"
 
 
 def saved_file(environ: Mapping[str, str] | None = None) -> Path:
@@ -33,7 +28,7 @@ def saved_file(environ: Mapping[str, str] | None = None) -> Path:
 def saved(path: Path | None = None) -> tuple[Rule, ...]:
     """The saved thresholds, in the order of saving; BadCall for a file that cannot be used."""
     path = path or saved_file()
-    return rules_in(_text(path), str(path))
+    return rules_in(read_text(path, WHAT), str(path))
 
 
 def add(
@@ -48,9 +43,11 @@ def add(
         raise BadCall(f"This cannot be a threshold's name: {trouble}.")
     for sink in notify:
         sink_of(sink)
+    path = path or saved_file()
     rule = Rule(name, parse(expression), expression.strip(), severity, notify)
 
-    def added(text: str, rules: tuple[Rule, ...]) -> str:
+    def added(text: str) -> str:
+        rules = rules_in(text, str(path))
         same = next((each for each in rules if each.name == name), None)
         if same == rule:
             return text
@@ -61,15 +58,17 @@ def add(
             )
         return f"{text.rstrip()}\n\n{as_toml([rule])}".lstrip("\n")
 
-    _change(path or saved_file(), added)
+    change(path, WHAT, added)
     return rule
 
 
 def remove(name: str, path: Path | None = None) -> Rule:
     """Removes a threshold and gives it back. BadCall names those that there are where there is none of that name."""
+    path = path or saved_file()
     gone: list[Rule] = []
 
-    def removed(text: str, rules: tuple[Rule, ...]) -> str:
+    def removed(text: str) -> str:
+        rules = rules_in(text, str(path))
         found = [place for place, rule in enumerate(rules) if rule.name == name]
         if not found:
             known = f"There are {', '.join(rule.name for rule in rules)}." if rules else "None is saved."
@@ -84,7 +83,7 @@ def remove(name: str, path: Path | None = None) -> Rule:
             kept = False
         return shorter if kept else as_toml(rest)
 
-    _change(path or saved_file(), removed)
+    change(path, WHAT, removed)
     return gone[0]
 
 
@@ -99,51 +98,3 @@ def _without(text: str, place: int) -> str:
         while lines and (not lines[-1].strip() or lines[-1].lstrip().startswith("#")):
             end -= len(lines.pop())
     return f"{text[: heads[place]].rstrip()}\n\n{text[end:].lstrip()}".lstrip("\n")
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        return ""
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
-        raise BadCall(
-            f"The saved thresholds in {path} cannot be read: {why}.", "Correct the file, or move it away."
-        ) from None
-
-
-def _change(path: Path, change: Callable[[str, tuple[Rule, ...]], str]) -> None:
-    """Reads, changes and replaces the file, while nobody else does; a reader sees the old one or the new one."""
-    # A link, as in a folder of dotfiles, stays one.
-    path = path.resolve()
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(path):
-            text = _text(path)
-            new = change(text, rules_in(text, str(path)))
-            if new != text:
-                _replace(path, new)
-    except OSError as error:
-        raise CannotDo(f"{path} cannot be written: {error.strerror}.", "Check the rights of its folder.") from None
-
-
-@contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    with path.with_suffix(".lock").open("a", encoding="utf-8") as lock:
-        if fcntl is not None:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
-def _replace(path: Path, text: str) -> None:
-    handle, beside = tempfile.mkstemp(".part", dir=path.parent)
-    try:
-        # Made for its owner alone: an address in a rule may be a secret.
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(beside).replace(path)
-    finally:
-        Path(beside).unlink(missing_ok=True)

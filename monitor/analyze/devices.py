@@ -62,6 +62,8 @@ def fewer_than_peers(
     table: pd.DataFrame, gpus: Mapping[str, int], kinds: Mapping[str, str], fewest: int
 ) -> tuple[InUse, ...]:
     """The nodes whose GPU utilization and memory are both the same k/g of the median of their peers of the same type."""
+    if table["node"].nunique() <= FEWEST_PEERS:
+        return ()
     known = table.groupby("node", observed=True).filter(lambda rows: len(rows) >= fewest)
     median = known.groupby("node", observed=True)[["gpu", "memory"]].median()
     found = []

@@ -90,9 +90,11 @@ def grown(name: str, times: pd.Series, values: pd.Series, settled_at: datetime |
 def _maxima(series: pd.Series) -> pd.Series:
     """The series thinned to maxima of blocks of equal length, at the blocks' ends."""
     size = max(1, -(-len(series) // _MOST_POINTS))
-    blocks = np.arange(len(series)) // size
-    ends = pd.Series(series.index).groupby(blocks).max()
-    return pd.Series(series.groupby(blocks).max().to_numpy(), index=pd.DatetimeIndex(ends))
+    if series.empty:
+        return series
+    begins = np.arange(0, len(series), size)
+    ends = np.append(begins[1:], len(series)) - 1
+    return pd.Series(np.maximum.reduceat(series.to_numpy(), begins), index=series.index[ends])
 
 
 def _tops(at_h: NDArray[np.float64], values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -57,7 +57,8 @@ def longest_idle(metrics: pd.DataFrame, spans: Sequence[Span]) -> tuple[Stretch,
     rows = metrics[metrics["metric"] == "gpu_utilization"]
     rows = rows.assign(idle=(rows["value_pct"] < IDLE_PCT) & (share_covered(rows, spans) <= MOST_COVERED))
     found = []
-    for name, mine in rows.groupby("node", observed=True):
+    rested = rows.loc[rows["idle"], "node"].unique()
+    for name, mine in rows[rows["node"].isin(rested)].groupby("node", observed=True):
         mine = mine.sort_values("timestamp")
         period = pd.Timedelta(seconds=int(mine["period_s"].iloc[0]))
         idle = mine["idle"]
@@ -76,7 +77,8 @@ def dips(metrics: pd.DataFrame) -> tuple[Dips, ...]:
     """The nodes whose GPU utilization has p95 at 70 % or more and p5 below 10 %, in three dips or more up to the second
     half of the time. Dips in which the disk fills are checkpoints, and none."""
     found = []
-    for name, mine in metrics.groupby("node", observed=True):
+    busy = _busy_and_not(metrics)
+    for name, mine in metrics[metrics["node"].isin(busy)].groupby("node", observed=True):
         table = mine.pivot_table(index="timestamp", columns="metric", values="value_pct")
         if "gpu_utilization" not in table:
             continue
@@ -96,6 +98,14 @@ def dips(metrics: pd.DataFrame) -> tuple[Dips, ...]:
         minutes = float(low.sum() * int(mine["period_s"].iloc[0]) / 60)
         found.append(Dips(str(name), int(entered.sum()), minutes, p5, p50, p95, _median(cpu[low]), _median(cpu[~low])))
     return tuple(found)
+
+
+def _busy_and_not(metrics: pd.DataFrame) -> list[str]:
+    """The nodes whose GPUs were seen both busy and low: tables of the others need not be made."""
+    ends = (
+        metrics[metrics["metric"] == "gpu_utilization"].groupby("node", observed=True)["value_pct"].agg(["min", "max"])
+    )
+    return [str(name) for name in ends.index[(ends["min"] < LOW_PCT) & (ends["max"] >= BUSY_PCT)]]
 
 
 def _written_in(table: pd.DataFrame, low: pd.Series) -> bool:

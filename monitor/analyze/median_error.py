@@ -70,8 +70,7 @@ def level(times_s: Floats, unit_s: float = 0.0, stride: float = 1.0) -> Level:
     middle = float(np.median(values))
     size = -(-len(values) // _MOST)
     if size > 1:
-        pieces = np.array_split(values, len(values) // size)
-        values, stride = np.array([np.median(piece) for piece in pieces]), stride * size
+        values, stride = _medians(values, len(values) // size), stride * size
     count = len(values)
     own = min(_block_length(values), count / 3)
     moved, alone = _moved(values, own), _error(values, 1.0)
@@ -81,6 +80,15 @@ def level(times_s: Floats, unit_s: float = 0.0, stride: float = 1.0) -> Level:
     if unit_s and float(np.subtract(*np.quantile(times_s, [0.9, 0.1]))) < 1.5 * unit_s:
         error = float(np.hypot(error, unit_s / 12**0.5 / float(np.median(times_s))))
     return Level(middle, error, count, stride, own, _FIFTHS - 1.0 if moved else np.inf, lasts)
+
+
+def _medians(values: Floats, pieces: int) -> Floats:
+    """Those of so many pieces in their order, as even as can be."""
+    short, longer = divmod(len(values), pieces)
+    cut = longer * (short + 1)
+    halves = (values[:cut].reshape(longer, short + 1), values[cut:].reshape(pieces - longer, short))
+    out: Floats = np.concatenate([np.median(half, axis=1) for half in halves if len(half)])
+    return out
 
 
 def _length(count: float, own: float, stride: float) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 
 from monitor.analyze.lost import LostWork, without
@@ -16,7 +17,7 @@ def spread(steps: pd.DataFrame) -> StepSpread | None:
     times, reports = _steady(steps), int(steps["reports"].sum())
     if times.empty:
         return StepSpread(reports, None, None, None)
-    p10, p50, p90 = times.quantile([0.1, 0.5, 0.9])
+    p10, p50, p90 = np.quantile(times.to_numpy("float64"), [0.1, 0.5, 0.9])
     return StepSpread(reports, float(p50), float(p10), float(p90))
 
 
@@ -53,7 +54,7 @@ def summary(steps: pd.DataFrame, job: Job, lost: LostWork | None = None) -> Step
         p10_s=overall.p10_s,
         p90_s=overall.p90_s,
         nodes_observed=own_timings(steps),
-        formats=tuple(sorted(set(steps["format"]))),
+        formats=tuple(sorted(steps["format"].unique())),
         done=done_steps,
         total=total_steps,
         lost_steps=lost.steps if lost else 0,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 import numpy as np
@@ -93,6 +93,22 @@ class Timeline:
     """Kind of mark -> nodes that have one, those without a lane included."""
     start: datetime | None
     end: datetime | None
+    single: pd.DataFrame = field(default_factory=lambda: _typed([], _COLUMNS))
+    """The marks of the lanes, none of them put together with another: what a closer look needs."""
+
+
+def closer(found: Timeline, start: datetime, end: datetime) -> Timeline:
+    """A part of the time in the same lanes, its marks as fine as that allows."""
+    first, last = pd.Timestamp(start), pd.Timestamp(end)
+
+    def cut(rows: pd.DataFrame) -> pd.DataFrame:
+        rows = rows[(rows["end"] >= first) & (rows["start"] <= last)]
+        return rows.assign(start=rows["start"].clip(lower=first), end=rows["end"].clip(upper=last))
+
+    marks = _together(cut(found.single), start, end).sort_values(["order", "start"], kind="stable")
+    parts = cut(found.parts)
+    parts = parts[parts["end"] > parts["start"]]
+    return replace(found, parts=_typed(parts, _PART_COLUMNS), marks=_typed(marks, _COLUMNS), start=start, end=end)
 
 
 def timeline(
@@ -109,22 +125,23 @@ def timeline(
     found = pd.concat(
         [_job_marks(phases, activities), _node_marks(run, phases, activities, first, now)], ignore_index=True
     )
-    found = _together(found, start, end)
     lanes, left_out, troubled = _lanes(found, run, first)
     own = found[~found["lane"].isin([JOB, NOWHERE])]
     nodes_with = {str(kind): int(nodes) for kind, nodes in own.groupby("kind")["lane"].nunique().items()}
     found = found[found["lane"].isin(lanes)]
     places = {lane: place for place, lane in enumerate(lanes)}
-    found = found.assign(order=found["lane"].map(places)).sort_values(["order", "start"], kind="stable")
+    single = found.assign(order=found["lane"].map(places))
+    marks = _together(single, start, end).sort_values(["order", "start"], kind="stable")
     return Timeline(
         lanes,
         _parts(phases, start, end),
-        _typed(found[list(_COLUMNS)], _COLUMNS),
+        _typed(marks, _COLUMNS),
         left_out,
         troubled,
         nodes_with,
         start,
         end,
+        _typed(single, _COLUMNS),
     )
 
 

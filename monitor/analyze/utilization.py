@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 
 from monitor.model import METRICS, Distribution, Gap, Node, RawMetrics, metrics_frame
@@ -46,11 +47,13 @@ def normalised(raw: RawMetrics, nodes: tuple[Node, ...]) -> tuple[pd.DataFrame, 
 
 def distribution(values: pd.Series) -> Distribution | None:
     """Mean, p5, p50 and p95 of a column of percent values; None of no values."""
-    values = values.dropna()
-    if values.empty:
+    # A review asks for some of each node; by way of pandas that takes ten times as long.
+    known = values.to_numpy("float64")
+    known = known[~np.isnan(known)]
+    if not len(known):
         return None
-    p5, p50, p95 = values.quantile([0.05, 0.5, 0.95])
-    return Distribution(float(values.mean()), float(p5), float(p50), float(p95))
+    p5, p50, p95 = np.quantile(known, [0.05, 0.5, 0.95])
+    return Distribution(float(known.mean()), float(p5), float(p50), float(p95))
 
 
 def by_node(metrics: pd.DataFrame) -> dict[str, dict[str, Distribution]]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from monitor.diagnose.hidden import hidden_words
 from monitor.model import (
     Bucket,
     Distribution,
@@ -24,6 +26,16 @@ from monitor.predict.setup import resolved
 from monitor.words import warm_pool
 
 SCHEMA = 1
+
+
+def as_json(document: Any) -> str:
+    """The document, indented, in ASCII-safe UTF-8 with a newline at its end."""
+    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def without_trailing_spaces(text: str) -> str:
+    """The text, line by line, as it is written to a terminal or a file."""
+    return "".join(f"{line.rstrip(' ')}\n" for line in text.split("\n")[:-1])
 
 
 def report_document(report: Report) -> dict[str, Any]:
@@ -61,6 +73,8 @@ def _warnings(report: Report) -> list[str]:
     said = [" ".join(part for part in (gap.why, gap.remedy) if part) for gap in report.run.gaps]
     if retained_s := report.job.warm_pool_billable_seconds:
         said.append(warm_pool(retained_s, report.cost.retained_usd))
+    if masked := hidden_words(report.job):
+        said.append(masked)
     return said
 
 

@@ -86,6 +86,13 @@ def record(pairs: Iterable[Pair], without: Sequence[Pair] = ()) -> Record:
     return Record(len(told), sum(told))
 
 
+def record_line(earlier: Record | None) -> str:
+    """How earlier predictions did on the user's own pairs; empty where there are none."""
+    if earlier is None or not earlier.pairs:
+        return ""
+    return f"Earlier predictions on your own jobs: {earlier.held} of {earlier.pairs} held the measured change."
+
+
 def user_pairs(environ: Mapping[str, str] | None = None) -> Pairs | None:
     """The user's file; None where there is no home to keep it in."""
     folder = data_folder(environ)

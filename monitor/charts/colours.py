@@ -13,6 +13,12 @@ NO_DATA_OPACITY = 0.28
 #: A report far off the rest.
 OUTLIER = "#d2691e"
 
+#: Where the pace changed for good.
+CHANGE = "#8a62b5"
+
+#: The part of a job that the viewer chose.
+BRUSH = "#2f74bd"
+
 #: Kind of time -> colour, in the order of the legend.
 TIME_KINDS = {
     "training": "#3b7fc4",
@@ -64,3 +70,22 @@ THRESHOLD = "#cf5246"
 
 #: Points of a curve that mean something: each has a shape of its own too, in the order of the legend.
 CURVE_MARKS = {"start": ("#3b7fc4", "circle"), "change": ("#cf7323", "triangle-up"), "advised": ("#2a8f7b", "diamond")}
+
+#: The theme's own, for pictures that no page themes: series, and from idle to busy.
+SERIES = ("#2f74bd", "#d9772b", "#2a8f7b", "#8a62b5", "#6b7686", "#b8567f")
+BUSY = (
+    "#f7d44c", "#d9cc52", "#b6c35b", "#93b868", "#72ab77", "#579c85", "#458b8f", "#397991", "#33678f", "#2f5589",
+)  # fmt: skip
+#: Jobs held against each other, by their letter: each has a shape of its own too.
+JOBS = {
+    "A": ("#3b7fc4", "circle"),
+    "B": ("#cf7323", "triangle-up"),
+    "C": ("#2a8f7b", "square"),
+    "D": ("#8a62b5", "diamond"),
+    "E": ("#c04f86", "triangle-down"),
+    "F": ("#7a838f", "cross"),
+    "G": ("#b08a1e", "triangle-right"),
+    "H": ("#8f5a3a", "triangle-left"),
+}
+#: What was said beforehand, and what came.
+FORETOLD = {"predicted": ("#2a8f7b", "diamond"), "measured": ("#3b7fc4", "circle")}

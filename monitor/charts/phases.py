@@ -60,8 +60,13 @@ def _label(name: str, minutes: float, cost_usd: float, share: float) -> str:
 
 
 def phase_bar(buckets: Sequence[Bucket]) -> alt.LayerChart:
+    """The bar of the sums of a job's phases."""
+    return phase_bar_of(segments(buckets))
+
+
+def phase_bar_of(frame: pd.DataFrame) -> alt.LayerChart:
     """One horizontal bar in minutes; its colour says what kind of time a segment was."""
-    base = alt.Chart(segments(buckets))
+    base = alt.Chart(frame)
     minutes = alt.X(
         "from_min:Q", axis=alt.Axis(title=None, grid=False, tickCount=8, offset=6), scale=alt.Scale(nice=False)
     )

@@ -6,23 +6,24 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from monitor.charts.time_axis import Span, time_axis, time_scale, window
+from monitor.charts.time_axis import Span, cut, edges, time_axis, time_scale, window
 
 POINTS = 400
 
 
-def reached(steps: pd.DataFrame, limit: int = POINTS) -> pd.DataFrame:
+def reached(steps: pd.DataFrame, limit: int = POINTS, within: Span | None = None) -> pd.DataFrame:
     """Rows ``at step``: the step that was last reported by then, at most ``limit`` of them, first and last included."""
     known = steps[steps["step"].notna() & steps["timestamp"].notna()].sort_values("timestamp", kind="stable")
+    known = cut(known, within, "timestamp", "timestamp")
     if len(known) > limit:
         known = known.iloc[np.unique(np.linspace(0, len(known) - 1, limit).astype("int64"))]
     return pd.DataFrame({"at": known["timestamp"], "step": known["step"]}).reset_index(drop=True)
 
 
-def progress(steps: pd.DataFrame, span: Span) -> alt.LayerChart:
-    """Step number over time; the line ends with the last report, the axis with the job."""
+def progress_of(points: pd.DataFrame, ends: pd.DataFrame) -> alt.LayerChart:
+    """Step number over time; the line ends with the last report, the axis with the time shown."""
     line = (
-        alt.Chart(reached(steps))
+        alt.Chart(points)
         .mark_line(interpolate="step-after")
         .encode(
             x=alt.X("at:T", axis=time_axis(), scale=time_scale()),
@@ -33,4 +34,9 @@ def progress(steps: pd.DataFrame, span: Span) -> alt.LayerChart:
             ],
         )
     )
-    return alt.layer(line, window(span)).properties(height=220)
+    return alt.layer(line, window(ends)).properties(height=220)
+
+
+def progress(steps: pd.DataFrame, span: Span) -> alt.LayerChart:
+    """The progress of all of a job."""
+    return progress_of(reached(steps), edges(span))

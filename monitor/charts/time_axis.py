@@ -7,7 +7,7 @@ from datetime import datetime
 import altair as alt
 import pandas as pd
 
-#: From the start of the job to its end, or to now.
+#: From the start of the job to its end, or to now; or a part of that.
 Span = tuple[datetime, datetime]
 
 _LABEL = (
@@ -26,10 +26,26 @@ def time_scale() -> alt.Scale:
     return alt.Scale(nice=False)
 
 
-def window(span: Span) -> alt.Chart:
+def edges(span: Span) -> pd.DataFrame:
+    """The two ends of a span, ``edge``."""
+    return pd.DataFrame({"edge": pd.to_datetime(list(span), utc=True)}).astype({"edge": "datetime64[ms, UTC]"})
+
+
+def window(ends: pd.DataFrame) -> alt.Chart:
     """An invisible layer that stretches the time axis over the whole span, so that silence at its end is seen.
 
-    The span is data and not a domain: the specification stays the same while time goes on.
+    The span is data and not a domain: the specification stays the same while time goes on, and where a part is shown.
     """
-    frame = pd.DataFrame({"edge": pd.to_datetime(list(span), utc=True)})
-    return alt.Chart(frame).mark_point(opacity=0, tooltip=None).encode(x=alt.X("edge:T"))
+    return alt.Chart(ends).mark_point(opacity=0, tooltip=None).encode(x=alt.X("edge:T"))
+
+
+def cut(frame: pd.DataFrame, span: Span | None, start: str = "start", end: str = "end") -> pd.DataFrame:
+    """The rows that lie in the span, in part at least, without what lies outside of it; all of them for None."""
+    if span is None:
+        return frame
+    first, last = (pd.Timestamp(edge) for edge in span)
+    kept = frame[(frame[end] >= first) & (frame[start] <= last)]
+    if start == end:
+        return kept
+    kinds = {start: frame[start].dtype, end: frame[end].dtype}
+    return kept.assign(**{start: kept[start].clip(lower=first), end: kept[end].clip(upper=last)}).astype(kinds)

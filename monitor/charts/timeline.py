@@ -89,37 +89,47 @@ def flag(marks: pd.DataFrame, start: datetime, end: datetime) -> pd.DataFrame:
     ).astype({"lane": "str", "left": "bool"})
 
 
-def swim_lanes(
+def lane_frames(
     lanes: Sequence[str], parts: pd.DataFrame, marks: pd.DataFrame, start: datetime, end: datetime
-) -> alt.LayerChart:
-    """Lanes from top to bottom, the first of them the job's; ``parts`` and ``marks`` as ``monitor.analyze.timeline`` has them."""
+) -> tuple[pd.DataFrame, ...]:
+    """What ``lanes_of`` draws; ``parts`` and ``marks`` as ``monitor.analyze.timeline`` has them."""
     flagged = flag(marks, start, end)
-    ground = grounds(lanes, start, end)
+    lasting, single = marks[marks["kind"].isin(SPANS)], marks[marks["kind"].isin(list(SHAPES))]
+    return (
+        grounds(lanes, start, end),
+        parts_of_job(parts),
+        lasting[lasting["lane"] != JOB_LANE],
+        lasting[lasting["lane"] == JOB_LANE],
+        single.iloc[(single["kind"] != "end").argsort(kind="stable")],  # what ends stands behind why
+        flagged,
+        flagged.assign(lane=FLAG_LANE, order=-1).astype({"lane": "str"}),
+    )
+
+
+def lanes_of(*frames: pd.DataFrame, flag_row: bool) -> alt.LayerChart:
+    """Lanes from top to bottom, the first of them the job's; how it looks hangs on their number and ``flag_row`` alone:
+    whether there is a row for the words of the first error."""
+    ground, parts, of_nodes, of_job, single, flagged, spoken = frames
     y = alt.Y(
         "lane:N",
         sort=alt.EncodingSortField("order", op="min"),
         axis=alt.Axis(title=None, ticks=False, domain=False, labelLimit=90, labelOverlap=False, labelFlush=False),
     )
-    step = row_pixels(len(lanes))
+    step = row_pixels(len(ground))
     time = alt.X("start:T", axis=time_axis(), scale=time_scale())
     colour = alt.Color(
         "kind:N", legend=None, scale=alt.Scale(domain=list(EVENT_KINDS), range=list(EVENT_KINDS.values()))
     )
     shape = alt.Shape("kind:N", legend=None, scale=alt.Scale(domain=list(SHAPES), range=list(SHAPES.values())))
     lines = alt.Chart(ground).mark_rule(color=NO_DATA, opacity=NO_DATA_OPACITY).encode(x=time, x2="end:T", y=y)
-    course = _course(parts_of_job(parts), time, y, step)
-    lasting = marks[marks["kind"].isin(SPANS)]
     spans = [
-        alt.Chart(lasting[(lasting["lane"] == JOB_LANE) == of_job])
-        .mark_bar(height=max(6, step // 2), strokeWidth=1.5, fillOpacity=1 if of_job else 0.55)
-        .encode(
-            x=time, x2="end:T", y=y, color=colour, stroke=alt.value("white") if of_job else colour, tooltip=_TOOLTIP
-        )
-        for of_job in (False, True)
+        alt.Chart(lasting)
+        .mark_bar(height=max(6, step // 2), strokeWidth=1.5, fillOpacity=opacity)
+        .encode(x=time, x2="end:T", y=y, color=colour, stroke=stroke, tooltip=_TOOLTIP)
+        for lasting, opacity, stroke in ((of_nodes, 0.55, colour), (of_job, 1, alt.value("white")))
     ]
-    single = marks[marks["kind"].isin(list(SHAPES))]
     moments = (
-        alt.Chart(single.iloc[(single["kind"] != "end").argsort(kind="stable")])  # what ends stands behind why
+        alt.Chart(single)
         .mark_point(filled=True, size=min(70, 3.4 * step), opacity=1)
         .encode(x=time, y=y, color=colour, shape=shape, tooltip=_TOOLTIP)
     )
@@ -129,7 +139,6 @@ def swim_lanes(
         .mark_point(color=EVENT_KINDS["first error"], shape="diamond", filled=True, size=150, opacity=1, tooltip=None)
         .encode(x="at:T", y=y)
     )
-    spoken = flagged.assign(lane=FLAG_LANE, order=-1).astype({"lane": "str"})
     words = [
         alt.Chart(spoken)
         .transform_filter(alt.datum.left == left)
@@ -139,8 +148,18 @@ def swim_lanes(
         .encode(x="at:T", y=y, text="label:N")
         for left in (True, False)
     ]
-    height = step * (len(ground) + len(flagged)) + CHROME_PX
-    return alt.layer(lines, *course, *spans, moments, pole, sign, *words).properties(height=height)
+    height = step * (len(ground) + flag_row) + CHROME_PX
+    return alt.layer(lines, *_course(parts, time, y, step), *spans, moments, pole, sign, *words).properties(
+        height=height
+    )
+
+
+def swim_lanes(
+    lanes: Sequence[str], parts: pd.DataFrame, marks: pd.DataFrame, start: datetime, end: datetime
+) -> alt.LayerChart:
+    """The lanes of all of a job."""
+    frames = lane_frames(lanes, parts, marks, start, end)
+    return lanes_of(*frames, flag_row=bool((marks["kind"] == "first error").any()))
 
 
 _TOOLTIP = [

@@ -2,43 +2,46 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import altair as alt
 import pandas as pd
 
-from monitor.charts.colours import NO_DATA, NO_DATA_OPACITY
-from monitor.charts.time_axis import Span, time_axis, time_scale, window
+from monitor.charts.colours import NO_DATA, NO_DATA_OPACITY, THRESHOLD
+from monitor.charts.measured import POINTS, Measured, cells, columns_for, measured, node_order
+from monitor.charts.time_axis import Span, cut, edges, time_axis, time_scale, window
 
-#: So many columns at most: about the pixels there are, and 64 nodes stay quick in a browser.
-COLUMNS = 180
 #: Legend and axis: where a chart is fitted into its height, they take from it.
 CHROME_PX = 76
-#: Nodes whose means lie closer than this keep their natural order: no false ranking, no jumping rows.
-ALIKE_POINTS = 3.0
+#: A row as thick as this has room for a frame around what crosses a threshold; a thinner one has the sign at its end alone.
+FRAMED_PX = 6
+#: Stretches that are framed at most: the longest.
+FRAMES = 300
 
 #: What the axis of ``line`` is called.
 LINE_AXIS = "%"
 
-_CELL_DTYPES = {
+_FRAME_DTYPES = {
     "node": "str",
     "order": "int64",
     "start": "datetime64[ms, UTC]",
     "end": "datetime64[ms, UTC]",
-    "mean_pct": "float64",
-    "low_pct": "float64",
-    "high_pct": "float64",
-    "points": "int64",
+    "name": "str",
 }
 _PERCENT = alt.Scale(domain=[0, 100], clamp=True)
 _NODE_AXIS = alt.Axis(title=None, labelOverlap="greedy", ticks=False, domain=False, labelLimit=90)
+_TIME = "%d %b %H:%M"
 _TOOLTIP = [
     alt.Tooltip("node:N", title="node"),
-    alt.Tooltip("start:T", title="from", format="%d %b %H:%M"),
+    alt.Tooltip("start:T", title="from", format=_TIME),
     alt.Tooltip("mean_pct:Q", title="mean %", format=".0f"),
     alt.Tooltip("low_pct:Q", title="lowest %", format=".0f"),
     alt.Tooltip("high_pct:Q", title="highest %", format=".0f"),
+]
+_CROSSING = [
+    alt.Tooltip("name:N", title="crosses"),
+    alt.Tooltip("start:T", title="from", format=_TIME),
+    alt.Tooltip("end:T", title="to", format=_TIME),
 ]
 _LEGEND = alt.Legend(
     title=None,
@@ -51,75 +54,51 @@ _LEGEND = alt.Legend(
 )
 
 
-def node_order(metrics: pd.DataFrame, metric: str, nodes: Sequence[str]) -> list[str]:
-    """The nodes, those whose mean is furthest from the median node first; the rest and nodes without data by number."""
-    chosen = metrics[metrics["metric"] == metric]
-    means = chosen.groupby("node")["value_pct"].mean()
-    distance = (means - means.median()).abs()
-    names = sorted({*nodes, *means.index}, key=_number)
-    outliers = [name for name in names if distance.get(name, 0.0) >= ALIKE_POINTS]
-    outliers.sort(key=lambda name: -float(distance[name]))
-    return outliers + [name for name in names if name not in outliers]
+def crossings(spans: pd.DataFrame, rows: Measured, within: Span | None) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """(what is framed in a node's row, what is framed over all rows): ``node order start end name`` in the time shown.
 
-
-def cells(metrics: pd.DataFrame, metric: str, nodes: Sequence[str], columns: int = COLUMNS) -> pd.DataFrame:
-    """One row a node and bucket of time that has data: ``node order start end mean_pct low_pct high_pct points``.
-
-    A bucket is a whole number of periods, at most ``columns`` over the window, and its edges do not move as time goes on.
+    ``spans`` has ``node start end name``; no node stands for all of them together.
     """
-    chosen = metrics[(metrics["metric"] == metric) & metrics["value_pct"].notna()]
-    order = {name: place for place, name in enumerate(node_order(metrics, metric, nodes))}
-    if chosen.empty:
-        return pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in _CELL_DTYPES.items()})
-    width_s = bucket_seconds(chosen, columns)
-    start = chosen["timestamp"].dt.floor(f"{width_s}s")
-    grouped = chosen.assign(start=start).groupby(["node", "start"], sort=True, observed=True)["value_pct"]
-    frame = grouped.agg(mean_pct="mean", low_pct="min", high_pct="max", points="count").reset_index()
-    frame["end"] = frame["start"] + pd.Timedelta(seconds=width_s)
-    frame["order"] = frame["node"].map(order)
-    return frame[list(_CELL_DTYPES)].astype(_CELL_DTYPES)
+    shown = cut(spans, within)
+    order = {name: place for place, name in enumerate(node_order(rows.within(within)))}
+    shown = shown.assign(order=shown["node"].map(order).fillna(-1), lasts=shown["end"] - shown["start"])
+    shown = shown.nlargest(FRAMES, "lasts")[list(_FRAME_DTYPES)].astype(_FRAME_DTYPES)
+    own = shown["order"] >= 0
+    return shown[own].reset_index(drop=True), shown[~own & (shown["node"] == "")].reset_index(drop=True)
 
 
-def bucket_seconds(chosen: pd.DataFrame, columns: int = COLUMNS) -> int:
-    """Seconds of one column: the period, or the smallest round multiple of it that fits the window into ``columns``."""
-    period_s = int(chosen["period_s"].max()) if chosen["period_s"].notna().any() else 60
-    span_s = (chosen["timestamp"].max() - chosen["timestamp"].min()).total_seconds() + period_s
-    for factor in (1, 2, 3, 5, 10, 15, 20, 30, 60, 120, 240, 480, 1440):
-        if span_s / (period_s * factor) <= columns:
-            return period_s * factor
-    return period_s * 2880
-
-
-def rows(metrics: pd.DataFrame, metric: str, nodes: Sequence[str], span: Span) -> pd.DataFrame:
-    """One row a node, ``node order start end`` over span and data: the ground that shows where data are missing."""
-    order = node_order(metrics, metric, nodes)
-    shown = cells(metrics, metric, nodes)
-    start, end = (pd.Timestamp(edge) for edge in span)
+def heatmap_frames(
+    rows: Measured, span: Span, within: Span | None = None, spans: pd.DataFrame | None = None
+) -> tuple[pd.DataFrame, ...]:
+    """What ``heatmap_of`` draws: a ground for each node over the time there is, cells, what crosses a threshold."""
+    shown = cells(rows, columns_for(len(rows.names)), within)
+    order = node_order(rows.within(within))
+    start, end = (pd.Timestamp(edge) for edge in within or span)
     if len(shown):
         start, end = min(start, shown["start"].min()), max(end, shown["end"].max())
-    frame = pd.DataFrame({"node": order, "order": range(len(order)), "start": start, "end": end})
-    return frame.astype({"node": "str", "order": "int64", **dict.fromkeys(("start", "end"), "datetime64[ms, UTC]")})
+    ground = pd.DataFrame({"node": order, "order": range(len(order)), "start": start, "end": end})
+    kinds = {"node": "str", "order": "int64", **dict.fromkeys(("start", "end"), "datetime64[ms, UTC]")}
+    nothing = pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in _FRAME_DTYPES.items()})
+    return ground.astype(kinds), shown, *crossings(nothing if spans is None else spans, rows, within)
 
 
-def heatmap(metrics: pd.DataFrame, metric: str, nodes: Sequence[str], span: Span) -> alt.LayerChart:
-    """Node x time, colour 0-100 %, the odd ones on top; grey where nothing was measured."""
-    ground = rows(metrics, metric, nodes, span)
+def heatmap_of(ground: pd.DataFrame, shown: pd.DataFrame, own: pd.DataFrame, together: pd.DataFrame) -> alt.LayerChart:
+    """Node x time, colour 0-100 %, the odd ones on top; grey where nothing was measured.
+
+    How it looks hangs on the number of nodes alone.
+    """
     step = row_pixels(len(ground))
     # A hair between the rows where there is room for one.
     gap = alt.Scale(paddingInner=0.08 if step > 10 else 0)
     where = alt.Y("node:N", sort=alt.EncodingSortField("order", op="min"), axis=_NODE_AXIS, scale=gap)
+    time = alt.X("start:T", axis=time_axis(), scale=time_scale())
     missing = (
         alt.Chart(ground)
         .mark_rect(color=NO_DATA, opacity=NO_DATA_OPACITY)
-        .encode(
-            x=alt.X("start:T", axis=time_axis(), scale=time_scale()),
-            x2="end:T",
-            y=where,
-            tooltip=[alt.Tooltip("node:N", title="no data")],
-        )
+        .encode(x=time, x2="end:T", y=where, tooltip=[alt.Tooltip("node:N", title="no data")])
     )
-    measured = (
-        alt.Chart(cells(metrics, metric, nodes))
+    values = (
+        alt.Chart(shown)
         # Half a pixel more closes the hairlines between neighbours.
         .mark_rect(x2Offset=0.5)
         .encode(
@@ -130,7 +109,24 @@ def heatmap(metrics: pd.DataFrame, metric: str, nodes: Sequence[str], span: Span
             tooltip=_TOOLTIP,
         )
     )
-    return alt.layer(missing, measured).properties(height=step * len(ground) + CHROME_PX)
+    frame = {"filled": False, "stroke": THRESHOLD, "strokeWidth": 1.5 if step >= FRAMED_PX else 0}
+    framed = alt.Chart(own).mark_rect(**frame).encode(x=time, x2="end:T", y=where, tooltip=_CROSSING)
+    ends = (
+        alt.Chart(own)
+        .mark_point(shape="triangle-left", filled=True, color=THRESHOLD, opacity=1, size=34, xOffset=5)
+        .encode(x=alt.value("width"), y=where, tooltip=_CROSSING)
+    )
+    over_all = (
+        alt.Chart(together)
+        .mark_rect(filled=False, stroke=THRESHOLD, strokeWidth=1.5)
+        .encode(x=time, x2="end:T", y=alt.value(0), y2=alt.value("height"), tooltip=_CROSSING)
+    )
+    return alt.layer(missing, values, framed, ends, over_all).properties(height=step * len(ground) + CHROME_PX)
+
+
+def heatmap(metrics: pd.DataFrame, metric: str, nodes: Sequence[str], span: Span) -> alt.LayerChart:
+    """The heatmap of a metric over all of the time."""
+    return heatmap_of(*heatmap_frames(measured(metrics, metric, nodes), span))
 
 
 def row_pixels(count: int) -> int:
@@ -138,17 +134,25 @@ def row_pixels(count: int) -> int:
     return max(2, min(28, 448 // max(count, 1)))
 
 
-def line(metrics: pd.DataFrame, metric: str, span: Span) -> alt.LayerChart:
-    """One node over time on a fixed scale of 0-100 %: the mean, and the range where a column holds several minutes."""
+def line_frames(rows: Measured, span: Span, within: Span | None = None) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """What ``line_of`` draws: the buckets with an empty one in each hole, and the ends of the time shown."""
+    return with_breaks(cells(rows, POINTS, within)), edges(within or span)
+
+
+def line_of(shown: pd.DataFrame, ends: pd.DataFrame) -> alt.LayerChart:
+    """One node over time on a fixed scale of 0-100 %: the mean, and the range where a bucket holds several minutes."""
     percent = alt.Axis(title=LINE_AXIS, values=[0, 25, 50, 75, 100])
-    base = alt.Chart(with_breaks(cells(metrics, metric, ()))).encode(
-        x=alt.X("start:T", axis=time_axis(), scale=time_scale())
-    )
+    base = alt.Chart(shown).encode(x=alt.X("start:T", axis=time_axis(), scale=time_scale()))
     band = base.mark_area(opacity=0.2).encode(
         y=alt.Y("low_pct:Q", scale=_PERCENT, axis=percent), y2=alt.Y2("high_pct:Q")
     )
     mean = base.mark_line().encode(y=alt.Y("mean_pct:Q", scale=_PERCENT, axis=percent), tooltip=_TOOLTIP)
-    return alt.layer(band, mean, window(span)).properties(height=220)
+    return alt.layer(band, mean, window(ends)).properties(height=220)
+
+
+def line(metrics: pd.DataFrame, metric: str, span: Span) -> alt.LayerChart:
+    """The line of a metric over all of the time."""
+    return line_of(*line_frames(measured(metrics, metric, ()), span))
 
 
 def with_breaks(shown: pd.DataFrame) -> pd.DataFrame:
@@ -160,8 +164,3 @@ def with_breaks(shown: pd.DataFrame) -> pd.DataFrame:
     nothing = dict.fromkeys(("mean_pct", "low_pct", "high_pct"), float("nan"))
     breaks = before.assign(start=before["end"], points=0, **nothing)
     return pd.concat([shown, breaks]).sort_values("start", kind="stable", ignore_index=True)
-
-
-def _number(name: str) -> tuple[str, int, str]:
-    found = re.search(r"(\d+)$", name)
-    return (name[: found.start()], int(found.group()), name) if found else (name, -1, name)

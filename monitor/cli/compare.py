@@ -14,13 +14,13 @@ from typing import Any
 from monitor.archive.comparison_document import comparison_document
 from monitor.archive.pairs import Record, record, user_pairs
 from monitor.aws.tally import metered
-from monitor.cli.compare_markdown import markdown
 from monitor.cli.compare_text import print_comparison
 from monitor.cli.output import add_output_options, as_json, console, deliver, progress
 from monitor.cli.sources import account_source, add_account_options, add_cache_option, chosen_cache, source_of
 from monitor.diagnose.compared import compare
 from monitor.diagnose.pair_of import pairs_of
 from monitor.errors import BadCall
+from monitor.export.comparison_markdown import markdown
 from monitor.fetch.source import Source
 from monitor.model import Pair, Report
 from monitor.parse.user import step_pattern

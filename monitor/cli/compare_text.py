@@ -9,9 +9,9 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from monitor.archive.pairs import Record
-from monitor.cli.compare_rows import difference_rows, figure_rows, heading, record_line, result_lines
+from monitor.archive.pairs import Record, record_line
 from monitor.diagnose.compared import Comparison, letter
+from monitor.diagnose.compared_rows import difference_rows, figure_rows, heading, result_lines
 from monitor.diagnose.headline import facts, status_word
 
 _STYLE = {"faster": "bold green", "slower": "bold red", "cannot tell": "bold yellow"}

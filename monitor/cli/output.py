@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
+from monitor.archive.document import as_json as as_json
+from monitor.archive.document import without_trailing_spaces
 from monitor.errors import CannotDo
 from monitor.review import Progress
 
@@ -28,14 +28,9 @@ def add_output_options(command: argparse.ArgumentParser, formats: tuple[str, ...
     output.add_argument("--quiet", action="store_true", help="no progress on standard error")
 
 
-def as_json(document: Any) -> str:
-    """The document, indented, in ASCII-safe UTF-8 with a newline at its end."""
-    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
 def deliver(arguments: argparse.Namespace, text: str) -> None:
     """Writes a finished result to the file that --output names, else to standard output."""
-    text = "".join(f"{line.rstrip(' ')}\n" for line in text.split("\n")[:-1])
+    text = without_trailing_spaces(text)
     if arguments.output is None:
         sys.stdout.write(text)
         return

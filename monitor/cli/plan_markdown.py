@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from monitor.cli.plan_text import marks, rows, title_of, written
-from monitor.cli.report_markdown import as_code, as_table
+from monitor.export.markdown import as_code, as_table
 from monitor.review.planning import Plan
 from monitor.show.plan_captions import curve_words, script_lines, snippet
 from monitor.show.plan_words import answer, changed_words

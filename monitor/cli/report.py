@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from datetime import UTC, datetime
 from io import StringIO
 from typing import Any
@@ -11,11 +12,14 @@ from monitor.archive.document import report_document
 from monitor.aws.tally import metered
 from monitor.cli.large_logs import add_large_log_options, instead
 from monitor.cli.output import add_output_options, as_json, console, deliver, progress
-from monitor.cli.report_markdown import markdown
 from monitor.cli.report_text import print_report
 from monitor.cli.sources import add_job_options, chosen_cache, job_source
+from monitor.errors import BadCall
+from monitor.export.markdown import markdown
+from monitor.model import Report
 from monitor.parse.user import step_pattern
 from monitor.review import Reviewer
+from monitor.review.muted import mutes, with_mutes
 from monitor.settings import read
 
 
@@ -24,7 +28,7 @@ def add_to(commands: Any) -> None:
     command = commands.add_parser("report", help="review one job", description=__doc__)
     add_job_options(command)
     add_large_log_options(command)
-    add_output_options(command, ("text", "json", "markdown"))
+    add_output_options(command, ("text", "json", "markdown", "html"))
     command.set_defaults(run=run)
 
 
@@ -37,13 +41,27 @@ def run(arguments: argparse.Namespace) -> int:
     with progress(arguments) as say:
         reviewer = Reviewer(source, name, settings, extra, cache=cache, instead=instead(arguments, source))
         with metered(arguments.max_usd):
-            report = reviewer.review(datetime.now(UTC), say)
+            report = _with_mutes(reviewer.review(datetime.now(UTC), say))
     if arguments.format == "json":
         deliver(arguments, as_json(report_document(report)))
     elif arguments.format == "markdown":
         deliver(arguments, markdown(report))
+    elif arguments.format == "html":
+        # Imported late: what draws charts is large, and nobody else needs it.
+        from monitor.export.html import html
+
+        deliver(arguments, html(report, datetime.now(UTC)))
     else:
         out = StringIO()
         print_report(report, console(arguments, out))
         deliver(arguments, out.getvalue())
     return 0
+
+
+def _with_mutes(report: Report) -> Report:
+    """A file of them that cannot be used keeps nobody from the report."""
+    try:
+        return with_mutes(report, mutes())
+    except BadCall as error:
+        print(f"trainwatch: not read: {error}", file=sys.stderr)
+        return report

@@ -13,11 +13,13 @@ from rich.text import Text
 
 from monitor.analyze.memory import memory_peaks
 from monitor.analyze.step_time import is_aggregated
-from monitor.cli.cost_words import cost_words
+from monitor.diagnose.cost_words import cost_words
 from monitor.diagnose.headline import facts, status_word
+from monitor.diagnose.hidden import hidden_words
+from monitor.diagnose.muted_words import muted_words
 from monitor.diagnose.outlook import outlook
 from monitor.diagnose.verdict import gain_words, judge
-from monitor.model import Distribution, Finding, NodeStats, Report
+from monitor.model import Distribution, Finding, Mute, NodeStats, Report
 from monitor.words import (
     DASH,
     capitalised,
@@ -50,7 +52,7 @@ def print_report(report: Report, paper: Console) -> None:
     if verdict.detail and (not report.warnings or verdict.headline.startswith("Failed: ")):
         paper.print(Text(verdict.detail))
     for finding in report.findings:
-        print_finding(finding, paper)
+        print_finding(finding, paper, report.muted.get(finding.id))
     _phases(report, paper)
     _steps(report, paper)
     _memory(report, paper)
@@ -64,13 +66,13 @@ def _head(text: str, paper: Console) -> None:
     paper.print(Text(text, "bold"))
 
 
-def print_finding(finding: Finding, paper: Console) -> None:
+def print_finding(finding: Finding, paper: Console, muted: Mute | None = None) -> None:
     """One finding: what, where, what next, how sure."""
     paper.print()
     paper.print(
         Text.assemble((f"{finding.severity:<9}", _STYLE[finding.severity]), (finding.title, "bold"), f"  {finding.id}")
     )
-    lines = [finding.summary]
+    lines = [*([muted_words(muted)] if muted else []), finding.summary]
     if finding.recommendation:
         # What follows a line break is code: it is not wrapped, so that it can be copied.
         lines.extend(f"Next: {finding.recommendation.text}".split("\n"))
@@ -228,6 +230,8 @@ def _configuration(report: Report, paper: Console) -> None:
     for name, parameter in report.job.configuration.items():
         table.add_row(escape(name), escape(str(parameter.value)[:60]), escape(parameter.read_from))
     paper.print(table)
+    if said := hidden_words(report.job):
+        paper.print(escape(said))
 
 
 def _coverage(report: Report, paper: Console) -> None:

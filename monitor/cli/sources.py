@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from pathlib import Path
 
-from monitor.archive.address import no_archive, opened
 from monitor.archive.cache import Cache, user_cache
 from monitor.errors import BadCall
-from monitor.fetch.files import FilesSource
 from monitor.fetch.source import Source
+from monitor.review import named
 from monitor.review.archived import ArchiveSource
-from monitor.settings import Settings, archive_root, read
-
-_LOGS = "logs:"
-_ARCHIVE = "archive:"
+from monitor.settings import Settings
 
 
 def add_account_options(command: argparse.ArgumentParser) -> None:
@@ -79,12 +74,12 @@ def job_source(arguments: argparse.Namespace) -> tuple[Source, str]:
         if paths:
             raise BadCall("Both --logs and --archive were given.", "Give one of them.")
         if job is None:
-            return _archived(arguments.archive, arguments)
-        if job.startswith((_LOGS, _ARCHIVE)):
+            return named.archived(arguments.archive, arguments.region, arguments.profile)
+        if job.startswith((named.LOGS, named.ARCHIVE)):
             raise BadCall(f"Both a place of its own ({job}) and --archive were given.", "Give one of them.")
         return archive_source(arguments.archive, arguments), job
     if paths:
-        return _log_files(paths)
+        return named.log_files(paths)
     if not job:
         raise BadCall(
             "No job was named.",
@@ -95,34 +90,9 @@ def job_source(arguments: argparse.Namespace) -> tuple[Source, str]:
 
 def source_of(job: str, arguments: argparse.Namespace, account: Callable[[], Source]) -> tuple[Source, str]:
     """(source, job name) of one JOB; ``account`` gives the source of those that AWS has."""
-    if job.startswith(_LOGS):
-        return _log_files([job.removeprefix(_LOGS)])
-    if job.startswith(_ARCHIVE):
-        return _archived(job.removeprefix(_ARCHIVE), arguments)
-    return account(), job
+    return named.source_of(job, account, arguments.region, arguments.profile)
 
 
 def archive_source(root: str, arguments: argparse.Namespace) -> ArchiveSource:
     """The archive with that root. NoData where there is none."""
-    store, job = opened(root, archive_root(read()), arguments.region, arguments.profile)
-    if job is not None:
-        raise no_archive(root)
-    return ArchiveSource(store)
-
-
-def _archived(path: str, arguments: argparse.Namespace) -> tuple[Source, str]:
-    if not path:
-        raise BadCall("archive: needs a path behind it.", "For example archive:./archive/my-job.")
-    store, job = opened(path, archive_root(read()), arguments.region, arguments.profile)
-    source = ArchiveSource(store)
-    return source, job or source.only()
-
-
-def _log_files(paths: list[str]) -> tuple[Source, str]:
-    if not all(paths):
-        raise BadCall("logs: needs a path behind it.", "For example logs:./algo-1.log.")
-    return FilesSource(paths), _name_of(paths)
-
-
-def _name_of(paths: list[str]) -> str:
-    return "standard-input" if paths == ["-"] else Path(paths[0]).name or paths[0]
+    return named.archive_source(root, arguments.region, arguments.profile)

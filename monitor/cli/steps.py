@@ -15,6 +15,7 @@ from rich.table import Table
 from monitor.cli.output import add_output_options, as_json, console, deliver, progress
 from monitor.cli.sources import add_job_options, chosen_cache, job_source
 from monitor.errors import NoData
+from monitor.export.tables import iso, steps_csv
 from monitor.model import STEP_CSV_COLUMNS, Report
 from monitor.parse.user import step_pattern
 from monitor.review import Reviewer
@@ -51,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     if steps.empty and arguments.format != "text":
         print(f"trainwatch: {_why_none(report)}", file=sys.stderr)
     if arguments.format == "csv":
-        deliver(arguments, csv_text(steps))
+        deliver(arguments, steps_csv(steps))
     elif arguments.format == "json":
         deliver(arguments, as_json({"schema": 1, "steps": json.loads(_json_rows(steps))}))
     else:
@@ -59,21 +60,9 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def csv_text(steps: pd.DataFrame) -> str:
-    """The rows as CSV with the contract's columns; what was not observed is empty."""
-    table = steps[list(STEP_CSV_COLUMNS)].copy()
-    table["timestamp"] = _iso(table["timestamp"])
-    text: str = table.to_csv(index=False, lineterminator="\n", float_format="%.9g")
-    return text
-
-
-def _iso(times: pd.Series) -> pd.Series:
-    return times.dt.strftime("%Y-%m-%dT%H:%M:%S.%f").str.slice(0, 23) + "Z"
-
-
 def _json_rows(steps: pd.DataFrame) -> str:
     table = steps[list(STEP_CSV_COLUMNS)].copy()
-    table["timestamp"] = _iso(table["timestamp"])
+    table["timestamp"] = iso(table["timestamp"])
     text: str = table.to_json(orient="records", double_precision=9)
     return text
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Protocol, TypeVar
 
 import pandas as pd
 
 from monitor.analyze.comparison import Change, Range, Verdict, change
 from monitor.analyze.journal import journal
-from monitor.analyze.stable_steps import By, StableSteps, stable_steps, why_none
+from monitor.analyze.stable_steps import By, Floats, StableSteps, stable_steps, why_none
 from monitor.analyze.step_time import is_aggregated
 from monitor.diagnose.compared_words import cannot_tell, range_words
 from monitor.diagnose.configuration_difference import Difference, differences
@@ -20,6 +22,7 @@ from monitor.model import Job, Report, held
 
 # The clock tells of something else than the printed times where it differs by so much, and by more than both may be off.
 _OTHERWISE_PCT = 3.0
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,8 @@ class Against:
     """None where nobody knows whether steps do the same."""
     change: Change | None
     foretold: Foretold
+    is_of_one_job: bool = False
+    """Both are the same job."""
 
     @property
     def work_pct(self) -> Range | None:
@@ -77,8 +82,28 @@ class Comparison:
     """What a reader should know before trusting the figures, as sentences."""
 
     @property
+    def scales(self) -> tuple[float, ...]:
+        """By what the step times of each job are divided to be those of the same work: 1 where a step is that, or where
+        nobody knows."""
+        return (1.0, *(1.0 if each.work is None else each.work.ratio for each in self.against))
+
+    @property
+    def times_s(self) -> tuple[Floats | None, ...]:
+        """The step times of each job, for the work of a step of the first."""
+        return tuple(
+            None if steps is None else steps.times_s / scale
+            for steps, scale in zip(self.steps, self.scales, strict=True)
+        )
+
+    @property
     def jobs(self) -> tuple[Job, ...]:
         return tuple(report.job for report in self.reports)
+
+
+class Keep(Protocol):
+    """How a part of a comparison is had: what ``make`` makes of these reports, or what it made of them before."""
+
+    def __call__(self, reports: tuple[Report, ...], what: str, make: Callable[[], Made]) -> Made: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +115,24 @@ class _Read:
     ways: dict[By, StableSteps]
 
 
-def compare(reports: Sequence[Report]) -> Comparison:
-    """The comparison of two or more jobs."""
-    read = []
-    for report in reports:
-        book = journal(report.run.steps, report.run.events)
-        read.append(_Read(report, book, stable_steps(book)))
+def _anew(reports: tuple[Report, ...], what: str, make: Callable[[], Made]) -> Made:
+    return make()
+
+
+def compare(reports: Sequence[Report], keep: Keep = _anew) -> Comparison:
+    """The comparison of two or more jobs. What takes long is of one report or of two, so that who looks again and again
+    may ``keep`` it: of three jobs of which one runs on, the pair of the others stays as it is."""
+    read = [keep((report,), "steps read", partial(_read, report)) for report in reports]
     first, *others = read
-    against = tuple(_against(first, other, letter(place)) for place, other in enumerate(others, 1))
+    pairs = [
+        keep(
+            (first.report, other.report),
+            f"held against, as {letter(place)}",
+            partial(_pair, first, other, letter(place)),
+        )
+        for place, other in enumerate(others, 1)
+    ]
+    against = tuple(result for result, _ in pairs)
     chosen = shared_way([each.ways for each in read])
     found = [figures(each.report, steps) for each, steps in zip(read, chosen, strict=True)]
     work: list[float | None] = [1.0, *(None if each.work is None else each.work.ratio for each in against)]
@@ -109,8 +144,13 @@ def compare(reports: Sequence[Report]) -> Comparison:
         tuple(replace(each, scaling_pct=share) for each, share in zip(found, reached, strict=True)),
         against,
         tuple(chosen),
-        tuple(dict.fromkeys(note for each in _notes(read, chosen, against) for note in each)),
+        tuple(dict.fromkeys(_notes(read, chosen, [notes for _, notes in pairs]))),
     )
+
+
+def _read(report: Report) -> _Read:
+    book = journal(report.run.steps, report.run.events)
+    return _Read(report, book, stable_steps(book))
 
 
 def letter(place: int) -> str:
@@ -129,26 +169,30 @@ def _streams(report: Report) -> frozenset[str]:
     return frozenset(map(str, report.run.steps["stream"].cat.categories))
 
 
-def _against(first: _Read, other: _Read, name: str) -> Against:
+def _pair(first: _Read, other: _Read, name: str) -> tuple[Against, tuple[str, ...]]:
+    """The second job against the first, and what should be known of the two."""
     before, after = first.report, other.report
     different = differences([before.job, after.job])
     work = work_between(before, after, first.journal, other.journal, different)
     predicted = foretold(before, after, different)
     found = change(first.ways, other.ways)
+    clock = None if found is None else _by_clock(first, other, found)
     ratio = work.ratio if work is not None else 1.0
     verdict: Verdict = "cannot tell" if found is None else found.verdict(ratio)
     reason = ""
-    if is_same(before, after):
+    same = is_same(before, after)
+    if same:
         verdict, reason = "cannot tell", "Both are the same job."
     elif found is None:
         reason = _why_not(first, other, name)
     elif verdict == "cannot tell":
         reason = cannot_tell(found, ratio)
-    elif (clock := _by_clock(first, other, found)) is not None and clock.verdict(ratio) not in {verdict, "cannot tell"}:
+    elif clock is not None and clock.verdict(ratio) not in {verdict, "cannot tell"}:
         printed, by_lines = (range_words(each.percent(ratio)) for each in (found, clock))
         verdict, reason = "cannot tell", f"The printed step times say {printed}, the times of the lines {by_lines}."
     step = None if found is None else found.percent()
-    return Against(after.job.name, verdict, reason, step, work, found, predicted)
+    result = Against(after.job.name, verdict, reason, step, work, found, predicted, same)
+    return result, tuple(_of_two(name, first, other, result, clock))
 
 
 def _why_not(first: _Read, other: _Read, name: str) -> str:
@@ -165,12 +209,12 @@ def _why_not(first: _Read, other: _Read, name: str) -> str:
 
 
 def _notes(
-    read: Sequence[_Read], chosen: Sequence[StableSteps | None], against: Sequence[Against]
-) -> Iterator[list[str]]:
+    read: Sequence[_Read], chosen: Sequence[StableSteps | None], of_pairs: Sequence[tuple[str, ...]]
+) -> Iterator[str]:
     for place, (each, steps) in enumerate(zip(read, chosen, strict=True)):
-        yield _of_one(letter(place), each, steps)
-    for place, (other, result) in enumerate(zip(read[1:], against, strict=True), 1):
-        yield _of_two(letter(place), read[0], other, result)
+        yield from _of_one(letter(place), each, steps)
+    for notes in of_pairs:
+        yield from notes
 
 
 def _of_one(name: str, read: _Read, steps: StableSteps | None) -> list[str]:
@@ -191,7 +235,7 @@ def _of_one(name: str, read: _Read, steps: StableSteps | None) -> list[str]:
     return said
 
 
-def _of_two(name: str, first: _Read, other: _Read, result: Against) -> list[str]:
+def _of_two(name: str, first: _Read, other: _Read, result: Against, clock: Change | None) -> list[str]:
     said: list[str] = []
     formats = [set(each.report.steps.formats) if each.report.steps else set() for each in (first, other)]
     if result.change is None:
@@ -204,7 +248,7 @@ def _of_two(name: str, first: _Read, other: _Read, result: Against) -> list[str]
     for level, who in zip(result.change.levels, ("A", name), strict=True):
         if level.lasts:
             said.append(f"The step time of {who} moves by itself for long stretches; the interval is wider for it.")
-    if (clock := _by_clock(first, other, result.change)) is not None:
+    if clock is not None:
         said.append(
             f"By the times of the log lines a step of {name} takes {range_words(clock.percent())}: the printed times leave "
             "out part of what is between two lines."

@@ -1,12 +1,15 @@
-"""How is the result of a comparison said? The verdict in one sentence, and why there is none."""
+"""How is the result of a comparison said? The verdict in one sentence, why there is none, and what was predicted."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from monitor.analyze.comparison import Change, Range
-from monitor.words import count, step_seconds
+from monitor.words import capitalised, count, percent, step_seconds
 
 if TYPE_CHECKING:
     from monitor.diagnose.compared import Against
@@ -32,6 +35,67 @@ def verdict_words(result: Against, name: str, seconds: tuple[float | None, float
         return f"{said}: {before} to {after} a step."
     kind = f"{result.work.unit}s"
     return f"{said} for the same {kind}: its steps have {result.work.ratio:.3g} x the {kind} and take {after}, not {before}."
+
+
+def headline(result: Against, name: str, seconds: tuple[float | None, float | None]) -> tuple[str, str]:
+    """The verdict in two: what it comes to, in a few words, and what it rests on."""
+    said = verdict_words(result, name, seconds).rstrip(".")
+    title, colon, rest = said.partition(": ")
+    found = result.change
+    if result.verdict == "cannot tell" and found is not None and not result.is_of_one_job:
+        more = found.more_steps(1.0 if result.work is None else result.work.ratio)
+        if more:
+            title = f"{title}: {count(more, 'step')} more of each would do"
+    return title, capitalised(rest) if colon else ""
+
+
+def work_words(result: Against, name: str, samples: tuple[float | None, float | None]) -> str:
+    """Whether the same work is compared."""
+    work = result.work
+    if work is None:
+        return f"Whether a step of {name} does as much as one of A is not known."
+    if work.unit is None:
+        size = f", {count(samples[0], 'sample')}" if samples[0] is not None and samples[0] == samples[1] else ""
+        return f"A step of {name} does the same work as one of A{size}."
+    return f"A step of {name} has {work.ratio:.3g} x the {work.unit}s of one of A."
+
+
+def summary_words(against: Sequence[Against], names: Sequence[str]) -> str:
+    """Several verdicts in one sentence; the most that was gained, else the most that was lost, by name."""
+    said = []
+    for verdict in ("faster", "slower"):
+        found = [
+            (each.judged_pct, name)
+            for each, name in zip(against, names, strict=True)
+            if each.verdict == verdict and each.judged_pct is not None
+        ]
+        if not found:
+            continue
+        sign = -1 if verdict == "faster" else 1
+        by, most = max((sign * pct[1], name) for pct, name in found)
+        least = "most" if len(found) > 1 else "that is"
+        verb = "is" if len(found) == 1 else "are"
+        said.append(f"{len(found)} of {len(against)} {verb} {verdict} than A, {least} {most}, by {by:.1f} %")
+    unknown = sum(each.verdict == "cannot tell" for each in against)
+    if not said:
+        return f"Of none of the {len(against)} can it be told whether it is faster than A."
+    if unknown:
+        said.append(f"of {unknown} it cannot be told")
+    return capitalised("; ".join(said))
+
+
+def spread_words(times_s: Sequence[NDArray[np.float64] | None], names: Sequence[str]) -> str:
+    """Which share of each job's times is below the first one's median; empty where there is nothing to compare."""
+    first, *others = times_s
+    known = [(name, each) for name, each in zip(names[1:], others, strict=True) if each is not None]
+    if first is None or not known:
+        return ""
+    median = float(np.median(first))
+    by_share: dict[str, list[str]] = {}
+    for name, each in known:
+        by_share.setdefault(percent(100 * float((each < median).mean())), []).append(name)
+    shares = [f"{share} of the steps of {_listed(of)}" for share, of in by_share.items()]
+    return f"{'; '.join(shares)} take less than A's median, {step_seconds(median)}."
 
 
 def cannot_tell(found: Change, work_ratio: float) -> str:
@@ -60,17 +124,28 @@ def prediction_words(result: Against) -> list[str]:
         if told.unknown:
             said.append(f"No prediction: {_few(told.unknown, '; ', 2)}.")
         return said
-    measured = result.for_same_samples_pct
+    said.append(beside_words(result))
+    said.append(f"The prediction is model-based, not measured: {told.method}.")
+    if told.beyond:
+        said.append(f"It says nothing of {_few(told.beyond, ', ', 6)}.")
+    return said
+
+
+def beside_words(result: Against) -> str:
+    """What was predicted beside what was measured, and whether it held; empty where nothing was predicted."""
+    predicted, measured = result.foretold.change_pct, result.for_same_samples_pct
+    if predicted is None:
+        return ""
     beside = "not measured" if measured is None else f"measured {range_words(measured)}"
     same = "" if result.work is None or result.work.samples == 1 else " for the same samples"
     held = "" if result.held is None else " The prediction held." if result.held else " The prediction did not hold."
     if result.held is None and measured is not None:
         held = " The measurement leaves open whether the prediction held."
-    said.append(f"Predicted step time{same} {range_words(told.change_pct)}, {beside}.{held}")
-    said.append(f"The prediction is model-based, not measured: {told.method}.")
-    if told.beyond:
-        said.append(f"It says nothing of {_few(told.beyond, ', ', 6)}.")
-    return said
+    return f"Predicted step time{same} {range_words(predicted)}, {beside}.{held}"
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def _within(text: str) -> str:

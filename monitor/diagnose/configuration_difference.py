@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from monitor.model import Job
+from monitor.model import Job, Parameter
 from monitor.predict.setup import framework_of, resolved
 from monitor.predict.setup_defaults import with_defaults
 from monitor.predict.setup_names import CANONICAL, OTHER_NAMES, SPECIAL, plain_name
@@ -31,22 +31,41 @@ class Difference:
 
     parameter: str
     values: tuple[Any, ...]
+    read_from: tuple[str | None, ...] = ()
+    """Where each value was read."""
 
 
 def differences(jobs: Sequence[Job]) -> tuple[Difference, ...]:
     """The parameters whose values are not the same in all: the machines first, then those of the parallelism and the
     model, then the script's own. What one job has by default and another's library has not at all is none."""
+    return _sorted(each for each, differs in _held_together(jobs) if differs)
+
+
+def alike(jobs: Sequence[Job]) -> tuple[Difference, ...]:
+    """The parameters that say the same in all jobs, in the same order."""
+    return _sorted(each for each, differs in _held_together(jobs) if not differs)
+
+
+def own(jobs: Sequence[Job]) -> tuple[str, ...]:
+    """The parameters that are not held against each other, since every run has them of its own."""
+    return tuple(sorted({name for job in jobs for name in resolved(job) if is_own(name)}))
+
+
+def _held_together(jobs: Sequence[Job]) -> Iterator[tuple[Difference, bool]]:
+    """Each parameter, and whether it is a difference."""
     told = [_parameters(job) for job in jobs]
     defaults = [with_defaults(framework_of(job), {}) for job in jobs]
-    names = dict.fromkeys(name for values in told for name in values)
-    found = []
-    for name in names:
-        values = tuple(values.get(name) for values in told)
+    for name in dict.fromkeys(name for values in told for name in values):
+        found = [values.get(name) for values in told]
+        values = tuple(None if each is None else each.value for each in found)
         given = [place for place, value in enumerate(values) if value is not None]
         said = {comparable(values[place], jobs[place].name) for place in given}
         all_by_default = all(_is_default(name, values[place], defaults[place]) for place in given)
-        if len(said) > 1 or (len(given) < len(jobs) and not all_by_default):
-            found.append(Difference(name, values))
+        differs = len(said) > 1 or (len(given) < len(jobs) and not all_by_default)
+        yield Difference(name, values, tuple(None if each is None else each.read_from for each in found)), differs
+
+
+def _sorted(found: Iterable[Difference]) -> tuple[Difference, ...]:
     return tuple(sorted(found, key=lambda each: (_place(each.parameter), each.parameter)))
 
 
@@ -61,25 +80,26 @@ def is_own(name: str) -> bool:
     return _OWN.fullmatch(plain_name(name)) is not None
 
 
-def _parameters(job: Job) -> Mapping[str, Any]:
+def _parameters(job: Job) -> Mapping[str, Parameter]:
     return {**dict(_machines(job)), **dict(_configured(job))}
 
 
-def _machines(job: Job) -> Iterator[tuple[str, Any]]:
+def _machines(job: Job) -> Iterator[tuple[str, Parameter]]:
+    read_from = "log" if job.source == "logs" else "DescribeTrainingJob"
     types = [group.instance_type for group in job.instance_groups if group.instance_type]
     if types:
-        yield "instance_type", " + ".join(dict.fromkeys(types))
+        yield "instance_type", Parameter(" + ".join(dict.fromkeys(types)), read_from)
     if job.instance_count:
-        yield "instance_count", job.instance_count
+        yield "instance_count", Parameter(job.instance_count, read_from)
     if job.spot:
-        yield "managed_spot", True
+        yield "managed_spot", Parameter(True, read_from)
 
 
-def _configured(job: Job) -> Iterator[tuple[str, Any]]:
+def _configured(job: Job) -> Iterator[tuple[str, Parameter]]:
     aliases = ALIASES_V1 if framework_of(job) == "smp1" else {}
     for name, parameter in resolved(job).items():
         if not is_own(name):
-            yield aliases.get(name, name), parameter.value
+            yield aliases.get(name, name), parameter
 
 
 def _is_default(name: str, value: Any, defaults: Mapping[str, Known]) -> bool:

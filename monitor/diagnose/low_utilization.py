@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from monitor.analyze.devices import by_minute, within
+from monitor.analyze.devices import within
 from monitor.analyze.processes import processes_per_host
 from monitor.analyze.step_time import variation
 from monitor.diagnose import parallelism
@@ -159,7 +159,7 @@ def _likely_causes(case: Case, memory: Distribution | None, cpu: Distribution | 
     told = processes_per_host(case.run.job, case.run.events)
     gpus = {node.name: node.gpus or 0 for node in case.run.job.nodes}
     halves = sorted({count // 2 for count in gpus.values()} - {0})
-    if told is None and any(within(by_minute(case.steady), gpus, used, 1) for used in halves):
+    if told is None and any(within(case.by_minute, gpus, used, 1) for used in halves):
         causes.append("a part of the GPUs without work (count the processes on each host)")
     if not words and (cpu is None or cpu.p95 <= CPU_HIGH_PCT):
         causes.append("data loading in few processes (the step without the loader is shorter)")

@@ -18,6 +18,8 @@ from monitor.model import Evidence, Finding, Recommendation
 from monitor.words import clock, duration, percent, step_seconds, usd
 
 IDLE_PCT = 5.0
+#: The fact that says since when steps are slower.
+SINCE = "since: median"
 # A change of level is found within a few reports of where it is.
 ANNOUNCED_WITHIN = timedelta(minutes=5)
 # Parameters of schedules in which a step does more work later on; their names contain one of these.
@@ -122,7 +124,7 @@ def step_time_regression(case: Case) -> Finding | None:
         f"{f': {duration(found.lasts_s)} so far' if found.lasts_s else ''}.{by_clock}{with_it}{restart}{cost}",
         (
             Evidence("before: median", before, unit, None, start if found.at else None, found.at),
-            Evidence("since: median", after, unit, None, found.at, found.end),
+            Evidence(SINCE, after, unit, None, found.at, found.end),
             *level_evidence(case, found),
         ),
         Recommendation(

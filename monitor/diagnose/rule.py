@@ -27,6 +27,7 @@ import pandas as pd
 from monitor.analyze import step_time, utilization
 from monitor.analyze.activities import Activity, activities
 from monitor.analyze.billing import billing_factor
+from monitor.analyze.devices import by_minute
 from monitor.analyze.ending import Ending, ending_of
 from monitor.analyze.finish import seconds_to_finish
 from monitor.analyze.journal import journal
@@ -57,6 +58,8 @@ class Case:
     """``metrics`` without the minutes that are set aside."""
     pooled: dict[str, Distribution] = field(default_factory=dict)
     """Of ``steady``."""
+    by_minute: pd.DataFrame = field(default_factory=pd.DataFrame)
+    """GPU utilization and memory side by side, of ``steady``: see ``monitor.analyze.devices``."""
     steps: StepStats | None = None
     lost: LostWork | None = None
     journal: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -103,7 +106,24 @@ def case_of(run: Run, now: datetime, price: Price | None = None) -> Case:
     pooled = utilization.pooled(steady)
     ran_out = ending is not None and ending.id == "cuda-out-of-memory"
     setup = setup_seen(run, steady, stats, fill(run.events, ending.first) if ending is not None and ran_out else None)
-    return Case(run, now, window, metrics, aside, steady, pooled, stats, lost, book, spans, price, ending, nan, setup)
+    return Case(
+        run=run,
+        now=now,
+        window=window,
+        metrics=metrics,
+        set_aside=aside,
+        steady=steady,
+        pooled=pooled,
+        by_minute=by_minute(steady),
+        steps=stats,
+        lost=lost,
+        journal=book,
+        activities=spans,
+        price=price,
+        ending=ending,
+        nan=nan,
+        setup=setup,
+    )
 
 
 def parameter(case: Case, name: str) -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from monitor.analyze.devices import InUse, at_a_ceiling, by_minute, fewer_than_peers, within
+from monitor.analyze.devices import InUse, at_a_ceiling, fewer_than_peers, within
 from monitor.analyze.idle import IDLE_PCT, Stretch, longest_idle
 from monitor.analyze.processes import Processes, processes_per_host
 from monitor.diagnose import progress
@@ -42,7 +42,7 @@ def one_gpu_in_use(case: Case) -> Finding | None:
     cpu = case.pooled.get("cpu_utilization")
     found = [
         one
-        for one in within(by_minute(case.steady), _gpus(case), 1, fewest_points(case))
+        for one in within(case.by_minute, _gpus(case), 1, fewest_points(case))
         if one.busy_sum >= LEAST_BUSY_PCT
         and (
             one.busy_sum >= ONE_AT_WORK_PCT
@@ -105,7 +105,7 @@ def unused_gpus(case: Case) -> Finding | None:
     processes_per_host says (SageMaker training toolkit); tolerances are this project's: 10 points of the sum, 2 % of a ratio.
     """
     told = processes_per_host(case.run.job, case.run.events)
-    table, gpus = by_minute(case.steady), _gpus(case)
+    table, gpus = case.by_minute, _gpus(case)
     found: tuple[InUse, ...] = ()
     if told is not None:
         found = within(table, gpus, told.each, fewest_points(case))
@@ -119,7 +119,7 @@ def unused_gpus(case: Case) -> Finding | None:
 def _by_metrics(case: Case, told: Processes | None) -> tuple[InUse, ...]:
     if pipeline_degree(case) > 1:
         return ()
-    table, gpus = by_minute(case.steady), _gpus(case)
+    table, gpus = case.by_minute, _gpus(case)
     kinds = {node.name: node.instance_type or "" for node in case.run.job.nodes}
     found = fewer_than_peers(table, gpus, kinds, fewest_points(case))
     # Where all processes are there, a sum below the ceiling is just a sum.

@@ -14,7 +14,7 @@ from monitor.analyze.reasons import reason_of
 from monitor.diagnose.level import Level
 from monitor.diagnose.quoted import quoted
 from monitor.model import METRICS, Job, NodeStats, Prediction, Report
-from monitor.words import capitalised, percent, sentence, step_seconds
+from monitor.words import capitalised, count, percent, sentence, step_seconds
 
 #: What every prediction is called.
 MODEL_BASED = "Model-based, not measured."
@@ -45,14 +45,24 @@ def judge(report: Report) -> Verdict:
         return Verdict(
             "unknown", _why_unseen(report), " ".join(gap.why for gap in report.run.gaps if gap.what != "price")
         )
+    muted = count(len(report.silenced), "muted finding") if report.silenced else ""
     if not report.run.logs.complete:
-        return Verdict("partial", "Nothing stands out so far; older log lines are still coming in", _figures(report))
+        so_far = "Nothing stands out so far; older log lines are still coming in"
+        return Verdict("partial", _but_for(so_far, muted), _figures(report))
     metrics, timed = _has_metrics(report), _has_step_times(report)
     if not (metrics and timed):
         missing = "step times are not known" if metrics else "utilization is not known"
-        return Verdict("partial", f"Nothing stands out in what can be seen, but {missing}", _figures(report))
+        said = f"Nothing stands out in what can be seen, but {missing}"
+        return Verdict("partial", _but_for(said, muted), _figures(report))
     headline = "Stopped; nothing stood out until then" if job.status == "Stopped" else "Healthy as far as can be seen"
-    return Verdict("healthy", headline, _figures(report))
+    return Verdict("muted" if muted else "healthy", _but_for(headline, muted), _figures(report))
+
+
+def _but_for(headline: str, muted: str) -> str:
+    """What is muted is not forgotten: a job with it is never simply healthy."""
+    if not muted:
+        return headline
+    return f"{headline}, but for {muted}" if "but" not in headline else f"{headline}; {muted}"
 
 
 def failure_words(job: Job) -> str:
@@ -162,7 +172,9 @@ def _figures(report: Report) -> str:
             parts.append(f"{name} {percent(mean)}")
     if report.steps is not None and report.steps.median_s is not None:
         parts.append(f"step time {step_seconds(report.steps.median_s)}")
-    limits = "; ".join(finding.title for finding in report.findings if finding.severity == "info")
+    limits = "; ".join(
+        finding.title for finding in report.findings if finding.severity == "info" and finding.id not in report.muted
+    )
     words = ", ".join(parts) + "." if parts else ""
     words = words[:1].upper() + words[1:]
     return f"{words} Worth knowing: {limits}." if limits else words

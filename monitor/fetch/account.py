@@ -9,13 +9,16 @@ from datetime import datetime
 
 from monitor.aws.clients import Clients
 from monitor.fetch import jobs as training_jobs
+from monitor.fetch.glance import Glances, read_glances
 from monitor.fetch.instance_types import ask_ec2, lookup
+from monitor.fetch.log_span import read_span
 from monitor.fetch.logs import JobLogs
 from monitor.fetch.metrics import read_metrics
 from monitor.fetch.price_file import PriceFile
 from monitor.fetch.prices import PriceList
-from monitor.fetch.source import JobQuery
-from monitor.model import ApiBill, Gap, Job, JobSummary, Node, Price, RawMetrics
+from monitor.fetch.search import found
+from monitor.fetch.source import Found, JobQuery
+from monitor.model import ApiBill, Gap, Job, JobSummary, LogAsk, LogSpan, Node, Price, RawMetrics
 
 # How many jobs' metrics are kept, so that a watched job is asked only for what is new.
 _REMEMBERED_JOBS = 8
@@ -40,6 +43,14 @@ class AwsSource:
         """The jobs that match, newest first; without instance types, which ``with_instances`` fills."""
         return training_jobs.list_jobs(self.clients, query)
 
+    def find(self, query: JobQuery) -> Found:
+        """As ``jobs``, with types, starts and tags by one call a hundred jobs; without them where Search is refused."""
+        return found(self.clients, query)
+
+    def glances(self, jobs: Sequence[JobSummary], now: datetime) -> Glances:
+        """How busy these jobs are, of their last hours, in a few calls for all of them."""
+        return read_glances(self.clients, jobs, now)
+
     def with_instances(self, summaries: Sequence[JobSummary]) -> tuple[JobSummary, ...]:
         """The rows with instance type and count, for one DescribeTrainingJob a job not seen before."""
         return training_jobs.with_instances(self.clients, summaries, self._instances)
@@ -49,6 +60,10 @@ class AwsSource:
 
     def logs(self, job: Job) -> JobLogs:
         return JobLogs(self.clients, job)
+
+    def lines(self, job: Job, ask: LogAsk, before: LogSpan | None = None) -> LogSpan:
+        """Log lines as they are, of one stretch of time, in a bounded number of calls."""
+        return read_span(self.clients, job, ask, before)
 
     def metrics(self, job: Job, now: datetime) -> RawMetrics:
         # A name can be used again after its job was deleted: the creation time tells them apart.

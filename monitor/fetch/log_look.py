@@ -59,7 +59,18 @@ def filtered(
     clients: Clients, job_name: str, from_ms: int, token: str | None, to_ms: int | None = None
 ) -> tuple[list[Answer], str | None]:
     """(the events of each stream in one answer, token of the next answer); ``to_ms`` is left out."""
-    own = prefix(job_name)
+    events, following = in_time(clients, job_name, from_ms, token, to_ms)
+    by_stream: dict[str, list[Event]] = {}
+    for event in events:
+        by_stream.setdefault(event["logStreamName"], []).append(event)
+    return list(by_stream.items()), following
+
+
+def in_time(
+    clients: Clients, job_name: str, from_ms: int, token: str | None, to_ms: int | None = None, node: str | None = None
+) -> tuple[list[Event], str | None]:
+    """As ``filtered``, with the events of all streams, or of one node's own, in their one order."""
+    own = prefix(job_name) + (f"{node}-" if node else "")
     more: dict[str, Any] = {"nextToken": token} if token else {}
     if to_ms is not None:
         more["endTime"] = to_ms
@@ -70,10 +81,11 @@ def filtered(
         raise CannotDo(
             "CloudWatch gave an answer to logs:FilterLogEvents that tells nothing.", "Try again in a minute."
         )
-    by_stream: dict[str, list[Event]] = {}
-    for event in answer["events"]:
-        # Not every stand-in for AWS looks at the prefix. The end of the span belongs to it, AWS says.
-        if event["logStreamName"].startswith(own) and (to_ms is None or event["timestamp"] < to_ms):
-            by_stream.setdefault(event["logStreamName"], []).append(event)
+    # Not every stand-in for AWS looks at the prefix. The end of the span belongs to it, AWS says.
+    events = [
+        event
+        for event in answer["events"]
+        if event["logStreamName"].startswith(own) and (to_ms is None or event["timestamp"] < to_ms)
+    ]
     following = answer.get("nextToken")
-    return list(by_stream.items()), None if following == token else following
+    return events, None if following == token else following

@@ -1,9 +1,14 @@
-"""Which configuration values must not be shown? Those whose name says that they are secret."""
+"""Which configuration values must not be shown? Those whose name, or whose own form, says that they are secret."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
+
+from monitor.diagnose.quoted import without_secrets
+from monitor.model import Parameter
 
 MASK = "***"
 
@@ -43,4 +48,10 @@ def masked(name: str, value: Any) -> Any:
         return value
     if is_secret(name) or (name.lower().endswith("key") and _CREDENTIAL.fullmatch(str(value))):
         return MASK
-    return value
+    # A credential in an address, an option in a command line.
+    return without_secrets(value) if isinstance(value, str) else value
+
+
+def masked_configuration(configuration: Mapping[str, Parameter]) -> dict[str, Parameter]:
+    """A configuration as it may be shown, wherever it was read."""
+    return {name: replace(known, value=masked(name, known.value)) for name, known in configuration.items()}

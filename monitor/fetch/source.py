@@ -25,6 +25,21 @@ class JobQuery:
     name_contains: str | None = None
     created_after: datetime | None = None
     limit: int = 100
+    created_before: datetime | None = None
+    instance_type: str | None = None
+    """A part of it will do."""
+    tag: str | None = None
+    """``key`` or ``key=value``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The jobs that a query finds, newest first, and what of it could not be answered."""
+
+    jobs: tuple[JobSummary, ...] = ()
+    more: bool = False
+    """There are further ones, which were not asked for."""
+    gaps: tuple[Gap, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ What was not observed is ``None`` (or NaN/NaT/<NA> in a frame), never 0.
 
 from monitor.model.frames import METRICS, STEP_CSV_COLUMNS, events_frame, metrics_frame, steps_frame
 from monitor.model.job import ENDED_STATUSES, InstanceGroup, Job, JobSummary, Node, Parameter, Transition
+from monitor.model.log_lines import LogAsk, LogLine, LogSpan
 from monitor.model.pair import Pair, PairSide, held
 from monitor.model.report import (
     Activity,
@@ -17,6 +18,7 @@ from monitor.model.report import (
     Distribution,
     Evidence,
     Finding,
+    Mute,
     NodeStats,
     Phase,
     Prediction,
@@ -47,8 +49,12 @@ __all__ = [
     "Job",
     "JobSummary",
     "LoadProgress",
+    "LogAsk",
     "LogCoverage",
+    "LogLine",
     "LogPage",
+    "LogSpan",
+    "Mute",
     "Node",
     "NodeStats",
     "Pair",

@@ -122,3 +122,6 @@ class JobSummary:
     ended: datetime | None = None
     instance_type: str | None = None
     instance_count: int | None = None
+    started: datetime | None = None
+    """TrainingStartTime; None where the list has none, or it has not started."""
+    tags: Mapping[str, str] = field(default_factory=dict)

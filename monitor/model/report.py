@@ -66,6 +66,19 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class Mute:
+    """A finding that somebody does not want to be told of again, and why."""
+
+    finding: str
+    """Its id."""
+    job: str
+    """The job's name or, for ``all_runs``, what the names of its runs have in common."""
+    reason: str
+    since: datetime
+    all_runs: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Phase:
     """A contiguous piece of the job's wall time."""
 
@@ -232,6 +245,8 @@ class Report:
     """Since the program started."""
     kept_at: datetime | None = None
     """When the run was read, if it comes from the local cache; None where it was read for this report."""
+    muted: Mapping[str, Mute] = field(default_factory=dict)
+    """By the id of a finding; for whoever shows the report. Nothing is left out of ``findings`` for it."""
     archive: str | None = None
     """The archive that the run comes from; None where it was read, or kept, for this report."""
 
@@ -241,5 +256,12 @@ class Report:
 
     @property
     def warnings(self) -> tuple[Finding, ...]:
-        """The findings that ask for action: warning and critical."""
-        return tuple(finding for finding in self.findings if finding.severity != "info")
+        """The findings that ask for action: warning and critical, and not muted."""
+        return tuple(
+            finding for finding in self.findings if finding.severity != "info" and finding.id not in self.muted
+        )
+
+    @property
+    def silenced(self) -> tuple[Finding, ...]:
+        """The findings that would ask for action, were they not muted."""
+        return tuple(finding for finding in self.findings if finding.severity != "info" and finding.id in self.muted)

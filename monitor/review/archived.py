@@ -122,13 +122,15 @@ class NoLines:
 
 def matching(rows: Sequence[Row], query: JobQuery) -> list[Row]:
     """The rows that a query asks for, in their order; all of them, whatever its limit."""
-    after = query.created_after
+    after, before = query.created_after, query.created_before
     return [
         row
         for row in rows
         if (not query.status or row["status"] == query.status)
         and (query.name_contains or "") in row["job_name"]
         and (after is None or (instant_of(row["created"]) or _BEGINNING) >= after)
+        and (before is None or (instant_of(row["created"]) or _BEGINNING) < before)
+        and (query.instance_type or "") in (row["instance_type"] or "")
     ]
 
 

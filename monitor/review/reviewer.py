@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 
 import pandas as pd
 
@@ -16,6 +16,7 @@ from monitor.aws.tally import metered, running
 from monitor.diagnose.quoted import without_secrets
 from monitor.errors import BadCall
 from monitor.fetch import instance_types
+from monitor.fetch.masking import masked_configuration
 from monitor.fetch.source import Aggregated, LogReader, Source
 from monitor.model import ApiBill, Gap, Job, LogPage, RawMetrics, Report, Run
 from monitor.parse.assemble import Parsed, assemble
@@ -172,6 +173,7 @@ class Reviewer:
         complete: bool = True,
     ) -> Run:
         job = completed(job, parsed.identity, parsed.events, instance_types.lookup, self._source.instance_type)
+        job = replace(job, configuration=masked_configuration(job.configuration))
         if job.source == "logs" and job.status in {None, "Failed"} and complete:
             job = _failed(job, parsed, self._raw.lines)
         progress("reading metrics")
@@ -242,13 +244,3 @@ def _saved_patterns(settings: Settings, name: str) -> tuple[tuple[Recogniser, ..
         except BadCall as error:
             refused.append(Gap("logs", f"A saved step pattern for {name} is left out: {error.message}", error.remedy))
     return tuple(good), tuple(refused)
-
-
-def review(job: str, source: Source | None = None, now: datetime | None = None) -> Report:
-    """One report of a job of the configured AWS account (or of ``source``), as of ``now``."""
-    if source is None:
-        from monitor.aws.clients import Clients
-        from monitor.fetch.account import AwsSource
-
-        source = AwsSource(Clients())
-    return Reviewer(source, job).review(now or datetime.now(UTC))

@@ -9,40 +9,49 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, Protocol, TypeVar
+from typing import Protocol
 
 import streamlit as st
 
 from monitor import settings
 from monitor.archive.address import store_of
 from monitor.archive.cache import user_cache
+from monitor.archive.pairs import user_pairs
+from monitor.aws import places
 from monitor.aws.clients import Clients
 from monitor.errors import BadCall, TrainwatchError
 from monitor.fetch.account import AwsSource
+from monitor.fetch.gaps import gap_of
+from monitor.fetch.glance import Glances
 from monitor.fetch.price_file import user_prices
-from monitor.fetch.source import JobQuery, Source
-from monitor.model import JobSummary, Report
+from monitor.fetch.source import Found, JobQuery, Source
+from monitor.model import ApiBill, Gap, JobSummary, LogAsk, Pair
 from monitor.review import Snapshot, Watch
 from monitor.review.archived import ArchiveSource
+from monitor.review.log_watch import LogSnapshot, LogWatch
+from monitor.review.muted import with_mutes
+from monitor.show.accounts import Account as Account
+from monitor.show.accounts import account_of as account_of
+from monitor.show.accounts import known_places as known_places
+from monitor.show.data_mutes import mutes
+from monitor.show.made import compared as compared
+from monitor.show.made import of_comparison as of_comparison
+from monitor.show.made import of_report as of_report
+from monitor.show.made import ordered_of as ordered_of
+from monitor.show.made import said_of as said_of
+from monitor.show.made import specification as specification
 
 #: A job that was just created may take this long to appear in the list.
 JOBS_TTL_S = 20
-#: ListTrainingJobs gives 100 rows a call.
-JOBS_LIMIT = 100
-Kept = TypeVar("Kept")
+#: Three calls of Search.
+JOBS_LIMIT = 300
+#: Points come once a minute, and each series asked for is paid for.
+GLANCES_TTL_S = 300
 
 _JOB_NAME = re.compile(r"[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}")
-
-
-@dataclass(frozen=True, slots=True)
-class Account:
-    """Where jobs are looked for; None means what boto3 finds by itself."""
-
-    region: str | None = None
-    profile: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +61,9 @@ class Listing:
     jobs: tuple[JobSummary, ...] = ()
     error: TrainwatchError | None = None
     read_at: datetime | None = None
+    more: bool = False
+    """There are further jobs that match, which were not asked for."""
+    gaps: tuple[Gap, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +86,20 @@ class Watcher(Protocol):
         ...
 
 
+class LogDesk(Protocol):
+    """What the pages need of ``monitor.review.log_watch.LogWatch``."""
+
+    def lines(self, name: str, ask: LogAsk) -> LogSnapshot:
+        """The newest that is known of a stretch of a log; never blocks, starts reading it at the first call."""
+        ...
+
+
 def connect(account: Account) -> Source:
     """The source behind an account: AWS, or the archive that the dashboard was started on."""
     if root := os.environ.get(settings.ARCHIVE_SHOWN):
         return ArchiveSource(store_of(root, account.region, account.profile))
+    if account.region or account.profile:
+        places.check(known_places(), account.region, account.profile)
     return AwsSource(Clients(account.region, account.profile), user_prices())
 
 
@@ -87,20 +109,26 @@ def observe(source: Source) -> Watcher:
     return Watch(source, settings=known, cache=user_cache(known.cache_bytes))
 
 
+def read_logs(source: Source) -> LogDesk:
+    """Who reads log lines again in the background."""
+    return LogWatch(source, settings=settings.read())
+
+
 @dataclass(slots=True)
 class _Desk:
     """One account in use by all sessions: its source, its watcher, and the last list that could be read."""
 
     source: Source
     watch: Watcher
-    listed: dict[JobQuery, tuple[JobSummary, ...]] = field(default_factory=dict)
+    logs: LogDesk
+    listed: dict[JobQuery, Found] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
-@st.cache_resource(max_entries=4, show_spinner=False)
+@st.cache_resource(max_entries=16, show_spinner=False)
 def _desk(account: Account) -> _Desk:
     source = connect(account)
-    return _Desk(source, observe(source))
+    return _Desk(source, observe(source), read_logs(source))
 
 
 @st.cache_data(ttl=JOBS_TTL_S, max_entries=64, show_spinner="Listing the training jobs…")
@@ -111,68 +139,97 @@ def _listing(account: Account, query: JobQuery) -> Listing:
         return Listing(error=error)
     now = datetime.now(UTC)
     try:
-        found = desk.source.jobs(query)
+        found = desk.source.find(query) if isinstance(desk.source, AwsSource) else Found(desk.source.jobs(query))
     except TrainwatchError as error:
         with desk.lock:
-            return Listing(desk.listed.get(query, ()), error, now)
+            last = desk.listed.get(query, Found())
+        return Listing(last.jobs, error, now, last.more, last.gaps)
     with desk.lock:
         if len(desk.listed) >= 64:
             desk.listed.clear()
         desk.listed[query] = found
-    return Listing(found, read_at=now)
+    return Listing(found.jobs, None, now, found.more, found.gaps)
 
 
 def jobs(account: Account, search: str = "", status: str | None = None) -> Listing:
-    """The newest hundred jobs that match, at most 20 s old."""
-    return _listing(account, JobQuery(status=status, name_contains=search.strip() or None, limit=JOBS_LIMIT))
+    """The newest jobs that match, at most 20 s old."""
+    return find(account, JobQuery(status=status, name_contains=search.strip() or None, limit=JOBS_LIMIT))
+
+
+def find(account: Account, query: JobQuery) -> Listing:
+    """The jobs that a query asks for, at most 20 s old."""
+    return _listing(account, query)
+
+
+@st.cache_data(ttl=GLANCES_TTL_S, max_entries=16, show_spinner=False)
+def _glances(account: Account, names: tuple[str, ...], _jobs: tuple[JobSummary, ...]) -> Glances:
+    try:
+        source = _desk(account).source
+        return source.glances(_jobs, datetime.now(UTC)) if isinstance(source, AwsSource) else Glances()
+    except TrainwatchError as error:
+        return Glances(gaps=(gap_of("metrics", error),))
+
+
+def glances(account: Account, running: Sequence[JobSummary]) -> Glances:
+    """How busy these jobs are, all of them in a few calls, at most 5 min old."""
+    return _glances(account, tuple(sorted(job.name for job in running)), tuple(running))
+
+
+@st.cache_data(ttl="1m", show_spinner=False)
+def own_prices() -> Mapping[str, float]:
+    """The prices that the user set, USD per instance-hour."""
+    try:
+        return dict(settings.read().prices)
+    except TrainwatchError:
+        return {}
+
+
+def bill(account: Account) -> ApiBill:
+    """All calls that this dashboard has made of the account since it was started, and what AWS asks for them."""
+    try:
+        source = _desk(account).source
+        return source.bill() if hasattr(source, "bill") else ApiBill()
+    except TrainwatchError:
+        return ApiBill()
 
 
 def snapshot(account: Account, name: str) -> Snapshot:
     """What is known of a job right now; a name that no training job can have never reaches AWS."""
-    if not _JOB_NAME.fullmatch(name) and not os.environ.get(settings.ARCHIVE_SHOWN):
-        return Snapshot(
-            error=BadCall(
-                "This is not the name of a training job.",
-                "Names have 1 to 63 letters, digits and hyphens. Choose a job from the list.",
-            )
-        )
+    if error := _no_name(name):
+        return Snapshot(error=error)
     try:
-        return _desk(account).watch.snapshot(name)
+        found = _desk(account).watch.snapshot(name)
     except TrainwatchError as error:
         return Snapshot(error=error)
+    if found.report is None:
+        return found
+    return replace(found, report=with_mutes(found.report, mutes()[0]))
 
 
-@st.cache_resource(max_entries=128, ttl="10m", show_spinner=False)
-def _of_report(arn: str, name: str, reviewed_at: datetime, what: str, _make: Callable[[], Any]) -> Any:
-    return _make()
+def lines(account: Account, name: str, ask: LogAsk) -> LogSnapshot:
+    """What is known of a stretch of a job's log right now."""
+    if error := _no_name(name):
+        return LogSnapshot(error=error)
+    try:
+        return _desk(account).logs.lines(name, ask)
+    except TrainwatchError as error:
+        return LogSnapshot(error=error)
 
 
-def of_report(report: Report, what: str, make: Callable[[], Kept]) -> Kept:
-    """What ``make`` makes of a report, made once for all viewers and refreshes of that report; not to be changed."""
-    kept: Kept = _of_report(report.job.arn, report.job.name, report.reviewed_at, what, make)
-    return kept
+def _no_name(name: str) -> TrainwatchError | None:
+    if _JOB_NAME.fullmatch(name) or os.environ.get(settings.ARCHIVE_SHOWN):
+        return None
+    return BadCall(
+        "This is not the name of a training job.",
+        "Names have 1 to 63 letters, digits and hyphens. Choose a job from the list.",
+    )
 
 
-@st.cache_resource(max_entries=4096, ttl="10m", show_spinner=False)
-def _said(arn: str, name: str, reviewed_at: datetime, what: str, _make: Callable[[], Any]) -> Any:
-    return _make()
-
-
-def said_of(report: Report, what: str, make: Callable[[], Kept]) -> Kept:
-    """As ``of_report``, for small values of which a report has many: what each threshold says of it."""
-    kept: Kept = _said(report.job.arn, report.job.name, report.reviewed_at, what, make)
-    return kept
-
-
-@st.cache_resource(max_entries=128, show_spinner=False)
-def _specification(what: tuple[str | int | bool, ...], _make: Callable[[], Any]) -> Any:
-    return _make()
-
-
-def specification(what: tuple[str | int | bool, ...], make: Callable[[], Kept]) -> Kept:
-    """What ``make`` makes of a chart that is the same for all data, made once; not to be changed."""
-    kept: Kept = _specification(what, make)
-    return kept
+@st.cache_data(ttl="60s", max_entries=1, show_spinner=False)
+def kept_pairs() -> tuple[Pair, ...]:
+    """The pairs of predicted and measured that ``compare`` kept for this user."""
+    store = user_pairs()
+    return () if store is None else store.all()
 
 
 def place(account: Account) -> Place:
@@ -186,11 +243,12 @@ def place(account: Account) -> Place:
             return Place()
         endpoint = str(clients.endpoint())
     except TrainwatchError:
-        return Place(region=account.region)
+        return Place(region=account.region or known_places(account.profile).region)
     return Place(clients.region, clients.account_label(), None if "amazonaws.com" in endpoint else endpoint)
 
 
 def forget() -> None:
     """Starts anew at the next question: new credentials are read, and the list is fetched again."""
     _listing.clear()
+    _glances.clear()
     _desk.clear()

@@ -12,18 +12,17 @@ import streamlit as st
 from monitor.charts import stable
 from monitor.model import Report
 from monitor.show import data
+from monitor.show.csv import csv_button
 from monitor.show.plain import plain
 
 
 def draw(report: Report, chart: Callable[[], Any], key: str, title: str, said: str, also: str = "") -> None:
     """Draws a chart so that a refresh changes its data alone: what the viewer chose stays.
 
-    The accessible name is part of what the browser compares, so a running job's names no figures; its caption does.
     ``also`` is what the chart is made of beside the report.
     """
     specification, frames = data.of_report(report, f"{key} {also}", lambda: stable.split(chart()))
-    alt = f"{title}; the figures are in the text below it" if report.job.is_running else f"{title}: {said}"
-    st.vega_lite_chart(copy.deepcopy(specification) | {"datasets": frames}, key=key, alt=alt)
+    st.vega_lite_chart(copy.deepcopy(specification) | {"datasets": frames}, key=key, alt=alt_of(report, title, said))
 
 
 def draw_frames(
@@ -33,9 +32,33 @@ def draw_frames(
 
     The first of ``what`` is the chart's key.
     """
+    st.vega_lite_chart(with_frames(what, frames, chart), key=str(what[0]), alt=alt)
+
+
+def with_frames(
+    what: tuple[str | int | bool, ...], frames: Sequence[pd.DataFrame], chart: Callable[..., Any]
+) -> dict[str, Any]:
+    """The specification that hangs on ``what`` alone, with the frames of now."""
     specification, places = data.specification(what, lambda: stable.placed(chart(*frames), frames))
     datasets = {name: frames[place] for name, place in places.items()}
-    st.vega_lite_chart(copy.deepcopy(specification) | {"datasets": datasets}, key=str(what[0]), alt=alt)
+    return copy.deepcopy(specification) | {"datasets": datasets}
+
+
+def alt_of(report: Report, title: str, said: str) -> str:
+    """A chart's name for who cannot see it: what it shows, as far as that stays.
+
+    The browser draws a chart anew when its name changes, so a running job's names no figures; the text beside it does.
+    """
+    return f"{title}; the figures are in the text above it" if report.job.is_running else f"{title}: {said}"
+
+
+def head(said: str, about: str, csv: Callable[[], pd.DataFrame] | None = None, name: str = "") -> None:
+    """Above a chart: what it shows, in a sentence; what is drawn, in which unit, of what; and the data to take along."""
+    with st.container(horizontal=True, vertical_alignment="top", wrap=False):
+        st.markdown(f"**{plain(said)}**", width="stretch")
+        if csv is not None:
+            csv_button(csv, name, f"csv-{name}")
+    st.caption(plain(about))
 
 
 def absent(words: str, report: Report, what: str) -> None:

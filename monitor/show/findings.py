@@ -12,7 +12,8 @@ import streamlit as st
 from monitor.diagnose.verdict import Verdict, gain_words, judge
 from monitor.model import Finding, Report
 from monitor.predict.setup_names import CANONICAL
-from monitor.show import plan_address
+from monitor.show import links, plan_address
+from monitor.show.muting import offer_mute, show_muted
 from monitor.show.plain import advice, plain
 from monitor.show.severity import LOOKS
 from monitor.show.shell import PLAN_PAGE
@@ -37,8 +38,9 @@ def show_answer(report: Report, zone: tzinfo) -> None:
             st.text(finding.summary)
             _rest(finding, report, zone)
     for finding in report.findings:
-        if finding.severity == "info":
+        if finding.severity == "info" and finding.id not in report.muted:
             _note(finding, report, zone)
+    show_muted(report, zone)
 
 
 def show_problem(finding: Finding, number: int) -> None:
@@ -57,6 +59,8 @@ def _banner(verdict: Verdict, detail: str) -> None:
             st.error(body, title=title, icon=":material/error:")
         case "warning":
             st.warning(body, title=title, icon=":material/warning:")
+        case "muted":
+            st.info(body, title=title, icon=":material/notifications_off:")
         case "healthy":
             st.success(body, title=title, icon=":material/check_circle:")
         case _:
@@ -79,12 +83,15 @@ def _note(finding: Finding, report: Report, zone: tzinfo) -> None:
         _quiet(finding)
         if part.open:
             show_why(finding, report, zone)
+        offer_mute(finding, report)
 
 
 def _rest(finding: Finding, report: Report, zone: tzinfo) -> None:
     """What follows the headline and the summary."""
     _advice(finding)
-    _plan(finding, report)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        _plan(finding, report)
+        offer_mute(finding, report)
     _quiet(finding)
     if finding.evidence:
         part = st.expander("Why do you think so?", type="compact", key=f"why-{finding.id}", on_change="rerun")
@@ -108,7 +115,7 @@ def _plan(finding: Finding, report: Report) -> None:
     advised = finding.recommendation
     if advised is None or advised.to_value is None or advised.parameter not in CANONICAL:
         return
-    to = plan_address.link(report.job.name, **{advised.parameter: advised.to_value})
+    to = links.to(**plan_address.link(report.job.name, **{advised.parameter: advised.to_value}))
     st.page_link(PLAN_PAGE, label="Plan this change", icon=":material/tune:", query_params=to)
 
 

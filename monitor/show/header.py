@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime, tzinfo
 
 import streamlit as st
 
 from monitor import words
+from monitor.aws.console import job_url
 from monitor.diagnose.headline import facts, status_word
 from monitor.diagnose.outlook import outlook
+from monitor.diagnose.previous_words import like_words
 from monitor.model import Report
 from monitor.review import Snapshot
+from monitor.show import compare_address, data, data_previous
 from monitor.show.plain import plain
 from monitor.show.severity import Colour
+from monitor.show.shell import COMPARE_PAGE
 
 _STATUS_COLOURS: dict[str, Colour] = {"InProgress": "blue", "Completed": "green", "Failed": "red"}
 
@@ -27,6 +32,31 @@ def show_header(report: Report, snapshot: Snapshot, zone: tzinfo, now: datetime)
             st.caption(_updated(report, snapshot.updated_at, snapshot.working, zone, now), width="content")
     if clauses := outlook(report, zone):
         st.caption(plain(" · ".join(clauses)))
+
+
+def show_links(report: Report, account: data.Account, names: Iterable[str]) -> bool:
+    """The run before it with what was set otherwise, and AWS's own page of the job; whether more is still to come."""
+    job = report.job
+    found = data_previous.earlier(account, job.name, names)
+    url = job_url(job.arn) if has_console(report, account) else None
+    before = found.name if found is not None else None
+    different = found.different if found is not None else None
+    if url is None and (before is None or different is None):
+        return found is None
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if before is not None and different is not None:
+            st.caption(plain(like_words(before, different)), width="content")
+            to = compare_address.link(before, job.name)
+            st.page_link(COMPARE_PAGE, label="Compare them", icon=":material/compare_arrows:", query_params=to)
+        if url is not None:
+            st.link_button("SageMaker console", url, icon=":material/open_in_new:", type="tertiary")
+    return found is None
+
+
+def has_console(report: Report, account: data.Account) -> bool:
+    """Whether AWS's console knows the job: not that of a sample, of another service's address, or of an archive alone."""
+    place = data.place(account)
+    return report.job.source == "aws" and not report.archive and place.endpoint is None and place.region is not None
 
 
 def _updated(report: Report, at: datetime, working: bool, zone: tzinfo, now: datetime) -> str:

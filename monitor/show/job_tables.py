@@ -7,6 +7,9 @@ from datetime import datetime, tzinfo
 import pandas as pd
 import streamlit as st
 
+from monitor.aws.console import stream_url, streams_url
+from monitor.diagnose.hidden import hidden_words
+from monitor.fetch.log_streams import node_of_stream, prefix, stream_order
 from monitor.model import METRICS, Report
 from monitor.predict.setup import resolved
 from monitor.show.plain import plain
@@ -43,11 +46,30 @@ def node_rows(report: Report) -> pd.DataFrame:
     return frame.dropna(axis="columns", how="all")
 
 
-def show_nodes(report: Report) -> None:
-    """The table of nodes; columns nobody has are left out, and the table where nothing is known of any."""
+def log_urls(report: Report) -> dict[str, str]:
+    """Node -> AWS's own page of its log stream; of its streams' list where the review saw no line of it."""
+    seen = {str(name) for frame in (report.run.steps, report.run.events) for name in frame["stream"].dropna().unique()}
+    # Of several streams of a node the newest: their names end in the time of their start.
+    streams = {node_of_stream(name): name for name in sorted(seen, key=stream_order) if "/" in name}
+    found = {
+        node: stream_url(report.job.arn, streams[node])
+        if node in streams
+        else streams_url(report.job.arn, f"{prefix(report.job.name)}{node}-")
+        for node in report.job.node_names
+    }
+    return {node: url for node, url in found.items() if url is not None}
+
+
+def show_nodes(report: Report, console: bool = False) -> None:
+    """The table of nodes; columns nobody has are left out, and the table where nothing is known of any.
+
+    ``console``: AWS's console has their logs, and each row leads there.
+    """
     frame = node_rows(report)
     if len(frame.columns) < 2:
         return
+    if console and (urls := log_urls(report)):
+        frame["log"] = frame["node"].map(urls)
     st.markdown("**Nodes**")
     config = st.column_config
     means = {
@@ -69,6 +91,7 @@ def show_nodes(report: Report) -> None:
             "gpu_spread": config.TextColumn("GPU p5 to p95, %", width=115),
             "step_median_s": config.NumberColumn("Step, median", format="%.3f s", width=100),
             "step_spread": config.TextColumn("Step p10 to p90, s", width=130),
+            "log": config.LinkColumn("Log", display_text="CloudWatch", width=90),
             "step_reports": config.NumberColumn("Step reports", format="localized", width=95),
         },
     )
@@ -89,6 +112,8 @@ def show_configuration(report: Report) -> None:
         hide_index=True,
         alt="Configuration of the job and where each value was read",
     )
+    if said := hidden_words(report.job):
+        st.caption(f":material/visibility_off: {plain(said)}")
 
 
 def show_coverage(report: Report, zone: tzinfo) -> None:

@@ -2,41 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta
 
 import pandas as pd
 import streamlit as st
 
+from monitor.charts.sparkline import sparkline
 from monitor.diagnose.headline import status_word
 from monitor.diagnose.level import Level
+from monitor.diagnose.stakes import stakes
 from monitor.diagnose.verdict import judge, mean_of
-from monitor.model import JobSummary
+from monitor.fetch.glance import Glance
+from monitor.model import JobSummary, StepStats
 from monitor.review import Snapshot
+from monitor.show import data, links
 from monitor.show.severity import LOOKS
 from monitor.show.shell import JOB_PAGE
-from monitor.words import DASH
+from monitor.words import DASH, percent, step_seconds
 
 #: Only the newest are reviewed unasked: each review costs calls.
 REVIEWED = 25
 
 _TABLE = "jobs_table"
 _DRAWN = "jobs_drawn"
+_ORDER = "jobs_order"
 _ROW_PX = 35
 _ROWS = 20
+_RECENT = timedelta(days=1)
+_BEGINNING = datetime.min.replace(tzinfo=UTC)
 
 _COLUMNS: dict[str, str] = {
     "name": "str",
     "verdict": "object",
     "stands_out": "str",
+    "at_stake_usd": "float64",
     "status": "str",
     "instances": "str",
-    "started": "object",
     "duration": "timedelta64[s]",
     "gpu_pct": "float64",
+    "gpu_course": "object",
     "gpu_memory_pct": "float64",
-    "step_s": "float64",
+    "gpu_memory_course": "object",
+    "step_time": "str",
 }
 
 
@@ -65,22 +74,72 @@ def settled(snapshots: Mapping[str, Snapshot]) -> bool:
     return all(snapshot.report is not None or snapshot.error is not None for snapshot in snapshots.values())
 
 
+def to_review(jobs: Sequence[JobSummary], now: datetime) -> tuple[JobSummary, ...]:
+    """The few that are reviewed unasked: those that run, those that failed within a day, the newest of the rest."""
+
+    def rank(job: JobSummary) -> int:
+        failed = job.status == "Failed" and now - (job.ended or job.created or _BEGINNING) < _RECENT
+        return 0 if is_running(job) else 1 if failed else 2
+
+    return tuple(sorted(jobs, key=rank)[:REVIEWED])
+
+
+def is_running(job: JobSummary) -> bool:
+    return job.status in {"InProgress", "Stopping"}
+
+
+def worst_first(jobs: Sequence[JobSummary], snapshots: Mapping[str, Snapshot]) -> list[str]:
+    """The names, what asks for action first: by how loud it is, then by what is at stake, then what runs, then the newest."""
+
+    def rank(job: JobSummary) -> tuple[float, ...]:
+        snapshot = snapshots.get(job.name)
+        stake = None if snapshot is None or snapshot.report is None else stakes(snapshot.report).at_stake_usd
+        return LOOKS[standing(snapshot).level].rank, -(stake or 0.0), not is_running(job)
+
+    return [job.name for job in sorted(jobs, key=rank)]
+
+
+def kept_order(
+    of: Hashable, jobs: Sequence[JobSummary], snapshots: Mapping[str, Snapshot], settled: bool
+) -> Sequence[str]:
+    """The order of rows: that of the list until all reviews are in, then worst first; it stays until something else is asked.
+
+    Rows change places once, and not under the mouse while reviews come and go.
+    """
+    kept: dict[Hashable, list[str]] = st.session_state.setdefault(_ORDER, {})
+    if of not in kept and settled:
+        kept.clear()
+        kept[of] = worst_first(jobs, snapshots)
+    return kept.get(of, ())
+
+
+def sort_again() -> None:
+    """Worst first as of now: jobs have become worse, or better, since the rows were put in order."""
+    st.session_state.pop(_ORDER, None)
+
+
 def rows(
-    jobs: Sequence[JobSummary], snapshots: Mapping[str, Snapshot], now: datetime, zone: tzinfo, worst_first: bool
+    jobs: Sequence[JobSummary],
+    snapshots: Mapping[str, Snapshot],
+    now: datetime,
+    order: Sequence[str] = (),
+    glances: Mapping[str, Glance] | None = None,
 ) -> pd.DataFrame:
-    """The table, newest first or worst first; ``started`` is in the zone of the viewer, percent of one device."""
-    entries = [(job, snapshots.get(job.name), standing(snapshots.get(job.name))) for job in jobs]
-    if worst_first:
-        entries.sort(key=lambda entry: (LOOKS[entry[2].level].rank, entry[0].status != "InProgress"))
-    frame = pd.DataFrame([_row(*entry, now) for entry in entries], columns=list(_COLUMNS)).astype(_COLUMNS)
-    frame["started"] = pd.to_datetime(frame["started"], utc=True).dt.tz_convert(zone)
-    return frame
+    """The table, in ``order``, jobs that it lacks first; percent is of one device."""
+    places = {name: place for place, name in enumerate(order)}
+    wanted = sorted(jobs, key=lambda job: (places.get(job.name, -1), not is_running(job)))
+    seen = glances or {}
+    entries = [_row(job, snapshots.get(job.name), seen.get(job.name, Glance()), now) for job in wanted]
+    return pd.DataFrame(entries, columns=list(_COLUMNS)).astype(_COLUMNS)
 
 
-def _row(job: JobSummary, snapshot: Snapshot | None, stand: Standing, now: datetime) -> dict[str, object]:
+def _row(job: JobSummary, snapshot: Snapshot | None, glance: Glance, now: datetime) -> dict[str, object]:
     report = None if snapshot is None else snapshot.report
+    stand = standing(snapshot)
     instance_type, count = job.instance_type, job.instance_count
-    started, ended, status = job.created, job.ended, job.status
+    started, ended, status = job.started or job.created, job.ended, job.status
+    gpu, memory = glance.gpu_pct, glance.gpu_memory_pct
+    means = [_mean(gpu), _mean(memory)]
     if report is not None:
         known = report.job
         instance_type = known.instance_type or " + ".join(
@@ -88,18 +147,46 @@ def _row(job: JobSummary, snapshot: Snapshot | None, stand: Standing, now: datet
         )
         count, started, ended, status = known.instance_count, known.started, known.ended, known.status or status
         now = report.reviewed_at if report.archive else now
+        metrics = ("gpu_utilization", "gpu_memory_utilization")
+        means = [mean_of(report.nodes, metric) for metric in metrics]
+        if not gpu:
+            gpu, memory = data.said_of(
+                report, "courses", lambda: tuple(sparkline(report.run.metrics, metric) for metric in metrics)
+            )
     return {
         "name": job.name,
         "verdict": [word] if (word := LOOKS[stand.level].word) else [],
         "stands_out": stand.words,
+        "at_stake_usd": None if report is None else stakes(report).at_stake_usd,
         "status": status_word(status),
         "instances": instances_words(count, instance_type),
-        "started": started,
         "duration": None if started is None else _whole_minutes((ended or now) - started),
-        "gpu_pct": None if report is None else mean_of(report.nodes, "gpu_utilization"),
-        "gpu_memory_pct": None if report is None else mean_of(report.nodes, "gpu_memory_utilization"),
-        "step_s": None if report is None or report.steps is None else report.steps.median_s,
+        "gpu_pct": means[0],
+        "gpu_course": _drawn(gpu),
+        "gpu_memory_pct": means[1],
+        "gpu_memory_course": _drawn(memory),
+        "step_time": None if report is None else step_words(report.steps),
     }
+
+
+def step_words(steps: StepStats | None) -> str | None:
+    """``4.10 s ±1 %``: the median, and half of what lies between p10 and p90."""
+    if steps is None or steps.median_s is None:
+        return None
+    words = step_seconds(steps.median_s)
+    if not steps.median_s or steps.p10_s is None or steps.p90_s is None:
+        return words
+    return f"{words} ±{percent(50 * (steps.p90_s - steps.p10_s) / steps.median_s)}"
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [each for each in values if each is not None]
+    return sum(known) / len(known) if known else None
+
+
+def _drawn(values: Sequence[float | None]) -> list[float] | None:
+    """As a cell draws it, which has no gaps: nothing where parts are missing, rather than a line through them."""
+    return [each for each in values if each is not None] if len(values) > 1 and None not in values else None
 
 
 def _whole_minutes(length: timedelta) -> timedelta:
@@ -133,29 +220,47 @@ def show_table(frame: pd.DataFrame) -> None:
         placeholder=DASH,
         alt="Training jobs, those that ask for action first; a click on a row opens the job",
         column_config={
-            "name": config.TextColumn("Job", width=285),
+            "name": config.TextColumn("Job", width=268),
             "verdict": config.MultiselectColumn(
-                "Verdict", options=[look.word for look in looks], color=[look.colour for look in looks], width=85
+                "Verdict", options=[look.word for look in looks], color=[look.colour for look in looks], width=78
             ),
-            "stands_out": config.TextColumn("What stands out", width=275),
-            "status": config.TextColumn("Status", width=80),
-            "instances": config.TextColumn("Instances", width=120),
-            "started": config.DatetimeColumn("Started", format="D MMM, HH:mm", width=95),
-            "duration": config.NumberColumn("Duration", format="localized", width=90),
-            "gpu_pct": config.ProgressColumn("GPU", format="%.0f %%", min_value=0, max_value=100, width=80),
-            "gpu_memory_pct": config.ProgressColumn(
-                "GPU memory", format="%.0f %%", min_value=0, max_value=100, width=80
+            "stands_out": config.TextColumn("What stands out", width=250),
+            "at_stake_usd": config.NumberColumn(
+                "At stake/h",
+                format="dollar",
+                width=72,
+                help="What somebody who acts now could gain in an hour: what is wasted, or what the best advice would save "
+                "(by model), whichever is more.",
             ),
-            "step_s": config.NumberColumn("Step time", format="%.2f s", width=70),
+            "status": config.TextColumn("Status", width=74),
+            "instances": config.TextColumn("Nodes", width=118),
+            "duration": config.NumberColumn(
+                "Ran", format="compact", width=62, help="Hours and minutes since training started."
+            ),
+            "gpu_pct": config.NumberColumn(
+                "GPU",
+                format="%.0f %%",
+                width=50,
+                help="Mean of one GPU over the time of work; of a job that was not reviewed, over its last 3 h.",
+            ),
+            "gpu_course": config.LineChartColumn("0–100 %", width=66, y_min=0, y_max=100, help=_COURSE),
+            "gpu_memory_pct": config.NumberColumn(
+                "Memory", format="%.0f %%", width=58, help="Of GPU memory, like GPU."
+            ),
+            "gpu_memory_course": config.LineChartColumn("0–100 %", width=66, y_min=0, y_max=100, help=_COURSE),
+            "step_time": config.TextColumn("Step time", width=95, help="Median, and half of the way from p10 to p90."),
         },
     )
+
+
+_COURSE = "A running job's last 3 h, a finished one's whole time; empty where data is missing in between."
 
 
 def _open() -> None:
     state = st.session_state[_TABLE].selection
     chosen = chosen_job(state.rows, state.cells, st.session_state.get(_DRAWN, []))
     if chosen:
-        st.switch_page(JOB_PAGE, query_params={"job": chosen})
+        st.switch_page(JOB_PAGE, query_params=links.to(job=chosen))
 
 
 def chosen_job(rows: Sequence[int], cells: Sequence[tuple[int, str]], drawn: Sequence[str]) -> str | None:

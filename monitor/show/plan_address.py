@@ -1,8 +1,7 @@
 """Which plan is asked for? One value that an address holds and restores: a start, what is stated of it, what is changed.
 
 ``/plan?from=job&of=NAME&change.active_microbatches=4`` or ``/plan?from=gpt2-60b&set.sequence_length=1024``. Typed by hand,
-``/plan?job=NAME`` will do; links do not use that name, since Streamlit drops a parameter that an input of the page they
-stand on is bound to.
+``/plan?job=NAME`` will do.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from monitor.predict.presets import preset
 from monitor.predict.setup_names import CANONICAL, OTHER_NAMES
 from monitor.predict.setup_types import FRAMEWORK_NAMES, Framework
 from monitor.predict.smp_schema import ALIASES_V1
+from monitor.show import address
 
 Group = Literal["set", "change"]
 
@@ -25,7 +25,7 @@ JOB, NOTHING = "job", "nothing"
 #: What is shown where nothing was asked for: a published question with its answer.
 EXAMPLE = "gpt2-60b"
 _FROM, _OF, _FRAMEWORK, _KNOB = "from", "of", "framework", "knob"
-# Where a person types it, and the input of the Job page.
+# Where a person types it, and the Job page's.
 _TYPED = "job"
 _ASKED, _WRITTEN = "plan-asked", "plan-written"
 # An address is of anybody: longer values are no parameter's.
@@ -119,7 +119,7 @@ def current() -> Asked:
     """What this visitor asks for: the address, where it says something new, else what was asked last."""
     everything = st.query_params.to_dict()
     mine = {name: value for name, value in everything.items() if _is_mine(name)}
-    looked_at = st.session_state.get(_TYPED)
+    looked_at = address.last(_TYPED)
     if (mine and mine != st.session_state.get(_WRITTEN)) or (_TYPED in everything and not mine):
         st.session_state[_ASKED] = of_parameters(everything)
     elif _ASKED not in st.session_state:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from monitor.predict.presets import PRESETS
-from monitor.show import data, plan_address
+from monitor.show import data, links, plan_address
 from monitor.show.plan_address import JOB, NOTHING, Asked
 from monitor.show.shell import JOB_PAGE
 from monitor.show.trouble import show_error
@@ -55,7 +55,7 @@ def show_source(account: data.Account, asked: Asked) -> str | None:
             on_change=_other_job,
         )
         if asked.job is not None:
-            st.page_link(JOB_PAGE, label="Open it", icon=":material/monitoring:", query_params={"job": asked.job})
+            st.page_link(JOB_PAGE, label="Open it", icon=":material/monitoring:", query_params=links.to(job=asked.job))
     if listing.error and not asked.job:
         show_error(listing.error, "list")
     elif not asked.job:

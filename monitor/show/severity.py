@@ -28,6 +28,7 @@ LOOKS: dict[Level, Look] = {
     "warning": Look("warning", ":material/warning:", "orange", 1),
     "unknown": Look("not judged", ":material/help:", "gray", 2),
     "partial": Look("partly seen", ":material/visibility:", "gray", 2),
+    "muted": Look("muted", ":material/notifications_off:", "gray", 2),
     "waiting": Look("reviewing", ":material/hourglass_empty:", "gray", 3),
     "unreviewed": Look("", "", "gray", 3),
     "info": Look("info", ":material/info:", "blue", 3),

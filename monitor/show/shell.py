@@ -1,4 +1,7 @@
-"""The frame around every page: navigation, title, account, the banner of the demo. ``app.py`` runs it, pages enter it."""
+"""The frame around every page: navigation, title, account and the choice of it, the banner of the demo.
+
+``app.py`` runs it, pages enter it.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,24 @@ from pathlib import Path
 import streamlit as st
 
 from monitor import words
-from monitor.show import data
+from monitor.settings import SAMPLE_SHOWN
+from monitor.show import address, data
+from monitor.show.account_choice import show_choice
 from monitor.show.plain import plain
 
+COMPARE_PAGE = "pages/compare.py"
 JOB_PAGE = "pages/job.py"
 JOBS_PAGE = "pages/jobs.py"
+LOGS_PAGE = "pages/logs.py"
 PLAN_PAGE = "pages/plan.py"
 THRESHOLDS_PAGE = "pages/thresholds.py"
-_DEMO_VARIABLE = "TRAINWATCH_DEMO"
+#: The parameters of the address that a page finds as it was left; the account's belong to all.
+_OWN: dict[str, tuple[str, ...]] = {
+    "": ("search", "status", "instance", "tag", "created", "from", "until"),
+    "compare": ("jobs",),
+    "job": ("job", "from", "until"),
+    "thresholds": ("when",),
+}
 # A file of ours: a Material icon as the tab's icon would be loaded from a font service.
 _MARK = str(Path(__file__).with_name("mark.svg"))
 
@@ -37,16 +50,19 @@ class Visit:
 
 def run() -> None:
     """Draws the frame and, in it, the page that was asked for."""
-    st.set_page_config(page_title="Trainwatch", page_icon=_MARK, layout="wide")
-    # On top: a table of jobs needs the width that a sidebar takes.
+    # Pages on top and the sidebar closed: a table of jobs needs the width.
+    st.set_page_config(page_title="Trainwatch", page_icon=_MARK, layout="wide", initial_sidebar_state="collapsed")
     page = st.navigation(_pages(), position="top")
+    address.arrive(page.url_path, _OWN.get(page.url_path, ()), {name for own in _OWN.values() for name in own})
     st.logo(_MARK, size="large")
-    if os.environ.get(_DEMO_VARIABLE) == "1":
+    if os.environ.get(SAMPLE_SHOWN) == "1":
         st.info(
             "**Simulated sample account: these jobs never ran.** Their metrics and logs are made up; nothing here reaches AWS.",
             icon=":material/science:",
         )
-    _title(page.title)
+    account = _account()
+    show_choice(account)
+    _title(page.title, account)
     st.session_state.framed = True
     try:
         page.run()
@@ -62,7 +78,7 @@ def enter() -> Visit:
     if not st.session_state.get("framed"):
         st.navigation(_pages(), position="top")
         st.rerun()
-    return Visit(data.Account(), words.zone(st.context.timezone))
+    return Visit(_account(), words.zone(st.context.timezone))
 
 
 def _pages() -> list[st.Page]:
@@ -82,6 +98,20 @@ def _pages() -> list[st.Page]:
             help="One training job: the verdict, what to change, and the figures behind it.",
         ),
         st.Page(
+            LOGS_PAGE,
+            title="Logs",
+            icon=":material/article:",
+            url_path="logs",
+            help="What all nodes of a training job wrote, in time, with what was recognised beside each line.",
+        ),
+        st.Page(
+            COMPARE_PAGE,
+            title="Compare",
+            icon=":material/compare_arrows:",
+            url_path="compare",
+            help="Two or more jobs: what differs, which one is faster and how sure that is, and whether a prediction held.",
+        ),
+        st.Page(
             PLAN_PAGE,
             title="Plan",
             icon=":material/tune:",
@@ -98,12 +128,17 @@ def _pages() -> list[st.Page]:
     ]
 
 
-def _title(title: str) -> None:
-    place = data.place(data.Account())
-    parts = (place.region or "no region", place.account_number, place.endpoint)
-    account = f":material/cloud: {' · '.join(plain(part) for part in parts if part)}"
+def _account() -> data.Account:
+    """The account that this visitor chose; nobody else's choice changes it."""
+    return data.account_of(address.value("region"), address.value("profile"))
+
+
+def _title(title: str, account: data.Account) -> None:
+    place = data.place(account)
+    parts = (place.region or "no region", account.profile, place.account_number, place.endpoint)
+    where = f":material/cloud: {' · '.join(plain(part) for part in parts if part)}"
     if place.archive:
-        account = f":material/inventory_2: Archive {plain(place.archive)}"
+        where = f":material/inventory_2: Archive {plain(place.archive)}"
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.title(title, width="stretch")
-        st.caption(account, width="content")
+        st.caption(where, width="content", help=None if place.archive else "Choose another in the sidebar, top left.")

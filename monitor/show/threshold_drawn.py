@@ -1,12 +1,20 @@
-"""Which saved thresholds are lines in the charts of a job? Those that hold a figure of the chart against a plain number."""
+"""How are saved thresholds drawn in the charts of a job? A line where the axis is of values, a frame around what crosses one
+in a heatmap."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pandas as pd
+
 from monitor.alert.conditions import Rule, Threshold, name_of
+from monitor.alert.held import Held, held
 from monitor.alert.saved import saved
+from monitor.charts.time_axis import Span, cut
 from monitor.errors import BadCall
+from monitor.model import Report
+from monitor.show import data
+from monitor.words import count
 
 
 def kept() -> tuple[Rule, ...]:
@@ -44,3 +52,45 @@ def above_words(rules: Sequence[Rule], metric: str, highest: float) -> str:
 
 def _applies(when: Threshold, metric: str) -> bool:
     return when.metric == metric and not when.relative
+
+
+def crossed(report: Report, rules: Sequence[Rule], metric: str) -> pd.DataFrame:
+    """Where thresholds on a metric are crossed, as the alert would have it: ``node start end name``; no node for all."""
+    rows = [
+        (one.node or "", one.start, one.end, _label(rule, metric))
+        for rule in _of_metric(rules, metric)
+        for one in _held(report, rule)
+    ]
+    frame = pd.DataFrame(rows, columns=["node", "start", "end", "name"])
+    return frame.astype({"node": "str", "name": "str", **dict.fromkeys(("start", "end"), "datetime64[ms, UTC]")})
+
+
+def _held(report: Report, rule: Rule) -> tuple[Held, ...]:
+    when = rule.when
+    assert isinstance(when, Threshold)
+    return data.said_of(report, f"held {when}", lambda: held(report, when, report.reviewed_at))
+
+
+def crossed_words(rules: Sequence[Rule], metric: str, spans: pd.DataFrame, part: Span | None, how: str) -> str:
+    """``Saved thresholds, framed in red: idle (< 40 for 10m) is crossed on algo-3 and 2 more nodes.``; empty without any.
+
+    ``how``: in which way the chart shows it.
+    """
+    said, shown = [], cut(spans, part)
+    for rule in _of_metric(rules, metric):
+        label = _label(rule, metric)
+        names = list(dict.fromkeys(shown.loc[shown["name"] == label, "node"]))
+        name, _, asked = label.rpartition(": ")
+        words = f"{name} ({asked})" if name else label
+        if not names:
+            said.append(f"{words} is not crossed")
+        elif names == [""]:
+            said.append(f"{words} is crossed by all together")
+        else:
+            more = f" and {count(len(names) - 3, 'more node')}" if len(names) > 3 else ""
+            said.append(f"{words} is crossed on {', '.join(names[:3])}{more}")
+    return f"Saved thresholds, {how}: {'; '.join(said)}." if said else ""
+
+
+def _of_metric(rules: Sequence[Rule], metric: str) -> list[Rule]:
+    return [rule for rule in rules if isinstance(rule.when, Threshold) and rule.when.metric == metric]

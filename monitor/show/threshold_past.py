@@ -15,7 +15,7 @@ from monitor.alert.conditions import Found, Rule, Threshold
 from monitor.alert.evaluate import judge
 from monitor.alert.words import figure
 from monitor.model import Report
-from monitor.show import data
+from monitor.show import data, links
 from monitor.show.severity import Colour
 from monitor.show.shell import JOB_PAGE
 from monitor.show.threshold_crossings import in_time
@@ -153,4 +153,4 @@ def _open() -> None:
     places = [*state.rows, *(row for row, _ in state.cells)]
     drawn = st.session_state.get(_DRAWN, [])
     if places and places[0] < len(drawn):
-        st.switch_page(JOB_PAGE, query_params={"job": drawn[places[0]]})
+        st.switch_page(JOB_PAGE, query_params=links.to(job=drawn[places[0]]))

@@ -11,6 +11,7 @@ from monitor.alert.saved import add, remove
 from monitor.alert.sink_names import sink_of
 from monitor.errors import TrainwatchError
 from monitor.model import Report
+from monitor.show import address, links
 from monitor.show.plain import plain
 from monitor.show.severity import LOOKS, Colour
 from monitor.show.shell import JOB_PAGE
@@ -67,7 +68,7 @@ def _undo(rule: Rule) -> None:
 def fill(text: str) -> None:
     """Puts an expression into the box."""
     _forget()
-    st.session_state[TYPED] = typed(text)
+    address.keep(TYPED, typed(text) or None)
 
 
 def _forget() -> None:
@@ -157,5 +158,5 @@ def _icon(crossed: Crossings) -> str:
 def _job(one: Judged) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         name = one.report.job.name
-        st.page_link(JOB_PAGE, label=plain(name), icon=":material/monitoring:", query_params={"job": name})
+        st.page_link(JOB_PAGE, label=plain(name), icon=":material/monitoring:", query_params=links.to(job=name))
         st.caption(plain(one.words), width="stretch")

@@ -12,6 +12,7 @@ from monitor.alert.given import free_name
 from monitor.alert.grammar import parse
 from monitor.errors import BadCall
 from monitor.model import Report
+from monitor.show import address
 from monitor.show.plain import plain
 from monitor.show.threshold_past import show_past
 from monitor.show.threshold_saved import TYPED, fill, save
@@ -22,11 +23,12 @@ _NAME, _LOUD = "threshold-name", "threshold-severity"
 
 def show_try(rules: Sequence[Rule] | None, reports: Sequence[Report], zone: tzinfo, newest: str | None) -> bool:
     """The box and what comes of it; ``rules`` is None where nothing can be saved. Gives whether there is more to judge."""
+    st.session_state[TYPED] = address.value(TYPED) or ""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = st.text_input(
             "Expression",
             key=TYPED,
-            bind="query-params",
+            on_change=lambda: address.keep(TYPED, st.session_state[TYPED].strip()),
             placeholder="Try one against past jobs, such as gpu_utilization < 40 for 10m",
             icon=":material/science:",
             label_visibility="collapsed",

@@ -7,13 +7,14 @@ from datetime import tzinfo
 import pandas as pd
 import streamlit as st
 
-from monitor.analyze.cascade import Cascade, cascade
-from monitor.analyze.timeline import KINDS, Timeline, timeline
+from monitor.analyze.timeline import KINDS, Timeline, closer, timeline
 from monitor.charts import timeline as chart
+from monitor.charts.time_axis import Span
+from monitor.diagnose.chart_words import stretch, timeline_words
+from monitor.diagnose.log_places import first_error
 from monitor.model import Report
 from monitor.show import data
-from monitor.show.drawing import absent, draw
-from monitor.show.plain import plain
+from monitor.show.drawing import absent, alt_of, draw_frames, head
 from monitor.words import DASH, count, zone_name
 
 #: Rows of the table: what troubles a node comes first.
@@ -49,47 +50,63 @@ def of(report: Report) -> Timeline:
     )
 
 
-def first_error(report: Report) -> Cascade | None:
-    """The error to flag; of a job that ended well, or was stopped, none is one."""
-    if report.job.status in {"Completed", "Stopped", "Stopping"}:
-        return None
-    return cascade(report.run.events, report.run.steps)
-
-
-def draw_timeline(report: Report, key: str) -> Timeline:
-    """The chart alone."""
-    found = of(report)
+def draw_timeline(report: Report, key: str, part: Span | None = None) -> Timeline:
+    """The chart alone, of all of the time or of a part of it."""
+    whole = of(report)
+    found = _closer(report, part)
     assert found.start is not None
     assert found.end is not None
     start, end = found.start, found.end
-    draw(
+    frames = data.of_report(
         report,
-        lambda: chart.swim_lanes(found.lanes, found.parts, found.marks, start, end),
-        key,
-        "What happened when, on which node",
-        words(found, report),
+        f"timeline frames {part}",
+        lambda: chart.lane_frames(found.lanes, found.parts, found.marks, start, end),
+    )
+    flag_row = bool((whole.marks["kind"] == "first error").any())
+    draw_frames(
+        (key, len(found.lanes), flag_row),
+        frames,
+        lambda *given: chart.lanes_of(*given, flag_row=flag_row),
+        alt_of(report, "What happened when, on which node", timeline_words(whole, report)),
     )
     return found
 
 
-def show_timeline(report: Report, zone: tzinfo) -> None:
-    """Title, key, chart, what is left out, and the table behind it."""
-    with st.container(border=True):
-        st.markdown("**What happened when, by node**")
-        found = of(report)
-        if found.start is None:
+def _closer(report: Report, part: Span | None) -> Timeline:
+    whole = of(report)
+    if part is None or whole.start is None:
+        return whole
+    return data.of_report(report, f"timeline {part}", lambda: closer(whole, *part))
+
+
+def show_timeline(report: Report, zone: tzinfo, part: Span | None = None) -> None:
+    """What stands out, key, chart, what is left out, and the table behind it."""
+    with st.container(border=True, gap="xsmall"):
+        whole = of(report)
+        if whole.start is None:
+            st.markdown("**What happened when, by node**")
             absent("No line of the logs has a time.", report, "logs")
             return
-        if not found.marks.empty:
-            st.caption(key_of(found))
-        draw_timeline(report, "chart-timeline")
-        st.caption(plain(f"{words(found, report)} Times are {zone_name(found.start, zone)}."))
-        if found.marks.empty:
+        found = _closer(report, part)
+        about = f"What happened when, by node · times are {zone_name(whole.start, zone)}"
+        if part is not None:
+            about += f" · {stretch(part, zone)}"
+        lanes = len(whole.lanes) - 1
+        about += f" · {count(lanes + whole.left_out, 'node')}" if lanes > 0 else ""
+        head(timeline_words(whole, report), about, lambda: _rows_of(found), f"{report.job.name}-timeline")
+        if not whole.marks.empty:
+            st.caption(key_of(whole))
+        draw_timeline(report, "chart-timeline", part)
+        if whole.marks.empty:
             return
-        part = st.expander("As a table", type="compact", key="timeline-table", on_change="rerun")
-        if part.open:
-            with part:
+        table = st.expander("As a table", type="compact", key="timeline-table", on_change="rerun")
+        if table.open:
+            with table:
                 _table(found, zone)
+
+
+def _rows_of(found: Timeline) -> pd.DataFrame:
+    return found.marks[["lane", "kind", "start", "end", "count", "said"]]
 
 
 def key_of(found: Timeline) -> str:
@@ -97,32 +114,6 @@ def key_of(found: Timeline) -> str:
     present = set(found.marks["kind"])
     parts = [f":{_COLOURS[kind]}[{chart.SIGNS[kind]}] {_MEANING.get(kind, kind)}" for kind in KINDS if kind in present]
     return "   ".join(parts).replace("   ", " \u2003")
-
-
-def words(found: Timeline, report: Report) -> str:
-    """What stands out, and which nodes have no lane."""
-    said = []
-    marks = found.marks
-    first = marks[marks["kind"] == "first error"]
-    if len(first):
-        row = first.iloc[0]
-        after = int(marks.loc[(marks["kind"] == "error") & (marks["start"] >= row["start"]), "count"].sum())
-        said.append(f"The first error is on {row['lane']}" + (f"; {count(after, 'more')} after it" if after else ""))
-    elif (marks["kind"] == "error").any():
-        said.append(f"{count(int(marks.loc[marks['kind'] == 'error', 'count'].sum()), 'error')} in the logs")
-    for kind, saying in (("restart", "restarted or resumed"), ("no step", "no step for long")):
-        if many := found.nodes_with.get(kind, 0):
-            where = marks.loc[marks["kind"] == kind, "lane"]
-            said.append(f"{saying} on {where.iloc[0] if many == 1 and len(where) else count(many, 'node')}")
-    if found.left_out:
-        usual = "with nothing that sets them apart"
-        if found.left_out_troubled:
-            usual = f"{found.left_out_troubled} of them with errors or silences"
-        said.append(f"{count(found.left_out, 'more node')} without a lane, {usual}")
-    if not said:
-        return "No error line, restart or silence in the logs." if report.run.logs.lines else "No log line to place."
-    text = "; ".join(said)
-    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _table(found: Timeline, zone: tzinfo) -> None:

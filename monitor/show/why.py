@@ -11,11 +11,16 @@ import streamlit as st
 
 from monitor.charts import progress, step_time, utilization
 from monitor.charts.marked import marked
+from monitor.diagnose.evidence_words import fact_value, when
+from monitor.diagnose.log_places import is_of_the_log
 from monitor.model import METRICS, Evidence, Finding, Report
 from monitor.show.drawing import draw
+from monitor.show.log_places import link_of
 from monitor.show.plain import plain
+from monitor.show.shell import LOGS_PAGE
+from monitor.show.steps_card import work
 from monitor.show.timeline import draw_timeline, key_of, of
-from monitor.words import DASH, clock, instant, zone_name
+from monitor.words import DASH, clock, zone_name
 
 View = Literal[
     "steps",
@@ -103,11 +108,14 @@ def show_why(finding: Finding, report: Report, zone: tzinfo) -> None:
             example = f"{clock(spans[0][0])} is {spans[0][0].astimezone(zone):%H:%M} {local}"
             st.caption(plain(f"Here times are your own, {local}; the sentences above say UTC: {example}."))
     _facts([fact for fact in finding.evidence if fact.value is not None or fact.line is None], finding.id, zone)
-    for fact in finding.evidence:
+    for number, fact in enumerate(finding.evidence):
         if fact.line is not None:
             place = " · ".join(part for part in (fact.what, fact.node, when(fact, zone)) if part)
             st.caption(plain(place))
             st.code(fact.line, language=None, wrap_lines=True)
+            if not report.archive and is_of_the_log(fact):
+                to = link_of(report, finding.id, fact, number)
+                st.page_link(LOGS_PAGE, label="Open in the log", icon=":material/article:", query_params=to)
 
 
 def _chart(finding: Finding, view: View, report: Report) -> None:
@@ -116,7 +124,7 @@ def _chart(finding: Finding, view: View, report: Report) -> None:
     span = (job.started, job.ended or report.reviewed_at)
     spans = spans_of(finding)
     key = f"why-chart-{finding.id}"
-    timed = not step_time.timed(report.run.steps)["timestamp"].dropna().empty
+    timed = len(work(report)) > 0
     title = "Progress, steps" if view == "steps" and not timed else _TITLES[view]
     st.markdown(
         f"**{title}**" + (" :gray[(framed\\: the time the finding speaks of)]" if spans and view != "timeline" else "")
@@ -153,25 +161,4 @@ def _facts(facts: Sequence[Evidence], about: str, zone: tzinfo) -> None:
 
 
 def _fact(fact: Evidence, zone: tzinfo) -> dict[str, str | None]:
-    value = _three_digits(fact.value) if isinstance(fact.value, float) else fact.value
-    return {
-        "What": fact.what,
-        "Value": None if value is None else f"{value} {fact.unit}".strip(),
-        "Node": fact.node,
-        "When": when(fact, zone),
-    }
-
-
-def when(fact: Evidence, zone: tzinfo) -> str | None:
-    """``25 Sep 2026, 14:05 CEST to 15:35 CEST``; None where the fact has no time."""
-    if fact.start is None and fact.end is None:
-        return None
-    if fact.start is None or fact.end is None:
-        return f"{'from' if fact.start else 'until'} {instant(fact.start or fact.end, zone)}"
-    start, end = instant(fact.start, zone), instant(fact.end, zone)
-    same_day = start.split(",")[0] == end.split(",")[0]
-    return f"{start} to {end.split(', ')[1] if same_day else end}"
-
-
-def _three_digits(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return {"What": fact.what, "Value": fact_value(fact), "Node": fact.node, "When": when(fact, zone)}

@@ -17,7 +17,7 @@ from monitor.analyze.idle import dips, longest_idle
 from monitor.analyze.processes import processes_per_host, world_size
 from monitor.model import Job, Parameter
 from tests.builders import START, nodes_of
-from tests.diagnose.utilization_cases import FOUR_NAMES, said, shaped
+from tests.diagnose.utilization_runs import FOUR_NAMES, said, shaped
 
 EIGHT = dict.fromkeys(FOUR_NAMES, 8)
 

@@ -15,7 +15,7 @@ from monitor.analyze.network import without_efa
 from monitor.model import Job, Parameter, events_frame, steps_frame
 from monitor.parse.marks import read
 from tests.builders import nodes_of, steps
-from tests.diagnose.utilization_cases import said
+from tests.diagnose.utilization_runs import said
 
 _NCCL = "algo-1:34:90 [0] NCCL INFO "
 

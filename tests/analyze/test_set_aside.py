@@ -13,7 +13,7 @@ from monitor.analyze.activities import Activity, activities
 from monitor.analyze.journal import journal
 from monitor.analyze.set_aside import outside, share_covered, spans_set_aside
 from tests.builders import START, metrics, steps
-from tests.diagnose.utilization_cases import paused, said
+from tests.diagnose.utilization_runs import paused, said
 
 END = START + timedelta(minutes=60)
 

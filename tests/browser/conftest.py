@@ -15,6 +15,7 @@ _PATIENCE_MS = 60_000
 expect.set_options(timeout=_PATIENCE_MS)
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Without a browser these tests skip and say how to get one; all of them run in one worker, beside one demo."""
     for item in items:

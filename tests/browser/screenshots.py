@@ -12,7 +12,8 @@ from playwright.sync_api import Page
 
 from tests.browser.started import ROOT, chromium, running_demo
 
-SHOWN = "gpt2-20b-smp-pp4"
+SHOWN, FAILED = "gpt2-20b-smp-pp4", "gptj-6b-smp"
+COMPARED = "vit-630m-mics-4 against vit-630m-mics-32"
 THRESHOLDS = ("gpu_utilization < 40 for 10m", "seconds_since_last_step > 900", "gpu_memory_utilization > 90 for 5m")
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 WIDTHS = (1440, 800)
@@ -25,7 +26,7 @@ def take(folder: Path, widths: tuple[int, ...] = (1440,)) -> None:
         for scheme in SCHEMES:
             for width in widths:
                 page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
-                name = _reviewed(page, address)
+                name, failed = _reviewed(page, address)
                 end = f"{scheme}.png" if width == 1440 else f"{scheme}-{width}.png"
                 page.screenshot(path=folder / f"jobs-{end}")
                 page.goto(f"{address}/job?job={name}")
@@ -38,12 +39,33 @@ def take(folder: Path, widths: tuple[int, ...] = (1440,)) -> None:
                 page.locator('[data-testid="stCode"]').first.wait_for(state="attached", timeout=30_000)
                 page.wait_for_timeout(2_500)
                 page.screenshot(path=folder / f"plan-{end}")
+                _log(page, address, failed)
+                page.screenshot(path=folder / f"logs-{end}")
+                page.goto(f"{address}/compare")
+                page.get_by_role("link", name=COMPARED).click()
+                page.get_by_text("B is faster by 14.0 %").wait_for(timeout=30_000)
+                page.locator('[data-testid="stVegaLiteChart"] :is(canvas, svg)').nth(2).wait_for(
+                    state="attached", timeout=30_000
+                )
+                page.wait_for_timeout(1_500)
+                page.screenshot(path=folder / f"compare-{end}")
                 _saved(page, address)
                 page.goto(f"{address}/thresholds")
                 page.get_by_text("Held against", exact=False).wait_for(timeout=30_000)
                 page.wait_for_timeout(1_500)
                 page.screenshot(path=folder / f"thresholds-{end}")
                 page.close()
+
+
+def _log(page: Page, address: str, name: str) -> None:
+    """The line of the log that the job's finding quotes."""
+    page.goto(f"{address}/job?job={name}")
+    page.get_by_text("Why do you think so?").first.click()
+    page.get_by_role("link", name="Open in the log").first.click()
+    page.get_by_role("heading", name="Logs", level=1).wait_for(timeout=30_000)
+    page.locator('[class*="st-key-logs-table-"]').first.wait_for(timeout=30_000)
+    page.locator('[data-testid="stCode"]').first.wait_for(timeout=30_000)
+    page.wait_for_timeout(2_000)
 
 
 def _saved(page: Page, address: str) -> None:
@@ -57,14 +79,15 @@ def _saved(page: Page, address: str) -> None:
             done.wait_for(timeout=30_000)
 
 
-def _reviewed(page: Page, address: str) -> str:
-    """Waits until the table of jobs is complete; gives the name of the job to show."""
+def _reviewed(page: Page, address: str) -> tuple[str, ...]:
+    """Waits until the table of jobs is complete; gives the names of the jobs to show."""
     page.goto(address)
     cells = page.locator('[data-testid="stDataFrame"] [role="gridcell"]')
     cells.filter(has_text="algo-3 is slow").first.wait_for(state="attached", timeout=60_000)
     cells.filter(has_text="reviewing").first.wait_for(state="detached", timeout=60_000)
     page.wait_for_timeout(3_000)
-    return next(text for text in cells.all_inner_texts() if re.match(rf"{SHOWN}-20", text))
+    texts = cells.all_inner_texts()
+    return tuple(next(text for text in texts if re.match(rf"{base}-20", text)) for base in (SHOWN, FAILED))
 
 
 if __name__ == "__main__":

@@ -75,9 +75,9 @@ def test_why_is_drawn_when_asked_for_and_stays_open_while_the_job_goes_on(
     other = context.new_page()
     other.goto(f"{demo}/job?job={name}")
     charts = other.locator('[data-testid="stVegaLiteChart"]')
-    expect(charts).to_have_count(5)
-    other.get_by_text("Why do you think so?").click()
     expect(charts).to_have_count(6)
+    other.get_by_text("Why do you think so?").click()
+    expect(charts).to_have_count(7)
     expect(other.get_by_text("Here times are your own, JST; the sentences above say UTC", exact=False)).to_be_visible()
     other.evaluate("document.querySelector('[data-testid=stVegaLiteChart]').dataset.mark = 'mine'")
     # A running job's page is drawn anew every few seconds.
@@ -89,10 +89,10 @@ def test_why_is_drawn_when_asked_for_and_stays_open_while_the_job_goes_on(
         other.wait_for_timeout(1_000)
         seen.add(updated.inner_text())
     assert len(seen) >= 3, f"the page did not go on: {seen}"
-    expect(charts).to_have_count(6)
+    expect(charts).to_have_count(7)
     assert other.evaluate("document.querySelector('[data-testid=stVegaLiteChart]').dataset.mark") == "mine"
     other.get_by_text("Why do you think so?").click()
-    expect(charts).to_have_count(5)
+    expect(charts).to_have_count(6)
     context.close()
 
 
@@ -155,10 +155,12 @@ def test_a_running_job_updates_in_place(page: Page, demo: str) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1440, 800])
 def test_nothing_is_wider_than_the_window(browser: Browser, page: Page, demo: str, scheme: str, width: int) -> None:
-    name = _job(page, demo, "gpt2-20b")
+    names = _jobs(page, demo)
+    name = next(each for each in names if each.startswith("gpt2-20b"))
+    pair = ",".join(names[:2])
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)  # type: ignore[arg-type]
     other = context.new_page()
-    for path in ("/", f"/job?job={name}", "/plan", "/thresholds?when=step_time > 1"):
+    for path in ("/", f"/job?job={name}", "/plan", "/thresholds?when=step_time > 1", f"/compare?jobs={pair}"):
         other.goto(demo + path)
         expect(other.get_by_text(_SIMULATED)).to_be_visible()
         expect(

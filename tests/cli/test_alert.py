@@ -10,9 +10,9 @@ import pytest
 
 from monitor.cli.main import main
 from monitor.demo.account import Account
-from tests.cli.test_commands import _no_account, account, connected  # noqa: F401 - fixtures
+from tests.cli.commands import SMP
+from tests.cli.commands import named as _name
 
-SMP = str(Path(__file__).parents[1] / "data" / "formats" / "smp_v1_two_nodes_mpi.log")
 _KEYS = {"name", "when", "state", "severity", "node", "since", "value", "unit"}
 
 
@@ -20,10 +20,6 @@ def _alert(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, Any, st
     code = main(["alert", *argv, "--format", "json"])
     printed = capsys.readouterr()
     return code, json.loads(printed.out), printed.err
-
-
-def _name(account: Account, story: str) -> str:  # noqa: F811
-    return next(job.name for job in account.jobs if job.name.startswith(story))
 
 
 @pytest.mark.parametrize(
@@ -93,8 +89,8 @@ def test_the_text_names_rule_node_value_and_reason(capsys: pytest.CaptureFixture
     assert "\x1b" not in printed.out
 
 
-def test_jobs_of_the_account(connected: Account, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
-    slow = _name(connected, "llama2-7b-fsdp")
+def test_jobs_of_the_account(read_before: Account, capsys: pytest.CaptureFixture[str]) -> None:
+    slow = _name(read_before, "llama2-7b-fsdp")
     code, document, _ = _alert(
         capsys, slow, "--when", "step_time > 1.15x for 5m", "--when", "finding slow-node", "--when", "finding critical"
     )
@@ -104,15 +100,15 @@ def test_jobs_of_the_account(connected: Account, capsys: pytest.CaptureFixture[s
     assert by_time["since"].startswith("20")
     assert "algo-3" in by_finding["why"]
     assert critical["state"] == "ok"
-    healthy = _name(connected, "vit-630m-mics-4")
+    healthy = _name(read_before, "vit-630m-mics-4")
     assert _alert(capsys, healthy, "--when", "gpu_utilization < 40 for 10m", "--when", "cost_usd > 1000")[0] == 0
-    stalled = _name(connected, "llama2-13b")
+    stalled = _name(read_before, "llama2-13b")
     code, document, _ = _alert(capsys, stalled, "--when", "seconds_since_last_step > 300")
     assert (code, document["rules"][0]["state"]) == (1, "firing")
     assert document["rules"][0]["value"] > 300
 
 
-def test_no_such_job_prints_its_document(connected: Account, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
+def test_no_such_job_prints_its_document(read_before: Account, capsys: pytest.CaptureFixture[str]) -> None:
     code, document, said = _alert(capsys, "nobody", "--when", "loss > 3")
     assert (code, document["rules"][0]["state"]) == (3, "no data")
     assert said.startswith("trainwatch: ")
@@ -198,8 +194,8 @@ def test_backtests_of_what_is_not_there(capsys: pytest.CaptureFixture[str]) -> N
     assert "Name one" in capsys.readouterr().err
 
 
-def test_a_backtest_of_the_account(connected: Account, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
-    name = _name(connected, "llama2-7b-fsdp")
+def test_a_backtest_of_the_account(read_before: Account, capsys: pytest.CaptureFixture[str]) -> None:
+    name = _name(read_before, "llama2-7b-fsdp")
     argv = ("--backtest", name, "--when", "step_time > 1.15x for 5m", "--when", "cost_usd > 50")
     code, document, _ = _alert(capsys, *argv)
     assert code == 1
@@ -210,35 +206,30 @@ def test_a_backtest_of_the_account(connected: Account, capsys: pytest.CaptureFix
     assert _alert(capsys, *argv)[1] == document
 
 
-@pytest.fixture(autouse=True)
-def _state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-
-
-def test_a_topic_gets_an_alert_once(connected: Account, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
+def test_a_topic_gets_an_alert_once(read_before: Account, capsys: pytest.CaptureFixture[str]) -> None:
     from moto.core import DEFAULT_ACCOUNT_ID
     from moto.sns.models import sns_backends
 
     backend = sns_backends[DEFAULT_ACCOUNT_ID]["us-east-1"]
     topic = backend.create_topic("training")
-    argv = [_name(connected, "llama2-7b-fsdp"), "--when", "finding slow-node", "--notify", f"sns:{topic.arn}"]
+    argv = [_name(read_before, "llama2-7b-fsdp"), "--when", "finding slow-node", "--notify", f"sns:{topic.arn}"]
     for _ in range(2):
         assert _alert(capsys, *argv)[0] == 1
     (sent,) = topic.sent_notifications
     assert "algo-3" in sent[2]
 
 
-def test_a_topic_that_is_not_there_is_told(connected: Account, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
+def test_a_topic_that_is_not_there_is_told(read_before: Account, capsys: pytest.CaptureFixture[str]) -> None:
     sink = "sns:arn:aws:sns:us-east-1:123456789012:nobody"
-    argv = [_name(connected, "llama2-7b-fsdp"), "--when", "finding slow-node", "--notify", sink]
+    argv = [_name(read_before, "llama2-7b-fsdp"), "--when", "finding slow-node", "--notify", sink]
     code, _, said = _alert(capsys, *argv)
     assert code == 1
     assert f"{sink} did not take an alert" in said
     assert said.count("\n") == 1
 
 
-def test_a_watch_of_a_job_that_is_over_ends_at_once(connected: Account, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
-    assert main(["alert", _name(connected, "vit-630m-mics-4"), "--watch", "--when", "cost_usd > 1000"]) == 0
+def test_a_watch_of_a_job_that_is_over_ends_at_once(read_before: Account, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["alert", _name(read_before, "vit-630m-mics-4"), "--watch", "--when", "cost_usd > 1000"]) == 0
     out = capsys.readouterr().out
     assert "The job is over: Completed" in out
     assert "No alert." in out
@@ -261,10 +252,10 @@ def test_wrong_calls_of_watch_and_notify(argv: list[str], words: str, capsys: py
     assert words in printed.err
 
 
-def test_step_times_are_published(connected: Account, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
+def test_step_times_are_published(read_before: Account, capsys: pytest.CaptureFixture[str]) -> None:
     from monitor.aws.clients import Clients
 
-    name = _name(connected, "gpt2-10b")
+    name = _name(read_before, "gpt2-10b")
     assert main(["alert", name, "--when", "loss < -1", "--publish"]) == 0
     assert capsys.readouterr().err == ""
     listed = Clients().call("cloudwatch", "list_metrics", Namespace="Trainwatch")["Metrics"]
@@ -275,7 +266,7 @@ def test_step_times_are_published(connected: Account, capsys: pytest.CaptureFixt
 
 
 def test_what_cannot_be_published_is_told(
-    connected: Account,  # noqa: F811
+    read_before: Account,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -290,18 +281,18 @@ def test_what_cannot_be_published_is_told(
         return real(self, service, method, **parameters)
 
     monkeypatch.setattr(Clients, "call", call)
-    argv = ["alert", _name(connected, "gpt2-10b"), "--publish", "--when"]
+    argv = ["alert", _name(read_before, "gpt2-10b"), "--publish", "--when"]
     assert main([*argv, "loss < -1"]) == 3
     assert "Step times were not published" in capsys.readouterr().err
     assert main([*argv, "loss > -1"]) == 1
 
 
 def test_an_archive_is_judged_as_of_then_and_backtested_as_a_whole(
-    connected: Account,  # noqa: F811
+    read_before: Account,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    slow, running, root = _name(connected, "llama2-7b-fsdp"), _name(connected, "gpt2-10b"), str(tmp_path / "kept")
+    slow, running, root = _name(read_before, "llama2-7b-fsdp"), _name(read_before, "gpt2-10b"), str(tmp_path / "kept")
     assert main(["archive", slow, running, "--to", root, "--quiet"]) == 0
     capsys.readouterr()
     rule = ("--when", "step_time > 1.15x for 5m")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -15,40 +14,9 @@ import pytest
 
 from monitor.analyze.pieces import BUCKETS
 from monitor.cli.main import main
-from monitor.demo.account import Account, start
+from monitor.demo.account import Account
 from monitor.model import STEP_CSV_COLUMNS
-
-FORMATS = Path(__file__).parents[1] / "data" / "formats"
-SMP = str(FORMATS / "smp_v1_two_nodes_mpi.log")
-
-
-@pytest.fixture(autouse=True)
-def _no_account(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A machine with no AWS settings at all, and a config folder of its own."""
-    import os
-
-    for name in list(os.environ):
-        if name.startswith("AWS_"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-
-
-@pytest.fixture(scope="module")
-def account() -> Iterator[Account]:
-    with start(datetime.now(UTC)) as running:
-        yield running
-
-
-@pytest.fixture
-def connected(account: Account, monkeypatch: pytest.MonkeyPatch) -> Account:
-    for name, value in account.environment.items():
-        if name.startswith(("AWS_", "XDG_CONFIG")):
-            monkeypatch.setenv(name, value)
-    return account
+from tests.cli.commands import SMP
 
 
 def _json(capsys: pytest.CaptureFixture[str], *argv: str) -> Any:
@@ -128,14 +96,14 @@ def test_steps_as_csv_have_the_contracts_columns(capsys: pytest.CaptureFixture[s
 
 
 def test_every_sample_job_is_reported_in_the_contracts_form(
-    connected: Account, capsys: pytest.CaptureFixture[str]
+    connected: Account, told: tuple[dict[str, Any], Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     jobs = _json(capsys, "jobs")["jobs"]
     assert len(jobs) == len(connected.jobs)
     assert jobs == sorted(jobs, key=lambda job: job["created"], reverse=True)
     found = {}
     for job in jobs:
-        document = _json(capsys, "report", job["name"])
+        document = told[0][job["name"]]
         _check_report(document)
         assert document["job"]["name"] == job["name"]
         assert document["job"]["instance_type"] == job["instance_type"] or " + " in job["instance_type"]
@@ -164,10 +132,10 @@ def test_every_sample_job_is_reported_in_the_contracts_form(
 
 
 def test_the_mics_pair_comes_out_near_the_published_case(
-    connected: Account, capsys: pytest.CaptureFixture[str]
+    connected: Account, told: tuple[dict[str, Any], Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     names = {job["name"] for job in _json(capsys, "jobs", "--name-contains", "vit-630m")["jobs"]}
-    medians = {re.sub(r"-20\d\d-.*", "", name): _json(capsys, "report", name)["steps"]["median_s"] for name in names}
+    medians = {re.sub(r"-20\d\d-.*", "", name): told[0][name]["steps"]["median_s"] for name in names}
     assert medians["vit-630m-mics-4"] / medians["vit-630m-mics-32"] == pytest.approx(0.86, abs=0.02)
 
 
@@ -185,9 +153,9 @@ def test_jobs_are_filtered_and_printed(connected: Account, capsys: pytest.Captur
 
 @pytest.mark.parametrize("form", ["text", "markdown"])
 def test_a_report_for_people_says_what_where_and_what_next(
-    connected: Account, capsys: pytest.CaptureFixture[str], form: str
+    read_before: Account, capsys: pytest.CaptureFixture[str], form: str
 ) -> None:
-    name = next(job.name for job in connected.jobs if job.name.startswith("gpt2-20b"))
+    name = next(job.name for job in read_before.jobs if job.name.startswith("gpt2-20b"))
     assert main(["report", name, "--format", form]) == 0
     text = capsys.readouterr().out
     for needed in (

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,33 +11,14 @@ import numpy as np
 import pytest
 
 from monitor.cli.main import main
-from monitor.demo.account import Account, start
-
-FORMATS = Path(__file__).parents[1] / "data" / "formats"
-
-
-@pytest.fixture(scope="module")
-def account() -> Iterator[Account]:
-    with start(datetime.now(UTC)) as running:
-        yield running
-
-
-@pytest.fixture(autouse=True)
-def _home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in list(os.environ):
-        if name.startswith("AWS_"):
-            monkeypatch.delenv(name)
-    for name in ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"):
-        monkeypatch.setenv(name, str(tmp_path / name))
+from monitor.demo.account import Account
+from tests.cli.commands import LOGS
 
 
 @pytest.fixture
-def jobs(account: Account, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+def jobs(read_before: Account) -> dict[str, str]:
     """Sample jobs by their base names, the newest of each; the account is the one that is asked."""
-    for name, value in account.environment.items():
-        if name.startswith(("AWS_", "XDG_CONFIG")):
-            monkeypatch.setenv(name, value)
-    return {re.sub(r"-20\d\d-.*", "", job.name): job.name for job in reversed(account.jobs)}
+    return {re.sub(r"-20\d\d-.*", "", job.name): job.name for job in reversed(read_before.jobs)}
 
 
 def _json(capsys: pytest.CaptureFixture[str], *argv: str) -> Any:
@@ -49,7 +27,7 @@ def _json(capsys: pytest.CaptureFixture[str], *argv: str) -> Any:
 
 
 def _pairs(tmp_path: Path) -> list[str]:
-    path = tmp_path / "XDG_DATA_HOME" / "trainwatch" / "pairs.jsonl"
+    path = tmp_path / "data" / "trainwatch" / "pairs.jsonl"
     return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
 
 
@@ -153,14 +131,12 @@ def test_logs_that_cannot_be_compared_say_why(tmp_path: Path, capsys: pytest.Cap
         (["one-job"], 2, ["One job was named (one-job)", "compare A B"]),
         (["logs:missing.log", "logs:other.log"], 3, ["missing.log"]),
         (["logs:", "logs:other.log"], 2, ["needs a path"]),
-        ([f"logs:{FORMATS / 'smp_v1_two_nodes_mpi.log'}", "a-job"], 3, ["egion"]),
+        ([LOGS, "a-job"], 3, ["egion"]),
     ],
 )
 def test_bad_calls_are_one_sentence(
-    argv: list[str], code: int, words: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    argv: list[str], code: int, words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
     assert main(["compare", *argv]) == code
     captured = capsys.readouterr()
     assert captured.out == ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -11,33 +10,21 @@ from typing import Any
 import pytest
 
 from monitor.cli.main import main
-from monitor.demo.account import Account, start
+from monitor.demo.account import Account
 from monitor.demo.stories import STORIES
 from monitor.review import Watch
-
-
-@pytest.fixture(scope="module")
-def account() -> Iterator[Account]:
-    with start(datetime.now(UTC)) as running:
-        yield running
-
-
-@pytest.fixture(autouse=True)
-def cache_folder(account: Account, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    for name, value in account.environment.items():
-        if name.startswith(("AWS_", "XDG_CONFIG")):
-            monkeypatch.setenv(name, value)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    return tmp_path / "trainwatch" / "jobs"
+from tests.cli.commands import FINISHED, named
 
 
 @pytest.fixture
-def finished(account: Account) -> str:
-    return _named(account, "deberta-ner-finetune")
+def cache_folder(connected: Account, tmp_path: Path) -> Path:
+    """Of a user who has not read any job yet."""
+    return tmp_path / "cache" / "trainwatch" / "jobs"
 
 
-def _named(account: Account, base: str) -> str:
-    return next(job.name for job in account.jobs if job.name.startswith(base))
+@pytest.fixture
+def finished(connected: Account) -> str:
+    return named(connected, FINISHED)
 
 
 def _printed(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
@@ -57,11 +44,11 @@ def _over(base: str) -> bool:
 
 @pytest.mark.parametrize("base", sorted({story.base_name for story in STORIES if _over(story.base_name)}))
 def test_the_second_report_says_the_same_and_asks_for_the_job_alone(
-    account: Account, capsys: pytest.CaptureFixture[str], base: str
+    read_before: Account, told: tuple[dict[str, Any], Path], capsys: pytest.CaptureFixture[str], base: str
 ) -> None:
-    name = _named(account, base)
-    read, calls = _report(capsys, name)
-    assert "DescribeLogStreams" in calls
+    name = named(read_before, base)
+    read = dict(told[0][name])
+    assert "DescribeLogStreams" in read.pop("api")["calls"]
     kept, calls = _report(capsys, name)
     assert kept == read
     assert calls == {"DescribeTrainingJob": 1}
@@ -96,15 +83,21 @@ def test_a_pattern_for_this_once_reads_anew(
     assert not cache_folder.exists()
 
 
-def test_a_running_job_is_not_kept(account: Account, cache_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    _report(capsys, _named(account, "gpt2-10b"))
-    assert not cache_folder.exists()
+def test_a_running_job_is_not_kept(account: Account, told: tuple[dict[str, Any], Path]) -> None:
+    over = [job for job in account.jobs if _over(job.name)]
+    assert len(over) == len(told[0]) - 2
+    assert len(list((told[1] / "trainwatch" / "jobs").iterdir())) == len(over)
 
 
 def test_prices_and_findings_are_worked_out_anew(
-    finished: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    read_before: Account,
+    told: tuple[dict[str, Any], Path],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
-    read, _ = _report(capsys, finished)
+    finished = named(read_before, FINISHED)
+    read = told[0][finished]
     assert read["cost"]["price_source"] == "sample prices"
     settings = tmp_path / "trainwatch" / "config.toml"
     settings.parent.mkdir(exist_ok=True)
@@ -136,10 +129,10 @@ def test_a_full_disk_is_no_trouble(
     _report(capsys, finished)
 
 
-def test_the_dashboards_watch_uses_it(finished: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_dashboards_watch_uses_it(read_before: Account) -> None:
     from monitor.show import data
 
-    _report(capsys, finished)
+    finished = named(read_before, FINISHED)
     watch = data.observe(data.connect(data.Account()))
     assert isinstance(watch, Watch)
     until = datetime.now(UTC) + timedelta(seconds=20)

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from monitor.demo.account import start
 from tests.demo.seen import NOW, Seen
+
+
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The tests of one account run in one worker, so that it is filled once."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents and "seen" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group(f"demo-{item.path.stem}"))
 
 
 @pytest.fixture(scope="module")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from monitor.model import Node, Parameter, Run
 from tests.builders import metrics, nodes_of
-from tests.diagnose.failure_cases import FAILURE_FIRES
-from tests.diagnose.runs import BUSY, LOW, MINUTES, run
+from tests.diagnose.failure_cases import out_of_memory
+from tests.diagnose.runs import BUSY, LOW, MINUTES, Cases, healthy, run
 
 P4D = nodes_of(4)
 G4DN = tuple(
@@ -49,16 +50,14 @@ def advised(
     return replace(base, job=replace(base.job, smp_version=version, configuration=configuration))  # type: ignore[arg-type]
 
 
-_OOM = FAILURE_FIRES["cuda-out-of-memory"][0]
-
-
 def ran_out(library: Mapping[str, Any], script: Mapping[str, Any] | None = None) -> Run:
     """A job of SMP v1 that ended because a GPU had no memory left."""
     configuration = {
         **{name: Parameter(value, "hyperparameters") for name, value in (script or {}).items()},
         **{name: Parameter(value, "mp_parameters") for name, value in library.items()},
     }
-    return replace(_OOM, job=replace(_OOM.job, smp_version=1, configuration=configuration))
+    base = out_of_memory()
+    return replace(base, job=replace(base.job, smp_version=1, configuration=configuration))
 
 
 FEW = {"ddp": True, "pipeline_parallel_degree": 4, "microbatches": 4}
@@ -68,11 +67,16 @@ MICS = {"ddp": True, "pipeline_parallel_degree": 1, "sharded_data_parallel_degre
 _VIT = {"num_layers": 32, "hidden_width": 1280, "train_batch_size": 4}
 
 _A100 = tuple(replace(node, gpu_model="NVIDIA A100") for node in P4D)
-#: Each of its four nodes holds one stage, by the order of ranks.
-STAGES = advised(levels(90, 60), WINDOW)
 
 
-def _uneven(run: Run, points: float) -> Run:
+@cache
+def _stages() -> Run:
+    """Each of its four nodes holds one stage, by the order of ranks."""
+    return advised(levels(90, 60), WINDOW)
+
+
+def _uneven(points: float) -> Run:
+    run = _stages()
     slow = {"algo-3": -points, "algo-4": -points}
     rows = metrics(["algo-1", "algo-2", "algo-3", "algo-4"], MINUTES, levels(90, 60), slow=slow)
     library = {
@@ -86,25 +90,25 @@ def _uneven(run: Run, points: float) -> Run:
     return replace(run, job=replace(run.job, configuration=configuration), metrics=rows)
 
 
-FIRES: dict[str, list[Run]] = {
-    "unbalanced-stages": [_uneven(STAGES, 18.0)],
-    "full-precision": [advised(BUSY, {"ddp": True, "sharded_data_parallel_degree": 8}, nodes=_A100)],
-    "raise-active-microbatches": [
+FIRES: Cases = {
+    "unbalanced-stages": lambda: [_uneven(18.0)],
+    "full-precision": lambda: [advised(BUSY, {"ddp": True, "sharded_data_parallel_degree": 8}, nodes=_A100)],
+    "raise-active-microbatches": lambda: [
         advised(EMPTY, WINDOW),
         advised(EMPTY, {**WINDOW, "tensor_parallel_degree": 8, "prescaled_batch": True, "fp16": True},
                 {**SHAPE, "train_batch_size": 32, "activation_checkpointing": 1}),
         # The library's other name, and a default that is printed nowhere.
         advised(levels(30, 20), {"ddp": True, "partitions": 8, "microbatches": 16, "active_microbatches": 4}),
     ],
-    "lower-active-microbatches": [advised(levels(94, 89), {**WINDOW, "microbatches": 32, "active_microbatches": 32})],
-    "raise-microbatches": [
+    "lower-active-microbatches": lambda: [advised(levels(94, 89), {**WINDOW, "microbatches": 32, "active_microbatches": 32})],
+    "raise-microbatches": lambda: [
         advised(levels(58, 40), FEW),
         advised(levels(58, 40), FEW, {"train_batch_size": 32}),
         advised(levels(58, 40), None, {**MEGATRON, "global-batch-size": 32}),
         advised(levels(58, 40), None, {"deepspeed": '{"train_micro_batch_size_per_gpu": 2}', "zero_stage": 1,
                                        "pipeline_parallel_size": 4, "gradient_accumulation_steps": 4}),
     ],
-    "shard-optimizer-state": [
+    "shard-optimizer-state": lambda: [
         advised(BUSY, {"ddp": True, "tensor_parallel_degree": 4}, {**SHAPE, "train_batch_size": 8}),
         advised(_SHORT, {"ddp": True, "tensor_parallel_degree": 4}),
         advised(BUSY, None, {**MEGATRON, "parameters_billion": 6.7}),
@@ -115,44 +119,44 @@ FIRES: dict[str, list[Run]] = {
         ),
         advised(BUSY, None, {"fsdp": "no_shard", "parameters_billion": 3}),
     ],
-    "activation-checkpointing": [
+    "activation-checkpointing": lambda: [
         advised(_SHORT, FEW),
         advised(_SHORT, None, {"fsdp": "full_shard auto_wrap", "gradient_checkpointing": False}),
         advised(_SHORT, None, MEGATRON),
         ran_out({"ddp": True, "pipeline_parallel_degree": 2}),
     ],
-    "offload-activations": [
+    "offload-activations": lambda: [
         advised(_SHORT, {**FEW, "microbatches": 16}, {"activation_checkpointing": 1}),
         ran_out({**FEW, "microbatches": 16}, {"activation_checkpointing": 1}),
     ],
-    "sharding-across-nodes": [
+    "sharding-across-nodes": lambda: [
         advised(levels(83, 30), MICS, _VIT, G4DN),
         advised(levels(92, 40), {"hybrid_shard_degree": 32}, {"parameters_billion": 7},
                 tuple(replace(node, interconnect="nvswitch") for node in P4D), smp=2),
         advised(levels(83, 30), None, {"fsdp": "full_shard", "parameters_billion": 0.6}, G4DN),
         advised(levels(83, 30), None, {"deepspeed": '{"zero_optimization": {"stage": 3}}', "parameters_billion": 0.6}, G4DN),
     ],
-    "fewer-features": [
+    "fewer-features": lambda: [
         advised(levels(93, 30), {"ddp": True, "tensor_parallel_degree": 4}),
         advised(levels(93, 25), {"ddp": True, "tensor_parallel_degree": 1, "fp16": True},
                 {**SHAPE, "num_layers": 12, "train_batch_size": 2, "activation_checkpointing": 1}),
     ],
-    "instance-type": [
+    "instance-type": lambda: [
         advised(levels(83, 60), {"ddp": True, "pipeline_parallel_degree": 8, "microbatches": 32}, nodes=G4DN),
         advised(levels(30, 25, 75)),
     ],
 }  # fmt: skip
 
-SILENT: dict[str, list[Run]] = {
-    "unbalanced-stages": [run(), _uneven(STAGES, 4.0), advised(levels(90, 60), WINDOW)],
-    "full-precision": [
-        run(),
+SILENT: Cases = {
+    "unbalanced-stages": lambda: [healthy(), _uneven(4.0), advised(levels(90, 60), WINDOW)],
+    "full-precision": lambda: [
+        healthy(),
         advised(BUSY, {"ddp": True, "fp16": True}, nodes=_A100),
         advised(LOW, {"ddp": True}, nodes=_A100),
         advised(BUSY, {"ddp": True}),
     ],
-    "raise-active-microbatches": [
-        run(),
+    "raise-active-microbatches": lambda: [
+        healthy(),
         # Busy; no memory left; as wide as is of use; two stages are full at two; no pipeline.
         advised(levels(92, 41), WINDOW),
         advised(levels(46, 75), WINDOW),
@@ -162,21 +166,21 @@ SILENT: dict[str, list[Run]] = {
         advised(EMPTY, {"ddp": True, "pipeline_parallel_degree": 1, "microbatches": 8, "active_microbatches": 2}),
         advised(EMPTY, {"hybrid_shard_degree": 8}, smp=2),
     ],
-    "lower-active-microbatches": [
-        run(),
+    "lower-active-microbatches": lambda: [
+        healthy(),
         advised(levels(94, 70), {**WINDOW, "microbatches": 32, "active_microbatches": 32}),
         advised(levels(94, 89), {**WINDOW, "microbatches": 32, "active_microbatches": 6}),
     ],
-    "raise-microbatches": [
-        run(),
+    "raise-microbatches": lambda: [
+        healthy(),
         advised(levels(92, 40), FEW),
         advised(levels(58, 40), {**FEW, "microbatches": 16}),
         # One rank is told at a time: first the window.
         advised(EMPTY, WINDOW),
         advised(levels(58, 40), None, {"gradient_accumulation_steps": 2}),
     ],
-    "shard-optimizer-state": [
-        run(),
+    "shard-optimizer-state": lambda: [
+        healthy(),
         advised(BUSY, {"ddp": True, "tensor_parallel_degree": 4, "shard_optimizer_state": True}, SHAPE),
         advised(BUSY, {"ddp": True}, {**SHAPE, "num_layers": 2}),
         advised(_SHORT, None, {"use_ddp": True}),
@@ -184,29 +188,33 @@ SILENT: dict[str, list[Run]] = {
         # One rank has each part.
         advised(BUSY, {"ddp": True, "pipeline_parallel_degree": 4, "tensor_parallel_degree": 8}, SHAPE),
     ],
-    "activation-checkpointing": [
-        run(),
+    "activation-checkpointing": lambda: [
+        healthy(),
         advised(BUSY, FEW),
         advised(_SHORT, FEW, {"activation_checkpointing": 1}),
         advised(_SHORT, None, {"learning_rate": 0.1}),
     ],
-    "offload-activations": [
-        run(),
+    "offload-activations": lambda: [
+        healthy(),
         advised(BUSY, {**FEW, "microbatches": 16}, {"activation_checkpointing": 1}),
         advised(_SHORT, {**FEW, "microbatches": 16}),
         advised(_SHORT, {**FEW, "pipeline_parallel_degree": 1}, {"activation_checkpointing": 1}),
     ],
-    "sharding-across-nodes": [
-        run(),
+    "sharding-across-nodes": lambda: [
+        healthy(),
         advised(levels(83, 44), {**MICS, "sharded_data_parallel_degree": 4}, _VIT, G4DN),
         # It would not fit; nothing tells how large it is.
         advised(levels(83, 80), MICS, {**_VIT, "num_layers": 320}, G4DN),
         advised(levels(83, 30), None, {"fsdp": "full_shard"}, G4DN),
         advised(BUSY, {"hybrid_shard_degree": 8}, {"parameters_billion": 7}, smp=2),
     ],
-    "fewer-features": [run(), advised(levels(93, 60), {"ddp": True, "tensor_parallel_degree": 4}), advised(EMPTY, WINDOW)],
-    "instance-type": [
-        run(),
+    "fewer-features": lambda: [
+        healthy(),
+        advised(levels(93, 60), {"ddp": True, "tensor_parallel_degree": 4}),
+        advised(EMPTY, WINDOW),
+    ],
+    "instance-type": lambda: [
+        healthy(),
         # Inside a node nothing waits for the network between them.
         advised(levels(83, 30), MICS, _VIT, G4DN),
         advised(levels(92, 30)),

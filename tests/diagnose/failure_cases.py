@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any
 
 import pandas as pd
@@ -13,6 +14,7 @@ from monitor.model import InstanceGroup, Job, LogCoverage, LogPage, Parameter, R
 from monitor.parse.assemble import assemble
 from monitor.parse.recognise import RawRows
 from tests.builders import START, metrics, nodes_of
+from tests.diagnose.runs import Cases
 
 MINUTES = 60
 END = START + timedelta(minutes=MINUTES)
@@ -115,13 +117,19 @@ def spot(*statuses: str, minutes: Sequence[int]) -> tuple[Transition, ...]:
     )
 
 
+@cache
+def out_of_memory() -> Run:
+    """One rank of the second node; the first node only misses its peer."""
+    configuration = {"micro_batch_size": 8, "tensor_parallel_degree": 2}
+    return run_of(two(_PEER_0, raised(14, 3590.5, OOM)), configuration=configuration)
+
+
 def _toolkit(code: int, error: str, extra: str = "") -> str:
     more = f'\nExtraInfo "{extra}"' if extra else ""
     return f'AlgorithmError: ExecuteUserScriptError:\nExitCode {code}\nErrorMessage "{error}"{more}\nCommand "python train.py"'
 
 
 _PEER_0 = [(3591.0, TRACE), (3591.1, PEER), (3592.0, CHILD)]
-_FULL = metrics(["algo-1", "algo-2"], MINUTES, {**BUSY, "memory_utilization": 97.0}, spread=0.5)
 _NONE: dict[str, list[Timed]] = {}
 _NAN = [
     *trained(0, 400.0),
@@ -133,55 +141,60 @@ _FAILED_DATA = raised(
 _RETURNED = spot("Training", "Interrupted", "Starting", "Training", "Completed", minutes=(-1, 20, 30, 35, 60))
 _STOPPED = spot("Training", "Stopping", "Stopped", minutes=(-1, 60, 61))
 
-FAILURE_FIRES: dict[str, list[Run]] = {
-    "cuda-out-of-memory": [
-        run_of(two(_PEER_0, raised(14, 3590.5, OOM)), configuration={"micro_batch_size": 8, "tensor_parallel_degree": 2}),
+
+def _full_hosts() -> pd.DataFrame:
+    return metrics(["algo-1", "algo-2"], MINUTES, {**BUSY, "memory_utilization": 97.0}, spread=0.5)
+
+
+FAILURE_FIRES: Cases = {
+    "cuda-out-of-memory": lambda: [
+        out_of_memory(),
         run_of(_NONE, reason=_toolkit(1, OOM)),
         # Ranks that hang after it are stopped by the time limit: that is not what began it.
         run_of(two((), raised(14, 1200.0, OOM), 1199.0), status="Stopped", secondary="MaxRuntimeExceeded"),
     ],
-    "host-out-of-memory": [
-        run_of(two(_PEER_0, [(3590.5, "Killed")]), metric_frame=_FULL, reason=_toolkit(137, "")),
+    "host-out-of-memory": lambda: [
+        run_of(two(_PEER_0, [(3590.5, "Killed")]), metric_frame=_full_hosts(), reason=_toolkit(137, "")),
         run_of(_NONE, reason=_toolkit(137, "", "OutOfMemory: Process killed by SIGKILL (signal 9)")),
         run_of(_NONE, reason="AlgorithmError: , exit code: 137"),
         run_of(_NONE, reason="ClientError: Please use an instance type with more memory, or reduce the size of training data"),
     ],
-    "nccl-timeout": [
+    "nccl-timeout": lambda: [
         run_of(two([(3500.0, WATCHDOG.format(rank=0)), (3501.0, CHILD)], [(3500.4, WATCHDOG.format(rank=8))], 2900.0)),
         run_of(two([(3500.0, WATCHDOG.format(rank=0))], (), 2900.0), status="InProgress"),
     ],
-    "spot-interruption": [
+    "spot-interruption": lambda: [
         run_of(two(), status="Completed", transitions=_RETURNED),
         run_of(two(until_s=1199.0), status="Stopped", secondary="MaxWaitTimeExceeded",
                transitions=spot("Training", "Interrupted", "Starting", "MaxWaitTimeExceeded", minutes=(-1, 20, 21, 60))),
         run_of(two([(1199.5, "Received spot interruption notice: action=terminate")], until_s=1199.0), end_s=1320.0),
     ],
-    "capacity": [
+    "capacity": lambda: [
         run_of(_NONE, started=False, transitions=(), metric_frame=metrics_frame(),
                reason="CapacityError: Unable to provision requested ML compute capacity. Please retry."),
         run_of(_NONE, started=False, metric_frame=metrics_frame(), transitions=(
             Transition("Starting", START, END, "Insufficient capacity error from EC2 while launching instances, retrying!"),)),
     ],
-    "data-error": [
+    "data-error": lambda: [
         run_of(two(_PEER_0, _FAILED_DATA)),
         run_of(_NONE, started=False, reason="ClientError: Data download failed:NoSuchKey (404): The key does not exist."),
         run_of(_NONE, reason=_toolkit(1, "FileNotFoundError: [Errno 2] No such file or directory: '/opt/ml/input/data/x.csv'")),
     ],
-    "script-error": [
+    "script-error": lambda: [
         run_of(two(_PEER_0, raised(9, 3590.5, "AttributeError: 'Net' object has no attribute 'heads'"))),
         run_of(_NONE, reason=_toolkit(1, "ModuleNotFoundError: No module named 'apex'")),
         run_of(_NONE, reason=_toolkit(2, "train.py: error: unrecognized arguments: --lr 3")),
     ],
-    "nan-loss": [
+    "nan-loss": lambda: [
         run_of({"algo-1": _NAN}, status="Completed"),
         run_of({"algo-1": _NAN}, status="InProgress"),
         run_of({"algo-1": [*_NAN, *raised(0, 1300.0, "RuntimeError: probability tensor contains either inf or nan")]}),
     ],
-    "max-runtime": [
+    "max-runtime": lambda: [
         run_of(two(), status="Stopped", secondary="MaxRuntimeExceeded"),
         run_of(_NONE, status="Stopped", secondary="MaxWaitTimeExceeded", started=False, metric_frame=metrics_frame()),
     ],
-    "stopped-by-user": [
+    "stopped-by-user": lambda: [
         run_of(two(), status="Stopped", transitions=_STOPPED),
         # What the stop itself brings about is no cause.
         run_of(two([(3601.0, "KeyboardInterrupt"), (3601.0, "RuntimeError: Connection reset by peer"),
@@ -189,32 +202,39 @@ FAILURE_FIRES: dict[str, list[Run]] = {
     ],
 }  # fmt: skip
 
-_HEALTHY = [run_of(two(), status="Completed"), run_of(two(), status="InProgress", end_s=3600.0)]
-_CAUGHT = run_of({"algo-1": sorted([*trained(0, 3590.0), *raised(0, 900.0, OOM)])}, status="Completed")
-FAILURE_SILENT: dict[str, list[Run]] = {
-    "cuda-out-of-memory": [
-        *_HEALTHY,
-        _CAUGHT,
+
+@cache
+def _healthy() -> list[Run]:
+    return [run_of(two(), status="Completed"), run_of(two(), status="InProgress", end_s=3600.0)]
+
+
+FAILURE_SILENT: Cases = {
+    "cuda-out-of-memory": lambda: [
+        *_healthy(),
+        run_of({"algo-1": sorted([*trained(0, 3590.0), *raised(0, 900.0, OOM)])}, status="Completed"),
         run_of({"algo-1": sorted([*trained(0, 3590.0), *raised(0, 900.0, OOM)])}, reason="InternalServerError: try again"),
     ],
-    "host-out-of-memory": [*_HEALTHY, run_of(two(_PEER_0, raised(14, 3590.5, OOM)))],
+    "host-out-of-memory": lambda: [*_healthy(), run_of(two(_PEER_0, raised(14, 3590.5, OOM)))],
     # The one that crashed is the cause; the others' timeouts come of it.
-    "nccl-timeout": [
-        *_HEALTHY,
+    "nccl-timeout": lambda: [
+        *_healthy(),
         run_of(two([(3500.0, WATCHDOG.format(rank=0))], raised(9, 2900.0, "ValueError: no scheduler"), 2899.0)),
         run_of(two([(3500.0, WATCHDOG.format(rank=0))], (), 2900.0), reason="InternalServerError: We encountered an error."),
     ],
-    "spot-interruption": [*_HEALTHY],
-    "capacity": [*_HEALTHY, run_of(_NONE, reason="InternalServerError: We encountered an internal error. Please try again.")],
-    "data-error": [*_HEALTHY, run_of(_NONE, reason="ClientError: Cannot pull algorithm container.")],
-    "script-error": [*_HEALTHY, run_of(two(_PEER_0, _FAILED_DATA)), run_of(_NONE, reason=_toolkit(1, ""))],
-    "nan-loss": [
-        *_HEALTHY,
+    "spot-interruption": lambda: [*_healthy()],
+    "capacity": lambda: [
+        *_healthy(),
+        run_of(_NONE, reason="InternalServerError: We encountered an internal error. Please try again."),
+    ],
+    "data-error": lambda: [*_healthy(), run_of(_NONE, reason="ClientError: Cannot pull algorithm container.")],
+    "script-error": lambda: [*_healthy(), run_of(two(_PEER_0, _FAILED_DATA)), run_of(_NONE, reason=_toolkit(1, ""))],
+    "nan-loss": lambda: [
+        *_healthy(),
         run_of({"algo-1": [*trained(0, 400.0), (401.0, "rank=0 step=101 loss=nan"), (404.0, "rank=0 step=102 loss=2.0")]},
                status="Completed"),
         run_of({"algo-1": [*trained(0, 400.0), *((400.0 + n, f"eval step={n} val_loss=nan") for n in range(9))]},
                status="Completed"),
     ],
-    "max-runtime": [*_HEALTHY, run_of(two(), status="Stopped", transitions=_STOPPED)],
-    "stopped-by-user": [*_HEALTHY, run_of(two(), status="Stopped", secondary="MaxRuntimeExceeded")],
+    "max-runtime": lambda: [*_healthy(), run_of(two(), status="Stopped", transitions=_STOPPED)],
+    "stopped-by-user": lambda: [*_healthy(), run_of(two(), status="Stopped", secondary="MaxRuntimeExceeded")],
 }  # fmt: skip

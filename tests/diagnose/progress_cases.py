@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pandas as pd
 
 from monitor.model import LogCoverage, Run, Transition, events_frame, metrics_frame, steps_frame
 from tests.diagnose.progress_jobs import Pause, Plan, looked_at
+from tests.diagnose.runs import Cases
 
 CHECKPOINT = Pause("checkpoint", 200, 4, disk=0.3)
 EVALUATION = Pause("evaluation", 300, 60, gpu=70)
@@ -84,23 +86,22 @@ def _varied(of: Run) -> Run:
     return replace(of, steps=steps_frame(rows))
 
 
-_PINNED = looked_at(HUNG)
-_STILL_LINES = looked_at(HUNG, last_line_s=1900.0)
-_WORKING = looked_at(HUNG, hang_gpu=(92.0,))
-_NOISE = np.random.default_rng(5).normal(0, 4, len(_WORKING.metrics))
-_WORKING = replace(
-    _WORKING,
-    metrics=metrics_frame(
-        _WORKING.metrics.assign(
-            value_pct=_WORKING.metrics["value_pct"] + _NOISE * (_WORKING.metrics["metric"] == "gpu_utilization")
-        )
-    ),
-)
-_NOT_YET = _no_step_yet(looked_at(Plan(before_s=1800), hang_step=1, hang_gpu=(0.3,)))
+@cache
+def _pinned() -> Run:
+    return looked_at(HUNG)
 
-FIRES: dict[str, list[Run]] = {
-    "stall": [
-        _PINNED,
+
+def _working() -> Run:
+    """No line comes, and its GPUs are as busy as ever."""
+    of = looked_at(HUNG, hang_gpu=(92.0,))
+    noise = np.random.default_rng(5).normal(0, 4, len(of.metrics))
+    values = of.metrics["value_pct"] + noise * (of.metrics["metric"] == "gpu_utilization")
+    return replace(of, metrics=metrics_frame(of.metrics.assign(value_pct=values)))
+
+
+FIRES: Cases = {
+    "stall": lambda: [
+        _pinned(),
         looked_at(HUNG, hang_gpu=(0.4,)),
         looked_at(HUNG, nodes=4, hang_gpu=(99.8, 0.2, 99.8)),
         looked_at(HUNG, status="Stopped"),
@@ -112,39 +113,39 @@ FIRES: dict[str, list[Run]] = {
         # No pause is due after step 850, and none is announced.
         looked_at(HUNG, hang_step=850, pauses=(Pause("checkpoint", 200, 400, begin=False),)),
         # Some process still talks, but no GPU moves.
-        _STILL_LINES,
+        looked_at(HUNG, last_line_s=1900.0),
     ],
-    "long-initialization": [
+    "long-initialization": lambda: [
         looked_at(Plan(before_s=1500)),
         looked_at(Plan(before_s=1800, first_line_s=1500)),
-        _NOT_YET,
+        _no_step_yet(looked_at(Plan(before_s=1800), hang_step=1, hang_gpu=(0.3,))),
     ],
-    "slow-node": [
+    "slow-node": lambda: [
         looked_at(FOUR, slow={3: 1.3}),
         looked_at(Plan(nodes=8), slow={3: 1.3, 5: 1.4}),
         looked_at(Plan(), slow={2: 1.3}),
         _drifting(looked_at(FOUR, slow={2: 1.25})),
         _global_figures(_unlike(looked_at(FOUR), "gpu_utilization", "algo-2", -25)),
     ],
-    "step-time-regression": [
+    "step-time-regression": lambda: [
         looked_at(Plan(factor=(_LATE,))),
         looked_at(Plan(factor=(_LATE,), tokens=8192)),
         looked_at(Plan(factor=(_LATE,), kind="smoothed")),
         looked_at(Plan(factor=(_LATE,), report_every=10, pauses=(EVALUATION,))),
         looked_at(Plan(factor=tuple((first, first + 99, 1 + first / 4000) for first in range(1, 1800, 100)))),
     ],
-    "slow-steps": [
+    "slow-steps": lambda: [
         looked_at(Plan(spikes=0.04)),
         looked_at(Plan(spikes=0.1)),  # a deviation would hide these
         looked_at(Plan(spike_every=25), pauses=(EVALUATION,)),
         looked_at(Plan(spikes=0.05, kind="smoothed")),
     ],
-    "checkpoint-stall": [
+    "checkpoint-stall": lambda: [
         looked_at(Plan(pauses=(replace(CHECKPOINT, seconds=30),))),
         looked_at(Plan(pauses=(replace(CHECKPOINT, seconds=30, end=False), EVALUATION))),
         looked_at(Plan(pauses=(replace(CHECKPOINT, seconds=90, begin=False, end=False),))),
     ],
-    "checkpoint-overdue": [
+    "checkpoint-overdue": lambda: [
         looked_at(Plan(pauses=(replace(CHECKPOINT, until_step=800),))),
         looked_at(Plan(pauses=(replace(CHECKPOINT, until_step=800, beside=True),))),
         looked_at(Plan(pauses=(replace(CHECKPOINT, until_step=800),), status="Completed")),
@@ -152,8 +153,8 @@ FIRES: dict[str, list[Run]] = {
     ],
 }
 
-SILENT: dict[str, list[Run]] = {
-    "stall": [
+SILENT: Cases = {
+    "stall": lambda: [
         looked_at(HEALTHY),
         # The first checkpoint and the first evaluation say that they have begun.
         looked_at(HUNG, hang_step=1400, pauses=(Pause("checkpoint", 1400, 900),)),
@@ -163,22 +164,22 @@ SILENT: dict[str, list[Run]] = {
         looked_at(HUNG, hang_step=1700, total=1700, minutes=60),
         looked_at(HUNG, hang_step=1500, total=1500),
         looked_at(HUNG, status="Completed"),
-        _WORKING,  # lines are late, GPUs work
+        _working(),  # lines are late, GPUs work
         looked_at(Plan(block_s=400)),
         looked_at(Plan(report_every=200)),
-        replace(_PINNED, logs=replace(_PINNED.logs, complete=False)),
-        _restarted(_PINNED),
-        _uploading(_PINNED),
+        replace(_pinned(), logs=replace(_pinned().logs, complete=False)),
+        _restarted(_pinned()),
+        _uploading(_pinned()),
         looked_at(HUNG, hang_gpu=(60.0,), gpu=60.0, gpu_noise=0.1, last_line_s=1900.0),
     ],
-    "long-initialization": [
+    "long-initialization": lambda: [
         looked_at(Plan(before_s=1100)),
         # The first line tells of 200 steps, or comes with a block of lines.
         looked_at(Plan(before_s=1000, report_every=200)),
         looked_at(Plan(before_s=1000, block_s=400)),
         _no_step_yet(looked_at(Plan(before_s=1800))),  # no line is recognised, but GPUs work
     ],
-    "slow-node": [
+    "slow-node": lambda: [
         looked_at(FOUR),
         looked_at(FOUR, noise=0.1, gpu_noise=8.0),
         _global_figures(looked_at(FOUR, slow={1: 1.3})),
@@ -194,7 +195,7 @@ SILENT: dict[str, list[Run]] = {
         _drifting(looked_at(FOUR)),
         looked_at(Plan(slow={2: 1.05})),
     ],
-    "step-time-regression": [
+    "step-time-regression": lambda: [
         looked_at(HEALTHY),
         looked_at(Plan(factor=(_LATE,), tokens=8192, tokens_follow=True)),
         looked_at(Plan(factor=((500, 900, 1.5),))),  # it recovered
@@ -204,7 +205,7 @@ SILENT: dict[str, list[Run]] = {
         looked_at(Plan(factor=((1000, 10**6, 1.07),))),
         looked_at(FOUR, factor=((1600, 10**6, 1.5),)),  # for a few minutes so far
     ],
-    "slow-steps": [
+    "slow-steps": lambda: [
         looked_at(HEALTHY),
         looked_at(Plan(spikes=0.01)),
         looked_at(Plan(noise=0.3)),
@@ -214,7 +215,7 @@ SILENT: dict[str, list[Run]] = {
         looked_at(Plan(pauses=(Pause("checkpoint", 30, 20, begin=False),))),
         looked_at(Plan(block_s=60)),
     ],
-    "checkpoint-stall": [
+    "checkpoint-stall": lambda: [
         looked_at(HEALTHY),
         looked_at(Plan(pauses=(replace(CHECKPOINT, every=50, seconds=60, beside=True),))),
         looked_at(Plan(pauses=(replace(EVALUATION, seconds=200),))),
@@ -222,7 +223,7 @@ SILENT: dict[str, list[Run]] = {
         looked_at(Plan(pauses=(replace(CHECKPOINT, every=900, seconds=300),))),  # one so far
         looked_at(Plan(block_s=400, pauses=(CHECKPOINT,))),
     ],
-    "checkpoint-overdue": [
+    "checkpoint-overdue": lambda: [
         looked_at(HEALTHY),
         looked_at(HEALTHY, status="Completed"),
         looked_at(Plan(pauses=(replace(CHECKPOINT, until_step=400),))),  # two tell of no cadence

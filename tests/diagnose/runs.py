@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any
 
 import pandas as pd
@@ -20,6 +21,9 @@ from monitor.model import (
     events_frame,
 )
 from tests.builders import START, metrics, nodes_of, steps
+
+Cases = dict[str, Callable[[], list[Run]]]
+"""By the id of a finding: its runs, made when a test first asks for them."""
 
 MINUTES = 60
 END = START + timedelta(minutes=MINUTES)
@@ -69,3 +73,9 @@ def run(
         ),
         **changes,
     )
+
+
+@cache
+def healthy() -> Run:
+    """The healthy one, the same object for all who ask."""
+    return run()

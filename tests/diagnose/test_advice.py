@@ -17,15 +17,17 @@ from monitor.predict.outcome import bubble_fraction
 from monitor.predict.setup import setup_of
 from monitor.review import report
 from tests.builders import metrics
-from tests.diagnose.advice_cases import EMPTY, FEW, FIRES, MICS, WINDOW, advised, levels, ran_out
-from tests.diagnose.cases import END
-from tests.diagnose.failure_cases import FAILURE_FIRES
+from tests.diagnose.advice_cases import EMPTY, FEW, MICS, WINDOW, advised, levels, ran_out
+from tests.diagnose.cases import END, fires
+from tests.diagnose.failure_cases import out_of_memory
 from tests.diagnose.runs import MINUTES
-from tests.diagnose.said import said
+from tests.diagnose.said import said, speaks
 
-# With the tests of the rules, whose runs these are.
-pytestmark = pytest.mark.xdist_group("rules")
 LEVERS = ("raise-active-microbatches", "raise-microbatches", "lower-active-microbatches", "sharding-across-nodes")
+# With the other tests of the rule, whose runs these are.
+each_lever = pytest.mark.parametrize(
+    "id", [pytest.param(id, id=id, marks=pytest.mark.xdist_group(id)) for id in LEVERS]
+)
 
 
 def _finding(run: Run, id: str, price: Price | None = None) -> Finding | None:
@@ -63,16 +65,16 @@ def _followed(run: Run, finding: Finding) -> Run:
     return replace(run, job=job, metrics=frame)
 
 
-@pytest.mark.parametrize("id", LEVERS)
+@each_lever
 def test_following_an_advice_makes_it_silent(id: str) -> None:
-    for run in FIRES[id]:
+    for run in fires(id):
         after = _followed(run, _said(run, id))
-        assert _finding(after, id) is None
+        assert not speaks(after, id)
 
 
-@pytest.mark.parametrize("id", LEVERS)
+@each_lever
 def test_advice_gains_in_all_of_its_range_and_fits(id: str) -> None:
-    for run in FIRES[id]:
+    for run in fires(id):
         found = _said(run, id)
         assert found.prediction is not None
         low, middle, high = found.prediction.step_time_change_percent
@@ -128,29 +130,27 @@ def test_a_bubble_that_does_not_explain_idle_gpus_leaves_the_question_open() -> 
     assert "low-gpu-utilization" not in [found.id for found in diagnose(advised(levels(58, 40), FEW), END)]
 
 
+@pytest.mark.xdist_group("raise-microbatches")
 @pytest.mark.parametrize(
-    ("run", "parameter", "to"),
-    [
-        (FIRES["raise-microbatches"][2], "global_batch_size", 128),
-        (FIRES["raise-microbatches"][3], "gradient_accumulation_steps", 16),
-    ],
-)  # fmt: skip
-def test_other_frameworks_are_spoken_to_in_their_own_words(run: Run, parameter: str, to: int) -> None:
-    advice = _said(run, "raise-microbatches").recommendation
+    ("place", "parameter", "to"), [(2, "global_batch_size", 128), (3, "gradient_accumulation_steps", 16)]
+)
+def test_other_frameworks_are_spoken_to_in_their_own_words(place: int, parameter: str, to: int) -> None:
+    advice = _said(fires("raise-microbatches")[place], "raise-microbatches").recommendation
     assert advice is not None
     assert (advice.parameter, advice.to_value) == (parameter, to)
     assert "active_microbatches" not in advice.text
 
 
+@pytest.mark.xdist_group("sharding-across-nodes")
 def test_sharding_is_advised_with_the_words_of_each_library() -> None:
-    parameters = [_said(run, "sharding-across-nodes").recommendation for run in FIRES["sharding-across-nodes"]]
+    parameters = [_said(run, "sharding-across-nodes").recommendation for run in fires("sharding-across-nodes")]
     assert [advice.parameter for advice in parameters if advice] == [
         "sharded_data_parallel_degree",
         "hybrid_shard_degree",
         "fsdp",
         "mics_shard_size",
     ]
-    severities = [_said(run, "sharding-across-nodes").severity for run in FIRES["sharding-across-nodes"]]
+    severities = [_said(run, "sharding-across-nodes").severity for run in fires("sharding-across-nodes")]
     assert severities == ["warning", "info", "warning", "warning"]
 
 
@@ -165,18 +165,8 @@ def test_out_of_memory_names_what_fits_with_predicted_memory() -> None:
     memory = found.prediction.gpu_memory_utilization
     assert memory is not None
     assert memory[1] < 100
-    unknown = _said(FAILURE_FIRES["cuda-out-of-memory"][0], "cuda-out-of-memory")
+    unknown = _said(out_of_memory(), "cuda-out-of-memory")
     assert unknown.recommendation is not None
-
-
-def test_one_gpu_memory_lever_at_a_time_is_a_warning() -> None:
-    """Advice to take more memory and advice to free it never stand side by side."""
-    more = {"raise-active-microbatches", "raise-microbatches", "fewer-features"}
-    less = {"lower-active-microbatches", "activation-checkpointing", "offload-activations"}
-    for runs in FIRES.values():
-        for run in runs:
-            ids = {found.id for found in said(run)}
-            assert not (ids & more and ids & less)
 
 
 @settings(deadline=None, max_examples=12)
@@ -199,7 +189,7 @@ def test_no_advice_contradicts_another_whatever_the_job(
     assert not {"raise-active-microbatches", "raise-microbatches"} <= found.keys()
     for id in ("raise-active-microbatches", "raise-microbatches"):
         if id in found:
-            assert _finding(_followed(run, found[id]), id) is None
+            assert not speaks(_followed(run, found[id]), id)
 
 
 def test_a_job_that_shards_inside_its_nodes_gets_no_advice() -> None:

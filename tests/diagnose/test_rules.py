@@ -9,12 +9,14 @@ from monitor.diagnose.rule import SECTIONS, Rule
 from monitor.diagnose.verdict import judge
 from monitor.model import Job, Run, events_frame, metrics_frame, steps_frame
 from monitor.review import report
-from tests.diagnose.cases import FIRES, SILENT, run
-from tests.diagnose.said import NOW, said
+from tests.diagnose.cases import fires, run, silent
+from tests.diagnose.said import NOW, said, speaks
 
-# One worker asks all rules of a run once.
-pytestmark = pytest.mark.xdist_group("rules")
 RULES = rules()
+# One worker makes the runs of a rule and asks about them.
+each_rule = pytest.mark.parametrize(
+    "rule", [pytest.param(rule, id=rule.id, marks=pytest.mark.xdist_group(rule.id)) for rule in RULES]
+)
 _EMPTY = Run(Job("empty"), steps_frame(), metrics_frame(), events_frame())
 
 
@@ -22,25 +24,27 @@ def _ids(of: Run) -> list[str]:
     return [finding.id for finding in said(of)]
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+@each_rule
 def test_rule_has_its_manual(rule: Rule) -> None:
     assert rule.title.endswith("."), f"the rule {rule.id} needs a first line that says what it means, with a full stop"
     for section in SECTIONS:
         assert rule.section(section), f'the rule {rule.id} needs the paragraph "{section}:" in its docstring'
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+@each_rule
 def test_rule_speaks_where_it_should(rule: Rule) -> None:
-    assert FIRES.get(rule.id), f"the rule {rule.id} needs a run in FIRES (tests/diagnose/cases.py)"
-    for case in FIRES[rule.id]:
+    cases = fires(rule.id)
+    assert cases, f"the rule {rule.id} needs a run in FIRES (tests/diagnose/cases.py)"
+    for case in cases:
         assert rule.id in _ids(case)
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+@each_rule
 def test_rule_is_silent_where_it_should(rule: Rule) -> None:
-    assert SILENT.get(rule.id), f"the rule {rule.id} needs a run in SILENT (tests/diagnose/cases.py)"
-    for case in SILENT[rule.id]:
-        assert rule.id not in _ids(case)
+    cases = silent(rule.id)
+    assert cases, f"the rule {rule.id} needs a run in SILENT (tests/diagnose/cases.py)"
+    for case in cases:
+        assert not speaks(case, rule.id)
 
 
 def test_nothing_is_said_of_nothing() -> None:
@@ -54,9 +58,9 @@ def test_a_healthy_run_has_no_finding() -> None:
     assert judge(report(healthy, NOW)).level == "healthy"
 
 
-@pytest.mark.parametrize("case", [case for cases in FIRES.values() for case in cases])
-def test_a_finding_has_a_figure_a_place_and_a_next_step(case: Run) -> None:
-    for finding in said(case):
+@each_rule
+def test_a_finding_has_a_figure_a_place_and_a_next_step(rule: Rule) -> None:
+    for finding in (finding for case in fires(rule.id) for finding in said(case)):
         assert finding.title
         assert len(finding.title) < 80
         if finding.severity != "info":
@@ -65,16 +69,20 @@ def test_a_finding_has_a_figure_a_place_and_a_next_step(case: Run) -> None:
             assert finding.recommendation is not None
 
 
-def test_one_cause_is_one_finding() -> None:
+@each_rule
+def test_one_cause_is_one_finding(rule: Rule) -> None:
+    """Advice to take more GPU memory and advice to free it never stand side by side, either."""
     utilization = {"one-gpu-in-use", "idle-gpus", "low-gpu-utilization", "small-batch"}
-    for cases in FIRES.values():
-        for case in cases:
-            assert len(utilization & set(_ids(case))) <= 1
+    more = {"raise-active-microbatches", "raise-microbatches", "fewer-features"}
+    less = {"lower-active-microbatches", "activation-checkpointing", "offload-activations"}
+    for ids in (set(_ids(case)) for case in fires(rule.id)):
+        assert len(utilization & ids) <= 1
+        assert not (ids & more and ids & less)
 
 
-def test_worst_comes_first() -> None:
+@each_rule
+def test_worst_comes_first(rule: Rule) -> None:
     rank = {"critical": 0, "warning": 1, "info": 2}
-    for cases in FIRES.values():
-        for case in cases:
-            severities = [rank[finding.severity] for finding in said(case)]
-            assert severities == sorted(severities)
+    for case in fires(rule.id):
+        severities = [rank[finding.severity] for finding in said(case)]
+        assert severities == sorted(severities)

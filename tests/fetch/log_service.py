@@ -101,6 +101,7 @@ class CloudWatchLogs:
         logStreamNamePrefix: str,  # noqa: N803
         startTime: int,  # noqa: N803
         nextToken: str | None = None,  # noqa: N803
+        endTime: int | None = None,  # noqa: N803
         **_: Any,
     ) -> dict[str, Any]:
         self.before_answer()
@@ -108,7 +109,9 @@ class CloudWatchLogs:
             (key, stream, message)
             for stream, events in self.streams.items()
             for key, message in events.items()
-            if stream.startswith(logStreamNamePrefix) and key[0] >= startTime
+            if stream.startswith(logStreamNamePrefix) and startTime <= key[0]
+            # AWS says of the end only that what is later is left out.
+            if endTime is None or key[0] <= endTime
         )
         if nextToken is not None:
             found = [one for one in found if one[0] > _place(nextToken)]

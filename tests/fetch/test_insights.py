@@ -16,9 +16,9 @@ from benchmarks.account import Faults, Running, running
 from monitor.archive.document import report_document
 from monitor.aws.clients import Clients
 from monitor.cli.main import main
-from monitor.cli.report_markdown import markdown
 from monitor.cli.report_text import print_report
 from monitor.errors import CannotDo
+from monitor.export.markdown import markdown
 from monitor.fetch import insights, samples
 from monitor.fetch.account import AwsSource
 from monitor.fetch.aggregate import aggregate, offer

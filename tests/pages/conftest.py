@@ -20,6 +20,7 @@ Open = Callable[..., AppTest]
 def _nothing_remembered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.delenv("TRAINWATCH_DEMO", raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     st.cache_data.clear()
     st.cache_resource.clear()
     yield
@@ -35,12 +36,12 @@ def open_page(monkeypatch: pytest.MonkeyPatch) -> Open:
         data.forget()
         monkeypatch.setattr(data, "connect", lambda _: account)
         monkeypatch.setattr(data, "observe", lambda source: source)
+        monkeypatch.setattr(data, "read_logs", lambda source: source)
         shown = AppTest.from_file(str(APP), default_timeout=20)
         for name, value in parameters.items():
             shown.query_params[name] = value
-        shown.run()
-        if page != "jobs":
-            shown.switch_page(f"pages/{page}.py").run()
+        # The first page is not drawn where another one is asked for, as in a browser that opens a link.
+        (shown if page == "jobs" else shown.switch_page(f"pages/{page}.py")).run()
         assert not shown.exception
         return shown
 

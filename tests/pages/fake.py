@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from streamlit.testing.v1 import AppTest
 
 from monitor.errors import NoSuchJob, TrainwatchError
 from monitor.fetch.source import JobQuery
-from monitor.model import JobSummary, Report
+from monitor.model import Job, JobSummary, LogAsk, LogLine, LogSpan, Report
 from monitor.review import Snapshot
+from monitor.review.log_lines import LogTable, tabled
+from monitor.review.log_watch import LogSnapshot
 from tests.builders import START
 from tests.situations import summary
 
@@ -24,7 +26,14 @@ class FakeAccount:
     error: TrainwatchError | None = None
     older: int = 0
     under_way: set[str] = field(default_factory=set)
+    partly: set[str] = field(default_factory=set)
+    """Reviewed so far as the newest lines go."""
     asked: list[str] = field(default_factory=list)
+    logs: Mapping[str, Sequence[LogLine]] = field(default_factory=dict)
+    """Job -> its lines in time."""
+    log_error: TrainwatchError | None = None
+    lineless: bool = False
+    tables: dict[LogAsk, LogTable] = field(default_factory=dict)
 
     def jobs(self, query: JobQuery) -> tuple[JobSummary, ...]:
         if self.error:
@@ -40,6 +49,12 @@ class FakeAccount:
             if (not query.status or row.status == query.status) and (query.name_contains or "") in row.name
         )[: query.limit]
 
+    def job(self, name: str) -> Job:
+        found = next((report.job for report in self.reports if report.job.name == name), None)
+        if found is None:
+            raise NoSuchJob(f'There is no training job "{name}".')
+        return found
+
     def snapshot(self, name: str) -> Snapshot:
         self.asked.append(name)
         if self.error:
@@ -48,11 +63,41 @@ class FakeAccount:
             return Snapshot(working=True, progress="reading logs: 12,000 lines")
         for report in self.reports:
             if report.job.name == name:
-                return Snapshot(report=report, updated_at=report.reviewed_at)
+                return Snapshot(report=report, updated_at=report.reviewed_at, working=name in self.partly)
         if name.startswith("old-"):
             report = self.reports[0]
             return Snapshot(report=replace(report, run=replace(report.run, job=replace(report.job, name=name))))
         return Snapshot(error=NoSuchJob(f'There is no training job "{name}".', "The nearest name is gpt-60b-run-7."))
+
+    def lines(self, name: str, ask: LogAsk) -> LogSnapshot:
+        report = next((report for report in self.reports if report.job.name == name), None)
+        if self.log_error or report is None:
+            missing = NoSuchJob(f'There is no training job "{name}".', "The nearest name is gpt-60b-run-7.")
+            return LogSnapshot(error=self.log_error or missing)
+        if self.lineless:
+            return LogSnapshot(lineless=True)
+        if name in self.under_way:
+            return LogSnapshot(working=True, progress="reading the log")
+        every = [line for line in self.logs.get(name, ()) if not ask.node or f"/{ask.node}-" in line.stream]
+        begin, end = _ms(ask.start, 0), _ms(ask.end, 4_000_000_000_000)
+        if ask.at is not None:
+            begin = _ms(ask.at, 0) - 60_000
+        span = LogSpan(
+            tuple(line for line in every if begin <= line.time_ms < end),
+            begin,
+            end,
+            older=any(line.time_ms < begin for line in every),
+            newer=any(line.time_ms >= end for line in every),
+            calls=2,
+        )
+        growing = report.job.is_running and ask.end is None
+        if ask not in self.tables:
+            self.tables[ask] = tabled(span)
+        return LogSnapshot(report.job, self.tables[ask], updated_at=report.reviewed_at, calls=2, growing=growing)
+
+
+def _ms(moment: datetime | None, otherwise: int) -> int:
+    return otherwise if moment is None else round(moment.timestamp() * 1000)
 
 
 def texts(page: AppTest) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from monitor.alert import saved as kept
+from monitor.alert import shared_file
 from monitor.alert.saved import add, saved, saved_file
 from monitor.errors import NoCredentials
 from monitor.show import threshold_crossings, threshold_drawn
@@ -155,7 +155,7 @@ def test_a_folder_that_cannot_be_written_is_said(open_page: Open, monkeypatch: p
     def refuse(path: Path, text: str) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(kept, "_replace", refuse)
+    monkeypatch.setattr(shared_file, "_replace", refuse)
     page = _thresholds(open_page)
     page.button(key="save-slow steps").click().run()
     assert "cannot be written: Permission denied. Check the rights of its folder." in texts(page)

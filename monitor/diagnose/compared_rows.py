@@ -1,11 +1,11 @@
-"""Which figures stand side by side, and how is each written? The same rows for a terminal and for Markdown."""
+"""Which figures stand side by side, and how is each written? The same rows for a terminal, a page and Markdown."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from monitor.archive.pairs import Record
 from monitor.diagnose.compared import Comparison, letter
 from monitor.diagnose.compared_words import prediction_words, verdict_words
 from monitor.diagnose.side_by_side import Figures
@@ -37,11 +37,22 @@ def result_lines(comparison: Comparison) -> list[tuple[str, list[str]]]:
     ]
 
 
-def record_line(earlier: Record | None) -> str:
-    """How earlier predictions did on the user's own pairs; empty where there are none."""
-    if earlier is None or not earlier.pairs:
-        return ""
-    return f"Earlier predictions on your own jobs: {earlier.held} of {earlier.pairs} held the measured change."
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A figure that can be drawn: its value in each job, None where it is not known, and how a value of it is written."""
+
+    title: str
+    values: tuple[float | None, ...]
+    write: Callable[[float | None], str]
+    is_percent: bool
+
+
+def measures(figures: Sequence[Figures]) -> list[Measure]:
+    """The figures that can be drawn, those that no job has left out."""
+    rows = [
+        Measure(title, tuple(of(each) for each in figures), write, write is percent) for title, of, write in _MEASURES
+    ]
+    return [row for row in rows if any(value is not None for value in row.values)]
 
 
 def heading(comparison: Comparison, place: int) -> str:
@@ -65,7 +76,7 @@ def _rate(value: float | None) -> str:
 
 
 def _usd_of(value: float | None, how_many: int) -> str:
-    return DASH if value is None else usd(how_many * value)
+    return usd(_times(value, how_many))
 
 
 def _spread(each: Figures) -> str:
@@ -74,6 +85,19 @@ def _spread(each: Figures) -> str:
     return f"{step_seconds(each.p10_s)} - {step_seconds(each.p90_s)}"
 
 
+def _times(value: float | None, how_many: int) -> float | None:
+    return None if value is None else how_many * value
+
+
+_MEASURES: tuple[tuple[str, Callable[[Figures], float | None], Callable[[float | None], str]], ...] = (
+    ("step time, median", lambda each: each.step_s, step_seconds),
+    ("GPU utilization", lambda each: each.gpu_utilization_pct, percent),
+    ("GPU memory", lambda each: each.gpu_memory_utilization_pct, percent),
+    ("goodput", lambda each: each.goodput_pct, percent),
+    ("cost of 1,000 steps", lambda each: _times(each.usd_per_step, 1000), usd),
+    ("cost of a million samples", lambda each: _times(each.usd_per_sample, 1_000_000), usd),
+    ("scaling efficiency", lambda each: each.scaling_pct, percent),
+)
 _FIGURES: tuple[tuple[str, Callable[[Figures], str]], ...] = (
     ("instances", lambda each: _whole(each.nodes)),
     ("step time, median", lambda each: step_seconds(each.step_s)),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from monitor.analyze.step_time import is_aggregated
-from monitor.cli.cost_words import cost_words
+from monitor.diagnose.cost_words import cost_words
 from monitor.diagnose.headline import facts, status_word
+from monitor.diagnose.muted_words import muted_words
 from monitor.diagnose.outlook import outlook
 from monitor.diagnose.verdict import gain_words, judge
 from monitor.model import Distribution, Report
@@ -30,8 +31,11 @@ def markdown(report: Report) -> str:
         lines += [as_code(verdict.detail), ""]
     for finding in report.findings:
         lines += [f"## {finding.severity}: {finding.title}", "", finding.summary, ""]
+        if finding.id in report.muted:
+            lines += [as_code(muted_words(report.muted[finding.id])), ""]
         if finding.recommendation:
-            lines += [f"Next: {finding.recommendation.text}", ""]
+            step, _, code = finding.recommendation.text.partition("\n")
+            lines += [f"Next: {step}", "", *(["```", code, "```", ""] if code else [])]
         if finding.prediction:
             lines += [f"Predicted: {gain_words(finding.prediction)}", ""]
         quoted = [evidence.line for evidence in finding.evidence if evidence.line]

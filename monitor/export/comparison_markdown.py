@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from monitor.archive.pairs import Record
-from monitor.cli.compare_rows import difference_rows, figure_rows, record_line, result_lines
-from monitor.cli.report_markdown import as_code, as_table
+from monitor.archive.pairs import Record, record_line
 from monitor.diagnose.compared import Comparison, letter
+from monitor.diagnose.compared_rows import difference_rows, figure_rows, result_lines
 from monitor.diagnose.headline import facts, status_word
+from monitor.export.markdown import as_code, as_table
 from monitor.words import DASH
 
 

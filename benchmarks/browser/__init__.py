@@ -1,0 +1,1 @@
+"""A dashboard on a stub of an account, and a real Chromium that looks at it."""

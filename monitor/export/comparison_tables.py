@@ -1,0 +1,69 @@
+"""The tables behind a comparison, as CSV: what differs, the figures, the step times, the verdicts and predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import pandas as pd
+
+from monitor.archive.comparison_document import comparison_document
+from monitor.diagnose.compared import Comparison, letter
+from monitor.export.tables import as_csv
+
+
+def differences_csv(comparison: Comparison) -> str:
+    """One row a parameter and job: its value, and where it was read."""
+    rows = [
+        (each.parameter, letter(place), job.name, None if value is None else str(value), read_from)
+        for each in comparison.different
+        for place, (job, value, read_from) in enumerate(zip(comparison.jobs, each.values, each.read_from, strict=True))
+    ]
+    return as_csv(pd.DataFrame(rows, columns=["parameter", "job", "name", "value", "read_from"]))
+
+
+def figures_csv(comparison: Comparison) -> str:
+    """One row a job; what is not known is empty."""
+    rows = comparison_document(comparison)["figures"]
+    table = pd.DataFrame(rows)
+    table.insert(0, "job", [letter(place) for place in range(len(table))])
+    return as_csv(table)
+
+
+def step_times_csv(comparison: Comparison) -> str:
+    """One row a time of the stable part, in the order of the reports: of a step, and for the work of one of the first job's."""
+    columns = ["job", "name", "report", "step_time_s", "same_work_s"]
+    tables = []
+    for place, (job, steps, same_s) in enumerate(
+        zip(comparison.jobs, comparison.steps, comparison.times_s, strict=True)
+    ):
+        if steps is not None:
+            reports = range(1, len(steps.times_s) + 1)
+            values = (letter(place), job.name, reports, steps.times_s, same_s)
+            tables.append(pd.DataFrame(dict(zip(columns, values, strict=True))))
+    return as_csv(pd.concat(tables) if tables else pd.DataFrame(columns=columns))
+
+
+def verdicts_csv(comparison: Comparison) -> str:
+    """One row a job after the first: verdict, change with its interval, what was predicted, whether it held."""
+    rows = []
+    for place, result in enumerate(comparison.against, 1):
+        row: dict[str, object] = {"job": letter(place), "name": result.name, "verdict": result.verdict}
+        for title, found in (
+            ("change", result.judged_pct),
+            ("predicted", result.foretold.change_pct),
+            ("measured_for_same_samples", result.for_same_samples_pct),
+        ):
+            for part, value in zip(("low", "middle", "high"), found or (None, None, None), strict=True):
+                row[f"{title}_{part}_pct"] = value
+        row |= {"held": None if result.held is None else str(result.held).lower(), "reason": result.reason or None}
+        rows.append(row)
+    return as_csv(pd.DataFrame(rows))
+
+
+#: What a reader may want as a table -> how it is made.
+TABLES: Mapping[str, Callable[[Comparison], str]] = {
+    "verdicts": verdicts_csv,
+    "differences": differences_csv,
+    "figures": figures_csv,
+    "step times": step_times_csv,
+}

@@ -1,0 +1,123 @@
+"""A report as one HTML page that holds all it shows: no script, no font, no request; light, dark and on paper.
+
+Charts are still SVG: what a reader may want to measure stands in the tables, and a file without a script opens from an
+e-mail and under any policy. The template escapes all text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+
+from monitor import __version__, words
+from monitor.diagnose.cost_words import cost_words
+from monitor.diagnose.evidence_words import fact_value, when
+from monitor.diagnose.headline import facts, status_word
+from monitor.diagnose.muted_words import muted_words
+from monitor.diagnose.outlook import outlook
+from monitor.diagnose.verdict import gain_words, judge
+from monitor.export.pictures import pictures
+from monitor.model import Distribution, NodeStats, Report
+from monitor.predict.setup import resolved
+
+_HERE = Path(__file__).parent
+_LEVELS = {
+    "critical": "Critical",
+    "warning": "Warning",
+    "healthy": "Healthy",
+    "partial": "Partly seen",
+    "muted": "Muted",
+}
+_MASK = "***"
+
+
+def html(report: Report, made_at: datetime, note: str = "") -> str:
+    """The page, as made at ``made_at``. All times in it are UTC. ``note`` stands above all, such as that this is a sample."""
+    verdict = judge(report)
+    configuration = [(name, str(known.value), known.read_from) for name, known in sorted(resolved(report.job).items())]
+    page = _template().render(
+        style=(_HERE / "page.css").read_text(encoding="utf-8"),
+        note=note,
+        job=report.job,
+        head=" · ".join([status_word(report.job.status), *facts(report)]),
+        outlook=[words.capitalised(clause) for clause in outlook(report)],
+        verdict=verdict,
+        level=_LEVELS.get(verdict.level, "Not judged"),
+        said=words.sentence(verdict.headline),
+        findings=report.findings,
+        muted={id: muted_words(mute) for id, mute in report.muted.items()},
+        gain=gain_words,
+        value=fact_value,
+        when=when,
+        pictures=list(pictures(report)),
+        costs=[
+            *([] if report.goodput is None else [f"Goodput {words.percent(100 * report.goodput)}."]),
+            *(cost_words(report) if report.buckets else []),
+        ],
+        buckets=_buckets(report),
+        nodes=[_node(stats) for stats in report.nodes],
+        configuration=configuration,
+        masked=any(_MASK in value for _, value, _ in configuration),
+        gaps=[" ".join(part for part in (gap.why, gap.remedy) if part) for gap in report.run.gaps],
+        not_checked=[
+            (finding.title, "; ".join(finding.not_checked)) for finding in report.findings if finding.not_checked
+        ],
+        coverage=list(_coverage(report)),
+        made=words.instant(made_at, UTC),
+        version=__version__,
+    )
+    return f"{page}\n"
+
+
+@cache
+def _template() -> Template:
+    environment = Environment(
+        loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.get_template("page.html.j2")
+
+
+def _buckets(report: Report) -> list[tuple[str, str, str]]:
+    return [(each.name, words.duration(each.seconds), words.usd(each.cost_usd)) for each in report.buckets]
+
+
+def _node(stats: NodeStats) -> tuple[str, ...]:
+    steps = stats.steps
+    return (
+        stats.node.name,
+        stats.node.instance_type or words.DASH,
+        _span(stats.gpu_utilization),
+        _mean(stats.gpu_memory_utilization),
+        _mean(stats.cpu_utilization),
+        _mean(stats.memory_utilization),
+        _mean(stats.disk_utilization),
+        words.step_seconds(steps.median_s) if steps else words.DASH,
+    )
+
+
+def _mean(found: Distribution | None) -> str:
+    return words.DASH if found is None else f"{found.mean:.0f}"
+
+
+def _span(found: Distribution | None) -> str:
+    return words.DASH if found is None else f"{found.mean:.0f} ({found.p5:.0f} to {found.p95:.0f})"
+
+
+def _coverage(report: Report) -> Iterator[str]:
+    run = report.run
+    yield f"Metrics every {words.duration(run.metrics_period_s)}." if run.metrics_period_s else "No metrics."
+    lines = f"{words.count(run.logs.lines, 'log line')} of {words.count(run.logs.streams, 'stream')}"
+    last = "" if run.logs.last_line_at is None else f", the last at {words.instant(run.logs.last_line_at)}"
+    yield f"{lines}{last}."
+    if report.api.calls:
+        calls = words.count(sum(report.api.calls.values()), "AWS call")
+        yield f"{calls}, about {words.usd(report.api.estimated_usd)}."
+    if report.archive is not None:
+        yield f"From the archive {report.archive}."
+    if report.kept_at is not None:
+        yield f"Read {words.from_cache(report.kept_at)}."
+    yield f"Reviewed {words.instant(report.reviewed_at)}."

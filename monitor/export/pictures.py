@@ -1,0 +1,110 @@
+"""Which charts has a saved report? Each as a title, what it shows in a sentence, how to read it, and the picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC
+
+from monitor.analyze.step_time import is_aggregated
+from monitor.analyze.timeline import timeline
+from monitor.charts import phases, progress, step_time, utilization
+from monitor.charts import timeline as lanes
+from monitor.charts.measured import POINTS, bucket_seconds, columns_for, measured
+from monitor.charts.step_buckets import work_of
+from monitor.charts.time_axis import Span
+from monitor.diagnose.chart_words import (
+    changes_of,
+    phases_listed,
+    phases_said,
+    progress_said,
+    steps_said,
+    sum_words,
+    timeline_words,
+    utilization_said,
+)
+from monitor.diagnose.log_places import first_error
+from monitor.diagnose.verdict import has_gpus
+from monitor.export.svg import svg
+from monitor.model import Report
+from monitor.words import duration
+
+_NAMES = {
+    "gpu_utilization": "GPU utilization by node, % of one GPU",
+    "gpu_memory_utilization": "GPU memory by node, % of one GPU",
+    "cpu_utilization": "CPU utilization by node, % of one vCPU",
+    "memory_utilization": "Memory by node, %",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    title: str
+    said: str
+    note: str
+    svg: str
+
+
+def pictures(report: Report) -> Iterator[Picture]:
+    """In the order of reading; what has no data has no picture."""
+    if report.buckets:
+        yield _phases(report)
+    if report.job.started is None:
+        return
+    span = (report.job.started, report.job.ended or report.reviewed_at)
+    yield from _timeline(report)
+    gpus = has_gpus(report)
+    for metric in ("gpu_utilization", "gpu_memory_utilization") if gpus else ("cpu_utilization", "memory_utilization"):
+        yield from _utilization(report, metric, span)
+    yield from _steps(report, span)
+
+
+def _phases(report: Report) -> Picture:
+    frame = phases.segments(report.buckets)
+    priced = any(bucket.cost_usd is not None for bucket in report.buckets)
+    title = "Where the time and the money went, minutes" if priced else "Where the time went, minutes"
+    note = f"{phases_listed(frame)} {sum_words(frame, report.cost)}"
+    return Picture(title, phases_said(frame), note, svg(phases.phase_bar(report.buckets), "phases"))
+
+
+def _timeline(report: Report) -> Iterator[Picture]:
+    found = timeline(report.run, report.phases, report.activities, first_error(report), report.reviewed_at)
+    if found.start is None or found.end is None:
+        return
+    signs = {kind: sign for kind, sign in lanes.SIGNS.items() if kind in set(found.marks["kind"])}
+    drawn = svg(lanes.swim_lanes(found.lanes, found.parts, found.marks, found.start, found.end), "timeline")
+    key = "   ".join(f"{sign} {kind}" for kind, sign in signs.items())
+    yield Picture("What happened when, by node", timeline_words(found, report), key, drawn)
+
+
+def _utilization(report: Report, metric: str, span: Span) -> Iterator[Picture]:
+    rows = measured(report.run.metrics, metric, [name for name in report.job.node_names if name])
+    if not len(rows.node):
+        return
+    alone = len(rows.names) == 1
+    width = duration(bucket_seconds(rows, POINTS if alone else columns_for(len(rows.names))))
+    note = f"One column is {width}; {'the line breaks where data are missing' if alone else 'grey is missing data'}."
+    if alone:
+        chart = utilization.line_of(*utilization.line_frames(rows, span))
+    else:
+        chart = utilization.heatmap_of(*utilization.heatmap_frames(rows, span))
+    yield Picture(_NAMES[metric], utilization_said(report, metric, rows, None, UTC), note, svg(chart, metric))
+
+
+def _steps(report: Report, span: Span) -> Iterator[Picture]:
+    steps = report.run.steps
+    work = work_of(steps)
+    if len(work):
+        note = "The band is p10 to p90. Triangles are single steps above twice the median."
+        if is_aggregated(steps):
+            note = "Aggregated by Logs Insights: medians over a minute or more, in which single slow steps do not show."
+        frames = step_time.step_frames(work, span, None, changes_of(report))
+        drawn = svg(step_time.step_time_of(*frames), "steps")
+        yield Picture("Step time, seconds", steps_said(report, work, None, UTC), note, drawn)
+    elif len(reached := progress.reached(steps)):
+        yield Picture(
+            "Progress, steps",
+            progress_said(report, reached, None, UTC),
+            "The log lines name steps, but give no time of one.",
+            svg(progress.progress(steps, span), "progress"),
+        )

@@ -1,0 +1,101 @@
+"""What does the address hold? Choices that it restores, that a link may change, and that go along to another page.
+
+Streamlit can bind an input to the address by itself. That does not do here: a bound parameter does not survive a link
+from a page that binds the same name, and whatever this program writes to the address puts bound ones back to what they
+were. So the address is the truth, inputs are drawn from it, and what they change is written there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import streamlit as st
+
+from monitor.show.links import ACCOUNT
+
+_PAGE, _SEEN, _KEPT = "address-page", "address-seen", "address-kept"
+#: These mean the same on all pages; any other name is its page's own.
+SHARED = (*ACCOUNT, "job")
+# An address is of anybody: nothing that is chosen here is longer; eight names of jobs are not.
+_LONGEST = 600
+
+
+def arrive(page: str, own: Iterable[str] = (), elsewhere: Iterable[str] = ()) -> None:
+    """Brings address and choices in line, once a run and before anything is drawn.
+
+    On the way to another page the account goes along, and the page finds ``own`` as it was left unless the link says
+    something else; what the page before had, and only means something ``elsewhere``, is left behind. On the same page
+    the address is as it is: somebody went back, or followed a link.
+    """
+    own = tuple(own)
+    given = st.query_params.to_dict()
+    kept: dict[str, str] = st.session_state.setdefault(_KEPT, {})
+    if st.session_state.get(_PAGE) != page:
+        before = st.session_state.get(_PAGE, "")
+        for name in [name for name in elsewhere if name in given and name not in (*own, *SHARED)]:
+            # The same name may mean something else here: a link that says so is let be.
+            if given[name] == kept.get(_slot(before, name)):
+                del st.query_params[name]
+        missing = [name for name in ACCOUNT if name not in given]
+        # The browser may take along a part of what was there before.
+        if all(given[name] == kept.get(_slot(page, name)) for name in own if name in given):
+            missing += [name for name in own if name not in given]
+        back = {name: text for name in missing if (text := kept.get(_slot(page, name)))}
+        if back:
+            st.query_params.update(back)
+    elif given != st.session_state.get(_SEEN):
+        # A link to the page that it stands on changes what is asked for and leaves the browser's address.
+        for name in [name for name in (*own, *ACCOUNT) if name in given][:1]:
+            st.query_params[name] = given[name]
+    st.session_state[_PAGE] = page
+    st.session_state[_SEEN] = st.query_params.to_dict()
+    for name in dict.fromkeys((*SHARED, *own)):
+        if (text := value(name)) is not None:
+            kept[_slot(page, name)] = text
+        elif name in own or name in ACCOUNT:
+            kept.pop(_slot(page, name), None)
+    for name in ACCOUNT:
+        st.session_state[name] = value(name)
+
+
+def value(name: str) -> str | None:
+    """What the address says of a name; None where it says nothing."""
+    text = st.query_params.get(name, "").strip()
+    return text[:_LONGEST] or None
+
+
+def keep(name: str, text: str | None) -> None:
+    """Writes a choice; None takes it out."""
+    kept: dict[str, str] = st.session_state.setdefault(_KEPT, {})
+    slot = _slot(st.session_state.get(_PAGE, ""), name)
+    if text:
+        kept[slot] = text
+        if st.query_params.get(name) != text:
+            st.query_params[name] = text
+    else:
+        kept.pop(slot, None)
+        if name in st.query_params:
+            del st.query_params[name]
+    st.session_state[_SEEN] = st.query_params.to_dict()
+
+
+def bound(name: str, written: Callable[[Any], str | None] = lambda chosen: str(chosen or "") or None) -> dict[str, Any]:
+    """``key`` and ``on_change`` of an input that shows what the address says of ``name`` and writes it there."""
+    key = f"of-{name}"
+    return {"key": key, "on_change": lambda: keep(name, written(st.session_state[key]))}
+
+
+def shown(name: str, chosen: Any) -> None:
+    """Makes the input of ``name`` show this; before it is drawn."""
+    st.session_state[f"of-{name}"] = chosen
+
+
+def last(name: str) -> str | None:
+    """What a name that all pages share was when a page last asked for it."""
+    kept: dict[str, str] = st.session_state.get(_KEPT, {})
+    return kept.get(name)
+
+
+def _slot(page: str, name: str) -> str:
+    return name if name in SHARED else f"{page} {name}"

@@ -1,0 +1,55 @@
+"""The answer of a comparison: faster, slower or cannot tell, with the interval; whether the same work is compared."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from monitor.diagnose.compared import Comparison, letter
+from monitor.diagnose.compared_words import beside_words, headline, summary_words, work_words
+from monitor.show.plain import plain
+from monitor.show.severity import Colour
+
+_BADGES: dict[str, tuple[str, Colour]] = {
+    "faster": (":material/trending_up:", "green"),
+    "slower": (":material/trending_down:", "orange"),
+    "cannot tell": (":material/question_mark:", "gray"),
+}
+
+
+def show_answer(comparison: Comparison) -> None:
+    """One banner for two jobs; of more, what it comes to and a line each."""
+    if len(comparison.against) == 1:
+        _banner(comparison)
+        return
+    names = [letter(place) for place in range(1, len(comparison.reports))]
+    with st.container(border=True):
+        st.markdown(f"**{plain(summary_words(comparison.against, names))}**")
+        for place in range(1, len(comparison.reports)):
+            title, body = said(comparison, place)
+            icon, colour = _BADGES[comparison.against[place - 1].verdict]
+            st.markdown(f":{colour}-badge[{icon} {letter(place)}] **{plain(title)}.** {plain(body)}")
+
+
+def said(comparison: Comparison, place: int) -> tuple[str, str]:
+    """The verdict on one job in a few words, and what stands behind it."""
+    result, name = comparison.against[place - 1], letter(place)
+    first, other = comparison.figures[0], comparison.figures[place]
+    title, rests_on = headline(result, name, (first.step_s, other.step_s))
+    parts = [rests_on]
+    if not result.is_of_one_job:
+        # A verdict for the same samples says already how many a step has.
+        if result.verdict == "cannot tell" or result.work is None or result.work.unit is None:
+            parts.append(work_words(result, name, (first.samples_per_step, other.samples_per_step)))
+        parts.append(beside_words(result))
+    return title, " ".join(part for part in parts if part)
+
+
+def _banner(comparison: Comparison) -> None:
+    title, body = (plain(words) for words in said(comparison, 1))
+    match comparison.against[0].verdict:
+        case "faster":
+            st.success(body, title=title, icon=":material/trending_up:")
+        case "slower":
+            st.warning(body, title=title, icon=":material/trending_down:")
+        case _:
+            st.info(body, title=title, icon=":material/question_mark:")

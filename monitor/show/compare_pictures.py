@@ -1,0 +1,127 @@
+"""How are the step times of the compared jobs spread, and did what was predicted come true? A picture each."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from monitor.archive.pairs import record_line
+from monitor.charts import ecdf, foretold
+from monitor.diagnose.compared import Comparison, letter
+from monitor.diagnose.compared_words import beside_words, prediction_words, range_words, spread_words
+from monitor.review.run_names import short_names
+from monitor.show import data
+from monitor.show.compare_export import earlier_of
+from monitor.show.compare_figures import alt_of
+from monitor.show.drawing import draw_frames
+from monitor.show.plain import plain
+from monitor.words import count, percent
+
+_BY = {"printed": "the times that steps print", "clock": "the clock of the lines", "smoothed": "smoothed rates"}
+
+
+def show_spread(comparison: Comparison) -> None:
+    """The distribution of step times of all jobs that have some, on one axis."""
+    divided = _divided(comparison)
+    what = "time for the work of a step of A" if divided else "step time"
+    st.markdown(f"**{what[:1].upper()}{what[1:]}: share of the steps that take at most so long**")
+    found = times_of(comparison)
+    if not found:
+        st.caption(":material/visibility_off: None of these jobs has times of ordinary steps.")
+        return
+    letters = [letter(place) for place in range(len(comparison.reports))]
+    said = (
+        spread_words(comparison.times_s, letters)
+        or f"Step times of {found[0].letter} alone: nothing to hold them against."
+    )
+    st.markdown(plain(said))
+    labels = [each.label for each in found]
+    frames = data.of_comparison(comparison.reports, "spread", lambda: (ecdf.curves(found), ecdf.medians(found)))
+    draw_frames(
+        ("compare-ecdf", what, *labels),
+        frames,
+        lambda curves, medians: ecdf.ecdf(curves, medians, labels, what),
+        alt_of(comparison, "Distribution of step times", said),
+    )
+    st.caption(plain(_spread_caption(comparison, found)))
+
+
+def times_of(comparison: Comparison) -> list[ecdf.Times]:
+    """The step times of each job that has some, named such that they can be told apart."""
+    short = short_names([job.name for job in comparison.jobs])
+    return [
+        ecdf.Times(letter(place), f"{letter(place)}  {short[place]}", times)
+        for place, times in enumerate(comparison.times_s)
+        if times is not None
+    ]
+
+
+def _spread_caption(comparison: Comparison, found: list[ecdf.Times]) -> str:
+    parts = []
+    for place, steps in enumerate(comparison.steps):
+        if steps is None:
+            parts.append(f"{letter(place)}: none")
+        else:
+            parts.append(
+                f"{letter(place)}: {count(steps.steps, 'step')}, {steps.first_step:,} to {steps.last_step:,}, by {_BY[steps.by]}"
+            )
+    said = "Ordinary steps while the pace was the same; warm-up, checkpoints and evaluations left out. "
+    said += f"{'; '.join(parts)}. Dashed: medians."
+    divided = _divided(comparison)
+    if divided:
+        said += f" For the same work times are divided: {', '.join(divided)}."
+    left_out = [
+        f"{percent(100 * number / len(each.seconds))} of {each.letter}, up to {each.seconds.max():.3g} s"
+        for each, number in zip(found, ecdf.beyond(found), strict=True)
+        if number
+    ]
+    return f"{said} Beyond the axis: {'; '.join(left_out)}." if left_out else said
+
+
+def _divided(comparison: Comparison) -> list[str]:
+    """Whose times are drawn for other work than that of a step of theirs, and by what they are divided."""
+    return [
+        f"those of {letter(place)} by {scale:.3g}"
+        for place, (scale, times) in enumerate(zip(comparison.scales, comparison.times_s, strict=True))
+        if scale != 1 and times is not None
+    ]
+
+
+def show_foretold(comparison: Comparison) -> None:
+    """Predicted beside measured, with the word whether it held; the reason where nothing was predicted."""
+    rows = [
+        (
+            letter(place),
+            result.foretold.change_pct,
+            f"predicted {range_words(result.foretold.change_pct)}",
+            result.for_same_samples_pct,
+            _measured(result.for_same_samples_pct, result.held),
+        )
+        for place, result in enumerate(comparison.against, 1)
+        if result.foretold.change_pct is not None
+    ]
+    told = {letter(place): prediction_words(result) for place, result in enumerate(comparison.against, 1)}
+    with st.container(border=True):
+        st.markdown("**Predicted beside measured: change of the step time for the same samples**")
+        if not any(told.values()):
+            st.caption(":material/visibility_off: Nothing was predicted: no parameter that the model knows differs.")
+        alone = len(told) == 1
+        for name, sentences in told.items():
+            if sentences:
+                st.markdown(plain(" ".join(sentences) if alone else f"{name}: {' '.join(sentences)}"))
+        if rows:
+            said = " ".join(filter(None, (beside_words(result) for result in comparison.against)))
+            draw_frames(
+                ("compare-foretold",),
+                (foretold.ranges(rows), foretold.zero()),
+                foretold.foretold,
+                alt_of(comparison, "Predicted beside measured", said),
+            )
+        if line := record_line(earlier_of(comparison)):
+            st.caption(plain(line))
+
+
+def _measured(found: tuple[float, float, float] | None, held: bool | None) -> str:
+    if found is None:
+        return "not measured"
+    word = {True: "the prediction held", False: "the prediction did not hold", None: "it leaves open whether it held"}
+    return f"measured {range_words(found)}: {word[held]}"

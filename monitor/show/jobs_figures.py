@@ -1,0 +1,96 @@
+"""What do all jobs together run, cost and waste? The tiles above the table of jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from monitor.diagnose.stakes import stakes, total_usd
+from monitor.model import JobSummary
+from monitor.review import Snapshot
+from monitor.show.figures import Figure
+from monitor.show.jobs_table import is_running, standing
+from monitor.words import DASH, count, usd
+
+
+def figures(
+    jobs: Sequence[JobSummary], reviewed: Mapping[str, Snapshot], prices: Mapping[str, float], more: bool = False
+) -> tuple[Figure, ...]:
+    """The tiles; ``prices`` are those that a user set, USD per instance-hour. What is not known is said, and is no 0."""
+    running = [job for job in jobs if is_running(job)]
+    reports = {name: snapshot.report for name, snapshot in reviewed.items() if snapshot.report is not None}
+    known = dict(prices)
+    for report in reports.values():
+        if report.cost.price_usd_per_instance_hour is not None and report.job.instance_type:
+            known[report.job.instance_type] = report.cost.price_usd_per_instance_hour
+    costs = [_hour(job, reviewed.get(job.name), known) for job in running]
+    going = [stakes(reports[job.name]) for job in running if job.name in reports]
+    wasted, saving = total_usd(each.wasted_usd for each in going), total_usd(each.saving_usd for each in going)
+    levels = [standing(snapshot).level for snapshot in reviewed.values()]
+    waiting = levels.count("waiting")
+    done = f"{len(levels) - waiting} reviewed{' so far' if waiting else ''}"
+    of_running = f"{len(going)} of {len(running)} reviewed" if running else "nothing is running"
+    stalled = sum(each.stalled for each in going)
+    return (
+        Figure("Running", f"{len(running)}", f"of {'the newest ' if more else ''}{count(len(jobs), 'job')}"),
+        Figure("Cost an hour", _usd(total_usd(costs), running), _priced(costs, running), _PRICES),
+        Figure(
+            "Wasted an hour",
+            _usd(wasted, running),
+            of_running,
+            "Of running jobs: the share of the bill so far that was no training, evaluation or checkpoint, in an hour; "
+            "all of it where a job stands still.",
+        ),
+        Figure(
+            "Advice could save",
+            _usd(saving, running) if saving is None else f"{usd(saving)} an hour",
+            of_running if saving is not None or not going else "no advice that gains",
+            "The best single advice of each running job, for the same work. Predicted by a model, not measured.",
+        ),
+        Figure(
+            "Critical",
+            f"{levels.count('critical')}",
+            f"{stalled} stalled, {done}" if stalled else f"of {done}",
+        ),
+    )
+
+
+_PRICES = (
+    "On-demand prices: those of the settings file, else of AWS's price list, which is asked when a job is reviewed."
+)
+
+
+def show_jobs_figures(tiles: Sequence[Figure]) -> None:
+    with st.grid(len(tiles), min_column_width=140):
+        for tile in tiles:
+            st.metric(
+                tile.label,
+                tile.value,
+                delta_description=tile.context,
+                help=tile.help or None,
+                border=True,
+                height="stretch",
+            )
+
+
+def _hour(job: JobSummary, snapshot: Snapshot | None, known: Mapping[str, float]) -> float | None:
+    report = None if snapshot is None else snapshot.report
+    kind = job.instance_type or (report.job.instance_type if report else None)
+    number = job.instance_count or (report.job.instance_count if report else None)
+    return None if kind is None or not number or kind not in known else known[kind] * number
+
+
+def _usd(value: float | None, running: Sequence[JobSummary]) -> str:
+    return "$0" if not running else DASH if value is None else usd(value)
+
+
+def _priced(costs: Sequence[float | None], running: Sequence[JobSummary]) -> str:
+    missing = [job for job, cost in zip(running, costs, strict=True) if cost is None]
+    if not running:
+        return "nothing is running"
+    if not missing:
+        return "of all running jobs"
+    types = sorted({(job.instance_type or "").removeprefix("ml.") for job in missing} - {""})
+    which = f" ({', '.join(types[:2])}{', …' if len(types) > 2 else ''})" if types else ""
+    return f"of {len(running) - len(missing)} of {len(running)}; no price yet{which}"

@@ -1,0 +1,245 @@
+"""The live part of the Logs page: what is read and how old it is, the lines, the way to older and newer ones."""
+
+from __future__ import annotations
+
+import zlib
+from datetime import UTC, datetime, timedelta, tzinfo
+
+import pandas as pd
+import streamlit as st
+
+from monitor import words
+from monitor.diagnose.log_places import marks, place_at, row_of
+from monitor.model import LogSpan, Report
+from monitor.review import Snapshot
+from monitor.review import log_filter as lines
+from monitor.review.log_watch import LogSnapshot
+from monitor.show import log_address, log_states
+from monitor.show.log_address import View
+from monitor.show.log_controls import clear
+from monitor.show.log_places import known_of, node_names
+from monitor.show.log_table import csv_text, precise, show_line, show_table
+from monitor.show.pace import DONE, IDLE, RUNNING, WAITING, Pace
+from monitor.show.plain import advice, plain
+from monitor.show.trouble import is_lasting, show_error, show_stale
+
+_ANCHOR = "logs-anchor"
+_MS = timedelta(milliseconds=1)
+_SCROLLS = timedelta(seconds=4)
+
+
+def show_log(name: str, snapshot: LogSnapshot, reviewed: Snapshot, zone: tzinfo, now: datetime) -> Pace:
+    """Everything below the controls."""
+    view, report = log_address.current(), reviewed.report
+    quotes = known_of(report).quotes
+    if snapshot.lineless or (report is not None and report.archive):
+        if report is None and reviewed.error is not None:
+            show_error(reviewed.error, "log-review")
+            return DONE
+        log_states.no_archived_lines(report)
+        log_states.show_quotes(quotes, zone)
+        return DONE if report is not None else WAITING
+    if snapshot.table is None:
+        if snapshot.error is None:
+            skeleton(snapshot.progress)
+            return WAITING
+        show_error(snapshot.error, "log")
+        log_states.show_quotes(quotes, zone)
+        return DONE if is_lasting(snapshot.error) else IDLE
+    if snapshot.error is not None:
+        show_stale(snapshot.error)
+    _lines(view, snapshot, report, zone, now)
+    if report is None and reviewed.error is None:
+        st.caption(":material/hourglass_empty: Findings and phases are marked when the job is reviewed.")
+    if snapshot.working and snapshot.updated_at is None:
+        return WAITING
+    if snapshot.growing:
+        return RUNNING
+    return DONE if report is not None or reviewed.error is not None else WAITING
+
+
+def skeleton(progress: str) -> None:
+    """While the first lines come."""
+    st.caption(f":material/hourglass_empty: {plain(progress or 'Reading the log')}…")
+    st.skeleton(520)
+
+
+def _lines(view: View, snapshot: LogSnapshot, report: Report | None, zone: tzinfo, now: datetime) -> None:
+    assert snapshot.table is not None
+    table, about = snapshot.table, known_of(report)
+    span = table.span
+    if not len(table.frame):
+        _nothing(view, snapshot, report, zone)
+        return
+    frame = lines.placed(table.frame, about.nodes)
+    found = lines.matching(frame, view.wanted)
+    target, is_it = _target(view, frame, report)
+    is_tail = view.at is None and view.start is None
+    shown = _tail(view, found, now) if is_tail else lines.after(found, target)
+    _status(view, snapshot, len(found), zone, now)
+    if span.gap is not None:
+        st.warning(advice(f"{span.gap.why} {span.gap.remedy}"), icon=":material/visibility_off:")
+    if shown.empty:
+        whole = not span.older and not _has_newer(view, span)
+        said = (
+            "No line of this log matches." if whole else "No line of this stretch matches: look at older or newer ones."
+        )
+        st.info(said, icon=":material/search_off:")
+        _ways(view, snapshot, shown, found, [])
+        return
+    beside = marks(about, shown)
+    chosen = int(shown.index.get_loc(target)) if is_it and target in shown.index else None
+    several = max(len(node_names(report)), frame["node"].nunique())
+    first = lines.key_of(shown, 0)
+    key = f"{zlib.crc32(repr((view.job, view.ask, view.wanted, first)).encode()):08x}"
+    show_table(shown, beside, zone, several, chosen, key, is_tail)
+    if chosen is not None:
+        show_line(shown.iloc[chosen], beside[chosen], zone)
+    _ways(view, snapshot, shown, found, beside)
+    masked = int(shown["masked"].sum())
+    notes = ["A click on a row shows the line as it is; process tags and colours are left out in the table."]
+    if masked:
+        notes.append(f"{words.count(masked, 'line')} held what looks like a secret; it is masked as ***.")
+    if len(shown) < len(found) and not is_tail:
+        notes.append(f"The table holds {lines.MOST_SHOWN:,} lines at most.")
+    st.caption(" ".join(notes))
+
+
+def _target(view: View, frame: pd.DataFrame, report: Report | None) -> tuple[int | None, bool]:
+    """(the index of the line that the address means, whether it is that very line and not the first one after it)."""
+    if view.event is not None and (row := lines.row_of(frame, view.event)) is not None:
+        return row, True
+    quote = next((quote for quote in known_of(report).quotes if quote.key == view.quote), None)
+    if quote is not None and (row := row_of(quote, frame)) is not None:
+        return row, True
+    if view.at is None:
+        return None, False
+    place = min(place_at(frame["time"], view.at), len(frame) - 1)
+    return int(frame.index[place]), view.quote is not None and frame["time"].iloc[place] == pd.Timestamp(view.at)
+
+
+def _tail(view: View, found: pd.DataFrame, now: datetime) -> pd.DataFrame:
+    """The last lines; what is there stays there, and for a moment nothing is added."""
+    about = (view.job, view.ask, view.wanted)
+    known = st.session_state.get(_ANCHOR)
+    known = known if known is not None and known[0] == about else None
+    shown = lines.tail(found, known[1] if known else None)
+    if shown.empty:
+        return shown
+    first = lines.key_of(shown, 0)
+    if known is None or known[1] != first:
+        known = st.session_state[_ANCHOR] = (about, first, now, len(shown))
+    # While the table is scrolled to its end, more lines would stop it on the way.
+    return shown.iloc[: known[3]] if now - known[2] < _SCROLLS else shown
+
+
+def _status(view: View, snapshot: LogSnapshot, matching: int, zone: tzinfo, now: datetime) -> None:
+    """What these lines are, and how they were read."""
+    assert snapshot.table is not None
+    frame = snapshot.table.frame
+    first, last = frame["time"].iloc[0].to_pydatetime(), frame["time"].iloc[-1].to_pydatetime()
+    until = precise(last, zone)
+    if first.astimezone(zone).date() == last.astimezone(zone).date():
+        until = until.split(", ", 1)[1]
+    said = f"{words.count(len(frame), 'line')} from {precise(first, zone).rsplit(' ', 1)[0]} to {until}"
+    if not view.wanted.is_open:
+        said = f"{matching:,} of {said} match"
+    calls = words.count(snapshot.calls, "call")
+    running = snapshot.job is not None and snapshot.job.is_running
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(plain(f"{said}."), width="stretch")
+        if snapshot.updated_at is not None:
+            age = words.ago(snapshot.updated_at, now) if snapshot.growing else words.instant(snapshot.updated_at, zone)
+            late = ", reading on" if snapshot.working else ""
+            st.caption(plain(f"Read {age} with {calls}{late}"), width="content")
+        if running:
+            st.session_state["logs-follow"] = view.ask.is_newest
+            st.toggle(
+                "Follow",
+                key="logs-follow",
+                help="Shows the newest lines as they come. Lines can be asked for some seconds after they are written.",
+                on_change=lambda: _follow(last),
+            )
+
+
+def _follow(last: datetime) -> None:
+    if st.session_state["logs-follow"]:
+        log_address.move(at=None)
+    else:
+        log_address.move(end=last + _MS)
+
+
+def _ways(view: View, snapshot: LogSnapshot, shown: pd.DataFrame, found: pd.DataFrame, beside: list[str]) -> None:
+    """Older, newer, the end, and the lines as a file."""
+    assert snapshot.table is not None
+    span = snapshot.table.span
+    all_before = shown.empty or shown.index[0] == found.index[0]
+    all_after = shown.empty or shown.index[-1] == found.index[-1]
+    older = _at(span.from_ms) if all_before else shown["time"].iloc[0].to_pydatetime() + _MS
+    newer = _at(span.to_ms) if all_after else shown["time"].iloc[-1].to_pydatetime()
+    if view.start is not None and newer <= view.start:
+        newer = view.start + _MS
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            "Older",
+            icon=":material/arrow_upward:",
+            key="logs-older",
+            disabled=all_before and not span.older,
+            help="The lines before these",
+            on_click=lambda: log_address.move(end=older),
+        )
+        st.button(
+            "Newer",
+            icon=":material/arrow_downward:",
+            key="logs-newer",
+            disabled=all_after and not _has_newer(view, span),
+            help="The lines after these",
+            on_click=lambda: log_address.move(start=newer),
+        )
+        if not view.ask.is_newest:
+            st.button(
+                "To the end",
+                icon=":material/vertical_align_bottom:",
+                key="logs-end",
+                on_click=lambda: log_address.move(at=None),
+            )
+        if not view.wanted.is_open:
+            st.button("Clear the filters", icon=":material/filter_alt_off:", key="logs-clear", on_click=clear)
+        if len(shown):
+            st.download_button(
+                f"CSV, {words.count(len(shown), 'line')}",
+                lambda: csv_text(shown, beside),
+                file_name=f"{view.job}-log.csv",
+                mime="text/csv",
+                icon=":material/download:",
+                on_click="ignore",
+                key="logs-csv",
+            )
+
+
+def _has_newer(view: View, span: LogSpan) -> bool:
+    return span.newer or view.end is not None
+
+
+def _nothing(view: View, snapshot: LogSnapshot, report: Report | None, zone: tzinfo) -> None:
+    """No line at all, or none here."""
+    assert snapshot.table is not None
+    assert snapshot.job is not None
+    span = snapshot.table.span
+    if span.gap is not None:
+        st.warning(advice(f"{span.gap.why} {span.gap.remedy}"), icon=":material/visibility_off:")
+    elif view.node:
+        where = "in this log" if view.ask.is_newest else "here"
+        said = f"No line of {view.node} {where}. Its processes may write into another node's stream: look at all nodes."
+        st.info(plain(said), icon=":material/search_off:")
+    elif view.ask.is_newest or not (span.older or span.newer):
+        log_states.no_lines_at_all(snapshot.job)
+        log_states.show_quotes(known_of(report).quotes, zone)
+        return
+    else:
+        st.info("No node wrote a line here.", icon=":material/search_off:")
+    _ways(view, snapshot, snapshot.table.frame, snapshot.table.frame, [])
+
+
+def _at(time_ms: int) -> datetime:
+    return datetime.fromtimestamp(time_ms / 1000, UTC)

@@ -1,0 +1,156 @@
+"""What can be chosen of a log? The job, the lines that are shown of it, and where to jump to; all of it in the address."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, tzinfo
+
+import streamlit as st
+
+from monitor.diagnose.log_places import END, Place
+from monitor.review.log_filter import NO_LEVEL, ranges
+from monitor.show import data, links, log_address
+from monitor.show.log_address import CHOICES, View
+from monitor.show.shell import JOB_PAGE
+from monitor.show.trouble import show_error
+
+NEWEST = 12
+
+
+def choose_job(account: data.Account, view: View) -> str | None:
+    """The job, and the way to its page."""
+    listing = data.jobs(account)
+    st.session_state["logs-job"] = view.job
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.selectbox(
+            "Job",
+            [job.name for job in listing.jobs],
+            index=None,
+            key="logs-job",
+            # A link may name a job older than the list.
+            accept_new_options=True,
+            placeholder="Choose a job, or type its full name",
+            icon=":material/search:",
+            label_visibility="collapsed",
+            on_change=_other_job,
+        )
+        if view.job:
+            to = links.to(job=view.job)
+            st.page_link(JOB_PAGE, label="Open the job", icon=":material/monitoring:", query_params=to)
+    if listing.error and not view.job:
+        show_error(listing.error, "list")
+    return view.job
+
+
+def newest(account: data.Account) -> None:
+    """The newest jobs, to take one with a click."""
+    st.session_state["logs-newest"] = None
+    names = [job.name for job in data.jobs(account).jobs[:NEWEST]]
+    if names:
+        st.pills("The newest jobs", names, key="logs-newest", on_change=_take)
+
+
+def filters(view: View, nodes: Sequence[str]) -> None:
+    """Text, level, node and ranks, in the row that is being drawn; what is not chosen leaves no line out."""
+    _set({"logs-find": view.find, "logs-level": list(view.levels), "logs-node": view.node, "logs-rank": view.rank})
+    st.text_input(
+        "Text in the line",
+        key="logs-find",
+        placeholder="Part of a line",
+        icon=":material/search:",
+        width=260,
+        on_change=_filtered,
+    )
+    names = list(nodes) if view.node is None or view.node in nodes else [view.node, *nodes]
+    if len(names) > 1 or view.node:
+        st.selectbox(
+            "Node",
+            names,
+            index=None,
+            key="logs-node",
+            placeholder=f"All {len(names)}",
+            width=150,
+            on_change=_filtered,
+        )
+    st.text_input(
+        "Ranks",
+        key="logs-rank",
+        placeholder="All",
+        help="Such as 0 or 0, 8-15. Lines whose rank is not known are left out then.",
+        width=110,
+        on_change=_filtered,
+    )
+    st.pills(
+        "Level",
+        CHOICES,
+        selection_mode="multi",
+        key="logs-level",
+        format_func=lambda level: "no level" if level == NO_LEVEL else level,
+        help="As the line itself says. Most lines of a training name no level: they are under “no level”.",
+        on_change=_filtered,
+    )
+
+
+def misread(view: View) -> None:
+    """What of the filters is not understood."""
+    if view.rank.strip() and not ranges(view.rank):
+        st.warning("Write ranks as numbers: 0, or 0, 8-15.", icon=":material/error:")
+
+
+def jumps(view: View, places: Sequence[Place], zone: tzinfo) -> None:
+    """Places of this log to jump to."""
+    by_key = {place.key: place for place in places}
+    st.session_state["logs-jump"] = None
+    st.selectbox(
+        "Jump to",
+        list(by_key),
+        index=None,
+        key="logs-jump",
+        format_func=lambda key: _label(by_key[key], zone) if key in by_key else key,
+        placeholder="Jump to…",
+        icon=":material/my_location:",
+        label_visibility="collapsed",
+        width=300,
+        on_change=lambda: _jump(by_key.get(st.session_state["logs-jump"] or "")),
+    )
+
+
+def _label(place: Place, zone: tzinfo) -> str:
+    return place.label if place.at is None else f"{place.label} · {moment(place.at, zone, seconds=True)}"
+
+
+def moment(at: datetime, zone: tzinfo, seconds: bool = False) -> str:
+    """``25 Sep, 14:05:03`` without its zone."""
+    return f"{at.astimezone(zone):{'%d %b, %H:%M:%S' if seconds else '%d %b, %H:%M'}}".lstrip("0")
+
+
+def _jump(place: Place | None) -> None:
+    if place is not None:
+        log_address.move(at=None if place.key == END else place.at, quote=place.quote)
+
+
+def _take() -> None:
+    log_address.move(job=st.session_state["logs-newest"])
+
+
+def _other_job() -> None:
+    log_address.move(job=st.session_state["logs-job"], at=None, node=None, rank="")
+
+
+def _filtered() -> None:
+    log_address.move(
+        find=st.session_state["logs-find"].strip(),
+        levels=tuple(level for level in CHOICES if level in st.session_state["logs-level"]),
+        node=st.session_state.get("logs-node"),
+        rank=st.session_state["logs-rank"].strip(),
+    )
+
+
+def _set(values: dict[str, object]) -> None:
+    for key, value in values.items():
+        st.session_state[key] = value
+
+
+def clear() -> None:
+    """No filter from now on."""
+    log_address.move(find="", levels=(), node=None, rank="")

@@ -1,0 +1,77 @@
+"""What is said where a log has no line to show? Why, and what would help; and the lines that findings kept of it."""
+
+from __future__ import annotations
+
+from datetime import tzinfo
+
+import pandas as pd
+import streamlit as st
+
+from monitor.diagnose.evidence_words import when
+from monitor.diagnose.log_places import Quote
+from monitor.diagnose.quoted import quoted
+from monitor.fetch.log_gaps import no_lines
+from monitor.model import Job, Report
+from monitor.show.plain import advice, plain
+from monitor.words import DASH
+
+
+def no_archived_lines(report: Report | None) -> None:
+    """An archive: what was read of a job, without its lines."""
+    where = f"The archive {report.archive}" if report is not None and report.archive else "An archive"
+    st.info(
+        plain(
+            f"{where} keeps what was recognised in a job's log and the lines that findings quote, not the log itself."
+        )
+        + " To read all of it, open the job in the account where it ran, as long as CloudWatch keeps its lines.",
+        title="The log is not in the archive",
+        icon=":material/inventory_2:",
+    )
+
+
+def no_lines_at_all(job: Job) -> None:
+    """A job of which CloudWatch has nothing."""
+    if job.is_running:
+        gap = no_lines(job)
+        st.info(advice(f"{gap.why} {gap.remedy}"), title="No line yet", icon=":material/hourglass_empty:")
+    elif job.started is None:
+        why = f"SageMaker says: {quoted(job.failure_reason)}" if job.failure_reason else "SageMaker gives no reason."
+        st.info(
+            plain(f"The job ended before a container started, so nothing was written. {why}"),
+            title="It never came to write a line",
+            icon=":material/do_not_disturb_on:",
+        )
+    else:
+        st.warning(
+            advice(
+                "CloudWatch has no log line of this job. The log group's retention may have deleted them, "
+                "or the job's role may not write logs. Look at the retention of /aws/sagemaker/TrainingJobs, "
+                "and that the role allows logs:CreateLogStream and logs:PutLogEvents."
+            ),
+            title="No log lines",
+            icon=":material/delete_sweep:",
+        )
+
+
+def show_quotes(quotes: tuple[Quote, ...], zone: tzinfo) -> None:
+    """The lines that findings keep, as they keep them."""
+    if not quotes:
+        return
+    st.markdown("**Lines that the findings quote**")
+    rows = [
+        {
+            "When": when(quote.fact, zone),
+            "Node": quote.fact.node,
+            "Finding": quote.finding.title,
+            "What": quote.fact.what,
+            "Line": quote.fact.line,
+        }
+        for quote in quotes
+    ]
+    st.dataframe(
+        pd.DataFrame(rows).dropna(axis="columns", how="all"),
+        hide_index=True,
+        placeholder=DASH,
+        alt=f"{len(rows)} lines that findings quote",
+        column_config={"Line": st.column_config.TextColumn(width="large")},
+    )

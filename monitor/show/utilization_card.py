@@ -1,0 +1,98 @@
+"""How busy, or how full, was each node? The card of one metric: its verdict, its heatmap (a line for one node), its data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import tzinfo
+
+import pandas as pd
+import streamlit as st
+
+from monitor.alert.conditions import Rule
+from monitor.charts import utilization
+from monitor.charts.measured import POINTS, Measured, bucket_seconds, columns_for, measured
+from monitor.charts.threshold_lines import lines as threshold_lines
+from monitor.charts.threshold_lines import with_lines
+from monitor.charts.time_axis import Span
+from monitor.diagnose.chart_words import utilization_said
+from monitor.model import Report
+from monitor.show import data
+from monitor.show.drawing import absent, alt_of, draw_frames, head
+from monitor.show.plain import plain
+from monitor.show.threshold_drawn import crossed, crossed_words, lines_of
+from monitor.words import count, duration
+
+#: What a card is of; its sentence says it shorter.
+TITLES = {
+    "gpu_utilization": "GPU utilization",
+    "gpu_memory_utilization": "GPU memory",
+    "cpu_utilization": "CPU utilization",
+    "memory_utilization": "Memory",
+}
+
+
+def rows_of(report: Report, metric: str) -> Measured:
+    """The values of a metric, put in order once a report."""
+    names = [name for name in report.job.node_names if name]
+    return data.ordered_of(report, f"measured {metric}", lambda: measured(report.run.metrics, metric, names))
+
+
+def show_utilization(
+    report: Report, span: Span, part: Span | None, metric: str, rules: Sequence[Rule], zone: tzinfo
+) -> None:
+    """The card of one metric."""
+    rows = rows_of(report, metric)
+    alone = len(rows.names) == 1
+    title = TITLES[metric] if alone else f"{TITLES[metric]} by node"
+    with st.container(border=True, height="stretch", gap="xsmall"):
+        if not len(rows.node):
+            st.markdown(f"**{plain(title)}**")
+            absent(f"No data of {TITLES[metric]}.", report, "metrics")
+            return
+        said = _said(report, metric, rows, part, zone)
+        spans = crossed(report, rules, metric)
+        if alone:
+            frames = data.of_report(report, f"line {metric} {part}", lambda: utilization.line_frames(rows, span, part))
+        else:
+            frames = data.of_report(
+                report,
+                f"heatmap {metric} {part} {[(rule.name, rule.text) for rule in rules]}",
+                lambda: utilization.heatmap_frames(rows, span, part, spans),
+            )
+        shown = frames[0] if alone else frames[1]
+        head(
+            said, _about(title, rows, part, alone), lambda: _csv(shown), f"{report.job.name}-{metric.replace('_', '-')}"
+        )
+        alt = alt_of(report, f"{title} over time", _said(report, metric, rows, None, zone))
+        if alone:
+            drawn = (*frames, threshold_lines(lines_of(rules, metric, 100), 100))
+            draw_frames((f"chart-{metric}", "line"), drawn, _line, alt)
+            return
+        draw_frames((f"chart-{metric}", "heatmap", len(rows.names)), frames, utilization.heatmap_of, alt)
+        framed = utilization.row_pixels(len(rows.names)) >= utilization.FRAMED_PX
+        how = "framed in red where crossed" if framed else "a red sign at the end of the row where crossed"
+        if words := crossed_words(rules, metric, spans, part, how):
+            st.caption(plain(words))
+
+
+def _line(shown: pd.DataFrame, ends: pd.DataFrame, drawn: pd.DataFrame) -> object:
+    return with_lines(utilization.line_of(shown, ends), drawn, utilization.LINE_AXIS)
+
+
+def _said(report: Report, metric: str, rows: Measured, part: Span | None, zone: tzinfo) -> str:
+    # The work's beginning is looked for in all steps: once a report.
+    return data.said_of(report, f"{metric} {part} {zone}", lambda: utilization_said(report, metric, rows, part, zone))
+
+
+def _about(title: str, rows: Measured, part: Span | None, alone: bool) -> str:
+    width_s = bucket_seconds(rows.within(part), POINTS if alone else columns_for(len(rows.names)))
+    parts = [title, "% of one device", count(len(rows.names), "node")]
+    parts.append(f"mean of {duration(width_s)} a {'point' if alone else 'column'}")
+    if alone and 1000 * width_s > rows.period_ms:
+        parts.append("band from lowest to highest")
+    parts.append("breaks are missing data" if alone else "grey is missing data")
+    return " · ".join(parts)
+
+
+def _csv(shown: pd.DataFrame) -> pd.DataFrame:
+    return shown.loc[shown["points"] > 0, ["node", "start", "end", "mean_pct", "low_pct", "high_pct", "points"]]

@@ -1,0 +1,15 @@
+"""Compare: did it help? The verdict first, then what differs, how the step times are spread, and whether a prediction held."""
+
+import streamlit as st
+
+from monitor.review.run_names import short_names
+from monitor.show import shell
+from monitor.show.compare_board import show_comparison
+from monitor.show.compare_choice import show_choice
+from monitor.show.pace import live
+
+visit = shell.enter()
+
+if chosen := show_choice(visit.account):
+    st.set_page_config(page_title=f"{' · '.join(short_names(chosen))} · Trainwatch")
+    live(lambda: show_comparison(visit.account, chosen, visit.zone), f"compare-{','.join(chosen)}")

@@ -1,0 +1,37 @@
+"""Logs: what did the nodes say, and when? One stream of all nodes in time, with what was recognised beside each line."""
+
+from datetime import UTC, datetime
+
+import streamlit as st
+
+from monitor.show import data, log_address, shell
+from monitor.show.log_board import show_log
+from monitor.show.log_controls import choose_job, filters, jumps, misread, newest
+from monitor.show.log_places import known_of, node_names
+from monitor.show.pace import Pace, live
+
+visit = shell.enter()
+
+
+def board(name: str) -> Pace:
+    snapshot = data.lines(visit.account, name, log_address.current().ask)
+    reviewed = data.snapshot(visit.account, name)
+    log_address.write()
+    return show_log(name, snapshot, reviewed, visit.zone, datetime.now(UTC))
+
+
+view = log_address.current()
+chosen = choose_job(visit.account, view)
+if chosen is None:
+    log_address.write()
+    st.caption("All nodes of a training job in one stream, in time. Choose a job, or open a line from a finding.")
+    newest(visit.account)
+else:
+    st.set_page_config(page_title=f"{chosen} · Logs · Trainwatch")
+    report = data.snapshot(visit.account, chosen).report
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        filters(view, node_names(report))
+        jumps(view, known_of(report).places, visit.zone)
+    misread(view)
+    name = chosen
+    live(lambda: board(name), f"logs-{name}")

@@ -1,0 +1,143 @@
+"""The charts of the Job page: a verdict above each, the time that is shown in the address, thresholds, data to take along."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from monitor.alert.saved import add
+from monitor.model import Evidence, Finding, Report
+from tests import situations
+from tests.builders import START
+from tests.pages.conftest import Open
+from tests.pages.fake import FakeAccount, texts
+
+PART = {"from": "20260925T123000Z", "until": "20260925T124500Z"}
+
+
+def _page(open_page: Open, report: Report, **parameters: str) -> AppTest:
+    return open_page(FakeAccount((report,)), "job", job=report.job.name, **parameters)
+
+
+def _specifications(page: AppTest, overview: bool) -> list[str]:
+    charts = page.get("vega_lite_chart")
+    return [
+        json.dumps(json.loads(chart.proto.spec), sort_keys=True) for chart in charts if _is_overview(chart) == overview
+    ]
+
+
+def _is_overview(chart: object) -> bool:
+    return "the part that the charts below show" in chart.proto.alt  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("report", "sentences"),
+    [
+        (
+            situations.low_utilization(),
+            (
+                "93 % of 1 h 34 min was productive; the longest other part is initialization, 3 min.",
+                "The charts below show the whole job, 1 h 30 min.",
+                "A step takes 4.10 s (p10 4.05 s, p90 4.15 s); no node is 3 % slower than its peers.",
+                "GPU 46 % on all 4 nodes since 12:08 UTC",
+                "GPU utilization by node · % of one device · 4 nodes · mean of 1 min a column · grey is missing data",
+            ),
+        ),
+        (situations.sixty_four(), ("GPU 93 % on all 64 nodes since 12:05 UTC; algo-5 is 17 points lower.",)),
+        (situations.single_node(), ("GPU 93 % on algo-1 since 12:05 UTC.", "breaks are missing data")),
+        (situations.no_gpu(), ("CPU 87 % on both nodes since 12:05 UTC.", "No step times.")),
+        (situations.gappy(), ("No data of GPU utilization.", "A step takes 2.00 s (")),
+        (situations.no_steps(), ("GPU 92 % on both nodes since 12:05 UTC", "No step times.")),
+    ],
+    ids=lambda case: case.job.name if isinstance(case, Report) else "",
+)
+def test_a_sentence_with_figures_stands_above_each_chart(
+    open_page: Open, report: Report, sentences: tuple[str, ...]
+) -> None:
+    said = texts(_page(open_page, report))
+    for sentence in sentences:
+        assert sentence in said
+
+
+def test_the_time_in_the_address_is_what_all_charts_show_in_finer_buckets(open_page: Open) -> None:
+    report = situations.sixty_four(minutes=600)
+    whole, part = _page(open_page, report), _page(open_page, report, **PART)
+    said = texts(part)
+    assert "The charts below show 12:30 to 12:45 UTC, 15 min of 10 h." in said
+    assert "on all 64 nodes from 12:30 to 12:45 UTC; algo-5 is 1" in said
+    assert "A step takes 2.01 s from 12:30 to 12:45 UTC" in said
+    assert "mean of 5 min a column" in texts(whole)
+    assert "mean of 1 min a column" in said
+    assert _specifications(whole, False) == _specifications(part, False), "only data change"
+
+
+def test_the_brush_is_drawn_where_a_fresh_link_has_it_and_a_refresh_does_not_move_it(open_page: Open) -> None:
+    page = _page(open_page, situations.running(now=START + timedelta(minutes=60), minutes=60), **PART)
+    drawn = _specifications(page, True)
+    (brush,) = json.loads(drawn[0])["params"]
+    assert [value % 3_600_000 // 60_000 for value in brush["value"]["x"]] == [30, 45]
+    assert _specifications(page.run(), True) == drawn
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"from": "yesterday", "until": "1"},
+        {"from": "20200101T000000Z", "until": "20200102T000000Z"},
+        {"from": PART["until"], "until": PART["from"]},
+    ],
+)
+def test_an_address_without_a_part_of_this_job_shows_all_of_it(open_page: Open, parameters: dict[str, str]) -> None:
+    page = _page(open_page, situations.low_utilization(), **parameters)
+    assert "The charts below show the whole job, 1 h 30 min." in texts(page)
+    assert page.button(key="overview-all").disabled
+
+
+def test_the_parts_can_be_chosen_by_keyboard_and_whole_job_leads_back(open_page: Open) -> None:
+    page = _page(open_page, situations.low_utilization())
+    page.button(key="overview-last").click().run()
+    assert "The charts below show 13:25 to 13:35 UTC, 10 min of 1 h 30 min." in texts(page)
+    assert "20260925T133500Z" in page.query_params["until"]
+    page.button(key="overview-all").click().run()
+    assert "whole job" in texts(page)
+    assert "from" not in page.query_params
+
+
+def test_a_job_without_figures_has_no_strip(open_page: Open) -> None:
+    base = situations.gappy()
+    report = replace(base, run=replace(base.run, steps=base.run.steps.iloc[:0]))
+    assert "The charts below" not in texts(_page(open_page, report))
+
+
+def test_the_change_of_pace_is_the_finding_s(open_page: Open) -> None:
+    since = START + timedelta(minutes=40)
+    finding = Finding(
+        "step-time-regression",
+        "warning",
+        "high",
+        "Steps 1.31 x as slow since 12:45 UTC",
+        "Steps have become slower.",
+        (Evidence("since: median", 2.6, "s", None, since, None),),
+    )
+    page = _page(open_page, situations.low_utilization(findings=(finding,)))
+    assert "; steps 1.31 x as slow since 12:45" in texts(page)
+
+
+def test_a_saved_threshold_is_named_with_the_nodes_that_cross_it(open_page: Open) -> None:
+    add("idle", "gpu_utilization < 80 for 10m")
+    add("full", "gpu_memory_utilization > 99")
+    said = texts(_page(open_page, situations.sixty_four()))
+    assert "framed in red where crossed: idle (< 80 for 10m) is crossed on algo-5." in said
+    assert "full (> 99) is not crossed." in said
+
+
+def test_every_chart_has_its_data_as_csv_named_for_job_and_chart(open_page: Open) -> None:
+    page = _page(open_page, situations.low_utilization())
+    keys = {button.key for button in page.get("download_button")}
+    for chart in ("phases", "step-time", "gpu-utilization", "gpu-memory-utilization", "timeline"):
+        assert f"csv-gpt-60b-run-7-{chart}" in keys

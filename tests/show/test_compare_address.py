@@ -1,0 +1,58 @@
+"""The names in an address, and what leaves the page: JSON, Markdown and the command as at a terminal."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from monitor.archive.comparison_document import comparison_document
+from monitor.archive.pairs import Record
+from monitor.diagnose.compared import compare
+from monitor.show import compare_export, data
+from monitor.show.compare_address import names_in
+from tests.diagnose.test_compared import job
+
+
+@pytest.mark.parametrize(
+    ("values", "names"),
+    [
+        (["a,b"], ("a", "b")),
+        (["a", "b"], ("a", "b")),
+        (["a, b ,,c"], ("a", "b", "c")),
+        (["a,a"], ("a", "a")),
+        ([""], ()),
+        ([], ()),
+        (["x" * 300], ()),
+    ],
+)
+def test_names_are_parted_by_commas_or_repeated(values: list[str], names: tuple[str, ...]) -> None:
+    assert names_in(values) == names
+
+
+def test_no_address_names_more_than_a_page_can_hold() -> None:
+    assert len(names_in([",".join(map(str, range(1000)))])) == 50
+
+
+@pytest.mark.parametrize(
+    ("account", "archive", "expected"),
+    [
+        (data.Account(), None, "python -m monitor compare run-1 run-2"),
+        (data.Account("eu-west-1", "my team"), None, "run-1 run-2 --region eu-west-1 --profile 'my team'"),
+        (data.Account("eu-west-1"), "/tmp/an archive/", "compare 'archive:/tmp/an archive/run-1' 'archive:/tmp/an arc"),
+    ],
+)
+def test_the_command_gives_the_same_at_a_terminal(
+    account: data.Account, archive: str | None, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(data, "place", lambda _: data.Place(archive=archive))
+    assert expected in compare_export.command(account, compare([job(), job("run-2")]))
+
+
+def test_what_is_saved_is_what_the_command_gives() -> None:
+    found, earlier = compare([job(), job("run-2", 1.8)]), Record(3, 2)
+    assert json.loads(compare_export.json_of(found, earlier)) == comparison_document(found, earlier)
+    said = compare_export.markdown_of(found, earlier)
+    assert said.startswith("# Comparison\n")
+    assert "2 of 3 held the measured change." in said
+    assert " \n" not in said
