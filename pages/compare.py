@@ -3,8 +3,8 @@
 import streamlit as st
 
 from monitor.review.run_names import short_names
-from monitor.show import shell
-from monitor.show.compare_board import show_comparison
+from monitor.show import data, shell
+from monitor.show.compare_board import show_comparison, soonest
 from monitor.show.compare_choice import show_choice
 from monitor.show.pace import live
 
@@ -12,4 +12,5 @@ visit = shell.enter()
 
 if chosen := show_choice(visit.account):
     st.set_page_config(page_title=f"{' · '.join(short_names(chosen))} · Trainwatch")
-    live(lambda: show_comparison(visit.account, chosen, visit.zone), f"compare-{','.join(chosen)}")
+    first = soonest(data.snapshot(visit.account, name) for name in chosen)
+    live(lambda: show_comparison(visit.account, chosen, visit.zone), f"compare-{','.join(chosen)}", first)

@@ -1,7 +1,7 @@
 """Job: is it healthy, what does it waste, what do I change? The verdict first, then what stands behind it."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import streamlit as st
 
@@ -12,13 +12,13 @@ from monitor.show.figures import show_figures
 from monitor.show.findings import show_answer
 from monitor.show.header import has_console, show_header, show_links
 from monitor.show.job_tables import show_configuration, show_coverage, show_nodes
-from monitor.show.pace import DONE, IDLE, RUNNING, WAITING, Pace, live
+from monitor.show.pace import Pace, live
+from monitor.show.pace_of_job import pace_of
 from monitor.show.pictures import show_pictures
 from monitor.show.plain import plain
 from monitor.show.saving import show_save
-from monitor.show.trouble import is_lasting, show_error, show_gaps, show_stale
+from monitor.show.trouble import show_error, show_gaps, show_stale
 
-SETTLED_AFTER = timedelta(minutes=2)
 visit = shell.enter()
 
 
@@ -77,29 +77,20 @@ def board(name: str, listed: Sequence[str]) -> Pace:
     with st.expander("Configuration", icon=":material/tune:", key="configuration-part"):
         show_configuration(report)
     show_coverage(report, visit.zone)
-    # Of a job that is over, what is there may be its newest lines alone.
-    if more or snapshot.working:
-        return RUNNING if report.job.is_running else WAITING
-    if report.archive:
-        return DONE
-    if report.job.is_running:
-        return RUNNING
-    # The last minute of metrics and lines comes late.
-    ended = report.job.ended
-    return DONE if ended is None or report.reviewed_at - ended > SETTLED_AFTER else IDLE
+    return pace_of(snapshot, more)
 
 
 def no_report(snapshot: Snapshot) -> Pace:
     if snapshot.error is not None:
         show_error(snapshot.error, "job")
         to_all_jobs()
-        return DONE if is_lasting(snapshot.error) else IDLE
+        return pace_of(snapshot)
     st.caption(f":material/hourglass_empty: {plain(snapshot.progress or 'Reviewing the job')}…")
     with st.grid(5, min_column_width=130):
         for _ in range(5):
             st.skeleton(96)
     st.skeleton(240)
-    return WAITING
+    return pace_of(snapshot)
 
 
 def to_all_jobs() -> None:
@@ -111,6 +102,6 @@ if name := choose():
     st.set_page_config(page_title=f"{chosen} · Trainwatch")
     # As of this visit: a refresh of the board asks for no list.
     listed = [job.name for job in data.jobs(visit.account).jobs]
-    live(lambda: board(chosen, listed), f"job-{chosen}")
+    live(lambda: board(chosen, listed), f"job-{chosen}", pace_of(data.snapshot(visit.account, chosen)))
 else:
     to_all_jobs()

@@ -59,6 +59,13 @@ def board() -> Pace:
     return IDLE if settled else WAITING
 
 
+def first_pace() -> Pace:
+    now = datetime.now(UTC)
+    limit = st.session_state.get("jobs-limit", data.JOBS_LIMIT)
+    everything = data.find(visit.account, jobs_query.Asked().query(now, limit))
+    return IDLE if jobs_table.settled(reviews(everything.jobs, now)) else WAITING
+
+
 def reviews(jobs: tuple[JobSummary, ...], now: datetime) -> dict[str, Snapshot]:
     return {job.name: data.snapshot(visit.account, job.name) for job in jobs_table.to_review(jobs, now)}
 
@@ -109,4 +116,4 @@ def no_jobs() -> None:
     )
 
 
-live(board, "jobs")
+live(board, "jobs", first_pace())

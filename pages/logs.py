@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import streamlit as st
 
 from monitor.show import data, log_address, shell
-from monitor.show.log_board import show_log
+from monitor.show.log_board import pace_of, show_log
 from monitor.show.log_controls import choose_job, filters, jumps, misread, newest
 from monitor.show.log_places import known_of, node_names
 from monitor.show.pace import Pace, live
@@ -28,10 +28,11 @@ if chosen is None:
     newest(visit.account)
 else:
     st.set_page_config(page_title=f"{chosen} · Logs · Trainwatch")
-    report = data.snapshot(visit.account, chosen).report
+    reviewed = data.snapshot(visit.account, chosen)
+    report = reviewed.report
     with st.container(horizontal=True, vertical_alignment="bottom"):
         filters(view, node_names(report))
         jumps(view, known_of(report).places, visit.zone)
     misread(view)
     name = chosen
-    live(lambda: board(name), f"logs-{name}")
+    live(lambda: board(name), f"logs-{name}", pace_of(data.lines(visit.account, name, view.ask), reviewed))

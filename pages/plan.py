@@ -39,6 +39,7 @@ chosen = show_source(visit.account, asked)
 if asked.source != plan_address.JOB:
     st.fragment(board)(None)
 elif chosen:
-    live(lambda: board(chosen), f"plan-{chosen}")
+    found = data.snapshot(visit.account, chosen)
+    live(lambda: board(chosen), f"plan-{chosen}", WAITING if found.report is None and found.error is None else DONE)
 else:
     plan_address.write()

@@ -23,7 +23,7 @@ visit = shell.enter()
 
 def board() -> Pace:
     listing = data.jobs(visit.account)
-    newest = [data.snapshot(visit.account, job.name) for job in listing.jobs[: jobs_table.REVIEWED]]
+    newest = reviews(listing)
     reports = [snapshot.report for snapshot in newest if snapshot.report is not None]
     name = listing.jobs[0].name if listing.jobs else None
     rules = kept()
@@ -37,8 +37,16 @@ def board() -> Pace:
     if rules is not None:
         waiting = show_saved(rules, reports, name) or waiting
         about(rules, newest, len(listing.jobs), bool(listing.error))
+    return WAITING if waiting else first_pace(newest)
+
+
+def reviews(listing: data.Listing) -> list[Snapshot]:
+    return [data.snapshot(visit.account, job.name) for job in listing.jobs[: jobs_table.REVIEWED]]
+
+
+def first_pace(newest: list[Snapshot]) -> Pace:
     under_way = any(snapshot.report is None and snapshot.error is None for snapshot in newest)
-    return WAITING if waiting or under_way else IDLE
+    return WAITING if under_way else IDLE
 
 
 def kept() -> tuple[Rule, ...] | None:
@@ -73,4 +81,4 @@ def against(newest: list[Snapshot], listed: int) -> str:
     return f"{said}: one that runs as of now, one that is over as of its end."
 
 
-live(board, "thresholds")
+live(board, "thresholds", first_pace(reviews(data.jobs(visit.account))))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta, tzinfo
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, tzinfo
 
 import streamlit as st
 
@@ -19,13 +19,11 @@ from monitor.show.compare_difference import show_difference
 from monitor.show.compare_export import show_export
 from monitor.show.compare_figures import show_all_figures, show_figures
 from monitor.show.compare_pictures import show_foretold, show_spread
-from monitor.show.pace import DONE, IDLE, RUNNING, WAITING, Pace
+from monitor.show.pace import DONE, Pace
+from monitor.show.pace_of_job import pace_of
 from monitor.show.plain import plain
 from monitor.show.shell import JOB_PAGE
-from monitor.show.trouble import is_lasting, show_error, show_stale
-
-# Metrics and lines of the last minutes come late.
-_SETTLED_AFTER = timedelta(minutes=2)
+from monitor.show.trouble import show_error, show_stale
 
 
 def show_comparison(account: data.Account, names: Sequence[str], zone: tzinfo) -> Pace:
@@ -51,8 +49,12 @@ def show_comparison(account: data.Account, names: Sequence[str], zone: tzinfo) -
             title="Nothing to compare",
             icon=":material/compare_arrows:",
         )
-    paces = [_pace(each) for each in found.values()]
-    return min((pace for pace in paces if pace is not None), default=DONE)
+    return soonest(found.values())
+
+
+def soonest(snapshots: Iterable[Snapshot]) -> Pace:
+    """How soon any of the jobs is to be looked at again."""
+    return min((pace for each in snapshots if (pace := pace_of(each)) is not None), default=DONE)
 
 
 def ready(found: Mapping[str, Snapshot]) -> tuple[Report, ...]:
@@ -134,18 +136,3 @@ def _skeleton() -> None:
     with st.grid(2, min_column_width=430):
         for _ in range(2):
             st.skeleton(280)
-
-
-def _pace(snapshot: Snapshot) -> Pace:
-    """How soon one job should be looked at again; never, once it is over."""
-    report = snapshot.report
-    if report is None:
-        return WAITING if snapshot.error is None else DONE if is_lasting(snapshot.error) else IDLE
-    if report.archive:
-        return DONE
-    if report.job.is_running:
-        return RUNNING
-    if snapshot.working:
-        return WAITING  # the first picture is there, the rest is being read
-    ended = report.job.ended
-    return DONE if ended is None or report.reviewed_at - ended > _SETTLED_AFTER else IDLE

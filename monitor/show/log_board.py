@@ -35,27 +35,37 @@ def show_log(name: str, snapshot: LogSnapshot, reviewed: Snapshot, zone: tzinfo,
     if snapshot.lineless or (report is not None and report.archive):
         if report is None and reviewed.error is not None:
             show_error(reviewed.error, "log-review")
-            return DONE
-        log_states.no_archived_lines(report)
-        log_states.show_quotes(quotes, zone)
-        return DONE if report is not None else WAITING
+        else:
+            log_states.no_archived_lines(report)
+            log_states.show_quotes(quotes, zone)
+        return pace_of(snapshot, reviewed)
     if snapshot.table is None:
         if snapshot.error is None:
             skeleton(snapshot.progress)
-            return WAITING
-        show_error(snapshot.error, "log")
-        log_states.show_quotes(quotes, zone)
-        return DONE if is_lasting(snapshot.error) else IDLE
+        else:
+            show_error(snapshot.error, "log")
+            log_states.show_quotes(quotes, zone)
+        return pace_of(snapshot, reviewed)
     if snapshot.error is not None:
         show_stale(snapshot.error)
     _lines(view, snapshot, report, zone, now)
     if report is None and reviewed.error is None:
         st.caption(":material/hourglass_empty: Findings and phases are marked when the job is reviewed.")
+    return pace_of(snapshot, reviewed)
+
+
+def pace_of(snapshot: LogSnapshot, reviewed: Snapshot) -> Pace:
+    """How soon there may be something new to show."""
+    waits_for_review = reviewed.report is None and reviewed.error is None
+    if snapshot.lineless or (reviewed.report is not None and reviewed.report.archive):
+        return WAITING if waits_for_review else DONE
+    if snapshot.table is None:
+        return WAITING if snapshot.error is None else DONE if is_lasting(snapshot.error) else IDLE
     if snapshot.working and snapshot.updated_at is None:
         return WAITING
     if snapshot.growing:
         return RUNNING
-    return DONE if report is not None or reviewed.error is not None else WAITING
+    return WAITING if waits_for_review else DONE
 
 
 def skeleton(progress: str) -> None:

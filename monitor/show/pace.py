@@ -1,6 +1,7 @@
 """How often does the live part of a page look again? Quick while something is under way, calm later, never when done.
 
-A fragment's interval can only be set by a full run, so a fragment that wants another one asks for a full run once.
+A fragment's interval can only be set by a full run, so a fragment that wants another one asks for a full run once. A page
+that says beforehand what it will want is drawn once.
 """
 
 from __future__ import annotations
@@ -18,10 +19,15 @@ IDLE: Pace = 20.0
 DONE: Pace = None
 
 
-def live(part: Callable[[], Pace], key: str) -> None:
-    """Draws ``part`` as the page's one timed fragment; what it returns is how soon it wants to be drawn again."""
-    slot = f"pace-{key}"
-    pace: Pace = st.session_state.setdefault(slot, WAITING)
+def live(part: Callable[[], Pace], key: str, first: Pace = WAITING) -> None:
+    """Draws ``part`` as the page's one timed fragment; what it returns is how soon it wants to be drawn again.
+
+    ``first`` is what it will want as far as the page knows; a second drawing at once, where that is wrong, costs time.
+    """
+    slot, known = f"pace-{key}", f"first-pace-{key}"
+    if slot not in st.session_state or st.session_state[known] != first:
+        st.session_state[slot] = st.session_state[known] = first
+    pace: Pace = st.session_state[slot]
 
     def draw() -> None:
         wanted = part()
