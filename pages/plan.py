@@ -6,7 +6,7 @@ import streamlit as st
 
 from monitor.model import Report
 from monitor.show import data, plan_address, shell
-from monitor.show.pace import DONE, WAITING, Pace, live
+from monitor.show.pace import DONE, EMPTY, Pace, live
 from monitor.show.plain import plain
 from monitor.show.plan_board import show_plan
 from monitor.show.plan_source import show_source
@@ -29,7 +29,7 @@ def board(name: str | None) -> Pace:
             st.caption(f":material/hourglass_empty: {plain(snapshot.progress or 'Reviewing the job')}…")
             st.skeleton(96)
             st.skeleton(240)
-            return WAITING
+            return EMPTY
     show_plan(report)
     return DONE
 
@@ -40,6 +40,6 @@ if asked.source != plan_address.JOB:
     st.fragment(board)(None)
 elif chosen:
     found = data.snapshot(visit.account, chosen)
-    live(lambda: board(chosen), f"plan-{chosen}", WAITING if found.report is None and found.error is None else DONE)
+    live(lambda: board(chosen), f"plan-{chosen}", EMPTY if found.report is None and found.error is None else DONE)
 else:
     plan_address.write()

@@ -19,7 +19,7 @@ from monitor.show.log_address import View
 from monitor.show.log_controls import clear
 from monitor.show.log_places import known_of, node_names
 from monitor.show.log_table import csv_text, precise, show_line, show_table
-from monitor.show.pace import DONE, IDLE, RUNNING, WAITING, Pace
+from monitor.show.pace import DONE, EMPTY, IDLE, RUNNING, WAITING, Pace
 from monitor.show.plain import advice, plain
 from monitor.show.trouble import is_lasting, show_error, show_stale
 
@@ -60,7 +60,7 @@ def pace_of(snapshot: LogSnapshot, reviewed: Snapshot) -> Pace:
     if snapshot.lineless or (reviewed.report is not None and reviewed.report.archive):
         return WAITING if waits_for_review else DONE
     if snapshot.table is None:
-        return WAITING if snapshot.error is None else DONE if is_lasting(snapshot.error) else IDLE
+        return EMPTY if snapshot.error is None else DONE if is_lasting(snapshot.error) else IDLE
     if snapshot.working and snapshot.updated_at is None:
         return WAITING
     if snapshot.growing:

@@ -10,9 +10,10 @@ from collections.abc import Callable
 
 import streamlit as st
 
-#: Seconds between looks; None is never.
+#: Seconds between looks; None is never. A page with nothing on it yet costs nothing to draw.
 Pace = float | None
 
+EMPTY: Pace = 0.6
 WAITING: Pace = 2.0
 RUNNING: Pace = 5.0
 IDLE: Pace = 20.0

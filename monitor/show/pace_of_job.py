@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from monitor.review import Snapshot
-from monitor.show.pace import DONE, IDLE, RUNNING, WAITING, Pace
+from monitor.show.pace import DONE, EMPTY, IDLE, RUNNING, WAITING, Pace
 from monitor.show.trouble import is_lasting
 
 # Metrics and lines of the last minutes come late.
@@ -16,7 +16,7 @@ def pace_of(snapshot: Snapshot, more: bool = False) -> Pace:
     """Never, once the job is over and all of it is read; ``more`` says that something beside the report is under way."""
     report = snapshot.report
     if report is None:
-        return WAITING if snapshot.error is None else DONE if is_lasting(snapshot.error) else IDLE
+        return EMPTY if snapshot.error is None else DONE if is_lasting(snapshot.error) else IDLE
     if report.job.is_running and not report.archive:
         return RUNNING
     # Of a job that is over, what is there may be its newest lines alone.

@@ -1,0 +1,42 @@
+"""How does the first page come soon? Streamlit, which imports what pages need before anybody asks for one.
+
+``python -m monitor.serve.warm run app.py …`` is ``streamlit run app.py …`` with the imports begun at the start.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import threading
+import time
+
+# Decorators of the pages' modules want Streamlit's runtime to be there.
+_LOOK_EVERY_S, _GIVE_UP_AFTER_S = 0.05, 60.0
+
+
+def main() -> None:
+    """Runs Streamlit's command line with this process's arguments."""
+    threading.Thread(target=_import_ahead, name="imports", daemon=True).start()
+    from streamlit.web.cli import main as streamlit
+
+    streamlit(prog_name="streamlit")
+
+
+def _import_ahead() -> None:
+    from streamlit import runtime
+
+    until = time.monotonic() + _GIVE_UP_AFTER_S
+    while not runtime.exists():
+        if time.monotonic() > until:
+            return
+        time.sleep(_LOOK_EVERY_S)
+    for room in ("monitor.show", "monitor.charts", "monitor.diagnose"):
+        for module in pkgutil.iter_modules(importlib.import_module(room).__path__, f"{room}."):
+            try:
+                importlib.import_module(module.name)
+            except Exception:  # noqa: S112 - whoever needs it will fail on it again, where it is shown
+                continue
+
+
+if __name__ == "__main__":
+    main()
