@@ -19,6 +19,8 @@ from monitor.show.plain import plain
 from monitor.show.saving import show_save
 from monitor.show.trouble import show_error, show_gaps, show_stale
 
+# So many jobs with a part of a name are offered.
+ALIKE = 5
 visit = shell.enter()
 
 
@@ -62,7 +64,7 @@ def board(name: str, listed: Sequence[str]) -> Pace:
     snapshot = data.snapshot(visit.account, name)
     report = snapshot.report
     if report is None:
-        return no_report(snapshot)
+        return no_report(snapshot, [other for other in listed if name.casefold() in other.casefold()])
     now = report.reviewed_at if report.archive else datetime.now(UTC)
     show_header(report, snapshot, visit.zone, now)
     more = show_links(report, visit.account, listed)
@@ -80,14 +82,18 @@ def board(name: str, listed: Sequence[str]) -> Pace:
     return pace_of(snapshot, more)
 
 
-def no_report(snapshot: Snapshot) -> Pace:
+def no_report(snapshot: Snapshot, alike: Sequence[str]) -> Pace:
     if snapshot.error is not None:
         show_error(snapshot.error, "job")
+        for other in alike[:ALIKE]:
+            st.page_link(
+                shell.JOB_PAGE, label=plain(other), icon=":material/monitoring:", query_params=links.to(job=other)
+            )
         to_all_jobs()
         return pace_of(snapshot)
     st.caption(f":material/hourglass_empty: {plain(snapshot.progress or 'Reviewing the job')}…")
-    with st.grid(5, min_column_width=130):
-        for _ in range(5):
+    with st.grid(6, min_column_width=190):
+        for _ in range(6):
             st.skeleton(96)
     st.skeleton(240)
     return pace_of(snapshot)

@@ -32,7 +32,7 @@ class Dashboard:
         }
         given = [part for name, value in options.items() for part in (f"--{name}", value)]
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "monitor.serve.warm", "run", str(script), *given],
+            [sys.executable, "-m", "monitor.show.warm", "run", str(script), *given],
             cwd=script.parent,
             env=dict(environment),
             stdin=subprocess.DEVNULL,

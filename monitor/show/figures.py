@@ -81,7 +81,7 @@ def _cost(report: Report) -> Figure:
 
 def show_figures(report: Report, now: datetime) -> None:
     tiles = figures(report, now)
-    with st.grid(len(tiles), min_column_width=130):
+    with st.grid(len(tiles), min_column_width=190):
         for tile in tiles:
             st.metric(
                 tile.label,

@@ -188,6 +188,12 @@ def test_what_cannot_be_a_name_never_reaches_aws(open_page: Open, name: str) -> 
     assert name not in account.asked
 
 
+def test_a_part_of_a_name_offers_the_jobs_that_have_it(open_page: Open) -> None:
+    page = open_page(FakeAccount(SITUATIONS), "job", job="Mics")
+    links = {link.proto.label: link.proto.query_string for link in page.get("page_link")}
+    assert links["vit-mics-4"] == "job=vit-mics-4"
+
+
 def test_without_credentials_the_page_says_so_once_and_stays_up(open_page: Open) -> None:
     error = NoCredentials("No AWS credentials were found.", "Set AWS_PROFILE.")
     page = open_page(FakeAccount(SITUATIONS, error=error), "job", job="vit-mics-4")

@@ -1,6 +1,6 @@
 """How does the first page come soon? Streamlit, which imports what pages need before anybody asks for one.
 
-``python -m monitor.serve.warm run app.py …`` is ``streamlit run app.py …`` with the imports begun at the start.
+``python -m monitor.show.warm run app.py …`` is ``streamlit run app.py …`` with the imports begun at the start.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _import_ahead() -> None:
         for module in pkgutil.iter_modules(importlib.import_module(room).__path__, f"{room}."):
             try:
                 importlib.import_module(module.name)
-            except Exception:  # noqa: S112 - whoever needs it will fail on it again, where it is shown
+            except Exception:  # whoever needs it fails on it again, where it is shown
                 continue
 
 
