@@ -13,6 +13,7 @@ from rich.console import Console
 from monitor.archive.document import report_document
 from monitor.cli.report_text import print_report
 from monitor.diagnose.hidden import hidden, hidden_words
+from monitor.export.markdown import markdown
 from monitor.fetch.job_answer import job_of
 from monitor.fetch.masking import masked_configuration
 from monitor.model import Parameter
@@ -59,7 +60,7 @@ def test_what_a_log_prints_of_the_configuration_is_masked_as_well() -> None:
     assert (shown["wandb_api_key"].value, shown["lr"].value) == ("***", 0.1)
 
 
-@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize("form", ["text", "json", "markdown"])
 def test_a_report_says_that_values_are_masked_and_which(form: str) -> None:
     job = job_of({"TrainingJobName": "a", "HyperParameters": HYPERPARAMETERS})
     built = report("a", configuration=dict(job.configuration))
@@ -67,6 +68,8 @@ def test_a_report_says_that_values_are_masked_and_which(form: str) -> None:
     assert hidden_words(built.job) == said
     if form == "json":
         assert said in report_document(built)["coverage"]["warnings"]
+    elif form == "markdown":
+        assert said in markdown(built)
     else:
         out = StringIO()
         print_report(built, Console(file=out, width=200))

@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from typing import Any, Literal
-from urllib.parse import quote
+from urllib.parse import urlencode
 
 from monitor.alert.conditions import Rule, Threshold
 from monitor.alert.document import iso, plain
@@ -105,7 +105,11 @@ def id_of(*parts: object) -> str:
 
 def link_of(job: Job, public_url: str) -> str | None:
     """The address of the job's page; None where the dashboard has no address, or the job is none of the account's."""
-    return f"{public_url}/job?job={quote(job.name, safe='')}" if public_url and job.source == "aws" else None
+    if not public_url or job.source != "aws":
+        return None
+    # arn:partition:service:region:account:resource
+    region = (job.arn or "").split(":")[3:4]
+    return f"{public_url}/job?{urlencode({'job': job.name, **({'region': region[0]} if any(region) else {})})}"
 
 
 def _title(kind: Kind, rule: Rule, job: Job, about: Subject) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import partial
+from typing import Any
 
 from moto.cloudwatch.models import MetricDatum, cloudwatch_backends
 from moto.core import DEFAULT_ACCOUNT_ID
@@ -31,6 +33,7 @@ class SimulatedAws:
         self._cloudwatch = cloudwatch_backends[DEFAULT_ACCOUNT_ID][REGION]
         self._logs = logs_backends[DEFAULT_ACCOUNT_ID][REGION]
         self._forget()
+        self._sagemaker.search = partial(_search, self._sagemaker.search)
         self._logs.create_log_group(LOG_GROUP, {})
         self._server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
         self._server.start()
@@ -58,7 +61,7 @@ class SimulatedAws:
             resource_config={},
             vpc_config=None,
             stopping_condition={},
-            tags=[],
+            tags=[{"Key": "project", "Value": job.story.base_name.partition("-")[0]}],
             enable_network_isolation=False,
             enable_inter_container_traffic_encryption=False,
             enable_managed_spot_training=False,
@@ -110,3 +113,13 @@ def _naive(value: object) -> object:
     if isinstance(value, list):
         return [_naive(part) for part in value]
     return value
+
+
+def _search(moto_search: Callable[..., Any], resource: Any = None, search_expression: Any = None) -> Any:
+    """Search with the one filter that moto breaks on: a tag that exists, whatever its value."""
+    filters = (search_expression or {}).get("Filters") or []
+    keys = [each["Name"].removeprefix("Tags.") for each in filters if each.get("Operator") == "Exists"]
+    rest = {**(search_expression or {}), "Filters": [each for each in filters if each.get("Operator") != "Exists"]}
+    found = moto_search(resource, rest)
+    rows = [(row, {tag["Key"] for each in row.values() for tag in each.get("Tags") or ()}) for row in found["Results"]]
+    return {**found, "Results": [row for row, tags in rows if tags.issuperset(keys)]}

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from monitor.analyze.step_time import is_aggregated
 from monitor.diagnose.cost_words import cost_words
 from monitor.diagnose.headline import facts, status_word
+from monitor.diagnose.hidden import hidden_words
 from monitor.diagnose.muted_words import muted_words
 from monitor.diagnose.outlook import outlook
 from monitor.diagnose.verdict import gain_words, judge
@@ -69,6 +70,8 @@ def markdown(report: Report) -> str:
     kept = "" if report.kept_at is None else f", {from_cache(report.kept_at)}"
     if report.archive is not None:
         kept = f", from the archive {as_code(report.archive)}"
+    if said := hidden_words(report.job):
+        lines += [as_code(said), ""]
     lines.append(f"Reviewed {instant(report.reviewed_at)}{kept}.")
     return "\n".join(lines) + "\n"
 

@@ -13,9 +13,10 @@ from monitor.charts.measured import instant_of
 from monitor.charts.time_axis import Span
 from monitor.diagnose.chart_words import stretch
 from monitor.model import Report
-from monitor.show import chosen_time
+from monitor.show import chosen_time, log_address
 from monitor.show.drawing import with_frames
 from monitor.show.plain import plain
+from monitor.show.shell import LOGS_PAGE
 from monitor.words import duration
 
 #: A drag shorter than this chooses nothing that could be drawn.
@@ -58,6 +59,9 @@ def show_overview(
             words = f"{what}, median and p10 to p90 of all nodes. Drag to choose a part, click beside it for all."
             st.caption(plain(words), width="stretch")
             # Below the strip: above it, its own tools would lie over them.
+            if part is not None and not report.archive:
+                to = log_address.link(report.job.name, at=part[0])
+                st.page_link(LOGS_PAGE, label="Logs from there", icon=":material/article:", query_params=to)
             _buttons(span, part)
 
 

@@ -35,6 +35,18 @@ def test_filters_by_status_and_time_work(seen: Seen) -> None:
     assert len(recent) == 5
 
 
+@pytest.mark.parametrize("asked", [{"Operator": "Exists"}, {"Operator": "Equals", "Value": "gpt2"}], ids=str)
+def test_jobs_are_found_by_their_tags(seen: Seen, asked: dict[str, str]) -> None:
+    def names(key: str) -> list[str]:
+        expression = {"Filters": [{"Name": f"Tags.{key}", **asked}]}
+        rows = seen.sagemaker.search(Resource="TrainingJob", SearchExpression=expression)["Results"]
+        return [row["TrainingJob"]["TrainingJobName"] for row in rows]
+
+    wanted = [job.name for job in seen.account.jobs if job.name.startswith("gpt2-") or asked["Operator"] == "Exists"]
+    assert sorted(names("project")) == sorted(wanted)
+    assert names("team") == []
+
+
 @every_story
 def test_describe_tells_a_consistent_job(seen: Seen, story: Story) -> None:
     answer = seen.describe(story)

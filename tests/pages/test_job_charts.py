@@ -103,9 +103,12 @@ def test_the_parts_can_be_chosen_by_keyboard_and_whole_job_leads_back(open_page:
     page.button(key="overview-last").click().run()
     assert "The charts below show 13:25 to 13:35 UTC, 10 min of 1 h 30 min." in texts(page)
     assert "20260925T133500Z" in page.query_params["until"]
+    links = {link.proto.label: link.proto.query_string for link in page.get("page_link")}
+    assert "at=20260925T132500" in links["Logs from there"]
     page.button(key="overview-all").click().run()
     assert "whole job" in texts(page)
     assert "from" not in page.query_params
+    assert "Logs from there" not in [link.proto.label for link in page.get("page_link")]
 
 
 def test_a_job_without_figures_has_no_strip(open_page: Open) -> None:
