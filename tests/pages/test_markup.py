@@ -29,6 +29,7 @@ NEVER_SHOWN = {
     "url",
     "default",
     "value",
+    "raw_value",
     "raw_values",
     "page",
     "key",
