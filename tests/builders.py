@@ -152,9 +152,14 @@ def _steps(
     return steps_frame(pd.concat(frames) if frames else ())
 
 
-def _distribution(frame: pd.DataFrame, node: str, metric: str) -> Distribution | None:
-    values = frame[(frame["node"] == node) & (frame["metric"] == metric)]["value_pct"]
-    if values.empty:
+def _by_node(frame: pd.DataFrame) -> dict[tuple[str, str], pd.Series]:
+    """(node, metric) -> its values."""
+    by = frame.groupby(["node", "metric"], observed=True)["value_pct"]
+    return {(str(node), str(metric)): values for (node, metric), values in by}
+
+
+def _distribution(values: pd.Series | None) -> Distribution | None:
+    if values is None or values.empty:
         return None
     p5, p50, p95 = (float(value) for value in np.percentile(values, [5, 50, 95]))
     return Distribution(float(values.mean()), p5, p50, p95)
@@ -214,10 +219,11 @@ def report(
             "tensor_parallel_degree": Parameter(8, "log: algo-1 line 2110"),
         },
     )
+    by_node = _by_node(metric_rows)
     stats = tuple(
         NodeStats(
             node,
-            *(_distribution(metric_rows, node.name, metric) for metric in METRIC_ORDER),
+            *(_distribution(by_node.get((node.name, metric))) for metric in METRIC_ORDER),
             steps=_spread(step_rows[step_rows["node"] == node.name]),
         )
         for node in hosts

@@ -2,6 +2,9 @@
 
 Altair and Streamlit both name inline data by a hash of its content, so every refresh would be a new specification and
 the browser would draw the chart afresh. Here datasets are named by their place, and only they change.
+
+A mark of a live chart is its row's, by the row's number: the browser then moves the marks that it has. Without, it makes
+new ones at every refresh and keeps the old, until ten thousand of a kind have come together.
 """
 
 from __future__ import annotations
@@ -10,7 +13,21 @@ from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
+import numpy as np
 import pandas as pd
+
+_ROW = "_row"
+
+
+def live(chart: Any) -> tuple[dict[str, Any], dict[str, pd.DataFrame]]:
+    """As ``split``, for a page that goes on: marks are kept from one refresh to the next."""
+    specification, frames = split(chart)
+    return _keyed(specification), {name: numbered(frame) for name, frame in frames.items()}
+
+
+def numbered(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame as the specifications of ``live`` and ``placed`` want it."""
+    return frame.assign(**{_ROW: np.arange(len(frame))})
 
 
 def split(chart: Any) -> tuple[dict[str, Any], dict[str, pd.DataFrame]]:
@@ -23,10 +40,26 @@ def split(chart: Any) -> tuple[dict[str, Any], dict[str, pd.DataFrame]]:
 
 
 def placed(chart: Any, frames: Sequence[pd.DataFrame]) -> tuple[dict[str, Any], dict[str, int]]:
-    """The specification and, by name of its data, the place among ``frames``: to be kept, and drawn with other frames."""
+    """As ``live``, with the place among ``frames`` for each name of data: to be kept, and drawn with other frames.
+
+    What is drawn are the frames ``numbered``.
+    """
     specification, named = split(chart)
     places = {id(frame): place for place, frame in enumerate(frames)}
-    return specification, {name: places[id(frame)] for name, frame in named.items()}
+    return _keyed(specification), {name: places[id(frame)] for name, frame in named.items()}
+
+
+def _keyed(specification: dict[str, Any]) -> dict[str, Any]:
+    """Every mark that is of one row, in all layers and parts, is joined to it by the row's number."""
+    found: dict[str, Any] = {
+        name: [_keyed(part) for part in value] if name in ("layer", "hconcat", "vconcat", "concat") else value
+        for name, value in specification.items()
+    }
+    mark = found.get("mark", {})
+    # A key parts lines and areas as a colour does: each row would be a line of its own.
+    if mark and (mark if isinstance(mark, str) else mark["type"]) not in ("line", "area", "trail"):
+        found["encoding"] = {**found.get("encoding", {}), "key": {"field": _ROW}}
+    return found
 
 
 def _named(chart: Any, frames: dict[str, pd.DataFrame]) -> Any:

@@ -21,7 +21,7 @@ def draw(report: Report, chart: Callable[[], Any], key: str, title: str, said: s
 
     ``also`` is what the chart is made of beside the report.
     """
-    specification, frames = data.of_report(report, f"{key} {also}", lambda: stable.split(chart()))
+    specification, frames = data.of_report(report, f"{key} {also}", lambda: stable.live(chart()))
     st.vega_lite_chart(copy.deepcopy(specification) | {"datasets": frames}, key=key, alt=alt_of(report, title, said))
 
 
@@ -40,7 +40,7 @@ def with_frames(
 ) -> dict[str, Any]:
     """The specification that hangs on ``what`` alone, with the frames of now."""
     specification, places = data.specification(what, lambda: stable.placed(chart(*frames), frames))
-    datasets = {name: frames[place] for name, place in places.items()}
+    datasets = {name: stable.numbered(frames[place]) for name, place in places.items()}
     return copy.deepcopy(specification) | {"datasets": datasets}
 
 

@@ -67,3 +67,23 @@ def test_progress_keeps_the_first_and_the_last_step() -> None:
     shown = progress.reached(report.run.steps, limit=10)
     assert len(shown) == 10
     assert shown["step"].iloc[-1] == report.run.steps["step"].max()
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_the_marks_of_a_live_chart_are_rows_by_number_and_its_lines_stay_whole(name: str) -> None:
+    def marks(part: dict[str, Any]) -> list[dict[str, Any]]:
+        parts = [*part.get("layer", ()), *part.get("hconcat", ()), *part.get("vconcat", ())]
+        return [part] if "mark" in part else [mark for each in parts for mark in marks(each)]
+
+    report = running(now=NOW, minutes=30)
+    assert report.job.started is not None
+    specification, frames = stable.live(CHARTS[name](report, (report.job.started, NOW)))
+    keys = []
+    for mark in marks(specification):
+        if mark["mark"]["type"] in ("line", "area"):
+            assert "key" not in mark["encoding"]
+        else:
+            keys.append(mark["encoding"]["key"]["field"])
+    for frame in frames.values():
+        for key in set(keys):
+            assert frame[key].tolist() == list(range(len(frame)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
 
 import pytest
 
@@ -33,6 +34,7 @@ def old_and_coarse() -> Report:
     return replace(old, run=replace(old.run, metrics_period_s=300))
 
 
+@cache
 def huge() -> Report:
     """256 nodes, of which one reports steps."""
     hosts = nodes_of(256)
