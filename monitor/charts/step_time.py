@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
 
 import altair as alt
@@ -37,33 +38,42 @@ def step_frames(
 
 
 def step_time_of(levels: pd.DataFrame, far: pd.DataFrame, changes: pd.DataFrame, ends: pd.DataFrame) -> alt.LayerChart:
-    """Median and p10-p90 band over all nodes, the slowest node by name where one stands out, far-off steps as dots."""
+    """Median and p10-p90 band over all nodes, the slowest node by name where one stands out, far-off steps as dots.
+
+    A layer a series, which are named in the specification: marks that a field parts are kept by the browser for long after
+    they are gone.
+    """
     time = alt.X("at:T", axis=time_axis(), scale=time_scale())
     seconds = alt.Axis(title=AXIS, tickCount=5)
-    series = alt.Color(
-        "series:N",
-        sort=alt.EncodingSortField("order", op="min"),
-        legend=alt.Legend(
-            title=None, orient="top", symbolType="stroke", symbolOpacity=1, symbolStrokeWidth=2, labelLimit=300
-        ),
+    names = series_names(levels)
+    legend = alt.Legend(
+        title=None, orient="top", symbolType="stroke", symbolOpacity=1, symbolStrokeWidth=2, labelLimit=300
     )
-    base = alt.Chart(levels).encode(x=time, color=series)
-    band = base.mark_area(opacity=0.2).encode(
-        y=alt.Y("p10_s:Q", axis=seconds, scale=alt.Scale(zero=True)), y2=alt.Y2("p90_drawn_s:Q")
-    )
-    median = base.mark_line().encode(
-        y=alt.Y("median_drawn_s:Q", axis=seconds),
-        tooltip=[
-            alt.Tooltip("series:N", title="series"),
-            alt.Tooltip("at:T", title="at", format=_TIME),
-            alt.Tooltip("first_step:Q", title="from step", format=",d"),
-            alt.Tooltip("median_s:Q", title="median, s", format=".3~g"),
-            alt.Tooltip("p10_s:Q", title="p10, s", format=".3~g"),
-            alt.Tooltip("p90_s:Q", title="p90, s", format=".3~g"),
-            alt.Tooltip("high_s:Q", title="longest, s", format=".3~g"),
-            alt.Tooltip("reports:Q", title="reports", format=",d"),
-        ],
-    )
+    # Datums have no scale or legend of their own; these belong to marks that nobody sees.
+    named = [
+        alt.Chart(ends)
+        .transform_calculate(series=json.dumps(name))
+        .mark_line(opacity=0, tooltip=None)
+        .encode(
+            x=alt.value(0),
+            y=alt.value(0),
+            color=alt.Color("series:N", scale=alt.Scale(domain=list(names)), legend=legend),
+        )
+        for name in names
+    ]
+    bands: list[alt.Chart] = []
+    medians: list[alt.Chart] = []
+    for order, name in enumerate(names):
+        base = (
+            alt.Chart(levels)
+            .transform_filter(alt.datum.order == order)
+            .encode(x=time, color=alt.ColorDatum(name, type="nominal"))
+        )
+        band = base.mark_area(fillOpacity=0.2).encode(
+            y=alt.Y("p10_s:Q", axis=seconds, scale=alt.Scale(zero=True)), y2=alt.Y2("p90_drawn_s:Q")
+        )
+        bands.append(band)
+        medians.append(base.mark_line().encode(y=alt.Y("median_drawn_s:Q", axis=seconds), tooltip=_TOLD))
     dots = (
         alt.Chart(far)
         .mark_point(color=OUTLIER, size=18, shape="triangle-up", filled=True, opacity=0.8)
@@ -78,7 +88,7 @@ def step_time_of(levels: pd.DataFrame, far: pd.DataFrame, changes: pd.DataFrame,
             ],
         )
     )
-    return alt.layer(band, median, dots, *_rules(changes, time), window(ends)).properties(height=240)
+    return alt.layer(*named, *bands, *medians, dots, *_rules(changes, time), window(ends)).properties(height=240)
 
 
 def step_time(steps: pd.DataFrame, span: Span) -> alt.LayerChart:
@@ -86,7 +96,22 @@ def step_time(steps: pd.DataFrame, span: Span) -> alt.LayerChart:
     return step_time_of(*step_frames(work_of(steps), span))
 
 
+def series_names(levels: pd.DataFrame) -> tuple[str, ...]:
+    """The series of ``buckets`` in their order; the specification hangs on them."""
+    return tuple(levels.sort_values("order")["series"].drop_duplicates())
+
+
 _TIME = "%d %b %H:%M:%S"
+_TOLD = [
+    alt.Tooltip("series:N", title="series"),
+    alt.Tooltip("at:T", title="at", format=_TIME),
+    alt.Tooltip("first_step:Q", title="from step", format=",d"),
+    alt.Tooltip("median_s:Q", title="median, s", format=".3~g"),
+    alt.Tooltip("p10_s:Q", title="p10, s", format=".3~g"),
+    alt.Tooltip("p90_s:Q", title="p90, s", format=".3~g"),
+    alt.Tooltip("high_s:Q", title="longest, s", format=".3~g"),
+    alt.Tooltip("reports:Q", title="reports", format=",d"),
+]
 
 
 def _rules(changes: pd.DataFrame, time: alt.X) -> tuple[alt.Chart, ...]:

@@ -56,7 +56,7 @@ def _times(report: Report, span: Span, part: Span | None, rules: Sequence[Rule],
     )
     highest = ceiling(shown, 0.0)
     draw_frames(
-        ("chart-steps",),
+        ("chart-steps", *step_time.series_names(levels)),
         (*frames, threshold_lines(lines_of(rules, "step_time", highest), highest)),
         _chart,
         alt_of(report, "Step time over time", _said(report, every, None, zone)),

@@ -17,9 +17,10 @@ SPAN = (START, START + timedelta(hours=1))
 PAIR = ["algo-1", "algo-2"]
 
 
-def test_the_layers_are_band_line_dots_and_window() -> None:
+def test_the_layers_are_name_band_line_dots_and_window() -> None:
     specification, frames = stable.split(step_time.step_time(steps(PAIR, 50, 2.0), SPAN))
     assert [layer["mark"]["type"] for layer in specification["layer"]] == [
+        "line",
         "area",
         "line",
         "point",
@@ -28,7 +29,7 @@ def test_the_layers_are_band_line_dots_and_window() -> None:
         "text",
         "point",
     ]
-    fields = specification["layer"][0]["encoding"]
+    fields = specification["layer"][1]["encoding"]
     assert (fields["y"]["field"], fields["y2"]["field"]) == ("p10_s", "p90_drawn_s")
     assert set(frames) == {"data0", "data1", "data2", "data3"}
 
