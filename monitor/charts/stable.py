@@ -4,7 +4,7 @@ Altair and Streamlit both name inline data by a hash of its content, so every re
 the browser would draw the chart afresh. Here datasets are named by their place, and only they change.
 
 A mark of a live chart is its row's, by the row's number: the browser then moves the marks that it has. Without, it makes
-new ones at every refresh and keeps the old, until ten thousand of a kind have come together.
+new ones at every refresh; the old of a field's groups it keeps until ten thousand of a kind have come together.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ IDLE: Pace = 20.0
 DONE: Pace = None
 
 
-def live(part: Callable[[], Pace], key: str, first: Pace = WAITING) -> None:
+def live(part: Callable[[], Pace], key: str, first: Pace) -> None:
     """Draws ``part`` as the page's one timed fragment; what it returns is how soon it wants to be drawn again.
 
     ``first`` is what it will want as far as the page knows; a second drawing at once, where that is wrong, costs time.
