@@ -8,6 +8,7 @@ import streamlit as st
 from monitor.review import Snapshot
 from monitor.review.previous_run import previous
 from monitor.show import address, compare_address, data, links, log_address, plan_address, shell
+from monitor.show.alike import show_alike
 from monitor.show.figures import show_figures
 from monitor.show.findings import show_answer
 from monitor.show.header import has_console, show_header, show_links
@@ -19,8 +20,6 @@ from monitor.show.plain import plain
 from monitor.show.saving import show_save
 from monitor.show.trouble import show_error, show_gaps, show_stale
 
-# So many jobs with a part of a name are offered.
-ALIKE = 5
 visit = shell.enter()
 
 
@@ -64,7 +63,7 @@ def board(name: str, listed: Sequence[str]) -> Pace:
     snapshot = data.snapshot(visit.account, name)
     report = snapshot.report
     if report is None:
-        return no_report(snapshot, [other for other in listed if name.casefold() in other.casefold()])
+        return no_report(name, snapshot)
     now = report.reviewed_at if report.archive else datetime.now(UTC)
     show_header(report, snapshot, visit.zone, now)
     more = show_links(report, visit.account, listed)
@@ -82,13 +81,10 @@ def board(name: str, listed: Sequence[str]) -> Pace:
     return pace_of(snapshot, more)
 
 
-def no_report(snapshot: Snapshot, alike: Sequence[str]) -> Pace:
+def no_report(name: str, snapshot: Snapshot) -> Pace:
     if snapshot.error is not None:
         show_error(snapshot.error, "job")
-        for other in alike[:ALIKE]:
-            st.page_link(
-                shell.JOB_PAGE, label=plain(other), icon=":material/monitoring:", query_params=links.to(job=other)
-            )
+        show_alike(visit.account, name, snapshot.error, shell.JOB_PAGE, lambda other: links.to(job=other))
         to_all_jobs()
         return pace_of(snapshot)
     st.caption(f":material/hourglass_empty: {plain(snapshot.progress or 'Reviewing the job')}…")

@@ -8,6 +8,7 @@ from monitor import words
 from monitor.model import Gap, JobSummary
 from monitor.review import Snapshot
 from monitor.show import data, jobs_query, jobs_table, shell
+from monitor.show.csv import csv_button
 from monitor.show.jobs_figures import figures, show_jobs_figures
 from monitor.show.pace import IDLE, WAITING, Pace, live
 from monitor.show.plain import advice, plain
@@ -51,10 +52,13 @@ def board() -> Pace:
     running = [job for job in found.jobs if jobs_table.is_running(job)]
     glances = data.glances(visit.account, running)
     order = jobs_table.kept_order((visit.account, asked, limit), found.jobs, shown, settled)
-    jobs_table.show_table(jobs_table.rows(found.jobs, shown, now, order, glances.jobs))
+    table = jobs_table.rows(found.jobs, shown, now, order, glances.jobs)
+    jobs_table.show_table(table)
     if order and order != jobs_table.worst_first(found.jobs, shown) and settled:
         st.button("Worst first again", icon=":material/sort:", on_click=jobs_table.sort_again, type="tertiary")
-    below(found, shown, now, limit)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        below(found, shown, now, limit)
+        csv_button(lambda: jobs_table.csv_rows(table), "jobs", "jobs-csv", "This table")
     gaps((*found.gaps, *glances.gaps))
     return IDLE if settled else WAITING
 
@@ -73,10 +77,9 @@ def reviews(jobs: tuple[JobSummary, ...], now: datetime) -> dict[str, Snapshot]:
 def below(found: data.Listing, shown: dict[str, Snapshot], now: datetime, limit: int) -> None:
     """What the table does not say itself: what is not in it, how old it is, what it cost."""
     if found.more:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.button(f"List {data.JOBS_LIMIT} more", icon=":material/expand_more:", on_click=list_more, args=(limit,))
-            st.caption(f"The newest {len(found.jobs)} of the jobs that match are listed.", width="stretch")
-    parts = ["A click on a row opens the job."]
+        st.button(f"List {data.JOBS_LIMIT} more", icon=":material/expand_more:", on_click=list_more, args=(limit,))
+    parts = [f"The newest {len(found.jobs)} of the jobs that match are listed."] if found.more else []
+    parts += ["A click on a row opens the job."]
     if len(found.jobs) > len(shown):
         parts.append(
             f"{len(shown)} of {len(found.jobs)} are reviewed unasked: those that run, failed today, or are the newest. "
@@ -87,7 +90,7 @@ def below(found: data.Listing, shown: dict[str, Snapshot], now: datetime, limit:
     if calls := (bill := data.bill(visit.account)).calls:
         cost = f"${bill.estimated_usd:.3f}" if bill.estimated_usd < 1 else words.usd(bill.estimated_usd)
         parts.append(f"{words.count(sum(calls.values()), 'call')} to AWS, {cost}, since the dashboard was started.")
-    st.caption(plain(" ".join(parts)))
+    st.caption(plain(" ".join(parts)), width="stretch")
 
 
 def gaps(found: tuple[Gap, ...]) -> None:

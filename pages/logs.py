@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import streamlit as st
 
 from monitor.show import data, log_address, shell
+from monitor.show.alike import show_alike
 from monitor.show.log_board import pace_of, show_log
 from monitor.show.log_controls import choose_job, filters, jumps, misread, newest
 from monitor.show.log_places import known_of, node_names
@@ -17,7 +18,9 @@ def board(name: str) -> Pace:
     snapshot = data.lines(visit.account, name, log_address.current().ask)
     reviewed = data.snapshot(visit.account, name)
     log_address.write()
-    return show_log(name, snapshot, reviewed, visit.zone, datetime.now(UTC))
+    pace = show_log(name, snapshot, reviewed, visit.zone, datetime.now(UTC))
+    show_alike(visit.account, name, snapshot.error, shell.LOGS_PAGE, log_address.link)
+    return pace
 
 
 view = log_address.current()
@@ -30,7 +33,7 @@ else:
     st.set_page_config(page_title=f"{chosen} · Logs · Trainwatch")
     reviewed = data.snapshot(visit.account, chosen)
     report = reviewed.report
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.container(horizontal=True, vertical_alignment="top"):
         filters(view, node_names(report))
         jumps(view, known_of(report).places, visit.zone)
     misread(view)

@@ -6,6 +6,7 @@ import streamlit as st
 
 from monitor.model import Report
 from monitor.show import data, plan_address, shell
+from monitor.show.alike import show_alike
 from monitor.show.pace import DONE, EMPTY, Pace, live
 from monitor.show.plain import plain
 from monitor.show.plan_board import show_plan
@@ -25,6 +26,7 @@ def board(name: str | None) -> Pace:
             plan_address.write()
             if snapshot.error is not None:
                 show_error(snapshot.error, "job")
+                show_alike(visit.account, name, snapshot.error, shell.PLAN_PAGE, plan_address.link)
                 return DONE
             st.caption(f":material/hourglass_empty: {plain(snapshot.progress or 'Reviewing the job')}…")
             st.skeleton(96)

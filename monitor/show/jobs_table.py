@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pandas as pd
 import streamlit as st
 
-from monitor.charts.sparkline import sparkline
+from monitor.charts.sparkline import picture, sparkline
 from monitor.diagnose.headline import status_word
 from monitor.diagnose.level import Level
 from monitor.diagnose.stakes import stakes
@@ -162,9 +162,9 @@ def _row(job: JobSummary, snapshot: Snapshot | None, glance: Glance, now: dateti
         "instances": instances_words(count, instance_type),
         "duration": None if started is None else _whole_minutes((ended or now) - started),
         "gpu_pct": means[0],
-        "gpu_course": _drawn(gpu),
+        "gpu_course": gpu or None,
         "gpu_memory_pct": means[1],
-        "gpu_memory_course": _drawn(memory),
+        "gpu_memory_course": memory or None,
         "step_time": None if report is None else step_words(report.steps),
     }
 
@@ -179,14 +179,27 @@ def step_words(steps: StepStats | None) -> str | None:
     return f"{words} ±{percent(50 * (steps.p90_s - steps.p10_s) / steps.median_s)}"
 
 
+def csv_rows(frame: pd.DataFrame) -> pd.DataFrame:
+    """``rows`` for a spreadsheet: units in the names, one value a cell."""
+    return pd.DataFrame(
+        {
+            "job": frame["name"],
+            "verdict": frame["verdict"].str.join(" "),
+            "what_stands_out": frame["stands_out"],
+            "at_stake_usd_per_hour": frame["at_stake_usd"].round(2),
+            "status": frame["status"],
+            "nodes": frame["instances"],
+            "ran_s": frame["duration"].dt.total_seconds(),
+            "gpu_utilization_pct": frame["gpu_pct"].round(1),
+            "gpu_memory_utilization_pct": frame["gpu_memory_pct"].round(1),
+            "step_time": frame["step_time"],
+        }
+    )
+
+
 def _mean(values: Sequence[float | None]) -> float | None:
     known = [each for each in values if each is not None]
     return sum(known) / len(known) if known else None
-
-
-def _drawn(values: Sequence[float | None]) -> list[float] | None:
-    """As a cell draws it, which has no gaps: nothing where parts are missing, rather than a line through them."""
-    return [each for each in values if each is not None] if len(values) > 1 and None not in values else None
 
 
 def _whole_minutes(length: timedelta) -> timedelta:
@@ -209,8 +222,9 @@ def show_table(frame: pd.DataFrame) -> None:
     st.session_state[_DRAWN] = frame["name"].tolist()
     looks = [look for look in LOOKS.values() if look.word]
     config = st.column_config
+    pictures = {name: [picture(each or ()) for each in frame[name]] for name in ("gpu_course", "gpu_memory_course")}
     st.dataframe(
-        frame,
+        frame.assign(**pictures),
         key=_TABLE,
         on_select=_open,
         selection_mode=["single-row", "single-cell"],
@@ -243,17 +257,17 @@ def show_table(frame: pd.DataFrame) -> None:
                 width=50,
                 help="Mean of one GPU over the time of work; of a job that was not reviewed, over its last 3 h.",
             ),
-            "gpu_course": config.LineChartColumn("0–100 %", width=66, y_min=0, y_max=100, help=_COURSE),
+            "gpu_course": config.ImageColumn("0–100 %", width=66, help=_COURSE),
             "gpu_memory_pct": config.NumberColumn(
                 "Memory", format="%.0f %%", width=58, help="Of GPU memory, like GPU."
             ),
-            "gpu_memory_course": config.LineChartColumn("0–100 %", width=66, y_min=0, y_max=100, help=_COURSE),
+            "gpu_memory_course": config.ImageColumn("0–100 %", width=66, help=_COURSE),
             "step_time": config.TextColumn("Step time", width=95, help="Median, and half of the way from p10 to p90."),
         },
     )
 
 
-_COURSE = "A running job's last 3 h, a finished one's whole time; empty where data is missing in between."
+_COURSE = "A running job's last 3 h, a finished one's whole time; open where data is missing."
 
 
 def _open() -> None:

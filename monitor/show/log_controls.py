@@ -107,9 +107,8 @@ def jumps(view: View, places: Sequence[Place], zone: tzinfo) -> None:
         index=None,
         key="logs-jump",
         format_func=lambda key: _label(by_key[key], zone) if key in by_key else key,
-        placeholder="Jump to…",
+        placeholder="A finding, an error, a phase…",
         icon=":material/my_location:",
-        label_visibility="collapsed",
         width=300,
         on_change=lambda: _jump(by_key.get(st.session_state["logs-jump"] or "")),
     )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from monitor.alert.conditions import Rule, RuleSeverity
+from monitor.alert.conditions import Rule, RuleSeverity, name_of
 from monitor.alert.saved import add, remove
 from monitor.alert.sink_names import sink_of
 from monitor.errors import TrainwatchError
@@ -108,7 +108,9 @@ def _head(rule: Rule, place: int, crossed: Crossings, newest: str | None) -> Non
     job = crossed.crossed[0].report.job.name if crossed.crossed else newest
     with st.container(horizontal=True, vertical_alignment="center"):
         st.badge(look.word, icon=look.icon, color=look.colour)
-        st.markdown(f"**{plain(rule.name)}**", width="content")
+        # A name that only spells the expression would say it twice.
+        if rule.name != name_of(rule.when):
+            st.markdown(f"**{plain(rule.name)}**", width="content")
         st.markdown(f"`{typed(rule.text)}`", width="stretch")
         st.button(
             "Try", key=f"try-{rule.name}", icon=":material/science:", type="tertiary", on_click=fill, args=(rule.text,),

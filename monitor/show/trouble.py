@@ -41,14 +41,23 @@ def is_lasting(error: TrainwatchError) -> bool:
 
 def show_error(error: TrainwatchError, key: str) -> None:
     """Cause, remedy, and a button that reads credentials and lists afresh."""
-    st.error(advice(str(error)), title=title_of(error), icon=":material/error:")
+    st.error(_here(str(error)), title=title_of(error), icon=":material/error:")
     if not is_lasting(error):
         st.button("Try again", icon=":material/refresh:", key=f"again-{key}", on_click=data.forget)
 
 
 def show_stale(error: TrainwatchError) -> None:
     """Beside an older answer that is still shown."""
-    st.warning(advice(str(error)), title=f"{title_of(error)}: this is the last answer", icon=":material/sync_problem:")
+    st.warning(_here(str(error)), title=f"{title_of(error)}: this is the last answer", icon=":material/sync_problem:")
+
+
+def _here(words: str) -> str:
+    """Errors are written for the command line too: what its options say is chosen elsewhere on a page."""
+    names = [name for name in ("region", "profile") if f"--{name}" in words]
+    where = (
+        f" Here, the {' and the '.join(names)} {'is' if len(names) == 1 else 'are'} chosen in the sidebar, top left."
+    )
+    return advice(words) + (where if names else "")
 
 
 def show_gaps(report: Report) -> None:

@@ -188,10 +188,11 @@ def test_what_cannot_be_a_name_never_reaches_aws(open_page: Open, name: str) -> 
     assert name not in account.asked
 
 
-def test_a_part_of_a_name_offers_the_jobs_that_have_it(open_page: Open) -> None:
-    page = open_page(FakeAccount(SITUATIONS), "job", job="Mics")
+@pytest.mark.parametrize("where", ["job", "logs", "plan"])
+def test_a_part_of_a_name_offers_the_jobs_that_have_it(open_page: Open, where: str) -> None:
+    page = open_page(FakeAccount(SITUATIONS), where, job="Mics")
     links = {link.proto.label.replace("\\", ""): link.proto.query_string for link in page.get("page_link")}
-    assert links["vit-mics-4"] == "job=vit-mics-4"
+    assert links["vit-mics-4"].endswith("=vit-mics-4")
 
 
 def test_without_credentials_the_page_says_so_once_and_stays_up(open_page: Open) -> None:
@@ -199,6 +200,14 @@ def test_without_credentials_the_page_says_so_once_and_stays_up(open_page: Open)
     page = open_page(FakeAccount(SITUATIONS, error=error), "job", job="vit-mics-4")
     assert texts(page).count("No AWS credentials were found.") == 1
     assert len(open_page(FakeAccount(SITUATIONS, error=error), "job").error) == 1
+
+
+def test_what_an_option_says_is_chosen_in_the_sidebar_here(open_page: Open) -> None:
+    error = NoCredentials("No AWS credentials were found.", "Name a profile (--profile), or set AWS_PROFILE.")
+    said = texts(open_page(FakeAccount(SITUATIONS, error=error), "job", job="vit-mics-4"))
+    assert "Here, the profile is chosen in the sidebar, top left." in said
+    error = NoCredentials("No AWS credentials were found.", "Set AWS_PROFILE.")
+    assert "sidebar" not in texts(open_page(FakeAccount(SITUATIONS, error=error), "job", job="vit-mics-4"))
 
 
 def test_a_job_can_be_opened_where_the_list_is_refused(open_page: Open) -> None:
