@@ -6,6 +6,7 @@ import difflib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import botocore.session
 from botocore.exceptions import BotoCoreError
@@ -32,8 +33,7 @@ def places(profile: str | None = None) -> Places:
     """What may be chosen, and what holds by itself with this profile. Nothing is asked of AWS."""
     session = botocore.session.Session(profile=profile)
     try:
-        listed = (session.get_available_regions("sagemaker", part) for part in _PARTITIONS)
-        regions = tuple(dict.fromkeys(region for part in listed for region in part))
+        regions = _regions()
         profiles = tuple(session.available_profiles)
     except BotoCoreError:
         # A file that cannot be read is said where the account is opened.
@@ -43,6 +43,14 @@ def places(profile: str | None = None) -> Places:
         # Keys in the environment come before a profile that is only named there.
         by_itself = None
     return Places(profiles, regions, by_itself, _region_of_environment() or _region_of(session))
+
+
+@cache
+def _regions() -> tuple[str, ...]:
+    """Those of the installed botocore: it reads large files for them."""
+    session = botocore.session.Session()
+    listed = (session.get_available_regions("sagemaker", part) for part in _PARTITIONS)
+    return tuple(dict.fromkeys(region for part in listed for region in part))
 
 
 def check(known: Places, region: str | None, profile: str | None) -> None:

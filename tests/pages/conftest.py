@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 import streamlit as st
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from monitor.show import data
@@ -14,6 +17,23 @@ from tests.pages.fake import FakeAccount
 
 APP = Path(__file__).parents[2] / "app.py"
 Open = Callable[..., AppTest]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _made_once() -> Iterator[None]:
+    """What hangs on no test: the packages that are installed, and what charts look like whatever their data."""
+    with pytest.MonkeyPatch.context() as patch:
+        # Streamlit reads what every installed package says of itself, for each page that a test opens.
+        patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+        specifications: dict[Hashable, Any] = {}
+
+        def specification(what: Hashable, make: Callable[[], Any]) -> Any:
+            if what not in specifications:
+                specifications[what] = make()
+            return specifications[what]
+
+        patch.setattr(data, "specification", specification)
+        yield
 
 
 @pytest.fixture(autouse=True)
