@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
+import pandas as pd
 import vl_convert
 
 from monitor.charts import colours, stable
@@ -54,7 +56,11 @@ _PLACES = re.compile(r'((?: d| transform| x\d?| y\d?| width| height)=")([^"]*)"'
 
 def svg(chart: Any, name: str) -> str:
     """The chart, its times in UTC; ``name`` keeps its inner names apart from those of other charts on a page."""
-    specification, frames = stable.split(chart)
+    return picture(*stable.split(chart), name)
+
+
+def picture(specification: dict[str, Any], frames: Mapping[str, pd.DataFrame], name: str) -> str:
+    """As ``svg``, of a specification with the frames behind the names in it; the specification is sized on the way."""
     _sized(specification)
     _in_utc(specification)
     rows = ",".join(

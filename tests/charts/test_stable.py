@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -13,6 +14,7 @@ from monitor.analyze.timeline import timeline as of_run
 from monitor.charts import phases, progress, stable, step_time, timeline, utilization
 from monitor.charts.marked import marked
 from monitor.charts.time_axis import Span
+from monitor.export import svg
 from monitor.model import Report
 from tests.situations import running
 
@@ -87,3 +89,17 @@ def test_the_marks_of_a_live_chart_are_rows_by_number_and_its_lines_stay_whole(n
     for frame in frames.values():
         for key in set(keys):
             assert frame[key].tolist() == list(range(len(frame)))
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_a_live_chart_looks_as_the_chart_itself(name: str) -> None:
+    report = running(now=NOW, minutes=30)
+    assert report.job.started is not None
+    chart = CHARTS[name](report, (report.job.started, NOW))
+    # Colour scales are numbered from picture to picture.
+    shown, plain = (
+        re.sub(r"gradient_\d+", "gradient", drawn)
+        for drawn in (svg.picture(*stable.live(chart), "chart"), svg.svg(chart, "chart"))
+    )
+    assert shown.count("<path") > 5
+    assert shown == plain
