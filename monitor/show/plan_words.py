@@ -122,7 +122,7 @@ def _time(plan: Plan) -> str:
 
 def _signed(value: float) -> str:
     """With its sign; no minus in front of nothing."""
-    return "0" if abs(value) < 0.5 else f"{value:+.0f}".replace("-", "−")
+    return "0" if abs(value) < 0.5 else f"{value:+.0f}"
 
 
 def _memory(found: Outcome) -> str:

@@ -34,7 +34,7 @@ def _charts(page: AppTest) -> list[str]:
             "gpt2-60b",
             {"change.active_microbatches": "4"},
             (
-                "Step time about the same (−5 to 0 %); GPU memory 28.4 → 35.3 of 40 GiB: borderline",
+                "Step time about the same (-5 to 0 %); GPU memory 28.4 → 35.3 of 40 GiB: borderline",
                 "35.3 GiB are 37.9 GB",
                 "Changed: active_microbatches 2 → 4.",
                 '"active_microbatches": 4,',
@@ -45,7 +45,7 @@ def _charts(page: AppTest) -> list[str]:
         (
             "vit-630m",
             {"change.sharded_data_parallel_degree": "4"},
-            ("Step time −13 % (−30 to −5); GPU memory 4.0 → 6.2 of 16 GiB: fits", "about 14 % faster than 32"),
+            ("Step time -13 % (-30 to -5); GPU memory 4.0 → 6.2 of 16 GiB: fits", "about 14 % faster than 32"),
             3,
         ),
     ],
@@ -75,7 +75,7 @@ def test_a_job_brings_its_configuration_its_measurements_and_the_advice(open_pag
     page.button(key="plan-advice").click().run()
     assert page.query_params["change.active_microbatches"] == "4"
     said = texts(page)
-    assert "Step time −35 %" in said
+    assert "Step time -35 %" in said
     assert "stages wait 27 % of the time, 53 % at the start." in said
     assert "at most all that was measured grows" in said
     assert page.button(key="plan-advice").disabled
@@ -211,7 +211,7 @@ def test_a_job_of_log_files_alone_can_be_planned_for(open_page: Open) -> None:
     alone = replace(alone, run=replace(alone.run, job=replace(alone.job, source="logs", instance_groups=())))
     page = _plan(open_page, alone, **{"from": "job", "of": "from-logs-1", "change.active_microbatches": "4"})
     said = texts(page)
-    assert "Step time −35 %" in said
+    assert "Step time -35 %" in said
     assert "GPU memory is not known" in said
     assert "2.00 s a step become" in said
 

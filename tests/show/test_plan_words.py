@@ -34,13 +34,13 @@ def _plan(start: dict[str, Any] | str, change: dict[str, Any], along: str | None
             "gpt2-60b",
             {"active_microbatches": 4},
             "warning",
-            "Step time about the same (−5 to 0 %); GPU memory 28.4 → 35.3 of 40 GiB: borderline",
+            "Step time about the same (-5 to 0 %); GPU memory 28.4 → 35.3 of 40 GiB: borderline",
         ),
         (
             "vit-630m",
             {"sharded_data_parallel_degree": 4},
             "success",
-            "Step time −13 % (−30 to −5); GPU memory 4.0 → 6.2 of 16 GiB: fits",
+            "Step time -13 % (-30 to -5); GPU memory 4.0 → 6.2 of 16 GiB: fits",
         ),
         (
             "gpt2-10b",
@@ -48,8 +48,8 @@ def _plan(start: dict[str, Any] | str, change: dict[str, Any], along: str | None
             "info",
             "Step time",
         ),
-        ("gpt2-10b", {"shard_optimizer_state": False}, "error", "Step time about the same (−5 to +2 %); GPU memory"),
-        (MEASURED, {"active_microbatches": 4}, "success", "Step time −35 %"),
+        ("gpt2-10b", {"shard_optimizer_state": False}, "error", "Step time about the same (-5 to +2 %); GPU memory"),
+        (MEASURED, {"active_microbatches": 4}, "success", "Step time -35 %"),
         (MEASURED, {"active_microbatches": 1}, "info", "Step time +88 %"),
         (MEASURED, {"microbatches": 9, "batch_size": 16}, "warning", "Batch and microbatches do not divide"),
         ({**MEASURED, "pipeline_parallel_degree": 1}, {"active_microbatches": 1}, "info", "Step time unchanged: this"),
@@ -79,7 +79,7 @@ def test_seconds_bubbles_and_money_are_told_where_they_are_known() -> None:
     assert "$" not in more, "other instances cost otherwise"
     nothing = answer(_plan(MEASURED, {})).body
     assert "Measured; what an input changes is model-based" in nothing
-    assert "Advised: active_microbatches 4, step time −35 %." in nothing
+    assert "Advised: active_microbatches 4, step time -35 %." in nothing
 
 
 def test_a_bound_is_called_one() -> None:
