@@ -30,7 +30,6 @@ def add_to(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs the dashboard until it is stopped."""
-    check(arguments.port)
     environment = dict(os.environ)
     # What is missing (a region, a profile, the archive) is said here, not in the browser.
     if arguments.archive is not None:
@@ -45,6 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
         environment["AWS_PROFILE"] = arguments.profile
     if arguments.no_cache:
         environment[CACHE_OFF] = "1"
+    check(arguments.port)
     with stop_signals() as stopped:
         serve(arguments.port, environment, stopped, lambda url: f"Trainwatch: {url}  (Ctrl-C stops it)")
     return 0
