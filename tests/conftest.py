@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from functools import cache
 
+import botocore.session
 import pytest
 from _pytest.nodeid import coerce_node_id
+from botocore.loaders import create_loader
 from hypothesis import HealthCheck, settings
 
 # Nothing here times anything: a busy machine is no failure.
 settings.register_profile("suite", max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("thorough", settings.get_profile("suite"), max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _models_read_once() -> Iterator[None]:
+    """The models of AWS's services are files of megabytes: read once, and not by each of a thousand sessions."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(botocore.session, "create_loader", cache(create_loader))
+        yield
 
 
 @pytest.hookimpl(trylast=True)
