@@ -3,8 +3,10 @@
 Altair and Streamlit both name inline data by a hash of its content, so every refresh would be a new specification and
 the browser would draw the chart afresh. Here datasets are named by their place, and only they change.
 
-A mark of a live chart is its row's, by the row's number: the browser then moves the marks that it has. Without, it makes
-new ones at every refresh; the old of a field's groups it keeps until ten thousand of a kind have come together.
+A mark of a live chart is its row's, by the row's number: the browser then moves the marks that it has. Lines and areas
+have none, so each refresh makes their points anew; Vega lets go of the old ones at once, unless rows come by way of a copy
+(a field's groups, a parsed or computed field): then it keeps them until ten thousand have come together. So times are sent
+as numbers, and not parsed.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ _ROW = "_row"
 def live(chart: Any) -> tuple[dict[str, Any], dict[str, pd.DataFrame]]:
     """As ``split``, for a page that goes on: marks are kept from one refresh to the next."""
     specification, frames = split(chart)
-    return _keyed(specification), {name: numbered(frame) for name, frame in frames.items()}
+    return _kept(specification), {name: numbered(frame) for name, frame in frames.items()}
 
 
 def numbered(frame: pd.DataFrame) -> pd.DataFrame:
@@ -46,15 +48,17 @@ def placed(chart: Any, frames: Sequence[pd.DataFrame]) -> tuple[dict[str, Any], 
     """
     specification, named = split(chart)
     places = {id(frame): place for place, frame in enumerate(frames)}
-    return _keyed(specification), {name: places[id(frame)] for name, frame in named.items()}
+    return _kept(specification), {name: places[id(frame)] for name, frame in named.items()}
 
 
-def _keyed(specification: dict[str, Any]) -> dict[str, Any]:
-    """Every mark that is of one row, in all layers and parts, is joined to it by the row's number."""
+def _kept(specification: dict[str, Any]) -> dict[str, Any]:
+    """Every mark that is of one row, in all layers and parts, is joined to it by the row's number; nothing is parsed."""
     found: dict[str, Any] = {
-        name: [_keyed(part) for part in value] if name in ("layer", "hconcat", "vconcat", "concat") else value
+        name: [_kept(part) for part in value] if name in ("layer", "hconcat", "vconcat", "concat") else value
         for name, value in specification.items()
     }
+    if "name" in found.get("data", {}):
+        found["data"] = {**found["data"], "format": {"parse": None}}
     mark = found.get("mark", {})
     # A key parts lines and areas as a colour does: each row would be a line of its own.
     if mark and (mark if isinstance(mark, str) else mark["type"]) not in ("line", "area", "trail"):

@@ -8,7 +8,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pandas as pd
 import pytest
+import vl_convert
 
 from monitor.analyze.timeline import timeline as of_run
 from monitor.charts import phases, progress, stable, step_time, timeline, utilization
@@ -96,10 +98,30 @@ def test_a_live_chart_looks_as_the_chart_itself(name: str) -> None:
     report = running(now=NOW, minutes=30)
     assert report.job.started is not None
     chart = CHARTS[name](report, (report.job.started, NOW))
-    # Colour scales are numbered from picture to picture.
-    shown, plain = (
-        re.sub(r"gradient_\d+", "gradient", drawn)
-        for drawn in (svg.picture(*stable.live(chart), "chart"), svg.svg(chart, "chart"))
-    )
+    shown, plain = (_drawn(*stable.live(chart)), _drawn(*stable.split(chart)))
     assert shown.count("<path") > 5
     assert shown == plain
+
+
+def _drawn(specification: dict[str, Any], frames: dict[str, pd.DataFrame]) -> str:
+    """The picture, with times as a page sends them: numbers."""
+    sent = {
+        name: frame.assign(
+            **{
+                column: frame[column].dt.tz_convert("UTC").dt.tz_localize(None).astype("datetime64[ms]").astype("int64")
+                for column in frame.select_dtypes("datetimetz")
+            }
+        )
+        for name, frame in frames.items()
+    }
+    # Colour scales are numbered from picture to picture.
+    return re.sub(r"gradient_\d+", "gradient", svg.picture(specification, sent, "chart"))
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_times_are_not_parsed_on_their_way_to_lines(name: str) -> None:
+    report = running(now=NOW, minutes=30)
+    assert report.job.started is not None
+    specification, _ = stable.live(CHARTS[name](report, (report.job.started, NOW)))
+    steps = json.dumps(vl_convert.vegalite_to_vega(specification)["data"])
+    assert "toDate" not in steps
