@@ -36,8 +36,9 @@ check: $(DEV_STAMP)
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 
+# Three workers on two cores: tests in a browser mostly wait.
 test: check
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup
+	@$(BIN)/python -m pytest -n 3 --dist loadgroup
 
 bench: $(DEV_STAMP)
 	@$(BIN)/python -m benchmarks

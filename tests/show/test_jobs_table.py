@@ -50,6 +50,15 @@ def test_figures_are_those_of_the_report_and_missing_ones_are_missing() -> None:
     assert frame.loc["old-1", "verdict"] == []
 
 
+def test_a_spreadsheet_gets_one_value_a_cell_with_its_unit_and_nothing_for_what_is_not_known() -> None:
+    frame = jobs_table.csv_rows(jobs_table.rows(JOBS, SNAPSHOTS, NOW)).set_index("job")
+    assert frame.loc["gpt-60b-run-7", "gpu_utilization_pct"] == pytest.approx(46, abs=1)
+    assert frame.loc["gpt-60b-run-7", "ran_s"] % 60 == 0
+    assert frame.loc["llama-ft-3", "verdict"] == "critical"
+    assert frame.loc["no-capacity-2", ["ran_s", "gpu_utilization_pct", "at_stake_usd_per_hour"]].isna().all()
+    assert frame.loc["old-1", "verdict"] == ""
+
+
 def test_settled_means_that_every_review_ended() -> None:
     assert jobs_table.settled(SNAPSHOTS)
     assert jobs_table.settled({"a": Snapshot(error=NotAllowed("no"))})
