@@ -12,5 +12,8 @@ visit = shell.enter()
 
 if chosen := show_choice(visit.account):
     st.set_page_config(page_title=f"{' · '.join(short_names(chosen))} · Trainwatch")
-    first = soonest(data.snapshot(visit.account, name) for name in chosen)
-    live(lambda: show_comparison(visit.account, chosen, visit.zone), f"compare-{','.join(chosen)}", first)
+    live(
+        lambda: show_comparison(visit.account, chosen, visit.zone),
+        f"compare-{','.join(chosen)}",
+        lambda: soonest(data.snapshot(visit.account, name) for name in chosen),
+    )

@@ -104,6 +104,6 @@ if name := choose():
     st.set_page_config(page_title=f"{chosen} · Trainwatch")
     # As of this visit: a refresh of the board asks for no list.
     listed = [job.name for job in data.jobs(visit.account).jobs]
-    live(lambda: board(chosen, listed), f"job-{chosen}", pace_of(data.snapshot(visit.account, chosen)))
+    live(lambda: board(chosen, listed), f"job-{chosen}", lambda: pace_of(data.snapshot(visit.account, chosen)))
 else:
     to_all_jobs()

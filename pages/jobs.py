@@ -119,4 +119,4 @@ def no_jobs() -> None:
     )
 
 
-live(board, "jobs", first_pace())
+live(board, "jobs", first_pace)

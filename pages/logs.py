@@ -23,6 +23,10 @@ def board(name: str) -> Pace:
     return pace
 
 
+def soon(name: str) -> Pace:
+    return pace_of(data.lines(visit.account, name, log_address.current().ask), data.snapshot(visit.account, name))
+
+
 view = log_address.current()
 chosen = choose_job(visit.account, view)
 if chosen is None:
@@ -38,4 +42,4 @@ else:
         jumps(view, known_of(report).places, visit.zone)
     misread(view)
     name = chosen
-    live(lambda: board(name), f"logs-{name}", pace_of(data.lines(visit.account, name, view.ask), reviewed))
+    live(lambda: board(name), f"logs-{name}", lambda: soon(name))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from monitor.model import Report
+from monitor.review import Snapshot
 from monitor.show import data, plan_address, shell
 from monitor.show.alike import show_alike
 from monitor.show.pace import DONE, EMPTY, Pace, live
@@ -36,12 +37,16 @@ def board(name: str | None) -> Pace:
     return DONE
 
 
+def pace_of(snapshot: Snapshot) -> Pace:
+    return EMPTY if snapshot.report is None and snapshot.error is None else DONE
+
+
 asked = plan_address.current()
 chosen = show_source(visit.account, asked)
 if asked.source != plan_address.JOB:
     st.fragment(board)(None)
 elif chosen:
-    found = data.snapshot(visit.account, chosen)
-    live(lambda: board(chosen), f"plan-{chosen}", EMPTY if found.report is None and found.error is None else DONE)
+    name = chosen
+    live(lambda: board(name), f"plan-{name}", lambda: pace_of(data.snapshot(visit.account, name)))
 else:
     plan_address.write()

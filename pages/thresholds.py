@@ -81,4 +81,4 @@ def against(newest: list[Snapshot], listed: int) -> str:
     return f"{said}: one that runs as of now, one that is over as of its end."
 
 
-live(board, "thresholds", first_pace(reviews(data.jobs(visit.account))))
+live(board, "thresholds", lambda: first_pace(reviews(data.jobs(visit.account))))

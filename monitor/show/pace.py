@@ -1,7 +1,8 @@
 """How often does the live part of a page look again? Quick while something is under way, calm later, never when done.
 
-A fragment's interval can only be set by a full run, so a fragment that wants another one asks for a full run once. A page
-that says beforehand what it will want is drawn once.
+A fragment's interval can only be set by a full run, so a fragment that wants another one asks for a full run once: before it
+draws, as far as it knows. What appears is then drawn by the full run alone, and a click on it meets no second run that would
+put the page's former address back.
 """
 
 from __future__ import annotations
@@ -20,17 +21,20 @@ IDLE: Pace = 20.0
 DONE: Pace = None
 
 
-def live(part: Callable[[], Pace], key: str, first: Pace) -> None:
+def live(part: Callable[[], Pace], key: str, soon: Callable[[], Pace]) -> None:
     """Draws ``part`` as the page's one timed fragment; what it returns is how soon it wants to be drawn again.
 
-    ``first`` is what it will want as far as the page knows; a second drawing at once, where that is wrong, costs time.
+    ``soon`` is what it will want as far as that is known without drawing; where it is wrong, the page is drawn twice.
     """
+    first = soon()
     slot, known = f"pace-{key}", f"first-pace-{key}"
     if slot not in st.session_state or st.session_state[known] != first:
         st.session_state[slot] = st.session_state[known] = first
     pace: Pace = st.session_state[slot]
 
     def draw() -> None:
+        if soon() != first:
+            st.rerun()
         wanted = part()
         if wanted != pace:
             st.session_state[slot] = wanted
