@@ -12,6 +12,7 @@ from monitor.alert.kept import Kept, cannot
 from monitor.alert.measures import MEASURES
 from monitor.alert.published_alarms import silence_alarms, step_alarms
 from monitor.alert.sink_names import sink_of
+from monitor.aws.arn import partition_of
 from monitor.model import ENDED_STATUSES, Job
 
 _WHY_NOT = {
@@ -90,5 +91,4 @@ def _notes(job: Job, rules: Sequence[Rule], alarms: Sequence[Alarm]) -> Iterable
 
 
 def _has_price(job: Job) -> bool:
-    partition = [*job.arn.split(":"), "", ""][1]
-    return partition in {"", "aws"}
+    return partition_of(job.arn) in {None, "aws"}

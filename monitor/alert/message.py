@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 from monitor.alert.conditions import Rule, Threshold
 from monitor.alert.document import iso, plain
 from monitor.alert.words import figure
+from monitor.aws.arn import region_of
 from monitor.model import Job
 from monitor.words import clock, duration
 
@@ -107,9 +108,8 @@ def link_of(job: Job, public_url: str) -> str | None:
     """The address of the job's page; None where the dashboard has no address, or the job is none of the account's."""
     if not public_url or job.source != "aws":
         return None
-    # arn:partition:service:region:account:resource
-    region = (job.arn or "").split(":")[3:4]
-    return f"{public_url}/job?{urlencode({'job': job.name, **({'region': region[0]} if any(region) else {})})}"
+    region = region_of(job.arn)
+    return f"{public_url}/job?{urlencode({'job': job.name, **({'region': region} if region else {})})}"
 
 
 def _title(kind: Kind, rule: Rule, job: Job, about: Subject) -> str:

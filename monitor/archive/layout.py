@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from urllib.parse import quote, unquote
 
+from monitor.aws.arn import region_of
 from monitor.model import Job
 
 #: Of what is archived; a reader takes this version and no other. Columns may be added without a new one.
@@ -62,16 +63,6 @@ def place_of(job: Job) -> Place:
     )
 
 
-def region_of(arn: str) -> str | None:
-    """The region that an ARN names."""
-    return _part(arn, 3)
-
-
-def account_of(arn: str) -> str | None:
-    """The account that an ARN names."""
-    return _part(arn, 4)
-
-
 def value_of(text: str | None) -> str:
     """``text`` as the value of a partition: URL-quoted, as all engines expect it, and not too long for a file's name."""
     if not text:
@@ -88,8 +79,3 @@ def value_of(text: str | None) -> str:
 def job_in(path: str) -> str:
     """The name in the path of a run, for a guess at what was meant; of a very long one the head."""
     return unquote(path.rpartition("/job=")[2].partition("/")[0], errors="replace")
-
-
-def _part(arn: str, place: int) -> str | None:
-    parts = arn.split(":")
-    return parts[place] or None if len(parts) > 5 else None

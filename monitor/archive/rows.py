@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from monitor.analyze.phases import USEFUL
-from monitor.archive.layout import SCHEMA, account_of
+from monitor.archive.layout import SCHEMA
+from monitor.aws.arn import account_of
 from monitor.diagnose.verdict import judge, mean_of
 from monitor.model import Report
 

@@ -17,6 +17,7 @@ from botocore.utils import parse_timestamp
 from monitor.aws import fast_answers, whole_answers
 from monitor.aws.errors import Where, no_region, translating
 from monitor.aws.pace import pacer_of
+from monitor.aws.places import region_of_environment
 from monitor.aws.tally import Tally, running
 from monitor.aws.whole_answers import MAX_ATTEMPTS
 from monitor.errors import NoCredentials
@@ -119,7 +120,7 @@ class Clients:
             core = botocore.session.Session()
             # Timestamps become aware UTC, and a hundred thousand of them cost a tenth of botocore's own parsing.
             core.get_component("response_parser_factory").set_parser_defaults(timestamp_parser=_utc)
-            region = self._named or _region_of_environment()
+            region = self._named or region_of_environment()
             return boto3.Session(botocore_session=core, profile_name=self._profile, region_name=region)
 
     def _renewed(self, service: str, refused: Any) -> bool:
@@ -183,11 +184,6 @@ def _keys(session: boto3.Session) -> tuple[str, ...] | None:
         return None if found is None else tuple(found.get_frozen_credentials())
     except (BotoCoreError, ClientError):
         return None
-
-
-def _region_of_environment() -> str | None:
-    # boto3 itself reads AWS_DEFAULT_REGION alone; every other AWS tool also reads AWS_REGION.
-    return os.environ.get("AWS_DEFAULT_REGION") or os.environ.get("AWS_REGION") or None
 
 
 def _config(hurried: bool = False) -> Config:

@@ -37,12 +37,12 @@ def places(profile: str | None = None) -> Places:
         profiles = tuple(session.available_profiles)
     except BotoCoreError:
         # A file that cannot be read is said where the account is opened.
-        return Places(region=_region_of_environment())
+        return Places(region=region_of_environment())
     by_itself = profile or os.environ.get("AWS_PROFILE") or ("default" if "default" in profiles else None)
     if profile is None and os.environ.get("AWS_ACCESS_KEY_ID"):
         # Keys in the environment come before a profile that is only named there.
         by_itself = None
-    return Places(profiles, regions, by_itself, _region_of_environment() or _region_of(session))
+    return Places(profiles, regions, by_itself, region_of_environment() or _region_of(session))
 
 
 @cache
@@ -84,6 +84,7 @@ def _region_of(session: botocore.session.Session) -> str | None:
     return found or None
 
 
-def _region_of_environment() -> str | None:
+def region_of_environment() -> str | None:
+    """The region that variables name."""
     # boto3 itself reads AWS_DEFAULT_REGION alone; every other AWS tool also reads AWS_REGION.
     return os.environ.get("AWS_DEFAULT_REGION") or os.environ.get("AWS_REGION") or None

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from datetime import datetime
 
+from monitor.aws.arn import partition_of, region_of
 from monitor.aws.clients import Clients
 from monitor.fetch import jobs as training_jobs
 from monitor.fetch.glance import Glances, read_glances
@@ -91,8 +92,8 @@ class AwsSource:
 
     def price(self, instance_type: str, job: Job) -> Price | Gap | None:
         """By AWS's price list of the job's region, as its ARN names it."""
-        _, partition, _, region = (*job.arn.split(":"), "", "", "", "")[:4]
-        return self._prices.price(instance_type, region or self.clients.region, partition or "aws")
+        region = region_of(job.arn) or self.clients.region
+        return self._prices.price(instance_type, region, partition_of(job.arn) or "aws")
 
     def bill(self) -> ApiBill:
         return self.clients.bill()

@@ -7,11 +7,10 @@ from datetime import timedelta
 from pathlib import Path
 from urllib.parse import unquote
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.archive.layout import UNKNOWN, account_of, job_in, place_of, region_of, value_of
+from monitor.archive.layout import UNKNOWN, job_in, place_of, value_of
 from monitor.model import Job
 from tests.archive.test_run_files import JOB, T0
 
@@ -57,14 +56,3 @@ def test_long_names_are_cut_and_still_told_apart(one: str, other: str) -> None:
     assert len(value_of(one)) <= 200
     assert (value_of(one) == value_of(other)) == (one == other)
     unquote(value_of(one), errors="strict")
-
-
-@pytest.mark.parametrize("arn", ["", "gpt-7", "arn:aws:sagemaker"])
-def test_what_is_no_arn_has_no_region(arn: str) -> None:
-    assert region_of(arn) is None
-    assert account_of(arn) is None
-
-
-def test_regions_of_other_partitions() -> None:
-    arn = "arn:aws-us-gov:sagemaker:us-gov-west-1:123456789012:training-job/x"
-    assert (region_of(arn), account_of(arn)) == ("us-gov-west-1", "123456789012")
