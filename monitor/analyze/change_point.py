@@ -93,15 +93,8 @@ def _change_points(values: Floats) -> list[int]:
 
 def _verified(values: Floats, cuts: list[int]) -> Rise | None:
     """The change after which every level stays 10 % above the one before it, with the largest ratio of levels."""
-    spans = [(a, b) for a, b in pairwise(cuts) if b > a]
-    # A level of a few reports is none: it belongs to the one before it, but at the beginning to the one after.
-    joined: list[tuple[int, int]] = []
-    for span in spans:
-        if joined and (span[1] - span[0] < FEWEST_REPORTS or joined[-1][1] - joined[-1][0] < FEWEST_REPORTS):
-            joined[-1] = (joined[-1][0], span[1])
-        else:
-            joined.append(span)
-    levels = [float(np.median(values[a:b])) for a, b in joined]
+    joined = _levels(values, cuts)
+    levels = [level for _, _, level in joined]
     best: Rise | None = None
     for n in range(1, len(joined)):
         at = joined[n][0]
@@ -113,6 +106,21 @@ def _verified(values: Floats, cuts: list[int]) -> Rise | None:
         rise = Rise(at, levels[n - 1], float(np.median(after)))
         best = rise if best is None or rise.ratio > best.ratio else best
     return best
+
+
+def _levels(values: Floats, cuts: list[int]) -> list[tuple[int, int, float]]:
+    """Begin, end and median of each level. A few reports are none: they belong to that beside them which is nearer."""
+    spans = [(a, b, float(np.median(values[a:b]))) for a, b in pairwise(cuts) if b > a]
+    while len(spans) > 1:
+        place = min(range(len(spans)), key=lambda n: spans[n][1] - spans[n][0])
+        begin, end, level = spans[place]
+        if end - begin >= FEWEST_REPORTS:
+            break
+        beside = (n for n in (place - 1, place + 1) if 0 <= n < len(spans))
+        first = min(place, min(beside, key=lambda n: abs(np.log(spans[n][2] / level))))
+        a, b = spans[first][0], spans[first + 1][1]
+        spans[first : first + 2] = [(a, b, float(np.median(values[a:b])))]
+    return spans
 
 
 def _stands_out(before: Floats, after: Floats) -> bool:

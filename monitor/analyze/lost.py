@@ -14,6 +14,7 @@ from datetime import datetime
 import numpy as np
 import pandas as pd
 
+from monitor.analyze.codes import codes
 from monitor.model import Job
 
 _FEWEST_AGAIN = 3
@@ -98,8 +99,8 @@ def lost_work(steps: pd.DataFrame, events: pd.DataFrame, job: Job) -> LostWork |
     numbered = steps[_COLUMNS] if known.all() else steps.loc[known, _COLUMNS]
     # Whose reports a stream holds where no node is known, only the stream can say.
     own = np.where(numbered["node"] == "", pd.factorize(numbered["stream"])[0], -1)
-    writers = _codes(numbered["node"], numbered["rank"], numbered["format"], pd.Series(own))
-    pieces = _codes(pd.Series(writers), numbered["stream"], numbered["segment"])
+    writers = codes(numbered["node"], numbered["rank"], numbered["format"], own)
+    pieces = codes(writers, numbered["stream"], numbered["segment"])
     restarts = bool(events["kind"].isin(["restart", "resume"]).any())
     # Most jobs have one segment and stream a writer, and are done here.
     if numbered.empty or not (restarts or len(np.unique(pieces)) > len(np.unique(writers))):
@@ -117,16 +118,6 @@ def lost_work(steps: pd.DataFrame, events: pd.DataFrame, job: Job) -> LostWork |
 
 
 _COLUMNS = ["node", "rank", "format", "stream", "segment", "line", "step", "step_time_s", "timestamp", "kind"]
-
-
-def _codes(*columns: pd.Series) -> np.ndarray:
-    """One number a row; rows that are equal in all columns have the same."""
-    out = np.zeros(len(columns[0]), dtype=np.int64)
-    for column in columns:
-        found, values = pd.factorize(column, use_na_sentinel=False)
-        # Numbered anew each time, so that no product of counts is too large.
-        out = np.unique(out * len(values) + found, return_inverse=True)[1]
-    return out
 
 
 def _in_order(rows: pd.DataFrame) -> pd.DataFrame:

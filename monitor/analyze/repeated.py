@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+
+from monitor.analyze.codes import codes
 
 # So many steps must be common to two nodes before their figures are called the same ...
 LEAST_STEPS = 5
@@ -11,7 +16,18 @@ LEAST_STEPS = 5
 LEAST_SHARE = 0.9
 # ... and so many of them must differ from one another: a time that never moves agrees by itself.
 LEAST_DIFFERENT = 0.5
-_COLUMNS = ["format", "segment", "step", "node", "step_time_s", "throughput"]
+_FIGURES = ["step_time_s", "throughput"]
+_KEY = ["segment", "step", "node"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Printed:
+    """What one node printed, by step."""
+
+    figure: NDArray[np.int64]
+    """The same number for the same time and throughput."""
+    known: NDArray[np.int8]
+    """1 where it printed a time, 2 a throughput, 3 both."""
 
 
 def own_timings(steps: pd.DataFrame) -> int:
@@ -20,19 +36,15 @@ def own_timings(steps: pd.DataFrame) -> int:
     The same time and throughput in all digits is one figure, reduced over all ranks and printed by each of them: it says
     nothing of the single node.
     """
-    every = int(steps.loc[steps["node"] != "", "node"].nunique())
+    named = steps["node"] != ""
+    every = int(steps.loc[named, "node"].nunique())
     if every < 2:
         return every
-    rows = steps.loc[(steps["node"] != "") & steps["step"].notna(), _COLUMNS]
+    rows = steps.loc[named & steps["step"].notna(), ["format", *_KEY, *_FIGURES]]
     repeating = 0
-    # One report a step and node is the rule; a median of each is only made where it is not.
-    key = ["format", "segment", "step", "node"]
-    figures = rows.set_index(key) if not rows.duplicated(key).any() else rows.groupby(key, observed=True).median()
-    for _, of_format in figures.groupby(level="format", observed=True):
-        table = of_format.unstack("node")
-        different: list[np.ndarray] = []
-        for node in table.columns.get_level_values("node").unique():
-            own = table.xs(node, axis=1, level="node").to_numpy("float64")
+    for written in rows["format"].unique():
+        different: list[_Printed] = []
+        for own in _by_node(rows[rows["format"] == written]):
             if any(_same(own, other) for other in different):
                 repeating += 1
             else:
@@ -40,19 +52,30 @@ def own_timings(steps: pd.DataFrame) -> int:
     return max(1, every - repeating)
 
 
-def _same(one: np.ndarray, other: np.ndarray) -> bool:
-    """Whether two nodes' figures are the same: a row a step, and a column each for the time and the throughput."""
-    # Most pairs of nodes differ from the start: so many rows at odds are too many whatever the rest says.
-    begin = slice(0, 1 + len(one) // 4)
-    known = ~np.isnan(one[begin]) & ~np.isnan(other[begin])
-    at_odds = int(((one[begin] != other[begin]) & known).any(axis=1).sum())
-    if at_odds - 0.5 > (1 - LEAST_SHARE) * len(one):
+def _by_node(rows: pd.DataFrame) -> list[_Printed]:
+    """A row a step, the same steps for all nodes."""
+    step, node = codes(rows["segment"], rows["step"]), codes(rows["node"])
+    shape = (int(node.max()) + 1, int(step.max()) + 1)
+    cells = node * shape[1] + step
+    if np.bincount(cells).max() > 1:
+        # One report a step and node is the rule; a median of each is only made where it is not.
+        return _by_node(rows.groupby(_KEY, observed=True, dropna=False)[_FIGURES].median().reset_index())
+    time_s, throughput = (rows[name].to_numpy("float64") for name in _FIGURES)
+    figure, known = np.full(shape, -1), np.zeros(shape, dtype=np.int8)
+    figure.flat[cells] = codes(time_s, throughput)
+    known.flat[cells] = ~np.isnan(time_s) + 2 * ~np.isnan(throughput)
+    return [_Printed(*each) for each in zip(figure, known, strict=True)]
+
+
+def _same(one: _Printed, other: _Printed) -> bool:
+    """Whether two nodes' figures are the same."""
+    # Most pairs of nodes differ from the start: so many steps at odds are too many whatever the rest says.
+    begin = slice(0, 1 + len(one.figure) // 4)
+    at_odds = (one.figure[begin] != other.figure[begin]) & (one.known[begin] & other.known[begin] != 0)
+    if np.count_nonzero(at_odds) - 0.5 > (1 - LEAST_SHARE) * len(one.figure):
         return False
-    unknown, unknown_there = np.isnan(one), np.isnan(other)
-    both = (~unknown & ~unknown_there).any(axis=1)
-    equal = ((one == other) | (unknown & unknown_there)).all(axis=1)[both]
-    if int(both.sum()) < LEAST_STEPS or float(equal.mean()) < LEAST_SHARE:
+    both = one.known & other.known != 0
+    common, equal = np.count_nonzero(both), np.count_nonzero(both & (one.figure == other.figure))
+    if common < LEAST_STEPS or equal < LEAST_SHARE * common:
         return False
-    # Two columns in one number: numpy sorts these many times as fast as rows.
-    rows = np.ascontiguousarray(np.where(unknown, np.inf, one)[both]).view(np.complex128)
-    return len(np.unique(rows)) >= LEAST_DIFFERENT * int(both.sum())
+    return len(pd.unique(one.figure[both])) >= LEAST_DIFFERENT * int(common)

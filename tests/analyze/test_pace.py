@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from monitor.analyze.change_point import lasting_rise
@@ -20,6 +20,9 @@ from tests.diagnose.progress_jobs import Plan, looked_at
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10_000), st.integers(60, 3000), st.floats(0.2, 0.8), st.floats(1.15, 3.0), st.floats(1e-3, 1e3))
+# The upper level falls apart into pieces, its last or its first a few reports long.
+@example(seed=76, count=67, where=0.78125, ratio=2.0, scale=1.0)
+@example(seed=585, count=64, where=0.79, ratio=2.08, scale=1.0)
 def test_a_rise_is_found_where_it_is(seed: int, count: int, where: float, ratio: float, scale: float) -> None:
     values = scale * np.exp(np.random.default_rng(seed).normal(0, 0.01, count))
     at = max(12, min(int(where * count), count - 12))
