@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+Floats = NDArray[np.float64]
+
 # A slope from fewer points, or of less time, is no trend.
 FEWEST_POINTS = 12
 LEAST_MINUTES = 20.0
@@ -60,44 +62,46 @@ def growths(metrics: pd.DataFrame, metric: str, settled_at: datetime | None = No
 
 def grown(name: str, times: pd.Series, values: pd.Series, settled_at: datetime | None = None) -> Growth | None:
     """The growth of one series of percent values; None where it does not grow, or where nobody can tell."""
-    series = pd.Series(values.to_numpy("float64"), index=pd.DatetimeIndex(times)).dropna().sort_index()
-    if len(series) < FEWEST_POINTS:
+    known = values.notna().to_numpy()
+    index, level_pct = pd.DatetimeIndex(times)[known], values.to_numpy("float64")[known]
+    if len(index) < FEWEST_POINTS:
         return None
-    begin, end = series.index[0], series.index[-1]
-    third = begin + (end - begin) * _SETTLED_SHARE
-    known = settled_at is not None and begin < settled_at < begin + (end - begin) / 2
-    settled = pd.Timestamp(settled_at) if known else third
-    before, after = series[series.index <= settled], _maxima(series[series.index > settled])
-    if before.empty or len(after) < FEWEST_POINTS // 2 or (end - begin) < timedelta(minutes=LEAST_MINUTES):
+    order = np.argsort(index.asi8, kind="stable")
+    begin, end = index[order[0]].to_pydatetime(), index[order[-1]].to_pydatetime()
+    at_s, level_pct = ((index - begin) / timedelta(seconds=1)).to_numpy("float64")[order], level_pct[order]
+    first_epoch_s = (settled_at - begin).total_seconds() if settled_at is not None else 0.0
+    settled_s = first_epoch_s if 0 < first_epoch_s < at_s[-1] / 2 else at_s[-1] * _SETTLED_SHARE
+    after = int(np.searchsorted(at_s, settled_s, "right"))
+    later_h, later = _maxima(at_s[after:] / 3600, level_pct[after:])
+    if len(later) < FEWEST_POINTS // 2 or at_s[-1] < 60 * LEAST_MINUTES:
         return None
-    at_h = (after.index - begin).total_seconds().to_numpy() / 3600
-    at_h, tops = _tops(at_h, after.to_numpy())
+    later_h, tops = _tops(later_h, later)
     if len(tops) < _FEWEST_TEETH:
         return None
-    high, level = float(before.quantile(0.95)), float(np.max(tops[-max(1, len(tops) // 10) :]))
-    if not _goes_on(at_h, tops, high):
+    high, level = float(np.quantile(level_pct[:after], 0.95)), float(np.max(tops[-max(1, len(tops) // 10) :]))
+    if not _goes_on(later_h, tops, high):
         return None
     # Imported late: a third of a second that most reviews do not need.
     from scipy.stats import theilslopes
 
-    slope, intercept, low, up = (float(value) for value in theilslopes(tops, at_h))
-    noise = 1.4826 * float(np.median(np.abs(tops - (intercept + slope * at_h))))
+    slope, intercept, low, up = (float(value) for value in theilslopes(tops, later_h))
+    noise = 1.4826 * float(np.median(np.abs(tops - (intercept + slope * later_h))))
     if low <= 0 or level - high <= _NOISE * noise:
         return None
-    return Growth(name, high, level, begin.to_pydatetime(), end.to_pydatetime(), (low, slope, up))
+    return Growth(name, high, level, begin, end, (low, slope, up))
 
 
-def _maxima(series: pd.Series) -> pd.Series:
-    """The series thinned to maxima of blocks of equal length, at the blocks' ends."""
-    size = max(1, -(-len(series) // _MOST_POINTS))
-    if series.empty:
-        return series
-    begins = np.arange(0, len(series), size)
-    ends = np.append(begins[1:], len(series)) - 1
-    return pd.Series(np.maximum.reduceat(series.to_numpy(), begins), index=series.index[ends])
+def _maxima(at_h: Floats, values: Floats) -> tuple[Floats, Floats]:
+    """Thinned to the maxima of blocks of equal length, at the blocks' ends."""
+    if not len(values):
+        return at_h, values
+    size = -(-len(values) // _MOST_POINTS)
+    begins = np.arange(0, len(values), size)
+    ends = np.append(begins[1:], len(values)) - 1
+    return at_h[ends], np.maximum.reduceat(values, begins)
 
 
-def _tops(at_h: NDArray[np.float64], values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _tops(at_h: Floats, values: Floats) -> tuple[Floats, Floats]:
     """Of a sawtooth the top of each tooth; of any other series all points. Fewer than a few teeth tell nothing."""
     fall = max(_TOOTH_POINTS, _TOOTH_SHARE * float(np.ptp(values)))
     places, top = [], 0
@@ -114,7 +118,7 @@ def _tops(at_h: NDArray[np.float64], values: NDArray[np.float64]) -> tuple[NDArr
     return at_h[chosen], values[chosen]
 
 
-def _goes_on(at_h: NDArray[np.float64], values: NDArray[np.float64], high: float) -> bool:
+def _goes_on(at_h: Floats, values: Floats, high: float) -> bool:
     """Whether the high-water mark rises in each third of the time, as what grows on does."""
     marks = np.maximum.accumulate(np.maximum(_smooth(values), high))
     cuts = np.linspace(at_h[0], at_h[-1], 4)[1:-1]
@@ -123,12 +127,12 @@ def _goes_on(at_h: NDArray[np.float64], values: NDArray[np.float64], high: float
     return bool(gains.sum() > 0 and (gains >= _LEAST_OF_A_THIRD * gains.sum()).all())
 
 
-def _smooth(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _smooth(values: Floats) -> Floats:
     """Medians of three where there are enough: one high value is no level."""
     if len(values) < FEWEST_POINTS:
         return values
     padded = np.concatenate([values[:1], values, values[-1:]])
-    middle: NDArray[np.float64] = np.median(np.lib.stride_tricks.sliding_window_view(padded, 3), axis=1)
+    middle: Floats = np.median(np.lib.stride_tricks.sliding_window_view(padded, 3), axis=1)
     return middle
 
 
