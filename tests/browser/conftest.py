@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,10 +40,25 @@ def browser() -> Iterator[Browser]:
         yield started
 
 
+@pytest.fixture(scope="session")
+def names(browser: Browser, demo: str) -> list[str]:
+    """The names in the demo's table of jobs, as it stands once all of them are reviewed."""
+    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    page.set_default_timeout(_PATIENCE_MS)
+    page.goto(demo)
+    # The table is painted on a canvas; its text is in the table for screen readers inside it.
+    table = page.locator('[data-testid="stDataFrame"] [role="grid"]').first
+    expect(table).to_contain_text("algo-3 is slow")
+    cells = table.locator('[role="gridcell"]').all_inner_texts()
+    page.close()
+    return [text for text in cells if re.fullmatch(r"[a-z0-9-]+-20\d\d-\d\d-\d\d-\d\d-\d\d-\d\d-\d{3}", text)]
+
+
 @pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    """A fresh window; the test fails if the page logs an error of its own."""
-    context = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme="light")
+def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """A fresh window, with what a test asks for as the fixture's parameter; the test fails if it logs an error."""
+    given = {"viewport": {"width": 1440, "height": 900}, "color_scheme": "light"} | getattr(request, "param", {})
+    context = browser.new_context(**given)
     page = context.new_page()
     errors: list[str] = []
 

@@ -59,3 +59,8 @@ def chromium() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=_FLAGS)
         yield browser
         browser.close()
+
+
+def named(names: list[str], start: str) -> str:
+    """The job whose name begins so."""
+    return next(name for name in names if name.startswith(start))

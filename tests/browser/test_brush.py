@@ -9,18 +9,11 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from tests.browser.started import named
+
 pytestmark = pytest.mark.browser
 
 _STRIP = '[class*="st-key-overview-"] [data-testid="stVegaLiteChart"]'
-
-
-def _running_job(page: Page, demo: str) -> str:
-    page.goto(demo)
-    table = page.locator('[data-testid="stDataFrame"] [role="grid"]').first
-    expect(table).to_contain_text("gpt2-10b-smp-")
-    found = re.search(r"gpt2-10b-smp-[\d-]+\d", table.inner_text())
-    assert found is not None
-    return found[0]
 
 
 def _brush(page: Page) -> tuple[float, float, float]:
@@ -52,8 +45,10 @@ def _drag(page: Page, strip: Locator, first: float, last: float) -> None:
     page.mouse.up()
 
 
-def test_a_brush_moves_all_charts_and_outlives_three_refreshes(browser: Browser, page: Page, demo: str) -> None:
-    name = _running_job(page, demo)
+def test_a_brush_moves_all_charts_and_outlives_three_refreshes(
+    browser: Browser, page: Page, demo: str, names: list[str]
+) -> None:
+    name = named(names, "gpt2-10b-smp")
     page.goto(f"{demo}/job?job={name}")
     strip = page.locator(_STRIP)
     expect(strip.locator("svg")).to_be_visible()

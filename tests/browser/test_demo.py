@@ -5,31 +5,23 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
+
+from tests.browser.started import named
 
 pytestmark = pytest.mark.browser
 
 _SIMULATED = "Simulated sample account"
 
 
-def _jobs(page: Page, demo: str) -> list[str]:
-    """The names in the table of jobs, once all of them are reviewed."""
-    page.goto(demo)
-    expect(page.get_by_text(_SIMULATED)).to_be_visible()
-    # The table is painted on a canvas; its text is in the table for screen readers inside it.
-    first = page.locator('[data-testid="stDataFrame"] [role="grid"]').first
-    expect(first).to_contain_text("algo-3 is slow")
-    cells = first.locator('[role="gridcell"]').all_inner_texts()
-    return [text for text in cells if re.fullmatch(r"[a-z0-9-]+-20\d\d-\d\d-\d\d-\d\d-\d\d-\d\d-\d{3}", text)]
+def _wide(width: int, scheme: str) -> dict[str, object]:
+    return {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
 
 
-def _job(page: Page, demo: str, start: str) -> str:
-    return next(name for name in _jobs(page, demo) if name.startswith(start))
-
-
-def test_the_demo_shows_its_sample_jobs_and_a_row_opens_one(page: Page, demo: str) -> None:
-    names = _jobs(page, demo)
+def test_the_demo_shows_its_sample_jobs_and_a_row_opens_one(page: Page, demo: str, names: list[str]) -> None:
     assert len(set(names)) >= 8
+    page.goto(demo)
+    expect(page.locator('[data-testid="stDataFrame"] [role="grid"]').first).to_contain_text("algo-3 is slow")
     table = page.locator('[data-testid="stDataFrame"]').first
     box = table.bounding_box()
     assert box is not None
@@ -39,8 +31,8 @@ def test_the_demo_shows_its_sample_jobs_and_a_row_opens_one(page: Page, demo: st
     expect(page.get_by_text(_SIMULATED)).to_be_visible()
 
 
-def test_a_job_shows_findings_first_then_charts(page: Page, demo: str) -> None:
-    name = _job(page, demo, "gpt2-20b")
+def test_a_job_shows_findings_first_then_charts(page: Page, demo: str, names: list[str]) -> None:
+    name = named(names, "gpt2-20b")
     page.goto(f"{demo}/job?job={name}")
     finding = page.get_by_text(re.compile(r"GPUs wait for 5\d % of the time")).first
     expect(finding).to_be_visible()
@@ -56,8 +48,8 @@ def test_a_job_shows_findings_first_then_charts(page: Page, demo: str) -> None:
     expect(page.get_by_text(re.compile(r"active_microbatches from 2 to \d")).first).to_be_visible()
 
 
-def test_the_answer_and_its_next_step_stand_in_the_first_screen(page: Page, demo: str) -> None:
-    name = _job(page, demo, "llama2-13b")
+def test_the_answer_and_its_next_step_stand_in_the_first_screen(page: Page, demo: str, names: list[str]) -> None:
+    name = named(names, "llama2-13b")
     page.goto(f"{demo}/job?job={name}")
     for words in ("No step for 2", "Next step.", "Why do you think so?"):
         place = page.get_by_text(words).first
@@ -67,37 +59,35 @@ def test_the_answer_and_its_next_step_stand_in_the_first_screen(page: Page, demo
         assert box["y"] + box["height"] < 900
 
 
+@pytest.mark.parametrize("page", [{"timezone_id": "Asia/Tokyo"}], ids=["Tokyo"], indirect=True)
 def test_why_is_drawn_when_asked_for_and_stays_open_while_the_job_goes_on(
-    browser: Browser, page: Page, demo: str
+    page: Page, demo: str, names: list[str]
 ) -> None:
-    name = _job(page, demo, "llama2-13b")
-    context = browser.new_context(viewport={"width": 1440, "height": 900}, timezone_id="Asia/Tokyo")
-    other = context.new_page()
-    other.goto(f"{demo}/job?job={name}")
-    charts = other.locator('[data-testid="stVegaLiteChart"]')
+    name = named(names, "llama2-13b")
+    page.goto(f"{demo}/job?job={name}")
+    charts = page.locator('[data-testid="stVegaLiteChart"]')
     expect(charts).to_have_count(6)
-    other.get_by_text("Why do you think so?").click()
+    page.get_by_text("Why do you think so?").click()
     expect(charts).to_have_count(7)
-    expect(other.get_by_text("Here times are your own, JST; the sentences above say UTC", exact=False)).to_be_visible()
-    other.evaluate("document.querySelector('[data-testid=stVegaLiteChart]').dataset.mark = 'mine'")
+    expect(page.get_by_text("Here times are your own, JST; the sentences above say UTC", exact=False)).to_be_visible()
+    page.evaluate("document.querySelector('[data-testid=stVegaLiteChart]').dataset.mark = 'mine'")
     # A running job's page is drawn anew every few seconds.
-    updated = other.get_by_text("Updated", exact=False).first
+    updated = page.get_by_text("Updated", exact=False).first
     seen = {updated.inner_text()}
     for _ in range(40):
         if len(seen) >= 3:
             break
-        other.wait_for_timeout(1_000)
+        page.wait_for_timeout(1_000)
         seen.add(updated.inner_text())
     assert len(seen) >= 3, f"the page did not go on: {seen}"
     expect(charts).to_have_count(7)
-    assert other.evaluate("document.querySelector('[data-testid=stVegaLiteChart]').dataset.mark") == "mine"
-    other.get_by_text("Why do you think so?").click()
+    assert page.evaluate("document.querySelector('[data-testid=stVegaLiteChart]').dataset.mark") == "mine"
+    page.get_by_text("Why do you think so?").click()
     expect(charts).to_have_count(6)
-    context.close()
 
 
-def test_the_timeline_names_the_first_error_and_can_be_read_as_a_table(page: Page, demo: str) -> None:
-    name = _job(page, demo, "gptj-6b")
+def test_the_timeline_names_the_first_error_and_can_be_read_as_a_table(page: Page, demo: str, names: list[str]) -> None:
+    name = named(names, "gptj-6b")
     page.goto(f"{demo}/job?job={name}")
     expect(page.get_by_text("The first error is on algo-2", exact=False).first).to_be_visible()
     page.get_by_text("As a table").click()
@@ -113,19 +103,16 @@ def test_a_wrong_name_in_the_address_is_said_in_words(page: Page, demo: str, pat
     expect(page.get_by_text("Traceback")).to_have_count(0)
 
 
-def test_a_link_to_a_job_opens_it_in_its_frame(browser: Browser, page: Page, demo: str) -> None:
-    name = _job(page, demo, "llama2-7b")
-    context = browser.new_context()
-    colleague = context.new_page()
-    colleague.goto(f"{demo}/job?job={name}")
-    expect(colleague.get_by_text(_SIMULATED)).to_be_visible()
-    expect(colleague.get_by_text("algo-3 is slow").first).to_be_visible()
-    assert f"job={name}" in colleague.url
-    context.close()
+def test_a_link_to_a_job_opens_it_in_its_frame(page: Page, demo: str, names: list[str]) -> None:
+    name = named(names, "llama2-7b")
+    page.goto(f"{demo}/job?job={name}")
+    expect(page.get_by_text(_SIMULATED)).to_be_visible()
+    expect(page.get_by_text("algo-3 is slow").first).to_be_visible()
+    assert f"job={name}" in page.url
 
 
-def test_a_running_job_updates_in_place(page: Page, demo: str) -> None:
-    name = _job(page, demo, "gpt2-10b")
+def test_a_running_job_updates_in_place(page: Page, demo: str, names: list[str]) -> None:
+    name = named(names, "gpt2-10b")
     page.goto(f"{demo}/job?job={name}")
     expect(page.locator('[data-testid="stVegaLiteChart"]').nth(2)).to_be_attached()
     # By keyboard: it may lie under the bar on top.
@@ -152,22 +139,16 @@ def test_a_running_job_updates_in_place(page: Page, demo: str) -> None:
     expect(page.locator('[data-testid="stExpander"] details[open]').first).to_be_attached()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1440, 800])
-def test_nothing_is_wider_than_the_window(browser: Browser, page: Page, demo: str, scheme: str, width: int) -> None:
-    names = _jobs(page, demo)
-    name = next(each for each in names if each.startswith("gpt2-20b"))
-    pair = ",".join(names[:2])
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)  # type: ignore[arg-type]
-    other = context.new_page()
+@pytest.mark.parametrize(
+    "page", [_wide(1440, "light"), _wide(800, "dark")], ids=["wide-light", "narrow-dark"], indirect=True
+)
+def test_nothing_is_wider_than_the_window(page: Page, demo: str, names: list[str]) -> None:
+    name, pair = named(names, "gpt2-20b"), ",".join(names[:2])
     for path in ("/", f"/job?job={name}", "/plan", "/thresholds?when=step_time > 1", f"/compare?jobs={pair}"):
-        other.goto(demo + path)
-        expect(other.get_by_text(_SIMULATED)).to_be_visible()
+        page.goto(demo + path)
+        expect(page.get_by_text(_SIMULATED)).to_be_visible()
         expect(
-            other.locator(
-                '[data-testid="stMetric"], [data-testid="stVegaLiteChart"], [data-testid="stDataFrame"]'
-            ).first
+            page.locator('[data-testid="stMetric"], [data-testid="stVegaLiteChart"], [data-testid="stDataFrame"]').first
         ).to_be_visible()
-        wide = other.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth")
-        assert wide <= width
-    context.close()
+        wide = page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth")
+        assert wide <= page.evaluate("innerWidth")

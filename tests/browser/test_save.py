@@ -7,13 +7,15 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, Request, expect
 
-from tests.browser.test_demo import _job
+from tests.browser.started import named
 
 pytestmark = pytest.mark.browser
 
 
-def test_the_saved_page_opens_offline(browser: Browser, page: Page, demo: str, tmp_path: Path) -> None:
-    name = _job(page, demo, "gpt2-20b")
+def test_the_saved_page_opens_offline(
+    browser: Browser, page: Page, demo: str, names: list[str], tmp_path: Path
+) -> None:
+    name = named(names, "gpt2-20b")
     page.goto(f"{demo}/job?job={name}")
     page.get_by_role("button", name="Save report").click()
     with page.expect_download() as download:
