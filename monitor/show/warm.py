@@ -10,13 +10,9 @@ import importlib
 import pkgutil
 import threading
 import time
-from collections.abc import Iterator
 
 # Decorators of the pages' modules want Streamlit's runtime to be there.
 _LOOK_EVERY_S, _GIVE_UP_AFTER_S = 0.05, 60.0
-_ROOMS = ("monitor.show", "monitor.charts", "monitor.diagnose")
-# Imported at its first use otherwise, in the middle of a review.
-_LATE = ("scipy.stats",)
 
 
 def main() -> None:
@@ -35,20 +31,15 @@ def _import_ahead() -> None:
         if time.monotonic() > until:
             return
         time.sleep(_LOOK_EVERY_S)
-    for name in [*_modules(), *_LATE]:
-        try:
-            importlib.import_module(name)
-        except Exception:  # whoever needs it fails on it again, where it is shown
-            continue
+    for room in ("monitor.show", "monitor.charts", "monitor.diagnose"):
+        for module in pkgutil.iter_modules(importlib.import_module(room).__path__, f"{room}."):
+            try:
+                importlib.import_module(module.name)
+            except Exception:  # whoever needs it fails on it again, where it is shown
+                continue
     # Streamlit collects garbage after each run of a page. What stays for good need not be searched each time.
     gc.collect()
     gc.freeze()
-
-
-def _modules() -> Iterator[str]:
-    for room in _ROOMS:
-        for module in pkgutil.iter_modules(importlib.import_module(room).__path__, f"{room}."):
-            yield module.name
 
 
 if __name__ == "__main__":
