@@ -12,6 +12,10 @@ from monitor.model import Report, StepStats
 from monitor.show.plain import plain
 from monitor.words import DASH, duration, percent, step_seconds, usd, warm_pool
 
+#: A label, a value and a line of context, which are cut and never wrapped. Told beforehand, so that what stands below the
+#: tiles does not move when they come.
+TILE_HEIGHT_PX = 101
+
 
 @dataclass(frozen=True, slots=True)
 class Figure:
@@ -89,7 +93,7 @@ def show_figures(report: Report, now: datetime) -> None:
                 delta_description=tile.context,
                 help=plain(tile.help) or None,
                 border=True,
-                height="stretch",
+                height=TILE_HEIGHT_PX,
             )
 
 

@@ -9,7 +9,7 @@ import streamlit as st
 from monitor.diagnose.stakes import stakes, total_usd
 from monitor.model import JobSummary
 from monitor.review import Snapshot
-from monitor.show.figures import Figure
+from monitor.show.figures import TILE_HEIGHT_PX, Figure
 from monitor.show.jobs_table import is_running, standing
 from monitor.words import DASH, count, usd
 
@@ -70,7 +70,7 @@ def show_jobs_figures(tiles: Sequence[Figure]) -> None:
                 delta_description=tile.context,
                 help=tile.help or None,
                 border=True,
-                height="stretch",
+                height=TILE_HEIGHT_PX,
             )
 
 
