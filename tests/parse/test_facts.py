@@ -127,9 +127,9 @@ def test_secrets_of_the_environment_are_not_kept() -> None:
 @pytest.mark.parametrize("padding", ["", " " * 20_000, "9" * 20_000, "A." * 10_000, "\0" * 20_000])
 def test_no_line_takes_long(table: object, padding: str) -> None:
     gates: tuple[str, ...] = table.GATES  # type: ignore[attr-defined]
-    begun = time.perf_counter()
+    begun = time.thread_time()
     for gate in gates:
         for unit in (gate, f"{gate} 1 "):
             line = unit * (20_000 // len(unit))
             list(table.read(padding + line + padding))  # type: ignore[attr-defined]
-    assert time.perf_counter() - begun < 0.15 * len(gates)
+    assert time.thread_time() - begun < 0.15 * len(gates)
