@@ -20,6 +20,15 @@ def codes(*columns: pd.Series | NDArray[np.int64]) -> NDArray[np.int64]:
     return _dense(out)[0]
 
 
+def writers(steps: pd.DataFrame) -> NDArray[np.int64]:
+    """The same number for all reports of one writer in one format, from the Steps frame.
+
+    A node's streams are one writer, one after the other; where no node is known, only the stream can say.
+    """
+    own = np.where(steps["node"] == "", pd.factorize(steps["stream"])[0], -1)
+    return codes(steps["node"], steps["rank"], steps["format"], own)
+
+
 def _dense(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
     """The same without gaps, in the same order, and how many there are."""
     found, values = pd.factorize(numbers, sort=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from monitor.analyze.codes import codes
+from monitor.analyze.codes import writers
 
 #: What can stand in a step's gap without being slowness: the columns of the journal that say so.
 MARKS = ("checkpoint", "evaluation", "restart")
@@ -128,17 +128,16 @@ def _leading(steps: pd.DataFrame) -> pd.DataFrame:
     rows = steps.loc[steps["step"].notna(), _READ]
     if rows.empty:
         return rows
-    # A node's streams are one writer, one after the other; where no node is known, only the stream can say.
-    own = np.where(rows["node"] == "", pd.factorize(rows["stream"], sort=True)[0], -1)
-    writers = codes(rows["node"], rows["rank"], own, rows["format"])
+    writer = writers(rows)
     timed = rows["timestamp"].notna().to_numpy()
-    counts = np.bincount(writers[timed] if timed.any() else writers, minlength=int(writers.max()) + 1)
-    first = np.flatnonzero(~pd.Series(writers).duplicated().to_numpy())
+    counts = np.bincount(writer[timed] if timed.any() else writer, minlength=int(writer.max()) + 1)
+    first = np.flatnonzero(~pd.Series(writer).duplicated().to_numpy())
     # Of several with as many, the first by name.
-    first = first[counts[writers[first]] == counts.max()]
-    names = rows.iloc[first][["node", "rank", "format"]].assign(own=own[first], writer=writers[first])
-    leader = names.sort_values(["node", "rank", "own", "format"])["writer"].iloc[0]
-    rows = rows[(writers == leader) & (timed | ~timed.any())]
+    first = first[counts[writer[first]] == counts.max()]
+    names = rows.iloc[first][["node", "rank", "stream", "format"]].assign(writer=writer[first])
+    names["stream"] = names["stream"].astype("str").where(names["node"] == "", "")
+    leader = names.sort_values(["node", "rank", "stream", "format"])["writer"].iloc[0]
+    rows = rows[(writer == leader) & (timed | ~timed.any())]
     begun = rows.groupby("stream", observed=True)["timestamp"].min()
     order = {name: place for place, name in enumerate(begun.sort_values(kind="stable").index)}
     rows = rows.assign(place=rows["stream"].map(order).astype("int64"))

@@ -14,7 +14,7 @@ from datetime import datetime
 import numpy as np
 import pandas as pd
 
-from monitor.analyze.codes import codes
+from monitor.analyze.codes import codes, writers
 from monitor.model import Job
 
 _FEWEST_AGAIN = 3
@@ -97,19 +97,17 @@ def lost_work(steps: pd.DataFrame, events: pd.DataFrame, job: Job) -> LostWork |
     """
     known = steps["step"].notna()
     numbered = steps[_COLUMNS] if known.all() else steps.loc[known, _COLUMNS]
-    # Whose reports a stream holds where no node is known, only the stream can say.
-    own = np.where(numbered["node"] == "", pd.factorize(numbered["stream"])[0], -1)
-    writers = codes(numbered["node"], numbered["rank"], numbered["format"], own)
-    pieces = codes(writers, numbered["stream"], numbered["segment"])
+    writer = writers(numbered)
+    pieces = codes(writer, numbered["stream"], numbered["segment"])
     restarts = bool(events["kind"].isin(["restart", "resume"]).any())
     # Most jobs have one segment and stream a writer, and are done here.
-    if numbered.empty or not (restarts or len(np.unique(pieces)) > len(np.unique(writers))):
+    if numbered.empty or not (restarts or len(np.unique(pieces)) > len(np.unique(writer))):
         return None
     told = (_Told(events, "restart"), _Told(events, "resume"))
     best: list[Loss] = []
     redone: set[int] = set()
-    order = np.argsort(writers, kind="stable")
-    for places in np.split(order, np.flatnonzero(np.diff(writers[order])) + 1):
+    order = np.argsort(writer, kind="stable")
+    for places in np.split(order, np.flatnonzero(np.diff(writer[order])) + 1):
         losses, again = _writer(numbered.iloc[places], told, job.source != "logs")
         redone.update(again)
         if sum(loss.steps for loss in losses) > sum(loss.steps for loss in best):

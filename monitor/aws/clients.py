@@ -15,6 +15,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from botocore.utils import parse_timestamp
 
 from monitor.aws import fast_answers, whole_answers
+from monitor.aws.arn import account_of
 from monitor.aws.errors import Where, no_region, translating
 from monitor.aws.pace import pacer_of
 from monitor.aws.places import region_of_environment
@@ -172,9 +173,7 @@ class Clients:
     def _remember_account(self, parsed: dict[str, Any], **_: Any) -> None:
         if self._account is None:
             rows = parsed.get("TrainingJobSummaries") or [parsed]
-            parts = str(rows[0].get("TrainingJobArn", "")).split(":")
-            if len(parts) > 5 and parts[4]:
-                self._account = parts[4]
+            self._account = account_of(str(rows[0].get("TrainingJobArn", "")))
 
 
 def _keys(session: boto3.Session) -> tuple[str, ...] | None:
