@@ -61,7 +61,7 @@ IMPURE_MODULES = {
 }
 IMPURE_CALLS = {"open", "input", "print"}
 IMPURE_METHODS = {"now", "utcnow", "today", "read_text", "write_text", "read_csv", "to_csv"}
-LONGEST_FILE = 300
+LONGEST_FILE = 500
 
 FILES = sorted(
     path
