@@ -12,7 +12,7 @@ from monitor.aws.tally import metered
 from monitor.errors import TrainwatchError
 from monitor.fetch.source import Source
 from monitor.model import Report
-from monitor.review.reviewer import Reviewer
+from monitor.review.reviewer import Pace, Reviewer
 from monitor.settings import Settings
 
 REFRESH_S = 20.0
@@ -52,10 +52,12 @@ class Watch:
         parallel: int = 4,
         settings: Settings = Settings(),
         cache: Cache | None = None,
+        pace: Pace = Pace(),
     ) -> None:
         self._source = source
         self._settings = settings
         self._cache = cache
+        self._pace = pace
         self._refresh_s = refresh_s
         self._lock = threading.Lock()
         self._turn = threading.Semaphore(parallel)
@@ -84,7 +86,7 @@ class Watch:
                 del self._asked[name]
 
     def _work(self, name: str) -> None:
-        reviewer = Reviewer(self._source, name, self._settings, cache=self._cache)
+        reviewer = Reviewer(self._source, name, self._settings, cache=self._cache, pace=self._pace)
         while True:
             with self._turn:
                 self._set(name, working=True)
