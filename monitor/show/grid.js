@@ -1,7 +1,6 @@
 // A table of rows in a box that scrolls: what stands in view is told, arrows move, Enter opens, boxes choose several.
 const WAIT_MS = 250
 const PAGE = 12
-// A click that ends a drag over text was meant for the text.
 const grids = new WeakMap()
 
 export default function (component) {
@@ -75,7 +74,7 @@ function headed(grid, data) {
   grid.columns = said
   const cells = data.columns.map(column => {
     const sorted = data.sorted?.[0] === column.name ? data.sorted[1] : null
-    const cell = element("div", `cell ${column.kind}`, { role: "columnheader", title: column.help || column.label })
+    const cell = element("div", `cell k-${column.kind}`, { role: "columnheader", title: column.help || column.label })
     if (sorted) cell.setAttribute("aria-sort", sorted)
     if (!data.sorts || !column.label) return cell.append(column.label), cell
     const button = element("button", "", { type: "button" })
@@ -92,7 +91,7 @@ function filled(grid, line, row) {
   line.dataset.key = row.key
   const cells = row.cells.map((value, place) => {
     const { kind } = grid.data.columns[place]
-    const cell = element("div", `cell ${kind}`, { role: "gridcell" })
+    const cell = element("div", `cell k-${kind}`, { role: "gridcell" })
     if (value === null) cell.append("–")
     else if (kind === "name") cell.append(named(value, row.href))
     else if (kind === "badge") value && cell.append(badge(value))
@@ -198,6 +197,7 @@ function clicked(grid, event) {
   // The browser's own way to another tab.
   if (event.ctrlKey || event.metaKey || event.shiftKey) return
   event.preventDefault()
+  // A click that ends a drag over text was meant for the text.
   if (String(grid.root.getRootNode().getSelection?.() ?? "")) return
   moved(grid, key)
   grid.send.setTriggerValue("opened", key)

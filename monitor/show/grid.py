@@ -16,9 +16,7 @@ import streamlit as st
 Kind = Literal["text", "name", "number", "badge", "course", "code"]
 Sorted = tuple[str, Literal["ascending", "descending"]]
 _HERE = Path(__file__)
-_HTML = (
-    '<div class="grid"><style></style><div class="box" role="grid"><div class="head" role="row"></div></div></div>'
-)
+_HTML = '<div class="grid"><style></style><div class="box" role="grid"><div class="head" role="row"></div></div></div>'
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +33,10 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row: a text a column, for a badge ``(word, colour)``, for a course ``(text, address of a picture)``; None is not known."""
+    """One row: a text a column, for a badge ``(word, colour)``, for a course ``(text, address of a picture)``.
+
+    None is not known.
+    """
 
     key: str
     """What tells it from all others; it keeps its place on the screen by it."""
