@@ -61,11 +61,11 @@ def board() -> Pace:
     glances = data.glances(visit.account, [job for job in found.jobs if jobs_table.is_running(job)])
     table = jobs_table.rows(found.jobs, reviewed, now, order, glances.jobs)
     wanted = jobs_table.wanted_order(found.jobs, reviewed, table)
-    if not order and (jobs_table.sorted_by() or (not waits and jobs_table.may_move(table))):
+    if not order and (jobs_table.sorted_by() or (not waits and jobs_table.may_move(of))):
         jobs_table.keep_order(of, wanted)
         table, order = jobs_table.rows(found.jobs, reviewed, now, wanted, glances.jobs), wanted
     above(table, found, reviewed, may_sort=not waits and list(order) != wanted)
-    jobs_table.show_table(table, visit.zone)
+    jobs_table.show_table(table, of, visit.zone)
     with st.container(horizontal=True, vertical_alignment="center"):
         below(found, now, limit)
         csv_button(lambda: jobs_table.csv_rows(table), "jobs", "jobs-csv", "This table")

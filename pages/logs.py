@@ -41,9 +41,10 @@ def soon(name: str) -> Pace:
 
 
 view = log_address.current()
+# What is asked from here on moves what the address says.
+log_address.write()
 chosen = choose(visit.account, view)
 if chosen is None:
-    log_address.write()
     st.caption("All nodes of a training job in one stream, by time. Choose a job, or open a line from a finding.")
     newest(visit.account)
 else:

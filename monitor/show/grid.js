@@ -18,13 +18,24 @@ export default function (component) {
 
 function made(parent) {
   const root = parent.querySelector(".grid")
-  const grid = { root, head: root.querySelector(".head"), style: root.querySelector("style"), rows: new Map() }
-  Object.assign(grid, { active: null, told: "", atEnd: true, timer: 0, columns: "", box: root.querySelector(".box") })
-  grid.sizes = new ResizeObserver(() => { fitted(grid); tell(grid) })
-  grid.sizes.observe(grid.box)
-  grid.box.onscroll = () => {
-    grid.atEnd = grid.box.scrollHeight - grid.box.scrollTop - grid.box.clientHeight < 4
+  const [box, head, lines, style] = [".box", ".head", ".lines", "style"].map(part => root.querySelector(part))
+  const grid = { root, box, head, lines, style, rows: new Map(), active: null, told: "", columns: "", timer: 0, top: 0, atEnd: true }
+  // Rows that come into view get their true height only then.
+  grid.sizes = new ResizeObserver(() => { fitted(grid); ended(grid); tell(grid) })
+  grid.sizes.observe(box)
+  grid.sizes.observe(lines)
+  box.onscroll = () => {
+    const isUp = box.scrollTop < grid.top - 1
+    grid.atEnd = box.scrollHeight - box.scrollTop - box.clientHeight < 4 || (grid.atEnd && !isUp)
+    grid.top = box.scrollTop
+    if (grid.top > 0 && !grid.data.ends_in_view) used(grid)
     tell(grid)
+  }
+  box.onfocusin = event => {
+    const key = event.target.closest(".row")?.dataset.key
+    if (key === undefined) return
+    activated(grid, key)
+    used(grid)
   }
   grid.box.onkeydown = event => pressed(grid, event)
   grid.box.onclick = event => clicked(grid, event)
@@ -41,29 +52,31 @@ function drawn(grid, data) {
   headed(grid, data)
   const focused = grid.root.getRootNode().activeElement
   const kept = new Map()
-  let before = grid.head
+  let before = null
   for (const row of data.rows) {
     const known = grid.rows.get(row.key)
     const said = JSON.stringify(row)
     const line = known?.line ?? element("div", "row", { role: "row", tabindex: "-1" })
     if (known?.said !== said) filled(grid, line, row)
-    if (before.nextSibling !== line) before.after(line)
+    const place = before ? before.nextSibling : grid.lines.firstChild
+    if (place !== line) grid.lines.insertBefore(line, place)
     before = line
     kept.set(row.key, { line, said })
   }
   for (const [key, { line }] of grid.rows) if (!kept.has(key)) line.remove()
   grid.rows = kept
-  if (!kept.has(grid.active)) grid.active = data.looked_at ?? data.rows[0]?.key ?? null
+  if (!kept.has(grid.active)) grid.active = null
+  const first = grid.active ?? data.looked_at ?? data.rows[0]?.key
   for (const [key, { line }] of kept) {
-    line.tabIndex = key === grid.active ? 0 : -1
+    line.tabIndex = key === first ? 0 : -1
     line.classList.toggle("here", key === data.looked_at)
   }
   // A row that was moved has lost the focus.
   if (focused?.classList?.contains("row") && focused.isConnected) focused.focus({ preventScroll: true })
   ticked(grid)
   fitted(grid)
-  if (data.ends_in_view && grid.atEnd) grid.box.scrollTop = grid.box.scrollHeight
-  else if (data.looked_at && data.looked_at !== grid.shown) kept.get(data.looked_at)?.line.scrollIntoView({ block: "nearest" })
+  ended(grid)
+  if (data.looked_at && data.looked_at !== grid.shown) kept.get(data.looked_at)?.line.scrollIntoView({ block: "nearest" })
   grid.shown = data.looked_at
   tell(grid)
 }
@@ -112,7 +125,7 @@ function filled(grid, line, row) {
 // Names of runs differ at their ends: the middle gives way.
 function named(name, href) {
   const link = href ? element("a", "ends", { href, tabindex: "-1" }) : element("span", "ends", {})
-  const tail = Math.min(name.length, 14)
+  const tail = Math.min(name.length, 12)
   const parts = [name.slice(0, name.length - tail), name.slice(name.length - tail)]
   link.append(...parts.map(part => Object.assign(element("span", "", {}), { textContent: part })))
   return link
@@ -136,7 +149,7 @@ function ticked(grid) {
 // Columns that have no room leave; what matters most has the least need of it.
 function fitted(grid) {
   const width = grid.box.clientWidth
-  if (!width) return
+  if (!width || !grid.data) return
   const lead = grid.data.several ? 1 : 0
   const shown = grid.data.columns.map(column => column.room_px <= width)
   const widths = grid.data.columns.filter((_, place) => shown[place]).map(column => column.width)
@@ -145,8 +158,19 @@ function fitted(grid) {
   if (grid.style.textContent !== text) grid.style.textContent = text
 }
 
+function ended(grid) {
+  if (grid.data?.ends_in_view && grid.atEnd) grid.box.scrollTop = grid.box.scrollHeight
+}
+
+// Rows are not to change places under a hand or an eye.
+function used(grid) {
+  if (!grid.data.tells || grid.used === grid.data.about) return
+  grid.used = grid.data.about
+  grid.send.setStateValue("used", grid.used)
+}
+
 function tell(grid) {
-  if (!grid.data.tells) return
+  if (!grid.data?.tells) return
   clearTimeout(grid.timer)
   grid.timer = setTimeout(() => {
     const { top, bottom } = grid.box.getBoundingClientRect()
@@ -168,6 +192,7 @@ function pressed(grid, event) {
   if (event.target.tagName === "BUTTON" || event.ctrlKey || event.metaKey || event.altKey) return
   const keys = [...grid.rows.keys()]
   const place = keys.indexOf(grid.active)
+  // Before a row has the focus, the first arrow leads to the first one.
   const to = { ArrowDown: place + 1, ArrowUp: place - 1, PageDown: place + PAGE, PageUp: place - PAGE, Home: 0, End: keys.length - 1 }
   if (event.key in to) moved(grid, keys[Math.min(Math.max(to[event.key], 0), keys.length - 1)])
   else if (event.key === "Enter" && place >= 0) grid.send.setTriggerValue("opened", grid.active)
@@ -177,13 +202,16 @@ function pressed(grid, event) {
 }
 
 function moved(grid, key) {
-  const from = grid.rows.get(grid.active)
-  if (from) from.line.tabIndex = -1
-  grid.active = key
   const { line } = grid.rows.get(key)
-  line.tabIndex = 0
+  activated(grid, key)
   line.focus({ preventScroll: true })
   line.scrollIntoView({ block: "nearest" })
+}
+
+function activated(grid, key) {
+  for (const { line } of grid.rows.values()) if (line.tabIndex === 0) line.tabIndex = -1
+  grid.active = key
+  grid.rows.get(key).line.tabIndex = 0
 }
 
 function clicked(grid, event) {
@@ -191,7 +219,7 @@ function clicked(grid, event) {
   if (key === undefined) return
   if (event.target.closest(".tick")) {
     event.preventDefault()
-    grid.active = key
+    activated(grid, key)
     return chose(grid, key)
   }
   // The browser's own way to another tab.

@@ -16,7 +16,10 @@ import streamlit as st
 Kind = Literal["text", "name", "number", "badge", "course", "code"]
 Sorted = tuple[str, Literal["ascending", "descending"]]
 _HERE = Path(__file__)
-_HTML = '<div class="grid"><style></style><div class="box" role="grid"><div class="head" role="row"></div></div></div>'
+_HTML = (
+    '<div class="grid"><style></style><div class="box" role="grid">'
+    '<div class="head" role="row"></div><div class="lines" role="rowgroup"></div></div></div>'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,8 @@ class Looked:
     seen: tuple[str, ...] = ()
     """The keys of the rows in view."""
     chosen: tuple[str, ...] = ()
+    used: str = ""
+    """What the table was about when somebody last began to move in it."""
 
 
 @cache
@@ -65,7 +70,7 @@ def _component() -> Callable[..., Any]:
 def looked(key: str) -> Looked:
     """What is known of the table of that key."""
     state = st.session_state.get(key) or {}
-    return Looked(tuple(state.get("seen") or ()), tuple(state.get("chosen") or ()))
+    return Looked(tuple(state.get("seen") or ()), tuple(state.get("chosen") or ()), state.get("used") or "")
 
 
 def show_grid(
@@ -78,6 +83,7 @@ def show_grid(
     opened: Callable[[str], None],
     several: bool = False,
     tells: bool = False,
+    about: str = "",
     sorts: Callable[[str], None] | None = None,
     sorted_by: Sorted | None = None,
     looked_at: str | None = None,
@@ -87,7 +93,8 @@ def show_grid(
     """Draws the table, at most so high.
 
     ``opened`` gets the key of a row that is clicked, or on which Enter is pressed; ``sorts`` the name of a column whose
-    head is clicked. ``several``: rows can be chosen, ``tells``: those in view are told, both found in ``looked``.
+    head is clicked. ``several``: rows can be chosen, ``tells``: those in view are told, and that somebody moves
+    in the table (while it was ``about`` this); all found in ``looked``.
     ``ends_in_view`` scrolls to the last row, and stays there while rows come unless the reader scrolls up.
     """
 
@@ -109,6 +116,7 @@ def show_grid(
             "several": several,
             "chosen": list(looked(key).chosen),
             "tells": tells,
+            "about": about,
             "sorts": sorts is not None,
             "sorted": sorted_by,
             "looked_at": looked_at,
@@ -117,6 +125,7 @@ def show_grid(
         },
         on_opened_change=was_opened,
         on_sorted_change=was_sorted,
+        on_used_change=lambda: None,
         on_seen_change=lambda: None,
         on_chosen_change=lambda: None,
     )

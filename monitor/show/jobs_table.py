@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -19,7 +20,7 @@ from monitor.fetch.glance import Glance
 from monitor.model import JobSummary, Report, StepStats
 from monitor.review import Snapshot
 from monitor.show import data, links
-from monitor.show.grid import Column, Looked, Row, Sorted, looked, show_grid
+from monitor.show.grid import Column, Row, Sorted, looked, show_grid
 from monitor.show.severity import LOOKS
 from monitor.show.shell import JOB_PAGE
 from monitor.words import duration, percent, step_seconds, usd
@@ -213,10 +214,13 @@ def keep_order(of: Hashable, order: Sequence[str]) -> None:
     st.session_state[_ORDER] = {(of, sorted_by()): order}
 
 
-def may_move(table: pd.DataFrame) -> bool:
-    """Whether rows may still change places: nothing was chosen, and the first one is in view."""
-    told: Looked = looked(_TABLE)
-    return not told.chosen and (not told.seen or table["name"].iloc[0] in told.seen)
+def may_move(of: Hashable) -> bool:
+    """Whether rows may still change places: nobody has begun to move among them."""
+    return looked(_TABLE).used != _about(of)
+
+
+def _about(of: Hashable) -> str:
+    return f"{zlib.crc32(repr(of).encode()):08x}"
 
 
 def sort_again() -> None:
@@ -365,7 +369,7 @@ _COLUMNS = (
     ),
     Column("instances", "Nodes", "120px", room_px=1080),
     Column("step_time", "Step time", "102px", "number", "Median, ± half the spread from p10 to p90.", 1180),
-    Column("gpu_memory_pct", "GPU memory", "104px", "course", f"Share of GPU memory in use. {_COURSE}", 1420),
+    Column("gpu_memory_pct", "GPU memory", "98px", "course", f"Share of GPU memory in use. {_COURSE}", 1420),
 )
 _TEXTS = frozenset({"name", "level", "stands_out", "status", "instances"})
 
@@ -407,8 +411,8 @@ def _started(at: pd.Timestamp, zone: tzinfo) -> str:
     return f"{at.astimezone(zone):%d %b, %H:%M}".lstrip("0")
 
 
-def show_table(frame: pd.DataFrame, zone: tzinfo) -> None:
-    """Draws the rows; a click on one, or Enter, opens its job."""
+def show_table(frame: pd.DataFrame, of: Hashable, zone: tzinfo) -> None:
+    """Draws the rows of what is asked for; a click on one, or Enter, opens its job."""
     columns = [replace(column, help=f"{column.help}{' ' if column.help else ''}Click to sort.") for column in _COLUMNS]
     show_grid(
         _TABLE,
@@ -419,6 +423,7 @@ def show_table(frame: pd.DataFrame, zone: tzinfo) -> None:
         opened=lambda name: st.switch_page(JOB_PAGE, query_params=links.to(job=name)),
         several=True,
         tells=True,
+        about=_about(of),
         sorts=_sort,
         sorted_by=sorted_by(),
     )

@@ -24,7 +24,7 @@ _BESIDE_PX = 400
 _DETAIL_PX = 260
 # A line that fits the detail as it is needs no box of its own.
 _LONG_LINE = 2_000
-_TONES = {"critical": "error", "error": "error", "warning": "warning"}
+_TONES = {"error": "error", "warning": "warning"}
 
 
 def show_table(
@@ -74,13 +74,11 @@ def _columns(shown: pd.DataFrame, marked: bool, nodes: int) -> list[Column]:
     if shown["rank"].notna().any():
         found.append(Column("rank", "Rank", "52px", "number", room_px=900))
     found += [Column("level", "Level", "72px", room_px=760), Column("line", "Line", "minmax(200px,1fr)", "code")]
-    found.append(
-        Column("known", "Recognized", "minmax(150px,22%)", help="What Trainwatch read from the line", room_px=980)
-    )
+    found.append(Column("known", "Recognized", "180px", help="What Trainwatch read from the line", room_px=1000))
     if marked:
         found.append(
             Column(
-                "mark", "Found", "150px", help="Findings that quote the line, phases that begin with it", room_px=680
+                "mark", "Found", "140px", help="Findings that quote the line, phases that begin with it", room_px=860
             )
         )
     return found
