@@ -15,6 +15,7 @@ from monitor.archive.cache import Cache, Key, key_of
 from monitor.aws.tally import metered, running
 from monitor.diagnose.quoted import without_secrets
 from monitor.errors import BadCall
+from monitor.faults import shape_of
 from monitor.fetch import instance_types
 from monitor.fetch.masking import masked_configuration
 from monitor.fetch.source import Aggregated, LogReader, Source
@@ -65,6 +66,13 @@ class Reviewer:
         self._reader: LogReader | None = None
         self._metrics: RawMetrics | None = None
         self._metrics_at: datetime | None = None
+        self._known: Job | None = None
+        self._doing = ""
+
+    def shape(self) -> tuple[str, ...]:
+        """What the job looks like as far as it was read, and what was under way: for the report of an error."""
+        read = f"{self._raw.lines:,} lines of {len(self._raw.streams)} streams"
+        return (*shape_of(self._known), read, *([self._doing] if self._doing else []))
 
     def review(self, now: datetime, progress: Progress = lambda text: None) -> Report:
         """The report as of ``now``, of everything. Errors of ``monitor.errors`` where the job itself cannot be read."""
@@ -80,11 +88,15 @@ class Reviewer:
         for found in self._reports(now(), progress, newest_first=True):
             yield found if found.archive else replace(found, reviewed_at=now())
 
-    def _reports(self, now: datetime, progress: Progress, newest_first: bool) -> Iterator[Report]:
+    def _reports(self, now: datetime, told: Progress, newest_first: bool) -> Iterator[Report]:
+        def progress(text: str) -> None:
+            self._doing = text
+            told(text)
+
         if isinstance(self._source, ArchiveSource):
             yield self._of_archive(self._source, progress)
             return
-        job = self._source.job(self._name)
+        job = self._known = self._source.job(self._name)
         key = self._key(job)
         if self._with_metrics:
             self._pricing.ask(job)

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from monitor.archive.cache import Cache
 from monitor.aws.tally import metered
 from monitor.errors import TrainwatchError
+from monitor.faults import fault
 from monitor.fetch.source import Source
 from monitor.model import Report
 from monitor.review.reviewer import Reviewer
@@ -96,7 +97,8 @@ class Watch:
                 except TrainwatchError as error:
                     self._set(name, error=error, updated_at=datetime.now(UTC), working=False, progress="")
                 except Exception as error:  # a bug must not leave a page waiting for ever
-                    self._set(name, error=_bug(error), updated_at=datetime.now(UTC), working=False, progress="")
+                    told = fault(error, "The review", reviewer.shape())
+                    self._set(name, error=told, updated_at=datetime.now(UTC), working=False, progress="")
             time.sleep(self._refresh_s)
             with self._lock:
                 idle_s = time.monotonic() - self._asked[name]
@@ -121,10 +123,3 @@ def _final(snapshot: Snapshot) -> bool:
         return False
     ended = snapshot.report.job.ended
     return ended is None or (snapshot.report.reviewed_at - ended).total_seconds() > LATE_S
-
-
-def _bug(error: Exception) -> TrainwatchError:
-    return TrainwatchError(
-        f"The review stopped on an error of this program: {type(error).__name__}: {error}.",
-        "Please report it; the other jobs are not affected.",
-    )
