@@ -17,6 +17,11 @@ class Failed(NamedTuple):
     error: Exception
     """The first, with its traceback."""
 
+    @property
+    def name(self) -> str:
+        """In a word: "tqdm"."""
+        return self.reader.rpartition(".")[2]
+
 
 class Failures:
     """Collects the failures of readers, by reader."""
