@@ -19,7 +19,7 @@ from monitor.faults import shape_of
 from monitor.fetch import instance_types
 from monitor.fetch.masking import masked_configuration
 from monitor.fetch.source import Aggregated, LogReader, Source
-from monitor.model import ApiBill, Gap, Job, LogPage, RawMetrics, Report, Run
+from monitor.model import ApiBill, Gap, Job, LogPage, RawMetrics, Report, Run, in_order_of_time
 from monitor.parse.assemble import Parsed, assemble
 from monitor.parse.completion import completed
 from monitor.parse.definitions import recogniser
@@ -114,7 +114,10 @@ class Reviewer:
             gaps = summed.gaps
             if summed.raw is not None and summed.steps is not None:
                 self._raw = summed.raw
-                parsed = replace(assemble(self._raw.steps, self._raw.events), steps=summed.steps)
+                parsed = assemble(self._raw.steps, self._raw.events)
+                # Sums stand on no line, and sampled lines are counted from where a sample begins: times put both in order.
+                steps, events = in_order_of_time(summed.steps, parsed.events)
+                parsed = replace(parsed, steps=steps, events=events)
                 yield from self._last(self._run(job, parsed, now, progress, gaps), now, newest_first)
                 return
         for partly in self._read(job, progress, newest_first):
