@@ -7,7 +7,7 @@ What was not observed is ``None`` (or NaN/NaT/<NA> in a frame), never 0.
 from monitor.model.frames import METRICS, STEP_CSV_COLUMNS, events_frame, metrics_frame, steps_frame
 from monitor.model.job import ENDED_STATUSES, InstanceGroup, Job, JobSummary, Node, Parameter, Transition
 from monitor.model.log_lines import LogAsk, LogLine, LogSpan
-from monitor.model.pair import Pair, PairSide, held
+from monitor.model.pair import Came, Pair, PairSide, came_of
 from monitor.model.report import (
     Activity,
     ApiBill,
@@ -39,6 +39,7 @@ __all__ = [
     "ApiBill",
     "AtRisk",
     "Bucket",
+    "Came",
     "Confidence",
     "Cost",
     "Distribution",
@@ -71,8 +72,8 @@ __all__ = [
     "StepSpread",
     "StepStats",
     "Transition",
+    "came_of",
     "events_frame",
-    "held",
     "metrics_frame",
     "steps_frame",
 ]
