@@ -15,7 +15,7 @@ from monitor.model.frames import (
 )
 from monitor.model.job import ENDED_STATUSES, InstanceGroup, Job, JobSummary, Node, Parameter, Transition
 from monitor.model.log_lines import LogAsk, LogLine, LogSpan
-from monitor.model.pair import Pair, PairSide, held
+from monitor.model.pair import Came, Pair, PairSide, came_of
 from monitor.model.report import (
     Activity,
     ApiBill,
@@ -47,6 +47,7 @@ __all__ = [
     "ApiBill",
     "AtRisk",
     "Bucket",
+    "Came",
     "Confidence",
     "Cost",
     "Distribution",
@@ -79,8 +80,8 @@ __all__ = [
     "StepSpread",
     "StepStats",
     "Transition",
+    "came_of",
     "events_frame",
-    "held",
     "in_order_of_time",
     "line_numbers",
     "metrics_frame",
