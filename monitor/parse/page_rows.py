@@ -12,6 +12,7 @@ from monitor.model import LogPage
 from monitor.parse.columns import Columns
 from monitor.parse.envelope import Fragment, fragments, simple, written_at_ms
 from monitor.parse.event_rows import EventRows
+from monitor.parse import learning
 from monitor.parse.gates import ALL, Lines, Readers, Recogniser, wanted
 from monitor.parse.rows import EventRow, Reading
 from monitor.parse.table import NOBODY, Place, Rows
@@ -90,7 +91,8 @@ class _PageRows:
             if found := list(family(text)):
                 if time_ms is None:
                     time_ms = written_at_ms(text)
-                process = (NOBODY if local_rank is None else local_rank, NOBODY if task is None else task)
+                rate = learning.rate_of(text) if len(found) == 1 else None
+                process = (NOBODY if local_rank is None else local_rank, NOBODY if task is None else task, rate)
                 for reading in found:
                     if reading.format:
                         writer = reading.rank if rank is None else rank
@@ -114,9 +116,11 @@ class _PageRows:
             # What a family before it knows is not its to read.
             asked = ["" if text and any(True for _ in family(text)) else text for text in asked]
         taken: set[int] = set()
+        has_rate = learning.told("\n".join(texts))
         for known, columns in readers.many(asked):
             taken.update(known)
-            self.blocks.append((len(known), {**columns, **self._where(known, texts, ranks, hosts, at, columns)}))
+            rates = {"learning_rate": learning.rates_of([texts[place] for place in known])} if has_rate else {}
+            self.blocks.append((len(known), {**columns, **rates, **self._where(known, texts, ranks, hosts, at, columns)}))
             for place in known if readers.events else ():
                 time_ms = self.page.times_ms[int(at[place])] if self.page.times_ms else None
                 piece = Fragment(texts[place], ranks[place], hosts[place], False)
