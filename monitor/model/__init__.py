@@ -5,7 +5,17 @@ What was not observed is ``None`` (or NaN/NaT/<NA> in a frame), never 0.
 """
 
 from monitor.model.frames import METRICS, STEP_CSV_COLUMNS, events_frame, metrics_frame, steps_frame
-from monitor.model.job import ENDED_STATUSES, InstanceGroup, Job, JobSummary, Node, Parameter, Transition
+from monitor.model.job import (
+    ENDED_STATUSES,
+    Channel,
+    InstanceGroup,
+    Job,
+    JobSummary,
+    Node,
+    Outputs,
+    Parameter,
+    Transition,
+)
 from monitor.model.log_lines import LogAsk, LogLine, LogSpan
 from monitor.model.pair import Pair, PairSide, held
 from monitor.model.report import (
@@ -39,6 +49,7 @@ __all__ = [
     "ApiBill",
     "AtRisk",
     "Bucket",
+    "Channel",
     "Confidence",
     "Cost",
     "Distribution",
@@ -57,6 +68,7 @@ __all__ = [
     "Mute",
     "Node",
     "NodeStats",
+    "Outputs",
     "Pair",
     "PairSide",
     "Parameter",
