@@ -15,12 +15,17 @@ IN_UTC = "utc"
 
 def zone() -> tzinfo:
     """The time zone that times are written in; UTC itself where it was chosen, and where the browser names no zone."""
-    return UTC if address.value("zone") == IN_UTC else words.zone(st.context.timezone)
+    return UTC if address.value("zone") == IN_UTC else _own()
+
+
+def _own() -> tzinfo:
+    """The browser's."""
+    return words.zone(st.context.timezone)
 
 
 def show_choice() -> None:
     """The two clocks, in the sidebar."""
-    own = words.zone(st.context.timezone)
+    own = _own()
     name = getattr(own, "key", None) or "UTC"
     address.shown("zone", IN_UTC if address.value("zone") == IN_UTC else None)
     st.radio(

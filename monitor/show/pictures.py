@@ -14,6 +14,7 @@ from monitor.diagnose.verdict import has_gpus
 from monitor.model import Report
 from monitor.show import chosen_time, data
 from monitor.show.drawing import absent, alt_of, draw_frames, head
+from monitor.show.loss_card import show_losses
 from monitor.show.overview import show_overview
 from monitor.show.plain import plain
 from monitor.show.steps_card import show_steps, work
@@ -33,6 +34,7 @@ def show_pictures(report: Report, zone: tzinfo) -> None:
         _strip(report, span, zone)
         part, rules = chosen_time.within(span), kept()
         show_steps(report, span, part, rules, zone)
+        show_losses(report, span, part, zone)
         left, right = st.columns(2)
         with left:
             show_utilization(report, span, part, _busy(report), rules, zone)

@@ -27,7 +27,7 @@ THRESHOLDS_PAGE = "pages/thresholds.py"
 _OWN: dict[str, tuple[str, ...]] = {
     "": ("search", "status", "instance", "tag", "created", "from", "until"),
     "compare": ("jobs",),
-    "job": ("job", "from", "until"),
+    "job": ("job", "from", "until", "last", "loss"),
     "thresholds": ("when",),
 }
 _NAME = re.compile(r"[A-Za-z0-9-]+")
