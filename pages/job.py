@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 import streamlit as st
 
+from monitor.diagnose.rights import of_report
 from monitor.model import JobSummary
 from monitor.review import Snapshot
 from monitor.review.previous_run import previous
@@ -16,10 +17,11 @@ from monitor.show.header import has_console, show_header, show_links, tab_title
 from monitor.show.job_tables import show_configuration, show_coverage, show_files, show_nodes
 from monitor.show.pace import Pace, live
 from monitor.show.pace_of_job import pace_of
+from monitor.show.parts import part
 from monitor.show.pictures import show_pictures
 from monitor.show.plain import plain
 from monitor.show.saving import show_save
-from monitor.show.trouble import show_error, show_gaps, show_stale
+from monitor.show.trouble import show_error, show_gaps, show_rights, show_stale
 
 visit = shell.enter()
 
@@ -56,7 +58,7 @@ def choose() -> str | None:
             )
             show_save(visit.account, named)
     if listing.error and not named:
-        show_error(listing.error, "list")
+        show_error(listing.error, "list", "Listing jobs")
     return named
 
 
@@ -67,24 +69,26 @@ def board(name: str, listed: Sequence[JobSummary]) -> Pace:
         return no_report(name, snapshot)
     st.set_page_config(page_title=tab_title(report))
     now = report.reviewed_at if report.archive else datetime.now(UTC)
-    show_header(report, snapshot, visit.zone, now)
-    more = show_links(report, visit.account, [job.name for job in listed])
+    part(report, "Missing rights", show_rights, of_report(report))
+    part(report, "Header", show_header, report, snapshot, visit.zone, now)
+    names = [job.name for job in listed]
+    more = part(report, "Links of the job", show_links, report, visit.account, names)
     if snapshot.error is not None:
         show_stale(snapshot.error)
-    show_answer(report, visit.zone)
-    show_gaps(report)
-    show_figures(report, now)
+    part(report, "Verdict and findings", show_answer, report, visit.zone)
+    part(report, "What could not be read", show_gaps, report)
+    part(report, "Figures", show_figures, report, now)
     if report.job.started is not None:
         show_pictures(report, visit.zone)
-    show_nodes(report, has_console(report, visit.account))
+    part(report, "Nodes", show_nodes, report, has_console(report, visit.account))
     with st.expander("Configuration", icon=":material/tune:", key="configuration-part"):
-        show_configuration(report)
+        part(report, "Configuration", show_configuration, report)
     tags = next((job.tags for job in listed if job.name == name), {})
     if report.job.source == "aws" or tags:
         with st.expander("Inputs, outputs and tags", icon=":material/folder:", key="files-part"):
-            show_files(report, tags, has_console(report, visit.account))
-    show_coverage(report, visit.zone)
-    return pace_of(snapshot, more)
+            part(report, "Inputs, outputs and tags", show_files, report, tags, has_console(report, visit.account))
+    part(report, "Coverage", show_coverage, report, visit.zone)
+    return pace_of(snapshot, bool(more))
 
 
 def no_report(name: str, snapshot: Snapshot) -> Pace:

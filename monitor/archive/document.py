@@ -52,7 +52,11 @@ def report_document(report: Report) -> dict[str, Any]:
             "findings": [finding_document(finding) for finding in report.findings],
             "cost": {
                 "usd": report.cost.usd,
-                "wasted_usd": report.cost.wasted_usd,
+                "overhead_usd": report.cost.overhead_usd,
+                "recoverable_usd": report.cost.recoverable_usd,
+                "recoverable_usd_per_hour": report.cost.recoverable_usd_per_hour,
+                # The name that overhead had; who reads it goes on to find it.
+                "wasted_usd": report.cost.overhead_usd,
                 "price_usd_per_instance_hour": report.cost.price_usd_per_instance_hour,
                 "price_source": report.cost.price_source,
             },

@@ -4,7 +4,15 @@ Units are in names. Percentages are 0-100 of ONE device: CloudWatch's host sums 
 What was not observed is ``None`` (or NaN/NaT/<NA> in a frame), never 0.
 """
 
-from monitor.model.frames import METRICS, STEP_CSV_COLUMNS, events_frame, metrics_frame, steps_frame
+from monitor.model.frames import (
+    METRICS,
+    STEP_CSV_COLUMNS,
+    events_frame,
+    in_order_of_time,
+    line_numbers,
+    metrics_frame,
+    steps_frame,
+)
 from monitor.model.job import (
     ENDED_STATUSES,
     Channel,
@@ -85,6 +93,8 @@ __all__ = [
     "Transition",
     "events_frame",
     "held",
+    "in_order_of_time",
+    "line_numbers",
     "metrics_frame",
     "steps_frame",
 ]

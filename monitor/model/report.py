@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from monitor.model.job import Job, Node, Parameter
-from monitor.model.run import Run
+from monitor.model.run import Gap, Run
 
 Severity = Literal["critical", "warning", "info"]
 Confidence = Literal["high", "medium", "low"]
@@ -185,13 +185,18 @@ class Cost:
     """USD; None where no price is known."""
 
     usd: float | None = None
-    wasted_usd: float | None = None
+    overhead_usd: float | None = None
+    """Of ``usd``, for billed time that did not train: all but productive, evaluation and checkpoint."""
     price_usd_per_instance_hour: float | None = None
     price_source: str | None = None
     at_most: bool = False
     """The sums are an upper bound: a spot job pays less, and how much less is told when it has ended."""
     retained_usd: float | None = None
     """For the warm pool that was kept after the job; in none of the other sums. None: no pool, or no price."""
+    recoverable_usd: float | None = None
+    """What the findings say could be saved on the job in all, overlaps counted once; never more than ``usd``."""
+    recoverable_usd_per_hour: float | None = None
+    """The same of an hour in which a running job goes on as it does; None of one that has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,10 +254,19 @@ class Report:
     """By the id of a finding; for whoever shows the report. Nothing is left out of ``findings`` for it."""
     archive: str | None = None
     """The archive that the run comes from; None where it was read, or kept, for this report."""
+    faults: tuple[Gap, ...] = ()
+    """The parts of this report that failed on an error of this program. They are of this report, not of the run."""
+    broken: frozenset[str] = frozenset()
+    """The ids of the findings among them: their silence means nothing."""
 
     @property
     def job(self) -> Job:
         return self.run.job
+
+    @property
+    def gaps(self) -> tuple[Gap, ...]:
+        """What could not be read, then what could not be worked out."""
+        return (*self.run.gaps, *self.faults)
 
     @property
     def warnings(self) -> tuple[Finding, ...]:

@@ -98,7 +98,7 @@ def _of_writer(
             "format": ask.said.format,
             "kind": AGGREGATED,
             "stream": stream,
-            "line": pd.NA,
+            "line": 0,
             "total": meant.total,
             "segment": segment,
             "warm_up": warm_up,

@@ -123,8 +123,8 @@ def _places(events: pd.DataFrame, kind: str) -> Iterator[tuple[str, str]]:
     """The text of each event of a kind, and where it stands."""
     one_stream = events["stream"].nunique() == 1
     for row in events[events["kind"] == kind].itertuples():
-        place = f"log line {row.line}" if one_stream else f"log {row.stream.rpartition('/')[2]} line {row.line}"
-        yield str(row.text), place
+        stream = "log" if one_stream else f"log {row.stream.rpartition('/')[2]}"
+        yield str(row.text), f"{stream} line {row.line}" if row.line > 0 else stream
 
 
 def _value(text: str) -> Any:

@@ -10,7 +10,6 @@ import gc
 from dataclasses import dataclass, field
 
 from monitor.model import LogPage
-from monitor.parse.envelope import fragments
 from monitor.parse.event_rows import EventRows
 from monitor.parse.gates import Recogniser, families
 from monitor.parse.page_rows import read_page
@@ -18,11 +17,6 @@ from monitor.parse.shapes import Shapes
 from monitor.parse.table import Rows
 
 __all__ = ["RawRows", "Recogniser", "families"]
-
-# Beyond this a line is no candidate for a pattern of the user's.
-LONGEST_SHAPE = 600
-# So many lines of a page are looked at for shapes while no step has been seen.
-SHAPE_LINES = 2000
 
 
 @dataclass
@@ -58,7 +52,4 @@ class RawRows:
             if collecting:
                 gc.enable()
         if not self.steps:
-            for line in page.data.split(b"\n", SHAPE_LINES)[:SHAPE_LINES]:
-                if len(line) <= LONGEST_SHAPE:
-                    for fragment in fragments(line.decode("utf-8", "replace")):
-                        self.shapes.add(fragment.text)
+            self.shapes.add(page)

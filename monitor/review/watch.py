@@ -10,9 +10,10 @@ from datetime import UTC, datetime
 from monitor.archive.cache import Cache
 from monitor.aws.tally import metered
 from monitor.errors import TrainwatchError
+from monitor.faults import fault
 from monitor.fetch.source import Source
 from monitor.model import Report
-from monitor.review.reviewer import Reviewer
+from monitor.review.reviewer import Pace, Reviewer
 from monitor.settings import Settings
 
 REFRESH_S = 20.0
@@ -52,10 +53,12 @@ class Watch:
         parallel: int = 4,
         settings: Settings = Settings(),
         cache: Cache | None = None,
+        pace: Pace = Pace(),
     ) -> None:
         self._source = source
         self._settings = settings
         self._cache = cache
+        self._pace = pace
         self._refresh_s = refresh_s
         self._lock = threading.Lock()
         self._turn = threading.Semaphore(parallel)
@@ -84,7 +87,7 @@ class Watch:
                 del self._asked[name]
 
     def _work(self, name: str) -> None:
-        reviewer = Reviewer(self._source, name, self._settings, cache=self._cache)
+        reviewer = Reviewer(self._source, name, self._settings, cache=self._cache, pace=self._pace)
         while True:
             with self._turn:
                 self._set(name, working=True)
@@ -96,7 +99,8 @@ class Watch:
                 except TrainwatchError as error:
                     self._set(name, error=error, updated_at=datetime.now(UTC), working=False, progress="")
                 except Exception as error:  # a bug must not leave a page waiting for ever
-                    self._set(name, error=_bug(error), updated_at=datetime.now(UTC), working=False, progress="")
+                    told = fault(error, "The review", reviewer.shape())
+                    self._set(name, error=told, updated_at=datetime.now(UTC), working=False, progress="")
             time.sleep(self._refresh_s)
             with self._lock:
                 idle_s = time.monotonic() - self._asked[name]
@@ -121,10 +125,3 @@ def _final(snapshot: Snapshot) -> bool:
         return False
     ended = snapshot.report.job.ended
     return ended is None or (snapshot.report.reviewed_at - ended).total_seconds() > LATE_S
-
-
-def _bug(error: Exception) -> TrainwatchError:
-    return TrainwatchError(
-        f"The review stopped on an error of this program: {type(error).__name__}: {error}.",
-        "Please report it; the other jobs are not affected.",
-    )

@@ -16,6 +16,7 @@ import streamlit as st
 from monitor.settings import SAMPLE_SHOWN
 from monitor.show import account_choice, address, clock, data
 from monitor.show.plain import plain
+from monitor.show.trouble import whole
 
 COMPARE_PAGE = "pages/compare.py"
 JOB_PAGE = "pages/job.py"
@@ -63,7 +64,7 @@ def run() -> None:
         return
     st.session_state.framed = True
     try:
-        page.run()
+        whole("This page", page.run, None)
     finally:
         st.session_state.framed = False
     # What the page was answered names the account.
