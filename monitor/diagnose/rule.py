@@ -24,9 +24,9 @@ from typing import Literal
 
 import pandas as pd
 
-from monitor.analyze import step_time, utilization
+from monitor.analyze import phases, step_time, utilization
 from monitor.analyze.activities import Activity, activities
-from monitor.analyze.billing import billing_factor
+from monitor.analyze.cost import cost, usd_per_hour
 from monitor.analyze.devices import by_minute
 from monitor.analyze.ending import Ending, ending_of
 from monitor.analyze.finish import seconds_to_finish
@@ -37,7 +37,8 @@ from monitor.analyze.refused import fill
 from monitor.analyze.set_aside import Span, outside, spans_set_aside
 from monitor.analyze.window import Window, in_window, training_spans, work_window
 from monitor.diagnose.setup_seen import setup_seen
-from monitor.model import Distribution, Finding, Price, Run, StepStats, metrics_frame
+from monitor.diagnose.stakes import Bill, bill_of
+from monitor.model import Bucket, Cost, Distribution, Finding, Phase, Price, Run, StepStats, metrics_frame
 from monitor.predict.setup_types import Setup
 
 SECTIONS = ("What it means", "Why it matters", "What to do", "Source")
@@ -67,6 +68,11 @@ class Case:
     activities: tuple[Activity, ...] = ()
     """The checkpoints and evaluations that held the steps up."""
     price: Price | None = None
+    phases: tuple[Phase, ...] = ()
+    buckets: tuple[Bucket, ...] = ()
+    cost: Cost = Cost()
+    bill: Bill = field(default_factory=lambda: Bill({}, {}))
+    """What the phases cost, by which the findings say what could be saved."""
     ending: Ending | None = None
     """What ended the job; None where nothing did, or nothing tells of it."""
     nan: NanLoss | None = None
@@ -80,10 +86,7 @@ class Case:
     @property
     def usd_per_hour(self) -> float | None:
         """What the whole job costs an hour; None where no price or no number of instances is known."""
-        instances = self.run.job.instance_count
-        if self.price is None or not instances:
-            return None
-        return self.price.usd_per_instance_hour * instances * billing_factor(self.run.job)
+        return self.bill.usd_per_hour
 
 
 def case_of(run: Run, now: datetime, price: Price | None = None) -> Case:
@@ -106,6 +109,9 @@ def case_of(run: Run, now: datetime, price: Price | None = None) -> Case:
     pooled = utilization.pooled(steady)
     ran_out = ending is not None and ending.id == "cuda-out-of-memory"
     setup = setup_seen(run, steady, stats, fill(run.events, ending.first) if ending is not None and ran_out else None)
+    parts = phases.phases(run, now, book, spans, lost)
+    sums = phases.buckets(parts, run.job, price.usd_per_instance_hour if price else None)
+    bill = cost(run.job, parts, sums, price)
     return Case(
         run=run,
         now=now,
@@ -120,6 +126,10 @@ def case_of(run: Run, now: datetime, price: Price | None = None) -> Case:
         journal=book,
         activities=spans,
         price=price,
+        phases=parts,
+        buckets=sums,
+        cost=bill,
+        bill=bill_of(run.job, parts, bill, usd_per_hour(run.job, bill)),
         ending=ending,
         nan=nan,
         setup=setup,

@@ -49,8 +49,8 @@ def judge(report: Report) -> Verdict:
     if not report.run.logs.complete:
         so_far = "Nothing stands out so far; older log lines are still coming in"
         return Verdict("partial", _but_for(so_far, muted), _figures(report))
-    metrics, timed = _has_metrics(report), _has_step_times(report)
-    if not (metrics and timed):
+    metrics = _has_metrics(report)
+    if not is_judged(report):
         missing = "step times are not known" if metrics else "utilization is not known"
         said = f"Nothing stands out in what can be seen, but {missing}"
         return Verdict("partial", _but_for(said, muted), _figures(report))
@@ -115,6 +115,11 @@ def _short(text: str) -> str:
 def seen(report: Report) -> bool:
     """Whether there is anything to judge by: metrics of a device, or a timed step."""
     return _has_step_times(report) or _has_metrics(report)
+
+
+def is_judged(report: Report) -> bool:
+    """Whether there is all that a job is judged by, so that silence means something: metrics, timed steps, the whole log."""
+    return report.run.logs.complete and _has_metrics(report) and _has_step_times(report)
 
 
 def _has_step_times(report: Report) -> bool:

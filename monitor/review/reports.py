@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
-from monitor.analyze import phases, step_time, utilization
+from monitor.analyze import step_time, utilization
 from monitor.analyze.at_risk import at_risk
-from monitor.analyze.cost import cost, goodput
+from monitor.analyze.cost import goodput
 from monitor.analyze.saves import saves
-from monitor.diagnose.findings import findings
+from monitor.diagnose.findings import asks_to_save, findings
 from monitor.diagnose.rule import Case, case_of
+from monitor.diagnose.stakes import recoverable
+from monitor.diagnose.verdict import is_judged
 from monitor.model import METRICS, ApiBill, AtRisk, LogCoverage, Node, NodeStats, Parameter, Price, Report, Run
 from monitor.parse.recognise import RawRows
 from monitor.predict.setup import setup_of
@@ -20,25 +23,25 @@ def report(
 ) -> Report:
     """Everything that is said about a run, from run and price: the same for a live, a finished and an archived job."""
     case = case_of(run, now, price)
-    parts = phases.phases(run, now, case.journal, case.activities, case.lost)
-    sums = phases.buckets(parts, run.job, price.usd_per_instance_hour if price else None)
-    return Report(
+    found = Report(
         run=run,
         reviewed_at=now,
         nodes=_node_stats(case),
         steps=case.steps,
-        phases=parts,
-        buckets=sums,
+        phases=case.phases,
+        buckets=case.buckets,
         findings=findings(case),
         activities=case.activities,
-        cost=cost(run.job, parts, sums, price),
+        cost=case.cost,
         price=price,
-        goodput=goodput(run.job, parts),
+        goodput=goodput(run.job, case.phases),
         at_risk=_at_risk(case),
         measured=_measured(case),
         api=api,
         api_total=total,
     )
+    asks = asks_to_save(found.findings)
+    return replace(found, cost=recoverable(found.cost, case.bill, found.findings, asks, is_judged(found)))
 
 
 def _measured(case: Case) -> dict[str, Parameter]:

@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from monitor.charts.sparkline import picture, sparkline
+from monitor.diagnose.cost_words import RECOVERABLE_MEANS
 from monitor.diagnose.headline import status_word
 from monitor.diagnose.level import Level
 from monitor.diagnose.stakes import stakes
@@ -93,7 +94,7 @@ def worst_first(jobs: Sequence[JobSummary], snapshots: Mapping[str, Snapshot]) -
 
     def rank(job: JobSummary) -> tuple[float, ...]:
         snapshot = snapshots.get(job.name)
-        stake = None if snapshot is None or snapshot.report is None else stakes(snapshot.report).at_stake_usd
+        stake = None if snapshot is None or snapshot.report is None else stakes(snapshot.report).usd
         return LOOKS[standing(snapshot).level].rank, -(stake or 0.0), not is_running(job)
 
     return [job.name for job in sorted(jobs, key=rank)]
@@ -157,7 +158,7 @@ def _row(job: JobSummary, snapshot: Snapshot | None, glance: Glance, now: dateti
         "name": job.name,
         "verdict": [word] if (word := LOOKS[stand.level].word) else [],
         "stands_out": stand.words,
-        "at_stake_usd": None if report is None else stakes(report).at_stake_usd,
+        "at_stake_usd": None if report is None else report.cost.recoverable_usd_per_hour,
         "status": status_word(status),
         "instances": instances_words(count, instance_type),
         "duration": None if started is None else _whole_minutes((ended or now) - started),
@@ -240,11 +241,10 @@ def show_table(frame: pd.DataFrame) -> None:
             ),
             "stands_out": config.TextColumn("What stands out", width=250),
             "at_stake_usd": config.NumberColumn(
-                "At stake/h",
+                "Recoverable/h",
                 format="dollar",
                 width=72,
-                help="What somebody who acts now could gain in an hour: what is wasted, or what the best advice would save "
-                "(by model), whichever is more.",
+                help=f"Running jobs, an hour: {RECOVERABLE_MEANS}",
             ),
             "status": config.TextColumn("Status", width=74),
             "instances": config.TextColumn("Nodes", width=118),
