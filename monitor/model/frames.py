@@ -1,4 +1,8 @@
-"""The three frames of a run: their columns, and the one constructor of each that casts and fails loudly."""
+"""The three frames of a run: their columns, and the one constructor of each that casts and fails loudly.
+
+``line`` puts the rows of a stream in order, and is always known: from 1 it is the line's number; where the head of the stream
+was not read, or only sums of its lines are known, rows have negative ones that end with -1, which are in order and no more.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +27,7 @@ _STEP_DTYPES: dict[str, str] = {
     "format": "str",
     "kind": "str",
     "stream": "category",  # long, and the same in a million rows; categories are sorted texts
-    "line": "Int64",
+    "line": "int64",
     # Beyond the columns of the CSV:
     "total": "Int64",  # planned number of steps, where the line names it
     "segment": "Int64",  # 0, 1, ...: the counter began again
@@ -44,7 +48,7 @@ _EVENT_DTYPES: dict[str, str] = {
     "kind": "str",
     "text": "str",
     "stream": "str",
-    "line": "Int64",
+    "line": "int64",
 }
 
 #: The columns that ``steps --format csv`` prints, in order.
@@ -91,3 +95,22 @@ def metrics_frame(rows: Any = ()) -> pd.DataFrame:
 def events_frame(rows: Any = ()) -> pd.DataFrame:
     """The Events frame: ``timestamp node rank kind text stream line``."""
     return _frame(rows, _EVENT_DTYPES, "events")
+
+
+def line_numbers(line: pd.Series) -> pd.Series:
+    """The numbers of lines, of a frame's column ``line``; missing where only their order is known."""
+    numbers = line.astype("Int64")
+    return numbers.mask(numbers < 1)
+
+
+def in_order_of_time(steps: pd.DataFrame, events: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Both frames with ``line`` in the order of times, for rows of which no line is known.
+
+    Rows of one time keep their order, events before steps; those without a time stand first.
+    """
+    rows = pd.concat(
+        [frame[["stream", "timestamp"]].astype({"stream": "str"}) for frame in (events, steps)], ignore_index=True
+    )
+    rows = rows.sort_values("timestamp", kind="stable", na_position="first")
+    lines = (-1 - rows.groupby("stream").cumcount(ascending=False)).sort_index().to_numpy("int64")
+    return steps.assign(line=lines[len(events) :]), events.assign(line=lines[: len(events)])

@@ -151,6 +151,8 @@ class Rows:
                 block[name] = _packed(np.asarray(values, _DTYPES[name]))
             elif isinstance(values, np.ndarray) or any(value is not None for value in values):
                 block[name] = _packed(np.asarray(values, float))
+            if isinstance(kept := block.get(name), np.ndarray) and kept.shape != (size,):
+                raise ValueError(f"{name} has {kept.shape} values for {size} readings")
         self._blocks.append(block)
         self._sizes.append(size)
 

@@ -17,6 +17,7 @@ from monitor.settings import SAMPLE_SHOWN
 from monitor.show import address, data
 from monitor.show.account_choice import show_choice
 from monitor.show.plain import plain
+from monitor.show.trouble import whole
 
 COMPARE_PAGE = "pages/compare.py"
 JOB_PAGE = "pages/job.py"
@@ -65,7 +66,7 @@ def run() -> None:
     _title(page.title, account)
     st.session_state.framed = True
     try:
-        page.run()
+        whole("This page", page.run, None)
     finally:
         st.session_state.framed = False
 
