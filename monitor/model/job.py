@@ -91,6 +91,8 @@ class Job:
     """mpi, smddp, torchrun, xla, parameter-server or script."""
     smp_version: Literal[1, 2] | None = None
     configuration: Mapping[str, Parameter] = field(default_factory=dict)
+    secrets: tuple[str, ...] = field(default=(), repr=False, compare=False)
+    """The values that the job keeps under secret names, so that they can be masked in what it writes; never shown or kept."""
 
     @property
     def instance_count(self) -> int | None:
