@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
+import pandas as pd
 from streamlit.testing.v1 import AppTest
 
 from monitor.errors import NoSuchJob, TrainwatchError
@@ -55,7 +57,7 @@ class FakeAccount:
             raise NoSuchJob(f'There is no training job "{name}".')
         return found
 
-    def snapshot(self, name: str) -> Snapshot:
+    def snapshot(self, name: str, urgency: int = 0) -> Snapshot:
         self.asked.append(name)
         if self.error:
             return Snapshot(error=self.error)
@@ -98,6 +100,17 @@ class FakeAccount:
 
 def _ms(moment: datetime | None, otherwise: int) -> int:
     return otherwise if moment is None else round(moment.timestamp() * 1000)
+
+
+def grid(page: AppTest) -> pd.DataFrame:
+    """The table of jobs, or of lines, as it is written: a column a name, a row a key; no table has no row."""
+    found = page.get("bidi_component")
+    if not found:
+        return pd.DataFrame()
+    told = json.loads(found[0].proto.json)
+    names = [column["name"] for column in told["columns"]]
+    rows = [[cell[0] if isinstance(cell, list) else cell for cell in row["cells"]] for row in told["rows"]]
+    return pd.DataFrame(rows, columns=names, index=[row["key"] for row in told["rows"]])
 
 
 def texts(page: AppTest) -> str:
