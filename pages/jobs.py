@@ -1,6 +1,6 @@
 """Jobs: which job needs me? Figures of the account, and one table that fills in place as reviews come in."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from datetime import UTC, datetime
 
 import pandas as pd
@@ -62,10 +62,10 @@ def board() -> Pace:
     glances = data.glances(visit.account, [job for job in found.jobs if jobs_table.is_running(job)])
     table = jobs_table.rows(found.jobs, reviewed, now, order, glances.jobs)
     wanted = jobs_table.wanted_order(found.jobs, reviewed, table)
-    if not order and (jobs_table.sorted_by() or (not waits and jobs_table.may_move(of))):
+    if not order and (jobs_table.sorted_by() or jobs_table.is_asked(of) or (not waits and jobs_table.may_move(of))):
         jobs_table.keep_order(of, wanted)
         table, order = jobs_table.rows(found.jobs, reviewed, now, wanted, glances.jobs), wanted
-    above(table, found, reviewed, is_sorted=bool(order), may_sort=not waits and list(order) != wanted)
+    above(of, table, found, reviewed, is_sorted=bool(order), may_sort=not waits and list(order) != wanted)
     jobs_table.show_table(table, of, visit.zone)
     with st.container(horizontal=True, vertical_alignment="center"):
         below(found, now, limit)
@@ -88,7 +88,14 @@ def reviews(jobs: tuple[JobSummary, ...], now: datetime) -> dict[str, Snapshot]:
     }
 
 
-def above(table: pd.DataFrame, found: data.Listing, reviewed: Mapping[str, jobs_table.Known], is_sorted: bool, may_sort: bool) -> None:
+def above(
+    of: Hashable,
+    table: pd.DataFrame,
+    found: data.Listing,
+    reviewed: Mapping[str, jobs_table.Known],
+    is_sorted: bool,
+    may_sort: bool,
+) -> None:
     """What the order of the rows means, and what can be done with those that are chosen."""
     chosen = jobs_table.chosen(table)
     done = sum(job.name in reviewed and reviewed[job.name].is_reviewed for job in found.jobs)
@@ -107,9 +114,10 @@ def above(table: pd.DataFrame, found: data.Listing, reviewed: Mapping[str, jobs_
         st.caption(f"{plain(said)}.", width="stretch")
         if may_sort:
             st.button(
-                f"Re-sort by {label}" if by else "Re-sort, worst first",
+                f"Re-sort by {label}" if by else f"{'Re-sort' if is_sorted else 'Sort'}, worst first",
                 icon=":material/sort:",
                 on_click=jobs_table.sort_again,
+                args=(of,),
                 type="tertiary",
             )
         if len(chosen) > 1:

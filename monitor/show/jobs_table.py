@@ -31,7 +31,7 @@ REVIEWED = 25
 FIRST_SEEN = 20
 
 _TABLE = "jobs_table"
-_ORDER, _SORTED = "jobs_order", "jobs_sorted"
+_ORDER, _SORTED, _ASKED = "jobs_order", "jobs_sorted", "jobs_sort_asked"
 _HEIGHT_PX = 735
 _RECENT = timedelta(days=1)
 _BEGINNING = datetime.min.replace(tzinfo=UTC)
@@ -234,9 +234,15 @@ def _about(of: Hashable) -> str:
     return f"{zlib.crc32(repr(of).encode()):08x}"
 
 
-def sort_again() -> None:
+def sort_again(of: Hashable) -> None:
     """In order as of now: jobs have become worse, or better, since the rows were put in order."""
     st.session_state.pop(_ORDER, None)
+    st.session_state[_ASKED] = of
+
+
+def is_asked(of: Hashable) -> bool:
+    """Whether the rows are to be put in order now, wherever the reader is."""
+    return bool(st.session_state.pop(_ASKED, None) == of)
 
 
 def sorted_by() -> Sorted | None:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 import pandas as pd
 from streamlit.testing.v1 import AppTest
@@ -104,13 +105,17 @@ def _ms(moment: datetime | None, otherwise: int) -> int:
 
 def grid(page: AppTest) -> pd.DataFrame:
     """The table of jobs, or of lines, as it is written: a column a name, a row a key; no table has no row."""
-    found = page.get("bidi_component")
-    if not found:
+    if not (table := told(page)):
         return pd.DataFrame()
-    told = json.loads(found[0].proto.json)
-    names = [column["name"] for column in told["columns"]]
-    rows = [[cell[0] if isinstance(cell, list) else cell for cell in row["cells"]] for row in told["rows"]]
-    return pd.DataFrame(rows, columns=names, index=[row["key"] for row in told["rows"]])
+    names = [column["name"] for column in table["columns"]]
+    rows = [[cell[0] if isinstance(cell, list) else cell for cell in row["cells"]] for row in table["rows"]]
+    return pd.DataFrame(rows, columns=names, index=[row["key"] for row in table["rows"]])
+
+
+def told(page: AppTest) -> dict[str, Any]:
+    """What the browser is told of that table; nothing where there is none."""
+    found = page.get("bidi_component")
+    return dict(json.loads(found[0].proto.json)) if found else {}
 
 
 def texts(page: AppTest) -> str:
