@@ -7,6 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from monitor import words
+from monitor.diagnose.rights import of_list
 from monitor.model import Gap, JobSummary
 from monitor.review import Snapshot
 from monitor.show import compare_address, data, jobs_query, jobs_table, shell
@@ -14,7 +15,7 @@ from monitor.show.csv import csv_button
 from monitor.show.jobs_figures import figures, show_jobs_figures
 from monitor.show.pace import IDLE, WAITING, Pace, live
 from monitor.show.plain import advice, plain
-from monitor.show.trouble import show_error, show_stale
+from monitor.show.trouble import show_error, show_rights, show_stale
 
 visit = shell.enter()
 
@@ -24,13 +25,15 @@ def board() -> Pace:
     limit = st.session_state.get("jobs-limit", data.JOBS_LIMIT)
     everything = data.find(visit.account, jobs_query.Asked().query(now, limit))
     if everything.error and not everything.jobs:
-        show_error(everything.error, "jobs")
+        show_error(everything.error, "jobs", "Listing jobs")
         return IDLE
     if not everything.jobs:
         no_jobs()
         return IDLE
     # What is in view is asked for last, and so goes first.
     newest = reviews(everything.jobs, now)
+    # Filled when it is known what the table lacks.
+    top = st.container()
     show_jobs_figures(figures(everything.jobs, newest, data.own_prices(), everything.more))
     asked = jobs_query.asked()
     types = {job.instance_type for job in everything.jobs}
@@ -46,9 +49,9 @@ def board() -> Pace:
     found = everything if asked.is_any else data.find(visit.account, asked.query(now, limit))
     if found.error:
         if not found.jobs:
-            show_error(found.error, "found")
+            show_error(found.error, "found", "Listing jobs")
             return IDLE
-        show_stale(found.error)
+        show_stale(found.error, "Listing jobs")
     if not found.jobs:
         st.info("No job matches these filters.", icon=":material/search_off:")
         return IDLE
@@ -70,7 +73,9 @@ def board() -> Pace:
     with st.container(horizontal=True, vertical_alignment="center"):
         below(found, now, limit)
         csv_button(lambda: jobs_table.csv_rows(table), "jobs", "jobs-csv", "This table")
-    gaps((*found.gaps, *glances.gaps))
+    with top:
+        show_rights(of_list(glances.gaps, [each.report for each in newest.values() if each.report]))
+    gaps((*found.gaps, *(gap for gap in glances.gaps if not gap.action)))
     return WAITING if waits or reads_on else IDLE
 
 

@@ -21,6 +21,7 @@ FLOORS = {
     "diagnose": 2,
     "aws": 3,
     "settings": 3,
+    "faults": 3,
     "fetch": 4,
     "archive": 4,
     "alert": 4,

@@ -8,13 +8,14 @@ from datetime import datetime, timedelta, tzinfo
 import numpy as np
 import pandas as pd
 
+from monitor.analyze.losses import Losses
 from monitor.analyze.timeline import JOB, NOWHERE, Timeline
 from monitor.analyze.window import work_window
 from monitor.charts.measured import Measured
 from monitor.charts.phases import KIND_OF
 from monitor.charts.step_buckets import Work, slowest
 from monitor.charts.step_time import Changes
-from monitor.charts.time_axis import Span
+from monitor.charts.time_axis import Span, cut
 from monitor.diagnose.odd_nodes import ODD_POINTS
 from monitor.diagnose.pace import SINCE
 from monitor.model import Cost, Report
@@ -126,6 +127,41 @@ def steps_said(report: Report, work: Work, part: Span | None, zone: tzinfo) -> s
     elif slow is not None:
         said += "; no node is 3 % slower than its peers"
     return sentence(said)
+
+
+def loss_said(found: Losses, part: Span | None, zone: tzinfo) -> str:
+    """``Training loss 2.31 at step 4,500, down from 10.8; 3 reports are NaN or infinite, the first at step 4,420.``"""
+    rows, when = _shown(found, part, zone)
+    known, bad = rows[rows["loss"].notna()], rows[rows["bad"]]
+    said = f"No training loss was logged{when}"
+    if len(known):
+        first, last = float(known["loss"].iloc[0]), float(known["loss"].iloc[-1])
+        way = "down from" if last < first else "up from" if last > first else "the same as at first,"
+        said = f"Training loss {last:.4g}{_at_step(known.iloc[-1])}{when}, {way} {first:.4g}"
+    if len(bad):
+        verb = "is" if len(bad) == 1 else "are"
+        said += f"; {count(len(bad), 'report')} {verb} NaN or infinite, the first{_at_step(bad.iloc[0])}"
+    return sentence(said)
+
+
+def rate_said(found: Losses, part: Span | None, zone: tzinfo) -> str:
+    """``Learning rate 2.8e-05 at step 4,500; its peak was 0.0003.``"""
+    rows, when = _shown(found, part, zone)
+    known = rows[rows["learning_rate"].notna()]
+    if known.empty:
+        return sentence(f"No learning rate was logged{when}")
+    last, peak = float(known["learning_rate"].iloc[-1]), float(known["learning_rate"].max())
+    said = f"Learning rate {last:.3g}{_at_step(known.iloc[-1])}{when}"
+    return sentence(said if peak == last else f"{said}; its peak was {peak:.3g}")
+
+
+def _shown(found: Losses, part: Span | None, zone: tzinfo) -> tuple[pd.DataFrame, str]:
+    """The reports of that time, and the words for it."""
+    return cut(found.rows, part, "at", "at"), "" if part is None else f" from {stretch(part, zone)}"
+
+
+def _at_step(row: pd.Series) -> str:
+    return "" if pd.isna(row["step"]) else f" at step {row['step']:,}"
 
 
 def progress_said(report: Report, reached: pd.DataFrame, part: Span | None, zone: tzinfo) -> str:

@@ -16,6 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from monitor import __version__, words
 from monitor.diagnose.cost_words import cost_words
 from monitor.diagnose.evidence_words import fact_value, when
+from monitor.diagnose.file_words import file_rows
 from monitor.diagnose.headline import facts, status_word
 from monitor.diagnose.muted_words import muted_words
 from monitor.diagnose.outlook import outlook
@@ -61,6 +62,7 @@ def html(report: Report, made_at: datetime, note: str = "") -> str:
         buckets=_buckets(report),
         nodes=[_node(stats) for stats in report.nodes],
         configuration=configuration,
+        files=file_rows(report.job),
         masked=any(_MASK in value for _, value, _ in configuration),
         gaps=[" ".join(part for part in (gap.why, gap.remedy) if part) for gap in report.run.gaps],
         not_checked=[

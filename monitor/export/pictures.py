@@ -6,18 +6,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC
 
+from monitor.analyze.losses import losses
 from monitor.analyze.step_time import is_aggregated
 from monitor.analyze.timeline import timeline
-from monitor.charts import phases, progress, step_time, utilization
+from monitor.charts import loss, phases, progress, step_time, utilization
 from monitor.charts import timeline as lanes
 from monitor.charts.measured import POINTS, ROWS, bucket_seconds, columns_for, measured
 from monitor.charts.step_buckets import work_of
 from monitor.charts.time_axis import Span
 from monitor.diagnose.chart_words import (
     changes_of,
+    loss_said,
     phases_listed,
     phases_said,
     progress_said,
+    rate_said,
     steps_said,
     sum_words,
     timeline_words,
@@ -58,6 +61,7 @@ def pictures(report: Report) -> Iterator[Picture]:
     for metric in ("gpu_utilization", "gpu_memory_utilization") if gpus else ("cpu_utilization", "memory_utilization"):
         yield from _utilization(report, metric, span)
     yield from _steps(report, span)
+    yield from _losses(report, span)
 
 
 def _phases(report: Report) -> Picture:
@@ -111,3 +115,16 @@ def _steps(report: Report, span: Span) -> Iterator[Picture]:
             "The log lines name steps, but give no time of one.",
             svg(progress.progress(steps, span), "progress"),
         )
+
+
+def _losses(report: Report, span: Span) -> Iterator[Picture]:
+    found = losses(report.run.steps, report.run.events)
+    if found is None:
+        return
+    writer = f"As {found.node or 'the log'} logs it." if found.writers > 1 else ""
+    if len((frames := loss.loss_frames(found.rows, span))[0]) or len(frames[1]):
+        note = f"{writer} A cross is a loss that is NaN or infinite." if len(frames[1]) else writer
+        yield Picture("Training loss", loss_said(found, None, UTC), note.strip(), svg(loss.loss_of(*frames), "loss"))
+    if len((frames := loss.rate_frames(found.rows, span))[0]):
+        drawn = svg(loss.rate_of(*frames), "learning-rate")
+        yield Picture("Learning rate", rate_said(found, None, UTC), writer, drawn)

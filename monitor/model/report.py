@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from monitor.model.job import Job, Node, Parameter
-from monitor.model.run import Run
+from monitor.model.run import Gap, Run
 
 Severity = Literal["critical", "warning", "info"]
 Confidence = Literal["high", "medium", "low"]
@@ -254,10 +254,19 @@ class Report:
     """By the id of a finding; for whoever shows the report. Nothing is left out of ``findings`` for it."""
     archive: str | None = None
     """The archive that the run comes from; None where it was read, or kept, for this report."""
+    faults: tuple[Gap, ...] = ()
+    """The parts of this report that failed on an error of this program. They are of this report, not of the run."""
+    broken: frozenset[str] = frozenset()
+    """The ids of the findings among them: their silence means nothing."""
 
     @property
     def job(self) -> Job:
         return self.run.job
+
+    @property
+    def gaps(self) -> tuple[Gap, ...]:
+        """What could not be read, then what could not be worked out."""
+        return (*self.run.gaps, *self.faults)
 
     @property
     def warnings(self) -> tuple[Finding, ...]:

@@ -10,9 +10,10 @@ from datetime import UTC, datetime
 from monitor.archive.cache import Cache
 from monitor.aws.tally import metered
 from monitor.errors import TrainwatchError
+from monitor.faults import fault
 from monitor.fetch.source import Source
 from monitor.model import Report
-from monitor.review.reviewer import Reviewer
+from monitor.review.reviewer import Pace, Reviewer
 from monitor.settings import Settings
 
 REFRESH_S = 20.0
@@ -86,10 +87,12 @@ class Watch:
         parallel: int = 4,
         settings: Settings = Settings(),
         cache: Cache | None = None,
+        pace: Pace = Pace(),
     ) -> None:
         self._source = source
         self._settings = settings
         self._cache = cache
+        self._pace = pace
         self._refresh_s = refresh_s
         self._parallel = parallel
         self._lock = threading.Lock()
@@ -139,7 +142,9 @@ class Watch:
                 return None
             name, job = min(waiting, key=lambda each: _rank(each[1], now))
             job.waits, job.busy = False, True
-            job.reviewer = job.reviewer or Reviewer(self._source, name, self._settings, cache=self._cache)
+            job.reviewer = job.reviewer or Reviewer(
+                self._source, name, self._settings, cache=self._cache, pace=self._pace
+            )
             return name
 
     def _review(self, name: str) -> None:
@@ -154,7 +159,8 @@ class Watch:
         except TrainwatchError as error:
             self._set(name, error=error, updated_at=datetime.now(UTC), working=False, progress="")
         except Exception as error:  # a bug must not leave a page waiting for ever
-            self._set(name, error=_bug(error), updated_at=datetime.now(UTC), working=False, progress="")
+            told = fault(error, "The review", reviewer.shape())
+            self._set(name, error=told, updated_at=datetime.now(UTC), working=False, progress="")
         with self._lock:
             job = self._watched[name]
             job.busy, job.due = False, time.monotonic() + self._refresh_s
@@ -173,10 +179,3 @@ def _rank(job: _Watched, now: float) -> tuple[bool, int, float]:
 
 def _utc_now() -> datetime:
     return datetime.now(UTC)
-
-
-def _bug(error: Exception) -> TrainwatchError:
-    return TrainwatchError(
-        f"The review stopped on an error of this program: {type(error).__name__}: {error}.",
-        "Please report it; the other jobs are not affected.",
-    )

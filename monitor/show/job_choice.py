@@ -49,7 +49,7 @@ def show_newest(account: data.Account, key: str, choose: Callable[[str], None]) 
     """The newest jobs, to take one with a click; where none can be listed, why."""
     listing = data.jobs(account)
     if listing.error:
-        show_error(listing.error, "list")
+        show_error(listing.error, "list", "Listing jobs")
     names = [job.name for job in listing.jobs[:NEWEST]]
     st.session_state[key] = None
     if names:

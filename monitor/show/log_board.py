@@ -19,6 +19,7 @@ from monitor.show.log_controls import clear
 from monitor.show.log_places import known_of, node_names
 from monitor.show.log_table import csv_text, precise, show_line, show_table
 from monitor.show.pace import DONE, EMPTY, IDLE, RUNNING, WAITING, Pace
+from monitor.show.parts import part
 from monitor.show.plain import advice, plain
 from monitor.show.trouble import is_lasting, show_error, show_stale
 
@@ -29,7 +30,8 @@ _MS = timedelta(milliseconds=1)
 def show_log(name: str, snapshot: LogSnapshot, reviewed: Snapshot, zone: tzinfo, now: datetime) -> Pace:
     """Everything below the controls."""
     view, report = log_address.current(), reviewed.report
-    quotes = known_of(report).quotes
+    known = part(report, "Places in the log", known_of, report)
+    quotes = known.quotes if known else ()
     if snapshot.lineless or (report is not None and report.archive):
         if report is None and reviewed.error is not None:
             show_error(reviewed.error, "log-review")
@@ -41,12 +43,12 @@ def show_log(name: str, snapshot: LogSnapshot, reviewed: Snapshot, zone: tzinfo,
         if snapshot.error is None:
             skeleton(snapshot.progress)
         else:
-            show_error(snapshot.error, "log")
+            show_error(snapshot.error, "log", "Reading the log")
             log_states.show_quotes(quotes, zone)
         return pace_of(snapshot, reviewed)
     if snapshot.error is not None:
-        show_stale(snapshot.error)
-    _lines(view, snapshot, report, zone, now)
+        show_stale(snapshot.error, "Reading the log")
+    part(report, "Log lines", _lines, view, snapshot, report, zone, now)
     if report is None and reviewed.error is None:
         st.caption(":material/hourglass_empty: Findings and phases are marked once the job is reviewed.")
     return pace_of(snapshot, reviewed)

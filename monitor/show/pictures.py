@@ -14,7 +14,9 @@ from monitor.diagnose.verdict import has_gpus
 from monitor.model import Report
 from monitor.show import chosen_time, data
 from monitor.show.drawing import absent, alt_of, draw_frames, head
+from monitor.show.loss_card import show_losses
 from monitor.show.overview import show_overview
+from monitor.show.parts import part
 from monitor.show.plain import plain
 from monitor.show.steps_card import show_steps, work
 from monitor.show.threshold_drawn import kept
@@ -29,19 +31,18 @@ def show_pictures(report: Report, zone: tzinfo) -> None:
     span = (report.job.started, report.job.ended or report.reviewed_at)
 
     def pictures() -> None:
-        _phases(report)
-        _strip(report, span, zone)
-        part, rules = chosen_time.within(span), kept()
-        show_steps(report, span, part, rules, zone)
-        left, right = st.columns(2)
-        with left:
-            show_utilization(report, span, part, _busy(report), rules, zone)
-        with right:
-            full = "gpu_memory_utilization" if has_gpus(report) else "memory_utilization"
-            show_utilization(report, span, part, full, rules, zone)
-        show_timeline(report, zone, part)
+        part(report, "Where the time went", _phases, report)
+        part(report, "Overview strip", _strip, report, span, zone)
+        shown, rules = chosen_time.within(span), kept()
+        part(report, "Chart of the step times", show_steps, report, span, shown, rules, zone)
+        part(report, "Charts of loss and learning rate", show_losses, report, span, shown, zone)
+        full = "gpu_memory_utilization" if has_gpus(report) else "memory_utilization"
+        for column, metric in zip(st.columns(2), (_busy(report), full), strict=True):
+            with column:
+                part(report, f"Chart of {TITLES[metric]}", show_utilization, report, span, shown, metric, rules, zone)
+        part(report, "Timeline", show_timeline, report, zone, shown)
 
-    st.fragment(pictures)()
+    st.fragment(lambda: part(report, "Charts", pictures))()
 
 
 def _busy(report: Report) -> str:
