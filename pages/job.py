@@ -14,6 +14,7 @@ from monitor.show.alike import show_alike
 from monitor.show.figures import show_figures
 from monitor.show.findings import show_answer
 from monitor.show.header import has_console, show_header, show_links, tab_title
+from monitor.show.job_choice import choose_job, show_newest
 from monitor.show.job_tables import show_configuration, show_coverage, show_files, show_nodes
 from monitor.show.pace import Pace, live
 from monitor.show.pace_of_job import pace_of
@@ -27,28 +28,16 @@ visit = shell.enter()
 
 
 def choose() -> str | None:
-    listing = data.jobs(visit.account)
     named = address.value("job")
-    address.shown("job", named)
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.selectbox(
-            "Job",
-            [job.name for job in listing.jobs],
-            index=None,
-            # A link may name a job older than the list.
-            accept_new_options=True,
-            placeholder="Choose a job, or type its full name",
-            icon=":material/search:",
-            label_visibility="collapsed",
-            **address.bound("job"),
-        )
+        choose_job(visit.account, "of-job", named, lambda name: address.keep("job", name))
         if named:
             to = links.to(**plan_address.link(named))
             st.page_link(shell.PLAN_PAGE, label="Plan a change", icon=":material/tune:", query_params=to)
             to = log_address.link(named)
             st.page_link(shell.LOGS_PAGE, label="Logs", icon=":material/article:", query_params=to)
             # With the run before it, where the list knows one; else with what is chosen there.
-            earlier = previous(named, [job.name for job in listing.jobs])
+            earlier = previous(named, [job.name for job in data.jobs(visit.account).jobs])
             st.page_link(
                 shell.COMPARE_PAGE,
                 label="Compare",
@@ -57,8 +46,8 @@ def choose() -> str | None:
                 help=plain(f"With the previous run, {earlier}" if earlier else "With another job"),
             )
             show_save(visit.account, named)
-    if listing.error and not named:
-        show_error(listing.error, "list", "Listing jobs")
+    if not named:
+        show_newest(visit.account, "job-newest", lambda name: address.keep("job", name))
     return named
 
 

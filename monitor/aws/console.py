@@ -50,7 +50,9 @@ def s3_url(arn: str, uri: str) -> str | None:
     last = uri.rpartition("/")[2]
     if "." in last:
         return f"https://{host}/s3/object/{bucket}?region={found['region']}&prefix={key}"
-    return f"https://{host}/s3/buckets/{bucket}?region={found['region']}&prefix={key}{'' if uri.endswith('/') else '%2F'}"
+    return (
+        f"https://{host}/s3/buckets/{bucket}?region={found['region']}&prefix={key}{'' if uri.endswith('/') else '%2F'}"
+    )
 
 
 def _home(arn: str, service: str) -> tuple[str, str] | None:

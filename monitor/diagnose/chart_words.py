@@ -9,21 +9,20 @@ import numpy as np
 import pandas as pd
 
 from monitor.analyze.losses import Losses
-from monitor.analyze.timeline import Timeline
+from monitor.analyze.timeline import JOB, NOWHERE, Timeline
 from monitor.analyze.window import work_window
 from monitor.charts.measured import Measured
 from monitor.charts.phases import KIND_OF
 from monitor.charts.step_buckets import Work, slowest
 from monitor.charts.step_time import Changes
 from monitor.charts.time_axis import Span, cut
+from monitor.diagnose.odd_nodes import ODD_POINTS
 from monitor.diagnose.pace import SINCE
 from monitor.model import Cost, Report
 from monitor.words import ago, count, duration, instant, nodes, percent, sentence, step_seconds, usd, zone_name
 
 #: Sum and bill differ by this share at most where they are the same money: the bill is of whole seconds.
 SAME_BILL = 0.005
-#: Points of one device: a node this far from the median node is named.
-ODD_POINTS = 5.0
 NAMES = {
     "gpu_utilization": "GPU",
     "gpu_memory_utilization": "GPU memory",
@@ -59,7 +58,7 @@ def utilization_said(report: Report, metric: str, rows: Measured, part: Span | N
             whole = (window.start, report.job.ended or report.reviewed_at)
             means, when = at_work, f" since {clock_of(window.start, zone, whole)} {zone_name(window.start, zone)}"
         else:
-            when = " on average, no whole minute of work among it"
+            when = " on average (too short for a one-minute average of the work)"
     name, names = NAMES[metric], [name for name in rows.names if name in means]
     if not means:
         return f"{name}: no data from {stretch(part, zone)}." if part else f"{name}: no data."
@@ -89,7 +88,7 @@ def _odd(means: Mapping[str, float]) -> str:
     )
     if not far:
         low, high = min(means.values()), max(means.values())
-        return "" if round(low) == round(high) else f"; nodes are alike, {low:.0f} to {high:.0f} %"
+        return "" if round(low) == round(high) else f"; nodes are much the same, {low:.0f} to {high:.0f} %"
     name, points = far[0], means[far[0]] - middle
     more = len(far) - 1
     others = f", {count(more, 'other node')} {'differs' if more == 1 else 'differ'} too" if more else ""
@@ -216,7 +215,7 @@ def sum_words(frame: pd.DataFrame, cost: Cost) -> str:
 
 
 def timeline_words(found: Timeline, report: Report) -> str:
-    """What stands out, and which nodes have no lane."""
+    """What stands out, and how many nodes are not drawn."""
     said = []
     marks = found.marks
     first = marks[marks["kind"] == "first error"]
@@ -226,19 +225,26 @@ def timeline_words(found: Timeline, report: Report) -> str:
         said.append(f"The first error is on {row['lane']}" + (f"; {count(after, 'more')} after it" if after else ""))
     elif (marks["kind"] == "error").any():
         said.append(f"{count(int(marks.loc[marks['kind'] == 'error', 'count'].sum()), 'error')} in the logs")
-    for kind, saying in (("restart", "restarted or resumed"), ("no step", "no step for long")):
+    for kind, saying in (("restart", "restarted or resumed"), ("no step", "long time without a step")):
         if many := found.nodes_with.get(kind, 0):
             where = marks.loc[marks["kind"] == kind, "lane"]
             said.append(f"{saying} on {where.iloc[0] if many == 1 and len(where) else count(many, 'node')}")
     if found.left_out:
-        usual = "with nothing that sets them apart"
-        if found.left_out_troubled:
-            usual = f"{found.left_out_troubled} of them with errors or silences"
-        said.append(f"{count(found.left_out, 'more node')} without a lane, {usual}")
+        many = found.left_out + sum(lane not in (JOB, NOWHERE) for lane in found.lanes)
+        said.append(not_drawn(found.left_out, many, found.left_out_troubled))
     if not said:
         return "No error line, restart or silence in the logs." if report.run.logs.lines else "No log line to place."
     text = "; ".join(said)
     return f"{text[:1].upper()}{text[1:]}."
+
+
+def not_drawn(left_out: int, of: int, odd: int) -> str:
+    """``60 of 64 nodes have nothing unusual (not drawn)``; ``odd``: so many of those left out have something, too."""
+    if not left_out:
+        return ""
+    if odd:
+        return f"{left_out} of {of} nodes are not drawn, {odd} of them unusual too"
+    return f"{left_out} of {of} nodes have nothing unusual (not drawn)"
 
 
 def _bucket_words(name: str, minutes: float, cost_usd: float) -> str:

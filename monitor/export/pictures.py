@@ -11,7 +11,7 @@ from monitor.analyze.step_time import is_aggregated
 from monitor.analyze.timeline import timeline
 from monitor.charts import loss, phases, progress, step_time, utilization
 from monitor.charts import timeline as lanes
-from monitor.charts.measured import POINTS, bucket_seconds, columns_for, measured
+from monitor.charts.measured import POINTS, ROWS, bucket_seconds, columns_for, measured
 from monitor.charts.step_buckets import work_of
 from monitor.charts.time_axis import Span
 from monitor.diagnose.chart_words import (
@@ -27,6 +27,7 @@ from monitor.diagnose.chart_words import (
     utilization_said,
 )
 from monitor.diagnose.log_places import first_error
+from monitor.diagnose.odd_nodes import odd_nodes
 from monitor.diagnose.verdict import has_gpus
 from monitor.export.svg import svg
 from monitor.model import Report
@@ -72,7 +73,9 @@ def _phases(report: Report) -> Picture:
 
 
 def _timeline(report: Report) -> Iterator[Picture]:
-    found = timeline(report.run, report.phases, report.activities, first_error(report), report.reviewed_at)
+    found = timeline(
+        report.run, report.phases, report.activities, first_error(report), report.reviewed_at, odd_nodes(report)
+    )
     if found.start is None or found.end is None:
         return
     signs = {kind: sign for kind, sign in lanes.SIGNS.items() if kind in set(found.marks["kind"])}
@@ -86,12 +89,12 @@ def _utilization(report: Report, metric: str, span: Span) -> Iterator[Picture]:
     if not len(rows.node):
         return
     alone = len(rows.names) == 1
-    width = duration(bucket_seconds(rows, POINTS if alone else columns_for(len(rows.names))))
-    note = f"One column is {width}; {'the line breaks where data are missing' if alone else 'grey is missing data'}."
+    width = duration(bucket_seconds(rows, POINTS if alone else columns_for(min(len(rows.names), ROWS))))
+    note = f"One column is {width}; {'the line breaks where data are missing' if alone else 'gray is missing data'}."
     if alone:
         chart = utilization.line_of(*utilization.line_frames(rows, span))
     else:
-        chart = utilization.heatmap_of(*utilization.heatmap_frames(rows, span))
+        chart = utilization.heatmap_of(*utilization.heatmap_frames(rows, span, first=odd_nodes(report)))
     yield Picture(_NAMES[metric], utilization_said(report, metric, rows, None, UTC), note, svg(chart, metric))
 
 

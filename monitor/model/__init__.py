@@ -25,7 +25,7 @@ from monitor.model.job import (
     Transition,
 )
 from monitor.model.log_lines import LogAsk, LogLine, LogSpan
-from monitor.model.pair import Pair, PairSide, held
+from monitor.model.pair import Came, Pair, PairSide, came_of
 from monitor.model.report import (
     Activity,
     ApiBill,
@@ -57,6 +57,7 @@ __all__ = [
     "ApiBill",
     "AtRisk",
     "Bucket",
+    "Came",
     "Channel",
     "Confidence",
     "Cost",
@@ -91,8 +92,8 @@ __all__ = [
     "StepSpread",
     "StepStats",
     "Transition",
+    "came_of",
     "events_frame",
-    "held",
     "in_order_of_time",
     "line_numbers",
     "metrics_frame",

@@ -23,6 +23,8 @@ from monitor.parse.table import NOBODY, At, Codes, Rows, Table
 # First reports contain tracing, compilation and allocation; they are marked while they are this much slower than usual.
 WARM_UP_RATIO = 1.5
 WARM_UP_MOST = 20
+# Several codes make one number; before it is too large for another code, writers are counted through.
+_MOST_WRITERS = 1 << 31
 _NO_LINE = np.iinfo(np.int64).min // 2
 
 
@@ -100,6 +102,8 @@ def _series(table: Table) -> Iterator[dict[str, At]]:
     writer = np.zeros(len(table), np.int64)
     others = (np.where(nobody, key, 0) for key in (table.host, table.local_rank, table.task))
     for key in (table.stream, table.rank, *others, table.format):
+        if int(writer.max()) > _MOST_WRITERS:
+            writer = np.unique(writer, return_inverse=True)[1]
         writer = writer * (int(key.max()) + 2) + key + 1
     order = np.argsort(writer, kind="stable")
     starts = np.flatnonzero(np.diff(writer[order], prepend=-1))
@@ -261,6 +265,8 @@ def _nodes_of(table: Table, at: At, identity: Identity) -> pd.api.extensions.Ext
     # One number a writer: sorting rows of four takes longer than all the rest.
     which = np.zeros(len(at), np.int64)
     for column in (table.rank, table.host, table.stream, table.node):
+        if int(which.max()) > _MOST_WRITERS:
+            which = np.unique(which, return_inverse=True)[1]
         which = which * (int(column.max()) + 2) + column[at] + 1
     _, firsts, which = np.unique(which, return_index=True, return_inverse=True)
     names = []

@@ -26,7 +26,17 @@ Constant = int | float
 NOBODY = -1
 """The rank of a line that names none."""
 _TEXTS = ("format", "meaning", "throughput_unit", "bar")
-_PRINTED = ("step", "total", "time_s", "clock_s", "clock_tick_s", "throughput", "loss", "gpu_memory_gib", "learning_rate")
+_PRINTED = (
+    "step",
+    "total",
+    "time_s",
+    "clock_s",
+    "clock_tick_s",
+    "throughput",
+    "loss",
+    "gpu_memory_gib",
+    "learning_rate",
+)
 _NUMBERS = (*_PRINTED, "epoch", "epoch_share", "counter")
 _MISSING = dict.fromkeys((*_NUMBERS, "time_ms"), np.nan) | {
     **dict.fromkeys(("rank", "local_rank", "task"), NOBODY),
@@ -153,6 +163,8 @@ class Rows:
                 block[name] = _packed(np.asarray(values, _DTYPES[name]))
             elif isinstance(values, np.ndarray) or any(value is not None for value in values):
                 block[name] = _packed(np.asarray(values, float))
+            if isinstance(kept := block.get(name), np.ndarray) and kept.shape != (size,):
+                raise ValueError(f"{name} has {kept.shape} values for {size} readings")
         self._blocks.append(block)
         self._sizes.append(size)
 

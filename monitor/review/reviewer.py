@@ -28,6 +28,7 @@ from monitor.parse.user import step_pattern
 from monitor.review.archived import ArchiveSource
 from monitor.review.pricing import Pricing
 from monitor.review.reports import coverage, report
+from monitor.review.unread import unread
 from monitor.settings import Settings
 
 # CloudWatch publishes a host's metrics once a minute; asking more often only costs.
@@ -208,7 +209,7 @@ class Reviewer:
         progress("reading metrics")
         raw = self._read_metrics(job, now)
         metrics, unknown = utilization.normalised(raw, job.nodes)
-        gaps = (*raw.gaps, *unknown, *log_gaps, *self._refused)
+        gaps = (*raw.gaps, *unknown, *log_gaps, *self._refused, *unread(self._raw.failures))
         return Run(job, parsed.steps, metrics, parsed.events, gaps, raw.period_s, coverage(self._raw, complete))
 
     def _said(self, run: Run, now: datetime, wait: bool = True) -> Report:

@@ -11,6 +11,7 @@ import streamlit as st
 from monitor.aws.console import s3_url, stream_url, streams_url
 from monitor.diagnose.file_words import file_rows
 from monitor.diagnose.hidden import hidden_words
+from monitor.diagnose.odd_nodes import odd_nodes
 from monitor.fetch.log_streams import node_of_stream, prefix, stream_order
 from monitor.model import METRICS, Report
 from monitor.predict.setup import resolved
@@ -29,9 +30,11 @@ _NODE_NAMES = {
 
 
 def node_rows(report: Report) -> pd.DataFrame:
-    """One row a node: mean percent of each metric, p5 to p95 of the GPU, reports, median and p10 to p90 of the steps."""
+    """One row a node, those worth a look first: mean percent of each metric, p5 to p95 of the GPU, reports, median and p10
+    to p90 of the steps."""
     rows = []
-    for stats in report.nodes:
+    first = {name: place for place, name in enumerate(odd_nodes(report))}
+    for stats in sorted(report.nodes, key=lambda stats: first.get(stats.node.name, len(first))):
         row: dict[str, object] = {"node": stats.node.name}
         for metric in METRICS:
             spread = getattr(stats, metric)

@@ -45,7 +45,10 @@ def _loss(report: Report, found: Losses, span: Span, part: Span | None, zone: tz
         f"{report.job.name}-loss",
     )
     draw_frames(
-        ("chart-loss", log), frames, partial(loss.loss_of, log=log), alt_of(report, "Loss", loss_said(found, None, zone))
+        ("chart-loss", log),
+        frames,
+        partial(loss.loss_of, log=log),
+        alt_of(report, "Loss", loss_said(found, None, zone)),
     )
     if positive:
         address.shown("loss", log)

@@ -68,4 +68,9 @@ def test_it_stands_in_the_frame_beside_its_step(lines: list[str]) -> None:
 
 
 def test_a_log_without_one_has_none() -> None:
-    assert parse(["step=1 step_time_s=0.5 loss=2.1", "step=2 step_time_s=0.5 loss=2.0"]).steps["learning_rate"].isna().all()
+    assert (
+        parse(["step=1 step_time_s=0.5 loss=2.1", "step=2 step_time_s=0.5 loss=2.0"])
+        .steps["learning_rate"]
+        .isna()
+        .all()
+    )
