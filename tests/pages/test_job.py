@@ -137,7 +137,7 @@ def test_refused_metrics_are_said_and_the_rest_is_shown(open_page: Open) -> None
     page = open_page(FakeAccount((report,)), "job", job=report.job.name)
     said = texts(page)
     assert "Metrics not read. cloudwatch:GetMetricData was refused." in said
-    assert "No data of GPU utilization." in said
+    assert "No GPU utilization data." in said
     assert "healthy" not in said
     assert len(page.get("vega_lite_chart")) == 4
 

@@ -27,7 +27,7 @@ def _run(name: str, microbatches: int) -> Report:
 
 def _settled(page: AppTest) -> AppTest:
     for _ in range(20):
-        if "last run" in texts(page):
+        if "previous run" in texts(page):
             break
         page = page.run()
     return page
@@ -36,14 +36,14 @@ def _settled(page: AppTest) -> AppTest:
 def test_the_run_before_is_named_with_what_differs(open_page: Open) -> None:
     account = FakeAccount((_run(NAME, 8), _run(BEFORE, 4)))
     page = _settled(open_page(account, "job", job=NAME))
-    assert f"Like the last run {BEFORE} but for microbatches 4 → 8" in texts(page)
+    assert f"Compared with the previous run {BEFORE}: microbatches 4 → 8" in texts(page)
     assert [link.proto.label for link in page.get("page_link") if link.proto.label == "Compare them"]
-    assert "last run" not in texts(open_page(account, "job", job=BEFORE).run())
+    assert "previous run" not in texts(open_page(account, "job", job=BEFORE).run())
 
 
 def test_a_run_that_is_set_up_alike_says_so(open_page: Open) -> None:
     page = _settled(open_page(FakeAccount((_run(NAME, 8), _run(BEFORE, 8))), "job", job=NAME))
-    assert f"Set up like the last run, {BEFORE}" in texts(page)
+    assert f"Same settings as the previous run, {BEFORE}" in texts(page)
 
 
 def test_the_console_is_led_to_where_aws_has_the_job(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -85,7 +85,7 @@ class Calls:
 class Unreviewed:
     """Reviews that are still to come, so that what is shown comes from the list and the metrics alone."""
 
-    def snapshot(self, name: str) -> Snapshot:
+    def snapshot(self, name: str, urgency: int = 0) -> Snapshot:
         return Snapshot(working=True, progress="waiting for its turn")
 
 
