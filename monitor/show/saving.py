@@ -50,7 +50,12 @@ def show_save(account: data.Account, name: str) -> None:
         button("Page with charts (HTML)", ".html", "text/html", page, ":material/web:", "One file that opens offline.")
         button("Text for a ticket (Markdown)", ".md", "text/markdown", markdown, ":material/notes:", "Without charts.")
         button(
-            "Data (JSON)", ".json", "application/json", document, ":material/data_object:", "Same as `report --format json`."
+            "Data (JSON)",
+            ".json",
+            "application/json",
+            document,
+            ":material/data_object:",
+            "Same as `report --format json`.",
         )
         st.caption("Tables (CSV)")
         with st.container(horizontal=True, gap="small"):

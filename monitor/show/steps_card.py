@@ -62,9 +62,7 @@ def _times(report: Report, span: Span, part: Span | None, rules: Sequence[Rule],
         alt_of(report, "Step time over time", _said(report, every, None, zone)),
     )
     summed = "Aggregated by Logs Insights: medians over a minute or more; single slow steps do not show."
-    triangles = (
-        f"▲ one step over {OUTLIER_TIMES:.0f}x the median (capped at the axis)." if len(far) else ""
-    )
+    triangles = f"▲ one step over {OUTLIER_TIMES:.0f}x the median (capped at the axis)." if len(far) else ""
     below = f"{summed if is_aggregated(report.run.steps) else triangles}{above_words(rules, 'step_time', highest)}"
     if below:
         st.caption(plain(below))
@@ -91,7 +89,7 @@ def _about(report: Report, every: Work, shown: Work) -> str:
 
 def _csv(levels: pd.DataFrame, far: pd.DataFrame) -> pd.DataFrame:
     """The buckets, and behind them the single steps that are drawn as triangles."""
-    lines = levels.loc[levels["reports"] > 0].drop(columns=["order", "median_drawn_s", "p90_drawn_s"])
+    lines = levels.loc[levels["reports"] > 0].drop(columns=["order", "p10_drawn_s", "median_drawn_s", "p90_drawn_s"])
     dots = pd.DataFrame(
         {
             "series": far["node"].map(lambda node: f"{node}, single slow step"),

@@ -29,7 +29,9 @@ def aws() -> Iterator[Running]:
 
 
 @pytest.fixture
-def open_link(aws: Running, offline: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[..., AppTest]]:
+def open_link(
+    aws: Running, offline: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Iterator[Callable[..., AppTest]]:
     """Opens a page as somebody whose machine has another region by itself."""
     for name in ("CACHE", "DATA"):
         monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name))
@@ -86,8 +88,12 @@ def test_a_colleague_with_another_region_sees_the_same(open_link: Callable[..., 
     assert theirs.title[0].value == NAME
 
 
-def test_a_link_to_another_account_says_so_in_a_sentence_and_leads_on(open_link: Callable[..., AppTest], tmp_path: Path) -> None:
-    (tmp_path / "no-config").write_text(f"[profile prod]\nsso_account_id = {OTHER}\n[profile dev]\nregion = eu-west-1\n")
+def test_a_link_to_another_account_says_so_in_a_sentence_and_leads_on(
+    open_link: Callable[..., AppTest], tmp_path: Path
+) -> None:
+    (tmp_path / "no-config").write_text(
+        f"[profile prod]\nsso_account_id = {OTHER}\n[profile dev]\nregion = eu-west-1\n"
+    )
     page = open_link("job", job=NAME, region="us-west-2", account=OTHER, profile="my-prod")
     (error,) = page.error
     assert error.value.replace("\\", "") == (
