@@ -59,7 +59,7 @@ def show_overview(
             chart.with_choice(drawn, brush.drawn),
             key=brush.key,
             on_select=lambda: _moved(brush),
-            alt=f"{what} over the whole job; the part that the charts below show can be chosen with the buttons too",
+            alt=f"{what} over the whole job; the part that the charts below show can also be chosen with the buttons",
         )
         with st.container(horizontal=True, vertical_alignment="center"):
             words = (
