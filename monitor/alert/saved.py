@@ -26,9 +26,10 @@ def saved_file(environ: Mapping[str, str] | None = None) -> Path:
 
 
 def saved(path: Path | None = None) -> tuple[Rule, ...]:
-    """The saved thresholds, in the order of saving; BadCall for a file that cannot be used."""
+    """The saved thresholds, in the order of saving; BadCall for a file that cannot be used. Those that can never or always
+    hold are among them, with their doubt: they were saved before such were refused."""
     path = path or saved_file()
-    return rules_in(read_text(path, WHAT), str(path))
+    return rules_in(read_text(path, WHAT), str(path), strict=False)
 
 
 def add(
@@ -47,7 +48,7 @@ def add(
     rule = Rule(name, parse(expression), expression.strip(), severity, notify)
 
     def added(text: str) -> str:
-        rules = rules_in(text, str(path))
+        rules = rules_in(text, str(path), strict=False)
         same = next((each for each in rules if each.name == name), None)
         if same == rule:
             return text
@@ -68,7 +69,7 @@ def remove(name: str, path: Path | None = None) -> Rule:
     gone: list[Rule] = []
 
     def removed(text: str) -> str:
-        rules = rules_in(text, str(path))
+        rules = rules_in(text, str(path), strict=False)
         found = [place for place, rule in enumerate(rules) if rule.name == name]
         if not found:
             known = f"There are {', '.join(rule.name for rule in rules)}." if rules else "None is saved."
@@ -78,7 +79,7 @@ def remove(name: str, path: Path | None = None) -> Rule:
         rest = (*rules[:place], *rules[place + 1 :])
         shorter = _without(text, place)
         try:
-            kept = rules_in(shorter, "") == rest
+            kept = rules_in(shorter, "", strict=False) == rest
         except BadCall:
             kept = False
         return shorter if kept else as_toml(rest)

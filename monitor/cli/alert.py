@@ -22,7 +22,8 @@ from monitor.alert.verdict import Verdict
 from monitor.cli.alert_backtest import run_backtest
 from monitor.cli.alert_looking import Looking, publisher
 from monitor.cli.alert_text import print_verdicts
-from monitor.cli.alert_watch import not_sent, run_watch, seconds_of
+from monitor.cli.alert_watch import not_sent, run_watch
+from monitor.cli.durations import seconds_of
 from monitor.cli.output import add_output_options, as_json, console, deliver, progress
 from monitor.cli.sources import add_job_options, chosen_cache, job_source
 from monitor.errors import BadCall, TrainwatchError

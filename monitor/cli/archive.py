@@ -11,8 +11,6 @@ from functools import cache
 from io import StringIO
 from typing import Any
 
-from rich.table import Table
-
 from monitor.archive.address import store_of
 from monitor.archive.store import Store
 from monitor.aws.tally import metered
@@ -20,6 +18,7 @@ from monitor.cli.jobs import job_query
 from monitor.cli.large_logs import checked_limit
 from monitor.cli.output import add_output_options, as_json, console, deliver, progress
 from monitor.cli.sources import account_source, add_account_options, add_cache_option, chosen_cache, source_of
+from monitor.cli.tables import Column, table
 from monitor.errors import BadCall
 from monitor.fetch.source import JobQuery, Source
 from monitor.review.archiving import Archiver, Outcome
@@ -27,6 +26,7 @@ from monitor.settings import archive_root, read
 
 EXIT_SOME_FAILED = 3
 _EVERY_JOB = 1_000_000
+_COLUMNS = (Column("JOB"), Column("ARCHIVE"), Column("NOTE", goes=1, wraps=True, below=True))
 _WORDS = {"archived": "archived", "unchanged": "unchanged", "kept": "kept as it was"}
 
 
@@ -136,13 +136,8 @@ def _text(arguments: argparse.Namespace, store: Store, outcomes: Sequence[Outcom
         return out.getvalue()
     shown = [outcome for outcome in outcomes if not outcome.error]
     if shown:
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        table.add_column("JOB", overflow="fold")
-        table.add_column("ARCHIVE", no_wrap=True)
-        table.add_column("NOTE")
-        for outcome in shown:
-            table.add_row(outcome.name, _WORDS[outcome.state], _note(outcome))
-        paper.print(table)
+        rows = [(outcome.name, _WORDS[outcome.state], _note(outcome)) for outcome in shown]
+        paper.print(table(_COLUMNS, rows, paper.width), crop=False)
     counts: Counter[str] = Counter(outcome.state for outcome in outcomes)
     said = ", ".join(f"{counts[state]:,} {_WORDS.get(state, state)}" for state in (*_WORDS, "failed") if counts[state])
     paper.print(f"\n{said}: {store.label}" if shown else f"{said}: {store.label}", markup=False, soft_wrap=True)

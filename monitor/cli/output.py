@@ -52,10 +52,10 @@ def console(arguments: argparse.Namespace, into: StringIO) -> Console:
 
 
 @contextmanager
-def progress(arguments: argparse.Namespace) -> Iterator[Progress]:
+def progress(arguments: argparse.Namespace, first: str = "reading the job") -> Iterator[Progress]:
     """A line on standard error that says what is under way; silent with --quiet and where nobody watches."""
     if arguments.quiet or not sys.stderr.isatty():
         yield lambda text: None
         return
-    with Console(stderr=True).status("reading the job", spinner="line") as status:
+    with Console(stderr=True).status(first, spinner="line") as status:
         yield status.update

@@ -8,8 +8,6 @@ from datetime import UTC, datetime
 from io import StringIO
 from typing import Any
 
-from rich.table import Table
-
 from monitor.analyze.cost import usd_per_hour
 from monitor.cli.large_logs import add_large_log_options, instead
 from monitor.cli.output import add_output_options, as_json, console, deliver, progress
@@ -17,6 +15,7 @@ from monitor.cli.plan_markdown import markdown
 from monitor.cli.plan_text import print_plan
 from monitor.cli.plan_values import values_of
 from monitor.cli.sources import add_job_options, chosen_cache, job_source
+from monitor.cli.tables import Column, table
 from monitor.errors import BadCall
 from monitor.fetch.configuration import MP_PARAMETERS
 from monitor.model import Report
@@ -134,10 +133,7 @@ def _list_presets(arguments: argparse.Namespace) -> None:
         deliver(arguments, as_json({"schema": 1, "presets": presets}))
         return
     out = StringIO()
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for title in ("PRESET", "WHAT", "SOURCE"):
-        table.add_column(title, no_wrap=title == "PRESET", overflow="fold")
-    for each in PRESETS:
-        table.add_row(each.name, each.title, each.source)
-    console(arguments, out).print(table)
+    paper = console(arguments, out)
+    columns = (Column("PRESET"), Column("WHAT", wraps=True), Column("SOURCE", goes=1, wraps=True))
+    paper.print(table(columns, [(each.name, each.title, each.source) for each in PRESETS], paper.width, head="dim"))
     deliver(arguments, out.getvalue())

@@ -41,11 +41,11 @@ def add_archive_option(command: argparse.ArgumentParser, does: str) -> None:
     command.add_argument("--archive", metavar="PATH", help=f"{does} (a folder, or s3://bucket/prefix)")
 
 
-def add_cache_option(command: argparse.ArgumentParser) -> None:
+def add_cache_option(
+    command: argparse.ArgumentParser, does: str = "read finished jobs from AWS again, and keep nothing on disk"
+) -> None:
     """--no-cache."""
-    command.add_argument(
-        "--no-cache", action="store_true", help="read finished jobs from AWS anew, and keep nothing of them on disk"
-    )
+    command.add_argument("--no-cache", action="store_true", help=does)
 
 
 def chosen_cache(arguments: argparse.Namespace, settings: Settings) -> Cache | None:

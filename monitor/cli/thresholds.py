@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from io import StringIO
 from typing import Any
 
-from rich.table import Table
 from rich.text import Text
 
 from monitor.alert.conditions import SEVERITIES, Rule
 from monitor.alert.saved import add, remove, saved, saved_file
 from monitor.alert.sink_names import sink_of
 from monitor.cli.output import add_output_options, as_json, console, deliver
+from monitor.cli.tables import Column, table
 from monitor.errors import BadCall
 
 _ACTIONS = ("list", "add", "remove")
+_COLUMNS = (
+    Column("NAME"),
+    Column("WHEN", wraps=True),
+    Column("SEVERITY", goes=1),
+    Column("NOTIFY", goes=2, wraps=True, below=True),
+)
 _EXAMPLE = 'For example: thresholds add idle "gpu_utilization < 40 for 10m".'
 
 
@@ -60,11 +67,22 @@ def run(arguments: argparse.Namespace) -> int:
     elif words:
         raise BadCall("thresholds list takes nothing behind it.", _EXAMPLE)
     rules = saved()
+    say_doubts(rules)
     if arguments.format == "json":
         deliver(arguments, as_json({"schema": 1, "thresholds": [_document(rule) for rule in rules]}))
     else:
         deliver(arguments, _text(arguments, rules))
     return 0
+
+
+def say_doubts(rules: Sequence[Rule]) -> None:
+    """Says on standard error which saved thresholds tell nothing."""
+    for rule in rules:
+        if rule.doubt:
+            print(
+                f"trainwatch: the saved threshold {rule.name} ({rule.text}) tells nothing. {rule.doubt}",
+                file=sys.stderr,
+            )
 
 
 def _document(rule: Rule) -> dict[str, Any]:
@@ -82,10 +100,6 @@ def _text(arguments: argparse.Namespace, rules: tuple[Rule, ...]) -> str:
     if not rules:
         paper.print(Text(f"No threshold is saved in {saved_file()}. {_EXAMPLE}"))
         return out.getvalue()
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("NAME", "WHEN", "SEVERITY", "NOTIFY"):
-        table.add_column(title, overflow="fold")
-    for rule in rules:
-        table.add_row(Text(rule.name), Text(rule.text), rule.severity, Text(" ".join(_shown(rule))))
-    paper.print(table)
+    rows = [(rule.name, rule.text, rule.severity, " ".join(_shown(rule))) for rule in rules]
+    paper.print(table(_COLUMNS, rows, paper.width), crop=False)
     return out.getvalue()
