@@ -12,6 +12,7 @@ from pathlib import Path
 from monitor.alert.conditions import Rule, RuleSeverity
 from monitor.alert.grammar import parse
 from monitor.alert.rules_file import HEADER, as_toml, check_name, rules_in
+from monitor.alert.sense import senseless
 from monitor.alert.shared_file import change, read_text
 from monitor.alert.sink_names import sink_of
 from monitor.errors import BadCall
@@ -38,14 +39,17 @@ def add(
     severity: RuleSeverity = "warning",
     notify: tuple[str, ...] = (),
     path: Path | None = None,
+    strict: bool = True,
 ) -> Rule:
-    """Saves a threshold. BadCall where it cannot be read, or where another one has the name; the same again is fine."""
+    """Saves a threshold. BadCall where it cannot be read, where it can never or always hold (with ``strict``), or where
+    another one has the name; the same again is fine."""
     if trouble := check_name(name):
         raise BadCall(f"This cannot be a threshold's name: {trouble}.")
     for sink in notify:
         sink_of(sink)
     path = path or saved_file()
-    rule = Rule(name, parse(expression), expression.strip(), severity, notify)
+    when = parse(expression, strict)
+    rule = Rule(name, when, expression.strip(), severity, notify, senseless(when))
 
     def added(text: str) -> str:
         rules = rules_in(text, str(path), strict=False)

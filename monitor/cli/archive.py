@@ -14,6 +14,7 @@ from typing import Any
 from monitor.archive.address import store_of
 from monitor.archive.store import Store
 from monitor.aws.tally import metered
+from monitor.cli.help import add_command
 from monitor.cli.jobs import job_query
 from monitor.cli.large_logs import checked_limit
 from monitor.cli.output import add_output_options, as_json, console, deliver, progress
@@ -32,7 +33,17 @@ _WORDS = {"archived": "archived", "unchanged": "unchanged", "kept": "kept as it 
 
 def add_to(commands: Any) -> None:
     """Adds the command's grammar."""
-    command = commands.add_parser("archive", help="keep jobs past CloudWatch's retention", description=__doc__)
+    command = add_command(
+        commands,
+        "archive",
+        "keep jobs past CloudWatch's retention",
+        "Keeps jobs past CloudWatch's retention, as Parquet and JSON in a folder or a bucket. Every command reads them there.",
+        (
+            "archive my-training-job",
+            "archive --all --since 14d --to s3://my-bucket/trainwatch",
+            "archive logs:./algo-1.log --to ~/trainwatch-archive",
+        ),
+    )
     command.add_argument("jobs", nargs="*", metavar="JOB", help="training job names, logs:PATH, or archive:PATH")
     command.add_argument("--all", action="store_true", help="all jobs of the account that match the options below")
     command.add_argument("--since", metavar="14d", help="with --all: created within this time: 90m, 12h, 14d, 4w")
@@ -43,7 +54,7 @@ def add_to(commands: Any) -> None:
         "--max-usd",
         metavar="X",
         type=float,
-        help="ask AWS for no metrics that would make the whole cost more than X USD",
+        help="make no metric call that would raise the cost above X USD",
     )
     add_cache_option(command)
     add_account_options(command)

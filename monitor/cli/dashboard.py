@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from monitor.cli.help import add_command
 from monitor.cli.sources import (
     account_source,
     add_account_options,
@@ -20,7 +21,13 @@ from monitor.settings import ARCHIVE_SHOWN, CACHE_OFF
 
 def add_to(commands: Any) -> None:
     """Adds the command's grammar."""
-    command = commands.add_parser("dashboard", help="the browser dashboard on the AWS account", description=__doc__)
+    command = add_command(
+        commands,
+        "dashboard",
+        "the browser dashboard on the AWS account",
+        "Serves the browser dashboard on the configured AWS account, or on an archive, until Ctrl-C.",
+        ("dashboard", "dashboard --profile training --region eu-west-1", "dashboard --archive ~/trainwatch-archive"),
+    )
     command.add_argument("--port", type=int, default=8501, help="port on 127.0.0.1 (default 8501)")
     add_archive_option(command, "show the jobs of this archive instead of the account's; needs no AWS")
     add_cache_option(command)

@@ -128,6 +128,8 @@ def _text(arguments: argparse.Namespace, source: ArchiveSource, rows: Sequence[R
 def _total(rows: Sequence[Row]) -> str:
     """What all matching jobs cost and wasted, as far as it is known."""
     priced = [row for row in rows if row["cost_usd"] is not None]
+    if not priced:
+        return f"{count(len(rows), 'job')}, none with a known price."
     spent = sum(row["cost_usd"] for row in priced)
     wasted = sum(row["wasted_usd"] or 0.0 for row in priced)
     said = f"{count(len(rows), 'job')}: {usd(spent)} spent, {usd(wasted)} of it wasted"

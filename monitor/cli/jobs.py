@@ -1,6 +1,4 @@
-"""Lists training jobs, newest first, each with the verdict of its last review; those of an archive by what they wasted.
-
-The list itself reviews nothing: a verdict is there where this user's dashboard or command line has reviewed the job."""
+"""``jobs``: the training jobs of the account, newest first, with the verdict of the last review; those of an archive ranked."""
 
 from __future__ import annotations
 
@@ -23,10 +21,11 @@ from rich.table import Table
 from rich.text import Text
 
 from monitor.archive.cache import Cache
-from monitor.archive.document import jobs_document
+from monitor.archive.document import jobs_document, without_trailing_spaces
 from monitor.archive.verdicts import Kept
 from monitor.cli import fleet
 from monitor.cli.durations import seconds_of
+from monitor.cli.help import add_command
 from monitor.cli.output import add_output_options, as_json, console, deliver, progress
 from monitor.cli.sources import (
     account_source,
@@ -76,7 +75,20 @@ class _Look:
 
 def add_to(commands: Any) -> None:
     """Adds the command's grammar."""
-    command = commands.add_parser("jobs", help="list training jobs, newest first", description=__doc__)
+    command = add_command(
+        commands,
+        "jobs",
+        "list training jobs, newest first",
+        "Lists training jobs, newest first, each with the verdict of its last review. The list reviews nothing and makes no "
+        "call for it: a verdict is there once the dashboard or report has reviewed the job. Jobs of an archive are ranked by "
+        "what they wasted.",
+        (
+            "jobs",
+            "jobs --status running --watch",
+            "jobs --name-contains llama --since 7d --limit 50",
+            "jobs --archive ~/trainwatch-archive --format csv --output jobs.csv",
+        ),
+    )
     command.add_argument(
         "--status", metavar="S", help=f"only jobs with this status: {', '.join(_STATUSES)}, or running"
     )
@@ -142,7 +154,7 @@ def watch(arguments: argparse.Namespace, look: Callable[[], _Look], sleep: Calla
             elif arguments.format == "json":
                 print(json.dumps({"at": found.at.isoformat(), **_document(found)}, ensure_ascii=False), flush=True)
             else:
-                print(f"{_heading(found)}\n{_text(arguments, found)}", flush=True)
+                print(without_trailing_spaces(f"{_heading(found)}\n{_text(arguments, found)}"), flush=True)
             sleep(interval_s)
     return 0
 

@@ -23,7 +23,7 @@ PIPE_WIDTH = 110
 def add_output_options(command: argparse.ArgumentParser, formats: tuple[str, ...]) -> None:
     """--format, --output and --quiet."""
     output = command.add_argument_group("output")
-    output.add_argument("--format", choices=formats, default="text", help="text is for people (default)")
+    output.add_argument("--format", choices=formats, default="text", help="default text, for people")
     output.add_argument("--output", metavar="FILE", help="write the result to FILE instead of standard output")
     output.add_argument("--quiet", action="store_true", help="no progress on standard error")
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from monitor.cli.help import add_command
 from monitor.cli.output import add_output_options, as_json, console, deliver, progress
 from monitor.cli.sources import add_job_options, chosen_cache, job_source
 from monitor.cli.tables import Column, table
@@ -39,7 +40,17 @@ _COLUMNS = (
 
 def add_to(commands: Any) -> None:
     """Adds the command's grammar."""
-    command = commands.add_parser("steps", help="the step reports of one job", description=__doc__)
+    command = add_command(
+        commands,
+        "steps",
+        "the step reports of one job",
+        "Prints the step reports behind a review, a row for each that a rank (or node) logged.",
+        (
+            "steps my-training-job",
+            "steps my-training-job --format csv --output steps.csv",
+            r"steps --logs ./algo-1.log --step-regex 'it (?P<step>\d+) took (?P<time_s>[\d.]+)'",
+        ),
+    )
     add_job_options(command)
     add_output_options(command, ("text", "csv", "json"))
     command.set_defaults(run=run)

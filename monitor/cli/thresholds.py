@@ -13,6 +13,7 @@ from rich.text import Text
 from monitor.alert.conditions import SEVERITIES, Rule
 from monitor.alert.saved import add, remove, saved, saved_file
 from monitor.alert.sink_names import sink_of
+from monitor.cli.help import add_command
 from monitor.cli.output import add_output_options, as_json, console, deliver
 from monitor.cli.tables import Column, table
 from monitor.errors import BadCall
@@ -24,23 +25,30 @@ _COLUMNS = (
     Column("SEVERITY", goes=1),
     Column("NOTIFY", goes=2, wraps=True, below=True),
 )
-_EXAMPLE = 'For example: thresholds add idle "gpu_utilization < 40 for 10m".'
+_EXAMPLE = 'For example: thresholds add idle "gpu_utilization < 40% for 10 min".'
 
 
 def add_to(commands: Any) -> None:
     """Adds the command's grammar."""
-    command = commands.add_parser(
+    command = add_command(
+        commands,
         "thresholds",
-        help="list, add or remove saved thresholds",
-        description=__doc__,
-        usage="python -m monitor thresholds [list | add NAME EXPR | remove NAME] [options]",
+        "list, add or remove saved thresholds",
+        "Saved thresholds: alert checks them where no others are given, and the dashboard draws them.",
+        (
+            "thresholds",
+            'thresholds add idle "gpu_utilization < 40% for 10 min"',
+            'thresholds add stalled "seconds_since_last_step > 15 min" --severity critical',
+            "thresholds remove idle",
+        ),
+        usage="thresholds [list|add NAME EXPR|remove NAME] [options]",
     )
     command.add_argument("action", nargs="?", default="list", metavar="list|add|remove", help="list is the default")
-    command.add_argument("words", nargs="*", metavar="NAME EXPR", help="a name, and what it stands for (in quotes)")
-    command.add_argument("--severity", choices=SEVERITIES, default="warning", help="of what is added")
+    command.add_argument("words", nargs="*", metavar="NAME EXPR", help="a name, and the condition in quotes")
     command.add_argument(
-        "--notify", action="append", default=[], metavar="SINK", help="who is told; may be given several times"
+        "--severity", choices=SEVERITIES, default="warning", help="of the added threshold (default warning)"
     )
+    command.add_argument("--notify", action="append", default=[], metavar="SINK", help="who is told; repeatable")
     add_output_options(command, ("text", "json"))
     command.set_defaults(run=run)
 
@@ -56,8 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
         rule = add(words[0], " ".join(words[1:]), arguments.severity, tuple(arguments.notify))
         if any(sink_of(sink).is_bare for sink in rule.notify) and not arguments.quiet:
             print(
-                f"trainwatch: The address stands in {saved_file()} as it is; slack:env:NAME or webhook:file:PATH would keep "
-                "it out of there.",
+                f"trainwatch: the address is stored as typed in {saved_file()}; slack:env:NAME or webhook:file:PATH keeps it out "
+                "of there.",
                 file=sys.stderr,
             )
     elif action == "remove":
@@ -65,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise BadCall("thresholds remove needs one name.", "For example: thresholds remove idle.")
         remove(words[0])
     elif words:
-        raise BadCall("thresholds list takes nothing behind it.", _EXAMPLE)
+        raise BadCall("thresholds list takes no further words.", _EXAMPLE)
     rules = saved()
     say_doubts(rules)
     if arguments.format == "json":
