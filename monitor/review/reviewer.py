@@ -166,7 +166,10 @@ class Reviewer:
         """The report of all that is read; before it the one without a price, where that is still being asked for."""
         if newest_first and not self._pricing.is_known():
             yield self._said(run, now, wait=False)
-        yield self._said(run, now)
+        found = self._said(run, now)
+        if self._cache and self._with_metrics and not self._once and not any(gap.transient for gap in run.gaps):
+            self._cache.verdicts.keep(self._source.endpoint(), found)
+        yield found
 
     def _read(self, job: Job, progress: Progress, newest_first: bool) -> Iterator[Gap]:
         """Reads what is new; now and then, while much is still to come, the gap that there is."""
