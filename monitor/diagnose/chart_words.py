@@ -58,7 +58,7 @@ def utilization_said(report: Report, metric: str, rows: Measured, part: Span | N
             whole = (window.start, report.job.ended or report.reviewed_at)
             means, when = at_work, f" since {clock_of(window.start, zone, whole)} {zone_name(window.start, zone)}"
         else:
-            when = " on average, no whole minute of work among it"
+            when = " on average; too short for a one-minute average at work"
     name, names = NAMES[metric], [name for name in rows.names if name in means]
     if not means:
         return f"{name}: no data from {stretch(part, zone)}." if part else f"{name}: no data."
@@ -146,6 +146,10 @@ def phases_said(frame: pd.DataFrame) -> str:
     useful = float(frame.loc[frame["name"] == "productive", "minutes"].sum())
     rest = frame[frame["name"] != "productive"]
     whole = duration(total * 60)
+    dark = float(frame.loc[frame["name"] == "unknown", "minutes"].sum())
+    if dark and not useful:
+        # Nobody saw a step: that is not the same as no training.
+        return sentence(f"What {duration(dark * 60)} of {whole} were spent on is not known: no training step was read")
     said = f"{percent(100 * useful / total)} of {whole} was productive" if useful else f"None of {whole} was productive"
     if rest.empty:
         return sentence(said)
@@ -190,17 +194,23 @@ def timeline_words(found: Timeline, report: Report) -> str:
         said.append(f"The first error is on {row['lane']}" + (f"; {count(after, 'more')} after it" if after else ""))
     elif (marks["kind"] == "error").any():
         said.append(f"{count(int(marks.loc[marks['kind'] == 'error', 'count'].sum()), 'error')} in the logs")
-    for kind, saying in (("restart", "restarted or resumed"), ("no step", "no step for long")):
+    for kind, saying in (("restart", "restarted or resumed"), ("no step", "logged no step for {}")):
         if many := found.nodes_with.get(kind, 0):
-            where = marks.loc[marks["kind"] == kind, "lane"]
-            said.append(f"{saying} on {where.iloc[0] if many == 1 and len(where) else count(many, 'node')}")
+            rows = marks[marks["kind"] == kind]
+            longest = (rows["end"] - rows["start"]).max().total_seconds() if len(rows) else 0.0
+            who = rows["lane"].iloc[0] if many == 1 and len(rows) else count(many, "node")
+            said.append(f"{who} {saying.format(duration(longest) if longest else 'long')}")
     if found.left_out:
-        usual = "with nothing that sets them apart"
+        nodes_in_all = found.left_out + len(found.lanes) - 1
+        usual = "have nothing unusual"
         if found.left_out_troubled:
-            usual = f"{found.left_out_troubled} of them with errors or silences"
-        said.append(f"{count(found.left_out, 'more node')} without a lane, {usual}")
+            usual = f"are not drawn, {found.left_out_troubled} of them with errors or silences"
+        said.append(
+            f"{found.left_out} of {count(nodes_in_all, 'node')} {usual}"
+            f"{'' if found.left_out_troubled else ' (not drawn)'}"
+        )
     if not said:
-        return "No error line, restart or silence in the logs." if report.run.logs.lines else "No log line to place."
+        return "No error, restart or long silence in the logs." if report.run.logs.lines else "No log lines were read."
     text = "; ".join(said)
     return f"{text[:1].upper()}{text[1:]}."
 

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 import streamlit as st
 
+from monitor.diagnose.rights import MissingRights, of_error
 from monitor.errors import (
     BadCall,
     Fault,
@@ -18,7 +19,6 @@ from monitor.errors import (
     TrainwatchError,
     Unreachable,
 )
-from monitor.diagnose.rights import MissingRights, of_error
 from monitor.faults import fault
 from monitor.model import Report
 from monitor.show import data
@@ -70,9 +70,9 @@ def whole(name: str, draw: Callable[[], Drawn], otherwise: Drawn) -> Drawn:
         return otherwise
 
 
-def show_stale(error: TrainwatchError, doing: str = "Review") -> None:
-    """Beside an older answer that is still shown."""
-    st.warning(_here(str(error)), title=f"{title_of(error, doing)}: showing older data", icon=":material/sync_problem:")
+def show_stale(error: TrainwatchError, shown: str, doing: str = "Review") -> None:
+    """Beside an older answer that is still ``shown``, such as "data from 04:24 UTC"."""
+    st.warning(_here(str(error)), title=f"{title_of(error, doing)}; {plain(shown)}", icon=":material/sync_problem:")
     if isinstance(error, Fault):
         show_copied(error)
 
