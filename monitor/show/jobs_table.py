@@ -65,7 +65,7 @@ def standing(snapshot: Snapshot | None) -> Standing:
         verdict = judge(snapshot.report)
         return Standing(verdict.level, verdict.headline)
     if snapshot.error is not None:
-        return Standing("unknown", f"could not be reviewed: {snapshot.error.message}")
+        return Standing("unknown", f"review failed: {snapshot.error.message}")
     return Standing("waiting", snapshot.progress or "reviewing…")
 
 

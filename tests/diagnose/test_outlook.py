@@ -65,8 +65,8 @@ def test_work_at_risk_names_its_checkpoint() -> None:
     risk = AtRisk(START, 3600, 720, 1440.0, 310.0)
     said = outlook(_running(at_risk=risk))[-1]
     assert (
-        said
-        == "24 min of work not yet in a checkpoint ($310.00): 720 steps since the checkpoint of 25 Sep 2026, 12:05 UTC, step 3,600"
+        said == "24 min of work not yet in a checkpoint ($310.00): "
+        "720 steps since the checkpoint of 25 Sep 2026, 12:05 UTC, step 3,600"
     )
     bare = AtRisk(START, None, None, 1440.0, None)
     assert (
