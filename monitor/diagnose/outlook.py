@@ -11,7 +11,8 @@ from monitor.words import count, duration, instant, usd
 def outlook(report: Report, where: tzinfo = UTC) -> list[str]:
     """Up to two clauses, in the time zone ``where``; none of a finished job, or of which nothing can be said.
 
-    ``about 9 h and $7,100 to finish (8 to 11 h)``, ``24 min of work not yet in a checkpoint ($310): 720 steps since the checkpoint of …``.
+    ``about 9 h and $7,100 to finish (8 to 11 h)``,
+    ``24 min of work not yet in a checkpoint ($310): 720 steps since the checkpoint of …``.
     """
     if not report.job.is_running:
         return []

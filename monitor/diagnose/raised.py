@@ -50,9 +50,7 @@ def lost_loss(case: Case, ending: Ending | None) -> Finding | None:
         return None
     if found is None:
         assert ending is not None
-        opening = (
-            f"{ended.opening(case, ending, 'ended itself over a loss that was no finite number')}{ended.said(ending)}"
-        )
+        opening = f"{ended.opening(case, ending, 'exited because the loss was NaN or infinite')}{ended.said(ending)}"
         at, evidence = ending.at, ended.shown(case, ending)
         title = f"Loss is NaN{ended.place(ending.first)}"
     else:
@@ -78,7 +76,7 @@ def lost_loss(case: Case, ending: Ending | None) -> Finding | None:
             Evidence("reports in a row", float(found.reports), "reports", found.node or None, at, found.end, line),
             *(ended.shown(case, ending) if ending is not None else ()),
         )
-    after = "" if found is None or found.recovered else " Nothing that was trained after it is of use."
+    after = "" if found is None or found.recovered else " Everything trained after it is useless."
     return Finding(
         "nan-loss",
         "critical",

@@ -20,7 +20,7 @@ from monitor.diagnose.rule import Case, rule
 from monitor.model import Finding, Recommendation
 from monitor.predict.outcome import Outcome, what_if
 from monitor.predict.setup_layout import sharding_of
-from monitor.words import percent, usd
+from monitor.words import count, percent, usd
 
 # GPU memory of so little leaves room to do with less of what saves it.
 _EMPTY_PCT = 50.0
@@ -168,16 +168,17 @@ def _half_idle(case: Case) -> Finding | None:
     if gpu.p95 > _HALF_BUSY_PCT or memory > _HALF_BUSY_PCT:
         return None
     money = "" if case.usd_per_hour is None else f", {usd(case.usd_per_hour / 2)} an hour less"
+    half = count(nodes // 2, "node")
     return Finding(
         "instance-type",
         "info",
         "low",
         f"{nodes} nodes less than half used",
-        f"GPU {percent(gpu.p95)} and GPU memory {percent(memory)} at their 95th percentiles: {nodes // 2} nodes with twice the "
-        f"work each would hold it{money}.",
+        f"GPU {percent(gpu.p95)} and GPU memory {percent(memory)} at their 95th percentiles: {half} with twice the work each "
+        f"would do{money}.",
         distributions(case),
         Recommendation(
-            f"Run on {nodes // 2} nodes with twice the batch of a device, or on a smaller type; for the same global batch "
+            f"Run on {half} with twice the batch of a device, or on a smaller type; for the same global batch "
             "nothing else changes.",
             "instance_count",
             nodes,
