@@ -216,7 +216,7 @@ def test_jobs_that_nobody_looks_at_any_more_are_forgotten(monkeypatch: pytest.Mo
     for name in ("one", "two", "three", "four"):
         _until(lambda name=name: watch.snapshot(name).report is not None)  # type: ignore[misc]
         time.sleep(0.03)
-    _until(lambda: watch.snapshot("five").report is not None and len(watch._snapshots) <= 3)
+    _until(lambda: watch.snapshot("five").report is not None and len(watch._watched) <= 3)
     asked = source.asked["job"]
     # The one that was asked for last is still known; the first is read again.
     assert watch.snapshot("five").report is not None

@@ -117,8 +117,9 @@ def shown(case: Case, ending: Ending) -> tuple[Evidence, ...]:
     """The line that decides, the program's own line that raised it, what came after, and SageMaker's word."""
     first, at, out = ending.first, ending.at, []
     node = (first.node or None) if first else None
-    if first is not None and first.line > 0:
-        what = f"first error, line {first.line} of {first.stream.rpartition('/')[2] or first.stream}"
+    if first is not None and first.line:
+        number = f"line {first.line} of " if first.line > 0 else ""
+        what = f"first error, {number}{first.stream.rpartition('/')[2] or first.stream}"
         out.append(
             Evidence(what, first.rank, "rank" if first.rank is not None else "", node, at, at, quoted(first.text))
         )

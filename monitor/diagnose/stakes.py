@@ -37,8 +37,8 @@ def stakes(report: Report) -> Stakes:
         return Stakes(stalled=stalled)
     costs = price * count
     wasted = costs if stalled else None
-    if not stalled and cost.usd and cost.wasted_usd is not None:
-        wasted = costs * min(1.0, cost.wasted_usd / cost.usd)
+    if not stalled and cost.usd and cost.overhead_usd is not None:
+        wasted = costs * min(1.0, cost.overhead_usd / cost.usd)
     gains = [-finding.prediction.step_time_change_percent[1] / 100 for finding in report.findings if finding.prediction]
     best = max(gains, default=0.0)
     return Stakes(costs, wasted, costs * best if best > 0 else None, stalled)

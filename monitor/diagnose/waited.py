@@ -43,7 +43,8 @@ def finding(case: Case, ending: Ending) -> Finding:
         silence += f"{cost}."
     operation = next((found[1] for text in told["text"] if (found := _OPERATION.search(text))), "")
     who = ended.who(first, "A process")
-    what = f"waited for other ranks in a collective operation{f' ({operation})' if operation else ''}, and its watchdog ended the job"
+    collective = f"a collective operation{f' ({operation})' if operation else ''}"
+    what = f"waited for other ranks in {collective}, and its watchdog ended the job"
     others = f" {count(len(reported), 'rank')} reported the timeout." if len(reported) > 1 else ""
     suspects = ""
     if missing:

@@ -17,6 +17,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from monitor import __version__, words
 from monitor.diagnose.cost_words import cost_words
 from monitor.diagnose.evidence_words import fact_value, when
+from monitor.diagnose.file_words import file_rows
 from monitor.diagnose.headline import facts, status_word
 from monitor.diagnose.muted_words import muted_words
 from monitor.diagnose.outlook import outlook
@@ -77,6 +78,7 @@ def html(report: Report, made_at: datetime, note: str = "") -> str:
         value=fact_value,
         when=when,
         configuration=configuration,
+        files=file_rows(report.job),
         masked=any(_MASK in value for _, value, _ in configuration),
         gaps=[*gaps, *failed],
         not_checked=[

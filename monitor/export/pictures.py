@@ -7,24 +7,28 @@ from dataclasses import dataclass
 from datetime import UTC
 from functools import partial
 
+from monitor.analyze.losses import losses
 from monitor.analyze.step_time import is_aggregated
 from monitor.analyze.timeline import timeline
-from monitor.charts import phases, progress, step_time, utilization
+from monitor.charts import loss, phases, progress, step_time, utilization
 from monitor.charts import timeline as lanes
-from monitor.charts.measured import POINTS, bucket_seconds, columns_for, measured
+from monitor.charts.measured import POINTS, ROWS, bucket_seconds, columns_for, measured
 from monitor.charts.step_buckets import work_of
 from monitor.charts.time_axis import Span
 from monitor.diagnose.chart_words import (
     changes_of,
+    loss_said,
     phases_listed,
     phases_said,
     progress_said,
+    rate_said,
     steps_said,
     sum_words,
     timeline_words,
     utilization_said,
 )
 from monitor.diagnose.log_places import first_error
+from monitor.diagnose.odd_nodes import odd_nodes
 from monitor.diagnose.verdict import has_gpus
 from monitor.export.svg import svg
 from monitor.faults import attempt
@@ -57,7 +61,7 @@ def pictures(report: Report) -> Iterator[Picture]:
     if span is not None:
         wanted += [("What happened when, by node", lambda: _timeline(report))]
         wanted += [(_NAMES[metric], partial(_utilization, report, metric, span)) for metric in full]
-        wanted += [("Step time, seconds", lambda: _steps(report, span))]
+        wanted += [("Step time, seconds", lambda: _steps(report, span)), ("Loss", lambda: _losses(report, span))]
     for title, made in wanted:
         yield from attempt(report, title, lambda made=made: [*made()], partial(_failed, title))
 
@@ -77,7 +81,9 @@ def _phases(report: Report) -> Iterator[Picture]:
 
 
 def _timeline(report: Report) -> Iterator[Picture]:
-    found = timeline(report.run, report.phases, report.activities, first_error(report), report.reviewed_at)
+    found = timeline(
+        report.run, report.phases, report.activities, first_error(report), report.reviewed_at, odd_nodes(report)
+    )
     if found.start is None or found.end is None:
         return
     signs = {kind: sign for kind, sign in lanes.SIGNS.items() if kind in set(found.marks["kind"])}
@@ -91,12 +97,12 @@ def _utilization(report: Report, metric: str, span: Span) -> Iterator[Picture]:
     if not len(rows.node):
         return
     alone = len(rows.names) == 1
-    width = duration(bucket_seconds(rows, POINTS if alone else columns_for(len(rows.names))))
-    note = f"One column is {width}; {'the line breaks where data are missing' if alone else 'grey is missing data'}."
+    width = duration(bucket_seconds(rows, POINTS if alone else columns_for(min(len(rows.names), ROWS))))
+    note = f"One column is {width}; {'the line breaks where data are missing' if alone else 'gray is missing data'}."
     if alone:
         chart = utilization.line_of(*utilization.line_frames(rows, span))
     else:
-        chart = utilization.heatmap_of(*utilization.heatmap_frames(rows, span))
+        chart = utilization.heatmap_of(*utilization.heatmap_frames(rows, span, first=odd_nodes(report)))
     yield Picture(_NAMES[metric], utilization_said(report, metric, rows, None, UTC), note, svg(chart, metric))
 
 
@@ -117,3 +123,16 @@ def _steps(report: Report, span: Span) -> Iterator[Picture]:
             "The log lines name steps, but give no time of one.",
             svg(progress.progress(steps, span), "progress"),
         )
+
+
+def _losses(report: Report, span: Span) -> Iterator[Picture]:
+    found = losses(report.run.steps, report.run.events)
+    if found is None:
+        return
+    writer = f"As {found.node or 'the log'} logs it." if found.writers > 1 else ""
+    if len((frames := loss.loss_frames(found.rows, span))[0]) or len(frames[1]):
+        note = f"{writer} A cross is a loss that is NaN or infinite." if len(frames[1]) else writer
+        yield Picture("Training loss", loss_said(found, None, UTC), note.strip(), svg(loss.loss_of(*frames), "loss"))
+    if len((frames := loss.rate_frames(found.rows, span))[0]):
+        drawn = svg(loss.rate_of(*frames), "learning-rate")
+        yield Picture("Learning rate", rate_said(found, None, UTC), writer, drawn)

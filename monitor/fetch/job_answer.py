@@ -10,7 +10,7 @@ from typing import Any
 from monitor.diagnose.quoted import without_secrets as masked_text
 from monitor.fetch.configuration import configuration, launcher, smp_version, without_secrets
 from monitor.fetch.instance_types import lookup
-from monitor.model import ENDED_STATUSES, InstanceGroup, Job, Node, Transition
+from monitor.model import ENDED_STATUSES, Channel, InstanceGroup, Job, Node, Outputs, Transition
 
 
 def job_of(answer: Mapping[str, Any], name: str = "") -> Job:
@@ -47,6 +47,8 @@ def job_of(answer: Mapping[str, Any], name: str = "") -> Job:
         launcher=launcher(hyperparameters),
         smp_version=smp_version(hyperparameters),
         configuration=configuration(hyperparameters),
+        channels=_channels(answer),
+        outputs=_outputs(answer),
     )
 
 
@@ -89,6 +91,36 @@ def _transitions(answer: Mapping[str, Any]) -> tuple[Transition, ...]:
             message = masked_text(entry.get("StatusMessage") or "")
             found.append(Transition(entry.get("Status", ""), start, utc(entry.get("EndTime")), message))
     return tuple(found)
+
+
+def _channels(answer: Mapping[str, Any]) -> tuple[Channel, ...]:
+    found = []
+    for entry in answer.get("InputDataConfig") or ():
+        source = entry.get("DataSource") or {}
+        in_s3, system = source.get("S3DataSource") or {}, source.get("FileSystemDataSource") or {}
+        uri = in_s3.get("S3Uri", "")
+        if system:
+            kind = "efs" if system.get("FileSystemType") == "EFS" else "fsx"
+            uri = f"{kind}://{system.get('FileSystemId', '')}{system.get('DirectoryPath', '')}"
+        mode = entry.get("InputMode") or (answer.get("AlgorithmSpecification") or {}).get("TrainingInputMode", "")
+        found.append(
+            Channel(
+                entry.get("ChannelName", ""), masked_text(uri), "" if system else mode, entry.get("ContentType") or ""
+            )
+        )
+    return tuple(found)
+
+
+def _outputs(answer: Mapping[str, Any]) -> Outputs:
+    given = answer.get("OutputDataConfig") or {}
+    places = (
+        given.get("S3OutputPath"),
+        (answer.get("ModelArtifacts") or {}).get("S3ModelArtifacts"),
+        (answer.get("CheckpointConfig") or {}).get("S3Uri"),
+    )
+    path, model, checkpoints = (masked_text(place) if place else None for place in places)
+    own_volume_key = bool((answer.get("ResourceConfig") or {}).get("VolumeKmsKeyId"))
+    return Outputs(path, model, checkpoints, bool(given.get("KmsKeyId")), own_volume_key)
 
 
 def _metric_definitions(answer: Mapping[str, Any]) -> dict[str, str]:

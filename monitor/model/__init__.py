@@ -4,10 +4,28 @@ Units are in names. Percentages are 0-100 of ONE device: CloudWatch's host sums 
 What was not observed is ``None`` (or NaN/NaT/<NA> in a frame), never 0.
 """
 
-from monitor.model.frames import METRICS, STEP_CSV_COLUMNS, events_frame, metrics_frame, steps_frame
-from monitor.model.job import ENDED_STATUSES, InstanceGroup, Job, JobSummary, Node, Parameter, Transition
+from monitor.model.frames import (
+    METRICS,
+    STEP_CSV_COLUMNS,
+    events_frame,
+    in_order_of_time,
+    line_numbers,
+    metrics_frame,
+    steps_frame,
+)
+from monitor.model.job import (
+    ENDED_STATUSES,
+    Channel,
+    InstanceGroup,
+    Job,
+    JobSummary,
+    Node,
+    Outputs,
+    Parameter,
+    Transition,
+)
 from monitor.model.log_lines import LogAsk, LogLine, LogSpan
-from monitor.model.pair import Pair, PairSide, held
+from monitor.model.pair import Came, Pair, PairSide, came_of
 from monitor.model.report import (
     Activity,
     ApiBill,
@@ -39,6 +57,8 @@ __all__ = [
     "ApiBill",
     "AtRisk",
     "Bucket",
+    "Came",
+    "Channel",
     "Confidence",
     "Cost",
     "Distribution",
@@ -57,6 +77,7 @@ __all__ = [
     "Mute",
     "Node",
     "NodeStats",
+    "Outputs",
     "Pair",
     "PairSide",
     "Parameter",
@@ -71,8 +92,10 @@ __all__ = [
     "StepSpread",
     "StepStats",
     "Transition",
+    "came_of",
     "events_frame",
-    "held",
+    "in_order_of_time",
+    "line_numbers",
     "metrics_frame",
     "steps_frame",
 ]

@@ -185,13 +185,18 @@ class Cost:
     """USD; None where no price is known."""
 
     usd: float | None = None
-    wasted_usd: float | None = None
+    overhead_usd: float | None = None
+    """Of ``usd``, for billed time that did not train: all but productive, evaluation and checkpoint."""
     price_usd_per_instance_hour: float | None = None
     price_source: str | None = None
     at_most: bool = False
     """The sums are an upper bound: a spot job pays less, and how much less is told when it has ended."""
     retained_usd: float | None = None
     """For the warm pool that was kept after the job; in none of the other sums. None: no pool, or no price."""
+    recoverable_usd: float | None = None
+    """What the findings say could be saved on the job in all, overlaps counted once; never more than ``usd``."""
+    recoverable_usd_per_hour: float | None = None
+    """The same of an hour in which a running job goes on as it does; None of one that has ended."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,7 +138,8 @@ def _at_risk(case: Case) -> AtRisk | None:
 def coverage(raw: RawRows, complete: bool = True) -> LogCoverage:
     """How much log text stands behind a run."""
     last = None if raw.last_ms is None else datetime.fromtimestamp(raw.last_ms / 1000, UTC)
-    return LogCoverage(len(raw.streams), raw.lines, last, raw.shapes.best(), complete)
+    sample = () if len(raw.steps) else raw.shapes.best()
+    return LogCoverage(len(raw.streams), raw.lines, last, sample, complete)
 
 
 def _node_stats(case: Case) -> tuple[NodeStats, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import pandas as pd
@@ -19,7 +19,7 @@ from monitor.faults import shape_of
 from monitor.fetch import instance_types
 from monitor.fetch.masking import masked_configuration
 from monitor.fetch.source import Aggregated, LogReader, Source
-from monitor.model import ApiBill, Gap, Job, LogPage, RawMetrics, Report, Run
+from monitor.model import ApiBill, Gap, Job, LogPage, RawMetrics, Report, Run, in_order_of_time
 from monitor.parse.assemble import Parsed, assemble
 from monitor.parse.completion import completed
 from monitor.parse.definitions import recogniser
@@ -28,12 +28,26 @@ from monitor.parse.user import step_pattern
 from monitor.review.archived import ArchiveSource
 from monitor.review.pricing import Pricing
 from monitor.review.reports import coverage, report
+from monitor.review.unread import unread
 from monitor.settings import Settings
 
 # CloudWatch publishes a host's metrics once a minute; asking more often only costs.
 METRICS_EVERY_S = 60.0
-# While older lines come in, what is there is looked at again so often at most.
-FIRST_PICTURE_S = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How often a report is made of what is there, while older lines come in."""
+
+    every_s: float = 3.0
+    """At most."""
+    share: float = 0.2
+    """Making them must not keep the rest from coming in: they take this share of the time at most."""
+
+    def pause_s(self, took_s: float) -> float:
+        """From the end of one report, that took so long, to the next."""
+        return max(self.every_s, took_s * (1 / self.share - 1))
+
 
 Progress = Callable[[str], None]
 Instead = Callable[[Job, datetime, Progress], Aggregated]
@@ -52,10 +66,12 @@ class Reviewer:
         metrics: bool = True,
         cache: Cache | None = None,
         instead: Instead | None = None,
+        pace: Pace = Pace(),
     ) -> None:
         self._source = source
         self._cache = cache
         self._instead = instead
+        self._pace = pace
         self._with_metrics = metrics
         self._name = name
         self._settings = settings
@@ -113,7 +129,10 @@ class Reviewer:
             gaps = summed.gaps
             if summed.raw is not None and summed.steps is not None:
                 self._raw = summed.raw
-                parsed = replace(assemble(self._raw.steps, self._raw.events), steps=summed.steps)
+                parsed = assemble(self._raw.steps, self._raw.events)
+                # Sums stand on no line, and sampled lines are counted from where a sample begins: times put both in order.
+                steps, events = in_order_of_time(summed.steps, parsed.events)
+                parsed = replace(parsed, steps=steps, events=events)
                 yield from self._last(self._run(job, parsed, now, progress, gaps), now, newest_first)
                 return
         for partly in self._read(job, progress, newest_first):
@@ -157,19 +176,18 @@ class Reviewer:
             pages = self._reader.newest() if newest_first else pages
         for page in pages:
             self._raw.add(page)
-        last_s, pause_s = time.monotonic(), FIRST_PICTURE_S
+        last_s, pause_s = time.monotonic(), self._pace.every_s
         if newest_first and self._reader.progress is not None and self._raw.lines:
             yield _partly(self._reader)
             last_s = time.monotonic()
         for page in self._reader.read():
             self._raw.add(page)
             progress(_reading(self._raw.lines, self._reader))
-            if newest_first and time.monotonic() - last_s > pause_s and self._reader.progress is not None:
+            if newest_first and time.monotonic() - last_s >= pause_s and self._reader.progress is not None:
                 begun_s = time.monotonic()
                 yield _partly(self._reader)
                 last_s = time.monotonic()
-                # Looking at what is there must not keep the rest from coming in.
-                pause_s = max(FIRST_PICTURE_S, 4 * (last_s - begun_s))
+                pause_s = self._pace.pause_s(last_s - begun_s)
 
     def _parsed(self) -> Parsed:
         numbering = self._reader.numbering if self._reader else {}
@@ -191,7 +209,7 @@ class Reviewer:
         progress("reading metrics")
         raw = self._read_metrics(job, now)
         metrics, unknown = utilization.normalised(raw, job.nodes)
-        gaps = (*raw.gaps, *unknown, *log_gaps, *self._refused)
+        gaps = (*raw.gaps, *unknown, *log_gaps, *self._refused, *unread(self._raw.failures))
         return Run(job, parsed.steps, metrics, parsed.events, gaps, raw.period_s, coverage(self._raw, complete))
 
     def _said(self, run: Run, now: datetime, wait: bool = True) -> Report:

@@ -74,8 +74,8 @@ def figures(report: Report, now: datetime) -> tuple[Figure, ...]:
 def _cost(report: Report) -> Figure:
     cost, job = report.cost, report.job
     context = "so far" if job.is_running else "in total"
-    if cost.wasted_usd is not None:
-        context = f"{usd(cost.wasted_usd)} of it wasted"
+    if cost.overhead_usd is not None:
+        context = f"{usd(cost.overhead_usd)} of it wasted"
     words = [f"Price: {usd(cost.price_usd_per_instance_hour)} per instance-hour ({cost.price_source})."]
     words.append("Wasted is what was billed outside of training, evaluation and checkpoints.")
     if job.warm_pool_billable_seconds:

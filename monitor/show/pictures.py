@@ -14,6 +14,7 @@ from monitor.diagnose.verdict import has_gpus
 from monitor.model import Report
 from monitor.show import chosen_time, data
 from monitor.show.drawing import absent, alt_of, draw_frames, head
+from monitor.show.loss_card import show_losses
 from monitor.show.overview import show_overview
 from monitor.show.parts import part
 from monitor.show.plain import plain
@@ -34,6 +35,7 @@ def show_pictures(report: Report, zone: tzinfo) -> None:
         part(report, "Overview strip", _strip, report, span, zone)
         shown, rules = chosen_time.within(span), kept()
         part(report, "Chart of the step times", show_steps, report, span, shown, rules, zone)
+        part(report, "Charts of loss and learning rate", show_losses, report, span, shown, zone)
         full = "gpu_memory_utilization" if has_gpus(report) else "memory_utilization"
         for column, metric in zip(st.columns(2), (_busy(report), full), strict=True):
             with column:

@@ -6,16 +6,15 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from datetime import tzinfo
 from pathlib import Path
 
 import streamlit as st
 
-from monitor import words
 from monitor.settings import SAMPLE_SHOWN
-from monitor.show import address, data
-from monitor.show.account_choice import show_choice
+from monitor.show import account_choice, address, clock, data
 from monitor.show.plain import plain
 from monitor.show.trouble import whole
 
@@ -29,24 +28,20 @@ THRESHOLDS_PAGE = "pages/thresholds.py"
 _OWN: dict[str, tuple[str, ...]] = {
     "": ("search", "status", "instance", "tag", "created", "from", "until"),
     "compare": ("jobs",),
-    "job": ("job", "from", "until"),
+    "job": ("job", "from", "until", "last", "loss"),
     "thresholds": ("when",),
 }
+_NAME = re.compile(r"[A-Za-z0-9-]+")
 # A file of ours: a Material icon as the tab's icon would be loaded from a font service.
 _MARK = str(Path(__file__).with_name("mark.svg"))
 
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """Who looks: the account they look at, and the time zone of their browser."""
+    """Who looks: the account they look at, and the time zone that they read."""
 
     account: data.Account
     zone: tzinfo
-
-    @property
-    def zone_name(self) -> str:
-        """The zone's own name: ``Europe/Berlin``, ``UTC``."""
-        return getattr(self.zone, "key", None) or "UTC"
 
 
 def run() -> None:
@@ -61,14 +56,19 @@ def run() -> None:
             "**Simulated sample account: these jobs never ran.** Their metrics and logs are made up; nothing here reaches AWS.",
             icon=":material/science:",
         )
-    account = _account()
-    show_choice(account)
-    _title(page.title, account)
+    account = account_choice.chosen()
+    account_choice.complete(account)
+    account_choice.show_choice(account)
+    _title((address.value("job") if page.url_path == "job" else None) or page.title, account)
+    if account_choice.show_other(account, page):
+        return
     st.session_state.framed = True
     try:
         whole("This page", page.run, None)
     finally:
         st.session_state.framed = False
+    # What the page was answered names the account.
+    account_choice.complete(account)
 
 
 def enter() -> Visit:
@@ -79,7 +79,7 @@ def enter() -> Visit:
     if not st.session_state.get("framed"):
         st.navigation(_pages(), position="top")
         st.rerun()
-    return Visit(_account(), words.zone(st.context.timezone))
+    return Visit(account_choice.chosen(), clock.zone())
 
 
 def _pages() -> list[st.Page]:
@@ -129,11 +129,6 @@ def _pages() -> list[st.Page]:
     ]
 
 
-def _account() -> data.Account:
-    """The account that this visitor chose; nobody else's choice changes it."""
-    return data.account_of(address.value("region"), address.value("profile"))
-
-
 def _title(title: str, account: data.Account) -> None:
     place = data.place(account)
     parts = (place.region or "no region", account.profile, place.account_number, place.endpoint)
@@ -141,5 +136,13 @@ def _title(title: str, account: data.Account) -> None:
     if place.archive:
         where = f":material/inventory_2: Archive {plain(place.archive)}"
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.title(title, width="stretch")
-        st.caption(where, width="content", help=None if place.archive else "Choose another in the sidebar, top left.")
+        st.title(_heading(title), anchor=False, width="stretch")
+        help = None if place.archive else "Change region or profile in the sidebar, top left."
+        st.caption(where, width="content", help=help)
+
+
+def _heading(text: str) -> str:
+    """As Markdown from which a name is copied as it is: two hyphens would be drawn as a dash, but not in code."""
+    if not _NAME.fullmatch(text):
+        return plain(text)
+    return f"`{text}`" if "--" in text else text

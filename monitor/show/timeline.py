@@ -12,6 +12,7 @@ from monitor.charts import timeline as chart
 from monitor.charts.time_axis import Span
 from monitor.diagnose.chart_words import stretch, timeline_words
 from monitor.diagnose.log_places import first_error
+from monitor.diagnose.odd_nodes import odd_nodes
 from monitor.model import Report
 from monitor.show import data
 from monitor.show.drawing import absent, alt_of, draw_frames, head
@@ -33,7 +34,7 @@ _COLOURS = {
     "end": "gray",
 }
 _MEANING = {
-    "no step": "no step for long",
+    "no step": "long time without a step",
     "restart": "restart or resume",
     "signal": "stop signal",
     "error": "error",
@@ -46,7 +47,14 @@ def of(report: Report) -> Timeline:
     return data.of_report(
         report,
         "timeline",
-        lambda: timeline(report.run, report.phases, report.activities, first_error(report), report.reviewed_at),
+        lambda: timeline(
+            report.run,
+            report.phases,
+            report.activities,
+            first_error(report),
+            report.reviewed_at,
+            odd_nodes(report),
+        ),
     )
 
 

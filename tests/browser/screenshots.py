@@ -13,7 +13,7 @@ from playwright.sync_api import Page
 from tests.browser.started import ROOT, chromium, running_demo
 
 SHOWN, FAILED = "gpt2-20b-smp-pp4", "gptj-6b-smp"
-COMPARED = "vit-630m-mics-4 against vit-630m-mics-32"
+COMPARED = "vit-630m-mics-4 vs. vit-630m-mics-32"
 THRESHOLDS = ("gpu_utilization < 40 for 10m", "seconds_since_last_step > 900", "gpu_memory_utilization > 90 for 5m")
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 WIDTHS = (1440, 800)
@@ -43,7 +43,7 @@ def take(folder: Path, widths: tuple[int, ...] = (1440,)) -> None:
                 page.screenshot(path=folder / f"logs-{end}")
                 page.goto(f"{address}/compare")
                 page.get_by_role("link", name=COMPARED).click()
-                page.get_by_text("B is faster by 14.0 %").wait_for(timeout=30_000)
+                page.get_by_text("B takes 14.0 % less time").wait_for(timeout=30_000)
                 page.locator('[data-testid="stVegaLiteChart"] :is(canvas, svg)').nth(2).wait_for(
                     state="attached", timeout=30_000
                 )
@@ -51,7 +51,7 @@ def take(folder: Path, widths: tuple[int, ...] = (1440,)) -> None:
                 page.screenshot(path=folder / f"compare-{end}")
                 _saved(page, address)
                 page.goto(f"{address}/thresholds")
-                page.get_by_text("Held against", exact=False).wait_for(timeout=30_000)
+                page.get_by_text("Judged on", exact=False).wait_for(timeout=30_000)
                 page.wait_for_timeout(1_500)
                 page.screenshot(path=folder / f"thresholds-{end}")
                 page.close()

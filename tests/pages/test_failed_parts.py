@@ -149,7 +149,7 @@ def test_a_review_that_failed_says_so_on_its_page_and_in_its_row(
     assert f"The review {FAILED}" in texts(page)
     assert any("Failed: The review" in code.value for code in page.code)
     table = open_page(account, "jobs").dataframe[0].value
-    assert table["stands_out"].tolist() == [f"review failed: {told.message}"]
+    assert table["stands_out"].tolist() == [f"Review failed: {told.message}"]
 
 
 def refused(action: str, what: str) -> Gap:

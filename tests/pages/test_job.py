@@ -31,7 +31,7 @@ SITUATIONS = (
 @pytest.mark.parametrize("report", SITUATIONS, ids=lambda report: report.job.name)
 def test_every_situation_can_be_shown(open_page: Open, report: Report) -> None:
     page = open_page(FakeAccount((report,)), "job", job=report.job.name)
-    assert [title.value for title in page.title] == ["Job"]
+    assert [title.value for title in page.title] == [report.job.name]
     assert len(page.metric) == 5
     for finding in report.warnings:
         assert finding.title in texts(page)

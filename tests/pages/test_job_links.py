@@ -53,8 +53,11 @@ def test_the_console_is_led_to_where_aws_has_the_job(open_page: Open, monkeypatc
     assert not open_page(account, "job", job=NAME).get("link_button"), "a sample"
     monkeypatch.setattr(data, "place", lambda _: data.Place("us-east-1"))
     page = open_page(account, "job", job=NAME)
-    (button,) = page.get("link_button")
-    assert button.proto.url.endswith(f"/sagemaker/home?region=us-east-1#/jobs/{NAME}")
+    urls = {button.proto.label: button.proto.url for button in page.get("link_button")}
+    assert urls["SageMaker console"].endswith(f"/sagemaker/home?region=us-east-1#/jobs/{NAME}")
+    assert urls["CloudWatch logs"].startswith("https://us-east-1.console.aws.amazon.com/cloudwatch/")
+    assert urls["CloudWatch logs"].endswith(f"$3D{NAME}$252F")
+    assert len(urls) == 2, "it wrote nothing to S3"
     (nodes,) = (table.value for table in page.dataframe if "node" in table.value)
     assert nodes["log"].str.startswith("https://us-east-1.console.aws.amazon.com/cloudwatch/").all()
 

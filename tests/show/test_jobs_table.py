@@ -25,7 +25,7 @@ SNAPSHOTS = {built.job.name: Snapshot(report=built) for built in REPORTS}
         (None, "unreviewed", "not reviewed"),
         (Snapshot(working=True, progress="reading logs: 12,000 lines"), "waiting", "reading logs: 12,000 lines"),
         (Snapshot(working=True), "waiting", "reviewing…"),
-        (Snapshot(error=NotAllowed("AWS refused it.")), "unknown", "review failed: AWS refused it."),
+        (Snapshot(error=NotAllowed("AWS refused it.")), "unknown", "Review failed: AWS refused it."),
         (Snapshot(report=situations.healthy()), "healthy", "Healthy as far as can be seen"),
         (Snapshot(report=situations.failed()), "critical", "GPU memory ran out on algo-2, rank 11"),
     ],
