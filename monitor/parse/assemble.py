@@ -23,6 +23,8 @@ from monitor.parse.table import NOBODY, At, Codes, Rows, Table
 # First reports contain tracing, compilation and allocation; they are marked while they are this much slower than usual.
 WARM_UP_RATIO = 1.5
 WARM_UP_MOST = 20
+# Several codes make one number; before it is too large for another code, writers are counted through.
+_MOST_WRITERS = 1 << 31
 _NO_LINE = np.iinfo(np.int64).min // 2
 
 
@@ -100,6 +102,8 @@ def _series(table: Table) -> Iterator[dict[str, At]]:
     writer = np.zeros(len(table), np.int64)
     others = (np.where(nobody, key, 0) for key in (table.host, table.local_rank, table.task))
     for key in (table.stream, table.rank, *others, table.format):
+        if int(writer.max()) > _MOST_WRITERS:
+            writer = np.unique(writer, return_inverse=True)[1]
         writer = writer * (int(key.max()) + 2) + key + 1
     order = np.argsort(writer, kind="stable")
     starts = np.flatnonzero(np.diff(writer[order], prepend=-1))
@@ -205,11 +209,14 @@ def _warm_up(times_s: Floats) -> int:
 
 
 def _give_losses(table: Table, at: At, losses: At) -> None:
-    """The trainer prints a dict after the bar's redraw of its step: the loss belongs to the last step before it."""
+    """The trainer prints a dict after the bar's redraw of its step: its loss belongs to the last step before it, and its
+    learning rate."""
     before = np.searchsorted(np.sort(at), losses) - 1
-    for place, loss in zip(np.sort(at)[before[before >= 0]].tolist(), table.loss[losses][before >= 0], strict=True):
+    told = losses[before >= 0]
+    for place, report in zip(np.sort(at)[before[before >= 0]].tolist(), told.tolist(), strict=True):
         if np.isnan(table.loss[place]):
-            table.loss[place] = loss
+            table.loss[place] = table.loss[report]
+            table.learning_rate[place] = table.learning_rate[report]
 
 
 def _steps(reports: _Reports, at: At, identity: Identity) -> pd.DataFrame:
@@ -222,7 +229,7 @@ def _steps(reports: _Reports, at: At, identity: Identity) -> pd.DataFrame:
     for name in ("rank", "step", "total"):
         values = table.taken(name, at)
         whole[name] = _whole(values, np.isnan(values) if values.dtype.kind == "f" else values < 0)
-    for name in ("throughput", "loss", "gpu_memory_gib"):
+    for name in ("throughput", "loss", "gpu_memory_gib", "learning_rate"):
         numbers[name] = table.taken(name, at)
     said = {name: texts.take(table.taken(name, at)) for name in ("throughput_unit", "format")}
     return steps_frame(
@@ -242,7 +249,7 @@ def _steps(reports: _Reports, at: At, identity: Identity) -> pd.DataFrame:
 
 
 _IN_FRAME = (
-    *("rank", "step", "total", "line", "throughput", "loss", "gpu_memory_gib"),
+    *("rank", "step", "total", "line", "throughput", "loss", "gpu_memory_gib", "learning_rate"),
     *("throughput_unit", "format", "stream", "time_ms"),
 )
 
@@ -258,6 +265,8 @@ def _nodes_of(table: Table, at: At, identity: Identity) -> pd.api.extensions.Ext
     # One number a writer: sorting rows of four takes longer than all the rest.
     which = np.zeros(len(at), np.int64)
     for column in (table.rank, table.host, table.stream, table.node):
+        if int(which.max()) > _MOST_WRITERS:
+            which = np.unique(which, return_inverse=True)[1]
         which = which * (int(column.max()) + 2) + column[at] + 1
     _, firsts, which = np.unique(which, return_index=True, return_inverse=True)
     names = []

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from monitor.model import LogPage
 from monitor.parse.event_rows import EventRows
+from monitor.parse.failed import Failures
 from monitor.parse.gates import Recogniser, families
 from monitor.parse.page_rows import read_page
 from monitor.parse.shapes import Shapes
@@ -34,6 +35,8 @@ class RawRows:
     """Time of the newest line, where the source has times."""
     streams: set[str] = field(default_factory=set)
     shapes: Shapes = field(default_factory=Shapes)
+    failures: Failures = field(default_factory=Failures)
+    """Lines that a reader failed on."""
 
     def add(self, page: LogPage) -> None:
         """Reads one page."""
@@ -47,9 +50,12 @@ class RawRows:
         collecting = gc.isenabled()
         gc.disable()
         try:
-            read_page(page, self.steps, self.events, self.extra, self.further)
+            read_page(page, self.steps, self.events, self.failures, self.extra, self.further)
         finally:
             if collecting:
                 gc.enable()
         if not self.steps:
-            self.shapes.add(page)
+            try:
+                self.shapes.add(page)
+            except Exception as error:  # an example less to show
+                self.failures.add(Shapes.add, error, lines=0)

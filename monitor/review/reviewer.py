@@ -13,10 +13,9 @@ from monitor.analyze import utilization
 from monitor.analyze.cascade import cascade, cascade_words, ends_in_an_error
 from monitor.archive.cache import Cache, Key, key_of
 from monitor.aws.tally import metered, running
-from monitor.diagnose.quoted import without_secrets
 from monitor.errors import BadCall
+from monitor.faults import shape_of
 from monitor.fetch import instance_types
-from monitor.fetch.masking import masked_configuration
 from monitor.fetch.source import Aggregated, LogReader, Source
 from monitor.model import ApiBill, Gap, Job, LogPage, RawMetrics, Report, Run, in_order_of_time
 from monitor.parse.assemble import Parsed, assemble
@@ -25,8 +24,10 @@ from monitor.parse.definitions import recogniser
 from monitor.parse.recognise import RawRows, Recogniser
 from monitor.parse.user import step_pattern
 from monitor.review.archived import ArchiveSource
+from monitor.review.masked import Masked
 from monitor.review.pricing import Pricing
 from monitor.review.reports import coverage, report
+from monitor.review.unread import unread
 from monitor.settings import Settings
 
 # CloudWatch publishes a host's metrics once a minute; asking more often only costs.
@@ -74,12 +75,20 @@ class Reviewer:
         self._name = name
         self._settings = settings
         self._pricing = Pricing(source, settings)
+        self._masked = Masked()
         saved, self._refused = _saved_patterns(settings, name)
         self._raw = RawRows((*extra, *saved))
         self._once = bool(extra)
         self._reader: LogReader | None = None
         self._metrics: RawMetrics | None = None
         self._metrics_at: datetime | None = None
+        self._known: Job | None = None
+        self._doing = ""
+
+    def shape(self) -> tuple[str, ...]:
+        """What the job looks like as far as it was read, and what was under way: for the report of an error."""
+        read = f"{self._raw.lines:,} lines of {len(self._raw.streams)} streams"
+        return (*shape_of(self._known), read, *([self._doing] if self._doing else []))
 
     def review(self, now: datetime, progress: Progress = lambda text: None) -> Report:
         """The report as of ``now``, of everything. Errors of ``monitor.errors`` where the job itself cannot be read."""
@@ -95,11 +104,15 @@ class Reviewer:
         for found in self._reports(now(), progress, newest_first=True):
             yield found if found.archive else replace(found, reviewed_at=now())
 
-    def _reports(self, now: datetime, progress: Progress, newest_first: bool) -> Iterator[Report]:
+    def _reports(self, now: datetime, told: Progress, newest_first: bool) -> Iterator[Report]:
+        def progress(text: str) -> None:
+            self._doing = text
+            told(text)
+
         if isinstance(self._source, ArchiveSource):
             yield self._of_archive(self._source, progress)
             return
-        job = self._source.job(self._name)
+        job = self._known = self._source.job(self._name)
         key = self._key(job)
         if self._with_metrics:
             self._pricing.ask(job)
@@ -140,7 +153,7 @@ class Reviewer:
             )
         progress("reading the archive")
         kept = source.archived(self._name)
-        run, price = kept.run, kept.manifest.price
+        run, price = self._masked(kept.run), kept.manifest.price
         if price is None:
             price, _ = self._pricing.found(run.job)
             if price is not None:
@@ -153,7 +166,10 @@ class Reviewer:
         """The report of all that is read; before it the one without a price, where that is still being asked for."""
         if newest_first and not self._pricing.is_known():
             yield self._said(run, now, wait=False)
-        yield self._said(run, now)
+        found = self._said(run, now)
+        if self._cache and self._with_metrics and not self._once and not any(gap.transient for gap in run.gaps):
+            self._cache.verdicts.keep(self._source.endpoint(), found)
+        yield found
 
     def _read(self, job: Job, progress: Progress, newest_first: bool) -> Iterator[Gap]:
         """Reads what is new; now and then, while much is still to come, the gap that there is."""
@@ -190,14 +206,14 @@ class Reviewer:
         complete: bool = True,
     ) -> Run:
         job = completed(job, parsed.identity, parsed.events, instance_types.lookup, self._source.instance_type)
-        job = replace(job, configuration=masked_configuration(job.configuration))
         if job.source == "logs" and job.status in {None, "Failed"} and complete:
             job = _failed(job, parsed, self._raw.lines)
         progress("reading metrics")
         raw = self._read_metrics(job, now)
         metrics, unknown = utilization.normalised(raw, job.nodes)
-        gaps = (*raw.gaps, *unknown, *log_gaps, *self._refused)
-        return Run(job, parsed.steps, metrics, parsed.events, gaps, raw.period_s, coverage(self._raw, complete))
+        gaps = (*raw.gaps, *unknown, *log_gaps, *self._refused, *unread(self._raw.failures))
+        logs = coverage(self._raw, complete)
+        return self._masked(Run(job, parsed.steps, metrics, parsed.events, gaps, raw.period_s, logs))
 
     def _said(self, run: Run, now: datetime, wait: bool = True) -> Report:
         # A price is not part of what is read of a job: it is worked out anew for a run from the cache.
@@ -233,7 +249,7 @@ def _failed(job: Job, parsed: Parsed, lines: int) -> Job:
     first = cascade(parsed.events, parsed.steps)
     if first is None or (job.status is None and not ends_in_an_error(parsed.events, lines)):
         return job
-    return replace(job, status="Failed", failure_reason=without_secrets(cascade_words(first)))
+    return replace(job, status="Failed", failure_reason=cascade_words(first))
 
 
 def _reading(lines: int, reader: LogReader) -> str:
@@ -246,9 +262,10 @@ def _reading(lines: int, reader: LogReader) -> str:
 
 def _partly(reader: LogReader) -> Gap:
     done = reader.progress
-    share = "" if done is None else f" {done.share:.0%} of the time is read."
-    why = f"Older log lines are still coming in.{share}"
-    return Gap("logs", why, "Figures from the logs are of the newest lines until then.", transient=True)
+    share = "" if done is None else f" ({100 * done.share:.0f} %)"
+    return Gap(
+        "logs", f"Still reading older logs{share}.", "Until then, figures are of the newest lines.", transient=True
+    )
 
 
 def _saved_patterns(settings: Settings, name: str) -> tuple[tuple[Recogniser, ...], tuple[Gap, ...]]:
