@@ -64,6 +64,7 @@ def both_ways(
             for last in newest_first.reviews(lambda: moment[0]):
                 made += 1
                 shown(last)
+                troubles += [f"{served.name}: {gap.why}" for gap in last.faults]
                 said |= {finding.id for finding in last.warnings}
                 if made == 1:
                     first(last)

@@ -32,7 +32,7 @@ _WORKERS = ("num_workers", "dataloader_num_workers", "n_workers", "workers", "da
 _EXACT = ("stall", "nccl-timeout", "one-gpu-in-use", "unused-gpus", "idle-gpus", "cpu-bottleneck")
 
 
-@rule("small-batch", silenced_by=_EXACT)
+@rule("small-batch", silenced_by=_EXACT, whole_log=True)
 def small_batch(case: Case) -> Finding | None:
     """GPU, GPU memory and CPU are all far from full: the batch is small for the machine.
 

@@ -210,7 +210,8 @@ About = Literal["end", "now", "waste", "risk", "sight"]
 class Rule:
     """A rule by its finding's id. It stays silent where one of ``silenced_by`` has spoken: one cause, one finding.
 
-    Where both are said, it stands before those that it ``explains``.
+    Where both are said, it stands before those that it ``explains``. One of the ``whole_log`` is not asked while older lines
+    are still being read: what it says hangs on the head of the log, or on how much of all there is.
     """
 
     id: str
@@ -218,6 +219,7 @@ class Rule:
     silenced_by: tuple[str, ...] = ()
     about: About = "waste"
     explains: tuple[str, ...] = ()
+    whole_log: bool = False
 
     @property
     def title(self) -> str:
@@ -235,7 +237,11 @@ class Rule:
 
 
 def rule(
-    id: str, silenced_by: tuple[str, ...] = (), about: About = "waste", explains: tuple[str, ...] = ()
+    id: str,
+    silenced_by: tuple[str, ...] = (),
+    about: About = "waste",
+    explains: tuple[str, ...] = (),
+    whole_log: bool = False,
 ) -> Callable[[Check], Rule]:
     """Makes a function of a case the rule of finding ``id``."""
-    return lambda check: Rule(id, check, silenced_by, about, explains)
+    return lambda check: Rule(id, check, silenced_by, about, explains, whole_log)

@@ -124,7 +124,12 @@ def _failure(report: Report) -> str:
 def _what_is_seen(report: Report) -> str:
     """The first lines of a failure whose cause is not told, and SageMaker's own word."""
     ending, job = ending_of(report.run), report.job
-    parts = ["Nothing that was read names the cause."]
+    whole = report.run.logs.complete
+    parts = [
+        "Nothing that was read names the cause."
+        if whole
+        else "Older log lines, which may name the cause, are still being read."
+    ]
     if ending is not None and ending.first is not None:
         parts.append(f"First error: {quoted(cascade_words(ending.first))}.")
     if job.failure_reason and job.source != "logs":
@@ -183,6 +188,8 @@ def _why_unseen(report: Report) -> str:
         return (
             "Cannot be judged: the log lines give no step times" if report.steps else "Cannot be judged: no steps found"
         )
+    if not report.run.logs.complete:
+        return "Nothing to judge by yet; older log lines are still being read"
     if job.started is None:
         return "Waiting for instances: nothing to judge yet" if job.is_running else "Never started: nothing to judge"
     if refused >= {"logs", "metrics"}:
