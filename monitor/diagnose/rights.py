@@ -132,4 +132,6 @@ def statement(actions: Sequence[str], arn: str = "") -> str:
         "Action": listed[0] if len(listed) == 1 else listed,
         "Resource": resource,
     }
-    return json.dumps(said, indent=2)
+    # A line a key: a statement of a dozen lines would push the answer off the page.
+    lines = ",\n".join(f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in said.items())
+    return f"{{\n{lines}\n}}"
