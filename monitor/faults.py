@@ -21,8 +21,9 @@ from typing import TypeVar
 
 from monitor import __version__
 from monitor.diagnose.headline import instances, launcher, status_word
-from monitor.diagnose.quoted import quoted, without_secrets
+from monitor.diagnose.quoted import quoted
 from monitor.errors import Fault
+from monitor.masking import without_secrets
 from monitor.model import Gap, Job, Report, Run
 from monitor.words import count
 

@@ -28,7 +28,7 @@ def of_steps(work: Work, span: Span) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The same of step times."""
     shown = buckets(work)
     shown = shown[shown["order"] == 0]
-    return _strip(shown["at"], shown["p10_s"], shown["median_drawn_s"], shown["p90_drawn_s"]), edges(span)
+    return _strip(shown["at"], shown["p10_drawn_s"], shown["median_drawn_s"], shown["p90_drawn_s"]), edges(span)
 
 
 def _strip(at: pd.Series, low: pd.Series, middle: pd.Series, high: pd.Series) -> pd.DataFrame:

@@ -91,7 +91,7 @@ def _odd(means: Mapping[str, float]) -> str:
         return "" if round(low) == round(high) else f"; nodes are much the same, {low:.0f} to {high:.0f} %"
     name, points = far[0], means[far[0]] - middle
     more = len(far) - 1
-    others = f", {count(more, 'other node')} {'differs' if more == 1 else 'differ'} too" if more else ""
+    others = f"; so {'is' if more == 1 else 'are'} {count(more, 'other node')}" if more else ""
     return f"; {name} is {abs(points):.0f} points {'lower' if points < 0 else 'higher'}{others}"
 
 
@@ -111,7 +111,7 @@ def steps_said(report: Report, work: Work, part: Span | None, zone: tzinfo) -> s
     shown = work.within(part)
     when = "" if part is None else f" from {stretch(part, zone)}"
     if not len(shown):
-        return sentence(f"No step was reported{when}")
+        return sentence(f"No steps were logged{when}")
     p10, median, p90 = (float(value) for value in np.percentile(shown.seconds, [10, 50, 90]))
     if part is None and report.steps is not None and report.steps.median_s is not None:
         median = report.steps.median_s
@@ -125,7 +125,7 @@ def steps_said(report: Report, work: Work, part: Span | None, zone: tzinfo) -> s
     if slow is not None and slow.stands_out:
         said += f"; {slow.node} takes {step_seconds(slow.median_s)}, {slow.times:.2f} x the median of its peers"
     elif slow is not None:
-        said += "; no node is 3 % slower than its peers"
+        said += "; no node is more than 3 % slower than its peers"
     return sentence(said)
 
 
@@ -167,11 +167,11 @@ def _at_step(row: pd.Series) -> str:
 def progress_said(report: Report, reached: pd.DataFrame, part: Span | None, zone: tzinfo) -> str:
     """``The last step was 438 at 11:52 CET, 28 min ago.``"""
     if reached.empty:
-        return sentence(f"No step was reported{f' from {stretch(part, zone)}' if part else ''}")
+        return sentence(f"No steps were logged{f' from {stretch(part, zone)}' if part else ''}")
     last = reached.iloc[-1]
     said = f"The last step was {last['step']:,} at {instant(last['at'], zone)}"
     if part is not None:
-        return sentence(f"{said}, of those from {stretch(part, zone)}")
+        return sentence(f"{said}, within {stretch(part, zone)}")
     return sentence(f"{said}, {ago(last['at'], report.reviewed_at)}" if report.job.is_running else said)
 
 

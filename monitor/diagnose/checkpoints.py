@@ -8,9 +8,10 @@ from math import sqrt
 from monitor.analyze.checkpoint_pauses import checkpoint_pauses
 from monitor.analyze.saves import Cadence, Save, cadence, saves
 from monitor.analyze.window import training_spans
+from monitor.diagnose.cost_words import saved_words
 from monitor.diagnose.guide_hints import when_saving
 from monitor.diagnose.rule import Case, rule
-from monitor.model import Evidence, Finding, Recommendation
+from monitor.model import Evidence, Finding, Recommendation, Saving
 from monitor.words import clock, count, duration, percent, step_seconds, usd
 
 WORTH_A_CHANGE = 0.05
@@ -56,8 +57,8 @@ def checkpoint_stall(case: Case) -> Finding | None:
         return None
     one_s = seconds[len(seconds) // 2]
     every_s = (spans[-1][0] - spans[0][0]).total_seconds() / (len(spans) - 1)
-    price = case.usd_per_hour
-    cost = "" if price is None else f", {usd(price * share)} an hour"
+    savings = (Saving(("checkpoint",) if unlogged is None else ("slow-excess",), most_s=sum(seconds)),)
+    cost = f", {money}" if (money := saved_words(case.bill, savings)) else ""
     guess = (
         ""
         if unlogged is None
@@ -83,7 +84,7 @@ def checkpoint_stall(case: Case) -> Finding | None:
         ),
         Recommendation(advice, source="Young and Daly's interval"),
         not_checked=("where the time goes: gathering, serialising or writing",),
-        share=share,
+        savings=savings,
     )
 
 

@@ -62,6 +62,7 @@ def cuda_out_of_memory(case: Case) -> Finding | None:
         next_step.recommendation,
         next_step.prediction,
         not_checked=("what held the memory: no snapshot of the allocator is taken",),
+        savings=ended.not_saved(case, ending.at),
     )
 
 
@@ -110,6 +111,7 @@ def host_out_of_memory(case: Case) -> Finding | None:
             source=ended.SOURCE,
         ),
         not_checked=("the host's kernel log: it is not in CloudWatch",),
+        savings=ended.not_saved(case, ending.at),
     )
 
 

@@ -9,9 +9,10 @@ import pandas as pd
 from monitor.analyze.ending import Ending
 from monitor.analyze.reasons import has_status
 from monitor.diagnose import ended
+from monitor.diagnose.cost_words import lost_words
 from monitor.diagnose.quoted import quoted
 from monitor.diagnose.rule import Case
-from monitor.model import Evidence, Finding, Recommendation, Transition
+from monitor.model import Evidence, Finding, Recommendation, Saving, Transition
 from monitor.words import clock, count, duration, percent
 
 _TIME_WORDS = {
@@ -72,11 +73,12 @@ def spot(case: Case) -> Finding | None:
     )
     waits = [(entry, back) for entry in taken if (back := _back(job.transitions, entry)) is not None]
     away_s = sum((back - entry.start).total_seconds() for entry, back in waits)
-    lost = case.lost
-    work = ""
+    lost, work = case.lost, ""
+    savings = (Saving(("lost-work",), kind="void"),) if lost is not None else ended.not_saved(case, at) if over else ()
     if lost is not None:
         took = "" if lost.seconds is None else f" ({duration(lost.seconds)} of step time)"
-        work = f" {count(lost.steps, 'step')}{took} were lost and done again."
+        cost = f": {money}" if (money := lost_words(case.bill, savings)) else ""
+        work = f" {count(lost.steps, 'step')}{took} were lost and done again{cost}."
     elif over:
         work = ended.from_checkpoint(case, at)
     elif taken:
@@ -117,6 +119,7 @@ def spot(case: Case) -> Finding | None:
             source="managed spot training, SageMaker developer guide",
         ),
         not_checked=("whether the checkpoints reached S3",),
+        savings=savings,
     )  # fmt: skip
 
 
@@ -205,6 +208,7 @@ def out_of_time(case: Case, ending: Ending) -> Finding:
             source="StoppingCondition of CreateTrainingJob",
         ),
         not_checked=("whether the program saved a checkpoint when it was told to stop",),
+        savings=ended.not_saved(case, job.ended),
     )
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from monitor.analyze.mfu import mfu
 from monitor.analyze.network import without_efa
-from monitor.diagnose.device_words import an_hour, enough, everywhere, slow_on_efa, span
+from monitor.diagnose.device_words import enough, everywhere, money_of, slow_on_efa, span
 from monitor.diagnose.rule import Case, parameter, rule
-from monitor.model import Evidence, Finding, Recommendation
+from monitor.diagnose.stakes import STEPS
+from monitor.model import Evidence, Finding, Recommendation, Saving
 from monitor.words import clock, nodes, percent, step_seconds
 
 BUSY_P50_PCT = 90.0
@@ -86,7 +87,7 @@ def communication_bound(case: Case) -> Finding | None:
     if seen is None or got is None or got.value >= LOW_MFU * got.healthy:
         return None
     why, proof, advice = seen
-    share = 1 - got.value / got.healthy
+    savings = (Saving(STEPS, 1 - got.value / got.healthy),)
     took = f", {step_seconds(step_s)} a step" if step_s is not None else ""
     return Finding(
         "communication-bound",
@@ -95,7 +96,7 @@ def communication_bound(case: Case) -> Finding | None:
         f"GPUs busy, little useful work: MFU {percent(100 * got.value)}",
         f"GPUs look busy, {percent(gpu.p50)} {everywhere(case)} since {clock(case.window.start)}, and the model gets "
         f"{percent(100 * got.value)} of their peak{took}; {percent(100 * got.healthy)} is usual on {got.gpu_model}. {why}"
-        f"{an_hour(case, share, 'of GPUs that wait in communication')}",
+        f"{money_of(case, savings, 'of GPUs that wait in communication')}",
         (
             Evidence("GPU utilization, p50", gpu.p50, "%", None, *span(case)),
             Evidence("model FLOP utilization", 100 * got.value, "%", None, *span(case)),
@@ -106,7 +107,7 @@ def communication_bound(case: Case) -> Finding | None:
             f"MFU is worked out from {got.how}",
             "the precision: full precision and very long sequences legitimately have a lower MFU",
         ),
-        share=share,
+        savings=savings,
     )
 
 

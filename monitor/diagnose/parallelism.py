@@ -10,7 +10,7 @@ from monitor.diagnose.advised import (
     SHORT_MEMORY_PCT,
     SMP_PRACTICES,
     fits,
-    gain_share,
+    gain,
     gains,
     has_room,
     held,
@@ -82,7 +82,7 @@ def raise_active_microbatches(case: Case) -> Finding | None:
         ),
         prediction(found),
         _not_checked(case, gpu.mean),
-        share=gain_share(found),
+        savings=gain(found),
     )  # fmt: skip
 
 
@@ -194,7 +194,7 @@ def raise_microbatches(case: Case) -> Finding | None:
         ),
         prediction(found),
         ("whether the larger global batch converges as well", *_not_checked(case, gpu.mean)),
-        share=gain_share(found),
+        savings=gain(found),
     )  # fmt: skip
 
 

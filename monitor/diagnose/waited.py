@@ -10,9 +10,10 @@ from monitor.analyze.causes import kind_of
 from monitor.analyze.ending import Ending
 from monitor.analyze.writers import with_writers
 from monitor.diagnose import ended
+from monitor.diagnose.cost_words import lost_words
 from monitor.diagnose.rule import Case
-from monitor.model import Evidence, Finding, Recommendation
-from monitor.words import clock, count, duration, usd
+from monitor.model import Evidence, Finding, Recommendation, Saving
+from monitor.words import clock, count, duration
 
 _RAN_MS = re.compile(
     r"\bran for (\d{2,12}) milliseconds|\b(?:waiting|timeout after) (\d{2,12}) ?ms|\bin (\d{2,12}) ms\b"
@@ -33,13 +34,13 @@ def finding(case: Case, ending: Ending) -> Finding:
     silence_s = _silence_s(case, ending, told)
     reported = {int(rank) for rank in told["rank"].dropna()}
     missing = _missing(case, reported)
-    silence = cost = ""
+    silence, savings = "", ended.not_saved(case, ending.since or ending.at)
     if silence_s is not None:
         silence = f" Nothing had moved for {duration(silence_s)} before it"
         if ending.since and ending.at and ending.since < ending.at:
             silence += f", since the last step at {clock(ending.since)}"
-        if case.usd_per_hour is not None:
-            cost = f": {usd(case.usd_per_hour * silence_s / 3600)}"
+        savings = (Saving(("stall", "unknown", "idle-tail"), most_s=silence_s), *savings)
+        cost = f": {money}" if (money := lost_words(case.bill, savings[:1])) else ""
         silence += f"{cost}."
     operation = next((found[1] for text in told["text"] if (found := _OPERATION.search(text))), "")
     who = ended.who(first, "A process")
@@ -64,7 +65,7 @@ def finding(case: Case, ending: Ending) -> Finding:
         f"Collective timed out{f' after {duration(silence_s)}' if silence_s else ''}{ended.place(first)}"[:79],
         f"{who} {what}{ended.when(case, ending)} ({ended.line_words(first) or 'by FailureReason'}).{silence}{others}{joined}"
         f"{suspects} Which rank was missing is not confirmed: the one that reports first is only the first to time out."
-        f"{ended.from_checkpoint(case, ending.at)}",
+        f"{ended.from_checkpoint(case, ending.since or ending.at)}",
         (
             *ended.shown(case, ending),
             *(
@@ -82,6 +83,7 @@ def finding(case: Case, ending: Ending) -> Finding:
             source="PyTorch, flight recorder",
         ),
         not_checked=("which rank never joined the operation: flight recorder dumps are not read",),
+        savings=savings,
     )
 
 

@@ -38,8 +38,8 @@ from monitor.words import duration
 _NAMES = {
     "gpu_utilization": "GPU utilization by node, % of one GPU",
     "gpu_memory_utilization": "GPU memory by node, % of one GPU",
-    "cpu_utilization": "CPU utilization by node, % of one vCPU",
-    "memory_utilization": "Memory by node, %",
+    "cpu_utilization": "CPU utilization by node, % of all vCPUs",
+    "memory_utilization": "Memory by node, % of the host's memory",
 }
 
 
@@ -110,9 +110,9 @@ def _steps(report: Report, span: Span) -> Iterator[Picture]:
     steps = report.run.steps
     work = work_of(steps)
     if len(work):
-        note = "The band is p10 to p90. Triangles are single steps above twice the median."
+        note = "The band is p10 to p90. ▲ one step over 2x the median (capped at the axis)."
         if is_aggregated(steps):
-            note = "Aggregated by Logs Insights: medians over a minute or more, in which single slow steps do not show."
+            note = "Aggregated by Logs Insights: medians over a minute or more; single slow steps do not show."
         frames = step_time.step_frames(work, span, None, changes_of(report))
         drawn = svg(step_time.step_time_of(*frames), "steps")
         yield Picture("Step time, seconds", steps_said(report, work, None, UTC), note, drawn)
@@ -120,7 +120,7 @@ def _steps(report: Report, span: Span) -> Iterator[Picture]:
         yield Picture(
             "Progress, steps",
             progress_said(report, reached, None, UTC),
-            "The log lines name steps, but give no time of one.",
+            "The log lines have step numbers but no step times.",
             svg(progress.progress(steps, span), "progress"),
         )
 

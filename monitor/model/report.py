@@ -48,6 +48,23 @@ class Prediction:
 
 
 @dataclass(frozen=True, slots=True)
+class Saving:
+    """What a finding says could be saved: how much of which part of the bill."""
+
+    of: tuple[str, ...]
+    """The buckets whose billed time it is about."""
+    share: float = 1.0
+    """Of that time, 0 to 1."""
+    most_s: float | None = None
+    """And no more than so many seconds of it."""
+    kind: Literal["void", "idle", "waiting", "computing"] = "waiting"
+    """What is wrong with that time: what was done in it is of no use; devices had no work, waited, or computed more than
+    they need."""
+    goes_on: float | None = None
+    """The share of the same buckets in an hour in which the job goes on as it does; None where it is that of so far."""
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One thing that stands out, in the order and with the severity that the rule's documentation gives."""
 
@@ -61,8 +78,10 @@ class Finding:
     recommendation: Recommendation | None = None
     prediction: Prediction | None = None
     not_checked: tuple[str, ...] = ()
+    savings: tuple[Saving, ...] = ()
+    """None where it claims none, or nobody knows how much."""
     share: float | None = None
-    """Of the job's time (or, for a device that idles, of its capacity) what this costs, 0 to 1; None where nobody knows."""
+    """Of the bill what ``savings`` come to, 0 to 1; None without any."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,5 @@
-"""Which learning rate does a line of a step print? However its family sets it: ``lr: 1.5e-4``, ``learning rate: 1.500E-04 |``,
-``"learning_rate": 5e-05``, ``lr=[0.001, 0.001]`` (the first group's), ``lr:(1.000e-04,)``, ``train/lr 3e-4``, ``lr(Cosine): 0.05``.
+"""Which learning rate does a line of a step print? However its family sets it: ``lr: 1.5e-4``, ``learning rate: 1.5E-04 |``,
+``"learning_rate": 5e-05``, ``lr=[0.001, 0.001]`` (the first group's), ``lr:(1.0e-04,)``, ``train/lr 3e-4``, ``lr(Cosine): 0.05``.
 
 It is told beside the step and never makes a line one, so that all families share this.
 """

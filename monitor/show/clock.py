@@ -11,6 +11,7 @@ from monitor.show import address
 
 #: What the address says where UTC was chosen; without it times are the viewer's own.
 IN_UTC = "utc"
+_LOCAL = "local"
 
 
 def zone() -> tzinfo:
@@ -27,12 +28,11 @@ def show_choice() -> None:
     """The two clocks, in the sidebar."""
     own = _own()
     name = getattr(own, "key", None) or "UTC"
-    address.shown("zone", IN_UTC if address.value("zone") == IN_UTC else None)
+    labels = {_LOCAL: f"Your local time ({name}, now {words.zone_name(datetime.now(UTC), own)})", IN_UTC: "UTC"}
+    address.shown("zone", IN_UTC if address.value("zone") == IN_UTC else _LOCAL)
     st.radio(
         "Times",
-        (None, IN_UTC),
-        format_func=lambda chosen: (
-            "UTC" if chosen else f"Your local time ({name}, now {words.zone_name(datetime.now(UTC), own)})"
-        ),
-        **address.bound("zone"),
+        tuple(labels),
+        format_func=labels.__getitem__,
+        **address.bound("zone", lambda chosen: IN_UTC if chosen == IN_UTC else None),
     )

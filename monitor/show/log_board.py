@@ -80,8 +80,10 @@ def finds_first_error(name: str, status: str | None, reviewed: Snapshot) -> bool
     if reviewed.error is None and (report is None or reviewed.working):
         return True
     _opened(name)
-    if report is not None and (error := known_of(report).error) is not None and error.at is not None:
-        log_address.move(at=error.at, quote=error.key)
+    about = known_of(report)
+    causes = [quote for quote in (about.error, *about.quotes) if quote is not None and quote.at is not None]
+    if first := next((quote for quote in causes if quote is about.error or quote.finding.severity == "critical"), None):
+        log_address.move(at=first.at, quote=first.key)
     return False
 
 

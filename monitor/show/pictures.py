@@ -21,7 +21,7 @@ from monitor.show.plain import plain
 from monitor.show.steps_card import show_steps, work
 from monitor.show.threshold_drawn import kept
 from monitor.show.timeline import show_timeline
-from monitor.show.utilization_card import TITLES, rows_of, show_utilization
+from monitor.show.utilization_card import OF, TITLES, rows_of, show_utilization
 
 
 def show_pictures(report: Report, zone: tzinfo) -> None:
@@ -55,7 +55,7 @@ def _strip(report: Report, span: Span, zone: tzinfo) -> None:
     rows, steps = rows_of(report, metric), work(report)
     if len(rows.node):
         strip = data.of_report(report, "strip", lambda: overview.of_metric(rows, span))
-        show_overview(report, span, strip, f"{TITLES[metric]}, % of one device", True, zone)
+        show_overview(report, span, strip, f"{TITLES[metric]}, {OF[metric]}", True, zone)
     elif len(steps):
         strip = data.of_report(report, "strip", lambda: overview.of_steps(steps, span))
         show_overview(report, span, strip, "Step time, seconds", False, zone)
@@ -65,7 +65,7 @@ def _phases(report: Report) -> None:
     with st.container(border=True, gap="xsmall"):
         if not report.buckets:
             st.markdown("**Where the time went**")
-            absent("The course of the job is not known.", report, "job")
+            absent("The job's phases are not known.", report, "job")
             return
         priced = any(bucket.cost_usd is not None for bucket in report.buckets)
         frame = phases.segments(report.buckets)

@@ -53,7 +53,7 @@ def run() -> None:
     st.logo(_MARK, size="large")
     if os.environ.get(SAMPLE_SHOWN) == "1":
         st.info(
-            "**Simulated sample account: these jobs never ran.** Their metrics and logs are made up; nothing here reaches AWS.",
+            "**Simulated sample account: these jobs never ran.** Their metrics and logs are made up; nothing here contacts AWS.",
             icon=":material/science:",
         )
     account = account_choice.chosen()
@@ -89,7 +89,7 @@ def _pages() -> list[st.Page]:
             title="Jobs",
             icon=":material/list_alt:",
             default=True,
-            help="All training jobs of the account, those that need somebody first.",
+            help="All training jobs of the account, those that need attention first.",
         ),
         st.Page(
             JOB_PAGE,
@@ -103,28 +103,28 @@ def _pages() -> list[st.Page]:
             title="Logs",
             icon=":material/article:",
             url_path="logs",
-            help="What all nodes of a training job wrote, in time, with what was recognised beside each line.",
+            help="Log lines of all nodes in order of time, with what was recognised beside each line.",
         ),
         st.Page(
             COMPARE_PAGE,
             title="Compare",
             icon=":material/compare_arrows:",
             url_path="compare",
-            help="Two or more jobs: what differs, which one is faster and how sure that is, and whether a prediction held.",
+            help="Two or more jobs: what differs, which is faster and how certain that is, and whether a prediction held.",
         ),
         st.Page(
             PLAN_PAGE,
             title="Plan",
             icon=":material/tune:",
             url_path="plan",
-            help="What another configuration would do to step time and GPU memory, before anybody pays for it.",
+            help="What another configuration would do to step time and GPU memory, before you pay for it.",
         ),
         st.Page(
             THRESHOLDS_PAGE,
             title="Thresholds",
             icon=":material/notifications:",
             url_path="thresholds",
-            help="What you want to be told of: which jobs cross it now, and what it would have said of past ones.",
+            help="Alert conditions: which jobs cross them now, and what they would have said about past jobs.",
         ),
     ]
 

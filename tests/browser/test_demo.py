@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from monitor.show.figures import TILE_HEIGHT_PX
-from tests.browser.started import named
+from tests.browser.started import TABLE, named
 
 pytestmark = pytest.mark.browser
 
@@ -22,12 +22,8 @@ def _wide(width: int, scheme: str) -> dict[str, object]:
 def test_the_demo_shows_its_sample_jobs_and_a_row_opens_one(page: Page, demo: str, names: list[str]) -> None:
     assert len(set(names)) >= 8
     page.goto(demo)
-    expect(page.locator('[data-testid="stDataFrame"] [role="grid"]').first).to_contain_text("algo-3 is slow")
-    table = page.locator('[data-testid="stDataFrame"]').first
-    box = table.bounding_box()
-    assert box is not None
-    # The box in front of the first row selects it.
-    page.mouse.click(box["x"] + 18, box["y"] + 52)
+    expect(page.locator(TABLE)).to_contain_text("algo-3 is slow")
+    page.locator(TABLE).get_by_text("algo-3 is slow").click()
     page.wait_for_url(re.compile(r"/job\?.*job="))
     expect(page.get_by_text(_SIMULATED)).to_be_visible()
 

@@ -45,7 +45,7 @@ def _is_overview(chart: object) -> bool:
             (
                 "93 % of 1 h 34 min was productive; the longest other part is initialization, 3 min.",
                 "The charts below show the whole job, 1 h 30 min; times are UTC.",
-                "A step takes 4.10 s (p10 4.05 s, p90 4.15 s); no node is 3 % slower than its peers.",
+                "A step takes 4.10 s (p10 4.05 s, p90 4.15 s); no node is more than 3 % slower than its peers.",
                 "GPU 46 % on all 4 nodes since 12:08 UTC",
                 "GPU utilization by node · % of one device · 4 nodes · mean of 1 min a column · grey is missing data",
             ),
@@ -53,7 +53,7 @@ def _is_overview(chart: object) -> bool:
         (situations.sixty_four(), ("GPU 93 % on all 64 nodes since 12:05 UTC; algo-5 is 17 points lower.",)),
         (situations.single_node(), ("GPU 93 % on algo-1 since 12:05 UTC.", "breaks are missing data")),
         (situations.no_gpu(), ("CPU 87 % on both nodes since 12:05 UTC.", "No step times.")),
-        (situations.gappy(), ("No data of GPU utilization.", "A step takes 2.00 s (")),
+        (situations.gappy(), ("No GPU utilization data.", "A step takes 2.00 s (")),
         (situations.no_steps(), ("GPU 92 % on both nodes since 12:05 UTC", "No step times.")),
     ],
     ids=lambda case: case.job.name if isinstance(case, Report) else "",
