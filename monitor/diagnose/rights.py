@@ -114,8 +114,8 @@ def of_gaps(gaps: Iterable[Gap], lost: Mapping[str, str], arn: str = "") -> tupl
 def statement(actions: Sequence[str], arn: str = "") -> str:
     """One statement of an IAM policy, for the region and account of ``arn``; "*" for what that does not tell."""
     wanted = set(actions)
-    for group in _TOGETHER:
-        wanted |= group if wanted & group else set()
+    for together in _TOGETHER:
+        wanted |= together if wanted & together else set()
     service = actions[0].partition(":")[0] if actions else ""
     parts = [*arn.split(":"), "", "", "", "", ""]
     where = f"{parts[1] or 'aws'}:{{}}:{parts[3] or '*'}:{parts[4] or '*'}"
