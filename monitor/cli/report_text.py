@@ -145,7 +145,7 @@ _BUCKET_WORDS = {
     "productive": "training",
     "slow-excess": "slow steps, beyond the usual",
     "lost-work": "work lost to restarts",
-    "unknown": "training, steps without a time",
+    "unknown": "not known",
     "image": "image pull",
     "idle-tail": "after the last step",
 }
@@ -211,7 +211,7 @@ def _nodes(report: Report, paper: Console) -> None:
     if silent:
         paper.print(f"Without figures: {', '.join(silent[:8])}{' …' if len(silent) > 8 else ''}", style="dim")
     if any("%" in title for title, _ in columns):
-        paper.print("Percent of one GPU or vCPU, over the minutes after the first step.", style="dim")
+        paper.print("Percent of one GPU or vCPU, over the minutes of work.", style="dim")
 
 
 _NODE_COLUMNS: tuple[tuple[str, Callable[[NodeStats], str]], ...] = (

@@ -47,7 +47,8 @@ def judge(report: Report) -> Verdict:
         gain = "" if first.prediction is None else f" Step time about {_middle(first.prediction)}, by model."
         return Verdict("critical" if first.severity == "critical" else "warning", first.title, advice + gain)
     if not seen(report):
-        detail = " ".join(gap.why for gap in report.gaps if gap.what != "price")
+        # Which right is missing is said before the verdict.
+        detail = " ".join(gap.why for gap in report.gaps if gap.what != "price" and not gap.action)
         return Verdict("unknown", _why_unseen(report), detail)
     muted = count(len(report.silenced), "muted finding") if report.silenced else ""
     if not report.run.logs.complete:
@@ -206,7 +207,7 @@ def _figures(report: Report) -> str:
             parts.append(f"{name} {percent(mean)}")
     if report.steps is not None and report.steps.median_s is not None:
         parts.append(f"step time {step_seconds(report.steps.median_s)}")
-    limits = "; ".join(
+    limits = ". ".join(
         finding.title for finding in report.findings if finding.severity == "info" and finding.id not in report.muted
     )
     words = ", ".join(parts) + "." if parts else ""
