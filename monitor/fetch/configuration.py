@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from monitor.masking import masked
 from monitor.model import Parameter
+from monitor.parse.numbers import integer
 
 MP_PARAMETERS = "mp_parameters"
 _PROCESSES = "sagemaker_mpi_num_of_processes_per_host"
@@ -120,7 +121,7 @@ def masked_texts(hyperparameters: Mapping[str, str], secrets: Sequence[str] = ()
 def decoded(text: str) -> Any:
     """The value of an SDK's JSON text, or the text itself where it is none."""
     try:
-        return json.loads(text, parse_constant=_no_number, parse_float=_number)
+        return json.loads(text, parse_constant=_no_number, parse_float=_number, parse_int=integer)
     except (ValueError, RecursionError):
         return text
 
