@@ -1,4 +1,4 @@
-"""Compare: did it help? The verdict first, then what differs, how the step times are spread, and whether a prediction held."""
+"""Compare: did it help? The verdict first, then what differs, how step times are distributed, and whether a prediction held."""
 
 import streamlit as st
 

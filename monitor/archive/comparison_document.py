@@ -28,7 +28,9 @@ def comparison_document(comparison: Comparison, record: Record | None = None) ->
             **_result(second),
             "figures": [_figures(each) for each in comparison.figures],
             "comparisons": [{"name": each.name, **_result(each)} for each in comparison.against],
-            "earlier_predictions": None if record is None else {"pairs": record.pairs, "held": record.held},
+            "earlier_predictions": None
+            if record is None
+            else {"pairs": record.pairs, "held": record.held, "too_wide_to_test": record.too_wide},
             "notes": list(comparison.notes),
         }
     )
@@ -36,12 +38,16 @@ def comparison_document(comparison: Comparison, record: Record | None = None) ->
 
 
 def _result(result: Against) -> dict[str, Any]:
-    work, found, told = result.work, result.change, result.foretold
+    told, work = result.foretold, result.work
+    found = None if result.unlike is not None else result.change
     return {
         # As everywhere: for the same work, where it is known and differs.
         "step_time_change_percent": result.judged_pct,
         "per_step_change_percent": result.step_pct,
         "verdict": result.verdict,
+        "comparable": result.unlike is None,
+        "why_not": None if result.unlike is None else result.unlike.why,
+        "would_make_comparable": None if result.unlike is None else result.unlike.remedy,
         "predicted_change_percent": told.change_pct,
         "reason": result.reason or None,
         "compared_by": None if found is None else "step" if work is None or work.unit is None else work.unit,
@@ -56,7 +62,8 @@ def _result(result: Against) -> dict[str, Any]:
         if found is None or result.verdict != "cannot tell"
         else found.more_steps(1.0 if work is None else work.ratio),
         "prediction": {
-            "held": result.held,
+            "held": {"held": True, "missed": False}.get(result.came or ""),
+            "outcome": result.came,
             "measured_percent": result.for_same_samples_pct,
             "method": told.method or None,
             "not_predicted": list(told.unknown),

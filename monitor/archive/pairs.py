@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -27,7 +28,10 @@ class Record:
     """How predictions did on the pairs that were kept."""
 
     pairs: int
+    """Of which the measurement says whether the prediction held."""
     held: int
+    too_wide: int = 0
+    """Further ones whose prediction fits whatever is measured."""
 
 
 class Pairs:
@@ -79,18 +83,19 @@ def key(pair: Pair) -> tuple[str, str]:
 
 
 def record(pairs: Iterable[Pair], without: Sequence[Pair] = ()) -> Record:
-    """Of how many the measurement says whether the prediction held, and of how many it did; ``without`` those that are only
-    being made."""
+    """What came of the predictions of these pairs; ``without`` those that are only being made."""
     left_out = {key(pair) for pair in without}
-    told = [pair.held for pair in pairs if key(pair) not in left_out and pair.held is not None]
-    return Record(len(told), sum(told))
+    came = Counter(pair.came for pair in pairs if key(pair) not in left_out)
+    return Record(came["held"] + came["missed"], came["held"], came["too wide to test"])
 
 
 def record_line(earlier: Record | None) -> str:
     """How earlier predictions did on the user's own pairs; empty where there are none."""
-    if earlier is None or not earlier.pairs:
+    if earlier is None or not (earlier.pairs or earlier.too_wide):
         return ""
-    return f"Earlier predictions on your own jobs: {earlier.held} of {earlier.pairs} held the measured change."
+    held = f"{earlier.held} of {earlier.pairs} held" if earlier.pairs else ""
+    wide = f"{earlier.too_wide}{' more' if earlier.pairs else ''} too wide to test" if earlier.too_wide else ""
+    return f"Earlier predictions on your own jobs: {'; '.join(filter(None, (held, wide)))}."
 
 
 def user_pairs(environ: Mapping[str, str] | None = None) -> Pairs | None:

@@ -52,7 +52,7 @@ def job_row(report: Report, document: Mapping[str, Any], is_final: bool) -> Row:
         "price_usd_per_instance_hour": cost.price_usd_per_instance_hour,
         "price_source": cost.price_source,
         "cost_usd": cost.usd,
-        "wasted_usd": cost.wasted_usd,
+        "wasted_usd": cost.overhead_usd,
         "billed_instance_s": sum(row["billed_instance_s"] for row in shares) if shares else None,
         "wasted_instance_s": sum(row["billed_instance_s"] for row in shares if row["is_waste"]) if seen else None,
         "goodput": report.goodput,

@@ -44,7 +44,7 @@ def foretold(ranges: pd.DataFrame, zero: pd.DataFrame) -> alt.LayerChart:
         sort=alt.EncodingSortField("order", op="min"),
         axis=alt.Axis(title=None, domain=False, ticks=False, grid=False, labelLimit=190, labelPadding=4),
     )
-    axis = alt.Axis(title="step time for the same samples, % longer (+) or shorter (-)", tickCount=6)
+    axis = alt.Axis(title="change of step time for the same samples, %", tickCount=6)
     span = alt.X("low_pct:Q", axis=axis, scale=alt.Scale(zero=True))
     colour = alt.Color(
         "kind:N",

@@ -8,21 +8,21 @@ from datetime import datetime, timedelta, tzinfo
 import numpy as np
 import pandas as pd
 
-from monitor.analyze.timeline import Timeline
+from monitor.analyze.losses import Losses
+from monitor.analyze.timeline import JOB, NOWHERE, Timeline
 from monitor.analyze.window import work_window
 from monitor.charts.measured import Measured
 from monitor.charts.phases import KIND_OF
 from monitor.charts.step_buckets import Work, slowest
 from monitor.charts.step_time import Changes
-from monitor.charts.time_axis import Span
+from monitor.charts.time_axis import Span, cut
+from monitor.diagnose.odd_nodes import ODD_POINTS
 from monitor.diagnose.pace import SINCE
 from monitor.model import Cost, Report
 from monitor.words import ago, count, duration, instant, nodes, percent, sentence, step_seconds, usd, zone_name
 
 #: Sum and bill differ by this share at most where they are the same money: the bill is of whole seconds.
 SAME_BILL = 0.005
-#: Points of one device: a node this far from the median node is named.
-ODD_POINTS = 5.0
 NAMES = {
     "gpu_utilization": "GPU",
     "gpu_memory_utilization": "GPU memory",
@@ -58,7 +58,7 @@ def utilization_said(report: Report, metric: str, rows: Measured, part: Span | N
             whole = (window.start, report.job.ended or report.reviewed_at)
             means, when = at_work, f" since {clock_of(window.start, zone, whole)} {zone_name(window.start, zone)}"
         else:
-            when = " on average, no whole minute of work among it"
+            when = " on average (too short for a one-minute average of the work)"
     name, names = NAMES[metric], [name for name in rows.names if name in means]
     if not means:
         return f"{name}: no data from {stretch(part, zone)}." if part else f"{name}: no data."
@@ -88,10 +88,10 @@ def _odd(means: Mapping[str, float]) -> str:
     )
     if not far:
         low, high = min(means.values()), max(means.values())
-        return "" if round(low) == round(high) else f"; nodes are alike, {low:.0f} to {high:.0f} %"
+        return "" if round(low) == round(high) else f"; nodes are much the same, {low:.0f} to {high:.0f} %"
     name, points = far[0], means[far[0]] - middle
     more = len(far) - 1
-    others = f", {count(more, 'other node')} {'differs' if more == 1 else 'differ'} too" if more else ""
+    others = f"; so {'is' if more == 1 else 'are'} {count(more, 'other node')}" if more else ""
     return f"; {name} is {abs(points):.0f} points {'lower' if points < 0 else 'higher'}{others}"
 
 
@@ -111,7 +111,7 @@ def steps_said(report: Report, work: Work, part: Span | None, zone: tzinfo) -> s
     shown = work.within(part)
     when = "" if part is None else f" from {stretch(part, zone)}"
     if not len(shown):
-        return sentence(f"No step was reported{when}")
+        return sentence(f"No steps were logged{when}")
     p10, median, p90 = (float(value) for value in np.percentile(shown.seconds, [10, 50, 90]))
     if part is None and report.steps is not None and report.steps.median_s is not None:
         median = report.steps.median_s
@@ -125,18 +125,53 @@ def steps_said(report: Report, work: Work, part: Span | None, zone: tzinfo) -> s
     if slow is not None and slow.stands_out:
         said += f"; {slow.node} takes {step_seconds(slow.median_s)}, {slow.times:.2f} x the median of its peers"
     elif slow is not None:
-        said += "; no node is 3 % slower than its peers"
+        said += "; no node is more than 3 % slower than its peers"
     return sentence(said)
+
+
+def loss_said(found: Losses, part: Span | None, zone: tzinfo) -> str:
+    """``Training loss 2.31 at step 4,500, down from 10.8; 3 reports are NaN or infinite, the first at step 4,420.``"""
+    rows, when = _shown(found, part, zone)
+    known, bad = rows[rows["loss"].notna()], rows[rows["bad"]]
+    said = f"No training loss was logged{when}"
+    if len(known):
+        first, last = float(known["loss"].iloc[0]), float(known["loss"].iloc[-1])
+        way = "down from" if last < first else "up from" if last > first else "the same as at first,"
+        said = f"Training loss {last:.4g}{_at_step(known.iloc[-1])}{when}, {way} {first:.4g}"
+    if len(bad):
+        verb = "is" if len(bad) == 1 else "are"
+        said += f"; {count(len(bad), 'report')} {verb} NaN or infinite, the first{_at_step(bad.iloc[0])}"
+    return sentence(said)
+
+
+def rate_said(found: Losses, part: Span | None, zone: tzinfo) -> str:
+    """``Learning rate 2.8e-05 at step 4,500; its peak was 0.0003.``"""
+    rows, when = _shown(found, part, zone)
+    known = rows[rows["learning_rate"].notna()]
+    if known.empty:
+        return sentence(f"No learning rate was logged{when}")
+    last, peak = float(known["learning_rate"].iloc[-1]), float(known["learning_rate"].max())
+    said = f"Learning rate {last:.3g}{_at_step(known.iloc[-1])}{when}"
+    return sentence(said if peak == last else f"{said}; its peak was {peak:.3g}")
+
+
+def _shown(found: Losses, part: Span | None, zone: tzinfo) -> tuple[pd.DataFrame, str]:
+    """The reports of that time, and the words for it."""
+    return cut(found.rows, part, "at", "at"), "" if part is None else f" from {stretch(part, zone)}"
+
+
+def _at_step(row: pd.Series) -> str:
+    return "" if pd.isna(row["step"]) else f" at step {row['step']:,}"
 
 
 def progress_said(report: Report, reached: pd.DataFrame, part: Span | None, zone: tzinfo) -> str:
     """``The last step was 438 at 11:52 CET, 28 min ago.``"""
     if reached.empty:
-        return sentence(f"No step was reported{f' from {stretch(part, zone)}' if part else ''}")
+        return sentence(f"No steps were logged{f' from {stretch(part, zone)}' if part else ''}")
     last = reached.iloc[-1]
     said = f"The last step was {last['step']:,} at {instant(last['at'], zone)}"
     if part is not None:
-        return sentence(f"{said}, of those from {stretch(part, zone)}")
+        return sentence(f"{said}, within {stretch(part, zone)}")
     return sentence(f"{said}, {ago(last['at'], report.reviewed_at)}" if report.job.is_running else said)
 
 
@@ -146,6 +181,10 @@ def phases_said(frame: pd.DataFrame) -> str:
     useful = float(frame.loc[frame["name"] == "productive", "minutes"].sum())
     rest = frame[frame["name"] != "productive"]
     whole = duration(total * 60)
+    dark = float(frame.loc[frame["name"] == "unknown", "minutes"].sum())
+    if dark and not useful:
+        # Nobody saw a step: that is not the same as no training.
+        return sentence(f"What {duration(dark * 60)} of {whole} were spent on is not known: no training step was read")
     said = f"{percent(100 * useful / total)} of {whole} was productive" if useful else f"None of {whole} was productive"
     if rest.empty:
         return sentence(said)
@@ -180,7 +219,7 @@ def sum_words(frame: pd.DataFrame, cost: Cost) -> str:
 
 
 def timeline_words(found: Timeline, report: Report) -> str:
-    """What stands out, and which nodes have no lane."""
+    """What stands out, and how many nodes are not drawn."""
     said = []
     marks = found.marks
     first = marks[marks["kind"] == "first error"]
@@ -190,19 +229,28 @@ def timeline_words(found: Timeline, report: Report) -> str:
         said.append(f"The first error is on {row['lane']}" + (f"; {count(after, 'more')} after it" if after else ""))
     elif (marks["kind"] == "error").any():
         said.append(f"{count(int(marks.loc[marks['kind'] == 'error', 'count'].sum()), 'error')} in the logs")
-    for kind, saying in (("restart", "restarted or resumed"), ("no step", "no step for long")):
+    for kind, saying in (("restart", "restarted or resumed"), ("no step", "logged no step for {}")):
         if many := found.nodes_with.get(kind, 0):
-            where = marks.loc[marks["kind"] == kind, "lane"]
-            said.append(f"{saying} on {where.iloc[0] if many == 1 and len(where) else count(many, 'node')}")
+            rows = marks[marks["kind"] == kind]
+            longest = (rows["end"] - rows["start"]).max().total_seconds() if len(rows) else 0.0
+            who = rows["lane"].iloc[0] if many == 1 and len(rows) else count(many, "node")
+            said.append(f"{who} {saying.format(duration(longest) if longest else 'long')}")
     if found.left_out:
-        usual = "with nothing that sets them apart"
-        if found.left_out_troubled:
-            usual = f"{found.left_out_troubled} of them with errors or silences"
-        said.append(f"{count(found.left_out, 'more node')} without a lane, {usual}")
+        many = found.left_out + sum(lane not in (JOB, NOWHERE) for lane in found.lanes)
+        said.append(not_drawn(found.left_out, many, found.left_out_troubled))
     if not said:
-        return "No error line, restart or silence in the logs." if report.run.logs.lines else "No log line to place."
+        return "No error, restart or long silence in the logs." if report.run.logs.lines else "No log lines were read."
     text = "; ".join(said)
     return f"{text[:1].upper()}{text[1:]}."
+
+
+def not_drawn(left_out: int, of: int, odd: int) -> str:
+    """``60 of 64 nodes have nothing unusual (not drawn)``; ``odd``: so many of those left out have something, too."""
+    if not left_out:
+        return ""
+    if odd:
+        return f"{left_out} of {of} nodes are not drawn, {odd} of them unusual too"
+    return f"{left_out} of {of} nodes have nothing unusual (not drawn)"
 
 
 def _bucket_words(name: str, minutes: float, cost_usd: float) -> str:

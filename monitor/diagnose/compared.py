@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import Literal, Protocol, TypeVar
 
 import pandas as pd
 
@@ -13,16 +13,19 @@ from monitor.analyze.comparison import Change, Range, Verdict, change
 from monitor.analyze.journal import journal
 from monitor.analyze.stable_steps import By, Floats, StableSteps, stable_steps, why_none
 from monitor.analyze.step_time import is_aggregated
+from monitor.diagnose.comparability import Unlike, unlike
 from monitor.diagnose.compared_words import cannot_tell, range_words
 from monitor.diagnose.configuration_difference import Difference, differences
 from monitor.diagnose.foretold import Foretold, foretold
 from monitor.diagnose.side_by_side import Figures, figures, scaling, shared_way
-from monitor.diagnose.work_done import Work, is_batch, work_between
-from monitor.model import Job, Report, held
+from monitor.diagnose.work_done import Work, work_between
+from monitor.model import Came, Job, Report, came_of
 
+_PRINT = "It takes the number and the time of each step in both logs, in a line such as step=120 step_time_s=0.41."
 # The clock tells of something else than the printed times where it differs by so much, and by more than both may be off.
 _OTHERWISE_PCT = 3.0
 Made = TypeVar("Made")
+Answer = Literal["faster", "slower", "cannot tell", "not comparable"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,46 +34,60 @@ class Against:
 
     name: str
     verdict: Verdict
+    """``cannot tell`` also where the jobs are not comparable."""
     reason: str
     """Why nothing can be told; empty with a verdict."""
     step_pct: Range | None
-    """(low, middle, high) percent by which one optimizer step takes longer; None where the times cannot be compared."""
+    """(low, middle, high) percent by which one optimizer step takes longer, whatever is in it; None where the times cannot
+    be compared."""
     work: Work | None
     """None where nobody knows whether steps do the same."""
     change: Change | None
     foretold: Foretold
     is_of_one_job: bool = False
     """Both are the same job."""
+    unlike: Unlike | None = None
+    """Why the two are not comparable; None where they are."""
+
+    @property
+    def answer(self) -> Answer:
+        """The verdict for people."""
+        return "not comparable" if self.unlike is not None else self.verdict
+
+    @property
+    def scale(self) -> float | None:
+        """The work of a step over that of one of the first job; None where they are not comparable."""
+        return None if self.unlike is not None or self.work is None else self.work.ratio
 
     @property
     def work_pct(self) -> Range | None:
         """For the same work, where steps do not do the same: this is what the verdict is about, then."""
-        if self.change is None or self.work is None or self.work.unit is None:
+        if self.unlike is not None or self.change is None or self.work is None or self.work.unit is None:
             return None
         return self.change.percent(self.work.ratio)
 
     @property
     def judged_pct(self) -> Range | None:
-        """What the verdict is about: the time for the same work where that is known, else that of a step."""
-        return self.work_pct or self.step_pct
+        """What the verdict is about: the time for the same work; None where the two are not comparable."""
+        return None if self.unlike is not None else self.work_pct or self.step_pct
 
     @property
     def for_same_samples_pct(self) -> Range | None:
-        """What a prediction is about; None where it is not known whether steps have the same samples."""
-        if self.change is None or self.work is None:
+        """What a prediction is about; None where the two are not comparable."""
+        if self.unlike is not None or self.change is None or self.work is None:
             return None
         return self.change.percent(self.work.samples)
 
     @property
-    def held(self) -> bool | None:
-        """Whether the prediction held; None where one side is missing, or the measurement leaves it open."""
+    def came(self) -> Came | None:
+        """What came of the prediction; None where there is none, or nothing was measured."""
         predicted, measured = self.foretold.change_pct, self.for_same_samples_pct
-        return None if predicted is None or measured is None else held(predicted, measured)
+        return None if predicted is None or measured is None else came_of(predicted, measured)
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """``reports[0]`` is A, the job that the others are held against; ``against[0]`` is B."""
+    """``reports[0]`` is A, the baseline; ``against[0]`` is B."""
 
     reports: tuple[Report, ...]
     different: tuple[Difference, ...]
@@ -84,8 +101,8 @@ class Comparison:
     @property
     def scales(self) -> tuple[float, ...]:
         """By what the step times of each job are divided to be those of the same work: 1 where a step is that, or where
-        nobody knows."""
-        return (1.0, *(1.0 if each.work is None else each.work.ratio for each in self.against))
+        the job is not comparable."""
+        return (1.0, *(each.scale or 1.0 for each in self.against))
 
     @property
     def times_s(self) -> tuple[Floats | None, ...]:
@@ -127,7 +144,7 @@ def compare(reports: Sequence[Report], keep: Keep = _anew) -> Comparison:
     pairs = [
         keep(
             (first.report, other.report),
-            f"held against, as {letter(place)}",
+            f"compared, as {letter(place)}",
             partial(_pair, first, other, letter(place)),
         )
         for place, other in enumerate(others, 1)
@@ -135,7 +152,7 @@ def compare(reports: Sequence[Report], keep: Keep = _anew) -> Comparison:
     against = tuple(result for result, _ in pairs)
     chosen = shared_way([each.ways for each in read])
     found = [figures(each.report, steps) for each, steps in zip(read, chosen, strict=True)]
-    work: list[float | None] = [1.0, *(None if each.work is None else each.work.ratio for each in against)]
+    work: list[float | None] = [1.0, *(each.scale for each in against)]
     reached = scaling(reports, work, [each.step_s for each in found])
     jobs = [report.job for report in reports]
     return Comparison(
@@ -178,34 +195,46 @@ def _pair(first: _Read, other: _Read, name: str) -> tuple[Against, tuple[str, ..
     found = change(first.ways, other.ways)
     clock = None if found is None else _by_clock(first, other, found)
     ratio = work.ratio if work is not None else 1.0
-    verdict: Verdict = "cannot tell" if found is None else found.verdict(ratio)
-    reason = ""
+    verdict: Verdict = "cannot tell"
+    reason, apart = "", None
     same = is_same(before, after)
     if same:
-        verdict, reason = "cannot tell", "Both are the same job."
-    elif found is None:
-        reason = _why_not(first, other, name)
-    elif verdict == "cannot tell":
-        reason = cannot_tell(found, ratio)
-    elif clock is not None and clock.verdict(ratio) not in {verdict, "cannot tell"}:
-        printed, by_lines = (range_words(each.percent(ratio)) for each in (found, clock))
-        verdict, reason = "cannot tell", f"The printed step times say {printed}, the times of the lines {by_lines}."
+        reason = "Both are the same job."
+    elif apart := _why_not(first, other, name) if found is None else unlike(before, after, name, work, different):
+        reason = apart.why
+    elif found is not None:
+        verdict, reason = _verdict(found, clock, ratio)
     step = None if found is None else found.percent()
-    result = Against(after.job.name, verdict, reason, step, work, found, predicted, same)
+    result = Against(after.job.name, verdict, reason, step, work, found, predicted, same, apart)
     return result, tuple(_of_two(name, first, other, result, clock))
 
 
-def _why_not(first: _Read, other: _Read, name: str) -> str:
-    """Why two jobs have no times that can be held against each other."""
+def _verdict(found: Change, clock: Change | None, ratio: float) -> tuple[Verdict, str]:
+    """The verdict, and why there is none."""
+    verdict = found.verdict(ratio)
+    if verdict == "cannot tell":
+        return verdict, cannot_tell(found, ratio)
+    if clock is not None and clock.verdict(ratio) not in {verdict, "cannot tell"}:
+        printed, by_lines = (range_words(each.percent(ratio)) for each in (found, clock))
+        return "cannot tell", f"The printed step times say {printed}, the times of the lines {by_lines}."
+    return verdict, ""
+
+
+def _why_not(first: _Read, other: _Read, name: str) -> Unlike:
+    """Why two jobs have no times of the same kind."""
     sides = {"A": first, name: other}
-    without = [f"Of {who} {why_none(each.journal)}." for who, each in sides.items() if not each.ways]
+    without = {who: each for who, each in sides.items() if not each.ways}
     if without:
-        return " ".join(without)
+        why = " ".join(f"Of {who} {why_none(each.journal)}." for who, each in without.items())
+        running = [who for who, each in without.items() if each.report.job.is_running]
+        if running and all(len(sides[who].journal) for who in running):
+            return Unlike(why, f"Compare again when {' and '.join(running)} has done more steps.")
+        return Unlike(why, _PRINT)
     if first.ways.keys() & other.ways.keys():
-        return "As means over as many steps one of them has too few reports."
+        return Unlike("As means over as many steps one of them has too few reports.", "Compare longer runs.")
     names = {"printed": "times of its steps", "clock": "the clock of its lines", "smoothed": "a smoothed rate"}
     told = [f"{who} gives {' and '.join(names[way] for way in each.ways)}" for who, each in sides.items()]
-    return f"{', '.join(told)}: these need not hold the same, so a difference says nothing."
+    return Unlike(f"{', '.join(told)}: these need not measure the same.", _PRINT)
 
 
 def _notes(
@@ -252,12 +281,6 @@ def _of_two(name: str, first: _Read, other: _Read, result: Against, clock: Chang
         said.append(
             f"By the times of the log lines a step of {name} takes {range_words(clock.percent())}: the printed times leave "
             "out part of what is between two lines."
-        )
-    if result.work is None and any(
-        is_batch(each.parameter) for each in differences([first.report.job, other.report.job])
-    ):
-        said.append(
-            f"The batch of {name} is another one, and how many samples a step has is not known: steps are compared, not samples."
         )
     return said
 

@@ -51,7 +51,7 @@ def _why(title: str, figures: Figures, report: Report) -> str:
     if figures.step_s is None:
         return "there are no step times"
     if title == "Cost of a sample" and figures.usd_per_step is not None:
-        return "neither log nor configuration says how many samples a step has"
+        return "neither log nor configuration tells the samples of a step"
     if title.startswith("Cost"):
         return "the price of the instances is not known"
     return "the billed time is not known"
@@ -70,12 +70,12 @@ def _why_no_scaling(reports: Sequence[Report]) -> str:
     counts = {report.job.instance_count for report in reports}
     types = {report.job.instance_type for report in reports}
     if None in counts:
-        return "the number of instances is not known of all"
+        return "not all numbers of instances are known"
     if len(counts) == 1:
-        return "all have as many instances"
+        return "all use the same number of instances"
     if len(types) > 1 or None in types:
-        return "the instances are not of one type"
-    return "the samples of a step, or its time, are not known of two jobs"
+        return "the instances are of different types"
+    return "samples and time of a step are known for fewer than two jobs"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -25,16 +25,21 @@ def figure_rows(comparison: Comparison) -> list[tuple[str, ...]]:
     return [row for row in rows if any(cell != DASH for cell in row[1:])]
 
 
-def result_lines(comparison: Comparison) -> list[tuple[str, list[str]]]:
-    """For each job after the first: the verdict, and the sentences about what was predicted."""
+def verdict_lines(comparison: Comparison) -> list[str]:
+    """The verdict on each job after the first, a sentence or two."""
     first = comparison.figures[0]
     return [
-        (
-            verdict_words(result, letter(place), (first.step_s, figures.step_s)),
-            prediction_words(result),
-        )
+        verdict_words(result, letter(place), (first.step_s, figures.step_s))
         for place, (result, figures) in enumerate(zip(comparison.against, comparison.figures[1:], strict=True), 1)
     ]
+
+
+def prediction_lines(comparison: Comparison) -> list[str]:
+    """What was predicted, and what came of it; of several jobs each with its letter."""
+    told = [(letter(place), prediction_words(result)) for place, result in enumerate(comparison.against, 1)]
+    if len(told) == 1:
+        return told[0][1]
+    return [f"{name}: {' '.join(sentences)}" for name, sentences in told if sentences]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +107,7 @@ _FIGURES: tuple[tuple[str, Callable[[Figures], str]], ...] = (
     ("instances", lambda each: _whole(each.nodes)),
     ("step time, median", lambda each: step_seconds(each.step_s)),
     ("step time, p10 - p90", _spread),
-    ("steps it is of", lambda each: _whole(each.steps)),
+    ("steps compared", lambda each: _whole(each.steps)),
     ("samples a step", lambda each: _whole(each.samples_per_step)),
     ("samples a second", lambda each: _rate(each.samples_per_s)),
     ("scaling efficiency", lambda each: percent(each.scaling_pct)),

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.analyze.comparison import Change, Range
-from monitor.words import capitalised, count, percent, step_seconds
+from monitor.words import capitalised, count, percent, sentence, step_seconds
 
 if TYPE_CHECKING:
     from monitor.diagnose.compared import Against
@@ -24,36 +24,44 @@ def range_words(found: Range) -> str:
 
 
 def verdict_words(result: Against, name: str, seconds: tuple[float | None, float | None]) -> str:
-    """``B is faster by 14.0 % (12.7 to 15.2): 1.41 s to 1.21 s a step.`` ``name`` is the second job's."""
-    found = result.judged_pct
-    if result.verdict == "cannot tell" or found is None:
-        return f"Cannot tell: {_within(result.reason)}" if result.reason else "Cannot tell."
-    low, middle, high = found if result.verdict == "slower" else tuple(-each for each in reversed(found))
-    before, after = (step_seconds(each) for each in seconds)
-    said = f"{name} is {result.verdict} by {middle:.1f} % ({low:.1f} to {high:.1f})"
-    if result.work is None or result.work.unit is None:
-        return f"{said}: {before} to {after} a step."
-    kind = f"{result.work.unit}s"
-    return f"{said} for the same {kind}: its steps have {result.work.ratio:.3g} x the {kind} and take {after}, not {before}."
+    """``B takes 14.0 % less time a step (12.7 to 15.2 %): 1.21 s, not 1.41 s.`` ``name`` is the second job's."""
+    title, body = headline(result, name, seconds)
+    # The reason says how many steps would do, too.
+    title = title.partition(": ")[0]
+    return f"{title}: {_within(body)}" if body else f"{title}."
 
 
 def headline(result: Against, name: str, seconds: tuple[float | None, float | None]) -> tuple[str, str]:
     """The verdict in two: what it comes to, in a few words, and what it rests on."""
-    said = verdict_words(result, name, seconds).rstrip(".")
-    title, colon, rest = said.partition(": ")
-    found = result.change
-    if result.verdict == "cannot tell" and found is not None and not result.is_of_one_job:
-        more = found.more_steps(1.0 if result.work is None else result.work.ratio)
-        if more:
-            title = f"{title}: {count(more, 'step')} more of each would do"
-    return title, capitalised(rest) if colon else ""
+    if result.unlike is not None:
+        return "Not comparable", f"{result.unlike.why} {result.unlike.remedy}"
+    found = result.judged_pct
+    if result.verdict == "cannot tell" or found is None:
+        title = "Cannot tell"
+        if result.change is not None and not result.is_of_one_job:
+            more = result.change.more_steps(result.scale or 1.0)
+            title += f": {count(more, 'more step')} of each would do" if more else ""
+        return title, result.reason
+    low, middle, high = found if result.verdict == "slower" else tuple(-each for each in reversed(found))
+    before, after = (step_seconds(each) for each in seconds)
+    more_or_less = "more" if result.verdict == "slower" else "less"
+    interval = f"({low:.1f} to {high:.1f} %)"
+    if result.work is None or result.work.unit is None:
+        return f"{name} takes {middle:.1f} % {more_or_less} time a step {interval}", f"{after}, not {before}."
+    kind = f"{result.work.unit}s"
+    return (
+        f"{name} takes {middle:.1f} % {more_or_less} time for the same {kind} {interval}",
+        f"Its steps have {result.work.ratio:.3g} x the {kind} and take {after}, not {before}.",
+    )
 
 
 def work_words(result: Against, name: str, samples: tuple[float | None, float | None]) -> str:
-    """Whether the same work is compared."""
+    """Whether the same work is compared; empty where it is not."""
     work = result.work
-    if work is None:
-        return f"Whether a step of {name} does as much as one of A is not known."
+    if work is None or result.unlike is not None:
+        return ""
+    if work.assumed:
+        return f"A step of {name} is taken to do the same work as one of A, since nothing that bears on it differs."
     if work.unit is None:
         size = f", {count(samples[0], 'sample')}" if samples[0] is not None and samples[0] == samples[1] else ""
         return f"A step of {name} does the same work as one of A{size}."
@@ -63,7 +71,7 @@ def work_words(result: Against, name: str, samples: tuple[float | None, float | 
 def summary_words(against: Sequence[Against], names: Sequence[str]) -> str:
     """Several verdicts in one sentence; the most that was gained, else the most that was lost, by name."""
     said = []
-    for verdict in ("faster", "slower"):
+    for verdict, time in (("faster", "less"), ("slower", "more")):
         found = [
             (each.judged_pct, name)
             for each, name in zip(against, names, strict=True)
@@ -73,14 +81,14 @@ def summary_words(against: Sequence[Against], names: Sequence[str]) -> str:
             continue
         sign = -1 if verdict == "faster" else 1
         by, most = max((sign * pct[1], name) for pct, name in found)
-        least = "most" if len(found) > 1 else "that is"
-        verb = "is" if len(found) == 1 else "are"
-        said.append(f"{len(found)} of {len(against)} {verb} {verdict} than A, {least} {most}, by {by:.1f} %")
-    unknown = sum(each.verdict == "cannot tell" for each in against)
-    if not said:
-        return f"Of none of the {len(against)} can it be told whether it is faster than A."
-    if unknown:
-        said.append(f"of {unknown} it cannot be told")
+        verb = "takes" if len(found) == 1 else "take"
+        which = (
+            f"{most} the {'least' if sign < 0 else 'most'} ({by:.1f} %)" if len(found) > 1 else f"{most}, by {by:.1f} %"
+        )
+        said.append(f"{len(found)} of {len(against)} {verb} {time} time than A: {which}")
+    for answer, words in (("cannot tell", "too close to call"), ("not comparable", "not comparable")):
+        if number := sum(each.answer == answer for each in against):
+            said.append(f"{number} of {len(against)} {'is' if number == 1 else 'are'} {words}")
     return capitalised("; ".join(said))
 
 
@@ -99,17 +107,17 @@ def spread_words(times_s: Sequence[NDArray[np.float64] | None], names: Sequence[
 
 
 def cannot_tell(found: Change, work_ratio: float) -> str:
-    """Why an interval that holds 0 tells nothing, and what would help."""
+    """Why an interval that holds 0 tells nothing, and what would help, as a sentence."""
     low, middle, high = found.percent(work_ratio)
     size = f"{found.steps[0]:,} and {count(found.steps[1], 'step')}"
-    seen = f"a difference between {_signed(low)} and {_signed(high)} % fits {size}"
+    seen = f"The difference is somewhere between {_signed(low)} and {_signed(high)} % ({size})"
     more = found.more_steps(work_ratio)
     if more:
-        return f"{seen}; {count(more, 'step')} more of each would do, if it stays at {_signed(middle)} %."
+        return f"{seen}; {count(more, 'more step')} of each would do, if it stays at {_signed(middle)} %."
     for size_pct in _OF_INTEREST_PCT:
         if found.smallest_percent > size_pct and (wanted := found.more_steps_for(size_pct)):
-            return f"{seen}; {count(wanted, 'step')} more of each would show one of {size_pct:.0f} %."
-    return f"{seen}, and two runs of one configuration differ by as much as is left."
+            return f"{seen}; {count(wanted, 'more step')} of each would show one of {size_pct:.0f} %."
+    return f"{seen}, and two runs of one configuration differ by as much."
 
 
 def prediction_words(result: Against) -> list[str]:
@@ -118,30 +126,43 @@ def prediction_words(result: Against) -> list[str]:
     for each in told.followed:
         gain = f", predicted {range_words(each.change_pct)}" if each.change_pct else ""
         said.append(
-            f"Followed the advice of {each.finding}: {each.parameter} {each.from_value} to {each.to_value}{gain}."
+            f"Follows the advice of {each.finding}: {each.parameter} {each.from_value} → {each.to_value}{gain}."
         )
     if told.change_pct is None:
         if told.unknown:
             said.append(f"No prediction: {_few(told.unknown, '; ', 2)}.")
         return said
     said.append(beside_words(result))
-    said.append(f"The prediction is model-based, not measured: {told.method}.")
+    said.append(f"The prediction is model-based: {told.method}.")
     if told.beyond:
-        said.append(f"It says nothing of {_few(told.beyond, ', ', 6)}.")
+        said.append(f"It leaves out {_few(told.beyond, ', ', 6)}.")
     return said
 
 
 def beside_words(result: Against) -> str:
-    """What was predicted beside what was measured, and whether it held; empty where nothing was predicted."""
+    """What was predicted beside what was measured, and what came of it; empty where nothing was predicted."""
     predicted, measured = result.foretold.change_pct, result.for_same_samples_pct
     if predicted is None:
         return ""
-    beside = "not measured" if measured is None else f"measured {range_words(measured)}"
+    beside = f"measured {range_words(measured)}" if measured is not None else "nothing comparable was measured"
     same = "" if result.work is None or result.work.samples == 1 else " for the same samples"
-    held = "" if result.held is None else " The prediction held." if result.held else " The prediction did not hold."
-    if result.held is None and measured is not None:
-        held = " The measurement leaves open whether the prediction held."
-    return f"Predicted step time{same} {range_words(predicted)}, {beside}.{held}"
+    came = came_words(result)
+    return f"Predicted step time{same} {range_words(predicted)}, {beside}.{f' {sentence(came)}' if came else ''}"
+
+
+def came_words(result: Against) -> str:
+    """What came of a prediction; empty where that cannot be said."""
+    predicted = result.foretold.change_pct
+    match result.came:
+        case "held":
+            return "The prediction held"
+        case "missed":
+            return "The prediction missed: the ranges do not touch"
+        case "inconclusive":
+            return "Inconclusive: the ranges overlap"
+        case "too wide to test" if predicted is not None:
+            return f"Too wide to test: any change from {_signed(predicted[0])} to {_signed(predicted[2])} % would fit"
+    return ""
 
 
 def _listed(parts: Sequence[str]) -> str:
@@ -150,7 +171,7 @@ def _listed(parts: Sequence[str]) -> str:
 
 def _within(text: str) -> str:
     """A sentence behind a colon; a job's letter stays as it is."""
-    return text if text[1:2] == " " else f"{text[:1].lower()}{text[1:]}"
+    return text if text[1:2] in {" ", "'"} else f"{text[:1].lower()}{text[1:]}"
 
 
 def _few(words: Sequence[str], between: str, most: int) -> str:

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
-from monitor.model import Report
+from collections.abc import Iterable
+
+from monitor.diagnose.stakes import Bill
+from monitor.model import Report, Saving
 from monitor.words import usd, warm_pool
+
+#: What the two figures of money are, for the help beside them.
+OVERHEAD_MEANS = "billed time that did not train: everything but training, evaluation and checkpoints."
+RECOVERABLE_MEANS = (
+    "what the findings say could be saved, at most; overlapping findings count once, and findings without an estimate are "
+    "not in it."
+)
 
 
 def cost_words(report: Report) -> list[str]:
@@ -18,3 +28,20 @@ def cost_words(report: Report) -> list[str]:
     if retained_s := report.job.warm_pool_billable_seconds:
         said.append(warm_pool(retained_s, cost.retained_usd))
     return said
+
+
+def saved_words(bill: Bill, savings: Iterable[Saving]) -> str:
+    """``$35 an hour`` of a job that runs, ``$12.40`` of one that has ended; empty without a price, or where it is nothing."""
+    each = tuple(savings)
+    if bill.is_running:
+        return _amount(bill, bill.saved_usd_per_hour(each), " an hour")
+    return lost_words(bill, each)
+
+
+def lost_words(bill: Bill, savings: Iterable[Saving]) -> str:
+    """``$12.40``: of the bill so far, whether the job runs or not; empty without a price, or where it is nothing."""
+    return _amount(bill, bill.saved_usd(savings), "")
+
+
+def _amount(bill: Bill, value: float | None, per: str) -> str:
+    return "" if not value else f"{'at most ' if bill.at_most else ''}{usd(value)}{per}"

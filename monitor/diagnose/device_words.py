@@ -7,9 +7,10 @@ from collections.abc import Iterable
 import pandas as pd
 
 from monitor.analyze.network import Slow, without_efa
+from monitor.diagnose.cost_words import saved_words
 from monitor.diagnose.rule import Case
-from monitor.model import Distribution, Evidence
-from monitor.words import nodes, percent, usd
+from monitor.model import Distribution, Evidence, Saving
+from monitor.words import nodes, percent
 
 # A percentile of fewer points says nothing: ten minutes, or three of the coarser means.
 FEWEST_MINUTES = 10
@@ -64,10 +65,10 @@ def distributions(case: Case) -> tuple[Evidence, ...]:
     )
 
 
-def an_hour(case: Case, share: float, what: str) -> str:
+def money_of(case: Case, savings: Iterable[Saving], what: str) -> str:
     """`` That is $35 an hour of idle GPUs.`` with a blank in front; empty where no price is known."""
-    money = case.usd_per_hour
-    return "" if money is None or share <= 0 else f" That is {usd(money * share)} an hour {what}."
+    money = saved_words(case.bill, savings)
+    return f" That is {money} {what}." if money else ""
 
 
 def pipeline_degree(case: Case) -> int:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime
 
 import monitor.diagnose
@@ -74,8 +75,14 @@ def findings(case: Case, broke: Broke = _raised) -> tuple[Finding, ...]:
             broke(rule, error)
             continue
         if finding is not None:
-            found[finding.id] = finding
+            found[finding.id] = replace(finding, share=case.bill.share(finding.savings) if finding.savings else None)
     return in_order(tuple(found.values()), {rule.id: rule for rule in asked})
+
+
+def asks_to_save(found: Iterable[Finding]) -> bool:
+    """Whether any of the findings is one to act on that time and money go into; risks have cost nothing so far."""
+    risks = {rule.id for rule in rules() if rule.about == "risk"}
+    return any(finding.severity != "info" and finding.id not in risks for finding in found)
 
 
 def in_order(found: tuple[Finding, ...], by_id: Mapping[str, Rule]) -> tuple[Finding, ...]:

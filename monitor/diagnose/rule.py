@@ -27,17 +27,21 @@ import pandas as pd
 from monitor.analyze import step_time, utilization
 from monitor.analyze.activities import Activity, activities
 from monitor.analyze.billing import billing_factor
+from monitor.analyze.cost import cost
 from monitor.analyze.devices import by_minute
 from monitor.analyze.ending import Ending, ending_of
 from monitor.analyze.finish import seconds_to_finish
 from monitor.analyze.journal import journal
 from monitor.analyze.lost import LostWork, lost_work
 from monitor.analyze.nan_loss import NanLoss, nan_loss
+from monitor.analyze.phases import buckets
+from monitor.analyze.phases import phases as phases_of
 from monitor.analyze.refused import fill
 from monitor.analyze.set_aside import Span, outside, spans_set_aside
 from monitor.analyze.window import Window, in_window, training_spans, work_window
 from monitor.diagnose.setup_seen import setup_seen
-from monitor.model import Distribution, Finding, Price, Run, StepStats
+from monitor.diagnose.stakes import Bill, bill_of
+from monitor.model import Distribution, Finding, Phase, Price, Run, StepStats
 from monitor.predict.setup_types import Setup
 
 SECTIONS = ("What it means", "Why it matters", "What to do", "Source")
@@ -145,6 +149,25 @@ class Case:
     def by_minute(self) -> pd.DataFrame:
         """GPU utilization and memory side by side, of ``steady``: see ``monitor.analyze.devices``."""
         return by_minute(self.steady)
+
+    @once
+    def phases(self) -> tuple[Phase, ...]:
+        """Where the time went."""
+        return phases_of(self.run, self.now, self.journal, self.activities, self.lost)
+
+    @once
+    def bill(self) -> Bill:
+        """What the phases cost, by which the findings say what could be saved.
+
+        Empty where the phases cannot be worked out: findings are said without their money, and the report says what failed.
+        """
+        try:
+            parts = self.phases
+        except Exception:
+            return Bill({}, {})
+        job, price = self.run.job, self.price
+        sums = buckets(parts, job, price.usd_per_instance_hour if price else None)
+        return bill_of(job, parts, cost(job, parts, sums, price), self.usd_per_hour)
 
     @once
     def setup(self) -> Setup:

@@ -60,6 +60,11 @@ def judge(report: Report) -> Verdict:
     return Verdict("muted" if muted else "healthy", _but_for(headline, muted), _figures(report))
 
 
+def is_judged(report: Report) -> bool:
+    """Whether there is all that a job is judged by, so that silence means that nothing is wrong."""
+    return seen(report) and report.run.logs.complete and not _dark(report)
+
+
 def _dark(report: Report) -> list[str]:
     """What keeps a job without findings from being called healthy, each as a clause."""
     refused = {gap.what for gap in report.run.gaps if gap.action}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -15,20 +16,19 @@ from monitor.diagnose.configuration_difference import Difference
 from monitor.model import Report
 from monitor.predict.samples import OF_THE_RANKS, samples_of_step, samples_ratio
 from monitor.predict.setup import setup_of
+from monitor.predict.setup_names import OTHER_NAMES, plain_name
 
 Unit = Literal["sample", "token"]
 # A ratio of rounded throughputs is 1 within this.
 _ALIKE = 0.01
-_BATCH = (
-    "batch",
-    "microbatches",
-    "accumulation",
-    "sequence_length",
-    "seq_len",
-    "seq_length",
-    "max_length",
-    "context_width",
+_IN_A_STEP = ("batch", "accumulation", "sequence_length", "seq_len", "seq_length", "max_length", "context_width")
+_SHORT = frozenset({"bs", "bsz", "mbs", "gbs", "mini_bs"})
+# Of steps that do not train, and of what is only named after a batch.
+_NOT_IN_A_STEP = re.compile(
+    r"(^|_)(eval|valid|val|validation|test|predict|prediction|inference|generation|active)(_|$)|batch_?norm|prefetch"
 )
+#: A plan's name of a sample's tokens.
+SEQUENCE = "sequence_length"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,8 @@ class Work:
     samples: float
     length: float = 1.0
     """Tokens of a sample, over those of the first job's."""
+    assumed: bool = False
+    """Nobody told the samples of a step; they are taken for the same since nothing that bears on them differs."""
 
     @property
     def unit(self) -> Unit | None:
@@ -58,7 +60,9 @@ def samples_per_step(report: Report) -> float | None:
 
 def is_batch(name: str) -> bool:
     """Whether a parameter of this name says how much is in a step."""
-    return any(word in name for word in _BATCH)
+    plain = plain_name(name)
+    known = any(word in OTHER_NAMES.get(plain, plain) for word in _IN_A_STEP) or plain in _SHORT
+    return known and not _NOT_IN_A_STEP.search(plain)
 
 
 def work_between(
@@ -72,7 +76,9 @@ def work_between(
     same form on as many instances. Where neither tells and nothing about the batch is ``different``, it is the same; None
     where it is not known."""
     setups = setup_of(before.job), setup_of(after.job)
-    lengths = [setup.number("sequence_length") for setup in setups]
+    lengths = [setup.number(SEQUENCE) for setup in setups]
+    if (lengths[0] is None) != (lengths[1] is None):
+        return None  # the other may have any
     length = lengths[1] / lengths[0] if lengths[0] and lengths[1] else 1.0
     printed = samples_per_step(before), samples_per_step(after)
     if printed[0] and printed[1]:
@@ -82,23 +88,34 @@ def work_between(
         return Work(by_setup, length)
     if before.job.instance_count != after.job.instance_count:
         return None  # what is printed may be of one process or of all
-    (unit, first), (other, second) = _printed(journal_before), _printed(journal_after)
-    if first is None or second is None or unit != other or _formats(before) != _formats(after):
+    units = _units(journal_before), _units(journal_after)
+    first, second = _per_step(journal_before), _per_step(journal_after)
+    if first is None or second is None or units[0] != units[1] or _formats(before) != _formats(after):
         alike = not any(is_batch(each.parameter) or each.parameter in OF_THE_RANKS for each in different)
-        return Work(1.0, length) if alike else None
+        # Rates of unlike things are of unlike scripts.
+        rates_alike = not units[0] or not units[1] or bool(units[0] & units[1])
+        return Work(1.0, length, assumed=True) if alike and rates_alike else None
     ratio = second / first
     ratio = 1.0 if abs(ratio - 1) < _ALIKE else ratio
-    return Work(1.0, ratio) if unit.startswith(("token", "word")) else Work(ratio, length)
+    of_tokens = all(unit.startswith(("token", "word")) for unit in units[0])
+    return Work(1.0, ratio) if of_tokens else Work(ratio, length)
 
 
-def _printed(journal: pd.DataFrame) -> tuple[str, float | None]:
-    """Unit of the throughput and the usual work of a step in it."""
-    if journal.empty:
-        return "", None
+def _per_step(journal: pd.DataFrame) -> float | None:
+    """The usual work of a step, in the one unit of the throughput; None where it is not told."""
+    if journal.empty or len(_units(journal)) != 1:
+        return None
     rows = plain_rows(journal)
     work = work_of_steps(rows, rows["time_s"].to_numpy("float64"))
-    units = {str(unit) for unit in rows["throughput_unit"].unique()} - {""}
-    return (units.pop(), float(np.nanmedian(work))) if work is not None and len(units) == 1 else ("", None)
+    return None if work is None else float(np.nanmedian(work))
+
+
+def _units(journal: pd.DataFrame) -> frozenset[str]:
+    """What the printed rates count; a rate of steps counts none of their work."""
+    if journal.empty:
+        return frozenset()
+    units = (str(unit) for unit in journal["throughput_unit"].unique())
+    return frozenset(unit for unit in units if unit and not unit.startswith(("it", "step")))
 
 
 def _formats(report: Report) -> frozenset[str]:

@@ -44,10 +44,11 @@ def step_times_csv(comparison: Comparison) -> str:
 
 
 def verdicts_csv(comparison: Comparison) -> str:
-    """One row a job after the first: verdict, change with its interval, what was predicted, whether it held."""
+    """One row a job after the first: verdict, change with its interval, what was predicted, what came of it."""
     rows = []
     for place, result in enumerate(comparison.against, 1):
         row: dict[str, object] = {"job": letter(place), "name": result.name, "verdict": result.verdict}
+        row["comparable"] = "yes" if result.unlike is None else "no"
         for title, found in (
             ("change", result.judged_pct),
             ("predicted", result.foretold.change_pct),
@@ -55,7 +56,8 @@ def verdicts_csv(comparison: Comparison) -> str:
         ):
             for part, value in zip(("low", "middle", "high"), found or (None, None, None), strict=True):
                 row[f"{title}_{part}_pct"] = value
-        row |= {"held": None if result.held is None else str(result.held).lower(), "reason": result.reason or None}
+        held = {"held": "true", "missed": "false"}.get(result.came or "")
+        row |= {"held": held, "prediction": result.came, "reason": result.reason or None}
         rows.append(row)
     return as_csv(pd.DataFrame(rows))
 

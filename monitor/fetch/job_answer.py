@@ -10,7 +10,7 @@ from typing import Any
 from monitor.fetch.configuration import MP_PARAMETERS, configuration, launcher, library_of, masked_texts, smp_version
 from monitor.fetch.instance_types import lookup
 from monitor.masking import secrets_of, without_secrets
-from monitor.model import ENDED_STATUSES, InstanceGroup, Job, Node, Transition
+from monitor.model import ENDED_STATUSES, Channel, InstanceGroup, Job, Node, Outputs, Transition
 
 
 def job_of(answer: Mapping[str, Any], name: str = "") -> Job:
@@ -50,6 +50,8 @@ def job_of(answer: Mapping[str, Any], name: str = "") -> Job:
         launcher=launcher(hyperparameters),
         smp_version=smp_version(hyperparameters),
         configuration=configuration(hyperparameters, secrets),
+        channels=_channels(answer, secrets),
+        outputs=_outputs(answer, secrets),
         secrets=secrets,
     )
 
@@ -93,6 +95,39 @@ def _transitions(answer: Mapping[str, Any], secrets: tuple[str, ...]) -> tuple[T
             message = without_secrets(entry.get("StatusMessage") or "", secrets)
             found.append(Transition(entry.get("Status", ""), start, utc(entry.get("EndTime")), message))
     return tuple(found)
+
+
+def _channels(answer: Mapping[str, Any], secrets: tuple[str, ...]) -> tuple[Channel, ...]:
+    found = []
+    for entry in answer.get("InputDataConfig") or ():
+        source = entry.get("DataSource") or {}
+        in_s3, system = source.get("S3DataSource") or {}, source.get("FileSystemDataSource") or {}
+        uri = in_s3.get("S3Uri", "")
+        if system:
+            kind = "efs" if system.get("FileSystemType") == "EFS" else "fsx"
+            uri = f"{kind}://{system.get('FileSystemId', '')}{system.get('DirectoryPath', '')}"
+        mode = entry.get("InputMode") or (answer.get("AlgorithmSpecification") or {}).get("TrainingInputMode", "")
+        found.append(
+            Channel(
+                entry.get("ChannelName", ""),
+                without_secrets(uri, secrets),
+                "" if system else mode,
+                entry.get("ContentType") or "",
+            )
+        )
+    return tuple(found)
+
+
+def _outputs(answer: Mapping[str, Any], secrets: tuple[str, ...]) -> Outputs:
+    given = answer.get("OutputDataConfig") or {}
+    places = (
+        given.get("S3OutputPath"),
+        (answer.get("ModelArtifacts") or {}).get("S3ModelArtifacts"),
+        (answer.get("CheckpointConfig") or {}).get("S3Uri"),
+    )
+    path, model, checkpoints = (without_secrets(place, secrets) if place else None for place in places)
+    own_volume_key = bool((answer.get("ResourceConfig") or {}).get("VolumeKmsKeyId"))
+    return Outputs(path, model, checkpoints, bool(given.get("KmsKeyId")), own_volume_key)
 
 
 def _metric_definitions(answer: Mapping[str, Any]) -> dict[str, str]:

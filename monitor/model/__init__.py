@@ -13,9 +13,19 @@ from monitor.model.frames import (
     metrics_frame,
     steps_frame,
 )
-from monitor.model.job import ENDED_STATUSES, InstanceGroup, Job, JobSummary, Node, Parameter, Transition
+from monitor.model.job import (
+    ENDED_STATUSES,
+    Channel,
+    InstanceGroup,
+    Job,
+    JobSummary,
+    Node,
+    Outputs,
+    Parameter,
+    Transition,
+)
 from monitor.model.log_lines import LogAsk, LogLine, LogSpan
-from monitor.model.pair import Pair, PairSide, held
+from monitor.model.pair import Came, Pair, PairSide, came_of
 from monitor.model.report import (
     Activity,
     ApiBill,
@@ -33,6 +43,7 @@ from monitor.model.report import (
     Price,
     Recommendation,
     Report,
+    Saving,
     Severity,
     StepSpread,
     StepStats,
@@ -47,6 +58,8 @@ __all__ = [
     "ApiBill",
     "AtRisk",
     "Bucket",
+    "Came",
+    "Channel",
     "Confidence",
     "Cost",
     "Distribution",
@@ -65,6 +78,7 @@ __all__ = [
     "Mute",
     "Node",
     "NodeStats",
+    "Outputs",
     "Pair",
     "PairSide",
     "Parameter",
@@ -75,12 +89,13 @@ __all__ = [
     "Recommendation",
     "Report",
     "Run",
+    "Saving",
     "Severity",
     "StepSpread",
     "StepStats",
     "Transition",
+    "came_of",
     "events_frame",
-    "held",
     "in_order_of_time",
     "line_numbers",
     "metrics_frame",

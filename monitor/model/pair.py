@@ -5,6 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
+
+Came = Literal["held", "missed", "inconclusive", "too wide to test"]
+
+#: A range with 0 in it takes no side. Wider than this (its high step time over its low one: some -10 to +12 %) it leaves open
+#: most of what a change of parameters does, for better or worse.
+WIDEST_OPEN = 1.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +45,24 @@ class Pair:
     compared_at: datetime
 
     @property
-    def held(self) -> bool | None:
-        """Whether the measured middle lies in the predicted range; None where it does not, but what was measured leaves it
-        open."""
-        return held(self.predicted, self.measured)
+    def came(self) -> Came:
+        """What the measurement says of the prediction."""
+        return came_of(self.predicted, self.measured)
 
 
-def held(predicted: tuple[float, float, float], measured: tuple[float, float, float]) -> bool | None:
-    """Whether a prediction held: yes where the measured middle lies in its range, no where the two ranges do not touch."""
-    if predicted[0] <= measured[1] <= predicted[2]:
-        return True
-    apart = measured[2] < predicted[0] or predicted[2] < measured[0]
-    return False if apart else None
+def came_of(predicted: tuple[float, float, float], measured: tuple[float, float, float]) -> Came:
+    """What came of a prediction, both as (low, middle, high) percent.
+
+    missed: the two ranges do not touch. inconclusive: they overlap, and the measured middle is outside. Inside it held, if
+    it could have failed: a range that leaves open whether a change helps, and by far, fits whatever is measured.
+    """
+    if measured[2] < predicted[0] or predicted[2] < measured[0]:
+        return "missed"
+    if _says_nothing(predicted):
+        return "too wide to test"
+    return "held" if predicted[0] <= measured[1] <= predicted[2] else "inconclusive"
+
+
+def _says_nothing(predicted: tuple[float, float, float]) -> bool:
+    low, _, high = (1 + max(each, -99.9) / 100 for each in predicted)
+    return low < 1 < high and high / low > WIDEST_OPEN

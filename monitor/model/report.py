@@ -48,6 +48,23 @@ class Prediction:
 
 
 @dataclass(frozen=True, slots=True)
+class Saving:
+    """What a finding says could be saved: how much of which part of the bill."""
+
+    of: tuple[str, ...]
+    """The buckets whose billed time it is about."""
+    share: float = 1.0
+    """Of that time, 0 to 1."""
+    most_s: float | None = None
+    """And no more than so many seconds of it."""
+    kind: Literal["void", "idle", "waiting", "computing"] = "waiting"
+    """What is wrong with that time: what was done in it is of no use; devices had no work, waited, or computed more than
+    they need."""
+    goes_on: float | None = None
+    """The share of the same buckets in an hour in which the job goes on as it does; None where it is that of so far."""
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One thing that stands out, in the order and with the severity that the rule's documentation gives."""
 
@@ -61,8 +78,10 @@ class Finding:
     recommendation: Recommendation | None = None
     prediction: Prediction | None = None
     not_checked: tuple[str, ...] = ()
+    savings: tuple[Saving, ...] = ()
+    """None where it claims none, or nobody knows how much."""
     share: float | None = None
-    """Of the job's time (or, for a device that idles, of its capacity) what this costs, 0 to 1; None where nobody knows."""
+    """Of the bill what ``savings`` come to, 0 to 1; None without any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,13 +204,18 @@ class Cost:
     """USD; None where no price is known."""
 
     usd: float | None = None
-    wasted_usd: float | None = None
+    overhead_usd: float | None = None
+    """Of ``usd``, for billed time that did not train: all but productive, evaluation and checkpoint."""
     price_usd_per_instance_hour: float | None = None
     price_source: str | None = None
     at_most: bool = False
     """The sums are an upper bound: a spot job pays less, and how much less is told when it has ended."""
     retained_usd: float | None = None
     """For the warm pool that was kept after the job; in none of the other sums. None: no pool, or no price."""
+    recoverable_usd: float | None = None
+    """What the findings say could be saved on the job in all, overlaps counted once; never more than ``usd``."""
+    recoverable_usd_per_hour: float | None = None
+    """The same of an hour in which a running job goes on as it does; None of one that has ended."""
 
 
 @dataclass(frozen=True, slots=True)

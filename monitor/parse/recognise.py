@@ -10,7 +10,6 @@ import gc
 from dataclasses import dataclass, field
 
 from monitor.model import LogPage
-from monitor.parse.envelope import fragments
 from monitor.parse.event_rows import EventRows
 from monitor.parse.failed import Failures
 from monitor.parse.gates import Recogniser, families
@@ -19,11 +18,6 @@ from monitor.parse.shapes import Shapes
 from monitor.parse.table import Rows
 
 __all__ = ["RawRows", "Recogniser", "families"]
-
-# Beyond this a line is no candidate for a pattern of the user's.
-LONGEST_SHAPE = 600
-# So many lines of a page are looked at for shapes while no step has been seen.
-SHAPE_LINES = 2000
 
 
 @dataclass
@@ -61,13 +55,7 @@ class RawRows:
             if collecting:
                 gc.enable()
         if not self.steps:
-            for line in page.data.split(b"\n", SHAPE_LINES)[:SHAPE_LINES]:
-                if len(line) <= LONGEST_SHAPE:
-                    self._add_shape(line.decode("utf-8", "replace"))
-
-    def _add_shape(self, line: str) -> None:
-        try:
-            for fragment in fragments(line):
-                self.shapes.add(fragment.text)
-        except Exception as error:
-            self.failures.add(Shapes.add, error, lines=0)
+            try:
+                self.shapes.add(page)
+            except Exception as error:  # an example less to show
+                self.failures.add(Shapes.add, error, lines=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TypeVar
 
@@ -11,8 +12,10 @@ from monitor.analyze import phases, step_time, utilization
 from monitor.analyze.at_risk import at_risk
 from monitor.analyze.cost import cost, goodput
 from monitor.analyze.saves import saves
-from monitor.diagnose.findings import findings
+from monitor.diagnose.findings import asks_to_save, findings
 from monitor.diagnose.rule import Case, Rule
+from monitor.diagnose.stakes import recoverable
+from monitor.diagnose.verdict import is_judged
 from monitor.model import (
     METRICS,
     ApiBill,
@@ -23,7 +26,6 @@ from monitor.model import (
     Node,
     NodeStats,
     Parameter,
-    Phase,
     Price,
     Report,
     Run,
@@ -45,21 +47,21 @@ def report(
     A part that fails on an error of this program costs that part: the error is logged, and ``faults`` names the part.
     """
     case, failed = Case(run, now, price), _Failed(run)
-    told = failed.without("Where the time went", lambda: _phases(case), None)
+    told = failed.without("Where the time went", lambda: case.phases, None)
     parts = told or ()
     # Without its phases nobody knows for how long a job that runs is billed.
     billed = told is not None or run.job.training_seconds is not None
     usd_per_hour = price.usd_per_instance_hour if price else None
     sums = failed.without("Where the time went", lambda: phases.buckets(parts, run.job, usd_per_hour), ())
-    found = findings(case, failed.rule)
-    return Report(
+    said = findings(case, failed.rule)
+    found = Report(
         run=run,
         reviewed_at=now,
         nodes=failed.without("Figures of the nodes", lambda: _node_stats(case), ()),
         steps=failed.without("Step times", lambda: case.steps, None),
         phases=parts,
         buckets=sums,
-        findings=found,
+        findings=said,
         activities=failed.without("Checkpoints and evaluations", lambda: case.activities, ()),
         cost=failed.without("Cost", lambda: cost(run.job, parts, sums, price) if billed else Cost(), Cost()),
         price=price,
@@ -71,6 +73,8 @@ def report(
         faults=failed.gaps(),
         broken=failed.rules,
     )
+    saved = recoverable(found.cost, case.bill, said, asks_to_save(said), is_judged(found))
+    return replace(found, cost=saved)
 
 
 class _Failed:
@@ -116,10 +120,6 @@ def _named(parts: list[str], checks: list[str]) -> str:
     return f"{text[:1].upper()}{text[1:]}"
 
 
-def _phases(case: Case) -> tuple[Phase, ...]:
-    return phases.phases(case.run, case.now, case.journal, case.activities, case.lost)
-
-
 def _measured(case: Case) -> dict[str, Parameter]:
     told = setup_of(case.run.job).values
     return {
@@ -138,7 +138,8 @@ def _at_risk(case: Case) -> AtRisk | None:
 def coverage(raw: RawRows, complete: bool = True) -> LogCoverage:
     """How much log text stands behind a run."""
     last = None if raw.last_ms is None else datetime.fromtimestamp(raw.last_ms / 1000, UTC)
-    return LogCoverage(len(raw.streams), raw.lines, last, raw.shapes.best(), complete)
+    sample = () if len(raw.steps) else raw.shapes.best()
+    return LogCoverage(len(raw.streams), raw.lines, last, sample, complete)
 
 
 def _node_stats(case: Case) -> tuple[NodeStats, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import pandas as pd
@@ -32,8 +32,21 @@ from monitor.settings import Settings
 
 # CloudWatch publishes a host's metrics once a minute; asking more often only costs.
 METRICS_EVERY_S = 60.0
-# While older lines come in, what is there is looked at again so often at most.
-FIRST_PICTURE_S = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How often a report is made of what is there, while older lines come in."""
+
+    every_s: float = 3.0
+    """At most."""
+    share: float = 0.2
+    """Making them must not keep the rest from coming in: they take this share of the time at most."""
+
+    def pause_s(self, took_s: float) -> float:
+        """From the end of one report, that took so long, to the next."""
+        return max(self.every_s, took_s * (1 / self.share - 1))
+
 
 Progress = Callable[[str], None]
 Instead = Callable[[Job, datetime, Progress], Aggregated]
@@ -52,10 +65,12 @@ class Reviewer:
         metrics: bool = True,
         cache: Cache | None = None,
         instead: Instead | None = None,
+        pace: Pace = Pace(),
     ) -> None:
         self._source = source
         self._cache = cache
         self._instead = instead
+        self._pace = pace
         self._with_metrics = metrics
         self._name = name
         self._settings = settings
@@ -151,7 +166,10 @@ class Reviewer:
         """The report of all that is read; before it the one without a price, where that is still being asked for."""
         if newest_first and not self._pricing.is_known():
             yield self._said(run, now, wait=False)
-        yield self._said(run, now)
+        found = self._said(run, now)
+        if self._cache and self._with_metrics and not self._once and not any(gap.transient for gap in run.gaps):
+            self._cache.verdicts.keep(self._source.endpoint(), found)
+        yield found
 
     def _read(self, job: Job, progress: Progress, newest_first: bool) -> Iterator[Gap]:
         """Reads what is new; now and then, while much is still to come, the gap that there is."""
@@ -161,19 +179,18 @@ class Reviewer:
             pages = self._reader.newest() if newest_first else pages
         for page in pages:
             self._raw.add(page)
-        last_s, pause_s = time.monotonic(), FIRST_PICTURE_S
+        last_s, pause_s = time.monotonic(), self._pace.every_s
         if newest_first and self._reader.progress is not None and self._raw.lines:
             yield _partly(self._reader)
             last_s = time.monotonic()
         for page in self._reader.read():
             self._raw.add(page)
             progress(_reading(self._raw.lines, self._reader))
-            if newest_first and time.monotonic() - last_s > pause_s and self._reader.progress is not None:
+            if newest_first and time.monotonic() - last_s >= pause_s and self._reader.progress is not None:
                 begun_s = time.monotonic()
                 yield _partly(self._reader)
                 last_s = time.monotonic()
-                # Looking at what is there must not keep the rest from coming in.
-                pause_s = max(FIRST_PICTURE_S, 4 * (last_s - begun_s))
+                pause_s = self._pace.pause_s(last_s - begun_s)
 
     def _parsed(self) -> Parsed:
         numbering = self._reader.numbering if self._reader else {}
@@ -245,9 +262,10 @@ def _reading(lines: int, reader: LogReader) -> str:
 
 def _partly(reader: LogReader) -> Gap:
     done = reader.progress
-    share = "" if done is None else f" {done.share:.0%} of the time is read."
-    why = f"Older log lines are still coming in.{share}"
-    return Gap("logs", why, "Figures from the logs are of the newest lines until then.", transient=True)
+    share = "" if done is None else f" ({100 * done.share:.0f} %)"
+    return Gap(
+        "logs", f"Still reading older logs{share}.", "Until then, figures are of the newest lines.", transient=True
+    )
 
 
 def _saved_patterns(settings: Settings, name: str) -> tuple[tuple[Recogniser, ...], tuple[Gap, ...]]:

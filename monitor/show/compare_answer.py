@@ -1,4 +1,4 @@
-"""The answer of a comparison: faster, slower or cannot tell, with the interval; whether the same work is compared."""
+"""The answer of a comparison: less time, more, cannot tell or not comparable; whether the same work is compared."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ _BADGES: dict[str, tuple[str, Colour]] = {
     "faster": (":material/trending_up:", "green"),
     "slower": (":material/trending_down:", "orange"),
     "cannot tell": (":material/question_mark:", "gray"),
+    "not comparable": (":material/block:", "gray"),
 }
 
 
@@ -26,7 +27,7 @@ def show_answer(comparison: Comparison) -> None:
         st.markdown(f"**{plain(summary_words(comparison.against, names))}**")
         for place in range(1, len(comparison.reports)):
             title, body = said(comparison, place)
-            icon, colour = _BADGES[comparison.against[place - 1].verdict]
+            icon, colour = _BADGES[comparison.against[place - 1].answer]
             st.markdown(f":{colour}-badge[{icon} {letter(place)}] **{plain(title)}.** {plain(body)}")
 
 
@@ -46,10 +47,11 @@ def said(comparison: Comparison, place: int) -> tuple[str, str]:
 
 def _banner(comparison: Comparison) -> None:
     title, body = (plain(words) for words in said(comparison, 1))
-    match comparison.against[0].verdict:
+    icon, _ = _BADGES[answer := comparison.against[0].answer]
+    match answer:
         case "faster":
-            st.success(body, title=title, icon=":material/trending_up:")
+            st.success(body, title=title, icon=icon)
         case "slower":
-            st.warning(body, title=title, icon=":material/trending_down:")
+            st.warning(body, title=title, icon=icon)
         case _:
-            st.info(body, title=title, icon=":material/question_mark:")
+            st.info(body, title=title, icon=icon)

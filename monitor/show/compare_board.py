@@ -49,7 +49,7 @@ def show_comparison(account: data.Account, names: Sequence[str], zone: tzinfo) -
         _skeleton()
     elif len(reports) < 2:
         st.info(
-            f"{words.count(len(reports), 'job')} of {len(found)} could be reviewed; a comparison takes two. Choose another.",
+            f"{words.count(len(reports), 'job')} of {len(found)} could be reviewed; it takes two. Choose another.",
             title="Nothing to compare",
             icon=":material/compare_arrows:",
         )
@@ -110,7 +110,7 @@ def _jobs(comparison: Comparison, found: Mapping[str, Snapshot], zone: tzinfo) -
                 parts.append(f"{snapshot.progress}…")
             st.caption(plain(" · ".join(parts)), width="content")
         if snapshot.error is not None:
-            show_stale(snapshot.error)
+            show_stale(snapshot.error, f"data from {words.instant(report.reviewed_at, zone)}")
 
 
 def _to_know(comparison: Comparison) -> None:
@@ -119,7 +119,7 @@ def _to_know(comparison: Comparison) -> None:
     if not lacking and not comparison.notes:
         return
     with st.container(border=True):
-        st.markdown("**What to know, and what cannot be compared**")
+        st.markdown("**Notes, and what cannot be compared**")
         for note in comparison.notes:
             st.caption(f":material/info: {plain(note)}")
         for said in lacking:

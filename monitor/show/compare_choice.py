@@ -1,4 +1,4 @@
-"""Which jobs are compared, and against which? Two inputs and, where nothing is chosen yet, pairs worth a look."""
+"""Which jobs are compared, and with which baseline? Two inputs and, where nothing is chosen yet, pairs worth a look."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def show_choice(account: data.Account) -> tuple[str, ...]:
         if len(shown) > 1:
             st.session_state[_AGAINST] = shown[0]
             st.selectbox(
-                "Held against (A)",
+                "Baseline (A)",
                 shown,
                 key=_AGAINST,
                 format_func=dict(zip(shown, short_names(shown), strict=True)).__getitem__,
@@ -50,7 +50,7 @@ def show_choice(account: data.Account) -> tuple[str, ...]:
             )
     if len(asked) > len(once):
         twice = [name for name in once if asked.count(name) > 1]
-        st.caption(f":material/content_copy: {plain(', '.join(twice))} is named twice: both are the same job.")
+        st.caption(f":material/content_copy: {plain(', '.join(twice))} is named twice and counts once.")
     if len(once) > MOST:
         st.caption(f":material/filter_8: {len(once)} jobs are named; the first {MOST} are compared.")
     if len(shown) > 1:
@@ -65,32 +65,32 @@ def _guide(name: str | None, listed: list[str]) -> None:
     """What to do where there is nothing to compare yet."""
     if name is None:
         st.info(
-            "The first one is what the others are held against: what differs in their configuration, which is faster and "
-            "how sure that is, and whether a prediction held.",
+            "The first is the baseline. You see what differs in the configuration, which job takes less time for the same "
+            "work and how certain that is, and whether a prediction held.",
             title="Choose two or more jobs",
             icon=":material/compare_arrows:",
         )
         pairs = proposed(listed, PROPOSED)
     else:
         st.info(
-            f"{plain(name)} alone is chosen. Choose what to hold it against.",
+            f"Only {plain(name)} is chosen.",
             title="Choose another job",
             icon=":material/compare_arrows:",
         )
         pairs = _with(name, listed)
     if pairs:
-        st.markdown("**Worth a look**")
+        st.markdown("**Suggested pairs**")
         for earlier, later in pairs:
             before, after = short_names((earlier, later))
             st.page_link(
                 COMPARE_PAGE,
-                label=plain(f"{after} against {before}"),
+                label=plain(f"{after} vs. {before}"),
                 icon=":material/compare_arrows:",
                 query_params=compare_address.link(earlier, later),
-                help=plain(f"{later} against {earlier}"),
+                help=plain(f"{later} vs. {earlier}, the baseline"),
             )
     elif listed:
-        st.caption(f"{count(len(listed), 'job')} can be chosen; their names tell no earlier run of the same.")
+        st.caption(f"{count(len(listed), 'job')} to choose from; no two names look like runs of the same job.")
     if name is not None:
         st.page_link(
             JOB_PAGE,

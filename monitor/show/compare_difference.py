@@ -1,4 +1,4 @@
-"""In which parameters do the compared jobs differ, and where was each value read? What is alike is counted."""
+"""In which parameters do the compared jobs differ, and where was each value read? What is the same is counted."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROWS = 8
 
 
 def show_difference(comparison: Comparison) -> None:
-    """What differs as a table, what is alike behind a click."""
+    """What differs as a table, what is the same behind a click."""
     different = comparison.different
     same, left_out = data.of_comparison(
         comparison.reports, "alike", lambda: (alike(comparison.jobs), own(comparison.jobs))
@@ -36,15 +36,15 @@ def show_difference(comparison: Comparison) -> None:
                 alt=f"What differs: {_named(different)}",
             )
         else:
-            st.markdown("Nothing that is known of their configuration.")
+            st.markdown("Nothing in the known configuration.")
         said = _left_out(left_out)
         if any(MASK in str(value) for each in (*different, *same) for value in each.values):
             st.caption(f":material/lock: {plain(MASK)} stands for what looks like a secret; it was never kept.")
         if not same:
-            st.caption(plain(f"No parameter is known to be alike. {said}"))
+            st.caption(plain(f"No parameter is known to be the same. {said}"))
             return
         with st.expander(
-            f"{count(len(same), 'parameter')} {'is' if len(same) == 1 else 'are'} alike",
+            f"{count(len(same), 'parameter')} {'is' if len(same) == 1 else 'are'} the same",
             icon=":material/drag_handle:",
             key="compare-alike",
         ):
@@ -52,7 +52,7 @@ def show_difference(comparison: Comparison) -> None:
                 alike_table(same),
                 key="compare-alike-table",
                 hide_index=True,
-                alt=f"{count(len(same), 'parameter')} alike in all jobs",
+                alt=f"{count(len(same), 'parameter')} with the same value in all jobs",
             )
             if said:
                 st.caption(plain(said))
@@ -101,4 +101,4 @@ def _left_out(names: Sequence[str]) -> str:
         return ""
     shown = ", ".join(names[:5])
     more = "" if len(names) <= 5 else f" and {len(names) - 5} more"
-    return f"Not held against each other, since every run has its own: {shown}{more}."
+    return f"Left out, since every run has its own: {shown}{more}."

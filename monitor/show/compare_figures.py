@@ -20,7 +20,7 @@ def show_figures(comparison: Comparison) -> None:
     st.markdown("**Figures side by side**")
     found = measures(comparison.figures)
     if not found:
-        st.caption(":material/visibility_off: None of these jobs has a figure that could be drawn.")
+        st.caption(":material/visibility_off: None of these jobs has a figure to draw.")
         return
     letters = [letter(place) for place in range(len(comparison.reports))]
     rows = [_row(each) for each in found]
@@ -33,8 +33,8 @@ def show_figures(comparison: Comparison) -> None:
         alt_of(comparison, "Figures side by side", said),
     )
     st.caption(
-        "Each row has a scale of its own from zero; percentages end at 100 %. GPU and GPU memory are means of one device "
-        "over the time of work; a step costs what all instances cost in its median time."
+        "Each row has its own scale from zero; percentages end at 100 %. GPU and GPU memory are means of one device while "
+        "steps ran; the cost of a step is that of all instances for its median time."
     )
 
 
@@ -46,7 +46,7 @@ def show_all_figures(comparison: Comparison) -> None:
             key="compare-figure-table",
             hide_index=True,
             height="content",
-            alt="All figures of the compared jobs, one column a job",
+            alt="All figures of the compared jobs, one column per job",
         )
 
 
@@ -64,11 +64,13 @@ def figures_words(found: list[Measure], letters: list[str]) -> str:
         if len(values) > 1 and min(values)[0] > 0:
             known.append((max(values)[0] / min(values)[0], each, max(values), min(values)))
     if not known:
-        return "No figure is known of two of these jobs."
+        return "No figure is known for two of these jobs."
     ratio, each, high, low = max(known, key=lambda one: one[0])
     if ratio < 1.02:
         return "No figure differs by more than 2 %."
-    return f"Most apart: {each.title}, {each.write(high[0])} of {high[1]} against {each.write(low[0])} of {low[1]}."
+    return (
+        f"Largest difference: {each.title}, {each.write(high[0])} ({high[1]}) against {each.write(low[0])} ({low[1]})."
+    )
 
 
 def alt_of(comparison: Comparison, title: str, said: str) -> str:

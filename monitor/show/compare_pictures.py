@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import streamlit as st
 
+from monitor.analyze.stable_steps import Floats
 from monitor.archive.pairs import record_line
 from monitor.charts import ecdf, foretold
-from monitor.diagnose.compared import Comparison, letter
-from monitor.diagnose.compared_words import beside_words, prediction_words, range_words, spread_words
+from monitor.diagnose.compared import Against, Comparison, letter
+from monitor.diagnose.compared_words import (
+    beside_words,
+    came_words,
+    prediction_words,
+    range_words,
+    spread_words,
+)
 from monitor.review.run_names import short_names
 from monitor.show import data
 from monitor.show.compare_export import earlier_of
@@ -23,15 +30,15 @@ def show_spread(comparison: Comparison) -> None:
     """The distribution of step times of all jobs that have some, on one axis."""
     divided = _divided(comparison)
     what = "time for the work of a step of A" if divided else "step time"
-    st.markdown(f"**{what[:1].upper()}{what[1:]}: share of the steps that take at most so long**")
+    st.markdown(f"**Cumulative share of steps by {what}**")
     found = times_of(comparison)
     if not found:
-        st.caption(":material/visibility_off: None of these jobs has times of ordinary steps.")
+        st.caption(":material/visibility_off: None of these jobs has step times to compare.")
         return
     letters = [letter(place) for place in range(len(comparison.reports))]
     said = (
-        spread_words(comparison.times_s, letters)
-        or f"Step times of {found[0].letter} alone: nothing to hold them against."
+        spread_words(_of_same_work(comparison), letters)
+        or f"Step times of {' and '.join(each.letter for each in found)}; there is nothing to compare them with."
     )
     st.markdown(plain(said))
     labels = [each.label for each in found]
@@ -64,11 +71,11 @@ def _spread_caption(comparison: Comparison, found: list[ecdf.Times]) -> str:
             parts.append(
                 f"{letter(place)}: {count(steps.steps, 'step')}, {steps.first_step:,} to {steps.last_step:,}, by {_BY[steps.by]}"
             )
-    said = "Ordinary steps while the pace was the same; warm-up, checkpoints and evaluations left out. "
+    said = "Ordinary steps at one pace; without warm-up, checkpoints and evaluations. "
     said += f"{'; '.join(parts)}. Dashed: medians."
     divided = _divided(comparison)
     if divided:
-        said += f" For the same work times are divided: {', '.join(divided)}."
+        said += f" Times are scaled to the same work: {', '.join(divided)}."
     left_out = [
         f"{percent(100 * number / len(each.seconds))} of {each.letter}, up to {each.seconds.max():.3g} s"
         for each, number in zip(found, ecdf.beyond(found), strict=True)
@@ -77,33 +84,39 @@ def _spread_caption(comparison: Comparison, found: list[ecdf.Times]) -> str:
     return f"{said} Beyond the axis: {'; '.join(left_out)}." if left_out else said
 
 
+def _of_same_work(comparison: Comparison) -> list[Floats | None]:
+    """The step times that may be held against A's: none of a job that is not comparable."""
+    comparable = (True, *(each.unlike is None for each in comparison.against))
+    return [times if same else None for times, same in zip(comparison.times_s, comparable, strict=True)]
+
+
 def _divided(comparison: Comparison) -> list[str]:
     """Whose times are drawn for other work than that of a step of theirs, and by what they are divided."""
     return [
-        f"those of {letter(place)} by {scale:.3g}"
+        f"those of {letter(place)} divided by {scale:.3g}"
         for place, (scale, times) in enumerate(zip(comparison.scales, comparison.times_s, strict=True))
         if scale != 1 and times is not None
     ]
 
 
 def show_foretold(comparison: Comparison) -> None:
-    """Predicted beside measured, with the word whether it held; the reason where nothing was predicted."""
+    """Predicted beside measured, with what came of it; the reason where nothing was predicted."""
     rows = [
         (
             letter(place),
             result.foretold.change_pct,
             f"predicted {range_words(result.foretold.change_pct)}",
             result.for_same_samples_pct,
-            _measured(result.for_same_samples_pct, result.held),
+            _measured(result),
         )
         for place, result in enumerate(comparison.against, 1)
         if result.foretold.change_pct is not None
     ]
     told = {letter(place): prediction_words(result) for place, result in enumerate(comparison.against, 1)}
     with st.container(border=True):
-        st.markdown("**Predicted beside measured: change of the step time for the same samples**")
+        st.markdown("**Predicted and measured change of step time for the same samples**")
         if not any(told.values()):
-            st.caption(":material/visibility_off: Nothing was predicted: no parameter that the model knows differs.")
+            st.caption(":material/visibility_off: No prediction: no parameter that the model knows differs.")
         alone = len(told) == 1
         for name, sentences in told.items():
             if sentences:
@@ -114,14 +127,14 @@ def show_foretold(comparison: Comparison) -> None:
                 ("compare-foretold",),
                 (foretold.ranges(rows), foretold.zero()),
                 foretold.foretold,
-                alt_of(comparison, "Predicted beside measured", said),
+                alt_of(comparison, "Predicted and measured", said),
             )
         if line := record_line(earlier_of(comparison)):
             st.caption(plain(line))
 
 
-def _measured(found: tuple[float, float, float] | None, held: bool | None) -> str:
+def _measured(result: Against) -> str:
+    found = result.for_same_samples_pct
     if found is None:
-        return "not measured"
-    word = {True: "the prediction held", False: "the prediction did not hold", None: "it leaves open whether it held"}
-    return f"measured {range_words(found)}: {word[held]}"
+        return "nothing comparable was measured"
+    return f"measured {range_words(found)}: {came_words(result).partition(':')[0].lower()}"

@@ -161,7 +161,7 @@ def test_every_second_is_in_one_bucket_and_the_billed_ones_sum_to_the_bill(life:
     assert sum(bucket.cost_usd or 0.0 for bucket in sums) == pytest.approx(
         bill.usd, abs=INSTANCES * PRICE / 3600 + 1e-6
     )
-    assert bill.wasted_usd is None or -1e-9 <= bill.wasted_usd <= bill.usd + INSTANCES * PRICE / 3600
+    assert bill.overhead_usd is None or -1e-9 <= bill.overhead_usd <= bill.usd + INSTANCES * PRICE / 3600
     share = goodput(job, found)
     assert share is None or 0.0 <= share <= 1.0
     assert (share is None) == (not any(part.name in {"productive", "lost-work"} for part in found) or billed_s <= 0)

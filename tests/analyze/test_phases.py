@@ -123,4 +123,4 @@ def test_without_a_price_there_is_no_cost_and_without_steps_no_waste() -> None:
     parts = phases(blind, NOW)
     bill = cost(blind.job, parts, buckets(parts, blind.job, 10.0), Price(10.0, "setting"))
     assert bill.usd is not None
-    assert bill.wasted_usd is None
+    assert bill.overhead_usd is None

@@ -122,7 +122,7 @@ def test_columns_have_types_that_every_engine_reads(tmp_path: Path) -> None:
     assert row["schema_version"] == 1
     assert row["created"].tzinfo is not None
     assert json.loads(row["configuration"])["microbatches"] == 8
-    assert row["wasted_usd"] == pytest.approx(_report().cost.wasted_usd)
+    assert row["wasted_usd"] == pytest.approx(_report().cost.overhead_usd)
     buckets = parquet.read_table(tmp_path / manifest.parts["buckets"].path, partitioning=None).to_pandas()
     assert row["wasted_instance_s"] == buckets[buckets["is_waste"]]["billed_instance_s"].sum()
 

@@ -210,7 +210,7 @@ def _queries(engine: duckdb.DuckDBPyConnection, live: Live) -> list[list[dict[st
 def test_the_queries_for_duckdb_say_what_the_reports_say(engine: duckdb.DuckDBPyConnection, live: Live) -> None:
     spent, waste, findings, slowest, idle = _queries(engine, live)
     reports = live.reports.values()
-    wasted = sum(report.cost.wasted_usd or 0.0 for report in reports)
+    wasted = sum(report.cost.overhead_usd or 0.0 for report in reports)
     assert sum(row["wasted_usd"] or 0.0 for row in spent) == pytest.approx(wasted)
     assert sum(row["spent_usd"] or 0.0 for row in spent) == pytest.approx(sum(each.cost.usd or 0.0 for each in reports))
     assert sum(row["usd"] for row in waste) == pytest.approx(wasted)
@@ -264,7 +264,7 @@ def test_the_queries_for_athena_run_translated(engine: duckdb.DuckDBPyConnection
         answers.append(_rows(engine, parsed.sql(dialect="duckdb")))
     worst, waste, times = answers
     assert [row["job_name"] for row in worst[:1]] == [
-        max(live.reports.values(), key=lambda each: each.cost.wasted_usd or 0.0).job.name
+        max(live.reports.values(), key=lambda each: each.cost.overhead_usd or 0.0).job.name
     ]
     assert {row["name"] for row in waste} >= {"stall", "initialization"}
     medians = {row["job_name"]: row["median_s"] for row in times if row["timed"]}
@@ -293,10 +293,10 @@ def test_the_queries_for_spark_run(live: Live) -> None:
         worst, waste, times = (found[name].collect() for name in ("worst", "waste", "step_times"))
     finally:
         spark.stop()
-    told = max(live.reports.values(), key=lambda each: each.cost.wasted_usd or 0.0)
+    told = max(live.reports.values(), key=lambda each: each.cost.overhead_usd or 0.0)
     assert (worst[0]["job_name"], worst[0]["month"]) == (told.job.name, "2026-11")
     assert sum(row["usd"] for row in waste) == pytest.approx(
-        sum(each.cost.wasted_usd or 0.0 for each in live.reports.values())
+        sum(each.cost.overhead_usd or 0.0 for each in live.reports.values())
     )
     assert len(times) == sum(each.steps is not None for each in live.reports.values())
 

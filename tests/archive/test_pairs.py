@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.archive.pairs import Pairs, Record, record, user_pairs
-from monitor.model import Pair, PairSide, held
+from monitor.archive.pairs import Pairs, Record, record, record_line, user_pairs
+from monitor.model import Pair, PairSide, came_of
 
 AT = datetime(2026, 3, 4, 8, 0, tzinfo=UTC)
 
@@ -96,13 +96,36 @@ def test_processes_do_not_cut_each_other(tmp_path: Path) -> None:
 def test_the_record_counts_what_was_decided() -> None:
     kept = [
         pair("a", "b"),
-        pair("a", "c", measured=(2.0, 3.0, 4.0)),  # did not hold
-        pair("a", "d", measured=(-8.5, -7.0, -6.0)),  # left open
+        pair("a", "c", measured=(2.0, 3.0, 4.0)),  # missed
+        pair("a", "d", measured=(-8.5, -7.0, -6.0)),  # inconclusive
         pair("a", "e"),
+        pair("a", "f", predicted=(-30.0, -5.0, 40.0)),  # too wide to test
     ]
-    assert record(kept) == Record(3, 2)
-    assert record(kept, without=[kept[3]]) == Record(2, 1)
+    assert record(kept) == Record(3, 2, 1)
+    assert record(kept, without=[kept[3]]) == Record(2, 1, 1)
     assert record([]) == Record(0, 0)
+    assert record_line(record(kept)) == "Earlier predictions on your own jobs: 2 of 3 held; 1 more too wide to test."
+    assert record_line(record(kept[4:])) == "Earlier predictions on your own jobs: 1 too wide to test."
+    assert record_line(record([])) == ""
+
+
+@pytest.mark.parametrize(
+    ("predicted", "measured", "came"),
+    [
+        ((-3.9, 13.6, 45.9), (6.0, 8.0, 10.0), "too wide to test"),
+        ((-3.9, 13.6, 45.9), (50.0, 60.0, 70.0), "missed"),  # even this one can be refuted
+        ((-3.9, 13.6, 45.9), (40.0, 50.0, 60.0), "too wide to test"),
+        ((-30.0, -13.0, -5.0), (-15.2, -14.0, -12.7), "held"),  # wide, and it says which way
+        ((-2.0, 0.5, 3.0), (-1.0, 1.0, 2.0), "held"),  # narrow about no change: it says that little happens
+        ((-12.0, -10.0, -8.0), (-8.5, -7.0, -6.0), "inconclusive"),
+        ((-12.0, -10.0, -8.0), (2.0, 3.0, 4.0), "missed"),
+        ((-100.0, 0.0, 1e6), (-1.0, 0.0, 1.0), "too wide to test"),
+    ],
+)
+def test_what_came_of_a_prediction(
+    predicted: tuple[float, float, float], measured: tuple[float, float, float], came: str
+) -> None:
+    assert came_of(predicted, measured) == came
 
 
 ranges = st.lists(st.floats(-90, 90), min_size=3, max_size=3).map(sorted)
@@ -110,11 +133,14 @@ ranges = st.lists(st.floats(-90, 90), min_size=3, max_size=3).map(sorted)
 
 @settings(max_examples=50, deadline=None)
 @given(ranges, ranges)
-def test_a_prediction_holds_is_refuted_or_is_left_open(predicted: list[float], measured: list[float]) -> None:
-    said = held(tuple(predicted), tuple(measured))  # type: ignore[arg-type]
+def test_a_prediction_holds_is_refuted_or_says_too_little(predicted: list[float], measured: list[float]) -> None:
+    said = came_of(tuple(predicted), tuple(measured))  # type: ignore[arg-type]
     touch = predicted[0] <= measured[2] and measured[0] <= predicted[2]
-    assert (said is False) == (not touch)
-    assert (said is True) == (predicted[0] <= measured[1] <= predicted[2])
+    assert (said == "missed") == (not touch)
+    if said == "held":
+        assert predicted[0] <= measured[1] <= predicted[2]
+        # What held could have failed: by a change of some tenth, one way or the other.
+        assert not (predicted[0] <= -11 and predicted[2] >= 12)
 
 
 def test_the_place_is_the_users_data_folder(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ def test_a_proposed_pair_opens_with_its_charts_and_another_job_moves_the_address
     page.goto(f"{demo}/compare")
     page.get_by_role("link", name="vit-630m-mics-4 against vit-630m-mics-32").click()
     page.wait_for_url(re.compile(r"/compare\?jobs=vit-630m-mics-32.*vit-630m-mics-4"))
-    verdict = page.get_by_text("B is faster by 14.0 %")
+    verdict = page.get_by_text("B takes 14.0 % less time")
     expect(verdict).to_be_visible()
     expect(page.locator(_DRAWN).nth(2)).to_be_attached()
     expect(page.get_by_text("The prediction held.").first).to_be_visible()

@@ -66,8 +66,8 @@ def test_the_verdict_is_by_step_where_steps_do_the_same() -> None:
     assert result.step_pct[1] == pytest.approx(-10, abs=0.5)
     assert result.work_pct is None
     assert result.judged_pct == result.step_pct
-    assert "B is faster by 10.0 % (" in said(found)
-    assert "2.00 s to 1.80 s a step" in said(found)
+    assert "B takes 10.0 % less time a step (" in said(found)
+    assert "1.80 s, not 2.00 s" in said(found)
     assert [figures.usd_per_step for figures in found.figures] == pytest.approx(
         [2.0 * 4 * 25.25 / 3600, 1.8 * 4 * 25.25 / 3600], rel=0.01
     )
@@ -83,9 +83,9 @@ def test_the_verdict_is_by_sample_where_batches_differ() -> None:
     assert result.step_pct[1] == pytest.approx(80, abs=1)
     assert result.work_pct[1] == pytest.approx(-10, abs=0.5)
     assert result.verdict == "faster"
-    assert "for the same samples: its steps have 2 x the samples and take 3.60 s, not 2.00 s" in said(found)
+    assert "%): its steps have 2 x the samples and take 3.60 s, not 2.00 s" in said(found)
     assert "Predicted step time for the same samples -10.0 %" in said(found)
-    assert result.held
+    assert result.came == "held"
 
 
 def test_longer_sequences_are_compared_by_token() -> None:
@@ -100,11 +100,15 @@ def test_longer_sequences_are_compared_by_token() -> None:
     assert result.for_same_samples_pct == result.step_pct
 
 
-def test_an_unknown_number_of_samples_is_said() -> None:
+def test_an_unknown_number_of_samples_is_no_comparison() -> None:
     unknown = {"train_batch_size": None, "prescaled_batch": None, "tensor_parallel_degree": None, "microbatches": 8}
     found = compare([job(changes=unknown), job("run-2", changes={**unknown, "microbatches": 16})])
-    assert found.against[0].work is None
-    assert any("how many samples a step has is not known" in note for note in found.notes)
+    result = found.against[0]
+    assert (result.verdict, result.answer, result.judged_pct) == ("cannot tell", "not comparable", None)
+    assert said(found).startswith(
+        "Not comparable: steps of B may have more or fewer samples than those of A (microbatches 8 and 16); how many is "
+        "not known. Print the samples of a step"
+    )
 
 
 def test_what_differs_is_what_was_set_differently() -> None:
@@ -165,7 +169,7 @@ def test_advice_that_was_followed_is_named_with_what_it_predicted() -> None:
     assert [(each.finding, each.from_value, each.to_value) for each in told.followed] == [
         ("raise-active-microbatches", 1, 4)
     ]
-    assert "Followed the advice of raise-active-microbatches: active_microbatches 1 to 4" in said(found)
+    assert "Follows the advice of raise-active-microbatches: active_microbatches 1 → 4" in said(found)
     assert told.change_pct is not None
     (pair,) = pairs_of(found, START)
     assert pair.findings == ("raise-active-microbatches",)
@@ -182,7 +186,7 @@ def test_what_the_model_does_not_know_is_named_and_nothing_is_predicted_of_nothi
     assert pairs_of(found, START) == ()
     both = compare([job(), job("run-2", 1.5, {"num_workers": 8, "microbatches": 8})])
     assert both.against[0].foretold.change_pct is not None
-    assert "It says nothing of num_workers." in said(both)
+    assert "It leaves out num_workers." in said(both)
     unknown = compare([job(), job("run-2", changes={"tensor_parallel_degree": 4})])
     assert unknown.against[0].foretold.change_pct is None
     assert "No prediction: " in said(unknown)
@@ -257,7 +261,7 @@ def test_a_difference_too_small_to_see_says_what_would_help() -> None:
     ]
     found = compare(rough)
     assert found.against[0].verdict == "cannot tell"
-    assert "more of each would" in said(found)
+    assert "more steps of each would" in said(found)
     near = compare([job(), job("run-2", 2.002)])
     assert "two runs of one configuration differ by as much" in said(near)
 

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from monitor.diagnose.comparability import Unlike
 from monitor.diagnose.compared import compare
 from monitor.diagnose.compared_missing import missing
 from monitor.diagnose.compared_rows import measures
 from monitor.diagnose.compared_words import headline, spread_words, summary_words, work_words
 from monitor.diagnose.configuration_difference import alike, differences, own
+from monitor.diagnose.work_done import Work
 from monitor.model import Cost, Parameter, Report, steps_frame
 from tests.builders import report
 from tests.diagnose.test_compared import job
@@ -22,10 +24,10 @@ from tests.diagnose.test_compared import job
 @pytest.mark.parametrize(
     ("other", "title", "rests_on"),
     [
-        (job("b", 1.8), "B is faster by 10.0 % (", "2.00 s to 1.80 s a step."),
+        (job("b", 1.8), "B takes 10.0 % less time a step (", "1.80 s, not 2.00 s."),
         (job("b", 3.6, {"microbatches": 8, "train_batch_size": 96}), "for the same samples", "Its steps have 2 x the"),
-        (job("b", 2.002), "Cannot tell", "A difference between"),
-        (report("b"), "Cannot tell", "Of B no numbered steps were recognised."),
+        (job("b", 2.002), "Cannot tell", "The difference is somewhere between"),
+        (report("b"), "Not comparable", "Of B no numbered steps were recognised. It takes the number and the time"),
         (job(), "Cannot tell", "Both are the same job."),
     ],
 )
@@ -44,7 +46,7 @@ def test_a_headline_says_how_many_steps_would_do() -> None:
     )
     title, _ = headline(compare([a, b]).against[0], "B", (2.0, 2.05))
     assert title.startswith("Cannot tell: ")
-    assert title.endswith("steps more of each would do")
+    assert title.endswith("more steps of each would do")
 
 
 def _rough(made: Report, seed: int) -> Any:
@@ -59,15 +61,18 @@ def test_the_work_of_a_step_is_said() -> None:
     same, more = (compare([job(), each]).against[0] for each in (job("b"), job("c", changes={"microbatches": 8})))
     assert work_words(same, "B", (96.0, 96.0)) == "A step of B does the same work as one of A, 96 samples."
     assert work_words(same, "B", (None, None)) == "A step of B does the same work as one of A."
-    assert "is not known" in work_words(replace(more, work=None), "C", (None, None))
+    assert work_words(replace(more, unlike=Unlike("a", "b")), "C", (None, None)) == ""
+    taken = replace(more, work=Work(1.0, assumed=True))
+    assert "is taken to do the same work" in work_words(taken, "C", (None, None))
 
 
 def test_several_verdicts_are_one_sentence() -> None:
     found = compare([job(), job("b", 1.8), job("c", 1.6), job("d", 2.2), report("e")])
     assert summary_words(found.against, "BCDE") == (
-        "2 of 4 are faster than A, most C, by 20.0 %; 1 of 4 is slower than A, that is D, by 10.0 %; of 1 it cannot be told."
+        "2 of 4 take less time than A: C the least (20.0 %); 1 of 4 takes more time than A: D, by 10.0 %; 1 of 4 is not "
+        "comparable."
     )
-    assert summary_words(found.against[3:], "E") == "Of none of the 1 can it be told whether it is faster than A."
+    assert summary_words(compare([job(), job("b")]).against, "B") == "1 of 1 is too close to call."
 
 
 def test_shares_below_the_first_median() -> None:
@@ -93,8 +98,8 @@ def test_unlike_steps_are_brought_to_the_same_work() -> None:
         (report("b"), "Step times: Of B no numbered steps were recognised."),
         (report("b"), "GPU utilization and GPU memory of A and B: no whole minute of work was measured."),
         (replace(job("b"), cost=Cost()), "Cost of a step and cost of a sample of B: the price of the instances is not known."),
-        (job("b", changes={"train_batch_size": None}), "Cost of a sample of B: neither log nor configuration says"),
-        (job("b"), "Scaling efficiency: all have as many instances."),
+        (job("b", changes={"train_batch_size": None}), "Cost of a sample of B: neither log nor configuration tells"),
+        (job("b"), "Scaling efficiency: all use the same number of instances."),
     ],
 )  # fmt: skip
 def test_what_is_missing_is_said_with_its_reason(other: Report, said: str) -> None:
@@ -133,6 +138,6 @@ def test_what_takes_long_may_be_kept() -> None:
     assert compare(jobs, keep).against == compare(jobs).against
     assert asked == [
         *[((name,), "steps read") for name in "abc"],
-        (("a", "b"), "held against, as B"),
-        (("a", "c"), "held against, as C"),
+        (("a", "b"), "compared, as B"),
+        (("a", "c"), "compared, as C"),
     ]

@@ -28,6 +28,8 @@ def test_verdicts_have_a_row_a_job_after_the_first(tables: dict[str, pd.DataFram
     rows = tables["verdicts"]
     assert rows["job"].tolist() == ["B", "C"]
     assert rows["verdict"].tolist() == ["faster", "cannot tell"]
+    assert rows["comparable"].tolist() == ["yes", "no"]
+    assert rows["prediction"].tolist()[0] == "held"
     assert rows["change_low_pct"].isna().tolist() == [False, True]
     assert rows["reason"].tolist()[1] == "Of C no numbered steps were recognised."
 

@@ -41,16 +41,16 @@ def _titles(page: AppTest) -> list[str]:
 def test_the_published_pair_reads_well(open_page: Open) -> None:
     page = _compare(open_page, *mics())
     said = texts(page)
-    assert _titles(page)[0].startswith("B is faster by 14.")
+    assert _titles(page)[0].startswith("B takes 14.")
     for words in (
-        "1.41 s to 1.21 s a step.",
+        "1.21 s, not 1.41 s.",
         "A step of B does the same work as one of A, 128 samples.",
         "Predicted step time -13.0 % (-30.0 to -5.0), measured -14.",
         "The prediction held.",
         "What differs in their configuration: 1 parameter",
         "100 % of the steps of B take less than A's median, 1.41 s.",
         "A: 299 steps, 2 to 300, by the times that steps print",
-        "Scaling efficiency: all have as many instances.",
+        "Scaling efficiency: all use the same number of instances.",
         f"python -m monitor compare {MICS_32} {MICS_4}",
     ):
         assert words in said, words
@@ -59,7 +59,7 @@ def test_the_published_pair_reads_well(open_page: Open) -> None:
     assert any(each.label.endswith("parameters are alike") for each in page.expander)
     spread, figures, foretold = _charts(page)
     assert "100 % of the steps of B" in spread
-    assert "Most apart" in figures
+    assert "Largest difference" in figures
     assert "The prediction held." in foretold
     assert dict(page.query_params) == {"jobs": f"{MICS_32},{MICS_4}"}
 
@@ -67,22 +67,26 @@ def test_the_published_pair_reads_well(open_page: Open) -> None:
 @pytest.mark.parametrize(
     ("reports", "title", "words", "charts"),
     [
-        (lambda: (run("a"), run("b", 2.2)), "B is slower by 10.", ["2.00 s to 2.20 s a step", "Nothing was predicted"], 2),
+        (lambda: (run("a"), run("b", 2.2)), "B takes 10.0 % more", ["2.20 s, not 2.00 s.", "No prediction: no parameter"], 2),
         (lambda: (run("a"), run("b", 2.002)), "Cannot tell", ["two runs of one configuration differ by as much"], 2),
         (lambda: (run("a", count=40, noise=0.06), run("bb", 2.05, count=40, noise=0.06)), "Cannot tell: ",
-            ["more of each would do", "A step of B does the same work as one of A"],
+            ["more steps of each would do", "A step of B does the same work as one of A"],
             2,
         ),
-        (lambda: (run("a"), situations.no_steps("b")), "Cannot tell",
-            ["Of B no numbered steps were recognised.", "Step times of A alone", "Goodput and cost of a step"],
+        (lambda: (run("a"), situations.no_steps("b")), "Not comparable",
+            ["Of B no numbered steps were recognised. It takes the number", "Step times of A; there is nothing to compare",
+             "Goodput and cost of a step"],
             2,
         ),
-        (lambda: (run("a"), situations.failed("b")), "B is slower by", ["failed · 2 x ml.p4d.24xlarge"], 2),
-        (lambda: (run("a"), situations.never_started("b")), "Cannot tell", ["never started"], 2),
-        (lambda: (run("a"), situations.gappy("b")), "Cannot tell", ["metrics could not be read. cloudwatch:GetMetricData"], 2),
-        (lambda: (run("a"), situations.no_gpu("b")), "Cannot tell", ["GPU utilization and GPU memory of B: the"], 2),
-        (lambda: (run("a"), run("b", 3.6, train_batch_size=8)), "B is faster by 10.",
-            ["for the same samples", "Time for the work of a step of A", "times are divided: those of B by 2"],
+        (lambda: (run("a"), situations.failed("b")), "Not comparable",
+            ["Steps of B may have more or fewer samples than those of A", "failed · 2 x ml.p4d.24xlarge"],
+            2,
+        ),
+        (lambda: (run("a"), situations.never_started("b")), "Not comparable", ["never started"], 2),
+        (lambda: (run("a"), situations.gappy("b")), "Not comparable", ["metrics could not be read. cloudwatch:GetMetricData"], 2),
+        (lambda: (run("a"), situations.no_gpu("b")), "Not comparable", ["GPU utilization and GPU memory of B: the"], 2),
+        (lambda: (run("a"), run("b", 3.6, train_batch_size=8)), "B takes 10.",
+            ["for the same samples", "time for the work of a step of A", "scaled to the same work: those of B divided by 2"],
             3,
         ),
     ],
@@ -99,21 +103,21 @@ def test_any_two_jobs_have_an_answer(
     assert len(_charts(page)) == charts
 
 
-def test_of_three_each_is_held_against_the_first(open_page: Open) -> None:
+def test_of_three_each_is_compared_with_the_first(open_page: Open) -> None:
     page = _compare(open_page, run("a"), run("b", 1.8), run("c", 2.2))
     said = texts(page)
-    assert "1 of 2 is faster than A, that is B, by 10.0 %; 1 of 2 is slower than A, that is C, by 10.0 %." in said
-    assert "B is faster by 10.0 %" in said
-    assert "C is slower by 10.0 %" in said
+    assert "1 of 2 takes less time than A: B, by 10.0 %; 1 of 2 takes more time than A: C, by 10.0 %." in said
+    assert "B takes 10.0 % less time" in said
+    assert "C takes 10.0 % more time" in said
     assert "100 % of the steps of B; 0 % of the steps of C take less" in said
     page.selectbox(key="compare-against").select("c").run()
     assert page.query_params["jobs"] == "c,a,b"
-    assert "2 of 2 are faster than A, most C, by 18.2 %." in texts(page)
+    assert "2 of 2 take less time than A: C the least (18.2 %)." in texts(page)
 
 
 def test_a_job_that_cannot_be_reviewed_says_why_and_the_rest_is_compared(open_page: Open) -> None:
     page = _compare(open_page, run("a"), run("b", 1.8), jobs="a,nope,b")
-    assert "B is faster by 10.0 %" in "".join(_titles(page))
+    assert "B takes 10.0 % less time" in "".join(_titles(page))
     assert "nope is left out" in texts(page)
     assert "No such job" in _titles(page)
     alone = _compare(open_page, run("a"), jobs="a,nope")
@@ -128,7 +132,7 @@ def test_nothing_that_is_awaited_changes_the_letters_when_it_comes(open_page: Op
     assert len(page.get("skeleton")) > 1
     assert _charts(page) == []
     page = _compare(open_page, *three, under_way=("c",))
-    assert "B is faster by 10.0 %" in "".join(_titles(page))
+    assert "B takes 10.0 % less time" in "".join(_titles(page))
     assert "c: reading logs" in texts(page)
 
 
@@ -145,10 +149,10 @@ def test_without_a_choice_pairs_are_proposed(open_page: Open) -> None:
     page = open_page(FakeAccount((*runs, *reversed(mics()))), "compare")
     assert "Choose two or more jobs" in _titles(page)
     links = _links(page)
-    assert links["bert 25 Sep 12:05 against bert 24 Sep 12:05"] == (
+    assert links["bert 25 Sep 12:05 vs. bert 24 Sep 12:05"] == (
         "jobs=bert-2026-09-24-12-05-00-123%2Cbert-2026-09-25-12-05-00-123"
     )
-    assert links["vit-630m-mics-4 against vit-630m-mics-32"] == f"jobs={MICS_32}%2C{MICS_4}"
+    assert links["vit-630m-mics-4 vs. vit-630m-mics-32"] == f"jobs={MICS_32}%2C{MICS_4}"
     nobody = open_page(FakeAccount(()), "compare")
     assert _titles(nobody) == ["Choose two or more jobs"]
 
@@ -157,7 +161,7 @@ def test_one_job_is_offered_its_previous_run(open_page: Open) -> None:
     runs = [run(f"bert-2026-09-{day}-12-05-00-123") for day in (25, 24)]
     page = open_page(FakeAccount(runs), "compare", jobs=runs[0].job.name)
     assert "Choose another job" in _titles(page)
-    assert "bert 25 Sep 12:05 against bert 24 Sep 12:05" in _links(page)
+    assert "bert 25 Sep 12:05 vs. bert 24 Sep 12:05" in _links(page)
     job = open_page(FakeAccount(runs), "job", job=runs[0].job.name)
     assert _links(job)["Compare"] == f"jobs={runs[1].job.name}%2C{runs[0].job.name}"
 
@@ -168,7 +172,7 @@ def test_what_is_chosen_and_the_address_follow_each_other(open_page: Open) -> No
     assert chosen.value == ["b", "a"]
     chosen.set_value(["c", "a"]).run()
     assert page.query_params["jobs"] == "c,a"
-    assert "B is faster by" in "".join(_titles(page))
+    assert "B takes" in "".join(_titles(page))
     page.multiselect(key="compare-jobs").set_value([]).run()
     assert "jobs" not in page.query_params
     assert "Choose two or more jobs" in _titles(page)
@@ -176,13 +180,13 @@ def test_what_is_chosen_and_the_address_follow_each_other(open_page: Open) -> No
 
 def test_the_same_job_twice_and_too_many_are_said(open_page: Open) -> None:
     page = _compare(open_page, run("a"), run("b", 1.8), jobs="a,a,b")
-    assert "a is named twice: both are the same job." in texts(page)
-    assert "B is faster by" in "".join(_titles(page))
+    assert "a is named twice and counts once." in texts(page)
+    assert "B takes" in "".join(_titles(page))
     assert "Choose another job" in _titles(_compare(open_page, run("a"), jobs="a,a"))
     many = [run(f"job-{place}", 2 + place / 10, count=40) for place in range(9)]
     page = _compare(open_page, *many)
     assert "9 jobs are named; the first 8 are compared." in texts(page)
-    assert "7 of 7 are slower than A, most H" in texts(page)
+    assert "7 of 7 take more time than A: H the most" in texts(page)
 
 
 def test_256_nodes_and_long_names(open_page: Open) -> None:
@@ -195,7 +199,7 @@ def test_256_nodes_and_long_names(open_page: Open) -> None:
         step_frame=steps(names[:8], 400, 2.2),
     )
     page = _compare(open_page, run("small"), large)
-    assert "Scaling efficiency: the instances are not of one type." in texts(page)
+    assert "Scaling efficiency: the instances are of different types." in texts(page)
     assert "instance_count" in page.dataframe[0].value["Parameter"].tolist()
 
 

@@ -1,0 +1,108 @@
+"""A table for a terminal of any width: what comes first is never cut nor split; of the rest the least important goes first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from io import StringIO
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.style import Style
+from rich.table import Table
+from rich.text import Text
+
+from monitor.words import DASH
+
+# A column that wraps gets at least this, so that words stay whole.
+_NARROWEST = 20
+_GAP = 2
+Cell = str | Text
+# Nothing is written to it: text is wrapped by its rules.
+_PAPER = Console(file=StringIO())
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """The first column of a table always stays. ``goes`` is when another goes for want of room: the highest first, those
+    with 0 never."""
+
+    title: str
+    goes: int = 0
+    right: bool = False
+    wraps: bool = False
+    below: bool = False
+    """Where it has no room as a column it stands below the first one, a line of its own."""
+
+
+def table(
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[Cell]],
+    width: int,
+    styles: Sequence[str] = (),
+    head: str = "bold",
+) -> Table:
+    """The columns that have room in ``width``; ``styles`` is one a row. Cells are text, never markup."""
+    cells = [[cell if isinstance(cell, Text) else Text(cell) for cell in row] for row in rows]
+    natural = [
+        max([cell_len(column.title), *(_length(row[place]) for row in cells)]) for place, column in enumerate(columns)
+    ]
+    kept = _kept(columns, natural, width)
+    widths = _widths(columns, natural, kept, width)
+    beneath = [place for place, column in enumerate(columns) if column.below and place not in kept]
+    out = Table(box=None, pad_edge=False, header_style=head)
+    for place in kept:
+        column = columns[place]
+        wraps = column.wraps and widths[place] < natural[place]
+        out.add_column(
+            column.title,
+            justify="right" if column.right else "left",
+            no_wrap=not wraps,
+            width=widths[place],
+            overflow="fold",
+        )
+    whole = sum(widths.values()) + _GAP * (len(kept) - 1)
+    if whole > width:
+        out.width = whole
+    for number, row in enumerate(cells):
+        shown = [row[place] for place in kept]
+        for place in beneath:
+            if row[place].plain.strip() not in {"", DASH}:
+                shown[0] = _with_below(shown[0], row[place], widths[0])
+        out.add_row(*shown, style=Style.parse(styles[number]) if number < len(styles) else None)
+    return out
+
+
+def _kept(columns: Sequence[Column], natural: Sequence[int], width: int) -> list[int]:
+    """The places of the columns that stay."""
+    least = [min(size, _NARROWEST) if column.wraps else size for column, size in zip(columns, natural, strict=True)]
+    kept = list(range(len(columns)))
+    while sum(least[place] + _GAP for place in kept) - _GAP > width:
+        leaving = [place for place in kept[1:] if columns[place].goes]
+        if not leaving:
+            break
+        kept.remove(max(leaving, key=lambda place: (columns[place].goes, place)))
+    return kept
+
+
+def _widths(columns: Sequence[Column], natural: Sequence[int], kept: Sequence[int], width: int) -> dict[int, int]:
+    """Those that wrap share what the others leave, each up to what it needs."""
+    widths = {place: natural[place] for place in kept}
+    wrapping = sorted((place for place in kept if columns[place].wraps), key=lambda place: natural[place])
+    room = width - _GAP * (len(kept) - 1) - sum(widths[place] for place in kept if place not in wrapping)
+    for number, place in enumerate(wrapping):
+        share = max(min(natural[place], _NARROWEST), room // (len(wrapping) - number))
+        widths[place] = min(natural[place], share)
+        room -= widths[place]
+    return widths
+
+
+def _with_below(first: Text, under: Text, width: int) -> Text:
+    """A cell with a second one below it, indented and wrapped by words."""
+    style = str(under.style) or "dim"
+    lines = Text(" ".join(under.plain.split())).wrap(_PAPER, max(1, width - _GAP), overflow="fold")
+    return Text.assemble(first, *((f"\n{' ' * _GAP}{line.plain}", style) for line in lines))
+
+
+def _length(cell: Text) -> int:
+    return max(map(cell_len, cell.plain.split("\n")), default=0)
