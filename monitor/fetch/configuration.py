@@ -69,8 +69,9 @@ _ONLY_IN_V1 = frozenset(
 
 
 def configuration(hyperparameters: Mapping[str, str], secrets: Sequence[str] = ()) -> dict[str, Parameter]:
-    """Parameter by name, decoded, secrets masked (``secrets`` wherever they stand). The library's parameters override the script's of the same name.
+    """Parameter by name, decoded, secrets masked (``secrets`` wherever they stand).
 
+    The library's parameters override the script's of the same name.
     ``sagemaker_*`` keys are left out but for the processes a host, as ``processes_per_host``.
     """
     script = {
