@@ -193,10 +193,7 @@ class Case:
 def parameter(case: Case, name: str) -> int | None:
     """A whole number of the job's configuration, None where it is missing or none."""
     found = case.run.job.configuration.get(name)
-    value = found.value if found is not None else None
-    if isinstance(value, str) and value.isdecimal():
-        value = int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return None if found is None else found.whole
 
 
 Check = Callable[[Case], Finding | None]
