@@ -12,6 +12,7 @@ from monitor.alert.conditions import Rule, Threshold
 from monitor.alert.document import iso, plain
 from monitor.alert.words import figure
 from monitor.aws.arn import account_of, region_of
+from monitor.diagnose.headline import status_word
 from monitor.model import Job
 from monitor.words import clock, duration
 
@@ -20,12 +21,12 @@ Kind = Literal["firing", "resolved", "ended"]
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One alert, or the word that it is over. All fields are JSON's own types; what is not known is None."""
+    """One alert, or the word that it has ended. All fields are JSON's own types; what is not known is None."""
 
     id: str
     """The same whenever the same thing is said again: receivers may drop the second."""
     kind: Kind
-    """``ended``: the job is over, and what was alerted never was."""
+    """``ended``: the job has ended, and what was alerted held to its end."""
     job: str
     status: str | None
     rule: str
@@ -132,5 +133,5 @@ def _text(kind: Kind, rule: Rule, job: Job, about: Subject) -> str:
         return about.summary or held
     if kind == "resolved":
         lasted = (about.until - about.since).total_seconds() if about.until and about.since else None
-        return f"It is over{f' after {duration(lasted)}' if lasted is not None else ''}: {held}"
-    return f"The job is over ({job.status or 'status unknown'}), and this was not: {held}"
+        return f"No longer true{f' after {duration(lasted)}' if lasted is not None else ''}: {held}"
+    return f"The job has ended ({status_word(job.status)}) with this still true: {held}"

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from monitor.cli.help import add_command
 from monitor.cli.sources import (
     account_source,
     add_account_options,
@@ -32,7 +33,13 @@ def add_address_options(command: argparse.ArgumentParser) -> None:
 
 def add_to(commands: Any) -> None:
     """Adds the command's grammar."""
-    command = commands.add_parser("dashboard", help="the browser dashboard on the AWS account", description=__doc__)
+    command = add_command(
+        commands,
+        "dashboard",
+        "the browser dashboard on the AWS account",
+        "Serves the browser dashboard on the configured AWS account, or on an archive, until Ctrl-C.",
+        ("dashboard", "dashboard --profile training --region eu-west-1", "dashboard --archive ~/trainwatch-archive"),
+    )
     add_address_options(command)
     add_archive_option(command, "show the jobs of this archive instead of the account's; needs no AWS")
     add_cache_option(command)

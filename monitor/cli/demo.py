@@ -6,11 +6,18 @@ import argparse
 from typing import Any
 
 from monitor.cli.dashboard import add_address_options
+from monitor.cli.help import add_command
 
 
 def add_to(commands: Any) -> None:
     """Adds the command's grammar."""
-    command = commands.add_parser("demo", help="the dashboard on sample jobs, without an account", description=__doc__)
+    command = add_command(
+        commands,
+        "demo",
+        "the dashboard on sample jobs, without an account",
+        "Serves the dashboard on an embedded account with sample jobs; no credentials, no network.",
+        ("demo", "demo --port 8600"),
+    )
     add_address_options(command)
     command.set_defaults(run=run)
 

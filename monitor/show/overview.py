@@ -55,7 +55,7 @@ def show_overview(
         st.markdown(f"**{plain(_said(span, part, rolling and report.job.is_running, zone))}**")
         frames = (*strip, chart.marked(part if rolling else None))
         drawn = with_frames(
-            ("overview", percent), frames, lambda at, ends, goes_on: chart.overview(at, ends, goes_on, percent)
+            ("overview", percent), frames, lambda shown, ends, marked: chart.overview(shown, ends, marked, percent)
         )
         st.vega_lite_chart(
             chart.with_choice(drawn, brush.drawn),
