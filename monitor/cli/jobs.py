@@ -1,4 +1,4 @@
-"""``jobs``: the training jobs of the account, newest first, or those of an archive by what they wasted."""
+"""``jobs``: the training jobs of the account, newest first, or those of an archive by what could be saved on them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def add_to(commands: Any) -> None:
     command.add_argument("--name-contains", metavar="T", help="only jobs whose name contains T")
     command.add_argument("--since", metavar="7d", help="only jobs created within this time: 90m, 12h, 7d, 4w")
     command.add_argument("--limit", type=int, default=20, metavar="N", help="at most N jobs (default 20)")
-    add_archive_option(command, "rank the jobs of this archive by what they wasted")
+    add_archive_option(command, "rank the jobs of this archive by what could be saved on them")
     add_account_options(command)
     add_output_options(command, ("text", "json", "csv"))
     command.set_defaults(run=run)

@@ -15,6 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from monitor import __version__, words
 from monitor.diagnose.cost_words import cost_words
+from monitor.diagnose.device_words import LEFT_OUT
 from monitor.diagnose.evidence_words import fact_value, when
 from monitor.diagnose.headline import facts, status_word
 from monitor.diagnose.muted_words import muted_words
@@ -68,6 +69,7 @@ def html(report: Report, made_at: datetime, note: str = "") -> str:
         ],
         coverage=list(_coverage(report)),
         made=words.instant(made_at, UTC),
+        left_out=LEFT_OUT,
         version=__version__,
     )
     return f"{page}\n"
@@ -82,7 +84,7 @@ def _template() -> Template:
 
 
 def _buckets(report: Report) -> list[tuple[str, str, str]]:
-    return [(each.name, words.duration(each.seconds), words.usd(each.cost_usd)) for each in report.buckets]
+    return [(words.phase(each.name), words.duration(each.seconds), words.usd(each.cost_usd)) for each in report.buckets]
 
 
 def _node(stats: NodeStats) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from monitor.diagnose.muted_words import muted_words
 from monitor.diagnose.outlook import outlook
 from monitor.diagnose.verdict import gain_words, judge
 from monitor.model import Distribution, Report
-from monitor.words import DASH, capitalised, duration, from_cache, instant, percent, sentence, step_seconds, usd
+from monitor.words import DASH, capitalised, duration, from_cache, instant, percent, phase, sentence, step_seconds, usd
 
 
 def markdown(report: Report) -> str:
@@ -44,7 +44,7 @@ def markdown(report: Report) -> str:
         if finding.not_checked:
             lines += [f"Not checked: {'; '.join(finding.not_checked)}.", ""]
     if report.buckets:
-        rows = [(bucket.name, duration(bucket.seconds), usd(bucket.cost_usd)) for bucket in report.buckets]
+        rows = [(phase(bucket.name), duration(bucket.seconds), usd(bucket.cost_usd)) for bucket in report.buckets]
         lines += ["## Where the time went", "", *as_table(("phase", "time", "cost"), rows), ""]
         lines += [
             *([] if report.goodput is None else [f"Goodput {percent(100 * report.goodput)}."]),

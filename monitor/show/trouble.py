@@ -7,6 +7,7 @@ from typing import TypeVar
 
 import streamlit as st
 
+from monitor.diagnose.rights import MissingRights, of_error
 from monitor.errors import (
     BadCall,
     Fault,
@@ -18,7 +19,6 @@ from monitor.errors import (
     TrainwatchError,
     Unreachable,
 )
-from monitor.diagnose.rights import MissingRights, of_error
 from monitor.faults import fault
 from monitor.model import Report
 from monitor.show import data
