@@ -1,6 +1,6 @@
 """Jobs: which job needs me? Figures of the account, and one table that fills in place as reviews come in."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from datetime import UTC, datetime
 
 import pandas as pd
@@ -51,23 +51,24 @@ def board() -> Pace:
         if not found.jobs:
             show_error(found.error, "found", "Listing jobs")
             return IDLE
-        show_stale(found.error, "Listing jobs")
+        show_stale(found.error, "showing the last list", "Listing jobs")
     if not found.jobs:
         st.info("No job matches these filters.", icon=":material/search_off:")
         return IDLE
     of = (visit.account, asked, limit)
     order = jobs_table.kept_order(of)
-    in_view = jobs_table.in_view(found.jobs, order, now)
-    looked_at = jobs_table.known_of(visit.account, in_view)
-    reviewed = {**data.kept_rows(visit.account), **looked_at}
-    waits = any(known.is_under_way for known in looked_at.values()) or not jobs_table.settled(newest.values())
+    jobs_table.keep_rows(visit.account, newest)
+    in_view = jobs_table.known_of(visit.account, jobs_table.in_view(found.jobs, order, now))
+    reviewed = {**data.kept_rows(visit.account), **in_view}
+    waits = any(known.is_under_way for known in in_view.values()) or not jobs_table.settled(newest.values())
+    reads_on = any(known.is_partial for known in in_view.values())
     glances = data.glances(visit.account, [job for job in found.jobs if jobs_table.is_running(job)])
     table = jobs_table.rows(found.jobs, reviewed, now, order, glances.jobs)
     wanted = jobs_table.wanted_order(found.jobs, reviewed, table)
-    if not order and (jobs_table.sorted_by() or (not waits and jobs_table.may_move(of))):
+    if not order and (jobs_table.sorted_by() or jobs_table.is_asked(of) or (not waits and jobs_table.may_move(of))):
         jobs_table.keep_order(of, wanted)
         table, order = jobs_table.rows(found.jobs, reviewed, now, wanted, glances.jobs), wanted
-    above(table, found, reviewed, may_sort=not waits and list(order) != wanted)
+    above(of, table, found, reviewed, is_sorted=bool(order), may_sort=not waits and list(order) != wanted)
     jobs_table.show_table(table, of, visit.zone)
     with st.container(horizontal=True, vertical_alignment="center"):
         below(found, now, limit)
@@ -75,7 +76,7 @@ def board() -> Pace:
     with top:
         show_rights(of_list(glances.gaps, [each.report for each in newest.values() if each.report]))
     gaps((*found.gaps, *(gap for gap in glances.gaps if not gap.action)))
-    return WAITING if waits else IDLE
+    return WAITING if waits or reads_on else IDLE
 
 
 def first_pace() -> Pace:
@@ -92,16 +93,23 @@ def reviews(jobs: tuple[JobSummary, ...], now: datetime) -> dict[str, Snapshot]:
     }
 
 
-def above(table: pd.DataFrame, found: data.Listing, reviewed: Mapping[str, jobs_table.Known], may_sort: bool) -> None:
+def above(
+    of: Hashable,
+    table: pd.DataFrame,
+    found: data.Listing,
+    reviewed: Mapping[str, jobs_table.Known],
+    is_sorted: bool,
+    may_sort: bool,
+) -> None:
     """What the order of the rows means, and what can be done with those that are chosen."""
     chosen = jobs_table.chosen(table)
-    done = sum(job.name in reviewed and not reviewed[job.name].is_under_way for job in found.jobs)
+    done = sum(job.name in reviewed and reviewed[job.name].is_reviewed for job in found.jobs)
     said = words.count(len(found.jobs), "job")
     if found.more:
         said = f"The newest {said}; more match"
     by = jobs_table.sorted_by()
     label = jobs_table.label_of(by[0]) if by else ""
-    rank = f"sorted by {label}" if by else "worst first"
+    rank = f"sorted by {label}" if by else "worst first" if is_sorted else "running ones first, then the newest"
     said += (
         f", {rank}"
         if done == len(found.jobs)
@@ -111,9 +119,10 @@ def above(table: pd.DataFrame, found: data.Listing, reviewed: Mapping[str, jobs_
         st.caption(f"{plain(said)}.", width="stretch")
         if may_sort:
             st.button(
-                f"Re-sort by {label}" if by else "Re-sort, worst first",
+                f"Re-sort by {label}" if by else f"{'Re-sort' if is_sorted else 'Sort'}, worst first",
                 icon=":material/sort:",
                 on_click=jobs_table.sort_again,
+                args=(of,),
                 type="tertiary",
             )
         if len(chosen) > 1:

@@ -1,4 +1,4 @@
-"""Thresholds: which do I keep, which jobs cross them now, and would a new one have spoken up in time?"""
+"""Thresholds: which are saved, which jobs cross them now, and would a new one have fired in time?"""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def board() -> Pace:
     name = listing.jobs[0].name if listing.jobs else None
     rules = kept()
     if listing.error and listing.jobs:
-        show_stale(listing.error, "Listing jobs")
+        show_stale(listing.error, "showing the last list", "Listing jobs")
     elif listing.error:
         show_error(listing.error, "thresholds", "Listing jobs")
     show_last()
@@ -55,31 +55,31 @@ def kept() -> tuple[Rule, ...] | None:
     try:
         return saved()
     except BadCall as error:
-        show_wrong(error, "The saved thresholds cannot be used")
+        show_wrong(error, "Can't use the saved thresholds")
         return None
 
 
 def about(rules: tuple[Rule, ...], newest: list[Snapshot], listed: int, refused: bool) -> None:
-    """What they were held against, and where they are kept."""
+    """What they were checked on, and where they are kept."""
     if not rules:
         return
     parts = [f"Kept in {saved_file()}."]
     if listed:
         parts.append(against(newest, listed))
     elif not refused:
-        parts.append("There is no training job yet to hold them against.")
-    st.caption(plain(" ".join(parts)) + " `python -m monitor alert JOB` judges all of them at a terminal.")
+        parts.append("There is no training job yet to check them on.")
+    st.caption(plain(" ".join(parts)) + " `python -m monitor alert JOB` checks all of them in a terminal.")
 
 
 def against(newest: list[Snapshot], listed: int) -> str:
     done: list[Report] = [snapshot.report for snapshot in newest if snapshot.report is not None]
     failed = sum(snapshot.report is None and snapshot.error is not None for snapshot in newest)
     left = len(newest) - len(done) - failed
-    said = f"Held against {count(len(done), 'job')}"
+    said = f"Checked on {count(len(done), 'job')}"
     said += f", the newest of {listed}" if listed > len(newest) else ""
     said += f"; {left} still under review" if left else ""
     said += f"; {failed} could not be reviewed" if failed else ""
-    return f"{said}: one that runs as of now, one that is over as of its end."
+    return f"{said}; running ones as of now, finished ones as of their end."
 
 
 live(board, "thresholds", lambda: first_pace(reviews(data.jobs(visit.account))))

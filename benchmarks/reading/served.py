@@ -82,15 +82,14 @@ def of_story(story: Story, now: datetime) -> Served:
     return Served(job.name, dict(describe(job)), tuple(written), metrics, now)
 
 
-def account_of(jobs: tuple[Served, ...], pages: int) -> Account:
-    """An account that holds these jobs' logs; the longest stream of the longest job has about so many pages."""
-    longest = max((len(stream.lines) for job in jobs for stream in job.streams), default=1)
+def account_of(jobs: tuple[Served, ...], page_lines: int) -> Account:
+    """An account that holds these jobs' logs, on pages of so many lines at most."""
     return Account(
         jobs=tuple(job.planned() for job in jobs),
         now_ms=round(max(job.now for job in jobs).timestamp() * 1000),
         latency_ms=0.0,
         quotas=(),
-        page_events=max(20, -(-longest // pages)),
+        page_events=page_lines,
     )
 
 

@@ -42,11 +42,17 @@ class Outcome:
     """Exceptions, and the places where the last reports differ."""
 
 
-def both_ways(served: Served, aws: Running, looks: Sequence[datetime] = (), seen: Say | None = None) -> Outcome:
+def both_ways(
+    served: Served,
+    aws: Running,
+    looks: Sequence[datetime] = (),
+    first: Say = lambda report: None,
+    pace: Pace = EVERY_PAGE,
+) -> Outcome:
     """The job at each of the ``looks`` (else at its own moment): one reviewer reads on newest first, another anew from the
-    head. ``seen`` is told of every report on the way. Raises nothing."""
+    head. ``first`` is told of the first report. Raises nothing."""
     moment = [served.now]
-    newest_first = _reviewer(served, moment)
+    newest_first = _reviewer(served, moment, pace)
     made, troubles = 0, []
     for now in looks or (served.now,):
         moment[0] = now
@@ -56,9 +62,9 @@ def both_ways(served: Served, aws: Running, looks: Sequence[datetime] = (), seen
             for last in newest_first.reviews(lambda: moment[0]):
                 made += 1
                 shown(last)
-                if seen is not None:
-                    seen(last)
-            whole = _reviewer(served, moment).review(now)
+                if made == 1:
+                    first(last)
+            whole = _reviewer(served, moment, pace).review(now)
             assert last is not None
             troubles += [f"{served.name}: {where}" for where in differences(last, whole)]
         except Exception:  # what breaks is what is looked for
@@ -78,8 +84,8 @@ def pictured(report: Report) -> None:
     html(report, report.reviewed_at)
 
 
-def _reviewer(served: Served, moment: list[datetime]) -> Reviewer:
-    return Reviewer(ServedSource(served, Clients(), lambda: moment[0]), served.name, pace=EVERY_PAGE)
+def _reviewer(served: Served, moment: list[datetime], pace: Pace) -> Reviewer:
+    return Reviewer(ServedSource(served, Clients(), lambda: moment[0]), served.name, pace=pace)
 
 
 def differences(one: Any, other: Any, where: str = "") -> Iterator[str]:

@@ -13,6 +13,7 @@ from monitor.alert.measures import MEASURES
 from monitor.alert.published_alarms import silence_alarms, step_alarms
 from monitor.alert.sink_names import sink_of
 from monitor.aws.arn import partition_of
+from monitor.diagnose.headline import status_word
 from monitor.model import ENDED_STATUSES, Job
 
 _WHY_NOT = {
@@ -77,7 +78,7 @@ def _notes(job: Job, rules: Sequence[Rule], alarms: Sequence[Alarm]) -> Iterable
     if not alarms:
         return
     if job.status in ENDED_STATUSES:
-        yield f"The job is over ({job.status}): its alarms would see no more figures."
+        yield f"The job has ended ({status_word(job.status)}): its alarms would see no more figures."
     kept = {alarm.rule for alarm in alarms}
     others = {
         sink.kind for rule in rules if rule.name in kept for sink in map(sink_of, rule.notify) if sink.kind != "sns"

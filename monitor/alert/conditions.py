@@ -74,6 +74,8 @@ class Rule:
     """The condition as it was written."""
     severity: RuleSeverity = "warning"
     notify: tuple[str, ...] = ()
+    doubt: str = ""
+    """Why it tells nothing, of one that was saved before that was refused."""
 
 
 _WORDS = {"<": "below", "<=": "at-most", ">": "above", ">=": "at-least"}

@@ -1,6 +1,6 @@
 """What does a threshold expression say? Text in, a condition out; what cannot be read gets a caret under the wrong word.
 
-METRIC OP VALUE [for DURATION] [on SCOPE]      gpu_utilization < 40 for 10m on any
+METRIC OP VALUE [for DURATION] [on SCOPE]      gpu_utilization < 40% for 10 min on any
 finding ID, finding critical, finding warning  finding stall
 """
 
@@ -14,13 +14,21 @@ from typing import NoReturn, cast
 
 from monitor.alert.conditions import SEVERITIES, Condition, Found, Lasting, Operator, Threshold
 from monitor.alert.measures import MEASURES
+from monitor.alert.sense import senseless
+from monitor.alert.units import PERCENT, TIME_UNITS, USD, seconds_in
 from monitor.errors import BadCall
 
 _OPERATORS = ("<=", ">=", "<", ">")
 _WORD = re.compile(r"<=|>=|==|!=|=>|=<|[<>=]|[^\s<>=!]+|!")
-_NUMBER = re.compile(r"(?P<number>[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)(?P<unit>.*)")
+_NUMBER = re.compile(r"(?P<dollar>\$?)(?P<number>[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)(?P<unit>.*)")
 _NODE = re.compile(r"algo-[1-9]\d{0,5}")
-_UNITS = {"s": "s", "m": "m", "h": "h", "step": "steps", "steps": "steps"}
+_STEPS = frozenset({"step", "steps"})
+_SIGNS = {
+    **dict.fromkeys(("below", "under", "less"), "<"),
+    **dict.fromkeys(("above", "over", "more", "exceeds"), ">"),
+    **dict.fromkeys(("at_most", "max"), "<="),
+    **dict.fromkeys(("at_least", "min"), ">="),
+}
 _LONGEST = 300
 _FORM = "METRIC OP VALUE [for DURATION] [on SCOPE]"
 
@@ -31,9 +39,14 @@ class _Word:
     at: int
 
 
-def parse(text: str) -> Condition:
-    """The condition. BadCall says what is wrong, where (a second and third line show it), and what would be right."""
-    return _Reader(text).condition()
+def parse(text: str, strict: bool = True) -> Condition:
+    """The condition. BadCall says what is wrong, where (a second and third line show it), and what would be right; without
+    ``strict`` one that can never or always hold is fine."""
+    reader = _Reader(text)
+    when = reader.condition()
+    if strict and (why := senseless(when)):
+        raise BadCall(f"{why}\n  {reader.shown}\n  {'^' * len(reader.shown)}")
+    return when
 
 
 class _Reader:
@@ -41,13 +54,20 @@ class _Reader:
 
     def __init__(self, text: str) -> None:
         if len(text) > _LONGEST:
-            raise BadCall(f"An expression of {len(text):,} characters is none.", f"Write {_FORM}.")
+            raise BadCall(
+                f"An expression has at most {_LONGEST} characters, and this one has {len(text):,}.", f"Write {_FORM}."
+            )
         self._text = "".join(sign if sign.isprintable() else " " for sign in text).rstrip()
         self._words = [_Word(match[0], match.start()) for match in _WORD.finditer(self._text)]
         self._next = 0
 
+    @property
+    def shown(self) -> str:
+        """The expression on one line, without what surrounds it."""
+        return self._text.strip()
+
     def condition(self) -> Condition:
-        first = self._take(f"There is no expression. Write {_FORM}, such as gpu_utilization < 40 for 10m.")
+        first = self._take(f"There is no expression. Write {_FORM}, such as gpu_utilization < 40% for 10 min.")
         if first.text == "finding":
             return self._finding()
         if first.text not in MEASURES:
@@ -85,7 +105,13 @@ class _Reader:
         if word.text in {"=<", "=>"}:
             self._wrong(word, f'"{word.text}" is written {word.text[::-1]}.')
         if word.text not in _OPERATORS:
-            self._wrong(word, f"{_quoted(word.text)} is no comparison. There are <, <=, > and >=.")
+            sign = _SIGNS.get(word.text.lower(), "")
+            hint = (
+                f" Write {metric} {sign} {MEASURES[metric].example_of(sign)}."
+                if sign
+                else " There are <, <=, > and >=."
+            )
+            self._wrong(word, f"{_quoted(word.text)} is not a comparison.{hint}")
         return cast("Operator", word.text)
 
     def _value(self, metric: str, op: str) -> tuple[float, bool]:
@@ -94,47 +120,73 @@ class _Reader:
         value = float(match["number"]) if match else math.nan
         if match is None or not math.isfinite(value):
             self._wrong(
-                word, f"{_quoted(word.text)} is no value. Write a number, or 1.3x of the job's own median so far."
+                word, f"{_quoted(word.text)} is not a value. Write a number, or 1.3x of the job's own median so far."
             )
-        unit = match["unit"]
-        if unit == "x":
+        unit = (match["unit"] or self._unit_behind()).lower()
+        if unit == "x" and not match["dollar"]:
             if value <= 0:
-                self._wrong(word, f"{_quoted(word.text)} is no multiple of a median. Write one above 0, such as 1.3x.")
+                self._wrong(
+                    word, f"{_quoted(word.text)} is not a multiple of a median. Write one above 0, such as 1.3x."
+                )
             if metric == "cost_usd":
-                self._wrong(word, "What a job has cost has no usual value. Write an amount in USD.")
+                self._wrong(word, "The cost of a job has no usual value. Write an amount in USD.")
             return value, True
-        if unit:
-            hint = f" {MEASURES[metric].unit}" if MEASURES[metric].unit else ""
-            sentence = f"{_quoted(word.text)} is no value: units are left out. Write {match['number']}"
-            self._wrong(word, f"{sentence}{f' (it means{hint})' if hint else ''}, or 1.3x of the job's own median.")
-        return value, False
+        if match["dollar"]:
+            unit = "$" if unit in {"", *USD} else f"${unit}"
+        return value * self._factor(metric, op, unit, word, match["number"]), False
+
+    def _unit_behind(self) -> str:
+        """A unit that stands apart from its number."""
+        if self._next < len(self._words):
+            word = self._words[self._next].text.lower()
+            if word == "x" or word in PERCENT | USD or seconds_in(word) is not None:
+                self._next += 1
+                return word
+        return ""
+
+    def _factor(self, metric: str, op: str, unit: str, word: _Word, number: str) -> float:
+        """By what a value is multiplied to be in the metric's own unit."""
+        measure = MEASURES[metric]
+        if unit and measure.unit == "s" and (seconds := seconds_in(unit)) is not None:
+            return seconds
+        if unit and unit not in {"%": PERCENT, "USD": USD}.get(measure.unit, ()):
+            has = {"%": "is in percent", "s": "is in seconds, or has a time such as 15 min", "USD": "is in USD"}
+            self._wrong(
+                word,
+                f"{_quoted(f'{number} {unit}')} is not a value of {metric}, which {has.get(measure.unit, 'has no unit here')}. "
+                f"Write {metric} {op} {measure.example_of(op)}.",
+            )
+        return 1.0
 
     def _lasting(self, metric: str) -> Lasting:
         self._next += 1
-        write = "Write 90s, 10m, 2h or 20 steps."
+        write = "Write 90s, 10 min, 2h or 20 steps."
         word = self._take(f'"for" needs a duration behind it. {write}')
         match = _NUMBER.fullmatch(word.text)
-        if match is None:
-            self._wrong(word, f"{_quoted(word.text)} is no duration. {write}")
+        if match is None or match["dollar"]:
+            self._wrong(word, f"{_quoted(word.text)} is not a duration. {write}")
         unit, last = match["unit"], word
         if not unit and self._next < len(self._words) and self._words[self._next].text not in {"for", "on"}:
             last = self._take("")
             unit = last.text
+        unit = unit.lower()
         if not unit:
-            self._wrong(word, f"{_quoted(word.text)} is no duration: it lacks a unit. {write}")
-        if unit not in _UNITS:
-            self._wrong(last, f"{_quoted(unit)} is no unit of a duration. {write}")
+            self._wrong(word, f"{_quoted(word.text)} is not a duration: it lacks a unit. {write}")
+        if unit not in TIME_UNITS and unit not in _STEPS:
+            self._wrong(last, f"{_quoted(unit)} is not a unit of a duration. {write}")
         amount = float(match["number"])
         if not 0 < amount < 1e9:
             self._wrong(
-                word, f"{_quoted(word.text)} is no duration: it must be more than 0. Leave it out, or {write.lower()}"
+                word,
+                f"{_quoted(word.text)} is not a duration: it must be more than 0. Leave it out, or {write.lower()}",
             )
-        if _UNITS[unit] == "steps":
-            if amount != int(amount):
-                self._wrong(word, f"{_quoted(word.text)} is no number of steps. Write a whole one, such as 20 steps.")
-            if MEASURES[metric].kind in {"silence", "cost"}:
-                self._wrong(word, f"{metric} is not counted in steps. Write 90s, 10m or 2h.")
-        return Lasting(amount, _UNITS[unit])  # type: ignore[arg-type]
+        if unit in TIME_UNITS:
+            return Lasting(amount, TIME_UNITS[unit])
+        if amount != int(amount):
+            self._wrong(word, f"{_quoted(word.text)} is not a number of steps. Write a whole one, such as 20 steps.")
+        if MEASURES[metric].kind in {"silence", "cost"}:
+            self._wrong(word, f"{metric} is not counted in steps. Write 90s, 10 min or 2h.")
+        return Lasting(amount, "steps")
 
     def _scope(self, metric: str) -> str:
         self._next += 1
@@ -142,10 +194,10 @@ class _Reader:
         if word.text not in {"any", "all", "mean"} and not _NODE.fullmatch(word.text):
             near = _nearest(word.text, ["any", "all", "mean"])
             self._wrong(
-                word, f"{_quoted(word.text)} is no scope{near}. Write any, all, mean, or a node such as algo-2."
+                word, f"{_quoted(word.text)} is not a scope{near}. Write any, all, mean, or a node such as algo-2."
             )
         if MEASURES[metric].kind == "cost" and word.text.startswith("algo-"):
-            self._wrong(word, "A cost is of the whole job, not of a node. Leave out the scope.")
+            self._wrong(word, "The cost is that of the whole job, not of a node. Leave out the scope.")
         return word.text
 
     def _left_over(self, lasting: bool, scoped: bool) -> NoReturn:

@@ -11,7 +11,8 @@ from urllib.parse import urlencode
 from monitor.alert.conditions import Rule, Threshold
 from monitor.alert.document import iso, plain
 from monitor.alert.words import figure
-from monitor.aws.arn import region_of
+from monitor.aws.arn import account_of, region_of
+from monitor.diagnose.headline import status_word
 from monitor.model import Job
 from monitor.words import clock, duration
 
@@ -20,12 +21,12 @@ Kind = Literal["firing", "resolved", "ended"]
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One alert, or the word that it is over. All fields are JSON's own types; what is not known is None."""
+    """One alert, or the word that it has ended. All fields are JSON's own types; what is not known is None."""
 
     id: str
     """The same whenever the same thing is said again: receivers may drop the second."""
     kind: Kind
-    """``ended``: the job is over, and what was alerted never was."""
+    """``ended``: the job has ended, and what was alerted held to its end."""
     job: str
     status: str | None
     rule: str
@@ -108,8 +109,8 @@ def link_of(job: Job, public_url: str) -> str | None:
     """The address of the job's page; None where the dashboard has no address, or the job is none of the account's."""
     if not public_url or job.source != "aws":
         return None
-    region = region_of(job.arn)
-    return f"{public_url}/job?{urlencode({'job': job.name, **({'region': region} if region else {})})}"
+    parts = {"job": job.name, "region": region_of(job.arn), "account": account_of(job.arn)}
+    return f"{public_url}/job?{urlencode({name: text for name, text in parts.items() if text})}"
 
 
 def _title(kind: Kind, rule: Rule, job: Job, about: Subject) -> str:
@@ -132,5 +133,5 @@ def _text(kind: Kind, rule: Rule, job: Job, about: Subject) -> str:
         return about.summary or held
     if kind == "resolved":
         lasted = (about.until - about.since).total_seconds() if about.until and about.since else None
-        return f"It is over{f' after {duration(lasted)}' if lasted is not None else ''}: {held}"
-    return f"The job is over ({job.status or 'status unknown'}), and this was not: {held}"
+        return f"No longer true{f' after {duration(lasted)}' if lasted is not None else ''}: {held}"
+    return f"The job has ended ({status_word(job.status)}) with this still true: {held}"

@@ -19,6 +19,7 @@ from typing import Any, NoReturn, cast
 
 from monitor.alert.conditions import SEVERITIES, Rule, RuleSeverity
 from monitor.alert.grammar import parse
+from monitor.alert.sense import senseless
 from monitor.alert.sink_names import sink_of
 from monitor.errors import BadCall
 
@@ -41,8 +42,9 @@ def read_rules(path: Path) -> tuple[Rule, ...]:
     return rules
 
 
-def rules_in(text: str, where: str) -> tuple[Rule, ...]:
-    """The rules of a text; ``where`` is what errors call it."""
+def rules_in(text: str, where: str, strict: bool = True) -> tuple[Rule, ...]:
+    """The rules of a text; ``where`` is what errors call it. Without ``strict`` a condition that can never or always hold is
+    kept, with its doubt."""
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -58,7 +60,7 @@ def rules_in(text: str, where: str) -> tuple[Rule, ...]:
         _wrong(text, where, None, "rule", f"rules are a list of tables. {_EXAMPLE}")
     rules: list[Rule] = []
     for number, table in enumerate(tables):
-        rules.append(_rule(table, text, where, number, {rule.name for rule in rules}))
+        rules.append(_rule(table, text, where, number, {rule.name for rule in rules}, strict))
     return tuple(rules)
 
 
@@ -90,7 +92,7 @@ def check_name(name: str) -> str:
     return ""
 
 
-def _rule(table: Mapping[str, Any], text: str, where: str, place: int, taken: set[str]) -> Rule:
+def _rule(table: Mapping[str, Any], text: str, where: str, place: int, taken: set[str], strict: bool) -> Rule:
     def wrong(key: str, sentence: str) -> NoReturn:
         _wrong(text, where, place, key, sentence)
 
@@ -123,9 +125,17 @@ def _rule(table: Mapping[str, Any], text: str, where: str, place: int, taken: se
     except BadCall as error:
         wrong("notify", str(error))
     try:
-        return Rule(name, parse(when), when.strip(), cast("RuleSeverity", severity), tuple(notify))
+        condition = parse(when, strict)
     except BadCall as error:
         wrong("when", str(error))
+    return Rule(
+        name,
+        condition,
+        when.strip(),
+        cast("RuleSeverity", severity),
+        tuple(notify),
+        "" if strict else senseless(condition),
+    )
 
 
 def _wrong(text: str, where: str, rule: int | None, key: str, sentence: str) -> NoReturn:

@@ -12,6 +12,7 @@ from pathlib import Path
 from monitor.alert.conditions import Rule, RuleSeverity
 from monitor.alert.grammar import parse
 from monitor.alert.rules_file import HEADER, as_toml, check_name, rules_in
+from monitor.alert.sense import senseless
 from monitor.alert.shared_file import change, read_text
 from monitor.alert.sink_names import sink_of
 from monitor.errors import BadCall
@@ -26,9 +27,10 @@ def saved_file(environ: Mapping[str, str] | None = None) -> Path:
 
 
 def saved(path: Path | None = None) -> tuple[Rule, ...]:
-    """The saved thresholds, in the order of saving; BadCall for a file that cannot be used."""
+    """The saved thresholds, in the order of saving; BadCall for a file that cannot be used. Those that can never or always
+    hold are among them, with their doubt: they were saved before such were refused."""
     path = path or saved_file()
-    return rules_in(read_text(path, WHAT), str(path))
+    return rules_in(read_text(path, WHAT), str(path), strict=False)
 
 
 def add(
@@ -37,17 +39,20 @@ def add(
     severity: RuleSeverity = "warning",
     notify: tuple[str, ...] = (),
     path: Path | None = None,
+    strict: bool = True,
 ) -> Rule:
-    """Saves a threshold. BadCall where it cannot be read, or where another one has the name; the same again is fine."""
+    """Saves a threshold. BadCall where it cannot be read, where it can never or always hold (with ``strict``), or where
+    another one has the name; the same again is fine."""
     if trouble := check_name(name):
         raise BadCall(f"This cannot be a threshold's name: {trouble}.")
     for sink in notify:
         sink_of(sink)
     path = path or saved_file()
-    rule = Rule(name, parse(expression), expression.strip(), severity, notify)
+    when = parse(expression, strict)
+    rule = Rule(name, when, expression.strip(), severity, notify, senseless(when))
 
     def added(text: str) -> str:
-        rules = rules_in(text, str(path))
+        rules = rules_in(text, str(path), strict=False)
         same = next((each for each in rules if each.name == name), None)
         if same == rule:
             return text
@@ -68,7 +73,7 @@ def remove(name: str, path: Path | None = None) -> Rule:
     gone: list[Rule] = []
 
     def removed(text: str) -> str:
-        rules = rules_in(text, str(path))
+        rules = rules_in(text, str(path), strict=False)
         found = [place for place, rule in enumerate(rules) if rule.name == name]
         if not found:
             known = f"There are {', '.join(rule.name for rule in rules)}." if rules else "None is saved."
@@ -78,7 +83,7 @@ def remove(name: str, path: Path | None = None) -> Rule:
         rest = (*rules[:place], *rules[place + 1 :])
         shorter = _without(text, place)
         try:
-            kept = rules_in(shorter, "") == rest
+            kept = rules_in(shorter, "", strict=False) == rest
         except BadCall:
             kept = False
         return shorter if kept else as_toml(rest)

@@ -20,6 +20,7 @@ from pathlib import Path
 from monitor.archive.reader_version import reader_version
 from monitor.archive.run_files import read_note, read_run, write_run
 from monitor.archive.values import plain
+from monitor.archive.verdicts import Verdicts
 from monitor.errors import NoData
 from monitor.model import Job, Run
 from monitor.settings import cache_folder
@@ -73,6 +74,8 @@ class Cache:
         self._folder = folder
         self._max_bytes = max_bytes
         self._version = reader_version() if version is None else version
+        #: What was said last of each job, finished or not.
+        self.verdicts = Verdicts(folder.with_name("verdicts"))
 
     def load(self, key: Key) -> Kept | None:
         """The run, or None. A file that is damaged, of another version or of another state of the job is removed."""

@@ -27,6 +27,7 @@ STEPS: dict[str, Kind] = {
     "segment": "whole",
     "warm_up": "yes/no",
     "reports": "whole",
+    "learning_rate": "number",
 }
 METRICS: dict[str, Kind] = {
     "job_name": "text",

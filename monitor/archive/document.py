@@ -74,7 +74,7 @@ def report_document(report: Report) -> dict[str, Any]:
 
 def _warnings(report: Report) -> list[str]:
     """What is missing, and what no other field has room for."""
-    said = [" ".join(part for part in (gap.why, gap.remedy) if part) for gap in report.run.gaps]
+    said = [" ".join(part for part in (gap.why, gap.remedy) if part) for gap in report.gaps]
     if retained_s := report.job.warm_pool_billable_seconds:
         said.append(warm_pool(retained_s, report.cost.retained_usd))
     if masked := hidden_words(report.job):
@@ -128,6 +128,11 @@ def job_document(job: Job) -> dict[str, Any]:
         "training_seconds": job.training_seconds,
         "billable_seconds": job.billable_seconds,
         "failure_reason": job.failure_reason,
+        "inputs": [
+            {"name": each.name, "uri": each.uri, "mode": each.mode, "content_type": each.content_type}
+            for each in job.channels
+        ],
+        "outputs": {"path": job.outputs.path, "model": job.outputs.model, "checkpoints": job.outputs.checkpoints},
     }
 
 

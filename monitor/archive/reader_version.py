@@ -3,20 +3,42 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
 _PACKAGE = Path(__file__).parents[1]
 # All that decides what a Run holds; rules, figures and prices are worked out anew from it.
-_PARTS = ("parse", "fetch", "model", "archive", "analyze/utilization.py", "review/reviewer.py")
+_PARTS = (
+    "parse",
+    "fetch",
+    "model",
+    "masking",
+    "archive",
+    "analyze/utilization.py",
+    "review/reviewer.py",
+    "review/masked.py",
+)
+# What is said of a Run.
+_RULES = ("analyze", "diagnose", "predict", "words.py")
 _KINDS = {".py", ".csv"}
 
 
 @cache
 def reader_version(package: Path = _PACKAGE) -> str:
     """Sixteen hexadecimal digits, the same for the same sources; "" where the sources are not there to be read."""
+    return _version(package, _PARTS)
+
+
+@cache
+def rules_version(package: Path = _PACKAGE) -> str:
+    """The same of the rules, and of the words in which they speak."""
+    return _version(package, _RULES)
+
+
+def _version(package: Path, parts: Sequence[str]) -> str:
     digest = hashlib.sha256()
-    found = [path for part in _PARTS for path in _files(package / part)]
+    found = [path for part in parts for path in _files(package / part)]
     try:
         for path in found:
             digest.update(f"{path.relative_to(package).as_posix()}\0".encode())

@@ -15,6 +15,7 @@ from monitor.alert.conditions import Rule
 from monitor.alert.sink_names import sink_of
 from monitor.cli.alarms_text import created_text, deleted_text, plan_text
 from monitor.cli.alert import asked_rules
+from monitor.cli.help import add_command
 from monitor.cli.output import add_output_options, as_json, deliver, progress
 from monitor.cli.sources import account_source, add_account_options
 from monitor.errors import BadCall, CannotDo
@@ -29,27 +30,35 @@ _MOST_ACTIONS = 5
 
 def add_to(commands: Any) -> None:
     """Adds the command's grammar."""
-    command = commands.add_parser(
+    command = add_command(
+        commands,
         "alarms",
-        help="keep rules as CloudWatch alarms, which go on without this program",
-        description=__doc__,
-        usage="python -m monitor alarms {plan,create,delete} JOB [options]",
+        "keep rules as CloudWatch alarms, which go on without this program",
+        "Turns rules into CloudWatch alarms: plan shows which, what they cost and what CloudWatch cannot check; create makes "
+        "the job's alarms those of the rules; delete removes all alarms of the job.",
+        (
+            "alarms plan my-training-job --rules rules.toml",
+            "alarms create my-training-job --when 'gpu_utilization < 40% for 10 min' --sns "
+            "arn:aws:sns:us-east-1:123456789012:training",
+            "alarms delete my-training-job",
+        ),
+        usage="alarms {plan,create,delete} JOB [options]",
     )
     command.add_argument(
         "action",
         choices=_ACTIONS,
-        help="plan: what would be made, what it costs, what cannot be; create: make it so; delete: remove all alarms of the job",
+        help="plan, create or delete",
     )
     command.add_argument("job", metavar="JOB", help="training job name")
-    asked = command.add_argument_group("rules (those that are saved, if none are given)")
+    asked = command.add_argument_group("rules (default: the saved thresholds)")
     asked.add_argument("--rules", metavar="FILE", help="a rules file (TOML); see docs/alerts.md")
-    asked.add_argument("--when", action="append", default=[], metavar="EXPR", help="a rule, as for alert")
+    asked.add_argument("--when", action="append", default=[], metavar="EXPR", help="a rule, as for alert; repeatable")
     asked.add_argument(
         "--sns",
         action="append",
         default=[],
         metavar="ARN",
-        help="a topic that is told when an alarm fires and when it is over; may be given several times",
+        help="a topic that is told when an alarm fires and when it returns to OK; repeatable",
     )
     add_account_options(command)
     add_output_options(command, ("text", "json"))

@@ -16,7 +16,16 @@ from monitor.alert.alarm_calls import Created
 from monitor.alert.alarm_names import prefix_of
 from monitor.alert.conditions import number
 from monitor.cli.output import console
+from monitor.cli.tables import Column, table
+from monitor.words import DASH
 
+_COLUMNS = (
+    Column("RULE", wraps=True),
+    Column("ON", goes=1, wraps=True),
+    Column("FIRES WHEN", wraps=True),
+    Column("NO DATA", goes=2),
+    Column("USD/MONTH", goes=3, right=True),
+)
 _SIGNS = {
     "LessThanThreshold": "<",
     "LessThanOrEqualToThreshold": "<=",
@@ -87,7 +96,7 @@ def _cost(plan: AlarmPlan) -> str:
 def _body(paper: Console, plan: AlarmPlan) -> None:
     if plan.alarms:
         paper.print()
-        paper.print(_table(plan))
+        paper.print(_table(plan, paper.width))
         paper.print()
         paper.print(Text(f"Names begin with {prefix_of(plan.job)}"), soft_wrap=True)
         paper.print(
@@ -106,22 +115,17 @@ def _body(paper: Console, plan: AlarmPlan) -> None:
                 paper.print(f"- {escape(line)}")
 
 
-def _table(plan: AlarmPlan) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("RULE", overflow="fold")
-    table.add_column("ON", overflow="fold")
-    table.add_column("FIRES WHEN", overflow="fold")
-    table.add_column("NO DATA", no_wrap=True)
-    table.add_column("USD/MONTH", justify="right", no_wrap=True)
+def _table(plan: AlarmPlan, width: int) -> Table:
     groups: dict[tuple[str, str, str], list[Alarm]] = {}
     for alarm in plan.alarms:
         # Hundreds of nodes are one line.
         groups.setdefault((alarm.rule, _fires(alarm), alarm.missing), []).append(alarm)
+    rows = []
     for (rule, fires, missing), alarms in groups.items():
         usd = sum(alarm.usd_per_month for alarm in alarms)
-        shown = "-" if plan.usd_per_month is None else f"{usd:.2f}"
-        table.add_row(Text(rule), Text(_on(alarms)), Text(fires), missing, shown)
-    return table
+        shown = DASH if plan.usd_per_month is None else f"{usd:.2f}"
+        rows.append((rule, _on(alarms), fires, missing, shown))
+    return table(_COLUMNS, rows, width)
 
 
 def _on(alarms: Sequence[Alarm]) -> str:

@@ -22,9 +22,12 @@ from monitor.alert.verdict import Verdict
 from monitor.cli.alert_backtest import run_backtest
 from monitor.cli.alert_looking import Looking, publisher
 from monitor.cli.alert_text import print_verdicts
-from monitor.cli.alert_watch import not_sent, run_watch, seconds_of
+from monitor.cli.alert_watch import not_sent, run_watch
+from monitor.cli.durations import seconds_of
+from monitor.cli.help import add_command
 from monitor.cli.output import add_output_options, as_json, console, deliver, progress
 from monitor.cli.sources import add_job_options, chosen_cache, job_source
+from monitor.cli.thresholds import say_doubts
 from monitor.errors import BadCall, TrainwatchError
 from monitor.parse.user import step_pattern
 from monitor.review import Reviewer
@@ -35,7 +38,19 @@ CROSSED, NOT_DONE = 1, 3
 
 def add_to(commands: Any) -> None:
     """Adds the command's grammar."""
-    command = commands.add_parser("alert", help="evaluate thresholds on one job", description=__doc__)
+    command = add_command(
+        commands,
+        "alert",
+        "check a job against thresholds",
+        "Checks a job against thresholds: once, until it ends (--watch), or over finished jobs (--backtest). The exit code is 0 "
+        "where none is crossed, 1 where one is, 3 where that could not be found out.",
+        (
+            'alert my-training-job --when "gpu_utilization < 40% for 10 min"',
+            'alert my-training-job --when "step_time > 1.3x for 20 steps" --when "finding critical" --format json',
+            "alert my-training-job --rules rules.toml --watch --notify slack:env:SLACK_WEBHOOK",
+            'alert --backtest my-run-1 my-run-2 --when "cost_usd > 500"',
+        ),
+    )
     add_job_options(command)
     asked = command.add_argument_group("thresholds")
     asked.add_argument(
@@ -43,40 +58,43 @@ def add_to(commands: Any) -> None:
         action="append",
         default=[],
         metavar="EXPR",
-        help='such as "gpu_utilization < 40 for 10m", "step_time > 1.3x for 20 steps on any", "finding stall"; '
-        "may be given several times",
+        help='such as "gpu_utilization < 40%% for 10 min", "step_time > 1.3x for 20 steps on any", "finding stall"; '
+        "repeatable",
     )
     asked.add_argument("--rules", metavar="FILE", help="a rules file (TOML); see docs/alerts.md")
-    command.add_argument("more", nargs="*", metavar="JOB", help="further jobs, with --backtest")
+    command.add_argument("more", nargs="*", metavar="JOB", help="more jobs, with --backtest")
     asked.add_argument(
         "--backtest",
         action="store_true",
-        help="what the rules would have said over jobs that are over: when, how long before the end, what came after",
+        help="what the rules would have said in finished jobs: when, how long before the end, and the cost from then on",
     )
-    told = command.add_argument_group("watching and telling")
-    told.add_argument("--watch", action="store_true", help="go on until the job is over, and end with a summary")
-    told.add_argument("--interval", default="60s", metavar="60s", help="between two looks of --watch (default 60s)")
+    told = command.add_argument_group("watching and notifying")
+    told.add_argument(
+        "--watch", action="store_true", help="keep checking until the job has ended, then print a summary"
+    )
+    told.add_argument(
+        "--interval", default="60s", metavar="60s", help="time between two looks of --watch (default 60s)"
+    )
     told.add_argument(
         "--notify",
         action="append",
         default=[],
         metavar="SINK",
-        help="who is told of all rules: stdout, sns:ARN, slack:env:NAME, webhook:file:PATH, exec:PROGRAM; may be given "
-        "several times",
+        help="who is told: stdout, sns:ARN, slack:env:NAME, webhook:file:PATH, exec:PROGRAM; repeatable",
     )
     told.add_argument(
         "--cool-down",
         default="10m",
         metavar="10m",
-        help="silence of a rule and node after its alert is over (default 10m)",
+        help="how long a rule stays silent about a node after its alert has ended (default 10m)",
     )
     told.add_argument(
         "--publish",
         action="store_true",
-        help="also put step times into CloudWatch as metrics of the namespace Trainwatch, which its alarms can use",
+        help="also publish step times to CloudWatch (namespace Trainwatch), for alarms",
     )
     told.add_argument(
-        "--ledger", metavar="FILE", help="where it is kept what was said (default: the user's state folder)"
+        "--ledger", metavar="FILE", help="where sent alerts are recorded (default: the user's state folder)"
     )
     add_output_options(command, ("text", "json"))
     command.set_defaults(run=run)
@@ -89,7 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
     seconds_of("--cool-down", arguments.cool_down)
     if arguments.backtest:
         if arguments.watch or arguments.notify or arguments.publish:
-            raise BadCall("--backtest only looks back.", "Leave out --watch, --notify and --publish.")
+            raise BadCall("--backtest only looks at the past.", "Leave out --watch, --notify and --publish.")
         return run_backtest(arguments, rules)
     if arguments.more:
         raise BadCall(f"{1 + len(arguments.more)} jobs were named.", "Name one; several go with --backtest.")
@@ -155,11 +173,13 @@ def asked_rules(arguments: argparse.Namespace) -> tuple[Rule, ...]:
     """The rules of the call: those of the file and of each --when, else the saved ones."""
     rules = read_rules(Path(arguments.rules)) if arguments.rules else ()
     rules += rules_of(arguments.when, [rule.name for rule in rules])
-    rules = rules or saved()
+    if not rules:
+        rules = saved()
+        say_doubts(rules)
     if not rules:
         raise BadCall(
             "No threshold was given, and none is saved.",
-            'Give one with --when, such as --when "gpu_utilization < 40 for 10m", a file with --rules, or save one with '
+            'Give one with --when, such as --when "gpu_utilization < 40% for 10 min", a file with --rules, or save one with '
             "thresholds add.",
         )
     return rules

@@ -11,7 +11,6 @@ from io import StringIO
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
-from rich.table import Table
 from rich.text import Text
 
 from monitor.alert.backtest import Backtested, BacktestedJob, Said, backtest
@@ -20,6 +19,8 @@ from monitor.alert.conditions import Rule, Threshold
 from monitor.alert.words import figure
 from monitor.cli.output import as_json, console, deliver
 from monitor.cli.sources import archive_source, chosen_cache, job_source
+from monitor.cli.tables import Cell, Column, table
+from monitor.diagnose.headline import status_word
 from monitor.errors import BadCall, CannotDo, NoData, TrainwatchError
 from monitor.fetch.source import JobQuery
 from monitor.parse.user import step_pattern
@@ -30,6 +31,22 @@ from monitor.words import DASH, count, duration, instant, usd
 # So many alerts of one rule are listed; the others are counted.
 _LISTED = 8
 _EVERY_JOB = 1_000_000
+_COLUMNS = (
+    Column("RULE", wraps=True),
+    Column("FIRED"),
+    Column("WHERE", goes=1),
+    Column("VALUE"),
+    Column("RESOLVED", goes=3),
+    Column("BEFORE END", goes=2, right=True),
+    Column("COST AFTER (OVERHEAD)", goes=4, right=True),
+)
+_SUMS = (
+    Column("RULE", wraps=True),
+    Column("FIRED IN"),
+    Column("ALERTS", right=True),
+    Column("COST AFTER THE FIRST", goes=1, right=True),
+    Column("OF WHICH OVERHEAD", goes=2, right=True),
+)
 
 _Advance = Callable[[int, str, float], None]
 """Told which job of all is read or walked through, and how much of it is done."""
@@ -109,13 +126,8 @@ def _bar(arguments: argparse.Namespace, jobs: int) -> Iterator[_Advance]:
 def _print(jobs: Sequence[BacktestedJob], rules: Sequence[Rule], paper: Console) -> None:
     for job in jobs:
         paper.print(Text.assemble((job.job, "bold"), f" · {_about(job)}"))
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        table.add_column("RULE", overflow="fold")
-        for title in ("SAID", "WHERE", "VALUE", "RESOLVED", "BEFORE END", "COST AFTER (WASTED)"):
-            table.add_column(title, overflow="fold")
-        for tested in job.rules:
-            _rows(tested, table)
-        paper.print(table)
+        rows = [row for tested in job.rules for row in _rows(tested)]
+        paper.print(table(_COLUMNS, rows, paper.width))
         for tested in job.rules:
             if tested.why:
                 paper.print(Text(f"{tested.rule.name}: {tested.why}", "yellow"))
@@ -124,8 +136,8 @@ def _print(jobs: Sequence[BacktestedJob], rules: Sequence[Rule], paper: Console)
         _sums(jobs, rules, paper)
     paper.print(
         Text(
-            "Cost after: what the job cost from the alert to its end, which a stop at once would have saved; wasted: what of it "
-            "was neither training nor evaluation nor checkpoint.",
+            "Cost after: from the alert to the end of the job, which stopping at once would have saved. Overhead: the part of it "
+            "that was not training, evaluation or checkpoint.",
             "dim",
         )
     )
@@ -133,29 +145,28 @@ def _print(jobs: Sequence[BacktestedJob], rules: Sequence[Rule], paper: Console)
 
 def _about(job: BacktestedJob) -> str:
     ran = (job.judged_until - job.started).total_seconds() if job.started else None
-    parts = [job.status or "status unknown", f"started {instant(job.started)}" if job.started else ""]
+    parts = [status_word(job.status), f"started {instant(job.started)}" if job.started else ""]
     parts += [f"ran {duration(ran)}" if ran is not None else "", f"cost {usd(job.usd)}" if job.usd is not None else ""]
     return ", ".join(filter(None, parts))
 
 
-def _rows(tested: Backtested, table: Table) -> None:
+def _rows(tested: Backtested) -> Iterator[Sequence[Cell]]:
+    rest = [""] * (len(_COLUMNS) - 2)
     if not tested.said:
         state = {"ok": "nothing", "no data": "no data"}[tested.state]
-        table.add_row(Text(tested.rule.text), Text(state, "green" if tested.state == "ok" else "yellow"))
+        yield tested.rule.text, Text(state, "green" if tested.state == "ok" else "yellow"), *rest
     for place, said in enumerate(tested.said[:_LISTED]):
-        name = tested.rule.text if place == 0 else ""
-        where = said.episode.node or said.episode.finding or DASH
-        table.add_row(
-            Text(name),
-            Text(_clock(said.at) if said.at else "yes, no time known", "bold red"),
-            where,
+        yield (
+            tested.rule.text if place == 0 else "",
+            Text(_clock(said.at) if said.at else "yes, time unknown", "bold red"),
+            said.episode.node or said.episode.finding or DASH,
             _value(tested.rule, said),
             _clock(said.episode.cleared) if said.episode.cleared else "no",
             duration(said.seconds_before_end),
             _cost(said),
         )
     if len(tested.said) > _LISTED:
-        table.add_row("", f"and {len(tested.said) - _LISTED} more")
+        yield "", f"and {len(tested.said) - _LISTED} more", *rest
 
 
 def _cost(said: Said) -> str:
@@ -173,22 +184,21 @@ def _clock(at: datetime | None) -> str:
 
 def _sums(jobs: Sequence[BacktestedJob], rules: Sequence[Rule], paper: Console) -> None:
     """A line a rule over all jobs."""
-    table = Table(
-        box=None, pad_edge=False, header_style="bold", title=f"Over {count(len(jobs), 'job')}", title_justify="left"
-    )
-    for title in ("RULE", "FIRED IN", "ALERTS", "COST AFTER THE FIRST", "OF IT WASTED"):
-        table.add_column(title, overflow="fold")
+    rows = []
     for place, rule in enumerate(rules):
         over = [job.rules[place] for job in jobs]
         firsts = [tested.said[0] for tested in over if tested.said]
-        table.add_row(
-            Text(rule.text),
-            f"{len(firsts)} of {count(len(jobs), 'job')}",
-            str(sum(len(tested.said) for tested in over)),
-            usd(_total([said.usd_after for said in firsts])),
-            usd(_total([said.wasted_usd_after for said in firsts])),
+        rows.append(
+            (
+                rule.text,
+                f"{len(firsts)} of {count(len(jobs), 'job')}",
+                str(sum(len(tested.said) for tested in over)),
+                usd(_total([said.usd_after for said in firsts])),
+                usd(_total([said.wasted_usd_after for said in firsts])),
+            )
         )
-    paper.print(table)
+    paper.print(Text(f"All {count(len(jobs), 'job')}", "bold"))
+    paper.print(table(_SUMS, rows, paper.width))
     paper.print()
 
 

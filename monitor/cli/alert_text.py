@@ -12,16 +12,24 @@ from rich.text import Text
 
 from monitor.alert.verdict import Verdict
 from monitor.alert.words import value_words, when_words
+from monitor.cli.tables import Cell, Column, table
 from monitor.words import DASH, instant
 
 STYLES = {"firing": "bold red", "ok": "green", "no data": "yellow"}
+_COLUMNS = (
+    Column("STATE"),
+    Column("RULE", wraps=True),
+    Column("NODE", goes=2),
+    Column("VALUE"),
+    Column("WHEN", goes=1, wraps=True),
+)
 _ORDER = {"firing": 0, "no data": 1, "ok": 2}
 
 
 def print_verdicts(job: str, verdicts: Sequence[Verdict], now: datetime, paper: Console) -> None:
     """Prints all of them."""
     paper.print(Text.assemble((job, "bold"), f" · as of {instant(now)}"))
-    paper.print(verdict_table(verdicts))
+    paper.print(verdict_table(verdicts, paper.width))
     # A lone reason is the sentence on standard error.
     unknown = [verdict for verdict in verdicts if verdict.why]
     alone = len(unknown) == 1 and not any(verdict.firing for verdict in verdicts)
@@ -33,27 +41,21 @@ def print_verdicts(job: str, verdicts: Sequence[Verdict], now: datetime, paper: 
             paper.print(Padding(Text(said), (0, 0, 0, 2), expand=False))
 
 
-def verdict_table(verdicts: Sequence[Verdict]) -> Table:
+def verdict_table(verdicts: Sequence[Verdict], width: int) -> Table:
     """A line a rule."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("STATE", no_wrap=True)
-    table.add_column("RULE", overflow="fold")
-    for title in ("NODE", "VALUE", "WHEN"):
-        table.add_column(title, no_wrap=title != "WHEN")
-    for verdict in _in_order(verdicts):
-        named = verdict.rule.text if verdict.rule.text != verdict.rule.name else verdict.rule.name
-        state = verdict.state + (
-            ", critical" if verdict.state == "firing" and verdict.rule.severity == "critical" else ""
-        )
-        worst = verdict.firing[0] if verdict.firing else None
-        table.add_row(
-            Text(state, STYLES[verdict.state]),
-            Text(named),
-            _node(verdict),
-            value_words(verdict) or DASH,
-            when_words(worst.since, worst.until) if worst else "",
-        )
-    return table
+    return table(_COLUMNS, [_row(verdict) for verdict in _in_order(verdicts)], width)
+
+
+def _row(verdict: Verdict) -> tuple[Cell, ...]:
+    critical = ", critical" if verdict.state == "firing" and verdict.rule.severity == "critical" else ""
+    worst = verdict.firing[0] if verdict.firing else None
+    return (
+        Text(f"{verdict.state}{critical}", STYLES[verdict.state]),
+        verdict.rule.text,
+        _node(verdict),
+        value_words(verdict) or DASH,
+        when_words(worst.since, worst.until) if worst else "",
+    )
 
 
 def _node(verdict: Verdict) -> str:

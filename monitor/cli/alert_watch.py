@@ -1,10 +1,9 @@
-"""``alert --watch``: looks at a job again and again until it is over, says what is new, and ends with a summary."""
+"""``alert --watch``: looks at a job again and again until it has ended, says what is new, and ends with a summary."""
 
 from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -28,14 +27,15 @@ from monitor.alert.verdict import Verdict
 from monitor.analyze.window import LEFT_OUT_AT_END
 from monitor.cli.alert_looking import LookAt, Looking
 from monitor.cli.alert_text import print_verdicts, verdict_table
+from monitor.cli.durations import seconds_of
 from monitor.cli.output import as_json, console, deliver, progress
+from monitor.diagnose.headline import status_word
 from monitor.errors import BadCall, TrainwatchError
 from monitor.model import Report
 from monitor.words import clock, count, duration
 
 SHORTEST_S = 1.0
 _STYLES = {"firing": "bold red", "resolved": "green", "ended": "yellow"}
-_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 @dataclass
@@ -50,14 +50,6 @@ class _Seen:
 
 
 _Show = Callable[[Message | _Seen, str], None]
-
-
-def seconds_of(option: str, text: str) -> float:
-    """The seconds of a duration such as 30s, 5m, 2h. BadCall names the option."""
-    match = re.fullmatch(r"(\d{1,6}(?:\.\d{1,3})?)([smh])", text.strip())
-    if match is None:
-        raise BadCall(f"{option} {text} is no duration.", "Write a number and a unit: 30s, 5m or 2h.")
-    return float(match[1]) * _UNITS[match[2]]
 
 
 def run_watch(
@@ -98,7 +90,7 @@ def _looks(
     look_at: LookAt,
     pace: tuple[float, Callable[[float], None], Callable[[], datetime]],
 ) -> Iterator[tuple[Report | None, datetime, str]]:
-    """(report, as of when, or what was in the way) until the job is over; an error where nothing was ever seen."""
+    """(report, as of when, or what was in the way) until the job has ended; an error where nothing was ever seen."""
     interval_s, sleep, now = pace
     report: Report | None = None
     troubles: set[str] = set()
@@ -174,7 +166,7 @@ def _screen(arguments: argparse.Namespace) -> Iterator[_Show]:
             if isinstance(what, Message):
                 paper.print(Text(_words(what), _STYLES[what.kind]))
             else:
-                live.update(Group(_heading(what, trouble), verdict_table(what.verdicts)), refresh=True)
+                live.update(Group(_heading(what, trouble), verdict_table(what.verdicts, paper.width)), refresh=True)
 
         yield show
 
@@ -199,7 +191,7 @@ def _heading(seen: _Seen, trouble: str) -> Text:
     step = seen.report.steps
     done = "" if step is None or step.done is None else f" · step {step.done:,}"
     of = f" of {step.total:,}" if step is not None and step.done is not None and step.total else ""
-    line = Text.assemble((job.name, "bold"), f" · {job.status or 'status unknown'}{done}{of} · as of {clock(seen.at)}")
+    line = Text.assemble((job.name, "bold"), f" · {status_word(job.status)}{done}{of} · as of {clock(seen.at)}")
     if trouble:
         line.append(f"\n{trouble}", "yellow")
     return line
@@ -230,7 +222,7 @@ def _summary(arguments: argparse.Namespace, seen: _Seen, stopped: bool = False) 
     if waiting:
         paper.print(
             Text(
-                f"{count(waiting, 'message')} not sent yet; the next call of alert with the same sinks tries again.",
+                f"{count(waiting, 'message')} not sent yet; the next alert call with the same sinks tries again.",
                 "yellow",
             )
         )
@@ -243,8 +235,8 @@ def _how_it_ended(seen: _Seen, stopped: bool) -> str:
     job = seen.report.job
     ran = "" if job.started is None else duration(((job.ended or seen.at) - job.started).total_seconds())
     if stopped and job.is_running:
-        return f"The watch was stopped; the job goes on{f' ({ran} so far)' if ran else ''}."
-    return f"The job is over: {job.status or 'status unknown'}{f', after {ran}' if ran else ''}."
+        return f"Watch stopped; the job is still running{f' ({ran} so far)' if ran else ''}."
+    return f"The job has ended: {status_word(job.status)}{f' after {ran}' if ran else ''}."
 
 
 def _same(over: Message, firing: Message) -> bool:

@@ -11,15 +11,15 @@ from functools import cache
 from io import StringIO
 from typing import Any
 
-from rich.table import Table
-
 from monitor.archive.address import store_of
 from monitor.archive.store import Store
 from monitor.aws.tally import metered
+from monitor.cli.help import add_command
 from monitor.cli.jobs import job_query
 from monitor.cli.large_logs import checked_limit
 from monitor.cli.output import add_output_options, as_json, console, deliver, progress
 from monitor.cli.sources import account_source, add_account_options, add_cache_option, chosen_cache, source_of
+from monitor.cli.tables import Column, table
 from monitor.errors import BadCall
 from monitor.fetch.source import JobQuery, Source
 from monitor.review.archiving import Archiver, Outcome
@@ -27,12 +27,23 @@ from monitor.settings import archive_root, read
 
 EXIT_SOME_FAILED = 3
 _EVERY_JOB = 1_000_000
+_COLUMNS = (Column("JOB"), Column("ARCHIVE"), Column("NOTE", goes=1, wraps=True, below=True))
 _WORDS = {"archived": "archived", "unchanged": "unchanged", "kept": "kept as it was"}
 
 
 def add_to(commands: Any) -> None:
     """Adds the command's grammar."""
-    command = commands.add_parser("archive", help="keep jobs past CloudWatch's retention", description=__doc__)
+    command = add_command(
+        commands,
+        "archive",
+        "keep jobs past CloudWatch's retention",
+        "Keeps jobs past CloudWatch's retention, as Parquet and JSON in a folder or a bucket. Every command reads them there.",
+        (
+            "archive my-training-job",
+            "archive --all --since 14d --to s3://my-bucket/trainwatch",
+            "archive logs:./algo-1.log --to ~/trainwatch-archive",
+        ),
+    )
     command.add_argument("jobs", nargs="*", metavar="JOB", help="training job names, logs:PATH, or archive:PATH")
     command.add_argument("--all", action="store_true", help="all jobs of the account that match the options below")
     command.add_argument("--since", metavar="14d", help="with --all: created within this time: 90m, 12h, 14d, 4w")
@@ -43,7 +54,7 @@ def add_to(commands: Any) -> None:
         "--max-usd",
         metavar="X",
         type=float,
-        help="ask AWS for no metrics that would make the whole cost more than X USD",
+        help="make no metric call that would raise the cost above X USD",
     )
     add_cache_option(command)
     add_account_options(command)
@@ -136,13 +147,8 @@ def _text(arguments: argparse.Namespace, store: Store, outcomes: Sequence[Outcom
         return out.getvalue()
     shown = [outcome for outcome in outcomes if not outcome.error]
     if shown:
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        table.add_column("JOB", overflow="fold")
-        table.add_column("ARCHIVE", no_wrap=True)
-        table.add_column("NOTE")
-        for outcome in shown:
-            table.add_row(outcome.name, _WORDS[outcome.state], _note(outcome))
-        paper.print(table)
+        rows = [(outcome.name, _WORDS[outcome.state], _note(outcome)) for outcome in shown]
+        paper.print(table(_COLUMNS, rows, paper.width), crop=False)
     counts: Counter[str] = Counter(outcome.state for outcome in outcomes)
     said = ", ".join(f"{counts[state]:,} {_WORDS.get(state, state)}" for state in (*_WORDS, "failed") if counts[state])
     paper.print(f"\n{said}: {store.label}" if shown else f"{said}: {store.label}", markup=False, soft_wrap=True)

@@ -15,6 +15,7 @@ from monitor.archive.comparison_document import comparison_document
 from monitor.archive.pairs import Record, record, user_pairs
 from monitor.aws.tally import metered
 from monitor.cli.compare_text import print_comparison
+from monitor.cli.help import add_command
 from monitor.cli.output import add_output_options, as_json, console, deliver, progress
 from monitor.cli.sources import account_source, add_account_options, add_cache_option, chosen_cache, source_of
 from monitor.diagnose.compared import compare
@@ -30,9 +31,21 @@ from monitor.settings import read
 
 def add_to(commands: Any) -> None:
     """Adds the command's grammar."""
-    command = commands.add_parser("compare", help="jobs side by side, against the first", description=__doc__)
+    command = add_command(
+        commands,
+        "compare",
+        "jobs side by side, the first is the baseline",
+        "Compares jobs with the first one: which takes less time for the same work and how sure that is, what differs in the "
+        "configuration, and whether a prediction held. Where a step's work is unknown or of another kind it says so, and "
+        "what would help.",
+        (
+            "compare my-run-1 my-run-2",
+            "compare my-run-1 my-run-2 my-run-3 --format markdown",
+            "compare logs:./before logs:./after --format json",
+        ),
+    )
     command.add_argument(
-        "jobs", nargs="*", metavar="JOB", help="two or more: training job names, logs:PATH or archive:PATH"
+        "jobs", nargs="*", metavar="JOB", help="two or more: training job name, logs:PATH or archive:PATH"
     )
     command.add_argument(
         "--step-regex", metavar="REGEX", help="a pattern for the step lines of all these jobs, as for report"
@@ -40,7 +53,7 @@ def add_to(commands: Any) -> None:
     command.add_argument(
         "--no-keep",
         action="store_true",
-        help="do not add the pair of predicted and measured to $XDG_DATA_HOME/trainwatch/pairs.jsonl",
+        help="do not keep predicted and measured change in $XDG_DATA_HOME/trainwatch/pairs.jsonl",
     )
     add_cache_option(command)
     add_account_options(command)

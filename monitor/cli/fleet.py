@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from io import StringIO
 from typing import Any
 
-from rich.table import Table
-
 from monitor.archive.document import SCHEMA
 from monitor.cli.output import as_json, console, deliver, progress
 from monitor.cli.sources import archive_source
+from monitor.cli.tables import Column, table
 from monitor.diagnose.headline import status_word
 from monitor.fetch.source import JobQuery
 from monitor.review.archived import ArchiveSource, Row, matching
@@ -42,8 +41,16 @@ _KEYS = {
     "final": "is_final",
     "reviewed_at": "reviewed_at",
 }
-# Longer names are folded, so that the other columns have room.
-_NAME_WIDTH = 48
+_COLUMNS = (
+    Column("JOB"),
+    Column("STATUS", goes=2),
+    Column("NODES", goes=6, right=True),
+    Column("HOURS", goes=5, right=True),
+    Column("COST", goes=3, right=True),
+    Column("OVERHEAD", goes=4, right=True),
+    Column("RECOVERABLE", right=True),
+    Column("TOP FINDING", goes=1, wraps=True, below=True),
+)
 _HOURS = {
     "billed_instance_hours": "billed_instance_s",
     "overhead_instance_hours": "wasted_instance_s",
@@ -107,15 +114,8 @@ def _text(arguments: argparse.Namespace, source: ArchiveSource, rows: Sequence[R
     if not rows:
         paper.print(f"No job of the archive {source.label} matches.", markup=False)
         return out.getvalue()
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    longest = max(len(row["job_name"]) for row in rows)
-    table.add_column("JOB", overflow="fold", no_wrap=longest <= _NAME_WIDTH)
-    table.add_column("STATUS", no_wrap=True)
-    for title in ("NODES", "HOURS", "COST", "OVERHEAD", "RECOVERABLE"):
-        table.add_column(title, justify="right", no_wrap=True)
-    table.add_column("TOP FINDING")
-    for row in rows:
-        table.add_row(
+    lines = [
+        (
             row["job_name"],
             status_word(row["status"]),
             DASH if row["instance_count"] is None else str(row["instance_count"]),
@@ -127,7 +127,9 @@ def _text(arguments: argparse.Namespace, source: ArchiveSource, rows: Sequence[R
             else _with_unit(row["recoverable_instance_s"]),
             row["top_finding_title"] or DASH,
         )
-    paper.print(table)
+        for row in rows
+    ]
+    paper.print(table(_COLUMNS, lines, paper.width), crop=False)
     paper.print()
     paper.print(_total(found), markup=False)
     paper.print(
@@ -141,6 +143,8 @@ def _text(arguments: argparse.Namespace, source: ArchiveSource, rows: Sequence[R
 def _total(rows: Sequence[Row]) -> str:
     """What all matching jobs cost, and what of it is overhead and recoverable, as far as it is known."""
     priced = [row for row in rows if row["cost_usd"] is not None]
+    if not priced:
+        return f"{count(len(rows), 'job')}, none with a known price."
     spent = sum(row["cost_usd"] for row in priced)
     said = f"{count(len(rows), 'job')}: {usd(spent)} spent"
     for name in ("overhead", "recoverable"):

@@ -1,60 +1,172 @@
-"""``jobs``: the training jobs of the account, newest first, or those of an archive by what could be saved on them."""
+"""``jobs``: the training jobs of the account, newest first, with the verdict of the last review; those of an archive ranked."""
 
 from __future__ import annotations
 
 import argparse
 import csv
+import json
 import re
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from io import StringIO
 from typing import Any
 
+from rich.console import Console, Group
+from rich.live import Live
 from rich.table import Table
+from rich.text import Text
 
-from monitor.archive.document import jobs_document
+from monitor.archive.cache import Cache
+from monitor.archive.document import jobs_document, without_trailing_spaces
+from monitor.archive.verdicts import Kept
 from monitor.cli import fleet
+from monitor.cli.durations import seconds_of
+from monitor.cli.help import add_command
 from monitor.cli.output import add_output_options, as_json, console, deliver, progress
-from monitor.cli.sources import account_source, add_account_options, add_archive_option
-from monitor.errors import BadCall
-from monitor.fetch.source import JobQuery
-from monitor.model import JobSummary
-from monitor.words import DASH, duration, instant
+from monitor.cli.sources import (
+    account_source,
+    add_account_options,
+    add_archive_option,
+    add_cache_option,
+    chosen_cache,
+)
+from monitor.cli.tables import Column, table
+from monitor.diagnose.headline import status_word
+from monitor.errors import BadCall, TrainwatchError
+from monitor.fetch.source import JobQuery, Source
+from monitor.model import JobSummary, Mute
+from monitor.review.muted import is_muted, mutes
+from monitor.settings import read
+from monitor.words import DASH, clock, count, duration, instant
 
+#: Between two looks of --watch at the least: each is a call or two, and one more for each new job.
+SHORTEST_S = 5.0
 _UNITS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 _STATUSES = ("InProgress", "Completed", "Failed", "Stopping", "Stopped")
+_STYLES = {"critical": "bold red", "warning": "yellow", "healthy": "green"}
+# A verdict on a running job that is older says so.
+_FRESH_S = 120.0
+_COLUMNS = (
+    Column("JOB"),
+    Column("STATUS"),
+    Column("VERDICT", goes=1, wraps=True, below=True),
+    Column("RAN", goes=2, right=True),
+    Column("INSTANCES", goes=3),
+    Column("CREATED", goes=4),
+)
+
+_Verdicts = Mapping[str, Kept | None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """The list as of one moment."""
+
+    jobs: tuple[JobSummary, ...]
+    verdicts: _Verdicts
+    at: datetime
+    muted: frozenset[str] = frozenset()
+    """Names of jobs whose verdict is of a finding that this user muted."""
 
 
 def add_to(commands: Any) -> None:
     """Adds the command's grammar."""
-    command = commands.add_parser("jobs", help="list training jobs, newest first", description=__doc__)
-    command.add_argument("--status", metavar="S", help=f"only jobs in this status: {', '.join(_STATUSES)}")
+    command = add_command(
+        commands,
+        "jobs",
+        "list training jobs, newest first",
+        "Lists training jobs, newest first, each with the verdict of its last review. The list reviews nothing and makes no "
+        "call for it: a verdict is there once the dashboard or report has reviewed the job. Jobs of an archive are ranked by "
+        "what they wasted.",
+        (
+            "jobs",
+            "jobs --status running --watch",
+            "jobs --name-contains llama --since 7d --limit 50",
+            "jobs --archive ~/trainwatch-archive --format csv --output jobs.csv",
+        ),
+    )
+    command.add_argument(
+        "--status", metavar="S", help=f"only jobs with this status: {', '.join(_STATUSES)}, or running"
+    )
     command.add_argument("--name-contains", metavar="T", help="only jobs whose name contains T")
     command.add_argument("--since", metavar="7d", help="only jobs created within this time: 90m, 12h, 7d, 4w")
     command.add_argument("--limit", type=int, default=20, metavar="N", help="at most N jobs (default 20)")
+    command.add_argument("--watch", action="store_true", help="list again and again until Ctrl-C")
+    command.add_argument(
+        "--interval",
+        default="30s",
+        metavar="30s",
+        help=f"time between two lists of --watch (default 30s, {SHORTEST_S:.0f}s at the least)",
+    )
     add_archive_option(command, "rank the jobs of this archive by what could be saved on them")
+    add_cache_option(command, "do not look into the local cache, and so show no verdicts")
     add_account_options(command)
     add_output_options(command, ("text", "json", "csv"))
     command.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Prints the list."""
+    """Prints the list, once or again and again."""
     now = datetime.now(UTC)
     if arguments.limit < 1:
         raise BadCall(f"--limit {arguments.limit} lists nothing.", "Give a number from 1.")
     query = job_query(arguments.status, arguments.name_contains, arguments.since, now, arguments.limit)
+    if arguments.watch:
+        _check_watch(arguments)
     if arguments.archive is not None:
         return fleet.run(arguments, query)
-    source = account_source(arguments)
-    with progress(arguments):
-        found = source.with_instances(source.jobs(query))
+    source, cache = account_source(arguments), chosen_cache(arguments, read())
+    if arguments.watch:
+        return watch(arguments, lambda: _look(arguments, source, cache))
+    with progress(arguments, "listing jobs"):
+        found = _look(arguments, source, cache)
     if arguments.format == "json":
-        deliver(arguments, as_json(jobs_document(found)))
+        deliver(arguments, as_json(_document(found)))
     elif arguments.format == "csv":
         deliver(arguments, _csv(found))
     else:
-        deliver(arguments, _text(arguments, found, now))
+        deliver(arguments, _text(arguments, found))
     return 0
+
+
+def watch(arguments: argparse.Namespace, look: Callable[[], _Look], sleep: Callable[[float], None] = time.sleep) -> int:
+    """Lists again and again: in place on a terminal, else one block (or one line of JSON) after the other. Ctrl-C ends it."""
+    interval_s = max(SHORTEST_S, seconds_of("--interval", arguments.interval))
+    in_place = arguments.format == "text" and sys.stdout.isatty()
+    paper = Console(highlight=False)
+    found, trouble = None, ""
+    with suppress(KeyboardInterrupt), Live(console=paper, auto_refresh=False) if in_place else nullcontext() as live:
+        while True:
+            try:
+                found, trouble = look(), ""
+            except TrainwatchError as error:
+                if found is None or isinstance(error, BadCall):
+                    raise
+                trouble = str(error)
+            if live is not None:
+                live.update(Group(*_screen(found, trouble, interval_s, paper)), refresh=True)
+            elif trouble:
+                print(f"trainwatch: {trouble}", file=sys.stderr)
+            elif arguments.format == "json":
+                print(json.dumps({"at": found.at.isoformat(), **_document(found)}, ensure_ascii=False), flush=True)
+            else:
+                print(without_trailing_spaces(f"{_heading(found)}\n{_text(arguments, found)}"), flush=True)
+            sleep(interval_s)
+    return 0
+
+
+def _check_watch(arguments: argparse.Namespace) -> None:
+    seconds_of("--interval", arguments.interval)
+    if arguments.archive is not None:
+        raise BadCall("--watch lists an account; an archive does not change by itself.", "Leave out --watch.")
+    if arguments.format == "csv" or arguments.output is not None:
+        raise BadCall(
+            "--watch prints to standard output, as text or JSON lines.", "Leave out --output and --format csv."
+        )
 
 
 def job_query(status: str | None, name_contains: str | None, since: str | None, now: datetime, limit: int) -> JobQuery:
@@ -69,7 +181,7 @@ def _status(text: str | None) -> str | None:
     if text.lower() == "running":
         return "InProgress"
     if text.lower() not in known:
-        raise BadCall(f"No job has the status {text}.", f"Statuses are {', '.join(_STATUSES)}.")
+        raise BadCall(f"No job has the status {text}.", f"Write one of {', '.join(_STATUSES)}, or running.")
     return known[text.lower()]
 
 
@@ -78,36 +190,101 @@ def _since(text: str | None, now: datetime) -> datetime | None:
         return None
     match = re.fullmatch(r"(\d{1,6})([mhdw])", text.strip())
     if match is None:
-        raise BadCall(f"--since {text} is no duration.", "Write a number and a unit: 90m, 12h, 7d or 4w.")
+        raise BadCall(f"--since {text} is not a duration.", "Write a number and a unit: 90m, 12h, 7d or 4w.")
     return now - timedelta(seconds=int(match[1]) * _UNITS[match[2]])
 
 
-def _csv(jobs: tuple[JobSummary, ...]) -> str:
-    out = StringIO()
-    rows = jobs_document(jobs)["jobs"]
-    writer = csv.DictWriter(
-        out, ["name", "status", "instance_type", "instance_count", "created", "ended"], lineterminator="\n"
+def _look(arguments: argparse.Namespace, source: Source, cache: Cache | None) -> _Look:
+    """The list and, without another call, what is kept of each job's last review."""
+    now = datetime.now(UTC)
+    query = job_query(arguments.status, arguments.name_contains, arguments.since, now, arguments.limit)
+    jobs = source.with_instances(source.jobs(query))
+    endpoint = source.endpoint()
+    kept = {} if cache is None else {job.name: cache.verdicts.of(endpoint, job.name, job.created) for job in jobs}
+    verdicts = {job.name: _current(job, kept.get(job.name)) for job in jobs}
+    return _Look(jobs, verdicts, now, _muted(verdicts))
+
+
+def _muted(verdicts: _Verdicts) -> frozenset[str]:
+    """A file of mutes that cannot be used keeps nobody from the list; report says what is wrong with it."""
+    known: Sequence[Mute] = ()
+    with suppress(BadCall):
+        known = mutes()
+    return frozenset(
+        name for name, kept in verdicts.items() if kept and kept.finding and is_muted(kept.finding, name, known)
     )
+
+
+def _current(job: JobSummary, kept: Kept | None) -> Kept | None:
+    """Nothing that was said before the job changed its status: of a run, once it has ended."""
+    return kept if kept is not None and kept.status == job.status else None
+
+
+def _document(found: _Look) -> dict[str, Any]:
+    document = jobs_document(found.jobs)
+    for row in document["jobs"]:
+        kept = found.verdicts[row["name"]]
+        row["verdict"] = None if kept is None else kept.headline
+        row["level"] = None if kept is None else kept.level
+        row["reviewed_at"] = None if kept is None else kept.reviewed_at.isoformat().replace("+00:00", "Z")
+    return document
+
+
+def _csv(found: _Look) -> str:
+    out = StringIO()
+    rows = _document(found)["jobs"]
+    names = ["name", "status", "instance_type", "instance_count", "created", "ended", "verdict", "level", "reviewed_at"]
+    writer = csv.DictWriter(out, names, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return out.getvalue()
 
 
-def _text(arguments: argparse.Namespace, jobs: tuple[JobSummary, ...], now: datetime) -> str:
+def _text(arguments: argparse.Namespace, found: _Look) -> str:
     out = StringIO()
     paper = console(arguments, out)
-    if not jobs:
+    if not found.jobs:
         paper.print("No training job matches.")
         return out.getvalue()
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("JOB", overflow="fold")
-    for title in ("STATUS", "INSTANCES", "CREATED", "RAN"):
-        table.add_column(title, no_wrap=True)
-    for job in jobs:
-        instances = f"{job.instance_count} x {job.instance_type}" if job.instance_type else DASH
-        ran = (job.ended or now) - job.created if job.created else None
-        table.add_row(
-            job.name, job.status, instances, instant(job.created), duration(ran.total_seconds() if ran else None)
-        )
-    paper.print(table)
+    paper.print(_table(found, paper.width), crop=False)
+    if not arguments.no_cache and not any(found.verdicts.values()):
+        paper.print("No verdicts yet: report JOB reviews one job, the dashboard reviews the newest.", style="dim")
     return out.getvalue()
+
+
+def _table(found: _Look, width: int) -> Table:
+    shown = [column for column in _COLUMNS if column.title != "VERDICT" or any(found.verdicts.values())]
+    rows = []
+    for job in found.jobs:
+        ran = (job.ended or found.at) - job.created if job.created else None
+        cells = {
+            "JOB": Text(job.name),
+            "STATUS": Text(status_word(job.status)),
+            "VERDICT": _verdict(job, found),
+            "RAN": Text(duration(ran.total_seconds() if ran else None)),
+            "INSTANCES": Text(f"{job.instance_count} x {job.instance_type}" if job.instance_type else DASH),
+            "CREATED": Text(instant(job.created)),
+        }
+        rows.append([cells[column.title] for column in shown])
+    return table(shown, rows, width)
+
+
+def _verdict(job: JobSummary, found: _Look) -> Text:
+    kept = found.verdicts[job.name]
+    if kept is None:
+        return Text("")
+    age_s = (found.at - kept.reviewed_at).total_seconds()
+    old = f" ({duration(age_s)} ago)" if job.ended is None and age_s > _FRESH_S else ""
+    if job.name in found.muted:
+        return Text(f"{kept.headline}{old} (muted)", "dim")
+    return Text(f"{kept.headline}{old}", _STYLES.get(kept.level, ""))
+
+
+def _heading(found: _Look) -> str:
+    return f"{count(len(found.jobs), 'job')} as of {clock(found.at)}"
+
+
+def _screen(found: _Look, trouble: str, interval_s: float, paper: Console) -> Sequence[Text | Table]:
+    head = Text(f"{_heading(found)}, every {duration(interval_s)}; Ctrl-C ends it", "dim")
+    parts: list[Text | Table] = [head, *([Text(trouble, "yellow")] if trouble else [])]
+    return [*parts, _table(found, paper.width) if found.jobs else Text("No training job matches.")]

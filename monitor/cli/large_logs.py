@@ -21,21 +21,21 @@ def add_large_log_options(command: argparse.ArgumentParser) -> None:
     large.add_argument(
         "--aggregate",
         action="store_true",
-        help="ask CloudWatch Logs Insights for medians a minute instead of reading every line; AWS charges by the bytes "
-        "it scans, and the cost is told before it starts",
+        help="let CloudWatch Logs Insights aggregate the steps to medians per minute instead of reading every line; AWS "
+        "charges by bytes scanned, and the cost is shown before it starts",
     )
     large.add_argument(
         "--max-usd",
         metavar="X",
         type=float,
-        help="ask AWS for nothing that would make this cost more than X USD; what is left out is said",
+        help="make no AWS call that would raise the cost above X USD; what is left out is listed",
     )
 
 
 def checked_limit(most: float | None) -> float | None:
     """The value of --max-usd. BadCall where it is no amount."""
     if most is not None and (not math.isfinite(most) or most < 0):
-        raise BadCall(f"--max-usd {most} is no amount.", "Give USD, such as --max-usd 0.50.")
+        raise BadCall(f"--max-usd {most} is not an amount.", "Give USD, such as --max-usd 0.50.")
     return most
 
 

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from monitor.cli import alarms, alert, archive, compare, dashboard, demo, jobs, plan, report, steps, thresholds
+from monitor.cli.help import PROGRAM, formatter
 from monitor.errors import TrainwatchError
 
 _COMMANDS = (jobs, report, steps, compare, alert, thresholds, alarms, plan, archive, dashboard, demo)
@@ -17,11 +18,14 @@ EXIT_INTERRUPTED = 130
 def parser() -> argparse.ArgumentParser:
     """The whole grammar of the command line."""
     top = argparse.ArgumentParser(
-        prog="python -m monitor",
+        prog=PROGRAM,
+        formatter_class=formatter(),
         description="Trainwatch: where the GPU hours of an Amazon SageMaker training job went, and which knob to turn.",
         epilog="A job is a training job's name, logs:PATH for log files, or archive:PATH for an archive. AWS is reached as "
         "by any boto3 program: --profile, --region and the AWS_* environment variables. Exit codes: 0 done, 1 a "
-        "threshold is crossed, 2 the call is wrong, 3 it could not be done.",
+        "threshold is crossed, 2 the call is wrong, 3 it could not be done.\n\nexamples:\n"
+        f"  {PROGRAM} jobs --status running\n  {PROGRAM} report my-training-job\n  {PROGRAM} dashboard\n"
+        f"  {PROGRAM} COMMAND --help",
     )
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in _COMMANDS:

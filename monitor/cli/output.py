@@ -23,7 +23,7 @@ PIPE_WIDTH = 110
 def add_output_options(command: argparse.ArgumentParser, formats: tuple[str, ...]) -> None:
     """--format, --output and --quiet."""
     output = command.add_argument_group("output")
-    output.add_argument("--format", choices=formats, default="text", help="text is for people (default)")
+    output.add_argument("--format", choices=formats, default="text", help="default text, for people")
     output.add_argument("--output", metavar="FILE", help="write the result to FILE instead of standard output")
     output.add_argument("--quiet", action="store_true", help="no progress on standard error")
 
@@ -52,10 +52,10 @@ def console(arguments: argparse.Namespace, into: StringIO) -> Console:
 
 
 @contextmanager
-def progress(arguments: argparse.Namespace) -> Iterator[Progress]:
+def progress(arguments: argparse.Namespace, first: str = "reading the job") -> Iterator[Progress]:
     """A line on standard error that says what is under way; silent with --quiet and where nobody watches."""
     if arguments.quiet or not sys.stderr.isatty():
         yield lambda text: None
         return
-    with Console(stderr=True).status("reading the job", spinner="line") as status:
+    with Console(stderr=True).status(first, spinner="line") as status:
         yield status.update

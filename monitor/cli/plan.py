@@ -8,15 +8,15 @@ from datetime import UTC, datetime
 from io import StringIO
 from typing import Any
 
-from rich.table import Table
-
 from monitor.analyze.cost import usd_per_hour
+from monitor.cli.help import add_command
 from monitor.cli.large_logs import add_large_log_options, instead
 from monitor.cli.output import add_output_options, as_json, console, deliver, progress
 from monitor.cli.plan_markdown import markdown
 from monitor.cli.plan_text import print_plan
 from monitor.cli.plan_values import values_of
 from monitor.cli.sources import add_job_options, chosen_cache, job_source
+from monitor.cli.tables import Column, table
 from monitor.errors import BadCall
 from monitor.fetch.configuration import MP_PARAMETERS
 from monitor.model import Report
@@ -33,20 +33,34 @@ _LIST = "list"
 
 def add_to(commands: Any) -> None:
     """Adds the command's grammar."""
-    command = commands.add_parser(
+    command = add_command(
+        commands,
         "plan",
-        help="what another model-parallel configuration would do",
-        description="What another model-parallel configuration would do to step time and GPU memory. It starts from a "
-        "reviewed job, from a published configuration (--preset) or from what --set says.",
-        epilog="For example: plan --preset gpt2-60b --change active_microbatches=4. Names are the library's, or those that "
-        "scripts use; mp_parameters='{...}' gives several at once. Without a library's own names they are SMP v1's.",
+        "what another model-parallel configuration would do",
+        "Predicts what another model-parallel configuration would do to step time and GPU memory. The start is a reviewed job, "
+        "a published configuration (--preset) or what --set says. Parameters have the library's names, or those that scripts "
+        "use; mp_parameters='{...}' gives several at once. Where no name tells the library, it is SMP v1.",
+        (
+            "plan my-training-job --change active_microbatches=4",
+            "plan --preset gpt2-60b --change active_microbatches=4",
+            "plan --set pipeline_parallel_degree=4 --set microbatches=8 --set active_microbatches=2 --change "
+            "active_microbatches=4",
+            "plan --preset list",
+        ),
     )
     command.add_argument(
-        "--set", action="append", default=[], metavar="P=V", help="state or correct a parameter of the starting point"
+        "--set", action="append", default=[], metavar="P=V", help="set or correct a parameter of the start; repeatable"
     )
-    command.add_argument("--change", action="append", default=[], metavar="P=V", help="a parameter of the alternative")
-    command.add_argument("--preset", metavar="NAME", help="start from a published configuration; list names them")
-    command.add_argument("--framework", choices=sorted(FRAMEWORK_NAMES), help="the library, where names do not tell it")
+    command.add_argument(
+        "--change", action="append", default=[], metavar="P=V", help="a parameter to change; repeatable"
+    )
+    command.add_argument("--preset", metavar="NAME", help="start from a published configuration; list shows them")
+    command.add_argument(
+        "--framework",
+        metavar="LIBRARY",
+        choices=sorted(FRAMEWORK_NAMES),
+        help=f"the library, where no name tells it: {', '.join(sorted(FRAMEWORK_NAMES))}",
+    )
     add_job_options(command)
     add_large_log_options(command)
     add_output_options(command, ("text", "json", "markdown"))
@@ -134,10 +148,7 @@ def _list_presets(arguments: argparse.Namespace) -> None:
         deliver(arguments, as_json({"schema": 1, "presets": presets}))
         return
     out = StringIO()
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for title in ("PRESET", "WHAT", "SOURCE"):
-        table.add_column(title, no_wrap=title == "PRESET", overflow="fold")
-    for each in PRESETS:
-        table.add_row(each.name, each.title, each.source)
-    console(arguments, out).print(table)
+    paper = console(arguments, out)
+    columns = (Column("PRESET"), Column("WHAT", wraps=True), Column("SOURCE", goes=1, wraps=True))
+    paper.print(table(columns, [(each.name, each.title, each.source) for each in PRESETS], paper.width, head="dim"))
     deliver(arguments, out.getvalue())

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from monitor.cli.plan_drawings import bar, lanes
 from monitor.cli.report_text import print_finding
+from monitor.cli.tables import Column, table
 from monitor.predict.curve import Point
 from monitor.predict.distribution import is_default
 from monitor.predict.outcome import bubble_fraction
@@ -84,11 +84,12 @@ def _values(plan: Plan, paper: Console) -> None:
         return
     _head("Start and change" if plan.asked else "Start", paper)
     titles = ("PARAMETER", "START", "CHANGE", "READ FROM") if plan.asked else ("PARAMETER", "START", "READ FROM")
-    table = _table(*titles)
-    for name, start, change, read_from, is_changed in found:
-        cells = [name, start, change, read_from] if plan.asked else [name, start, read_from]
-        table.add_row(*map(escape, cells), style="bold" if is_changed else "")
-    paper.print(table)
+    columns = [Column(title, goes=title == "READ FROM", wraps=title != "PARAMETER") for title in titles]
+    rows_shown = [
+        [name, start, change, read_from] if plan.asked else [name, start, read_from]
+        for name, start, change, read_from, _ in found
+    ]
+    paper.print(table(columns, rows_shown, paper.width, ["bold" if row[-1] else "" for row in found], head="dim"))
     if defaults := sum(1 for name in plan.start.values if is_default(plan.start, name)):
         library = FRAMEWORK_NAMES.get(plan.start.framework or "", "the library")
         paper.print(Text(f"And {count(defaults, 'default')} of {library}; --format json has them.", "dim"))
@@ -103,17 +104,16 @@ def _memory(plan: Plan, paper: Console) -> None:
     _head("GPU memory of the fullest GPU, GiB", paper)
     limit, longest = memory.limit_gib, _bar_width(paper)
     most = max([limit or 0.0, *memory.components.values(), *(gib for _, gib in totals)]) or 1.0
-    table = Table(box=None, pad_edge=False, show_header=False)
-    table.add_column(no_wrap=True)
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(no_wrap=True)
-    for name, gib in memory.components.items():
-        table.add_row(name, f"{gib:.1f}", bar(gib / most, longest), style="dim" if totals else "")
-    for name, gib in totals:
-        table.add_row(name, f"{gib:.1f}", bar(gib / most, longest))
-    if limit:
-        table.add_row("limit", f"{limit:.1f}", bar(limit / most, longest), style="bold")
-    paper.print(table)
+    rows_shown = [(name, gib, "dim" if totals else "") for name, gib in memory.components.items()]
+    rows_shown += [(name, gib, "") for name, gib in totals]
+    rows_shown += [("limit", limit, "bold")] if limit else []
+    drawn = Table(box=None, pad_edge=False, show_header=False)
+    drawn.add_column(no_wrap=True)
+    drawn.add_column(justify="right", no_wrap=True)
+    drawn.add_column(no_wrap=True)
+    for name, gib, style in rows_shown:
+        drawn.add_row(name, f"{gib:.1f}", bar(gib / most, longest), style=style)
+    paper.print(drawn)
     if memory.components and memory.measured:
         paper.print(Text("Components are by the equations; start was measured.", "dim"))
 
@@ -132,17 +132,20 @@ def _curve(plan: Plan, paper: Console) -> None:
         return
     longest = _bar_width(paper)
     most = max((point.step_time_relative or 0.0 for point in points), default=0.0) or 1.0
-    table = _table("VALUE", "STEP TIME", "", "GPU MEMORY", "")
+    columns = (
+        Column("VALUE"),
+        Column("STEP TIME", right=True),
+        Column("", goes=1),
+        Column("GPU MEMORY", right=True),
+        Column(""),
+    )
+    shown = []
     for point in points:
         time, gib = point.step_time_relative, point.gpu_memory_gib
-        table.add_row(
-            written(point.value),
-            DASH if time is None else f"{time:.3f}",
-            "" if time is None else bar(time / most, longest),
-            DASH if gib is None else f"{gib:.1f} GiB",
-            marks(plan, point),
-        )
-    paper.print(table)
+        drawn = "" if time is None else bar(time / most, longest)
+        cells = (DASH if time is None else f"{time:.3f}", drawn, DASH if gib is None else f"{gib:.1f} GiB")
+        shown.append((written(point.value), *cells, marks(plan, point)))
+    paper.print(table(columns, shown, paper.width, head="dim"))
     paper.print(Text(curve_words(plan)))
 
 
@@ -198,12 +201,3 @@ def _snippet(plan: Plan, paper: Console) -> None:
         paper.print(Text(line), soft_wrap=True)
     for line in script_lines(plan):
         paper.print(Text(line))
-
-
-def _table(*titles: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for title in titles:
-        right = title in {"STEP TIME", "GPU MEMORY"}
-        whole = right or title in {"PARAMETER", ""}
-        table.add_column(title, justify="right" if right else "left", no_wrap=whole, overflow="fold")
-    return table

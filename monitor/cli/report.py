@@ -10,6 +10,7 @@ from typing import Any
 
 from monitor.archive.document import report_document
 from monitor.aws.tally import metered
+from monitor.cli.help import add_command
 from monitor.cli.large_logs import add_large_log_options, instead
 from monitor.cli.output import add_output_options, as_json, console, deliver, progress
 from monitor.cli.report_text import print_report
@@ -25,7 +26,18 @@ from monitor.settings import read
 
 def add_to(commands: Any) -> None:
     """Adds the command's grammar."""
-    command = commands.add_parser("report", help="review one job", description=__doc__)
+    command = add_command(
+        commands,
+        "report",
+        "review one job",
+        "Reviews one job, running or finished: where its time went, what stands out and what to change.",
+        (
+            "report my-training-job",
+            "report my-training-job --format html --output report.html",
+            "report logs:./algo-1.log",
+            "report archive:./trainwatch-archive/my-training-job --format json",
+        ),
+    )
     add_job_options(command)
     add_large_log_options(command)
     add_output_options(command, ("text", "json", "markdown", "html"))

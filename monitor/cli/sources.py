@@ -16,8 +16,8 @@ from monitor.settings import Settings
 def add_account_options(command: argparse.ArgumentParser) -> None:
     """--region and --profile; all else that boto3 reads from the environment works by itself."""
     account = command.add_argument_group("account")
-    account.add_argument("--region", help="AWS region (default: as boto3 finds it)")
-    account.add_argument("--profile", help="AWS profile (default: as boto3 finds it)")
+    account.add_argument("--region", help="AWS region (default: as configured for boto3)")
+    account.add_argument("--profile", help="AWS profile (default: as configured for boto3)")
 
 
 def add_job_options(command: argparse.ArgumentParser) -> None:
@@ -26,7 +26,9 @@ def add_job_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--logs", nargs="+", metavar="PATH", help="read these log files or folders instead of AWS; - is standard input"
     )
-    add_archive_option(command, "read the job from this archive instead of AWS: its root beside JOB, or root/JOB")
+    add_archive_option(
+        command, "read the job from this archive instead of AWS: the archive's root beside JOB, or root/JOB"
+    )
     command.add_argument(
         "--step-regex",
         metavar="REGEX",
@@ -41,11 +43,11 @@ def add_archive_option(command: argparse.ArgumentParser, does: str) -> None:
     command.add_argument("--archive", metavar="PATH", help=f"{does} (a folder, or s3://bucket/prefix)")
 
 
-def add_cache_option(command: argparse.ArgumentParser) -> None:
+def add_cache_option(
+    command: argparse.ArgumentParser, does: str = "read finished jobs from AWS again, and keep nothing on disk"
+) -> None:
     """--no-cache."""
-    command.add_argument(
-        "--no-cache", action="store_true", help="read finished jobs from AWS anew, and keep nothing of them on disk"
-    )
+    command.add_argument("--no-cache", action="store_true", help=does)
 
 
 def chosen_cache(arguments: argparse.Namespace, settings: Settings) -> Cache | None:

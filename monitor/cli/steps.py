@@ -10,10 +10,11 @@ from io import StringIO
 from typing import Any
 
 import pandas as pd
-from rich.table import Table
 
+from monitor.cli.help import add_command
 from monitor.cli.output import add_output_options, as_json, console, deliver, progress
 from monitor.cli.sources import add_job_options, chosen_cache, job_source
+from monitor.cli.tables import Column, table
 from monitor.errors import NoData
 from monitor.export.tables import steps_csv, steps_table
 from monitor.model import Report
@@ -24,11 +25,32 @@ from monitor.words import DASH, step_seconds
 
 # A terminal shows the head and the tail of a long run; the other formats have all rows.
 _SHOWN = 20
+_COLUMNS = (
+    Column("NODE"),
+    Column("RANK", goes=6, right=True),
+    Column("STEP", right=True),
+    Column("TIME (UTC)", goes=3),
+    Column("STEP TIME", right=True),
+    Column("THROUGHPUT", goes=1, right=True),
+    Column("LOSS", goes=2, right=True),
+    Column("KIND", goes=5),
+    Column("LINE", goes=4, right=True),
+)
 
 
 def add_to(commands: Any) -> None:
     """Adds the command's grammar."""
-    command = commands.add_parser("steps", help="the step reports of one job", description=__doc__)
+    command = add_command(
+        commands,
+        "steps",
+        "the step reports of one job",
+        "Prints the step reports behind a review, a row for each that a rank (or node) logged.",
+        (
+            "steps my-training-job",
+            "steps my-training-job --format csv --output steps.csv",
+            r"steps --logs ./algo-1.log --step-regex 'it (?P<step>\d+) took (?P<time_s>[\d.]+)'",
+        ),
+    )
     add_job_options(command)
     add_output_options(command, ("text", "csv", "json"))
     command.set_defaults(run=run)
@@ -72,17 +94,11 @@ def _text(arguments: argparse.Namespace, report: Report) -> str:
     if steps.empty:
         paper.print(_why_none(report))
         return out.getvalue()
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("NODE", "RANK", "STEP", "TIME (UTC)", "STEP TIME", "THROUGHPUT", "LOSS", "KIND", "LINE"):
-        table.add_column(title, justify="left" if title in {"NODE", "KIND", "TIME (UTC)"} else "right", no_wrap=True)
     head, tail = (steps, steps.iloc[:0]) if len(steps) <= 2 * _SHOWN else (steps.head(_SHOWN), steps.tail(_SHOWN))
-    for row in head.itertuples():
-        table.add_row(*_cells(row))
+    rows = [_cells(row) for row in head.itertuples()]
     if len(tail):
-        table.add_row(*["…"] * 9)
-        for row in tail.itertuples():
-            table.add_row(*_cells(row))
-    paper.print(table)
+        rows += [["…"] * len(_COLUMNS), *(_cells(row) for row in tail.itertuples())]
+    paper.print(table(_COLUMNS, rows, paper.width), crop=False)
     hidden = len(steps) - len(head) - len(tail)
     if hidden:
         paper.print(f"\n{hidden:,} more rows; --format csv prints all {len(steps):,}.")

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from io import StringIO
 
 from rich.cells import cell_len
+from rich.console import Console
 from rich.style import Style
 from rich.table import Table
 from rich.text import Text
+
+from monitor.words import DASH
 
 # A column that wraps gets at least this, so that words stay whole.
 _NARROWEST = 20
 _GAP = 2
 Cell = str | Text
+# Nothing is written to it: text is wrapped by its rules.
+_PAPER = Console(file=StringIO())
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +67,7 @@ def table(
     for number, row in enumerate(cells):
         shown = [row[place] for place in kept]
         for place in beneath:
-            if row[place].plain.strip():
+            if row[place].plain.strip() not in {"", DASH}:
                 shown[0] = _with_below(shown[0], row[place], widths[0])
         out.add_row(*shown, style=Style.parse(styles[number]) if number < len(styles) else None)
     return out
@@ -93,16 +99,9 @@ def _widths(columns: Sequence[Column], natural: Sequence[int], kept: Sequence[in
 
 def _with_below(first: Text, under: Text, width: int) -> Text:
     """A cell with a second one below it, indented and wrapped by words."""
-    lines, line = [], ""
-    for word in under.plain.split():
-        if line and cell_len(line) + 1 + cell_len(word) > width - _GAP:
-            lines.append(line)
-            line = word
-        else:
-            line = f"{line} {word}".strip()
-    lines.append(line)
-    style = under.style if isinstance(under.style, str) else str(under.style)
-    return Text.assemble(first, *((f"\n{' ' * _GAP}{each}", style or "dim") for each in lines))
+    style = str(under.style) or "dim"
+    lines = Text(" ".join(under.plain.split())).wrap(_PAPER, max(1, width - _GAP), overflow="fold")
+    return Text.assemble(first, *((f"\n{' ' * _GAP}{line.plain}", style) for line in lines))
 
 
 def _length(cell: Text) -> int:

@@ -4,36 +4,51 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from io import StringIO
 from typing import Any
 
-from rich.table import Table
 from rich.text import Text
 
 from monitor.alert.conditions import SEVERITIES, Rule
 from monitor.alert.saved import add, remove, saved, saved_file
 from monitor.alert.sink_names import sink_of
+from monitor.cli.help import add_command
 from monitor.cli.output import add_output_options, as_json, console, deliver
+from monitor.cli.tables import Column, table
 from monitor.errors import BadCall
 
 _ACTIONS = ("list", "add", "remove")
-_EXAMPLE = 'For example: thresholds add idle "gpu_utilization < 40 for 10m".'
+_COLUMNS = (
+    Column("NAME"),
+    Column("WHEN", wraps=True),
+    Column("SEVERITY", goes=1),
+    Column("NOTIFY", goes=2, wraps=True, below=True),
+)
+_EXAMPLE = 'For example: thresholds add idle "gpu_utilization < 40% for 10 min".'
 
 
 def add_to(commands: Any) -> None:
     """Adds the command's grammar."""
-    command = commands.add_parser(
+    command = add_command(
+        commands,
         "thresholds",
-        help="list, add or remove saved thresholds",
-        description=__doc__,
-        usage="python -m monitor thresholds [list | add NAME EXPR | remove NAME] [options]",
+        "list, add or remove saved thresholds",
+        "Saved thresholds: alert checks them where no others are given, and the dashboard draws them.",
+        (
+            "thresholds",
+            'thresholds add idle "gpu_utilization < 40% for 10 min"',
+            'thresholds add stalled "seconds_since_last_step > 15 min" --severity critical',
+            "thresholds remove idle",
+        ),
+        usage="thresholds [list|add NAME EXPR|remove NAME] [options]",
     )
     command.add_argument("action", nargs="?", default="list", metavar="list|add|remove", help="list is the default")
-    command.add_argument("words", nargs="*", metavar="NAME EXPR", help="a name, and what it stands for (in quotes)")
-    command.add_argument("--severity", choices=SEVERITIES, default="warning", help="of what is added")
+    command.add_argument("words", nargs="*", metavar="NAME EXPR", help="a name, and the condition in quotes")
     command.add_argument(
-        "--notify", action="append", default=[], metavar="SINK", help="who is told; may be given several times"
+        "--severity", choices=SEVERITIES, default="warning", help="of the added threshold (default warning)"
     )
+    command.add_argument("--notify", action="append", default=[], metavar="SINK", help="who is told; repeatable")
     add_output_options(command, ("text", "json"))
     command.set_defaults(run=run)
 
@@ -49,8 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
         rule = add(words[0], " ".join(words[1:]), arguments.severity, tuple(arguments.notify))
         if any(sink_of(sink).is_bare for sink in rule.notify) and not arguments.quiet:
             print(
-                f"trainwatch: The address stands in {saved_file()} as it is; slack:env:NAME or webhook:file:PATH would keep "
-                "it out of there.",
+                f"trainwatch: the address is stored as typed in {saved_file()}; slack:env:NAME or webhook:file:PATH keeps it out "
+                "of there.",
                 file=sys.stderr,
             )
     elif action == "remove":
@@ -58,13 +73,24 @@ def run(arguments: argparse.Namespace) -> int:
             raise BadCall("thresholds remove needs one name.", "For example: thresholds remove idle.")
         remove(words[0])
     elif words:
-        raise BadCall("thresholds list takes nothing behind it.", _EXAMPLE)
+        raise BadCall("thresholds list takes no further words.", _EXAMPLE)
     rules = saved()
+    say_doubts(rules)
     if arguments.format == "json":
         deliver(arguments, as_json({"schema": 1, "thresholds": [_document(rule) for rule in rules]}))
     else:
         deliver(arguments, _text(arguments, rules))
     return 0
+
+
+def say_doubts(rules: Sequence[Rule]) -> None:
+    """Says on standard error which saved thresholds tell nothing."""
+    for rule in rules:
+        if rule.doubt:
+            print(
+                f"trainwatch: the saved threshold {rule.name} ({rule.text}) tells nothing. {rule.doubt}",
+                file=sys.stderr,
+            )
 
 
 def _document(rule: Rule) -> dict[str, Any]:
@@ -82,10 +108,6 @@ def _text(arguments: argparse.Namespace, rules: tuple[Rule, ...]) -> str:
     if not rules:
         paper.print(Text(f"No threshold is saved in {saved_file()}. {_EXAMPLE}"))
         return out.getvalue()
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("NAME", "WHEN", "SEVERITY", "NOTIFY"):
-        table.add_column(title, overflow="fold")
-    for rule in rules:
-        table.add_row(Text(rule.name), Text(rule.text), rule.severity, Text(" ".join(_shown(rule))))
-    paper.print(table)
+    rows = [(rule.name, rule.text, rule.severity, " ".join(_shown(rule))) for rule in rules]
+    paper.print(table(_COLUMNS, rows, paper.width), crop=False)
     return out.getvalue()

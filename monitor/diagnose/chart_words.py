@@ -8,11 +8,12 @@ from datetime import datetime, timedelta, tzinfo
 import numpy as np
 import pandas as pd
 
+from monitor.analyze.losses import Losses
 from monitor.analyze.timeline import JOB, NOWHERE, Timeline
 from monitor.charts.measured import Measured
 from monitor.charts.step_buckets import Work, slowest
 from monitor.charts.step_time import Changes
-from monitor.charts.time_axis import Span
+from monitor.charts.time_axis import Span, cut
 from monitor.diagnose.odd_nodes import ODD_POINTS
 from monitor.diagnose.pace import SINCE
 from monitor.diagnose.unlike import PEERS_STEP_TIME, STEP_TIME
@@ -102,7 +103,7 @@ def _odd(means: Mapping[str, float]) -> str:
         return "" if round(low) == round(high) else f"; nodes are much the same, {low:.0f} to {high:.0f} %"
     name, points = far[0], means[far[0]] - middle
     more = len(far) - 1
-    others = f", {count(more, 'other node')} {'differs' if more == 1 else 'differ'} too" if more else ""
+    others = f"; so {'is' if more == 1 else 'are'} {count(more, 'other node')}" if more else ""
     return f"; {name} is {abs(points):.0f} points {'lower' if points < 0 else 'higher'}{others}"
 
 
@@ -122,7 +123,7 @@ def steps_said(report: Report, work: Work, part: Span | None, zone: tzinfo) -> s
     shown = work.within(part)
     when = "" if part is None else f" from {stretch(part, zone)}"
     if not len(shown):
-        return sentence(f"No step was reported{when}")
+        return sentence(f"No steps were logged{when}")
     p10, median, p90 = (float(value) for value in np.percentile(shown.seconds, [10, 50, 90]))
     if part is None and report.steps is not None and report.steps.median_s is not None:
         median = report.steps.median_s
@@ -138,7 +139,7 @@ def steps_said(report: Report, work: Work, part: Span | None, zone: tzinfo) -> s
     elif slow is not None and slow.stands_out:
         said += f"; {slow.node} takes {step_seconds(slow.median_s)}, {slow.times:.2f} x the median of its peers"
     elif slow is not None:
-        said += "; no node is 3 % slower than its peers"
+        said += "; no node is more than 3 % slower than its peers"
     return sentence(said)
 
 
@@ -152,14 +153,49 @@ def _slow_node(report: Report) -> str:
     return f"; {own.node} takes {step_seconds(own.value)}, {own.value / peers.value:.2f} x the median of its peers"
 
 
+def loss_said(found: Losses, part: Span | None, zone: tzinfo) -> str:
+    """``Training loss 2.31 at step 4,500, down from 10.8; 3 reports are NaN or infinite, the first at step 4,420.``"""
+    rows, when = _shown(found, part, zone)
+    known, bad = rows[rows["loss"].notna()], rows[rows["bad"]]
+    said = f"No training loss was logged{when}"
+    if len(known):
+        first, last = float(known["loss"].iloc[0]), float(known["loss"].iloc[-1])
+        way = "down from" if last < first else "up from" if last > first else "the same as at first,"
+        said = f"Training loss {last:.4g}{_at_step(known.iloc[-1])}{when}, {way} {first:.4g}"
+    if len(bad):
+        verb = "is" if len(bad) == 1 else "are"
+        said += f"; {count(len(bad), 'report')} {verb} NaN or infinite, the first{_at_step(bad.iloc[0])}"
+    return sentence(said)
+
+
+def rate_said(found: Losses, part: Span | None, zone: tzinfo) -> str:
+    """``Learning rate 2.8e-05 at step 4,500; its peak was 0.0003.``"""
+    rows, when = _shown(found, part, zone)
+    known = rows[rows["learning_rate"].notna()]
+    if known.empty:
+        return sentence(f"No learning rate was logged{when}")
+    last, peak = float(known["learning_rate"].iloc[-1]), float(known["learning_rate"].max())
+    said = f"Learning rate {last:.3g}{_at_step(known.iloc[-1])}{when}"
+    return sentence(said if peak == last else f"{said}; its peak was {peak:.3g}")
+
+
+def _shown(found: Losses, part: Span | None, zone: tzinfo) -> tuple[pd.DataFrame, str]:
+    """The reports of that time, and the words for it."""
+    return cut(found.rows, part, "at", "at"), "" if part is None else f" from {stretch(part, zone)}"
+
+
+def _at_step(row: pd.Series) -> str:
+    return "" if pd.isna(row["step"]) else f" at step {row['step']:,}"
+
+
 def progress_said(report: Report, reached: pd.DataFrame, part: Span | None, zone: tzinfo) -> str:
     """``The last step was 438 at 11:52 CET, 28 min ago.``"""
     if reached.empty:
-        return sentence(f"No step was reported{f' from {stretch(part, zone)}' if part else ''}")
+        return sentence(f"No steps were logged{f' from {stretch(part, zone)}' if part else ''}")
     last = reached.iloc[-1]
     said = f"The last step was {last['step']:,} at {instant(last['at'], zone)}"
     if part is not None:
-        return sentence(f"{said}, of those from {stretch(part, zone)}")
+        return sentence(f"{said}, within {stretch(part, zone)}")
     return sentence(f"{said}, {ago(last['at'], report.reviewed_at)}" if report.job.is_running else said)
 
 
@@ -175,7 +211,7 @@ def phases_said(report: Report, frame: pd.DataFrame) -> str:
         )
     whole = f"{duration(report.billed_s)} billed"
     if report.goodput is None:
-        return sentence(f"{whole}; no step was seen, so how much of it trained is not known")
+        return sentence(f"{whole}; what it was spent on is not known: no training step was read")
     said = f"Goodput {percent(100 * report.goodput)}: of {whole}, {duration(billed.get('productive', 0.0))} trained"
     rest = {name: seconds for name, seconds in billed.items() if name != "productive" and seconds > 0}
     if not rest:
@@ -212,15 +248,17 @@ def timeline_words(found: Timeline, report: Report) -> str:
         said.append(f"The first error is on {row['lane']}" + (f"; {count(after, 'more')} after it" if after else ""))
     elif (marks["kind"] == "error").any():
         said.append(f"{count(int(marks.loc[marks['kind'] == 'error', 'count'].sum()), 'error')} in the logs")
-    for kind, saying in (("restart", "restarted or resumed"), ("no step", "long time without a step")):
+    for kind, saying in (("restart", "restarted or resumed"), ("no step", "logged no step for {}")):
         if many := found.nodes_with.get(kind, 0):
-            where = marks.loc[marks["kind"] == kind, "lane"]
-            said.append(f"{saying} on {where.iloc[0] if many == 1 and len(where) else count(many, 'node')}")
+            rows = marks[marks["kind"] == kind]
+            longest = (rows["end"] - rows["start"]).max().total_seconds() if len(rows) else 0.0
+            who = rows["lane"].iloc[0] if many == 1 and len(rows) else count(many, "node")
+            said.append(f"{who} {saying.format(duration(longest) if longest else 'long')}")
     if found.left_out:
         many = found.left_out + sum(lane not in (JOB, NOWHERE) for lane in found.lanes)
         said.append(not_drawn(found.left_out, many, found.left_out_troubled))
     if not said:
-        return "No error line, restart or silence in the logs." if report.run.logs.lines else "No log line to place."
+        return "No error, restart or long silence in the logs." if report.run.logs.lines else "No log lines were read."
     text = "; ".join(said)
     return f"{text[:1].upper()}{text[1:]}."
 

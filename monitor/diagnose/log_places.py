@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 import pandas as pd
 
 from monitor.analyze.cascade import Cascade, cascade
-from monitor.diagnose.quoted import without_secrets
+from monitor.masking import without_secrets
 from monitor.model import Evidence, Finding, Phase, Report
 
 START, FIRST_STEP, FIRST_ERROR, END = "start", "first-step", "first-error", "end"

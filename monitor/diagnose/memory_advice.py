@@ -94,7 +94,7 @@ def _becomes(found: Outcome) -> str:
     used, start, limit = found.memory.utilization_pct(), found.memory.start_gib, found.memory.limit_gib
     if used is None or start is None or not limit:
         return ""
-    now = f"peak GPU memory {percent(100 * start / limit)}"
+    now = f"peak GPU memory ≥ {percent(100 * start / limit)}"
     if found.memory.bound:
         return f" ({now} → {percent(used[0])} or more: the model's shape is not known)"
     return f" ({now} → about {percent(used[1])}{', fits' if used[2] < MOST_MEMORY_PCT else ''})"

@@ -13,7 +13,17 @@ from monitor.model.frames import (
     metrics_frame,
     steps_frame,
 )
-from monitor.model.job import ENDED_STATUSES, InstanceGroup, Job, JobSummary, Node, Parameter, Transition
+from monitor.model.job import (
+    ENDED_STATUSES,
+    Channel,
+    InstanceGroup,
+    Job,
+    JobSummary,
+    Node,
+    Outputs,
+    Parameter,
+    Transition,
+)
 from monitor.model.log_lines import LogAsk, LogLine, LogSpan
 from monitor.model.pair import Came, Pair, PairSide, came_of
 from monitor.model.report import (
@@ -49,6 +59,7 @@ __all__ = [
     "AtRisk",
     "Bucket",
     "Came",
+    "Channel",
     "Confidence",
     "Cost",
     "Distribution",
@@ -67,6 +78,7 @@ __all__ = [
     "Mute",
     "Node",
     "NodeStats",
+    "Outputs",
     "Pair",
     "PairSide",
     "Parameter",

@@ -33,6 +33,7 @@ _STEP_DTYPES: dict[str, str] = {
     "segment": "Int64",  # 0, 1, ...: the counter began again
     "warm_up": "bool",  # a first report that contains tracing, compilation or allocation
     "reports": "Int64",  # how many reports the row stands for: 1, but where it is aggregated
+    "learning_rate": "float64",  # printed beside the step
 }
 _METRIC_DTYPES: dict[str, str] = {
     "timestamp": "datetime64[ms, UTC]",
@@ -77,13 +78,16 @@ def _categories(column: pd.Series) -> pd.Series:
 
 
 def steps_frame(rows: Any = ()) -> pd.DataFrame:
-    """The Steps frame: one row a report (``STEP_CSV_COLUMNS`` and ``total segment warm_up reports``), columns cast.
+    """The Steps frame: one row a report (``STEP_CSV_COLUMNS`` and ``total segment warm_up reports learning_rate``), columns
+    cast.
 
-    Rows may be a frame, a list of dicts or a dict of columns. ValueError names columns that are missing.
+    Rows may be a frame, a list of dicts or a dict of columns; of the last two columns each may be missing. ValueError names
+    others that are.
     """
     frame = pd.DataFrame(rows, copy=False) if len(rows) else pd.DataFrame(rows)
-    if len(frame) and "reports" not in frame.columns:
-        frame["reports"] = 1
+    for name, otherwise in (("reports", 1), ("learning_rate", float("nan"))):
+        if len(frame) and name not in frame.columns:
+            frame[name] = otherwise
     return _frame(frame, _STEP_DTYPES, "steps")
 
 

@@ -209,11 +209,14 @@ def _warm_up(times_s: Floats) -> int:
 
 
 def _give_losses(table: Table, at: At, losses: At) -> None:
-    """The trainer prints a dict after the bar's redraw of its step: the loss belongs to the last step before it."""
+    """The trainer prints a dict after the bar's redraw of its step: its loss belongs to the last step before it, and its
+    learning rate."""
     before = np.searchsorted(np.sort(at), losses) - 1
-    for place, loss in zip(np.sort(at)[before[before >= 0]].tolist(), table.loss[losses][before >= 0], strict=True):
+    told = losses[before >= 0]
+    for place, report in zip(np.sort(at)[before[before >= 0]].tolist(), told.tolist(), strict=True):
         if np.isnan(table.loss[place]):
-            table.loss[place] = loss
+            table.loss[place] = table.loss[report]
+            table.learning_rate[place] = table.learning_rate[report]
 
 
 def _steps(reports: _Reports, at: At, identity: Identity) -> pd.DataFrame:
@@ -226,7 +229,7 @@ def _steps(reports: _Reports, at: At, identity: Identity) -> pd.DataFrame:
     for name in ("rank", "step", "total"):
         values = table.taken(name, at)
         whole[name] = _whole(values, np.isnan(values) if values.dtype.kind == "f" else values < 0)
-    for name in ("throughput", "loss", "gpu_memory_gib"):
+    for name in ("throughput", "loss", "gpu_memory_gib", "learning_rate"):
         numbers[name] = table.taken(name, at)
     said = {name: texts.take(table.taken(name, at)) for name in ("throughput_unit", "format")}
     return steps_frame(
@@ -246,7 +249,7 @@ def _steps(reports: _Reports, at: At, identity: Identity) -> pd.DataFrame:
 
 
 _IN_FRAME = (
-    *("rank", "step", "total", "line", "throughput", "loss", "gpu_memory_gib"),
+    *("rank", "step", "total", "line", "throughput", "loss", "gpu_memory_gib", "learning_rate"),
     *("throughput_unit", "format", "stream", "time_ms"),
 )
 

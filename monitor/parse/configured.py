@@ -164,5 +164,5 @@ ROWS = (
         rf"[{{ ]'(?P<name>{'|'.join(_SCRIPT)})': (?P<value>\d{{1,9}}|'\w{{1,20}}')(?=[,}}])",
         _said,
     )._replace(many=True),
-    event(GIVEN, "SM_HPS=", r"\bSM_HPS=(?P<json>\{.*\})", _hyperparameters)._replace(whole_line=True),
+    event(GIVEN, "SM_HPS=", r"^(?>.*?\bSM_HPS=(?=\{))(?P<json>.*\})", _hyperparameters)._replace(whole_line=True),
 )

@@ -9,6 +9,7 @@ from itertools import repeat
 import numpy as np
 
 from monitor.model import LogPage
+from monitor.parse import learning
 from monitor.parse.columns import Columns
 from monitor.parse.envelope import Fragment, fragments, simple, written_at_ms
 from monitor.parse.event_rows import EventRows
@@ -116,7 +117,8 @@ class _PageRows:
             if found:
                 if time_ms is None:
                     time_ms = written_at_ms(text)
-                process = (NOBODY if local_rank is None else local_rank, NOBODY if task is None else task)
+                rate = learning.rate_of(text) if len(found) == 1 else None
+                process = (NOBODY if local_rank is None else local_rank, NOBODY if task is None else task, rate)
                 for reading in found:
                     if reading.format:
                         writer = reading.rank if rank is None else rank
@@ -150,9 +152,11 @@ class _PageRows:
         for family in readers.before:
             # What a family before it knows, or fails on, is not its to read.
             asked = ["" if text and _knows(family, text) else text for text in asked]
+        has_rate = learning.told("\n".join(texts))
         for known, columns in readers.many(asked):
             where = self._where(known, texts, ranks, hosts, at, columns)
-            self.rows.add_columns(self.page.stream, self.page.node, len(known), {**columns, **where})
+            rates = {"learning_rate": learning.rates_of([texts[place] for place in known])} if has_rate else {}
+            self.rows.add_columns(self.page.stream, self.page.node, len(known), {**columns, **rates, **where})
             yield known
             for place in known if readers.events else ():
                 time_ms = self.page.times_ms[int(at[place])] if self.page.times_ms else None

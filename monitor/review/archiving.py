@@ -20,8 +20,8 @@ from monitor.archive.writing import write
 from monitor.errors import NoCredentials, TrainwatchError
 from monitor.faults import fault
 from monitor.fetch.background import begin
-from monitor.fetch.masking import MASK
 from monitor.fetch.source import Source
+from monitor.masking import MASK
 from monitor.model import Job, Run
 from monitor.review.archived import ArchiveSource
 from monitor.review.pricing import Pricing

@@ -125,7 +125,7 @@ class LogWatch:
             span = source.lines(job, ask, before.span if before else None)
         calls = sum(tally.bill().calls.values())
         extra, further = self._recognisers(job)
-        table = tabled(span, extra, further, before)
+        table = tabled(span, extra, further, before, job.secrets)
         self._set(
             key,
             table=table,

@@ -86,6 +86,11 @@ def with_mutes(report: Report, known: Iterable[Mute]) -> Report:
     return replace(report, muted=found) if found else report
 
 
+def is_muted(finding: str, job: str, known: Iterable[Mute]) -> bool:
+    """Whether the finding of that id is muted for the job of that name."""
+    return any(each.finding == finding and _concerns(each, job) for each in known)
+
+
 def can_mute(finding: Finding) -> bool:
     """Not what ended a job badly: that it failed stays true."""
     return not (finding.severity == "critical" and finding.id in IDS)

@@ -13,11 +13,9 @@ from monitor.analyze import utilization
 from monitor.analyze.cascade import cascade, cascade_words, ends_in_an_error
 from monitor.archive.cache import Cache, Key, key_of
 from monitor.aws.tally import metered, running
-from monitor.diagnose.quoted import without_secrets
 from monitor.errors import BadCall
 from monitor.faults import shape_of
 from monitor.fetch import instance_types
-from monitor.fetch.masking import masked_configuration
 from monitor.fetch.source import Aggregated, LogReader, Source
 from monitor.model import ApiBill, Gap, Job, LogPage, RawMetrics, Report, Run, in_order_of_time
 from monitor.parse.assemble import Parsed, assemble
@@ -26,6 +24,7 @@ from monitor.parse.definitions import recogniser
 from monitor.parse.recognise import RawRows, Recogniser
 from monitor.parse.user import step_pattern
 from monitor.review.archived import ArchiveSource
+from monitor.review.masked import Masked
 from monitor.review.pricing import Pricing
 from monitor.review.reports import coverage, report
 from monitor.review.unread import unread
@@ -76,6 +75,7 @@ class Reviewer:
         self._name = name
         self._settings = settings
         self._pricing = Pricing(source, settings)
+        self._masked = Masked()
         saved, self._refused = _saved_patterns(settings, name)
         self._raw = RawRows((*extra, *saved))
         self._once = bool(extra)
@@ -153,7 +153,7 @@ class Reviewer:
             )
         progress("reading the archive")
         kept = source.archived(self._name)
-        run, price = kept.run, kept.manifest.price
+        run, price = self._masked(kept.run), kept.manifest.price
         if price is None:
             price, _ = self._pricing.found(run.job)
             if price is not None:
@@ -166,7 +166,10 @@ class Reviewer:
         """The report of all that is read; before it the one without a price, where that is still being asked for."""
         if newest_first and not self._pricing.is_known():
             yield self._said(run, now, wait=False)
-        yield self._said(run, now)
+        found = self._said(run, now)
+        if self._cache and self._with_metrics and not self._once and not any(gap.transient for gap in run.gaps):
+            self._cache.verdicts.keep(self._source.endpoint(), found)
+        yield found
 
     def _read(self, job: Job, progress: Progress, newest_first: bool) -> Iterator[Gap]:
         """Reads what is new; now and then, while much is still to come, the gap that there is."""
@@ -203,14 +206,14 @@ class Reviewer:
         complete: bool = True,
     ) -> Run:
         job = completed(job, parsed.identity, parsed.events, instance_types.lookup, self._source.instance_type)
-        job = replace(job, configuration=masked_configuration(job.configuration))
         if job.source == "logs" and job.status in {None, "Failed"} and complete:
             job = _failed(job, parsed, self._raw.lines)
         progress("reading metrics")
         raw = self._read_metrics(job, now)
         metrics, unknown = utilization.normalised(raw, job.nodes)
         gaps = (*raw.gaps, *unknown, *log_gaps, *self._refused, *unread(self._raw.failures))
-        return Run(job, parsed.steps, metrics, parsed.events, gaps, raw.period_s, coverage(self._raw, complete))
+        logs = coverage(self._raw, complete)
+        return self._masked(Run(job, parsed.steps, metrics, parsed.events, gaps, raw.period_s, logs))
 
     def _said(self, run: Run, now: datetime, wait: bool = True) -> Report:
         # A price is not part of what is read of a job: it is worked out anew for a run from the cache.
@@ -246,7 +249,7 @@ def _failed(job: Job, parsed: Parsed, lines: int) -> Job:
     first = cascade(parsed.events, parsed.steps)
     if first is None or (job.status is None and not ends_in_an_error(parsed.events, lines)):
         return job
-    return replace(job, status="Failed", failure_reason=without_secrets(cascade_words(first)))
+    return replace(job, status="Failed", failure_reason=cascade_words(first))
 
 
 def _reading(lines: int, reader: LogReader) -> str:
@@ -259,9 +262,10 @@ def _reading(lines: int, reader: LogReader) -> str:
 
 def _partly(reader: LogReader) -> Gap:
     done = reader.progress
-    share = "" if done is None else f" {done.share:.0%} of the time is read."
-    why = f"Older log lines are still coming in.{share}"
-    return Gap("logs", why, "Figures from the logs are of the newest lines until then.", transient=True)
+    share = "" if done is None else f" ({100 * done.share:.0f} %)"
+    return Gap(
+        "logs", f"Still reading older logs{share}.", "Until then, figures are of the newest lines.", transient=True
+    )
 
 
 def _saved_patterns(settings: Settings, name: str) -> tuple[tuple[Recogniser, ...], tuple[Gap, ...]]:

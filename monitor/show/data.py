@@ -257,9 +257,24 @@ def place(account: Account) -> Place:
     return Place(clients.region, clients.account_label(), None if "amazonaws.com" in endpoint else endpoint)
 
 
+@st.cache_data(ttl="10m", max_entries=16, show_spinner=False)
+def _asked_number(account: Account) -> str | None:
+    try:
+        clients = getattr(_desk(account).source, "clients", None)
+    except TrainwatchError:
+        return None
+    return clients.account_number() if isinstance(clients, Clients) else None
+
+
+def signed_in_to(account: Account) -> str | None:
+    """The number of the account whose jobs are looked at; asked of AWS where nothing told it yet. None where nobody says."""
+    return place(account).account_number or _asked_number(account)
+
+
 def forget() -> None:
     """Starts anew at the next question: new credentials are read, and the list is fetched again."""
     _listing.clear()
     _glances.clear()
     _kept_rows.clear()
+    _asked_number.clear()
     _desk.clear()

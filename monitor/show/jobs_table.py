@@ -31,7 +31,7 @@ REVIEWED = 25
 FIRST_SEEN = 20
 
 _TABLE = "jobs_table"
-_ORDER, _SORTED = "jobs_order", "jobs_sorted"
+_ORDER, _SORTED, _ASKED = "jobs_order", "jobs_sorted", "jobs_sort_asked"
 _HEIGHT_PX = 735
 _RECENT = timedelta(days=1)
 _BEGINNING = datetime.min.replace(tzinfo=UTC)
@@ -72,7 +72,9 @@ class Known:
     is_last: bool = False
     """Nothing more is to come: it need not be asked for again."""
     is_under_way: bool = False
-    """The review that was asked for has not come to an end."""
+    """The review that was asked for has told nothing yet."""
+    is_partial: bool = False
+    """It reads on."""
     status: str | None = None
     instance_type: str | None = None
     instance_count: int | None = None
@@ -88,6 +90,10 @@ class Known:
     """GPU and GPU memory over time."""
     step_time: str | None = None
     step_s: float | None = None
+
+    @property
+    def is_reviewed(self) -> bool:
+        return self.status is not None
 
 
 _UNREVIEWED = Known(Standing("unreviewed", "not reviewed yet"))
@@ -115,6 +121,7 @@ def known(snapshot: Snapshot) -> Known:
         standing(snapshot),
         snapshot.is_last,
         False,
+        snapshot.working and not report.run.logs.complete,
         job.status,
         job.instance_type or " + ".join(sorted({group.instance_type for group in job.instance_groups})),
         job.instance_count,
@@ -166,17 +173,21 @@ def in_view(jobs: Sequence[JobSummary], order: Sequence[str], now: datetime) -> 
 def known_of(account: data.Account, jobs: Sequence[JobSummary]) -> dict[str, Known]:
     """Has these jobs reviewed, the first of them first; gives what is known of them. Those with their last review are let be."""
     kept: dict[str, Known] = data.kept_rows(account)
-    found = {}
-    for place, job in enumerate(jobs):
-        before = kept.get(job.name)
-        if before is None or not before.is_last:
-            now = known(data.snapshot(account, job.name, 1 + place))
-            # A review that begins anew, after the job was forgotten, does not take back what is known.
-            before = now if before is None or not now.is_under_way else before
-        if not before.is_under_way:
-            kept[job.name] = before
-        found[job.name] = before
-    return found
+    asked = {
+        job.name: data.snapshot(account, job.name, 1 + place)
+        for place, job in enumerate(jobs)
+        if job.name not in kept or not kept[job.name].is_last
+    }
+    keep_rows(account, asked)
+    return {job.name: kept[job.name] if job.name in kept else known(asked[job.name]) for job in jobs}
+
+
+def keep_rows(account: data.Account, snapshots: Mapping[str, Snapshot]) -> None:
+    """Keeps what is known of jobs that were reviewed: a review that begins anew does not take it back."""
+    kept: dict[str, Known] = data.kept_rows(account)
+    for name, snapshot in snapshots.items():
+        if (found := known(snapshot)).is_reviewed:
+            kept[name] = found
 
 
 def worst_first(jobs: Sequence[JobSummary], reviewed: Mapping[str, Known]) -> list[str]:
@@ -222,9 +233,15 @@ def _about(of: Hashable) -> str:
     return f"{zlib.crc32(repr(of).encode()):08x}"
 
 
-def sort_again() -> None:
+def sort_again(of: Hashable) -> None:
     """In order as of now: jobs have become worse, or better, since the rows were put in order."""
     st.session_state.pop(_ORDER, None)
+    st.session_state[_ASKED] = of
+
+
+def is_asked(of: Hashable) -> bool:
+    """Whether the rows are to be put in order now, wherever the reader is."""
+    return bool(st.session_state.pop(_ASKED, None) == of)
 
 
 def sorted_by() -> Sorted | None:
@@ -268,9 +285,8 @@ def rows(
 
 
 def _row(job: JobSummary, found: Known, glance: Glance, now: datetime) -> dict[str, object]:
-    is_known = found.status is not None
-    started = found.started if is_known else job.started or job.created
-    ended = found.ended if is_known else job.ended
+    started = found.started if found.is_reviewed else job.started or job.created
+    ended = found.ended if found.is_reviewed else job.ended
     now = found.reviewed_at or now
     gpu, memory = glance.gpu_pct or found.courses[0], glance.gpu_memory_pct or found.courses[1]
     return {
@@ -284,15 +300,15 @@ def _row(job: JobSummary, found: Known, glance: Glance, now: datetime) -> dict[s
         "started": started,
         # As of its review, like all that the row says.
         "ran_s": None if started is None else ((ended or now) - started).total_seconds(),
-        "gpu_pct": found.gpu_pct if is_known else _mean(glance.gpu_pct),
+        "gpu_pct": found.gpu_pct if found.is_reviewed else _mean(glance.gpu_pct),
         "gpu_course": gpu or None,
         "instances": instances_words(
-            found.instance_count if is_known else job.instance_count,
-            found.instance_type if is_known else job.instance_type,
+            found.instance_count if found.is_reviewed else job.instance_count,
+            found.instance_type if found.is_reviewed else job.instance_type,
         ),
         "step_time": found.step_time,
         "step_s": found.step_s,
-        "gpu_memory_pct": found.gpu_memory_pct if is_known else _mean(glance.gpu_memory_pct),
+        "gpu_memory_pct": found.gpu_memory_pct if found.is_reviewed else _mean(glance.gpu_memory_pct),
         "gpu_memory_course": memory or None,
     }
 

@@ -47,7 +47,7 @@ def show_log(name: str, snapshot: LogSnapshot, reviewed: Snapshot, zone: tzinfo,
             log_states.show_quotes(quotes, zone)
         return pace_of(snapshot, reviewed)
     if snapshot.error is not None:
-        show_stale(snapshot.error, "Reading the log")
+        show_stale(snapshot.error, "showing the lines read before", "Reading the log")
     part(report, "Log lines", _lines, view, snapshot, report, zone, now)
     if report is None and reviewed.error is None:
         st.caption(":material/hourglass_empty: Findings and phases are marked once the job is reviewed.")
@@ -80,8 +80,10 @@ def finds_first_error(name: str, status: str | None, reviewed: Snapshot) -> bool
     if reviewed.error is None and (report is None or reviewed.working):
         return True
     _opened(name)
-    if report is not None and (error := known_of(report).error) is not None and error.at is not None:
-        log_address.move(at=error.at, quote=error.key)
+    about = known_of(report)
+    causes = [quote for quote in (about.error, *about.quotes) if quote is not None and quote.at is not None]
+    if first := next((quote for quote in causes if quote is about.error or quote.finding.severity == "critical"), None):
+        log_address.move(at=first.at, quote=first.key)
     return False
 
 

@@ -14,13 +14,14 @@ from monitor.diagnose.verdict import has_gpus
 from monitor.model import Report
 from monitor.show import chosen_time, data
 from monitor.show.drawing import absent, alt_of, draw_frames, head
+from monitor.show.loss_card import show_losses
 from monitor.show.overview import show_overview
 from monitor.show.parts import part
 from monitor.show.plain import plain
 from monitor.show.steps_card import show_steps, work
 from monitor.show.threshold_drawn import kept
 from monitor.show.timeline import show_timeline
-from monitor.show.utilization_card import TITLES, rows_of, show_utilization
+from monitor.show.utilization_card import OF, TITLES, rows_of, show_utilization
 
 
 def show_pictures(report: Report, zone: tzinfo) -> None:
@@ -34,6 +35,7 @@ def show_pictures(report: Report, zone: tzinfo) -> None:
         part(report, "Overview strip", _strip, report, span, zone)
         shown, rules = chosen_time.within(span), kept()
         part(report, "Chart of the step times", show_steps, report, span, shown, rules, zone)
+        part(report, "Charts of loss and learning rate", show_losses, report, span, shown, zone)
         full = "gpu_memory_utilization" if has_gpus(report) else "memory_utilization"
         for column, metric in zip(st.columns(2), (_busy(report), full), strict=True):
             with column:
@@ -53,7 +55,7 @@ def _strip(report: Report, span: Span, zone: tzinfo) -> None:
     rows, steps = rows_of(report, metric), work(report)
     if len(rows.node):
         strip = data.of_report(report, "strip", lambda: overview.of_metric(rows, span))
-        show_overview(report, span, strip, f"{TITLES[metric]}, % of one device", True, zone)
+        show_overview(report, span, strip, f"{TITLES[metric]}, {OF[metric]}", True, zone)
     elif len(steps):
         strip = data.of_report(report, "strip", lambda: overview.of_steps(steps, span))
         show_overview(report, span, strip, "Step time, seconds", False, zone)
@@ -63,7 +65,7 @@ def _phases(report: Report) -> None:
     with st.container(border=True, gap="xsmall"):
         if not report.buckets:
             st.markdown("**Where the time went**")
-            absent("The course of the job is not known.", report, "job")
+            absent("The job's phases are not known.", report, "job")
             return
         priced = any(bucket.cost_usd is not None for bucket in report.buckets)
         frame = phases.segments(report.buckets)

@@ -1,4 +1,4 @@
-"""Which jobs cross a threshold? Those that run, as of now; those that are over, as of their end."""
+"""Which jobs cross a threshold? Running ones as of now, finished ones as of their end."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from monitor.alert.conditions import Rule
 from monitor.alert.evaluate import judge
 from monitor.alert.verdict import Verdict
 from monitor.alert.words import value_words, when_words
+from monitor.diagnose.headline import status_word
 from monitor.model import Report
 from monitor.show import data
 from monitor.words import count
@@ -31,7 +32,7 @@ class Judged:
     @property
     def words(self) -> str:
         """``running · algo-3 and 2 more · 31 % · since 25 Sep, 14:05 UTC``; of a finding its sentence."""
-        verdict, state = self.verdict, "running" if self.report.job.is_running else "over"
+        verdict, state = self.verdict, status_word(self.report.job.status)
         worst = verdict.firing[0] if verdict.firing else None
         more = len({one.node for one in verdict.firing}) - 1
         others = f" and {count(more, 'other node')}" if more > 0 else ""
@@ -50,8 +51,8 @@ class Crossings:
     """Running jobs first."""
     unknown: tuple[Judged, ...]
     running: int
-    """So many that run could be judged."""
-    over: int
+    """So many running jobs could be judged."""
+    finished: int
     waiting: int
     """Reviewed, but not looked at yet."""
 
@@ -70,24 +71,25 @@ class Crossings:
         if self.now:
             return f"Crossed now by {self.now} of {count(self.running, 'running job')}"
         if self.past:
-            return f"Crossed by {self.past} of {self.over} that are over"
-        if self.running + self.over:
+            return f"Crossed by {self.past} of {count(self.finished, 'finished job')}"
+        if self.running + self.finished:
             return "Not crossed"
         return "No data" if self.unknown else ""
 
     @property
     def beside(self) -> str:
-        """What else there is to say: ``2 of 9 that are over did``, ``2 running jobs, 9 that are over``."""
-        running, over = count(self.running, "running job"), f"{self.over} that {'is' if self.over == 1 else 'are'} over"
+        """What else there is to say: ``2 of 9 finished jobs crossed it``, ``checked on 2 running jobs and 9 finished jobs``."""
+        running, finished = count(self.running, "running job"), count(self.finished, "finished job")
         if self.now:
-            return f"{self.past or 'none'} of {over} did" if self.over else ""
+            return f"{self.past or 'none'} of {finished} crossed it" if self.finished else ""
         if self.past:
-            return f"not now by {running}" if self.running else "no job with data is running"
-        return ", ".join(part for part, there in ((running, self.running), (over, self.over)) if there)
+            return f"not by {'the' if self.running == 1 else 'any of'} {running}" if self.running else ""
+        on = " and ".join(part for part, there in ((running, self.running), (finished, self.finished)) if there)
+        return f"checked on {on}" if on else ""
 
     @property
     def reasons(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Why there are no data, and in which jobs."""
+        """Why there is no data, and in which jobs."""
         found: dict[str, list[str]] = {}
         for one in self.unknown:
             found.setdefault(one.verdict.why, []).append(one.report.job.name)

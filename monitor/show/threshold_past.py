@@ -1,4 +1,4 @@
-"""Would a threshold have fired in past jobs, when, and how long before their end? A row a job that is over."""
+"""Would a threshold have fired in past jobs, when, and how long before their end? A row a finished job."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def show_past(rule: Rule, reports: Sequence[Report], zone: tzinfo) -> bool:
     """The sum in a sentence and a row a job; gives whether there is more to judge."""
     over = [report for report in reports if not report.job.is_running]
     if not over:
-        st.caption(":material/inbox: No job that is over has been reviewed yet: there is nothing to hold it against.")
+        st.caption(":material/inbox: No finished job has been reviewed yet to test it on.")
         return False
     found = in_time(over, lambda report: data.said_of(report, f"past {rule.text}", lambda: past(report, rule)))
     st.markdown(_sum(rule, [each for _, each in found], len(over) - len(found)))
@@ -77,25 +77,25 @@ def _sum(rule: Rule, found: Sequence[Past], left: int) -> str:
     lacking = sum(each.outcome == "no data" for each in found)
     known = count(len(found) - lacking, "past job")
     if firing:
-        verb = "Said at the end of" if isinstance(rule.when, Found) else "Would have fired in"
+        verb = "True at the end of" if isinstance(rule.when, Found) else "Would have fired in"
         alerts = "" if isinstance(rule.when, Found) else f", with {count(sum(each.alerts for each in firing), 'alert')}"
         said = f"**{verb} {len(firing)} of {known}**{alerts}."
     else:
         said = f"**Silent in {known}.**" if lacking < len(found) else "**No past job has data.**"
     more = f"No data in {lacking} more." if lacking and lacking < len(found) else ""
-    rest = f"{count(left, 'job')} still to be walked through…" if left else ""
+    rest = f"{count(left, 'job')} still to be replayed…" if left else ""
     return " ".join(part for part in (said, more, rest) if part)
 
 
 def _how(rule: Rule, job: str, zone: tzinfo) -> str:
     if isinstance(rule.when, Found):
         return (
-            "When a finding would first have been said is not worked out here: all rules would be asked again at many moments, "
-            f"some seconds a job. The terminal does it: `{command(job, rule.text, '--backtest')}`"
+            "When a finding would first have appeared takes seconds a job to work out. In a terminal: "
+            f"`{command(job, rule.text, '--backtest')}`"
         )
     return (
-        "First alert: figures of CloudWatch are judged three minutes late, as in a running job. Cost after: what the job cost "
-        "from that moment to its end, which a stop at once would have saved. A click on a row opens the job. "
+        "First alert: CloudWatch's figures are used three minutes late, as in a running job. Cost after: from that moment to "
+        "the end of the job, which stopping at once would have saved. Click a row to open the job. "
         f"Times are {getattr(zone, 'key', None) or 'UTC'}."
     )
 
@@ -128,7 +128,7 @@ def _table(found: Sequence[tuple[str, Past]], timed: bool, zone: tzinfo) -> None
         height="content" if len(frame) <= _ROWS else (_ROWS + 1) * _ROW_PX,
         row_height=_ROW_PX,
         placeholder=DASH,
-        alt="Past jobs, those in which it would have fired first; a click on a row opens the job",
+        alt="Past jobs, those in which it would have fired first; click a row to open the job",
         column_order=list(frame) if timed else ["name", "outcome", "what"],
         column_config={
             "name": config.TextColumn("Job", width=285),

@@ -27,7 +27,7 @@ _LISTED = 3
 
 
 def show_saved(rules: Sequence[Rule], reports: Sequence[Report], newest: str | None) -> bool:
-    """A card a threshold; gives whether there is more to judge."""
+    """A card a threshold; gives whether there is more to check."""
     if not rules:
         _none_saved()
     found = [crossings(rule, reports) for rule in rules]
@@ -38,13 +38,13 @@ def show_saved(rules: Sequence[Rule], reports: Sequence[Report], newest: str | N
     return any(each.waiting for each in found)
 
 
-def save(name: str, text: str, severity: RuleSeverity, notify: tuple[str, ...] = ()) -> bool:
+def save(name: str, text: str, severity: RuleSeverity, notify: tuple[str, ...] = (), strict: bool = True) -> bool:
     """Saves one, from a button: what goes wrong is said when the page is drawn again."""
     _forget()
     try:
-        add(name, text, severity, notify)
+        add(name, text, severity, notify, strict=strict)
     except TrainwatchError as error:
-        st.session_state[_TROUBLE] = ("It was not saved", error)
+        st.session_state[_TROUBLE] = ("Not saved", error)
         return False
     return True
 
@@ -58,11 +58,11 @@ def _remove(rule: Rule) -> None:
     try:
         st.session_state[_REMOVED] = remove(rule.name)
     except TrainwatchError as error:
-        st.session_state[_TROUBLE] = ("It was not removed", error)
+        st.session_state[_TROUBLE] = ("Not removed", error)
 
 
 def _undo(rule: Rule) -> None:
-    save(rule.name, rule.text, rule.severity, rule.notify)
+    save(rule.name, rule.text, rule.severity, rule.notify, strict=not rule.doubt)
 
 
 def fill(text: str) -> None:
@@ -90,8 +90,8 @@ def show_last() -> None:
 def _none_saved() -> None:
     st.info(
         "A threshold is a condition on one figure of a job, such as GPU utilization below 40 % for ten minutes. Saved ones "
-        "are held against every job here, and `python -m monitor alert JOB` tells you at a terminal, on Slack or by SNS "
-        "when one is crossed. Three good ones to begin with:",
+        "are checked on every job here; `python -m monitor alert JOB` notifies you in the terminal, on Slack or through SNS. "
+        "Three to start with:",
         title="No threshold is saved",
         icon=":material/notifications:",
     )
@@ -114,7 +114,7 @@ def _head(rule: Rule, place: int, crossed: Crossings, newest: str | None) -> Non
         st.markdown(f"`{typed(rule.text)}`", width="stretch")
         st.button(
             "Try", key=f"try-{rule.name}", icon=":material/science:", type="tertiary", on_click=fill, args=(rule.text,),
-            help="Against past jobs, at the top of the page",
+            help="Test it on past jobs, at the top of the page",
         )  # fmt: skip
         with st.popover("Command", icon=":material/terminal:", type="tertiary", key=f"command-{place}"):
             show_command(job, rule.text)
@@ -126,6 +126,8 @@ def _head(rule: Rule, place: int, crossed: Crossings, newest: str | None) -> Non
             on_click=_remove,
             args=(rule,),
         )
+    if rule.doubt:
+        st.caption(f":material/warning: Tells nothing. {plain(rule.doubt)}")
     if rule.notify:
         st.caption(f":material/send: {plain(', '.join(sink_of(sink).shown for sink in rule.notify))}")
 
@@ -146,7 +148,7 @@ def _outcome(crossed: Crossings, colour: Colour) -> None:
         shown = f" ({', '.join(names[:2])}{' …' if len(names) > 2 else ''})" if len(names) > 1 else ""
         st.caption(f":material/visibility_off: No data in {plain(jobs)}: {plain(why)}{plain(shown, strip=False)}")
     if crossed.waiting:
-        st.caption(f":material/hourglass_empty: {count(crossed.waiting, 'job')} still to be judged…")
+        st.caption(f":material/hourglass_empty: {count(crossed.waiting, 'job')} still to be checked…")
 
 
 def _icon(crossed: Crossings) -> str:
@@ -154,7 +156,7 @@ def _icon(crossed: Crossings) -> str:
         return ":material/notifications_active:"
     if crossed.past:
         return ":material/history:"
-    return ":material/check_circle:" if crossed.running + crossed.over else ":material/help:"
+    return ":material/check_circle:" if crossed.running + crossed.finished else ":material/help:"
 
 
 def _job(one: Judged) -> None:

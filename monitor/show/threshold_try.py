@@ -1,4 +1,4 @@
-"""What would a threshold say? Typed and read as at the command line, held against past jobs, and saved if it is good."""
+"""What would a threshold say? Typed and read as at the command line, tested on past jobs, and saved if it is good."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def show_try(rules: Sequence[Rule] | None, reports: Sequence[Report], zone: tzin
             "Expression",
             key=TYPED,
             on_change=lambda: address.keep(TYPED, st.session_state[TYPED].strip()),
-            placeholder="Try one against past jobs, such as gpu_utilization < 40 for 10m",
+            placeholder="Test one on past jobs, such as gpu_utilization < 40% for 10 min",
             icon=":material/science:",
             label_visibility="collapsed",
             width="stretch",
         )
-        with st.popover("What can be typed", icon=":material/help:"):
+        with st.popover("Syntax", icon=":material/help:"):
             show_grammar()
             st.markdown("Examples")
             for _, example, _, what in EXAMPLES:
@@ -53,13 +53,13 @@ def _tried(
     try:
         when = parse(text)
     except BadCall as error:
-        show_wrong(error, "This cannot be read")
+        show_wrong(error, "I can't use this condition")
         return False
     rule = Rule(name_of(when), when, text.strip())
     if rules is not None:
         _saving(rule, rules)
     waiting = show_past(rule, reports, zone)
-    with st.expander("At the terminal", icon=":material/terminal:", key="threshold-terminal"):
+    with st.expander("In a terminal", icon=":material/terminal:", key="threshold-terminal"):
         show_command(newest, rule.text)
     return waiting
 

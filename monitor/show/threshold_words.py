@@ -1,4 +1,4 @@
-"""How is a threshold written on a page? As it was typed, as a command to copy, and what can be typed at all."""
+"""How is a threshold written on a page? As it was typed, as a command to copy, and the syntax."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from monitor.show.plain import advice
 
 #: Name, expression, how loud, and what it is good for: to begin with.
 EXAMPLES: tuple[tuple[str, str, RuleSeverity, str], ...] = (
-    ("idle GPUs", "gpu_utilization < 40 for 10m", "warning", "GPUs that you pay for and that wait, on any node"),
-    ("slow steps", "step_time > 1.3x for 20 steps", "warning", "Steps that take 1.3 times what they took so far"),
+    ("idle GPUs", "gpu_utilization < 40% for 10 min", "warning", "GPUs you pay for that sit idle, on any node"),
+    ("slow steps", "step_time > 1.3x for 20 steps", "warning", "Steps that take 1.3 times the job's own median so far"),
     (
         "no progress",
-        "seconds_since_last_step > 900",
+        "seconds_since_last_step > 15 min",
         "critical",
-        "A quarter of an hour without a step: a job that hangs",
+        "No step for 15 minutes: the job hangs",
     ),
 )
 
@@ -43,8 +43,8 @@ def show_command(job: str | None, text: str) -> None:
     """Three commands, each with what it is for."""
     for what, options in (
         ("Once", ()),
-        ("Until the job is over, with a line for whatever is new", ("--watch",)),
-        ("Over a job of the past, with what a stop at the alert would have saved", ("--backtest",)),
+        ("Until the job ends, with a line for anything new", ("--watch",)),
+        ("On a finished job, with what stopping at the alert would have saved", ("--backtest",)),
     ):
         st.caption(what)
         st.code(command(job, text, *options), language=None, wrap_lines=True)
@@ -57,9 +57,10 @@ def show_grammar() -> None:
         f"`METRIC OP VALUE [for DURATION] [on SCOPE]`, or `finding ID`, `finding critical`\n\n"
         f"- **METRIC** {names}\n"
         "- **OP** `<` `<=` `>` `>=`\n"
-        "- **VALUE** a number (percent, seconds, USD), or `1.3x`: a multiple of the job's own median so far\n"
-        "- **DURATION** `90s` `10m` `2h` `20 steps`: so long without a break\n"
-        "- **SCOPE** `any` node (if nothing is said), `all` at once, their `mean`, or one such as `algo-2`"
+        "- **VALUE** `40%`, `15 min`, `$500`, a plain number (percent, seconds, USD), or `1.3x`: a multiple of the job's own "
+        "median so far\n"
+        "- **DURATION** `90s` `10 min` `2h` `20 steps`, without a break\n"
+        "- **SCOPE** `any` node (the default), `all` at once, their `mean`, or one such as `algo-2`"
     )
 
 

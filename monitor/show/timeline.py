@@ -93,7 +93,7 @@ def show_timeline(report: Report, zone: tzinfo, part: Span | None = None) -> Non
         whole = of(report)
         if whole.start is None:
             st.markdown("**What happened when, by node**")
-            absent("No line of the logs has a time.", report, "logs")
+            absent("No log line has a timestamp.", report, "logs")
             return
         found = _closer(report, part)
         about = f"What happened when, by node · times are {zone_name(whole.start, zone)}"
@@ -134,8 +134,8 @@ def _table(found: Timeline, zone: tzinfo) -> None:
                 "Seconds": (rows["end"] - rows["start"]).dt.total_seconds().where(rows["end"] > rows["start"]),
                 "Where": rows["lane"],
                 "What": [_MEANING.get(kind, kind) for kind in rows["kind"]],
-                "How many": rows["count"],
-                "Said": rows["said"],
+                "Count": rows["count"],
+                "Line": rows["said"],
             }
         ),
         hide_index=True,
@@ -144,7 +144,7 @@ def _table(found: Timeline, zone: tzinfo) -> None:
         column_config={"Seconds": st.column_config.NumberColumn(format="%.0f")},
     )
     if len(found.marks) > ROWS:
-        st.caption(f"{ROWS:,} of {len(found.marks):,} marks: errors and silences first.")
+        st.caption(f"{ROWS:,} of {len(found.marks):,} marks, errors and silences first.")
 
 
 def _urgency(kind: str) -> int:

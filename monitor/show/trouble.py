@@ -70,9 +70,9 @@ def whole(name: str, draw: Callable[[], Drawn], otherwise: Drawn) -> Drawn:
         return otherwise
 
 
-def show_stale(error: TrainwatchError, doing: str = "Review") -> None:
-    """Beside an older answer that is still shown."""
-    st.warning(_here(str(error)), title=f"{title_of(error, doing)}: showing older data", icon=":material/sync_problem:")
+def show_stale(error: TrainwatchError, shown: str, doing: str = "Review") -> None:
+    """Beside an older answer that is still ``shown``, such as "data from 04:24 UTC"."""
+    st.warning(_here(str(error)), title=f"{title_of(error, doing)}; {plain(shown)}", icon=":material/sync_problem:")
     if isinstance(error, Fault):
         show_copied(error)
 

@@ -30,7 +30,8 @@ TITLES = {
     "cpu_utilization": "CPU utilization",
     "memory_utilization": "Memory",
 }
-_OF = {
+#: In percent of what.
+OF = {
     "gpu_utilization": "% of one GPU",
     "gpu_memory_utilization": "% of one GPU's memory",
     "cpu_utilization": "% of all vCPUs",
@@ -54,7 +55,7 @@ def show_utilization(
     with st.container(border=True, height="stretch", gap="xsmall"):
         if not len(rows.node):
             st.markdown(f"**{plain(title)}**")
-            absent(f"No data of {TITLES[metric]}.", report, "metrics")
+            absent(f"No {TITLES[metric]} data.", report, "metrics")
             return
         said = _said(report, metric, rows, part, zone)
         spans = crossed(report, rules, metric)
@@ -98,7 +99,7 @@ def _said(report: Report, metric: str, rows: Measured, part: Span | None, zone: 
 
 def _about(title: str, metric: str, rows: Measured, part: Span | None, alone: bool) -> str:
     width_s = bucket_seconds(rows.within(part), POINTS if alone else columns_for(min(len(rows.names), ROWS)))
-    parts = [title, _OF[metric], count(len(rows.names), "node")]
+    parts = [title, OF[metric], count(len(rows.names), "node")]
     parts.append(f"mean of {duration(width_s)} a {'point' if alone else 'column'}")
     if alone and 1000 * width_s > rows.period_ms:
         parts.append("band from lowest to highest")

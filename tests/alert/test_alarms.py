@@ -193,7 +193,7 @@ def test_topics_of_the_call_and_of_the_rule_are_told() -> None:
 def test_a_job_that_is_over_and_a_price_that_nobody_knows() -> None:
     plan = _plan("memory_utilization > 90", job=_job(status="Stopped", arn="arn:aws-cn:sagemaker:cn-north-1:1:x"))
     assert plan.usd_per_month is None
-    assert any("over (Stopped)" in note for note in plan.notes)
+    assert any("has ended (stopped)" in note for note in plan.notes)
 
 
 _RULE = st.text("ab/-\n", min_size=1, max_size=12).flatmap(lambda text: st.sampled_from([text, 30 * text]))

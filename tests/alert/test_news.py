@@ -122,7 +122,7 @@ def test_the_end_of_the_job_ends_what_is_open() -> None:
     over = job(minutes(levels))
     (ended,) = hear(ledger, over, 64, FOR_5)
     assert (ended.kind, ended.node) == ("ended", "algo-1")
-    assert "The job is over (Completed)" in ended.text
+    assert "The job has ended (completed)" in ended.text
     assert hear(ledger, over, 65, FOR_5) == []
     assert hear(ledger, over, 9999, FOR_5) == []
 
@@ -201,7 +201,7 @@ def test_what_is_said_of_an_end() -> None:
     hear(ledger, _as_of(found, 20), 20, FOR_5)
     (over,) = hear(ledger, found, 45, FOR_5)
     assert over.title.startswith("RESOLVED: ")
-    assert over.text == "It is over after 25 min: gpu_utilization < 40 for 5m from 12:10 UTC to 12:35 UTC: 30 %."
+    assert over.text == "No longer true after 25 min: gpu_utilization < 40 for 5m from 12:10 UTC to 12:35 UTC: 30 %."
 
 
 def test_a_ledger_that_cannot_be_used(tmp_path: Path) -> None:

@@ -201,3 +201,32 @@ def test_wrong_sinks_are_refused(text: str) -> None:
     with pytest.raises(BadCall) as caught:
         sink_of(text)
     assert "SECRET" not in str(caught.value) or text == "sns:SECRET"
+
+
+_OLD = """[[rule]]
+name = "always"
+when = "gpu_utilization < 400"
+
+[[rule]]
+name = "idle"
+when = "gpu_utilization < 40% for 10 min"
+"""
+
+
+def test_what_was_saved_before_it_was_refused_is_kept_and_named(tmp_path: Path) -> None:
+    path = tmp_path / "thresholds.toml"
+    path.write_text(_OLD, encoding="utf-8")
+    always, idle = saved(path)
+    assert "always holds" in always.doubt
+    assert (idle.name, idle.doubt) == ("idle", "")
+    add("new", "step_time > 2s", path=path)
+    assert [rule.name for rule in saved(path)] == ["always", "idle", "new"]
+    assert remove("always", path=path).doubt
+    assert [rule.name for rule in saved(path)] == ["idle", "new"]
+    with pytest.raises(BadCall, match="always holds"):
+        add("again", "gpu_utilization < 400", path=path)
+    add("again", "gpu_utilization < 400", path=path, strict=False)
+    # A rules file of a call is refused, with its line.
+    path.write_text(_OLD, encoding="utf-8")
+    with pytest.raises(BadCall, match=r"line 3, when: Understood as GPU utilization below 400 %"):
+        read_rules(path)

@@ -15,7 +15,8 @@ import pytest
 from monitor.alert.given import rules_of
 from monitor.alert.telling import Telling
 from monitor.cli.alert_looking import Looking
-from monitor.cli.alert_watch import run_watch, seconds_of
+from monitor.cli.alert_watch import run_watch
+from monitor.cli.durations import seconds_of
 from monitor.errors import BadCall, NoSuchJob, Unreachable
 from monitor.model import Report
 from tests.alert.jobs import at, job, minutes
@@ -57,7 +58,7 @@ def _watch(
 ) -> tuple[datetime, Any, bool]:
     """(when it ended, the last verdicts, whether anything was said)."""
     arguments = argparse.Namespace(interval="2m", cool_down="10m", format=form, quiet=True, output=output)
-    rules = rules_of([FOR_5, "gpu_utilization > 200"])
+    rules = rules_of([FOR_5, "gpu_utilization > 99"])
     clock = _Clock()
     telling = Telling(rules, sinks, tmp_path / "ledger")
     verdicts, said = run_watch(arguments, rules, telling, Looking(look), clock.sleep, clock)
@@ -73,7 +74,7 @@ def test_a_watch_says_what_happens_and_ends_with_a_summary(tmp_path: Path, capsy
     lines = out.splitlines()
     assert lines[0] == "12:14 UTC  WARNING: gpu_utilization-below-40-for-5m on algo-1, job case"
     assert lines[2] == "12:24 UTC  RESOLVED: gpu_utilization-below-40-for-5m on algo-1, job case"
-    assert "The job is over: Completed, after 30 min." in out
+    assert "The job has ended: completed after 30 min." in out
     assert "1 alert." in out
     assert "job case, resolved 12:24 UTC" in out
     assert not (tmp_path / "ledger").exists()
@@ -153,12 +154,12 @@ def test_a_watch_that_is_stopped_sums_up_what_it_saw(tmp_path: Path, capsys: pyt
     with pytest.raises(KeyboardInterrupt):
         _watch(tmp_path, look)
     out = capsys.readouterr().out
-    assert "The watch was stopped; the job goes on (20 min so far)." in out
+    assert "Watch stopped; the job is still running (20 min so far)." in out
     assert "1 alert." in out
 
 
 def test_intervals() -> None:
-    assert [seconds_of("--interval", text) for text in ("30s", "5m", "0.5h")] == [30, 300, 1800]
-    for text in ("30", "5 minutes", "-5m", ""):
+    assert [seconds_of("--interval", text) for text in ("30s", "5m", "0.5h", "5 min")] == [30, 300, 1800, 300]
+    for text in ("30", "5 parsecs", "-5m", "", "5ms"):
         with pytest.raises(BadCall, match="--interval"):
             seconds_of("--interval", text)

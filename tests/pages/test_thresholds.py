@@ -40,20 +40,20 @@ def test_each_says_which_jobs_cross_it_and_why_nobody_knows_of_others(open_page:
     said = texts(page)
     assert "busy" in said
     assert "`gpu_utilization > 40 for 10m`" in said
-    assert "Crossed now by 1 of 1 running job]; 2 of 2 that are over did" in said
+    assert "Crossed now by 1 of 1 running job]; 2 of 2 finished jobs crossed it" in said
     assert re.search(r"running · algo-\d and \d other nodes · 4\d % · since", said)
     assert "No data in denied-metrics-1: cloudwatch:GetMetricData was refused" in said
-    assert "Not crossed; 1 running job, 2 that are over" in said
+    assert "Not crossed; checked on 1 running job and 2 finished jobs" in said
     assert _links(page)[:3] == ["gpt-60b-run-8", "gpt-60b-run-7", "vit-mics-4"]
     assert 'python -m monitor alert gpt-60b-run-8 --when "gpu_utilization > 40 for 10m"' in said
-    assert "Held against 4 jobs" in said
+    assert "Checked on 4 jobs" in said
 
 
 def test_without_any_it_explains_and_an_example_is_saved_with_a_click(open_page: Open) -> None:
     page = _thresholds(open_page)
     assert "No threshold is saved" in texts(page)
     page.button(key="save-idle GPUs").click().run()
-    assert [rule.text for rule in saved()] == ["gpu_utilization < 40 for 10m"]
+    assert [rule.text for rule in saved()] == ["gpu_utilization < 40% for 10 min"]
     assert "No threshold is saved" not in texts(page)
 
 
@@ -112,7 +112,7 @@ def test_the_address_brings_back_what_was_typed_and_past_jobs_are_walked_through
 def test_a_finding_is_told_as_of_the_end_and_the_slow_walk_is_left_to_the_terminal(open_page: Open) -> None:
     page = _thresholds(open_page, when="finding warning")
     said = texts(page)
-    assert "Said at the end of 1 of 3 past jobs." in said
+    assert "True at the end of 1 of 3 past jobs." in said
     assert 'alert gpt-60b-run-7 --when "finding warning" --backtest' in said
     assert page.dataframe[0].value["what"].iloc[0].startswith("GPU 46 %")
 
@@ -144,7 +144,7 @@ def test_an_unusable_file_is_said_and_the_rest_works(open_page: Open) -> None:
     path.write_text('[[rule]]\nname = "x"\nwhen = "step_tme > 1"\n', encoding="utf-8")
     page = _thresholds(open_page, when="step_time > 100")
     said = texts(page)
-    assert "The saved thresholds cannot be used" in said
+    assert "Can't use the saved thresholds" in said
     assert "line 3, when" in said
     assert "step_tme > 1\n^^^^^^^^" in said
     assert "Silent in 3 past jobs." in said
@@ -166,7 +166,7 @@ def test_without_jobs_or_rights_thresholds_still_stand(open_page: Open) -> None:
     add("slow", "step_time > 100")
     page = open_page(FakeAccount(), "thresholds", when="step_time > 1")
     assert "There is no training job yet" in texts(page)
-    assert "No job that is over has been reviewed yet" in texts(page)
+    assert "No finished job has been reviewed yet" in texts(page)
     page = open_page(FakeAccount(error=NoCredentials("None were found.", "Set AWS_PROFILE.")), "thresholds")
     assert "No valid AWS credentials" in texts(page)
     assert "`step_time > 100`" in texts(page)
@@ -176,7 +176,7 @@ def test_what_takes_long_is_judged_bit_by_bit(open_page: Open, monkeypatch: pyte
     add("slow", "step_time > 100")
     monkeypatch.setattr(threshold_crossings, "PATIENCE_S", -1.0)
     page = _thresholds(open_page)
-    assert "3 jobs still to be judged" in texts(page)
+    assert "3 jobs still to be checked" in texts(page)
 
 
 def test_text_of_others_is_no_markup(open_page: Open) -> None:
