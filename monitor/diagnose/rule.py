@@ -145,6 +145,11 @@ class Case:
         """Of ``steady``."""
         return utilization.pooled(self.steady)
 
+    @property
+    def minutes(self) -> pd.DataFrame:
+        """What the devices' figures are of: ``steady``, and ``metrics`` where no minute is."""
+        return self.steady if len(self.steady) else self.metrics
+
     @once
     def by_minute(self) -> pd.DataFrame:
         """GPU utilization and memory side by side, of ``steady``: see ``monitor.analyze.devices``."""
