@@ -70,7 +70,7 @@ def raise_active_microbatches(case: Case) -> Finding | None:
         _explained(case, gpu.mean),
         f"Pipeline window too small: {a} of {m} microbatches active",
         f"GPUs wait for {percent(100 - gpu.mean)} of the time: the pipeline window is too small. {since(case)}; memory has "
-        f"room, {percent(memory.p95)}. At most {a} of {m} microbatches (active_microbatches) are under way in {p} stages.",
+        f"room, p95 {percent(memory.p95)}. At most {a} of {m} microbatches (active_microbatches) are under way in {p} stages.",
         (*read(case, "active_microbatches", "microbatches", "pipeline_parallel_degree"), *_bubbles(found), *distributions(case)),
         Recommendation(
             f"Raise active_microbatches from {a} to {to} and compare the step times.{saved(case, found)} It costs memory: "

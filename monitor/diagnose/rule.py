@@ -145,6 +145,11 @@ class Case:
         """Of ``steady``."""
         return utilization.pooled(self.steady)
 
+    @property
+    def minutes(self) -> pd.DataFrame:
+        """What the devices' figures are of: ``steady``, and ``metrics`` where no minute is."""
+        return self.steady if len(self.steady) else self.metrics
+
     @once
     def by_minute(self) -> pd.DataFrame:
         """GPU utilization and memory side by side, of ``steady``: see ``monitor.analyze.devices``."""
@@ -193,10 +198,7 @@ class Case:
 def parameter(case: Case, name: str) -> int | None:
     """A whole number of the job's configuration, None where it is missing or none."""
     found = case.run.job.configuration.get(name)
-    value = found.value if found is not None else None
-    if isinstance(value, str) and value.isdecimal():
-        value = int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return None if found is None else found.whole
 
 
 Check = Callable[[Case], Finding | None]

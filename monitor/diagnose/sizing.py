@@ -62,7 +62,7 @@ def fewer_features(case: Case) -> Finding | None:
         "info",
         "medium",
         f"The model would fit with less: memory {percent(memory)}",
-        f"GPU memory is {percent(memory)} full at its 95th percentile on the fullest node, and {words}: the model would fit "
+        f"Peak GPU memory is {percent(memory)} (p95 of the fullest node), and {words}: the model would fit "
         f"with less ({memory_words(found)}).",
         (
             *read(case, parameter),
@@ -179,8 +179,7 @@ def _half_idle(case: Case) -> Finding | None:
         "info",
         "low",
         f"{nodes} nodes less than half used",
-        f"GPU {percent(gpu.p95)} and GPU memory {percent(memory)} at their 95th percentiles: {half} with twice the work each "
-        f"would do{money}.",
+        f"GPU p95 {percent(gpu.p95)} and GPU memory p95 {percent(memory)}: {half} with twice the work each would do{money}.",
         distributions(case),
         Recommendation(
             f"Run on {half} with twice the batch of a device, or on a smaller type; for the same global batch "

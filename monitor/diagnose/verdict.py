@@ -14,7 +14,7 @@ from monitor.analyze.reasons import reason_of
 from monitor.diagnose.level import Level
 from monitor.diagnose.quoted import quoted
 from monitor.diagnose.unseen import unseen
-from monitor.model import METRICS, Job, NodeStats, Prediction, Report
+from monitor.model import METRICS, Job, Prediction, Report
 from monitor.words import capitalised, count, duration, percent, sentence, step_seconds
 
 #: Metrics come once a minute, and the last ones are left out.
@@ -47,7 +47,8 @@ def judge(report: Report) -> Verdict:
         gain = "" if first.prediction is None else f" Step time about {_middle(first.prediction)}, by model."
         return Verdict("critical" if first.severity == "critical" else "warning", first.title, advice + gain)
     if not seen(report):
-        detail = " ".join(gap.why for gap in report.gaps if gap.what != "price")
+        # Which right is missing is said before the verdict.
+        detail = " ".join(gap.why for gap in report.gaps if gap.what != "price" and not gap.action)
         return Verdict("unknown", _why_unseen(report), detail)
     muted = count(len(report.silenced), "muted finding") if report.silenced else ""
     if not report.run.logs.complete:
@@ -155,12 +156,12 @@ def _has_metrics(report: Report) -> bool:
 
 
 def gain_words(prediction: Prediction) -> str:
-    """``Step time -35 % (-35 to -31), GPU memory 74 % (41 to 82): model-based, not measured.`` and which model."""
+    """``Step time -35 % (-35 to -31), peak GPU memory 74 % (41 to 82): model-based, not measured.`` and which model."""
     low, middle, high = prediction.step_time_change_percent
     words = f"Step time {middle:+.0f} % ({low:+.0f} to {high:+.0f})"
     if prediction.gpu_memory_utilization is not None:
         low, middle, high = prediction.gpu_memory_utilization
-        words += f", GPU memory {middle:.0f} % ({low:.0f} to {high:.0f})"
+        words += f", peak GPU memory {middle:.0f} % ({low:.0f} to {high:.0f})"
     rest = prediction.method.removeprefix(MODEL_BASED).strip()
     said = f"{words}: {MODEL_BASED[0].lower()}{MODEL_BASED[1:]}"
     return f"{said} {sentence(capitalised(rest))}" if rest else said
@@ -170,10 +171,10 @@ def _middle(prediction: Prediction) -> str:
     return f"{prediction.step_time_change_percent[1]:+.0f} %"
 
 
-def mean_of(nodes: tuple[NodeStats, ...], metric: str) -> float | None:
-    """Mean of a metric over the nodes that have it, percent of one device; None where no node has."""
-    means = [stats.mean for node in nodes if (stats := getattr(node, metric)) is not None]
-    return sum(means) / len(means) if means else None
+def mean_of(report: Report, metric: str) -> float | None:
+    """Mean of a metric over the minutes of work of all nodes, percent of one device; None where no node has it."""
+    found = report.devices.get(metric)
+    return None if found is None else found.mean
 
 
 def has_gpus(report: Report) -> bool:
@@ -208,12 +209,12 @@ def _figures(report: Report) -> str:
     parts = []
     names = {"gpu_utilization": "GPU", "gpu_memory_utilization": "GPU memory", "cpu_utilization": "CPU"}
     for metric, name in names.items():
-        mean = mean_of(report.nodes, metric)
+        mean = mean_of(report, metric)
         if mean is not None and (metric != "cpu_utilization" or not has_gpus(report)):
             parts.append(f"{name} {percent(mean)}")
     if report.steps is not None and report.steps.median_s is not None:
         parts.append(f"step time {step_seconds(report.steps.median_s)}")
-    limits = "; ".join(
+    limits = ". ".join(
         finding.title for finding in report.findings if finding.severity == "info" and finding.id not in report.muted
     )
     words = ", ".join(parts) + "." if parts else ""

@@ -63,7 +63,12 @@ def pictures(report: Report) -> Iterator[Picture]:
         wanted += [(_NAMES[metric], partial(_utilization, report, metric, span)) for metric in full]
         wanted += [("Step time, seconds", lambda: _steps(report, span)), ("Loss", lambda: _losses(report, span))]
     for title, made in wanted:
-        yield from attempt(report, title, lambda made=made: [*made()], partial(_failed, title))
+        yield from attempt(report, title, partial(_drawn, made), partial(_failed, title))
+
+
+def _drawn(made: Callable[[], Iterable[Picture]]) -> list[Picture]:
+    # Drawn here and now: where a generator fails nobody waits for it.
+    return [*made()]
 
 
 def _failed(title: str, said: str) -> list[Picture]:
@@ -76,8 +81,8 @@ def _phases(report: Report) -> Iterator[Picture]:
     frame = phases.segments(report.buckets)
     priced = any(bucket.cost_usd is not None for bucket in report.buckets)
     title = "Where the time and the money went, minutes" if priced else "Where the time went, minutes"
-    note = f"{phases_listed(frame)} {sum_words(frame, report.cost)}"
-    yield Picture(title, phases_said(frame), note, svg(phases.phase_bar(report.buckets), "phases"))
+    note = f"{phases_listed(frame)} {sum_words(report, frame)}"
+    yield Picture(title, phases_said(report, frame), note, svg(phases.phase_bar(report.buckets), "phases"))
 
 
 def _timeline(report: Report) -> Iterator[Picture]:

@@ -35,6 +35,7 @@ from monitor.predict.setup import setup_of
 from monitor.words import count
 
 Part = TypeVar("Part")
+Instead = TypeVar("Instead")
 # So many checks are named that failed on one error; the rest is counted.
 _NAMED = 3
 
@@ -58,6 +59,8 @@ def report(
         run=run,
         reviewed_at=now,
         nodes=failed.without("Figures of the nodes", lambda: _node_stats(case), ()),
+        devices=failed.without("Figures of the nodes", lambda: utilization.pooled(case.minutes), {}),
+        work_since=failed.without("Figures of the nodes", lambda: case.window.start if case.window else None, None),
         steps=failed.without("Step times", lambda: case.steps, None),
         phases=parts,
         buckets=sums,
@@ -70,11 +73,14 @@ def report(
         measured=failed.without("What was measured of the setup", lambda: _measured(case), {}),
         api=api,
         api_total=total,
-        faults=failed.gaps(),
         broken=failed.rules,
     )
-    saved = recoverable(found.cost, case.bill, said, asks_to_save(said), is_judged(found))
-    return replace(found, cost=saved)
+    saved = failed.without(
+        "What could be saved",
+        lambda: recoverable(found.cost, case.bill, said, asks_to_save(said), is_judged(found)),
+        found.cost,
+    )
+    return replace(found, cost=saved, faults=failed.gaps())
 
 
 class _Failed:
@@ -85,7 +91,7 @@ class _Failed:
         self._by_error: dict[int, tuple[Exception, list[str], list[str]]] = {}
         self.rules: frozenset[str] = frozenset()
 
-    def without(self, part: str, make: Callable[[], Part], otherwise: Part) -> Part:
+    def without(self, part: str, make: Callable[[], Part], otherwise: Instead) -> Part | Instead:
         """What ``make`` makes, or ``otherwise`` where it fails."""
         try:
             return make()
@@ -132,7 +138,10 @@ def _measured(case: Case) -> dict[str, Parameter]:
 def _at_risk(case: Case) -> AtRisk | None:
     if not case.run.job.is_running:
         return None
-    return at_risk(saves(case.journal, case.run.events), case.journal, case.now, case.usd_per_hour, case.lost)
+    # What a job does that stands still is no work.
+    last = case.phases[-1] if case.phases else None
+    until = last.start if last is not None and last.name == "stall" else case.now
+    return at_risk(saves(case.journal, case.run.events), case.journal, until, case.usd_per_hour, case.lost)
 
 
 def coverage(raw: RawRows, complete: bool = True) -> LogCoverage:
@@ -143,7 +152,7 @@ def coverage(raw: RawRows, complete: bool = True) -> LogCoverage:
 
 
 def _node_stats(case: Case) -> tuple[NodeStats, ...]:
-    used = utilization.by_node(case.metrics)
+    used = utilization.by_node(case.minutes)
     spreads = step_time.by_node(case.run.steps)
     nodes = case.run.job.nodes or tuple(Node(name) for name in sorted(spreads))
     return tuple(

@@ -49,7 +49,7 @@ def test_a_finding_has_headline_sentence_next_step_prediction_and_what_was_not_c
         "GPUs wait half of the time: the pipeline window is too small",
         "GPU 46 % (p5 41, p95 52) on all 4 nodes",
         "Raise active_microbatches from 2 to 4.",
-        "Step time -35 % (-35 to -31), GPU memory 74 % (41 to 82): model-based, not measured.",
+        "Step time -35 % (-35 to -31), peak GPU memory 74 % (41 to 82): model-based, not measured.",
         "Not checked: stage imbalance",
         "smp config active_microbatches=2 microbatches=8",
         "Medium confidence.",
