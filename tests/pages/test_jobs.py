@@ -20,8 +20,8 @@ def test_figures_and_table_say_which_job_needs_somebody(open_page: Open) -> None
     assert figures == {
         "Running": "0",
         "Cost an hour": "$0",
-        "Wasted an hour": "$0",
-        "Advice could save": "$0",
+        "Overhead so far": "$0",
+        "Recoverable an hour": "$0",
         "Critical": "1",
     }
     table = grid(page)
@@ -146,9 +146,9 @@ def test_an_empty_account_says_what_to_do(open_page: Open) -> None:
     [
         (NoCredentials("No AWS credentials were found.", "Set AWS_PROFILE."), "No valid AWS credentials"),
         (NoCredentials("The token of profile dev has expired.", "Run aws sso login."), "No valid AWS credentials"),
-        (NotAllowed("sagemaker:ListTrainingJobs was refused.", "Allow it."), "AWS refused access"),
-        (Unreachable("No answer from http://127.0.0.1:9.", "Check AWS_ENDPOINT_URL."), "AWS does not answer"),
-        (CannotDo("No region is set.", "Set AWS_REGION."), "It could not be done"),
+        (NotAllowed("sagemaker:ListTrainingJobs was refused.", "Allow it."), "AWS denied access"),
+        (Unreachable("No answer from http://127.0.0.1:9.", "Check AWS_ENDPOINT_URL."), "AWS is not answering"),
+        (CannotDo("No region is set.", "Set AWS_REGION."), "Listing jobs failed"),
     ],
 )
 def test_an_error_names_cause_and_remedy_and_can_be_tried_again(open_page: Open, error: CannotDo, title: str) -> None:
@@ -186,4 +186,4 @@ def test_the_last_list_stays_when_a_later_one_fails(open_page: Open) -> None:
     data._listing.clear()
     page.run()
     assert len(grid(page)) == 4
-    assert "this is the last answer" in texts(page)
+    assert "AWS is not answering; data from" in texts(page)

@@ -299,7 +299,7 @@ def test_an_archive_says_that_it_has_no_log_and_shows_what_was_quoted(open_page:
 def test_refused_logs_say_which_right_is_missing(open_page: Open) -> None:
     refusal = NotAllowed("AWS does not allow logs:FilterLogEvents to these credentials.", "Have it allowed.")
     page = open_page(FakeAccount((situations.failed(),), log_error=refusal), "logs", job="llama-ft-3")
-    assert "AWS refused access" in texts(page)
+    assert "AWS denied access" in texts(page)
     assert "logs:FilterLogEvents" in texts(page)
     assert "Lines that the findings quote" in texts(page)
 
