@@ -13,10 +13,11 @@ import tempfile
 import threading
 import time
 import traceback
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeVar
 
 from monitor import __version__
 from monitor.diagnose.headline import instances, launcher, status_word
@@ -30,6 +31,8 @@ try:
     import fcntl
 except ImportError:  # no such locks there: of two programs that fill the file in the same instant one may lose its past
     fcntl = None  # type: ignore[assignment]
+
+Made = TypeVar("Made")
 
 MOST_BYTES = 1 << 20
 # One entry; a traceback of endless recursion is cut by Python itself.
@@ -66,6 +69,14 @@ def gap(error: Exception, part: str, shape: Sequence[str] = ()) -> Gap:
     """What a part that failed leaves open; the error is logged."""
     found = fault(error, part, shape)
     return Gap("program", found.message, found.remedy, transient=True)
+
+
+def attempt(report: Report, part: str, make: Callable[[], Made], otherwise: Callable[[str], Made]) -> Made:
+    """A part of what is made of a report; where making it fails, the error is logged and ``otherwise`` is told in a line."""
+    try:
+        return make()
+    except Exception as error:
+        return otherwise(str(fault(error, part, shape_of_report(report))))
 
 
 def shape_of(job: Job | None, run: Run | None = None) -> tuple[str, ...]:
@@ -150,10 +161,8 @@ def _log(error: Exception, part: str, copied: str) -> Path | None:
 
 
 def _folders() -> Iterator[Path]:
-    try:
+    with suppress(RuntimeError):  # nobody's home
         yield Path(os.environ.get("XDG_STATE_HOME") or Path("~/.local/state").expanduser()) / "trainwatch"
-    except RuntimeError:  # nobody's home
-        pass
     user = os.getuid() if hasattr(os, "getuid") else 0
     yield Path(tempfile.gettempdir()) / f"trainwatch-{user}"
 

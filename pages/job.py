@@ -23,6 +23,7 @@ from monitor.show.pictures import show_pictures
 from monitor.show.plain import plain
 from monitor.show.saving import show_save
 from monitor.show.trouble import show_error, show_gaps, show_rights, show_stale
+from monitor.words import instant
 
 visit = shell.enter()
 
@@ -63,7 +64,7 @@ def board(name: str, listed: Sequence[JobSummary]) -> Pace:
     names = [job.name for job in listed]
     more = part(report, "Links of the job", show_links, report, visit.account, names)
     if snapshot.error is not None:
-        show_stale(snapshot.error)
+        show_stale(snapshot.error, f"data from {instant(report.reviewed_at, visit.zone)}")
     part(report, "Verdict and findings", show_answer, report, visit.zone)
     part(report, "What could not be read", show_gaps, report)
     part(report, "Figures", show_figures, report, now)

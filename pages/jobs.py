@@ -51,7 +51,7 @@ def board() -> Pace:
         if not found.jobs:
             show_error(found.error, "found", "Listing jobs")
             return IDLE
-        show_stale(found.error, "Listing jobs")
+        show_stale(found.error, "showing the last list", "Listing jobs")
     if not found.jobs:
         st.info("No job matches these filters.", icon=":material/search_off:")
         return IDLE

@@ -29,7 +29,7 @@ def board() -> Pace:
     name = listing.jobs[0].name if listing.jobs else None
     rules = kept()
     if listing.error and listing.jobs:
-        show_stale(listing.error, "Listing jobs")
+        show_stale(listing.error, "showing the last list", "Listing jobs")
     elif listing.error:
         show_error(listing.error, "thresholds", "Listing jobs")
     show_last()

@@ -58,7 +58,7 @@ def test_the_first_picture_takes_few_calls_whatever_the_number_of_nodes(
         assert shown.report.steps is not None
         assert shown.report.steps.median_s is not None
         assert len([stats for stats in shown.report.nodes if stats.gpu_utilization]) == nodes
-        assert any("still coming in" in gap.why for gap in shown.report.run.gaps)
+        assert any("Still reading older logs" in gap.why for gap in shown.report.run.gaps)
         # Of a line whose number is not known yet there is its order.
         assert (shown.report.run.steps["line"] < 0).all()
 

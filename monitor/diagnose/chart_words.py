@@ -181,6 +181,10 @@ def phases_said(frame: pd.DataFrame) -> str:
     useful = float(frame.loc[frame["name"] == "productive", "minutes"].sum())
     rest = frame[frame["name"] != "productive"]
     whole = duration(total * 60)
+    dark = float(frame.loc[frame["name"] == "unknown", "minutes"].sum())
+    if dark and not useful:
+        # Nobody saw a step: that is not the same as no training.
+        return sentence(f"What {duration(dark * 60)} of {whole} were spent on is not known: no training step was read")
     said = f"{percent(100 * useful / total)} of {whole} was productive" if useful else f"None of {whole} was productive"
     if rest.empty:
         return sentence(said)
@@ -225,15 +229,17 @@ def timeline_words(found: Timeline, report: Report) -> str:
         said.append(f"The first error is on {row['lane']}" + (f"; {count(after, 'more')} after it" if after else ""))
     elif (marks["kind"] == "error").any():
         said.append(f"{count(int(marks.loc[marks['kind'] == 'error', 'count'].sum()), 'error')} in the logs")
-    for kind, saying in (("restart", "restarted or resumed"), ("no step", "long time without a step")):
+    for kind, saying in (("restart", "restarted or resumed"), ("no step", "logged no step for {}")):
         if many := found.nodes_with.get(kind, 0):
-            where = marks.loc[marks["kind"] == kind, "lane"]
-            said.append(f"{saying} on {where.iloc[0] if many == 1 and len(where) else count(many, 'node')}")
+            rows = marks[marks["kind"] == kind]
+            longest = (rows["end"] - rows["start"]).max().total_seconds() if len(rows) else 0.0
+            who = rows["lane"].iloc[0] if many == 1 and len(rows) else count(many, "node")
+            said.append(f"{who} {saying.format(duration(longest) if longest else 'long')}")
     if found.left_out:
         many = found.left_out + sum(lane not in (JOB, NOWHERE) for lane in found.lanes)
         said.append(not_drawn(found.left_out, many, found.left_out_troubled))
     if not said:
-        return "No error line, restart or silence in the logs." if report.run.logs.lines else "No log line to place."
+        return "No error, restart or long silence in the logs." if report.run.logs.lines else "No log lines were read."
     text = "; ".join(said)
     return f"{text[:1].upper()}{text[1:]}."
 

@@ -43,6 +43,8 @@ def when(case: Case, ending: Ending) -> str:
     ran = (job.ended or case.now) - job.started if job.started else None
     said = f" at {clock(at)}" if at else f" after {duration(ran.total_seconds())}" if ran else ""
     done = steps_done(case.run, at)
+    if done is None and not case.run.logs.lines:
+        return said  # what was not read reports no step either
     step = "before any step was reported" if done is None else f"after step {done:,}"
     return f"{said}, {step}" if said else f" {step}"
 
@@ -72,8 +74,8 @@ def followed(first: Cascade | None) -> str:
         if ranks
         else ""
     )
-    tell = "follows" if first.followers == 1 else "follow"
-    return f" {count(first.followers, 'later error')}{of} only {tell} from it."
+    tell = "is a consequence" if first.followers == 1 else "are consequences"
+    return f" {count(first.followers, 'later error')}{of} {tell}."
 
 
 def doubt(ending: Ending) -> str:

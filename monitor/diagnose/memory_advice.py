@@ -90,10 +90,10 @@ def _becomes(found: Outcome) -> str:
     used, start, limit = found.memory.utilization_pct(), found.memory.start_gib, found.memory.limit_gib
     if used is None or start is None or not limit:
         return ""
-    now = f"GPU memory at least {percent(100 * start / limit)}"
+    now = f"GPU memory ≥ {percent(100 * start / limit)}"
     if found.memory.bound:
-        return f" ({now} to {percent(used[0])} or more: the model's shape is not known)"
-    return f" ({now} to about {percent(used[1])}{', it fits' if used[2] < MOST_MEMORY_PCT else ''})"
+        return f" ({now} → {percent(used[0])} or more: the model's shape is not known)"
+    return f" ({now} → about {percent(used[1])}{', fits' if used[2] < MOST_MEMORY_PCT else ''})"
 
 
 def framework(case: Case) -> str:

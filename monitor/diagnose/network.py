@@ -40,7 +40,7 @@ def efa_not_in_use(case: Case) -> Finding | None:
     first = slow[0]
     where = nodes([one.node for one in slow if one.node], case.gpu_nodes) if first.node else "between the nodes"
     kinds = sorted({node.instance_type or "" for node in case.run.job.nodes if node.gpus})
-    what = "sockets are in use" if first.what == "sockets" else "EFA was asked for and not found"
+    what = "sockets are in use" if first.what == "sockets" else "EFA was requested and not found"
     since = f" since {clock(first.at)}" if first.at is not None else ""
     return Finding(
         "efa-not-in-use",
@@ -93,7 +93,7 @@ def communication_bound(case: Case) -> Finding | None:
         "communication-bound",
         "warning",
         "medium",
-        f"Busy GPUs, little work: MFU {percent(100 * got.value)}",
+        f"GPUs busy, little useful work: MFU {percent(100 * got.value)}",
         f"GPUs look busy, {percent(gpu.p50)} {everywhere(case)} since {clock(case.window.start)}, and the model gets "
         f"{percent(100 * got.value)} of their peak{took}; {percent(100 * got.healthy)} is usual on {got.gpu_model}. {why}"
         f"{money_of(case, savings, 'of GPUs that wait in communication')}",
@@ -105,7 +105,7 @@ def communication_bound(case: Case) -> Finding | None:
         advice,
         not_checked=(
             f"MFU is worked out from {got.how}",
-            "the precision: full precision and very long sequences have a lower MFU by right",
+            "the precision: full precision and very long sequences legitimately have a lower MFU",
         ),
         savings=savings,
     )

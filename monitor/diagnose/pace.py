@@ -212,7 +212,7 @@ def slow_steps_rule(case: Case) -> Finding | None:
         "high" if found.count >= 20 or found.period is not None else "medium",
         f"{percent(100 * found.share)} of the {what} take {found.slow_s / found.median_s:.1f} x the usual time",
         f"{found.count:,} of {found.of:,} {what} take more than twice the median of {step_seconds(found.median_s)}{since}: "
-        f"{step_seconds(found.slow_s)} at their median{slowest}; no checkpoint or evaluation is told of before them."
+        f"{step_seconds(found.slow_s)} at their median{slowest}; the log shows no checkpoint or evaluation before them."
         f"{often}{by_clock}{lost}",
         (
             Evidence(f"{what} over twice the median", 100 * found.share, "%", None, found.start, found.end),

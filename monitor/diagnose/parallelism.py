@@ -88,7 +88,7 @@ def raise_active_microbatches(case: Case) -> Finding | None:
 
 @rule("lower-active-microbatches", silenced_by=("cuda-out-of-memory",), about="risk")
 def lower_active_microbatches(case: Case) -> Finding | None:
-    """The pipeline's window is wider than is of use, and GPU memory is short.
+    """The pipeline's window is wider than useful, and GPU memory is short.
 
     What it means: SMP v1 keeps more than the number of stages and two microbatches under way, and GPU memory is above 85 %
     at its 95th percentile.

@@ -22,8 +22,8 @@ ENDED_BY_ERROR = ("cuda-out-of-memory", "host-out-of-memory", "nccl-timeout", "d
 LATE_FIRST_STEP_S = 20 * 60.0
 LOST_WORTH_A_CHANGE = 0.05
 _MEANWHILE = {
-    "checkpoint": "a checkpoint that was begun",
-    "evaluation": "an evaluation that was begun",
+    "checkpoint": "the start of a checkpoint",
+    "evaluation": "the start of an evaluation",
     "restart": "a restart",
 }
 
@@ -170,7 +170,7 @@ def long_initialization(case: Case) -> Finding | None:
         title,
         f"{title}: Training began {clock(found.start)}, the first step {clock(end)}{cost}.{parts}"
         if found.first_step
-        else f"{title}: Training began {clock(found.start)}, and the GPUs do next to nothing{cost}.{parts}",
+        else f"{title}: Training began {clock(found.start)}, and the GPUs are nearly idle{cost}.{parts}",
         (
             Evidence("from Training to the first step", took_s, "s", None, found.start, end),
             *(
@@ -264,7 +264,7 @@ def lost_work(case: Case) -> Finding | None:
             ),
         ),
         Recommendation(
-            "Save checkpoints more often: about half of what is done between two of them is lost at every restart.",
+            "Save checkpoints more often: each restart loses about half of the work between two of them.",
             source="rule lost-work",
         ),
         not_checked=("the time from the failure to the first step after it",),

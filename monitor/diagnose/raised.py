@@ -54,9 +54,7 @@ def lost_loss(case: Case, ending: Ending | None) -> Finding | None:
         return None
     if found is None:
         assert ending is not None
-        opening = (
-            f"{ended.opening(case, ending, 'ended itself over a loss that was no finite number')}{ended.said(ending)}"
-        )
+        opening = f"{ended.opening(case, ending, 'exited because the loss was NaN or infinite')}{ended.said(ending)}"
         at, evidence = ending.at, ended.shown(case, ending)
         title = f"Loss is NaN{ended.place(ending.first)}"
     else:
@@ -84,7 +82,7 @@ def lost_loss(case: Case, ending: Ending | None) -> Finding | None:
         )
     savings, so_far = _useless(case, at, found), " so far" if case.run.job.is_running else ""
     cost = f": {money}{so_far}" if (money := lost_words(case.bill, savings)) else ""
-    after = "" if found is None or found.recovered else f" Nothing that was trained after it is of use{cost}."
+    after = "" if found is None or found.recovered else f" Everything trained after it is useless{cost}."
     return Finding(
         "nan-loss",
         "critical",

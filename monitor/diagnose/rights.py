@@ -62,7 +62,7 @@ class MissingRights:
 
 
 def of_report(report: Report) -> tuple[MissingRights, ...]:
-    """What was refused to the review of a job, and what it therefore cannot say; in the order of what it costs."""
+    """What was refused to the review of a job, and what it therefore cannot say."""
     lost = {
         "logs": "Without the logs nothing is known of steps, progress, errors, or what the time was spent on."
         if not report.run.logs.lines
@@ -71,9 +71,7 @@ def of_report(report: Report) -> tuple[MissingRights, ...]:
         if report.run.metrics.empty
         else "Some of the metrics could not be read: the use of those devices is not known.",
     }
-    order = ["logs", "metrics"]
-    gaps = sorted(report.run.gaps, key=lambda gap: order.index(gap.what) if gap.what in order else len(order))
-    return of_gaps(gaps, lost, report.job.arn)
+    return of_gaps(report.run.gaps, lost, report.job.arn)
 
 
 def of_list(gaps: Iterable[Gap], reports: Iterable[Report]) -> tuple[MissingRights, ...]:
@@ -95,7 +93,8 @@ def of_error(error: NotAllowed) -> tuple[MissingRights, ...]:
 
 def of_gaps(gaps: Iterable[Gap], lost: Mapping[str, str], arn: str = "") -> tuple[MissingRights, ...]:
     """The refused rights among gaps, together by what they concern; ``lost`` says what each kind of gap costs."""
-    kinds: dict[str, list[Gap]] = {}
+    # What costs most first: without logs there is no step.
+    kinds: dict[str, list[Gap]] = {what: [] for what in lost}
     for gap in gaps:
         if gap.action:
             kinds.setdefault(gap.what, []).append(gap)
@@ -108,6 +107,7 @@ def of_gaps(gaps: Iterable[Gap], lost: Mapping[str, str], arn: str = "") -> tupl
             arn=next((gap.arn for gap in found if gap.arn), arn),
         )
         for what, found in kinds.items()
+        if found
     )
 
 

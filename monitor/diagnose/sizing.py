@@ -22,7 +22,7 @@ from monitor.diagnose.stakes import WORK
 from monitor.model import Finding, Recommendation, Saving
 from monitor.predict.outcome import Outcome, what_if
 from monitor.predict.setup_layout import sharding_of
-from monitor.words import percent
+from monitor.words import count, percent
 
 # GPU memory of so little leaves room to do with less of what saves it.
 _EMPTY_PCT = 50.0
@@ -171,16 +171,17 @@ def _half_idle(case: Case) -> Finding | None:
         return None
     savings = (Saving(WORK, 0.5),)
     money = f", {less} less" if (less := saved_words(case.bill, savings)) else ""
+    half = count(nodes // 2, "node")
     return Finding(
         "instance-type",
         "info",
         "low",
         f"{nodes} nodes less than half used",
-        f"GPU {percent(gpu.p95)} and GPU memory {percent(memory)} at their 95th percentiles: {nodes // 2} nodes with twice the "
-        f"work each would hold it{money}.",
+        f"GPU {percent(gpu.p95)} and GPU memory {percent(memory)} at their 95th percentiles: {half} with twice the work each "
+        f"would do{money}.",
         distributions(case),
         Recommendation(
-            f"Run on {nodes // 2} nodes with twice the batch of a device, or on a smaller type; for the same global batch "
+            f"Run on {half} with twice the batch of a device, or on a smaller type; for the same global batch "
             "nothing else changes.",
             "instance_count",
             nodes,

@@ -107,7 +107,7 @@ def fluctuating_gpu_utilization(case: Case) -> Finding | None:
 
     What it means: GPU utilization of a node is at 70 % and more at its 95th percentile and below 10 % at its 5th, in three
     dips or more that go on in the second half of the time. Minutes of checkpoints, evaluations and restarts are left out,
-    and so are dips in which the disk fills: checkpoints that no line tells of.
+    and so are dips in which the disk fills: checkpoints that are not logged.
 
     Why it matters: the GPUs can be filled, so what they wait for in the dips is all that is in the way.
 
@@ -134,7 +134,7 @@ def fluctuating_gpu_utilization(case: Case) -> Finding | None:
         f"GPUs idle in {worst.dips} dips, {worst.minutes:.0f} min in all",
         f"GPU utilization jumps between {percent(worst.p95)} and {percent(worst.p5)} {nodes(hit, case.gpu_nodes or len(hit))} "
         f"since {clock(case.window.start)}: {worst.dips} dips below {LOW_PCT:.0f} % on {worst.node}, {worst.minutes:.0f} minutes "
-        f"in all; checkpoints and evaluations do not explain them.{cause}{money_of(case, savings, 'of waiting GPUs')}",
+        f"in all{_unexplained(case)}.{cause}{money_of(case, savings, 'of waiting GPUs')}",
         (
             Evidence("GPU utilization, p95", worst.p95, "%", worst.node, *span(case)),
             Evidence("GPU utilization, p5", worst.p5, "%", worst.node, *span(case)),
@@ -155,3 +155,10 @@ def fluctuating_gpu_utilization(case: Case) -> Finding | None:
         not_checked=("disk and network: CloudWatch has no figures of their load for training jobs",),
         savings=savings,
     )
+
+
+def _unexplained(case: Case) -> str:
+    """What was looked for and does not explain the dips; nothing is claimed where no log line was read."""
+    if not case.run.logs.lines:
+        return "; without the logs, checkpoints and evaluations cannot be ruled out"
+    return ", not explained by checkpoints or evaluations"

@@ -31,7 +31,7 @@ def by_steps(case: Case, found: tuple[Outlier, ...], pipelined: bool) -> Finding
         title = f"{worst.node} and {worst.peer} differ: {figures} a step"
         said = (
             f"The two nodes differ: {worst.node}'s steps take {ratio:.2f} x those of {worst.peer}{when} ({figures}, "
-            f"{worst.minutes} minutes). With two nodes nobody can say from this which one is at fault."
+            f"{worst.minutes} minutes). With only two nodes this does not show which one is at fault."
         )
     elif len(names) == 1:
         title = f"{worst.node} is slow: {ratio:.2f} x its peers' step time"
@@ -45,7 +45,7 @@ def by_steps(case: Case, found: tuple[Outlier, ...], pipelined: bool) -> Finding
             f"{', '.join(names[:4])}{' and others' if len(names) > 4 else ''} are slow: the steps of {worst.node} take "
             f"{ratio:.2f} x the median of its peers{when} ({figures}, {worst.minutes} minutes)."
         )
-    by_right = " Stages of a pipeline may differ by right." if pipelined else ""
+    by_right = " Pipeline stages may legitimately differ." if pipelined else ""
     who = worst.node if len(names) == 1 else "one of them"
     return Finding(
         "slow-node",
@@ -82,7 +82,7 @@ def by_gpu(case: Case, found: tuple[Outlier, ...]) -> Finding:
         title = f"GPUs of {worst.node} and {worst.peer} differ: {figures}"
         said = (
             f"The GPUs of the two nodes differ by {gap:.0f} points{when}: {worst.node} {percent(worst.value)}, {worst.peer} "
-            f"{percent(worst.peers)}. With two nodes nobody can say from this which one holds the other up."
+            f"{percent(worst.peers)}. With only two nodes this does not show which one holds up the other."
         )
     else:
         names = [one.node for one in found]

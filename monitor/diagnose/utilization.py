@@ -192,7 +192,7 @@ def _start_all(used: int, gpus: int, told: Processes | None) -> Recommendation:
 
 @rule("idle-gpus", silenced_by=("stall", "nccl-timeout", "one-gpu-in-use", "unused-gpus"))
 def idle_gpus(case: Case) -> Finding | None:
-    """GPUs do nothing for ten minutes and more after training began.
+    """GPUs are idle for ten minutes or more after training began.
 
     What it means: GPU utilization of a node stays below 5 % for at least 10 minutes in a row after the first step, outside
     checkpoints, evaluations and restarts.
@@ -229,10 +229,10 @@ def idle_gpus(case: Case) -> Finding | None:
         "high" if case.window.since == "first step" else "medium",
         f"GPUs idle for {duration(worst.minutes * 60)}"
         + ("" if len(hit) == case.gpu_nodes else f" {nodes(hit, case.gpu_nodes or len(hit))}"),
-        f"GPUs do nothing {nodes(hit, case.gpu_nodes or len(case.run.job.nodes))}: below {IDLE_PCT:.0f} % for "
+        f"GPUs are idle {nodes(hit, case.gpu_nodes or len(case.run.job.nodes))}: below {IDLE_PCT:.0f} % for "
         f"{worst.minutes:.0f} minutes in a row{f' on {worst.node}' if len(hit) > 1 else ''}, {clock(worst.start)} to "
         f"{clock(worst.end)}, after training had begun.{_meanwhile(case, worst, hit)} "
-        f"The instances are billed all the same.{money}",
+        f"The instances are billed meanwhile.{money}",
         (
             Evidence(
                 f"GPU utilization below {IDLE_PCT:.0f} %",
@@ -246,7 +246,9 @@ def idle_gpus(case: Case) -> Finding | None:
         Recommendation(_what_next(case, worst), source="rule idle-gpus"),
         not_checked=("what the processes did meanwhile: no trace is taken",)
         if case.window.since == "first step"
-        else ("when the first step was: no step line was recognised",),
+        else ("when the first step was: no step line was recognised",)
+        if case.run.logs.lines
+        else ("steps, checkpoints and evaluations: the logs were not read",),
         savings=savings,
     )
 
@@ -255,7 +257,7 @@ def _meanwhile(case: Case, worst: Stretch, hit: list[str]) -> str:
     """What else was seen in the stretch: steps, the CPU, the other nodes."""
     said = ""
     if _steps_go_on(case, worst):
-        said += " Steps go on meanwhile."
+        said += " Steps continue meanwhile."
     elif not case.run.job.is_running and not (case.journal["at"] > worst.start).any() and len(case.journal):
         said += " That is after the last step."
     rows = case.metrics[(case.metrics["timestamp"] >= worst.start) & (case.metrics["timestamp"] < worst.end)]
@@ -272,10 +274,10 @@ def _what_next(case: Case, worst: Stretch) -> str:
     if _steps_go_on(case, worst):
         return (
             "Check that model and batches are on the GPU (next(model.parameters()).device) in this version of the script: "
-            "steps go on while its GPUs do nothing."
+            "steps continue while its GPUs are idle."
         )
     return (
-        f"Read what {worst.node} logged from {clock(worst.start)} on. If the job waits for nothing useful, stop it; if it "
+        f"Read what {worst.node} logged from {clock(worst.start)} on. If the job is hung, stop it; if it "
         "evaluates, exports or uploads on the CPU, do that in a job without GPUs."
     )
 

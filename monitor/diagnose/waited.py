@@ -44,7 +44,8 @@ def finding(case: Case, ending: Ending) -> Finding:
         silence += f"{cost}."
     operation = next((found[1] for text in told["text"] if (found := _OPERATION.search(text))), "")
     who = ended.who(first, "A process")
-    what = f"waited in vain in a collective operation{f' ({operation})' if operation else ''}, and its watchdog ended the job"
+    collective = f"a collective operation{f' ({operation})' if operation else ''}"
+    what = f"waited for other ranks in {collective}, and its watchdog ended the job"
     others = f" {count(len(reported), 'rank')} reported the timeout." if len(reported) > 1 else ""
     suspects = ""
     if missing:
@@ -56,14 +57,14 @@ def finding(case: Case, ending: Ending) -> Finding:
         joined = f" {members[3]} of {members[4]} processes had joined."
     culprit = next((found[1] for text in told["text"] if (found := _PASSED.search(text)) and found[1]), "")
     if culprit:
-        suspects = f" Rank {culprit} did not come to the barrier: look there first."
+        suspects = f" Rank {culprit} never reached the barrier: look there first."
     return Finding(
         "nccl-timeout",
         "critical",
         ending.confidence,
         f"Collective timed out{f' after {duration(silence_s)}' if silence_s else ''}{ended.place(first)}"[:79],
         f"{who} {what}{ended.when(case, ending)} ({ended.line_words(first) or 'by FailureReason'}).{silence}{others}{joined}"
-        f"{suspects} Which rank was waited for is not confirmed: the one that reports first is only the first to give up."
+        f"{suspects} Which rank was missing is not confirmed: the one that reports first is only the first to time out."
         f"{ended.from_checkpoint(case, ending.since or ending.at)}",
         (
             *ended.shown(case, ending),
@@ -81,7 +82,7 @@ def finding(case: Case, ending: Ending) -> Finding:
             "TORCH_NCCL_TRACE_BUFFER_SIZE=2000 and TORCH_NCCL_DUMP_ON_TIMEOUT=1 records which rank is missing.",
             source="PyTorch, flight recorder",
         ),
-        not_checked=("which rank did not come to the operation: no flight recorder's dump is read",),
+        not_checked=("which rank never joined the operation: flight recorder dumps are not read",),
         savings=savings,
     )
 

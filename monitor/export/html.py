@@ -6,10 +6,11 @@ e-mail and under any policy. The template escapes all text.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
@@ -20,10 +21,14 @@ from monitor.diagnose.file_words import file_rows
 from monitor.diagnose.headline import facts, status_word
 from monitor.diagnose.muted_words import muted_words
 from monitor.diagnose.outlook import outlook
-from monitor.diagnose.verdict import gain_words, judge
+from monitor.diagnose.rights import of_report
+from monitor.diagnose.verdict import Verdict, gain_words, judge
 from monitor.export.pictures import pictures
+from monitor.faults import attempt
 from monitor.model import Distribution, NodeStats, Report
 from monitor.predict.setup import resolved
+
+Made = TypeVar("Made")
 
 _HERE = Path(__file__).parent
 _LEVELS = {
@@ -38,39 +43,50 @@ _MASK = "***"
 
 def html(report: Report, made_at: datetime, note: str = "") -> str:
     """The page, as made at ``made_at``. All times in it are UTC. ``note`` stands above all, such as that this is a sample."""
-    verdict = judge(report)
-    configuration = [(name, str(known.value), known.read_from) for name, known in sorted(resolved(report.job).items())]
+    failed: list[str] = []
+
+    def made(part: str, make: Callable[[], Made], otherwise: Made) -> Made:
+        def without(said: str) -> Made:
+            failed.append(said)
+            return otherwise
+
+        return attempt(report, part, make, without)
+
+    verdict = made("Verdict", lambda: judge(report), Verdict("unknown", "The verdict could not be worked out"))
+    configuration = made("Configuration", lambda: _configuration(report), [])
+    parts = {
+        "head": made("Header", lambda: " · ".join([status_word(report.job.status), *facts(report)]), ""),
+        "outlook": made("Outlook", lambda: [words.capitalised(clause) for clause in outlook(report)], []),
+        "rights": made("Missing rights", lambda: of_report(report), ()),
+        "muted": made("Muted findings", lambda: {id: muted_words(mute) for id, mute in report.muted.items()}, {}),
+        "pictures": made("Charts", lambda: list(pictures(report)), []),
+        "costs": made("Cost", lambda: _costs(report), []),
+        "buckets": made("Time and cost by phase", lambda: _buckets(report), []),
+        "nodes": made("Nodes", lambda: [_node(stats) for stats in report.nodes], []),
+        "coverage": made("Coverage", lambda: list(_coverage(report)), []),
+    }
+    gaps = [" ".join(part for part in (gap.why, gap.remedy) if part) for gap in report.gaps if not gap.action]
     page = _template().render(
         style=(_HERE / "page.css").read_text(encoding="utf-8"),
         note=note,
         job=report.job,
-        head=" · ".join([status_word(report.job.status), *facts(report)]),
-        outlook=[words.capitalised(clause) for clause in outlook(report)],
         verdict=verdict,
         level=_LEVELS.get(verdict.level, "Not judged"),
         said=words.sentence(verdict.headline),
         findings=report.findings,
-        muted={id: muted_words(mute) for id, mute in report.muted.items()},
         gain=gain_words,
         value=fact_value,
         when=when,
-        pictures=list(pictures(report)),
-        costs=[
-            *([] if report.goodput is None else [f"Goodput {words.percent(100 * report.goodput)}."]),
-            *(cost_words(report) if report.buckets else []),
-        ],
-        buckets=_buckets(report),
-        nodes=[_node(stats) for stats in report.nodes],
         configuration=configuration,
         files=file_rows(report.job),
         masked=any(_MASK in value for _, value, _ in configuration),
-        gaps=[" ".join(part for part in (gap.why, gap.remedy) if part) for gap in report.run.gaps],
+        gaps=[*gaps, *failed],
         not_checked=[
             (finding.title, "; ".join(finding.not_checked)) for finding in report.findings if finding.not_checked
         ],
-        coverage=list(_coverage(report)),
         made=words.instant(made_at, UTC),
         version=__version__,
+        **parts,
     )
     return f"{page}\n"
 
@@ -81,6 +97,15 @@ def _template() -> Template:
         loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     return environment.get_template("page.html.j2")
+
+
+def _configuration(report: Report) -> list[tuple[str, str, str]]:
+    return [(name, str(known.value), known.read_from) for name, known in sorted(resolved(report.job).items())]
+
+
+def _costs(report: Report) -> list[str]:
+    goodput = [] if report.goodput is None else [f"Goodput {words.percent(100 * report.goodput)}."]
+    return [*goodput, *(cost_words(report) if report.buckets else [])]
 
 
 def _buckets(report: Report) -> list[tuple[str, str, str]]:

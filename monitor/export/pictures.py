@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC
+from functools import partial
 
 from monitor.analyze.losses import losses
 from monitor.analyze.step_time import is_aggregated
@@ -30,6 +31,7 @@ from monitor.diagnose.log_places import first_error
 from monitor.diagnose.odd_nodes import odd_nodes
 from monitor.diagnose.verdict import has_gpus
 from monitor.export.svg import svg
+from monitor.faults import attempt
 from monitor.model import Report
 from monitor.words import duration
 
@@ -50,26 +52,32 @@ class Picture:
 
 
 def pictures(report: Report) -> Iterator[Picture]:
-    """In the order of reading; what has no data has no picture."""
-    if report.buckets:
-        yield _phases(report)
-    if report.job.started is None:
-        return
-    span = (report.job.started, report.job.ended or report.reviewed_at)
-    yield from _timeline(report)
+    """In the order of reading; what has no data has no picture, and one that fails says so in its place."""
     gpus = has_gpus(report)
-    for metric in ("gpu_utilization", "gpu_memory_utilization") if gpus else ("cpu_utilization", "memory_utilization"):
-        yield from _utilization(report, metric, span)
-    yield from _steps(report, span)
-    yield from _losses(report, span)
+    full = ("gpu_utilization", "gpu_memory_utilization") if gpus else ("cpu_utilization", "memory_utilization")
+    started = report.job.started
+    span = (started, report.job.ended or report.reviewed_at) if started is not None else None
+    wanted: list[tuple[str, Callable[[], Iterable[Picture]]]] = [("Where the time went", lambda: _phases(report))]
+    if span is not None:
+        wanted += [("What happened when, by node", lambda: _timeline(report))]
+        wanted += [(_NAMES[metric], partial(_utilization, report, metric, span)) for metric in full]
+        wanted += [("Step time, seconds", lambda: _steps(report, span)), ("Loss", lambda: _losses(report, span))]
+    for title, made in wanted:
+        yield from attempt(report, title, lambda made=made: [*made()], partial(_failed, title))
 
 
-def _phases(report: Report) -> Picture:
+def _failed(title: str, said: str) -> list[Picture]:
+    return [Picture(title, said, "", "")]
+
+
+def _phases(report: Report) -> Iterator[Picture]:
+    if not report.buckets:
+        return
     frame = phases.segments(report.buckets)
     priced = any(bucket.cost_usd is not None for bucket in report.buckets)
     title = "Where the time and the money went, minutes" if priced else "Where the time went, minutes"
     note = f"{phases_listed(frame)} {sum_words(frame, report.cost)}"
-    return Picture(title, phases_said(frame), note, svg(phases.phase_bar(report.buckets), "phases"))
+    yield Picture(title, phases_said(frame), note, svg(phases.phase_bar(report.buckets), "phases"))
 
 
 def _timeline(report: Report) -> Iterator[Picture]:

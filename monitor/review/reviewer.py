@@ -262,9 +262,10 @@ def _reading(lines: int, reader: LogReader) -> str:
 
 def _partly(reader: LogReader) -> Gap:
     done = reader.progress
-    share = "" if done is None else f" {done.share:.0%} of the time is read."
-    why = f"Older log lines are still coming in.{share}"
-    return Gap("logs", why, "Figures from the logs are of the newest lines until then.", transient=True)
+    share = "" if done is None else f" ({100 * done.share:.0f} %)"
+    return Gap(
+        "logs", f"Still reading older logs{share}.", "Until then, figures are of the newest lines.", transient=True
+    )
 
 
 def _saved_patterns(settings: Settings, name: str) -> tuple[tuple[Recogniser, ...], tuple[Gap, ...]]:

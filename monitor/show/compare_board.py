@@ -110,7 +110,7 @@ def _jobs(comparison: Comparison, found: Mapping[str, Snapshot], zone: tzinfo) -
                 parts.append(f"{snapshot.progress}…")
             st.caption(plain(" · ".join(parts)), width="content")
         if snapshot.error is not None:
-            show_stale(snapshot.error)
+            show_stale(snapshot.error, f"data from {words.instant(report.reviewed_at, zone)}")
 
 
 def _to_know(comparison: Comparison) -> None:

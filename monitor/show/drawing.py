@@ -73,5 +73,7 @@ def head(said: str, about: str, csv: Callable[[], pd.DataFrame] | None = None, n
 
 def absent(words: str, report: Report, what: str) -> None:
     """What is not drawn, and why."""
-    whys = " ".join(gap.why for gap in report.run.gaps if gap.what == what)
+    # Why a right is missing stands on top of the page.
+    gaps = [gap for gap in report.run.gaps if gap.what == what]
+    whys = " ".join(dict.fromkeys(f"{gap.action} is not allowed." if gap.action else gap.why for gap in gaps))
     st.caption(f":material/visibility_off: {plain(words)} {plain(whys)}")

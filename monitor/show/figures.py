@@ -45,7 +45,7 @@ def figures(report: Report, now: datetime) -> tuple[Figure, ...]:
         Figure(
             "Step time, median",
             step_seconds(steps.median_s if steps else None),
-            _step_context(steps),
+            _step_context(report),
             "Time of one optimizer step over all nodes that report it, warm-up left out.",
         )
     )
@@ -66,7 +66,8 @@ def figures(report: Report, now: datetime) -> tuple[Figure, ...]:
         tiles.append(_cost(report))
     else:
         total = job.instance_count or len(job.nodes)
-        tiles.append(Figure("Nodes", f"{total or DASH}", _observed(steps.nodes_observed if steps else 0, total)))
+        observed = _observed(steps.nodes_observed if steps else 0, total) if report.run.logs.lines else "no logs read"
+        tiles.append(Figure("Nodes", f"{total or DASH}", observed))
     return tuple(tiles)
 
 
@@ -97,11 +98,12 @@ def show_figures(report: Report, now: datetime) -> None:
             )
 
 
-def _step_context(steps: StepStats | None) -> str:
+def _step_context(report: Report) -> str:
+    steps = report.steps
     if steps is None:
-        return "no step lines"
+        return "no step lines" if report.run.logs.lines else "no logs read"
     if steps.median_s is None:
-        return "the lines give no time"
+        return "step lines have no time"
     return f"p10 {step_seconds(steps.p10_s)}, p90 {step_seconds(steps.p90_s)}"
 
 
@@ -128,7 +130,7 @@ def _device(report: Report, metric: str, name: str) -> Figure:
     spreads = [stats for node in report.nodes if (stats := getattr(node, metric)) is not None]
     if not spreads:
         measured = bool((report.run.metrics["metric"] == metric).any())
-        return Figure(name, DASH, "no whole minute of work" if measured else "no data")
+        return Figure(name, DASH, "too short for a one-minute average" if measured else "no data")
     low, high = min(stats.p5 for stats in spreads), max(stats.p95 for stats in spreads)
     return Figure(
         name,

@@ -47,7 +47,7 @@ def show_log(name: str, snapshot: LogSnapshot, reviewed: Snapshot, zone: tzinfo,
             log_states.show_quotes(quotes, zone)
         return pace_of(snapshot, reviewed)
     if snapshot.error is not None:
-        show_stale(snapshot.error, "Reading the log")
+        show_stale(snapshot.error, "showing the lines read before", "Reading the log")
     part(report, "Log lines", _lines, view, snapshot, report, zone, now)
     if report is None and reviewed.error is None:
         st.caption(":material/hourglass_empty: Findings and phases are marked once the job is reviewed.")

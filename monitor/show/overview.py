@@ -54,7 +54,9 @@ def show_overview(
     with st.container(border=True, gap="xsmall"):
         st.markdown(f"**{plain(_said(span, part, rolling and report.job.is_running, zone))}**")
         frames = (*strip, chart.marked(part if rolling else None))
-        drawn = with_frames(("overview", percent), frames, lambda *given: chart.overview(*given, percent))
+        drawn = with_frames(
+            ("overview", percent), frames, lambda shown, ends, marked: chart.overview(shown, ends, marked, percent)
+        )
         st.vega_lite_chart(
             chart.with_choice(drawn, brush.drawn),
             key=brush.key,

@@ -60,7 +60,7 @@ def take(folder: Path, widths: tuple[int, ...] = (1440,)) -> None:
 def _log(page: Page, address: str, name: str) -> None:
     """The line of the log that the job's finding quotes."""
     page.goto(f"{address}/job?job={name}")
-    page.get_by_text("Why do you think so?").first.click()
+    page.get_by_text("Show the evidence").first.click()
     page.get_by_role("link", name="Open in the log").first.click()
     page.get_by_role("heading", name="Logs", level=1).wait_for(timeout=30_000)
     page.locator('[class*="st-key-logs-table-"]').first.wait_for(timeout=30_000)

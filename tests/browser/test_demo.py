@@ -48,7 +48,7 @@ def test_a_job_shows_findings_first_then_charts(page: Page, demo: str, names: li
 def test_the_answer_and_its_next_step_stand_in_the_first_screen(page: Page, demo: str, names: list[str]) -> None:
     name = named(names, "llama2-13b")
     page.goto(f"{demo}/job?job={name}")
-    for words in ("No step for 2", "Next step.", "Why do you think so?"):
+    for words in ("No step for 2", "Next step.", "Show the evidence"):
         place = page.get_by_text(words).first
         expect(place).to_be_visible()
         box = place.bounding_box()
@@ -64,7 +64,7 @@ def test_why_is_drawn_when_asked_for_and_stays_open_while_the_job_goes_on(
     page.goto(f"{demo}/job?job={name}")
     charts = page.locator('[data-testid="stVegaLiteChart"]')
     expect(charts).to_have_count(6)
-    page.get_by_text("Why do you think so?").click()
+    page.get_by_text("Show the evidence").click()
     expect(charts).to_have_count(7)
     expect(page.get_by_text("Here times are your own, JST; the sentences above say UTC", exact=False)).to_be_visible()
     page.evaluate("document.querySelector('[data-testid=stVegaLiteChart]').dataset.mark = 'mine'")
@@ -79,7 +79,7 @@ def test_why_is_drawn_when_asked_for_and_stays_open_while_the_job_goes_on(
     assert len(seen) >= 3, f"the page did not go on: {seen}"
     expect(charts).to_have_count(7)
     assert page.evaluate("document.querySelector('[data-testid=stVegaLiteChart]').dataset.mark") == "mine"
-    page.get_by_text("Why do you think so?").click()
+    page.get_by_text("Show the evidence").click()
     expect(charts).to_have_count(6)
 
 

@@ -136,7 +136,9 @@ def test_refused_metrics_are_said_and_the_rest_is_shown(open_page: Open) -> None
     report = situations.gappy()
     page = open_page(FakeAccount((report,)), "job", job=report.job.name)
     said = texts(page)
-    assert "Metrics not read. cloudwatch:GetMetricData was refused." in said
+    assert page.warning[0].proto.title == "Missing right: cloudwatch:GetMetricData".replace(":", "\\:")
+    assert said.count("cloudwatch:GetMetricData was refused.") == 1
+    assert '"Action": "cloudwatch:GetMetricData"' in page.code[0].value
     assert "No GPU utilization data." in said
     assert "healthy" not in said
     assert len(page.get("vega_lite_chart")) == 4
@@ -206,7 +208,7 @@ def test_without_credentials_the_page_says_so_once_and_stays_up(open_page: Open)
 def test_what_an_option_says_is_chosen_in_the_sidebar_here(open_page: Open) -> None:
     error = NoCredentials("No AWS credentials were found.", "Name a profile (--profile), or set AWS_PROFILE.")
     said = texts(open_page(FakeAccount(SITUATIONS, error=error), "job", job="vit-mics-4"))
-    assert "Here, the profile is chosen in the sidebar, top left." in said
+    assert "On this page, change the profile in the sidebar." in said
     error = NoCredentials("No AWS credentials were found.", "Set AWS_PROFILE.")
     assert "sidebar" not in texts(open_page(FakeAccount(SITUATIONS, error=error), "job", job="vit-mics-4"))
 
