@@ -36,7 +36,7 @@ def show_source(account: data.Account, asked: Asked) -> str | None:
         )
         if asked.source != JOB:
             source = next((each.source for each in PRESETS if each.name == asked.source), "")
-            st.caption(source or "Tell the model's shape and the cluster; nothing of AWS is read.", width="stretch")
+            st.caption(source or "Enter the model's shape and the cluster; nothing is read from AWS.", width="stretch")
             return None
         listing = data.jobs(account)
         st.session_state["plan-job"] = asked.job
