@@ -10,7 +10,6 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 
 from benchmarks.account import Account, Job, Running, running, streams_of
@@ -58,7 +57,7 @@ def _running_job(nodes: int) -> Iterator[Row]:
     now_ms = round(time.time() * 1000)
     job = Job(name="running", started_ms=now_ms - 10 * _MINUTE_MS, nodes=nodes, minutes=60.0)
     plan = Account(jobs=(job,), now_ms=now_ms, clock_rate=1.0)
-    with running(plan) as aws, _environment(aws):
+    with running(plan) as aws, aws.environed():
         source = AwsSource(Clients())
         reader = source.logs(source.job(job.name))
         for way, title in _WAYS.items():
@@ -85,20 +84,6 @@ def _running_job(nodes: int) -> Iterator[Row]:
 
 def _calls(aws: Running) -> str:
     return ", ".join(f"{count} {name}" for name, count in sorted(aws.counts().calls.items()))
-
-
-@contextmanager
-def _environment(aws: Running) -> Iterator[None]:
-    """The variables of the stub, for as long as the block lasts."""
-    before = dict(os.environ)
-    for name in [name for name in os.environ if name.startswith("AWS_")]:
-        del os.environ[name]
-    os.environ.update(aws.environment)
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
 
 
 def _busy() -> str:

@@ -8,10 +8,11 @@
         ├── NoCredentials  none found, or they have expired
         ├── Unreachable    no answer: wrong region, endpoint, network
         ├── Throttled      AWS asked to slow down and kept asking
-        └── NoData         a file, folder or archive without what was asked for
+        ├── NoData         a file, folder or archive without what was asked for
+        └── Fault          an error of this program itself, with the file that its traceback is in
 
 They are raised where the program touches the world and caught in the command line and the pages, nowhere between.
-Anything else that escapes is a bug and keeps its traceback.
+Anything else that escapes is a bug: ``monitor.faults`` logs it with its traceback and makes a Fault of it.
 """
 
 from __future__ import annotations
@@ -48,7 +49,17 @@ class NoSuchJob(CannotDo):
 
 
 class NotAllowed(CannotDo):
-    pass
+    """``action`` is the right that is missing, as a policy names it: "logs:FilterLogEvents"; "" where it is not known.
+
+    ``denied_by`` is the policy that denies it in so many words ("service control policy"): no further allow helps there.
+    ``arn`` is that of what was asked for, in whole or up to its region and account.
+    """
+
+    def __init__(self, message: str, remedy: str = "", action: str = "", denied_by: str = "", arn: str = "") -> None:
+        super().__init__(message, remedy)
+        self.action = action
+        self.denied_by = denied_by
+        self.arn = arn
 
 
 class NoCredentials(CannotDo):
@@ -65,3 +76,16 @@ class Throttled(CannotDo):
 
 class NoData(CannotDo):
     pass
+
+
+class Fault(CannotDo):
+    """A part of this program failed on an error of its own.
+
+    ``log`` is the file that holds the traceback, "" where none could be written; ``copied`` is a report to pass on: no
+    secrets, no log text, no names of the user's.
+    """
+
+    def __init__(self, message: str, remedy: str, log: str, copied: str) -> None:
+        super().__init__(message, remedy)
+        self.log = log
+        self.copied = copied

@@ -5,47 +5,40 @@ from datetime import UTC, datetime
 
 import streamlit as st
 
+from monitor.diagnose.rights import of_report
+from monitor.model import JobSummary
 from monitor.review import Snapshot
 from monitor.review.previous_run import previous
 from monitor.show import address, compare_address, data, links, log_address, plan_address, shell
 from monitor.show.alike import show_alike
 from monitor.show.figures import show_figures
 from monitor.show.findings import show_answer
-from monitor.show.header import has_console, show_header, show_links
-from monitor.show.job_tables import show_configuration, show_coverage, show_nodes
+from monitor.show.header import has_console, show_header, show_links, tab_title
+from monitor.show.job_choice import choose_job, show_newest
+from monitor.show.job_tables import show_configuration, show_coverage, show_files, show_nodes
 from monitor.show.pace import Pace, live
 from monitor.show.pace_of_job import pace_of
+from monitor.show.parts import part
 from monitor.show.pictures import show_pictures
 from monitor.show.plain import plain
 from monitor.show.saving import show_save
-from monitor.show.trouble import show_error, show_gaps, show_stale
+from monitor.show.trouble import show_error, show_gaps, show_rights, show_stale
+from monitor.words import instant
 
 visit = shell.enter()
 
 
 def choose() -> str | None:
-    listing = data.jobs(visit.account)
     named = address.value("job")
-    address.shown("job", named)
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.selectbox(
-            "Job",
-            [job.name for job in listing.jobs],
-            index=None,
-            # A link may name a job older than the list.
-            accept_new_options=True,
-            placeholder="Choose a job, or type its full name",
-            icon=":material/search:",
-            label_visibility="collapsed",
-            **address.bound("job"),
-        )
+        choose_job(visit.account, "of-job", named, lambda name: address.keep("job", name))
         if named:
             to = links.to(**plan_address.link(named))
             st.page_link(shell.PLAN_PAGE, label="Plan a change", icon=":material/tune:", query_params=to)
             to = log_address.link(named)
             st.page_link(shell.LOGS_PAGE, label="Logs", icon=":material/article:", query_params=to)
             # With the run before it, where the list knows one; else with what is chosen there.
-            earlier = previous(named, [job.name for job in listing.jobs])
+            earlier = previous(named, [job.name for job in data.jobs(visit.account).jobs])
             st.page_link(
                 shell.COMPARE_PAGE,
                 label="Compare",
@@ -54,31 +47,38 @@ def choose() -> str | None:
                 help=plain(f"With the previous run, {earlier}" if earlier else "With another job"),
             )
             show_save(visit.account, named)
-    if listing.error and not named:
-        show_error(listing.error, "list")
+    if not named:
+        show_newest(visit.account, "job-newest", lambda name: address.keep("job", name))
     return named
 
 
-def board(name: str, listed: Sequence[str]) -> Pace:
+def board(name: str, listed: Sequence[JobSummary]) -> Pace:
     snapshot = data.snapshot(visit.account, name)
     report = snapshot.report
     if report is None:
         return no_report(name, snapshot)
+    st.set_page_config(page_title=tab_title(report))
     now = report.reviewed_at if report.archive else datetime.now(UTC)
-    show_header(report, snapshot, visit.zone, now)
-    more = show_links(report, visit.account, listed)
+    part(report, "Missing rights", show_rights, of_report(report))
+    part(report, "Header", show_header, report, snapshot, visit.zone, now)
+    names = [job.name for job in listed]
+    more = part(report, "Links of the job", show_links, report, visit.account, names)
     if snapshot.error is not None:
-        show_stale(snapshot.error)
-    show_answer(report, visit.zone)
-    show_gaps(report)
-    show_figures(report, now)
+        show_stale(snapshot.error, f"data from {instant(report.reviewed_at, visit.zone)}")
+    part(report, "Verdict and findings", show_answer, report, visit.zone)
+    part(report, "What could not be read", show_gaps, report)
+    part(report, "Figures", show_figures, report)
     if report.job.started is not None:
         show_pictures(report, visit.zone)
-    show_nodes(report, has_console(report, visit.account))
+    part(report, "Nodes", show_nodes, report, has_console(report, visit.account))
     with st.expander("Configuration", icon=":material/tune:", key="configuration-part"):
-        show_configuration(report)
-    show_coverage(report, visit.zone)
-    return pace_of(snapshot, more)
+        part(report, "Configuration", show_configuration, report)
+    tags = next((job.tags for job in listed if job.name == name), {})
+    if report.job.source == "aws" or tags:
+        with st.expander("Inputs, outputs and tags", icon=":material/folder:", key="files-part"):
+            part(report, "Inputs, outputs and tags", show_files, report, tags, has_console(report, visit.account))
+    part(report, "Coverage", show_coverage, report, visit.zone)
+    return pace_of(snapshot, bool(more))
 
 
 def no_report(name: str, snapshot: Snapshot) -> Pace:
@@ -101,9 +101,9 @@ def to_all_jobs() -> None:
 
 if name := choose():
     chosen = name
-    st.set_page_config(page_title=f"{chosen} · Trainwatch")
+    st.set_page_config(page_title=chosen)
     # As of this visit: a refresh of the board asks for no list.
-    listed = [job.name for job in data.jobs(visit.account).jobs]
+    listed = data.jobs(visit.account).jobs
     live(lambda: board(chosen, listed), f"job-{chosen}", lambda: pace_of(data.snapshot(visit.account, chosen)))
 else:
     to_all_jobs()

@@ -1,18 +1,21 @@
 """Jobs: which job needs me? Figures of the account, and one table that fills in place as reviews come in."""
 
+from collections.abc import Hashable, Mapping
 from datetime import UTC, datetime
 
+import pandas as pd
 import streamlit as st
 
 from monitor import words
+from monitor.diagnose.rights import of_list
 from monitor.model import Gap, JobSummary
 from monitor.review import Snapshot
-from monitor.show import data, jobs_query, jobs_table, shell
+from monitor.show import compare_address, data, jobs_query, jobs_table, shell
 from monitor.show.csv import csv_button
 from monitor.show.jobs_figures import figures, show_jobs_figures
 from monitor.show.pace import IDLE, WAITING, Pace, live
 from monitor.show.plain import advice, plain
-from monitor.show.trouble import show_error, show_stale
+from monitor.show.trouble import show_error, show_rights, show_stale
 
 visit = shell.enter()
 
@@ -22,74 +25,129 @@ def board() -> Pace:
     limit = st.session_state.get("jobs-limit", data.JOBS_LIMIT)
     everything = data.find(visit.account, jobs_query.Asked().query(now, limit))
     if everything.error and not everything.jobs:
-        show_error(everything.error, "jobs")
+        show_error(everything.error, "jobs", "Listing jobs")
         return IDLE
     if not everything.jobs:
         no_jobs()
         return IDLE
+    # What is in view is asked for last, and so goes first.
     newest = reviews(everything.jobs, now)
+    # Filled when it is known what the table lacks.
+    top = st.container()
     show_jobs_figures(figures(everything.jobs, newest, data.own_prices(), everything.more))
     asked = jobs_query.asked()
     types = {job.instance_type for job in everything.jobs}
     types |= {snapshot.report.job.instance_type for snapshot in newest.values() if snapshot.report}
     jobs_query.show_filters(
+        visit.account,
         asked,
         sorted(filter(None, types)),
         sorted({f"{key}={text}" for job in everything.jobs for key, text in job.tags.items()}),
+        limit,
         has_tags=data.place(visit.account).archive is None,
     )
     found = everything if asked.is_any else data.find(visit.account, asked.query(now, limit))
     if found.error:
         if not found.jobs:
-            show_error(found.error, "found")
+            show_error(found.error, "found", "Listing jobs")
             return IDLE
-        show_stale(found.error)
+        show_stale(found.error, "showing the last list", "Listing jobs")
     if not found.jobs:
-        st.info("No job matches.", icon=":material/search_off:")
+        st.info("No job matches these filters.", icon=":material/search_off:")
         return IDLE
-    shown = newest if found is everything else reviews(found.jobs, now)
-    settled = jobs_table.settled(shown) and jobs_table.settled(newest)
-    running = [job for job in found.jobs if jobs_table.is_running(job)]
-    glances = data.glances(visit.account, running)
-    order = jobs_table.kept_order((visit.account, asked, limit), found.jobs, shown, settled)
-    table = jobs_table.rows(found.jobs, shown, now, order, glances.jobs)
-    jobs_table.show_table(table)
-    if order and order != jobs_table.worst_first(found.jobs, shown) and settled:
-        st.button("Worst first again", icon=":material/sort:", on_click=jobs_table.sort_again, type="tertiary")
+    of = (visit.account, asked, limit)
+    order = jobs_table.kept_order(of)
+    jobs_table.keep_rows(visit.account, newest)
+    in_view = jobs_table.known_of(visit.account, jobs_table.in_view(found.jobs, order, now))
+    reviewed = {**data.kept_rows(visit.account), **in_view}
+    waits = any(known.is_under_way for known in in_view.values()) or not jobs_table.settled(newest.values())
+    reads_on = any(known.is_partial for known in in_view.values())
+    glances = data.glances(visit.account, [job for job in found.jobs if jobs_table.is_running(job)])
+    table = jobs_table.rows(found.jobs, reviewed, now, order, glances.jobs)
+    wanted = jobs_table.wanted_order(found.jobs, reviewed, table)
+    if not order and (jobs_table.sorted_by() or jobs_table.is_asked(of) or (not waits and jobs_table.may_move(of))):
+        jobs_table.keep_order(of, wanted)
+        table, order = jobs_table.rows(found.jobs, reviewed, now, wanted, glances.jobs), wanted
+    above(of, table, found, reviewed, is_sorted=bool(order), may_sort=not waits and list(order) != wanted)
+    jobs_table.show_table(table, of, visit.zone)
     with st.container(horizontal=True, vertical_alignment="center"):
-        below(found, shown, now, limit)
+        below(found, now, limit)
         csv_button(lambda: jobs_table.csv_rows(table), "jobs", "jobs-csv", "This table")
-    gaps((*found.gaps, *glances.gaps))
-    return IDLE if settled else WAITING
+    with top:
+        show_rights(of_list(glances.gaps, [each.report for each in newest.values() if each.report]))
+    gaps((*found.gaps, *(gap for gap in glances.gaps if not gap.action)))
+    return WAITING if waits or reads_on else IDLE
 
 
 def first_pace() -> Pace:
     now = datetime.now(UTC)
     limit = st.session_state.get("jobs-limit", data.JOBS_LIMIT)
     everything = data.find(visit.account, jobs_query.Asked().query(now, limit))
-    return IDLE if jobs_table.settled(reviews(everything.jobs, now)) else WAITING
+    return IDLE if jobs_table.settled(reviews(everything.jobs, now).values()) else WAITING
 
 
 def reviews(jobs: tuple[JobSummary, ...], now: datetime) -> dict[str, Snapshot]:
-    return {job.name: data.snapshot(visit.account, job.name) for job in jobs_table.to_review(jobs, now)}
+    most = jobs_table.by_urgency(jobs, now)[: jobs_table.REVIEWED]
+    return {
+        job.name: data.snapshot(visit.account, job.name, jobs_table.REVIEWED + place) for place, job in enumerate(most)
+    }
 
 
-def below(found: data.Listing, shown: dict[str, Snapshot], now: datetime, limit: int) -> None:
-    """What the table does not say itself: what is not in it, how old it is, what it cost."""
+def above(
+    of: Hashable,
+    table: pd.DataFrame,
+    found: data.Listing,
+    reviewed: Mapping[str, jobs_table.Known],
+    is_sorted: bool,
+    may_sort: bool,
+) -> None:
+    """What the order of the rows means, and what can be done with those that are chosen."""
+    chosen = jobs_table.chosen(table)
+    done = sum(job.name in reviewed and reviewed[job.name].is_reviewed for job in found.jobs)
+    said = words.count(len(found.jobs), "job")
+    if found.more:
+        said = f"The newest {said}; more match"
+    by = jobs_table.sorted_by()
+    label = jobs_table.label_of(by[0]) if by else ""
+    rank = f"sorted by {label}" if by else "worst first" if is_sorted else "running ones first, then the newest"
+    said += (
+        f", {rank}"
+        if done == len(found.jobs)
+        else f". {done} reviewed so far, {rank}; the rest when you scroll to them"
+    )
+    with st.container(horizontal=True, vertical_alignment="center", height=40, border=False):
+        st.caption(f"{plain(said)}.", width="stretch")
+        if may_sort:
+            st.button(
+                f"Re-sort by {label}" if by else f"{'Re-sort' if is_sorted else 'Sort'}, worst first",
+                icon=":material/sort:",
+                on_click=jobs_table.sort_again,
+                args=(of,),
+                type="tertiary",
+            )
+        if len(chosen) > 1:
+            several = chosen[: compare_address.MOST]
+            st.page_link(
+                shell.COMPARE_PAGE,
+                label=f"Compare these {len(several)}",
+                icon=":material/compare_arrows:",
+                query_params=compare_address.link(*several),
+                help=plain(f"Against {several[0]}, which started first"),
+            )
+        elif chosen:
+            st.caption("Select another one to compare.", width="content")
+
+
+def below(found: data.Listing, now: datetime, limit: int) -> None:
+    """What the table does not say itself: how old it is, what it cost."""
     if found.more:
         st.button(f"List {data.JOBS_LIMIT} more", icon=":material/expand_more:", on_click=list_more, args=(limit,))
-    parts = [f"The newest {len(found.jobs)} of the jobs that match are listed."] if found.more else []
-    parts += ["A click on a row opens the job."]
-    if len(found.jobs) > len(shown):
-        parts.append(
-            f"{len(shown)} of {len(found.jobs)} are reviewed unasked: those that run, failed today, or are the newest. "
-            "Open any other to review it."
-        )
+    parts = ["A click or Enter opens a job, Space selects it."]
     if found.read_at is not None:
         parts.append(f"Listed {words.ago(found.read_at, now)}.")
     if calls := (bill := data.bill(visit.account)).calls:
         cost = f"${bill.estimated_usd:.3f}" if bill.estimated_usd < 1 else words.usd(bill.estimated_usd)
-        parts.append(f"{words.count(sum(calls.values()), 'call')} to AWS, {cost}, since the dashboard was started.")
+        parts.append(f"{words.count(sum(calls.values()), 'call')} to AWS, {cost}, since the dashboard started.")
     st.caption(plain(" ".join(parts)), width="stretch")
 
 
@@ -112,8 +170,7 @@ def no_jobs() -> None:
         return
     region = place.region
     st.info(
-        "Choose another region or profile in the sidebar, top left, or look at sample jobs with "
-        "`python -m monitor demo`.",
+        "Change region or profile in the sidebar, top left, or look at sample jobs with `python -m monitor demo`.",
         title=f"No training jobs in {plain(region)}" if region else "No training jobs",
         icon=":material/inbox:",
     )

@@ -6,15 +6,19 @@ import streamlit as st
 
 from monitor.show import data, log_address, shell
 from monitor.show.alike import show_alike
-from monitor.show.log_board import pace_of, show_log
-from monitor.show.log_controls import choose_job, filters, jumps, misread, newest
+from monitor.show.log_board import finds_first_error, pace_of, show_log, show_search
+from monitor.show.log_controls import choose, filters, jumps, misread, newest
 from monitor.show.log_places import known_of, node_names
-from monitor.show.pace import Pace, live
+from monitor.show.pace import EMPTY, Pace, live
 
 visit = shell.enter()
 
 
 def board(name: str) -> Pace:
+    if waits(name):
+        log_address.write()
+        show_search(name, data.snapshot(visit.account, name))
+        return EMPTY
     snapshot = data.lines(visit.account, name, log_address.current().ask)
     reviewed = data.snapshot(visit.account, name)
     log_address.write()
@@ -23,15 +27,25 @@ def board(name: str) -> Pace:
     return pace
 
 
+def waits(name: str) -> bool:
+    status = next((job.status for job in data.jobs(visit.account).jobs if job.name == name), None)
+    if status is None and (job := data.lines(visit.account, name, log_address.current().ask).job) is not None:
+        status = job.status
+    return finds_first_error(name, status, data.snapshot(visit.account, name))
+
+
 def soon(name: str) -> Pace:
+    if waits(name):
+        return EMPTY
     return pace_of(data.lines(visit.account, name, log_address.current().ask), data.snapshot(visit.account, name))
 
 
 view = log_address.current()
-chosen = choose_job(visit.account, view)
+# What is asked from here on moves what the address says.
+log_address.write()
+chosen = choose(visit.account, view)
 if chosen is None:
-    log_address.write()
-    st.caption("All nodes of a training job in one stream, in time. Choose a job, or open a line from a finding.")
+    st.caption("All nodes of a training job in one stream, by time. Choose a job, or open a line from a finding.")
     newest(visit.account)
 else:
     st.set_page_config(page_title=f"{chosen} · Logs · Trainwatch")

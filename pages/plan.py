@@ -12,7 +12,7 @@ from monitor.show.pace import DONE, EMPTY, Pace, live
 from monitor.show.plain import plain
 from monitor.show.plan_board import show_plan
 from monitor.show.plan_source import show_source
-from monitor.show.trouble import show_error
+from monitor.show.trouble import show_error, whole
 
 visit = shell.enter()
 
@@ -44,7 +44,7 @@ def pace_of(snapshot: Snapshot) -> Pace:
 asked = plan_address.current()
 chosen = show_source(visit.account, asked)
 if asked.source != plan_address.JOB:
-    st.fragment(board)(None)
+    st.fragment(lambda: whole("This page", lambda: board(None), DONE))()
 elif chosen:
     name = chosen
     live(lambda: board(name), f"plan-{name}", lambda: pace_of(data.snapshot(visit.account, name)))

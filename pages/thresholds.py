@@ -11,6 +11,7 @@ from monitor.model import Report
 from monitor.review import Snapshot
 from monitor.show import data, jobs_table, shell
 from monitor.show.pace import IDLE, WAITING, Pace, live
+from monitor.show.parts import part
 from monitor.show.plain import plain
 from monitor.show.threshold_saved import show_last, show_saved
 from monitor.show.threshold_try import show_try
@@ -28,14 +29,14 @@ def board() -> Pace:
     name = listing.jobs[0].name if listing.jobs else None
     rules = kept()
     if listing.error and listing.jobs:
-        show_stale(listing.error)
+        show_stale(listing.error, "showing the last list", "Listing jobs")
     elif listing.error:
-        show_error(listing.error, "thresholds")
+        show_error(listing.error, "thresholds", "Listing jobs")
     show_last()
     # On top, where what a card's Try brings is seen.
-    waiting = show_try(rules, reports, visit.zone, name)
+    waiting = bool(part(None, "Trying a threshold", show_try, rules, reports, visit.zone, name))
     if rules is not None:
-        waiting = show_saved(rules, reports, name) or waiting
+        waiting = bool(part(None, "Saved thresholds", show_saved, rules, reports, name)) or waiting
         about(rules, newest, len(listing.jobs), bool(listing.error))
     return WAITING if waiting else first_pace(newest)
 

@@ -12,6 +12,8 @@ from _pytest.nodeid import coerce_node_id
 from botocore.loaders import create_loader
 from hypothesis import HealthCheck, settings
 
+from monitor import faults
+
 # Nothing here times anything: a busy machine is no failure.
 settings.register_profile("suite", max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("thorough", settings.get_profile("suite"), max_examples=1000)
@@ -24,6 +26,13 @@ def _models_read_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(botocore.session, "create_loader", cache(create_loader))
         yield
+
+
+@pytest.fixture(autouse=True)
+def _log_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Errors that a test provokes are logged where nobody else's are."""
+    monkeypatch.setattr(faults, "_written", {})
+    monkeypatch.setattr(faults, "_folders", lambda: iter([tmp_path_factory.getbasetemp() / "state"]))
 
 
 @pytest.hookimpl(trylast=True)

@@ -105,7 +105,12 @@ def gappy(name: str = "denied-metrics-1") -> Report:
         name,
         step_frame=steps(names, 300, 2.0),
         gaps=(
-            Gap("metrics", "cloudwatch:GetMetricData was refused.", "Allow cloudwatch:GetMetricData for this role."),
+            Gap(
+                "metrics",
+                "cloudwatch:GetMetricData was refused.",
+                "Allow cloudwatch:GetMetricData for this role.",
+                action="cloudwatch:GetMetricData",
+            ),
         ),
     )
 

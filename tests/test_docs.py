@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import configparser
 import importlib
 import io
 import json
@@ -14,6 +15,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from monitor import settings
 from monitor.alert.rules_file import rules_in
 from monitor.cli.main import main, parser
 from monitor.demo.account import start
@@ -26,6 +28,7 @@ ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PLAN = (ROOT / "docs" / "plan.md").read_text(encoding="utf-8")
 ALERTS = (ROOT / "docs" / "alerts.md").read_text(encoding="utf-8")
+HOSTING = (ROOT / "docs" / "hosting.md").read_text(encoding="utf-8")
 COMMANDS = [
     line
     for page in (README, PLAN, ALERTS)
@@ -126,3 +129,32 @@ def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
         if "://" not in target:
             assert (page.parent / target).exists(), f"{page.name} points to {target}, which is not there"
+
+
+def _block(mark: str) -> str:
+    (found,) = re.findall(rf"<!-- {mark} -->\n```\w+\n(.*?)```", HOSTING, re.DOTALL)
+    return str(found)
+
+
+def test_the_commands_of_hosting_are_commands() -> None:
+    unit = configparser.ConfigParser(strict=False, interpolation=None)
+    unit.optionxform = str  # type: ignore[assignment, method-assign]
+    unit.read_string(_block("a unit"))
+    program, *argv = shlex.split(unit["Service"]["ExecStart"])
+    assert program.startswith(unit["Service"]["WorkingDirectory"])
+    assert argv[:2] == ["-m", "monitor"]
+    served = parser().parse_args(argv[2:])
+    commands = re.findall(r"^python -m monitor (.*)$", HOSTING, re.MULTILINE)
+    assert commands
+    for command in commands:
+        parser().parse_args(shlex.split(command))
+    assert f"proxy_pass http://{served.host}:{served.port};" in _block("nginx")
+    assert served.host == "127.0.0.1"
+
+
+def test_the_settings_and_rights_of_hosting_are_taken(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text(_block("settings"), encoding="utf-8")
+    assert settings.read(tmp_path / "config.toml").public_url == "https://trainwatch.example.com"
+    (statement,) = json.loads(_block("optional rights"))["Statement"]
+    for action in statement["Action"]:
+        assert action.partition(":")[2].startswith(("Search", "Describe", "Get"))

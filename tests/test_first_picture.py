@@ -58,9 +58,9 @@ def test_the_first_picture_takes_few_calls_whatever_the_number_of_nodes(
         assert shown.report.steps is not None
         assert shown.report.steps.median_s is not None
         assert len([stats for stats in shown.report.nodes if stats.gpu_utilization]) == nodes
-        assert any("still coming in" in gap.why for gap in shown.report.run.gaps)
-        # A line whose place in its stream is not known yet has no number.
-        assert shown.report.run.steps["line"].isna().all()
+        assert any("Still reading older logs" in gap.why for gap in shown.report.run.gaps)
+        # Of a line whose number is not known yet there is its order.
+        assert (shown.report.run.steps["line"] < 0).all()
 
 
 def test_in_the_end_it_is_the_report_of_all_lines(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ FLOORS = {
     "model": 0,
     "errors": 0,
     "words": 0,
+    "masking": 0,
     "parse": 1,
     "analyze": 1,
     "predict": 1,
@@ -21,6 +22,7 @@ FLOORS = {
     "diagnose": 2,
     "aws": 3,
     "settings": 3,
+    "faults": 3,
     "fetch": 4,
     "archive": 4,
     "alert": 4,
@@ -34,7 +36,7 @@ FLOORS = {
     "app": 9,
     "pages": 9,
 }
-PURE = {"model", "errors", "words", "parse", "analyze", "predict", "charts", "diagnose"}
+PURE = {"model", "errors", "words", "masking", "parse", "analyze", "predict", "charts", "diagnose"}
 # Package -> the only rooms that may import it.
 KEPT_TO = {
     "streamlit": {"show", "pages", "app"},

@@ -216,13 +216,70 @@ def test_jobs_that_nobody_looks_at_any_more_are_forgotten(monkeypatch: pytest.Mo
     for name in ("one", "two", "three", "four"):
         _until(lambda name=name: watch.snapshot(name).report is not None)  # type: ignore[misc]
         time.sleep(0.03)
-    _until(lambda: watch.snapshot("five").report is not None and len(watch._snapshots) <= 3)
+    _until(lambda: watch.snapshot("five").report is not None and len(watch._watched) <= 3)
     asked = source.asked["job"]
     # The one that was asked for last is still known; the first is read again.
     assert watch.snapshot("five").report is not None
     assert watch.snapshot("one").report is None
     _until(lambda: watch.snapshot("one").report is not None)
     assert source.asked["job"] == asked + 1
+
+
+class Ordered(OneJob):
+    """Notes who is read, one after the other; the first is held until ``go``."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.go = threading.Event()
+        self.read: list[str] = []
+
+    def job(self, name: str) -> Job:
+        self.read.append(name)
+        self.go.wait(5)
+        return super().job(name)
+
+
+def test_what_is_looked_at_is_reviewed_before_what_was_asked_for_earlier() -> None:
+    source = Ordered()
+    watch = Watch(source, refresh_s=60, parallel=1)
+    for name, urgency in (("held", 5), ("background", 9), ("second", 2), ("first", 1), ("opened", 0)):
+        watch.snapshot(name, urgency)
+        _until(lambda: source.read == ["held"])
+    source.go.set()
+    _until(lambda: len(source.read) == 5)
+    assert source.read == ["held", "opened", "first", "second", "background"]
+
+
+def test_who_is_no_longer_asked_for_gives_up_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    from monitor.review import watch as watching
+
+    source = Ordered()
+    watch = Watch(source, refresh_s=60, parallel=1)
+    watch.snapshot("held")
+    _until(lambda: source.read == ["held"])
+    for place in range(50):
+        watch.snapshot(f"scrolled-past-{place}", place)
+    monkeypatch.setattr(watching, "GIVE_UP_S", 0.2)
+    time.sleep(0.3)
+    watch.snapshot("in-view", 99)
+    source.go.set()
+    _until(lambda: watch.snapshot("in-view", 99).report is not None)
+    assert source.read == ["held", "in-view"]
+    _until(lambda: watch.snapshot("scrolled-past-7").report is not None)
+
+
+def test_no_more_jobs_than_allowed_are_reviewed_at_once() -> None:
+    source = Ordered()
+    watch = Watch(source, refresh_s=60, parallel=4)
+    names = [f"job-{place}" for place in range(60)]
+    for name in names:
+        watch.snapshot(name)
+    _until(lambda: len(source.read) == 4)
+    time.sleep(0.05)
+    assert len(source.read) == 4
+    assert sum(thread.name.startswith("watch ") for thread in threading.enumerate()) <= 4 + 1
+    source.go.set()
+    _until(lambda: all(watch.snapshot(name).report is not None for name in names))
 
 
 def _steps(snapshot: Snapshot) -> int:

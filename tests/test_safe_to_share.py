@@ -15,8 +15,8 @@ from monitor.cli.report_text import print_report
 from monitor.diagnose.hidden import hidden, hidden_words
 from monitor.export.markdown import markdown
 from monitor.fetch.job_answer import job_of
-from monitor.fetch.masking import masked_configuration
 from monitor.model import Parameter
+from monitor.review.masked import Masked
 from tests.builders import report
 
 ROOT = Path(__file__).parents[1]
@@ -54,9 +54,10 @@ def test_secrets_of_a_job_are_masked_by_name_and_by_form() -> None:
 
 
 def test_what_a_log_prints_of_the_configuration_is_masked_as_well() -> None:
-    shown = masked_configuration(
-        {"wandb_api_key": Parameter("0123456789abcdef", "log line 3"), "lr": Parameter(0.1, "log")}
-    )
+    run = report(
+        "a", configuration={"wandb_api_key": Parameter("0123456789abcdef", "log line 3"), "lr": Parameter(0.1, "log")}
+    ).run
+    shown = Masked()(run).job.configuration
     assert (shown["wandb_api_key"].value, shown["lr"].value) == ("***", 0.1)
 
 

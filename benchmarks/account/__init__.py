@@ -6,7 +6,7 @@ answers look like, its quotas and its errors follow AWS's documentation; where t
 
 from benchmarks.account.faults import Faults
 from benchmarks.account.insights import InsightsQuery
-from benchmarks.account.plan import Account, Job, LineSpan, step_lines
+from benchmarks.account.plan import Account, Job, LineSpan, Written, step_lines
 from benchmarks.account.process import Counts, Running, running
 from benchmarks.account.streams import Stream, streams_of
 
@@ -19,6 +19,7 @@ __all__ = [
     "LineSpan",
     "Running",
     "Stream",
+    "Written",
     "running",
     "step_lines",
     "streams_of",

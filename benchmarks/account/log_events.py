@@ -31,6 +31,7 @@ def get_log_events(world: World, asked: dict[str, Any]) -> list[bytes | memoryvi
         if way == "f" and not forward:
             raise invalid("startFromHead must be true with a nextForwardToken.")
         forward = way == "f"
+    limit = min(limit, world.account.page_events)
     seen = stream.seen(now_ms, asked.get("startTime"), asked.get("endTime"))
     sizes = world.rendered(stream).sizes
     if forward:

@@ -60,6 +60,7 @@ class Filter:
         limit = asked.get("limit", PAGE_EVENTS)
         if not 1 <= limit <= PAGE_EVENTS:
             raise invalid(f"1 validation error detected: Value '{limit}' at 'limit' failed to satisfy constraint")
+        limit = min(limit, world.account.page_events)
         now_ms = world.clock.now_ms()
         index = pages = 0
         if token := asked.get("nextToken"):

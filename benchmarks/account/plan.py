@@ -37,6 +37,16 @@ class LineSpan:
 Text = Callable[[LineSpan], list[str]]
 
 
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A stream whose lines are given one by one."""
+
+    name: str
+    """As CloudWatch shows it: ``JOB/algo-N-SECONDS``."""
+    lines: tuple[tuple[int, str], ...]
+    """(epoch milliseconds, text) in time."""
+
+
 def step_lines(span: LineSpan) -> list[str]:
     """Every tenth line is a step report, the others are noise of five kinds; each ends in a mark of its own.
 
@@ -82,6 +92,8 @@ class Job:
     """Minutes after the start at which all nodes begin a new stream."""
     late_nodes: tuple[tuple[int, float], ...] = ()
     """Node numbers (from 1) and the minute in which they write their first line."""
+    written: tuple[Written, ...] | None = None
+    """All streams of the job as they are; None: its nodes write by ``text``."""
     gpu_percent: float = 80.0
     """Mean of one GPU, around which the metrics move."""
 
@@ -112,6 +124,8 @@ class Account:
     """Up to this much more, evenly spread."""
     quotas: tuple[tuple[str, float], ...] | None = None
     """Operation and calls a second in place of the region's own; an empty tuple: no quota at all."""
+    page_events: int = 10_000
+    """The most events on a page; fewer than AWS's make many pages of a short log."""
     empty_page_every: int = 0
     """Of a stream's pages every n-th is empty and has a new token; 0: none, else 2 or more."""
     token_ms: int = 24 * 60 * MINUTE_MS

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import multiprocessing
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -61,6 +62,19 @@ class Running:
             "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
             "NO_PROXY": "127.0.0.1",
         }
+
+    @contextmanager
+    def environed(self) -> Iterator[None]:
+        """This process's AWS is the stub, for as long as the block lasts."""
+        before = dict(os.environ)
+        for name in [name for name in os.environ if name.startswith("AWS_")]:
+            del os.environ[name]
+        os.environ.update(self.environment)
+        try:
+            yield
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
 
     def counts(self) -> Counts:
         return Counts(**self._control("counts", {}))

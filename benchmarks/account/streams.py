@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.account.plan import MINUTE_MS, Account, Job, LineSpan
+from benchmarks.account.plan import MINUTE_MS, Account, Job, LineSpan, Written
 
 GROUP = "/aws/sagemaker/TrainingJobs"
 # Lines leave the container in batches, and are there a little later.
@@ -37,6 +37,8 @@ class Stream:
 
     def texts(self) -> list[str]:
         """The message of each event."""
+        if self.job.written is not None:
+            return [text for _, text in self.job.written[self.span.first].lines]
         written = self.job.text(self.span)
         return [written[line] for line in self.lines.tolist()]
 
@@ -69,6 +71,8 @@ def streams_of(account: Account) -> tuple[Stream, ...]:
 
 
 def _of_job(job: Job, seed: int) -> list[Stream]:
+    if job.written is not None:
+        return [_given(job, stream, place, seed) for place, stream in enumerate(job.written) if stream.lines]
     late = dict(job.late_nodes)
     bounds = [0.0, *(minute for minute in job.restarts if 0 < minute < job.minutes), job.minutes]
     found = []
@@ -82,11 +86,23 @@ def _of_job(job: Job, seed: int) -> list[Stream]:
     return found
 
 
+def _given(job: Job, stream: Written, place: int, seed: int) -> Stream:
+    times = np.array([at_ms for at_ms, _ in stream.lines], np.int64)
+    ingested = _there(times)
+    span = LineSpan(job.name, 0, 0, place, len(times), seed)
+    return Stream(stream.name, job, span, times, ingested, np.arange(len(times)), ingested)
+
+
+def _there(times: Numbers) -> Numbers:
+    found: Numbers = (times // _BATCH_MS + 1) * _BATCH_MS + _TRAVEL_MS
+    return found
+
+
 def _stream(job: Job, span: LineSpan, start_ms: int) -> Stream:
     name = f"{job.name}/algo-{span.node}-{start_ms // 1000}"
     dice = np.random.default_rng([span.seed, zlib.crc32(name.encode())])
     times = start_ms + (np.arange(span.count) * (MINUTE_MS / job.lines_per_minute)).astype(np.int64)
-    ingested = (times // _BATCH_MS + 1) * _BATCH_MS + _TRAVEL_MS
+    ingested = _there(times)
     if job.late_share:
         ingested += job.late_ms * (dice.random(span.count) < job.late_share)
     if job.disorder_ms:

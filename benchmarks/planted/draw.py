@@ -12,21 +12,21 @@ from benchmarks.planted.plan import Ending, Launcher, Levels, Opening, Pace, Pau
 
 Rng = np.random.Generator
 
-# Framework -> launcher, the nodes it is drawn for, its shortest step in seconds (what its lines need).
-_FRAMEWORKS: dict[str, tuple[Launcher, int, float]] = {
-    "megatron": ("torchrun", 64, 0.8),
+#: Framework -> launcher, the nodes it is drawn for, its shortest step in seconds (what its lines need).
+FRAMEWORKS: dict[str, tuple[Launcher, int, float]] = {
+    "megatron": ("torchrun", 256, 0.8),
     "deepspeed": ("torchrun", 16, 0.6),
-    "torchtitan": ("torchrun", 64, 0.8),
+    "torchtitan": ("torchrun", 256, 0.8),
     "smp": ("mpi", 16, 0.6),
     "vit": ("mpi", 8, 0.5),
     "hf": ("torchrun", 4, 1.5),
     "lightning": ("torchrun", 4, 0.5),
     "nanogpt": ("torchrun", 16, 0.3),
-    "pairs": ("torchrun", 64, 0.3),
+    "pairs": ("torchrun", 256, 0.3),
     "vision": ("torchrun", 8, 0.25),
     "quiet": ("torchrun", 8, 0.5),
 }
-TIMED = tuple(name for name in _FRAMEWORKS if name != "quiet")
+TIMED = tuple(name for name in FRAMEWORKS if name != "quiet")
 _MFU = {"Tesla T4": 0.3, "Tesla V100-SXM2-16GB": 0.36, "Tesla V100-SXM2-32GB": 0.37, "NVIDIA A10G": 0.4}
 _CHATTER = (
     "/opt/conda/lib/python3.10/site-packages/torch/utils/checkpoint.py:429: UserWarning: use_reentrant should be set",
@@ -46,7 +46,7 @@ class Wish:
     nodes: Sequence[int] = (1, 1, 1, 2, 2, 2, 4, 4, 4, 8, 8, 16, 32, 64)
     minutes: tuple[float, float] = (70, 420)
     step_s: tuple[float, float] = (0.3, 20)
-    reports: tuple[int, int] = (150, 900)
+    reports: tuple[float, float] = (150, 900)
     """How many lines of steps there are, about, in a node's log."""
     printing: Printing | None = None
     ends: tuple[str, ...] = ("completed", "completed", "running", "stopped")
@@ -59,13 +59,13 @@ def _of(rng: Rng, among: Sequence[object]) -> int:
 def ordinary(rng: Rng, name: str, seed: int, wish: Wish = Wish()) -> Plan:
     """A healthy job of a usual kind: steady steps, busy GPUs, checkpoints and evaluations that cost little."""
     nodes = wish.nodes[_of(rng, wish.nodes)]
-    fitting = [framework for framework in wish.frameworks if _FRAMEWORKS[framework][1] >= nodes]
+    fitting = [framework for framework in wish.frameworks if FRAMEWORKS[framework][1] >= nodes]
     if not fitting:
         fitting = list(wish.frameworks)
-        nodes = min(nodes, max(_FRAMEWORKS[framework][1] for framework in fitting))
-        fitting = [framework for framework in fitting if _FRAMEWORKS[framework][1] >= nodes]
+        nodes = min(nodes, max(FRAMEWORKS[framework][1] for framework in fitting))
+        fitting = [framework for framework in fitting if FRAMEWORKS[framework][1] >= nodes]
     framework = fitting[_of(rng, fitting)]
-    launcher, _, shortest = _FRAMEWORKS[framework]
+    launcher, _, shortest = FRAMEWORKS[framework]
     hardware = _hardware(rng, wish, nodes)
     minutes = float(rng.uniform(*wish.minutes))
     step_s = float(

@@ -13,6 +13,15 @@ from monitor.model import ApiBill, Gap, Job, JobSummary, LoadProgress, LogPage, 
 _LINES_A_PAGE = 5000
 
 
+def metrics_of(scenario: Scenario) -> RawMetrics:
+    """What CloudWatch gives of the job's hosts."""
+    view = scenario.plan.view
+    if view.metrics:
+        return RawMetrics(scenario.metrics, view.period_s)
+    why = "CloudWatch refused: the role lacks cloudwatch:GetMetricData."
+    return RawMetrics(scenario.metrics, None, (Gap("metrics", why, "Add cloudwatch:GetMetricData to the role."),))
+
+
 class PlantedSource:
     """Answers as an account would that has this job alone."""
 
@@ -32,12 +41,7 @@ class PlantedSource:
         return PlantedReader(self._scenario)
 
     def metrics(self, job: Job, now: datetime) -> RawMetrics:
-        view = self._scenario.plan.view
-        frame = self._scenario.metrics
-        if view.metrics:
-            return RawMetrics(frame, view.period_s)
-        why = "CloudWatch refused: the role lacks cloudwatch:GetMetricData."
-        return RawMetrics(frame, None, (Gap("metrics", why, "Add cloudwatch:GetMetricData to the role."),))
+        return metrics_of(self._scenario)
 
     def endpoint(self) -> str | None:
         return None

@@ -106,4 +106,4 @@ def _cost_after(report: Report, at: datetime) -> tuple[float | None, float | Non
     left = [(phase, max(0.0, (phase.end - max(phase.start, at)).total_seconds())) for phase in billed]
     after = sum(seconds for _, seconds in left) / total_s * usd
     wasted = sum(seconds for phase, seconds in left if phase.name not in USEFUL) / total_s * usd
-    return after, wasted if report.cost.wasted_usd is not None else None
+    return after, wasted if report.cost.overhead_usd is not None else None

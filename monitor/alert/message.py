@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from monitor.alert.conditions import Rule, Threshold
 from monitor.alert.document import iso, plain
 from monitor.alert.words import figure
-from monitor.aws.arn import region_of
+from monitor.aws.arn import account_of, region_of
 from monitor.diagnose.headline import status_word
 from monitor.model import Job
 from monitor.words import clock, duration
@@ -109,8 +109,8 @@ def link_of(job: Job, public_url: str) -> str | None:
     """The address of the job's page; None where the dashboard has no address, or the job is none of the account's."""
     if not public_url or job.source != "aws":
         return None
-    region = region_of(job.arn)
-    return f"{public_url}/job?{urlencode({'job': job.name, **({'region': region} if region else {})})}"
+    parts = {"job": job.name, "region": region_of(job.arn), "account": account_of(job.arn)}
+    return f"{public_url}/job?{urlencode({name: text for name, text in parts.items() if text})}"
 
 
 def _title(kind: Kind, rule: Rule, job: Job, about: Subject) -> str:

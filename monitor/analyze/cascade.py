@@ -54,6 +54,7 @@ class Cascade:
     rank: int | None
     stream: str
     line: int
+    """As in the Events frame: below 0 where its number is not known; 0 where it is no line of a log."""
     followers: int
     """Further errors after it, of any writer."""
     ranks: tuple[int, ...]
@@ -144,7 +145,9 @@ def ends_in_an_error(events: pd.DataFrame, lines: int) -> bool:
 def cascade_words(found: Cascade) -> str:
     """``rank 14 on algo-2, log line 585: CUDA out of memory … (6 more errors followed, of ranks 0, 3)``."""
     who = " on ".join(part for part in ("" if found.rank is None else f"rank {found.rank}", found.node) if part)
-    place = f"{who + ', ' if who else ''}log line {found.line}: {found.text}"
+    line = f"log line {found.line}" if found.line > 0 else ""
+    said = ", ".join(part for part in (who, line) if part)
+    place = f"{said}: {found.text}" if said else found.text
     if not found.followers:
         return place
     ranks = ", ".join(str(rank) for rank in found.ranks[:8]) + (", …" if len(found.ranks) > 8 else "")

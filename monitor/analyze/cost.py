@@ -21,7 +21,7 @@ def cost(job: Job, parts: Sequence[Phase], buckets: Iterable[Bucket], price: Pri
 
     ``usd`` is None without a price, and 0 for a job that never started.
 
-    ``wasted_usd`` is the cost of all billed buckets but productive, evaluation and checkpoint; None where no step was
+    ``overhead_usd`` is the cost of all billed buckets but productive, evaluation and checkpoint; None where no step was
     seen, since then nobody knows what the time was spent on.
     """
     if price is None:
@@ -39,8 +39,8 @@ def cost(job: Job, parts: Sequence[Phase], buckets: Iterable[Bucket], price: Pri
     usd = seconds * instances * billing_factor(job) * usd_per_hour / 3600
     buckets = tuple(buckets)
     seen = any(bucket.name in USEFUL for bucket in buckets)
-    wasted = sum(bucket.cost_usd or 0.0 for bucket in buckets if bucket.name not in USEFUL) if seen else None
-    return Cost(usd, wasted, usd_per_hour, source, at_most, retained)
+    overhead = sum(bucket.cost_usd or 0.0 for bucket in buckets if bucket.name not in USEFUL) if seen else None
+    return Cost(usd, overhead, usd_per_hour, source, at_most, retained)
 
 
 def goodput(job: Job, parts: Sequence[Phase]) -> float | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+import numpy as np
 import pandas as pd
 
 from monitor.analyze.writers import with_writers
@@ -57,7 +58,7 @@ def nan_loss(steps: pd.DataFrame, events: pd.DataFrame) -> NanLoss | None:
     lone = lone[[*places, "node", "rank", "timestamp"]].assign(step=pd.NA, bad=True)
     # A line of nobody in particular, after which its stream goes on to report a loss, tells of none that stays lost.
     last_good = reported.loc[~bad].groupby("stream")["line"].max()
-    lone = lone[lone["rank"].notna() | (lone["line"] > lone["stream"].map(last_good).fillna(-1).astype("int64"))]
+    lone = lone[lone["rank"].notna() | (lone["line"] > lone["stream"].map(last_good).astype("float64").fillna(-np.inf))]
     rows = pd.concat([reported[["node", "rank", "step", "timestamp", "bad", *places]], lone]).sort_values(places)
     texts = said.drop_duplicates(places).set_index(places)["text"]
     found = [

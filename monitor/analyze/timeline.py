@@ -87,7 +87,7 @@ class Timeline:
     marks: pd.DataFrame
     """``lane order kind start end count said``: a moment where end is start; ``count`` of lines or reports it stands for."""
     left_out: int
-    """Nodes without a lane; nothing is known of them but the usual, unless ``left_out_troubled``."""
+    """Nodes without a lane; nothing unusual is known of them, but of ``left_out_troubled``."""
     left_out_troubled: int
     nodes_with: Mapping[str, int]
     """Kind of mark -> nodes that have one, those without a lane included."""
@@ -112,9 +112,17 @@ def closer(found: Timeline, start: datetime, end: datetime) -> Timeline:
 
 
 def timeline(
-    run: Run, phases: Sequence[Phase], activities: Sequence[Activity], first: Cascade | None, now: datetime
+    run: Run,
+    phases: Sequence[Phase],
+    activities: Sequence[Activity],
+    first: Cascade | None,
+    now: datetime,
+    odd: Sequence[str] = (),
 ) -> Timeline:
-    """The timeline of a run as of ``now``; ``first`` is the error to flag. Without any time it has no marks."""
+    """The timeline of a run as of ``now``; ``first`` is the error to flag. Without any time it has no marks.
+
+    ``odd`` nodes, the worst first, have a lane before others; so has the one of ``first``.
+    """
     times = [moment for phase in phases for moment in (phase.start, phase.end)]
     if not times:
         stamps = pd.concat([run.steps["timestamp"], run.events["timestamp"]]).dropna()
@@ -125,7 +133,7 @@ def timeline(
     found = pd.concat(
         [_job_marks(phases, activities), _node_marks(run, phases, activities, first, now)], ignore_index=True
     )
-    lanes, left_out, troubled = _lanes(found, run, first)
+    lanes, left_out, troubled = _lanes(found, run, first, odd)
     own = found[~found["lane"].isin([JOB, NOWHERE])]
     nodes_with = {str(kind): int(nodes) for kind, nodes in own.groupby("kind")["lane"].nunique().items()}
     found = found[found["lane"].isin(lanes)]
@@ -274,7 +282,9 @@ def _together(found: pd.DataFrame, start: datetime, end: datetime) -> pd.DataFra
     ).reset_index()
 
 
-def _lanes(found: pd.DataFrame, run: Run, first: Cascade | None) -> tuple[tuple[str, ...], int, int]:
+def _lanes(
+    found: pd.DataFrame, run: Run, first: Cascade | None, odd: Sequence[str]
+) -> tuple[tuple[str, ...], int, int]:
     """(lanes from top to bottom, nodes left out, how many of these something happened to)."""
     seen = set(found["lane"]) - {JOB, NOWHERE}
     nodes = sorted({*run.job.node_names, *seen}, key=_number)
@@ -285,8 +295,11 @@ def _lanes(found: pd.DataFrame, run: Run, first: Cascade | None) -> tuple[tuple[
         return (JOB, *nodes, *last), 0, 0
     flagged = first.node if first is not None else ""
     troubles = found[found["kind"].isin(TROUBLE)].groupby("kind")["lane"].agg(set)
-    bad = set().union(*(who for who in troubles if len(who) <= COMMON * len(nodes))) | ({flagged} & set(nodes))
-    troubled = sorted((node for node in nodes if node in bad), key=lambda node: (node != flagged, _number(node)))
+    bad = set().union(*(who for who in troubles if len(who) <= COMMON * len(nodes))) | ({flagged, *odd} & set(nodes))
+    worst = {name: place for place, name in enumerate(dict.fromkeys([flagged, *odd]))}
+    troubled = sorted(
+        (node for node in nodes if node in bad), key=lambda node: (worst.get(node, len(worst)), _number(node))
+    )
     usual = [node for node in nodes if node not in bad]
     shown = troubled[: MOST_LANES - USUAL_LANES] + usual[:USUAL_LANES]
     return (JOB, *shown, *last), len(nodes) - len(shown), max(0, len(troubled) - (MOST_LANES - USUAL_LANES))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
@@ -31,18 +33,26 @@ def normalised(raw: RawMetrics, nodes: tuple[Node, ...]) -> tuple[pd.DataFrame, 
     unknown = frame[~known & ~(frame["metric"].isin(_PER_GPU) & frame["node"].map(gpus).eq(0))]
     gaps: tuple[Gap, ...] = ()
     if len(unknown):
-        types = sorted({node.instance_type or "unknown" for node in nodes if node.name in set(unknown["node"])})
-        names = ", ".join(sorted(set(unknown["node"]))[:4])
-        gaps = (
-            Gap(
-                "normalisation",
-                f"GPU and CPU figures of {names} cannot be normalised: the counts of {', '.join(types)} are not known, "
-                "and CloudWatch reports sums over a host's devices.",
-                "Allow ec2:DescribeInstanceTypes, or start the job with a script that prints SM_NUM_GPUS.",
-                transient=True,
-            ),
-        )
+        gaps = (_not_normalised([node for node in nodes if node.name in set(unknown["node"])]),)
     return metrics_frame(out), gaps
+
+
+def _not_normalised(nodes: Sequence[Node]) -> Gap:
+    """Why sums over the devices of these hosts stay sums."""
+    names = [node.name for node in nodes]
+    which = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    types = sorted({node.instance_type for node in nodes if node.instance_type})
+    why = f"how many GPUs and vCPUs {' and '.join(types)} {'has' if len(types) == 1 else 'have'} is not known"
+    remedy = "Allow ec2:DescribeInstanceTypes, or have the script print SM_NUM_GPUS and SM_NUM_CPUS."
+    if not types:
+        why = "which instance group each of these nodes belongs to is not known"
+        remedy = "SageMaker's toolkit logs it at the start (current_instance_type); a script can print it too."
+    return Gap(
+        "normalisation",
+        f"No GPU and CPU percentages for {which}: CloudWatch reports sums over a host's devices, and {why}.",
+        remedy,
+        transient=True,
+    )
 
 
 def distribution(values: pd.Series) -> Distribution | None:

@@ -52,7 +52,11 @@ def report_document(report: Report) -> dict[str, Any]:
             "findings": [finding_document(finding) for finding in report.findings],
             "cost": {
                 "usd": report.cost.usd,
-                "wasted_usd": report.cost.wasted_usd,
+                "overhead_usd": report.cost.overhead_usd,
+                "recoverable_usd": report.cost.recoverable_usd,
+                "recoverable_usd_per_hour": report.cost.recoverable_usd_per_hour,
+                # The name that overhead had; who reads it goes on to find it.
+                "wasted_usd": report.cost.overhead_usd,
                 "price_usd_per_instance_hour": report.cost.price_usd_per_instance_hour,
                 "price_source": report.cost.price_source,
             },
@@ -70,7 +74,7 @@ def report_document(report: Report) -> dict[str, Any]:
 
 def _warnings(report: Report) -> list[str]:
     """What is missing, and what no other field has room for."""
-    said = [" ".join(part for part in (gap.why, gap.remedy) if part) for gap in report.run.gaps]
+    said = [" ".join(part for part in (gap.why, gap.remedy) if part) for gap in report.gaps]
     if retained_s := report.job.warm_pool_billable_seconds:
         said.append(warm_pool(retained_s, report.cost.retained_usd))
     if masked := hidden_words(report.job):
@@ -124,6 +128,11 @@ def job_document(job: Job) -> dict[str, Any]:
         "training_seconds": job.training_seconds,
         "billable_seconds": job.billable_seconds,
         "failure_reason": job.failure_reason,
+        "inputs": [
+            {"name": each.name, "uri": each.uri, "mode": each.mode, "content_type": each.content_type}
+            for each in job.channels
+        ],
+        "outputs": {"path": job.outputs.path, "model": job.outputs.model, "checkpoints": job.outputs.checkpoints},
     }
 
 

@@ -1,8 +1,12 @@
-"""An archive in a folder of this machine: files appear whole, and stay after the power has gone."""
+"""An archive in a folder of this machine: files appear whole, stay after the power has gone, and are their owner's alone.
+
+Who is to read them besides is the owner's to say: rights that a file or a folder was given stay as they are.
+"""
 
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
 import time
 from collections.abc import Iterator
@@ -27,19 +31,18 @@ class FolderStore:
 
     def make_ready(self) -> None:
         with self._telling("written"):
-            self._folder.mkdir(parents=True, exist_ok=True)
+            _make(self._folder)
             with tempfile.TemporaryFile(dir=self._folder):
                 pass
 
     def write(self, path: str, data: bytes) -> None:
         target = self._folder / path
         with self._telling("written"):
-            target.parent.mkdir(parents=True, exist_ok=True)
+            _make(target.parent)
             _sweep(target.parent)
             beside = target.parent / f"{_UNFINISHED}{os.getpid()}-{os.urandom(6).hex()}"
             try:
-                # By the user's umask: an archive is for others too.
-                with beside.open("xb") as file:
+                with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _rights(target)), "wb") as file:
                     file.write(data)
                     file.flush()
                     os.fsync(file.fileno())
@@ -96,6 +99,21 @@ def _files(folder: Path) -> Iterator[os.DirEntry[str]]:
             yield from _files(Path(entry.path))
         elif not entry.name.startswith("."):
             yield entry
+
+
+def _make(folder: Path) -> None:
+    """The folder and those above it that are not there yet: what a log says may be nobody else's business."""
+    if not folder.is_dir():
+        _make(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
+
+
+def _rights(target: Path) -> int:
+    """Those of the file that is replaced, if there is one."""
+    try:
+        return stat.S_IMODE(target.stat().st_mode)
+    except FileNotFoundError:
+        return 0o600
 
 
 def _sweep(folder: Path) -> None:

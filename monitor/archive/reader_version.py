@@ -9,7 +9,16 @@ from pathlib import Path
 
 _PACKAGE = Path(__file__).parents[1]
 # All that decides what a Run holds; rules, figures and prices are worked out anew from it.
-_PARTS = ("parse", "fetch", "model", "archive", "analyze/utilization.py", "review/reviewer.py")
+_PARTS = (
+    "parse",
+    "fetch",
+    "model",
+    "masking",
+    "archive",
+    "analyze/utilization.py",
+    "review/reviewer.py",
+    "review/masked.py",
+)
 # What is said of a Run.
 _RULES = ("analyze", "diagnose", "predict", "words.py")
 _KINDS = {".py", ".csv"}

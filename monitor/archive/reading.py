@@ -17,7 +17,7 @@ from monitor.archive.manifest import Manifest, NewerSchema
 from monitor.archive.parquet import to_frame
 from monitor.archive.store import Store
 from monitor.errors import BadCall, NoData, NoSuchJob
-from monitor.model import Run, events_frame, metrics_frame, steps_frame
+from monitor.model import Run, events_frame, in_order_of_time, metrics_frame, steps_frame
 
 _MADE: dict[str, Callable[[Any], pd.DataFrame]] = {
     "steps": steps_frame,
@@ -81,13 +81,16 @@ class Archive:
                     f"{'missing' if data is None else 'not those that belong to it'}.",
                     "Archive the job again.",
                 )
-            frames[name] = _MADE[name](to_frame(data))
+            frames[name] = to_frame(data)
+        if frames["steps"]["line"].isna().any() or frames["events"]["line"].isna().any():
+            # Archives were written so where the head of a stream could not be read.
+            frames["steps"], frames["events"] = in_order_of_time(frames["steps"], frames["events"])
         run = Run(
             job=manifest.job,
             gaps=manifest.gaps,
             metrics_period_s=manifest.metrics_period_s,
             logs=manifest.logs,
-            **frames,
+            **{name: made(frames[name]) for name, made in _MADE.items()},
         )
         return Archived(run, manifest)
 

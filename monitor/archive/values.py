@@ -11,9 +11,9 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 
 def plain(value: Any) -> Any:
-    """``value`` in JSON's own types; instants as ISO 8601."""
+    """``value`` in JSON's own types; instants as ISO 8601. Fields that do not count when values are compared are left out."""
     if is_dataclass(value):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value) if field.compare}
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (tuple, list)):

@@ -9,8 +9,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-import pandas as pd
-
 from monitor.archive import manifest as manifests
 from monitor.archive import parquet
 from monitor.archive.cache import is_final
@@ -21,8 +19,7 @@ from monitor.archive.manifest import Manifest, Part
 from monitor.archive.reader_version import reader_version
 from monitor.archive.rows import billed_buckets, finding_rows, job_row
 from monitor.archive.store import Store
-from monitor.diagnose.quoted import without_secrets
-from monitor.model import ENDED_STATUSES, Report, Run
+from monitor.model import ENDED_STATUSES, Report
 
 
 def write(store: Store, report: Report, masked: tuple[str, ...] = (), reader: str | None = None) -> Manifest:
@@ -31,7 +28,7 @@ def write(store: Store, report: Report, masked: tuple[str, ...] = (), reader: st
     ``reader`` is the version of the reader that made the frames, if it is not this one. CannotDo, or another error of
     the store, where it cannot be written.
     """
-    run, place = _masked(report.run), place_of(report.job)
+    run, place = report.run, place_of(report.job)
     final = is_settled(report)
     document = report_document(report)
     row = job_row(report, document, final)
@@ -67,13 +64,3 @@ def is_settled(report: Report) -> bool:
     gaps = tuple(gap for gap in report.run.gaps if gap.what != "price")
     over = report.job.status in ENDED_STATUSES - {"Deleting"}
     return over and is_final(replace(report.run, gaps=gaps), report.reviewed_at)
-
-
-def _masked(run: Run) -> Run:
-    """The run without the secrets that its log lines may hold; names and settings were masked when they were read."""
-    texts = {text: without_secrets(text) for text in run.events["text"].dropna().unique()}
-    events = run.events
-    if any(text != clean for text, clean in texts.items()):
-        events = events.assign(text=pd.Series(events["text"].map(texts), dtype="str"))
-    sample = tuple(without_secrets(line) for line in run.logs.sample)
-    return replace(run, events=events, logs=replace(run.logs, sample=sample))

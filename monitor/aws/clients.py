@@ -21,7 +21,7 @@ from monitor.aws.pace import pacer_of
 from monitor.aws.places import region_of_environment
 from monitor.aws.tally import Tally, running
 from monitor.aws.whole_answers import MAX_ATTEMPTS
-from monitor.errors import NoCredentials
+from monitor.errors import NoCredentials, TrainwatchError
 from monitor.model import ApiBill
 
 CONNECT_TIMEOUT_S = 5
@@ -31,7 +31,7 @@ _CONNECTIONS = 32
 # Services that stand in few regions, and answer for all.
 _REGIONS = {"pricing": "us-east-1"}
 # What nobody should wait for: one short attempt.
-_HURRIED = frozenset({"pricing"})
+_HURRIED = frozenset({"pricing", "sts"})
 _HURRIED_CONNECT_S = 2
 _HURRIED_READ_S = 3
 
@@ -108,6 +108,15 @@ class Clients:
         """The account's number, read from an ARN in an answer; None until one was seen."""
         return self._account
 
+    def account_number(self) -> str | None:
+        """The account's number, asked for where no answer told it yet (a call that needs no right); None where nobody says."""
+        if self._account is None:
+            try:
+                self._account = str(self.call("sts", "get_caller_identity")["Account"])
+            except TrainwatchError:
+                return None
+        return self._account
+
     def endpoint(self, service: str = "sagemaker") -> str:
         """The address that calls to ``service`` go to."""
         return str(self.client(service).meta.endpoint_url)
@@ -135,6 +144,7 @@ class Clients:
             with self._lock:
                 self._session = session
                 self._clients = {}
+                self._account = None
             return True
 
     def _where(self, service: str) -> Where:
@@ -172,7 +182,8 @@ class Clients:
 
     def _remember_account(self, parsed: dict[str, Any], **_: Any) -> None:
         if self._account is None:
-            rows = parsed.get("TrainingJobSummaries") or [parsed]
+            found = [row.get("TrainingJob") or {} for row in parsed.get("Results") or ()]
+            rows = parsed.get("TrainingJobSummaries") or found or [parsed]
             self._account = account_of(str(rows[0].get("TrainingJobArn", "")))
 
 

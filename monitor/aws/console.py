@@ -1,4 +1,4 @@
-"""Where does AWS's own console show a training job and its log streams? Addresses alone; nothing is asked."""
+"""Where does AWS's own console show a training job, its log streams, its files? Addresses alone; nothing is asked."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ _HOSTS = {
     "aws-us-gov": "console.amazonaws-us-gov.com",
 }
 _JOB = re.compile(r"arn:(?P<partition>[a-z-]+):sagemaker:(?P<region>[a-z0-9-]+):\d*:training-job/(?P<name>[^/]+)")
+_S3 = re.compile(r"s3://(?P<bucket>[^/]+)(?:/(?P<key>.*))?", re.DOTALL)
 _GROUP = "/aws/sagemaker/TrainingJobs"
 
 
@@ -35,6 +36,23 @@ def streams_url(arn: str, prefix: str) -> str | None:
     if home is None:
         return None
     return f"{home[0]}#logsV2:log-groups/log-group/{_twice(_GROUP)}$3FlogStreamNameFilter$3D{_twice(prefix)}"
+
+
+def s3_url(arn: str, uri: str) -> str | None:
+    """The page of what an s3:// address names, in the console of that job's partition: a file, or all that begins so."""
+    found, place = _JOB.fullmatch(arn), _S3.fullmatch(uri)
+    if found is None or place is None or found["partition"] not in _HOSTS:
+        return None
+    host = _HOSTS[found["partition"]].format(region=found["region"])
+    bucket, key = quote(place["bucket"], safe=""), quote(place["key"] or "", safe="")
+    if not key:
+        return f"https://{host}/s3/buckets/{bucket}?region={found['region']}"
+    last = uri.rpartition("/")[2]
+    if "." in last:
+        return f"https://{host}/s3/object/{bucket}?region={found['region']}&prefix={key}"
+    return (
+        f"https://{host}/s3/buckets/{bucket}?region={found['region']}&prefix={key}{'' if uri.endswith('/') else '%2F'}"
+    )
 
 
 def _home(arn: str, service: str) -> tuple[str, str] | None:

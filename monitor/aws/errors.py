@@ -43,6 +43,8 @@ _CLOCK = re.compile(r"RequestTimeTooSkewed|signature expired|not yet current", r
 
 _WHO = re.compile(r"User: (\S+) is not authorized")
 _WHAT = re.compile(r"not authorized to perform:? ([a-z0-9-]+:[A-Za-z*]+)")
+_WHICH = re.compile(r"on resource: (arn:\S+)")
+_USER = re.compile(r"arn:(?P<partition>[a-z-]+):[a-z]+:[a-z0-9-]*:(?P<account>\d+):")
 _DENY = re.compile(r"explicit deny in an? ([a-z -]*(?:policy|boundary))")
 
 
@@ -100,7 +102,7 @@ def _answered(error: boto.ClientError, where: Where) -> TrainwatchError:
     if _EXPIRED.search(code):
         return _expired(where)
     if _DENIED.search(code):
-        return _denied(text, action)
+        return _denied(text, action, where)
     if _NOT_ACCEPTED.search(code):
         return NoCredentials(
             f"AWS does not accept these credentials in {where.place} ({code}).",
@@ -120,7 +122,7 @@ def _answered(error: boto.ClientError, where: Where) -> TrainwatchError:
     return CannotDo(f"AWS refused {action}: {_first_line(text) or code}.")
 
 
-def _denied(text: str, action: str) -> NotAllowed:
+def _denied(text: str, action: str, where: Where) -> NotAllowed:
     who = _WHO.search(text)
     named = _WHAT.search(text)
     deny = _DENY.search(text)
@@ -128,8 +130,18 @@ def _denied(text: str, action: str) -> NotAllowed:
     blocked = f" (an explicit deny in a {deny[1].strip()})" if deny else ""
     remedy = f"Have {exact} allowed in the IAM policy of that user or role."
     if deny:
-        remedy = f"Have whoever keeps that {deny[1].strip()} allow {exact}."
-    return NotAllowed(f"AWS does not allow {exact} to {who[1] if who else 'these credentials'}{blocked}.", remedy)
+        remedy = f"Ask whoever keeps that {deny[1].strip()} to allow {exact}."
+    message = f"AWS does not allow {exact} to {who[1] if who else 'these credentials'}{blocked}."
+    return NotAllowed(message, remedy, exact, deny[1].strip() if deny else "", _arn(text, who, where))
+
+
+def _arn(text: str, who: re.Match[str] | None, where: Where) -> str:
+    """Of what was asked for, as AWS names it; else with what is known: who asked is of the same partition and account."""
+    if which := _WHICH.search(text):
+        return which[1].rstrip(".,")
+    user = _USER.match(who[1]) if who else None
+    partition, account = (user["partition"], user["account"]) if user else ("aws", "")
+    return f"arn:{partition}:{where.service}:{where.region}:{account}:"
 
 
 def _expired(where: Where) -> NoCredentials:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 
 import botocore.session
 from botocore.exceptions import BotoCoreError
 
+from monitor.aws.arn import account_of
 from monitor.errors import BadCall
 
 # AWS's own, those of China, and the two of the government, in this order.
@@ -27,6 +28,8 @@ class Places:
     """The profile whose credentials are used where none is chosen; None where they come from elsewhere."""
     region: str | None = None
     """The same of the region; None where none is set."""
+    accounts: Mapping[str, str] = field(default_factory=dict)
+    """Profile -> the number of its account, where the configuration names it."""
 
 
 def places(profile: str | None = None) -> Places:
@@ -42,7 +45,16 @@ def places(profile: str | None = None) -> Places:
     if profile is None and os.environ.get("AWS_ACCESS_KEY_ID"):
         # Keys in the environment come before a profile that is only named there.
         by_itself = None
-    return Places(profiles, regions, by_itself, region_of_environment() or _region_of(session))
+    return Places(profiles, regions, by_itself, region_of_environment() or _region_of(session), _accounts(session))
+
+
+def _accounts(session: botocore.session.Session) -> dict[str, str]:
+    found = {}
+    for name, settings in session.full_config.get("profiles", {}).items():
+        number = settings.get("sso_account_id") or account_of(settings.get("role_arn", ""))
+        if number:
+            found[name] = str(number)
+    return found
 
 
 @cache

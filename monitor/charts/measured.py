@@ -21,6 +21,8 @@ COLUMNS = 180
 CELLS = 24_000
 #: Points of one line at most.
 POINTS = 400
+#: Nodes with a row of their own at most: as many as a row can be told from its neighbours.
+ROWS = 64
 #: Nodes whose means lie closer than this keep their natural order: no false ranking, no jumping rows.
 ALIKE_POINTS = 3.0
 
@@ -103,6 +105,12 @@ def node_order(rows: Measured) -> list[str]:
     return outliers + [name for name in rows.names if name not in far]
 
 
+def drawn_nodes(rows: Measured, first: Sequence[str] = ()) -> list[str]:
+    """The nodes that have a row, from top to bottom: those in ``first`` that there are, then as ``node_order`` has them."""
+    known = set(rows.names)
+    return list(dict.fromkeys([*(name for name in first if name in known), *node_order(rows)]))[:ROWS]
+
+
 def bucket_seconds(rows: Measured, columns: int = COLUMNS) -> int:
     """Seconds of one column: the period, or the smallest round multiple of it that fits the time into ``columns``."""
     return _bucket_ms(rows, columns) // 1000
@@ -113,8 +121,12 @@ def columns_for(nodes: int) -> int:
     return max(40, min(COLUMNS, CELLS // max(nodes, 1)))
 
 
-def cells(rows: Measured, columns: int = COLUMNS, within: Span | None = None) -> pd.DataFrame:
+def cells(
+    rows: Measured, columns: int = COLUMNS, within: Span | None = None, order: Sequence[str] | None = None
+) -> pd.DataFrame:
     """One row a node and bucket of time that has data: ``node order start end mean_pct low_pct high_pct points``.
+
+    Of the nodes in ``order`` alone, where one is given; else of all, as ``node_order`` has them.
 
     A bucket is a whole number of periods, at most ``columns`` over the time there is, and its edges do not move as time
     goes on; at the edges of ``within`` it is cut.
@@ -129,9 +141,9 @@ def cells(rows: Measured, columns: int = COLUMNS, within: Span | None = None) ->
     if within is not None:
         low, high = (round(edge.timestamp() * 1000) for edge in within)
         start_ms, end_ms = np.maximum(start_ms, low), np.minimum(end_ms, high)
-    order = {name: place for place, name in enumerate(node_order(rows))}
+    places = {name: place for place, name in enumerate(node_order(rows) if order is None else order)}
     node = rows.node[first]
-    orders = np.array([order[name] for name in rows.names], dtype="int64")
+    orders = np.array([places.get(name, -1) for name in rows.names], dtype="int64")
     frame = pd.DataFrame(
         {
             "node": pd.Categorical.from_codes(node, categories=list(rows.names)),
@@ -144,7 +156,7 @@ def cells(rows: Measured, columns: int = COLUMNS, within: Span | None = None) ->
             "points": sizes,
         }
     )
-    return frame.astype(_CELL_DTYPES)
+    return frame[frame["order"] >= 0].astype(_CELL_DTYPES).reset_index(drop=True)
 
 
 def across(rows: Measured, points: int = POINTS) -> pd.DataFrame:

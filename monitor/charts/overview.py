@@ -28,15 +28,20 @@ def of_steps(work: Work, span: Span) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The same of step times."""
     shown = buckets(work)
     shown = shown[shown["order"] == 0]
-    return _strip(shown["at"], shown["p10_s"], shown["median_drawn_s"], shown["p90_drawn_s"]), edges(span)
+    return _strip(shown["at"], shown["p10_drawn_s"], shown["median_drawn_s"], shown["p90_drawn_s"]), edges(span)
 
 
 def _strip(at: pd.Series, low: pd.Series, middle: pd.Series, high: pd.Series) -> pd.DataFrame:
     return pd.DataFrame({"at": at, "low": low, "middle": middle, "high": high}).reset_index(drop=True)
 
 
-def overview(shown: pd.DataFrame, ends: pd.DataFrame, percent: bool) -> alt.LayerChart:
-    """Median and p10-p90 band over all of the time, with a brush."""
+def marked(part: Span | None) -> pd.DataFrame:
+    """The part that goes on with the job, ``start end``; no row where there is none."""
+    return pd.DataFrame([part] if part else [], columns=["start", "end"]).astype("datetime64[ms, UTC]")
+
+
+def overview(shown: pd.DataFrame, ends: pd.DataFrame, part: pd.DataFrame, percent: bool) -> alt.LayerChart:
+    """Median and p10-p90 band over all of the time, ``marked`` behind them, with a brush."""
     time = alt.X("at:T", axis=time_axis(), scale=time_scale())
     scale = alt.Scale(domain=[0, 100], clamp=True) if percent else alt.Scale(zero=True)
     axis = alt.Axis(title="%" if percent else "s", tickCount=2, grid=False)
@@ -50,7 +55,8 @@ def overview(shown: pd.DataFrame, ends: pd.DataFrame, percent: bool) -> alt.Laye
     middle = base.mark_line(strokeWidth=1.2).encode(y=alt.Y("middle:Q", scale=scale, axis=axis))
     # A name of its own, so that it is the same in every run.
     held = window(ends).properties(name="whole").add_params(brush)
-    return alt.layer(held, band, middle).properties(height=HEIGHT)
+    goes_on = alt.Chart(part).mark_rect(color=BRUSH, opacity=0.18).encode(x=alt.X("start:T"), x2="end:T")
+    return alt.layer(held, goes_on, band, middle).properties(height=HEIGHT)
 
 
 def with_choice(specification: dict[str, Any], chosen: Span | None) -> dict[str, Any]:

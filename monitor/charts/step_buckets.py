@@ -31,6 +31,7 @@ _BUCKET_DTYPES = {
     "high_s": "float64",
     "first_step": "Int64",
     "reports": "int64",
+    "p10_drawn_s": "float64",
     "median_drawn_s": "float64",
     "p90_drawn_s": "float64",
 }
@@ -145,7 +146,7 @@ def buckets(work: Work, limit: int = BUCKETS) -> pd.DataFrame:
         parts.append(_series(own, f"{odd.node}, slowest", 1, limit))
     frame = pd.concat(parts, ignore_index=True)
     top = ceiling(work, max(_highest_lasting(part["median_s"]) for part in parts))
-    for name in ("median", "p90"):
+    for name in ("p10", "median", "p90"):
         frame[f"{name}_drawn_s"] = frame[f"{name}_s"].clip(upper=top)
     return frame.astype(_BUCKET_DTYPES)
 

@@ -70,7 +70,7 @@ def step_time_of(levels: pd.DataFrame, far: pd.DataFrame, changes: pd.DataFrame,
             .encode(x=time, color=alt.ColorDatum(name, type="nominal"))
         )
         band = base.mark_area(fillOpacity=0.2).encode(
-            y=alt.Y("p10_s:Q", axis=seconds, scale=alt.Scale(zero=True)), y2=alt.Y2("p90_drawn_s:Q")
+            y=alt.Y("p10_drawn_s:Q", axis=seconds, scale=alt.Scale(zero=True)), y2=alt.Y2("p90_drawn_s:Q")
         )
         bands.append(band)
         medians.append(base.mark_line().encode(y=alt.Y("median_drawn_s:Q", axis=seconds), tooltip=_TOLD))

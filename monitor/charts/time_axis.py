@@ -1,8 +1,10 @@
-"""From when to when, and how is time written? The same window under every chart of a job, in the viewer's clock."""
+"""From when to when, and how is time written? The same window under every chart of a job, by the viewer's clock or UTC."""
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
+from typing import Any
 
 import altair as alt
 import pandas as pd
@@ -49,3 +51,24 @@ def cut(frame: pd.DataFrame, span: Span | None, start: str = "start", end: str =
         return kept
     kinds = {start: frame[start].dtype, end: frame[end].dtype}
     return kept.assign(**{start: kept[start].clip(lower=first), end: kept[end].clip(upper=last)}).astype(kinds)
+
+
+# Expressions that read the viewer's clock.
+_CLOCK = re.compile(r"\b(hours|minutes|seconds|date|day|month|year)\(")
+
+
+def in_utc(part: Any) -> None:
+    """Makes a specification write all its times by UTC's clock and not by the viewer's: axes, their labels, tooltips."""
+    if isinstance(part, list):
+        for inner in part:
+            in_utc(inner)
+    if not isinstance(part, dict):
+        return
+    for name, inner in part.items():
+        if name in {"x", "y", "tooltip"}:
+            for encoded in inner if isinstance(inner, list) else [inner]:
+                if isinstance(encoded, dict) and encoded.get("type") == "temporal":
+                    encoded["scale"] = {**(encoded.get("scale") or {}), "type": "utc"}
+        if name == "labelExpr" and isinstance(inner, str):
+            part[name] = _CLOCK.sub(r"utc\1(", inner).replace("timeFormat(", "utcFormat(")
+        in_utc(inner)

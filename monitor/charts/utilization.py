@@ -8,7 +8,7 @@ import altair as alt
 import pandas as pd
 
 from monitor.charts.colours import NO_DATA, NO_DATA_OPACITY, THRESHOLD
-from monitor.charts.measured import POINTS, Measured, cells, columns_for, measured, node_order
+from monitor.charts.measured import POINTS, Measured, cells, columns_for, drawn_nodes, measured
 from monitor.charts.time_axis import Span, cut, edges, time_axis, time_scale, window
 
 #: Legend and axis: where a chart is fitted into its height, they take from it.
@@ -54,13 +54,13 @@ _LEGEND = alt.Legend(
 )
 
 
-def crossings(spans: pd.DataFrame, rows: Measured, within: Span | None) -> tuple[pd.DataFrame, pd.DataFrame]:
+def crossings(spans: pd.DataFrame, nodes: Sequence[str], within: Span | None) -> tuple[pd.DataFrame, pd.DataFrame]:
     """(what is framed in a node's row, what is framed over all rows): ``node order start end name`` in the time shown.
 
     ``spans`` has ``node start end name``; no node stands for all of them together.
     """
     shown = cut(spans, within)
-    order = {name: place for place, name in enumerate(node_order(rows.within(within)))}
+    order = {name: place for place, name in enumerate(nodes)}
     shown = shown.assign(order=shown["node"].map(order).fillna(-1), lasts=shown["end"] - shown["start"])
     shown = shown.nlargest(FRAMES, "lasts")[list(_FRAME_DTYPES)].astype(_FRAME_DTYPES)
     own = shown["order"] >= 0
@@ -68,22 +68,30 @@ def crossings(spans: pd.DataFrame, rows: Measured, within: Span | None) -> tuple
 
 
 def heatmap_frames(
-    rows: Measured, span: Span, within: Span | None = None, spans: pd.DataFrame | None = None
+    rows: Measured,
+    span: Span,
+    within: Span | None = None,
+    spans: pd.DataFrame | None = None,
+    first: Sequence[str] = (),
 ) -> tuple[pd.DataFrame, ...]:
-    """What ``heatmap_of`` draws: a ground for each node over the time there is, cells, what crosses a threshold."""
-    shown = cells(rows, columns_for(len(rows.names)), within)
-    order = node_order(rows.within(within))
+    """What ``heatmap_of`` draws: a ground for each node over the time there is, cells, what crosses a threshold.
+
+    On top are the nodes in ``first``, then those that cross a threshold; of very many nodes those are drawn that differ.
+    """
+    crossing = () if spans is None else tuple(dict.fromkeys(spans["node"]))
+    order = drawn_nodes(rows.within(within), (*first, *crossing))
+    shown = cells(rows, columns_for(len(order)), within, order)
     start, end = (pd.Timestamp(edge) for edge in within or span)
     if len(shown):
         start, end = min(start, shown["start"].min()), max(end, shown["end"].max())
     ground = pd.DataFrame({"node": order, "order": range(len(order)), "start": start, "end": end})
     kinds = {"node": "str", "order": "int64", **dict.fromkeys(("start", "end"), "datetime64[ms, UTC]")}
     nothing = pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in _FRAME_DTYPES.items()})
-    return ground.astype(kinds), shown, *crossings(nothing if spans is None else spans, rows, within)
+    return ground.astype(kinds), shown, *crossings(nothing if spans is None else spans, order, within)
 
 
 def heatmap_of(ground: pd.DataFrame, shown: pd.DataFrame, own: pd.DataFrame, together: pd.DataFrame) -> alt.LayerChart:
-    """Node x time, colour 0-100 %, the odd ones on top; grey where nothing was measured.
+    """Node x time, colour 0-100 %, the odd ones on top; gray where nothing was measured.
 
     How it looks hangs on the number of nodes alone.
     """
@@ -124,9 +132,11 @@ def heatmap_of(ground: pd.DataFrame, shown: pd.DataFrame, own: pd.DataFrame, tog
     return alt.layer(missing, values, framed, ends, over_all).properties(height=step * len(ground) + CHROME_PX)
 
 
-def heatmap(metrics: pd.DataFrame, metric: str, nodes: Sequence[str], span: Span) -> alt.LayerChart:
-    """The heatmap of a metric over all of the time."""
-    return heatmap_of(*heatmap_frames(measured(metrics, metric, nodes), span))
+def heatmap(
+    metrics: pd.DataFrame, metric: str, nodes: Sequence[str], span: Span, first: Sequence[str] = ()
+) -> alt.LayerChart:
+    """The heatmap of a metric over all of the time, the nodes in ``first`` on top."""
+    return heatmap_of(*heatmap_frames(measured(metrics, metric, nodes), span, first=first))
 
 
 def row_pixels(count: int) -> int:

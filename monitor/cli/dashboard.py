@@ -15,8 +15,20 @@ from monitor.cli.sources import (
     add_cache_option,
     archive_source,
 )
+from monitor.serve.child import HERE
 from monitor.serve.until_stopped import check, serve, stop_signals
 from monitor.settings import ARCHIVE_SHOWN, CACHE_OFF
+
+
+def add_address_options(command: argparse.ArgumentParser) -> None:
+    """Where a dashboard is served."""
+    command.add_argument("--port", type=int, default=8501, help="port (default 8501)")
+    command.add_argument(
+        "--host",
+        default=HERE,
+        metavar="ADDRESS",
+        help=f"address to listen on (default {HERE}, this machine alone; 0.0.0.0 lets others in: there is no sign-in)",
+    )
 
 
 def add_to(commands: Any) -> None:
@@ -28,7 +40,7 @@ def add_to(commands: Any) -> None:
         "Serves the browser dashboard on the configured AWS account, or on an archive, until Ctrl-C.",
         ("dashboard", "dashboard --profile training --region eu-west-1", "dashboard --archive ~/trainwatch-archive"),
     )
-    command.add_argument("--port", type=int, default=8501, help="port on 127.0.0.1 (default 8501)")
+    add_address_options(command)
     add_archive_option(command, "show the jobs of this archive instead of the account's; needs no AWS")
     add_cache_option(command)
     add_account_options(command)
@@ -51,7 +63,8 @@ def run(arguments: argparse.Namespace) -> int:
         environment["AWS_PROFILE"] = arguments.profile
     if arguments.no_cache:
         environment[CACHE_OFF] = "1"
-    check(arguments.port)
+    check(arguments.port, host=arguments.host)
     with stop_signals() as stopped:
-        serve(arguments.port, environment, stopped, lambda url: f"Trainwatch: {url}  (Ctrl-C stops it)")
+        announce = "Trainwatch: {}  (Ctrl-C stops it)".format
+        serve(arguments.port, environment, stopped, announce, host=arguments.host)
     return 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from monitor.cli.dashboard import add_address_options
 from monitor.cli.help import add_command
 
 
@@ -17,7 +18,7 @@ def add_to(commands: Any) -> None:
         "Serves the dashboard on an embedded account with sample jobs; no credentials, no network.",
         ("demo", "demo --port 8600"),
     )
-    command.add_argument("--port", type=int, default=8501, help="port on 127.0.0.1 (default 8501)")
+    add_address_options(command)
     command.set_defaults(run=run)
 
 
@@ -25,4 +26,4 @@ def run(arguments: argparse.Namespace) -> int:
     """Runs the demo until it is stopped."""
     from monitor.demo.serve import run as serve_demo
 
-    return serve_demo(arguments.port)
+    return serve_demo(arguments.port, host=arguments.host)

@@ -49,3 +49,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader (head, less) has had enough; Python would complain once more while it closes the stream.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except Exception as error:
+        # Imported late: what it needs is large, and hardly ever needed.
+        from monitor.faults import fault
+
+        told = fault(error, f"The command {arguments.run.__module__.rpartition('.')[2]}")
+        print(f"trainwatch: {told}", file=sys.stderr)
+        return told.exit_code

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC
+from functools import partial
 
 from rich.console import Console
 from rich.markup import escape
@@ -14,11 +15,14 @@ from rich.text import Text
 from monitor.analyze.memory import memory_peaks
 from monitor.analyze.step_time import is_aggregated
 from monitor.diagnose.cost_words import cost_words
+from monitor.diagnose.device_words import LEFT_OUT
 from monitor.diagnose.headline import facts, status_word
 from monitor.diagnose.hidden import hidden_words
 from monitor.diagnose.muted_words import muted_words
 from monitor.diagnose.outlook import outlook
+from monitor.diagnose.rights import of_report
 from monitor.diagnose.verdict import gain_words, judge
+from monitor.faults import attempt
 from monitor.model import Distribution, Finding, Mute, NodeStats, Report
 from monitor.words import (
     DASH,
@@ -29,6 +33,7 @@ from monitor.words import (
     from_cache,
     instant,
     percent,
+    phase,
     sentence,
     step_seconds,
     usd,
@@ -45,20 +50,42 @@ def print_report(report: Report, paper: Console) -> None:
     paper.print(" · ".join([status_word(report.job.status), *facts(report)]), markup=False)
     for clause in outlook(report):
         paper.print(Text(capitalised(clause)))
+    for part, draw in (
+        ("Missing rights", _rights),
+        ("Verdict", _verdict),
+        ("Findings", _findings),
+        ("Where the time went", _phases),
+        ("Steps", _steps),
+        ("GPU memory", _memory),
+        ("Nodes", _nodes),
+        ("Configuration", _configuration),
+        ("Coverage", _coverage),
+    ):
+        failed = attempt(report, part, partial(draw, report, paper), lambda said: said)
+        if failed:
+            paper.print(Text(failed, "dim"))
+
+
+def _rights(report: Report, paper: Console) -> None:
+    for right in of_report(report):
+        paper.print()
+        paper.print(Text(sentence(right.title), "bold yellow"))
+        paper.print(Text(" ".join((right.lost, right.why, right.remedy))))
+        paper.print(Text(right.statement), soft_wrap=True)
+
+
+def _verdict(report: Report, paper: Console) -> None:
     verdict = judge(report)
     paper.print()
     paper.print(Text(f"{sentence(verdict.headline)}", _STYLE.get(verdict.level, "bold")))
     # With findings below the detail stands there in full; a failure that no finding explains has no other place.
     if verdict.detail and (not report.warnings or verdict.headline.startswith("Failed: ")):
         paper.print(Text(verdict.detail))
+
+
+def _findings(report: Report, paper: Console) -> None:
     for finding in report.findings:
         print_finding(finding, paper, report.muted.get(finding.id))
-    _phases(report, paper)
-    _steps(report, paper)
-    _memory(report, paper)
-    _nodes(report, paper)
-    _configuration(report, paper)
-    _coverage(report, paper)
 
 
 def _head(text: str, paper: Console) -> None:
@@ -101,7 +128,7 @@ def _phases(report: Report, paper: Console) -> None:
     order = [phase.name for phase in report.phases]
     for bucket in sorted(report.buckets, key=lambda bucket: order.index(bucket.name)):
         table.add_row(
-            _BUCKET_WORDS.get(bucket.name, bucket.name),
+            phase(bucket.name),
             duration(bucket.seconds),
             percent(100 * bucket.seconds / total),
             "yes" if bucket.name in billed else "no",
@@ -114,16 +141,6 @@ def _phases(report: Report, paper: Console) -> None:
         )
     for line in cost_words(report):
         paper.print(Text(line, "dim"))
-
-
-_BUCKET_WORDS = {
-    "productive": "training",
-    "slow-excess": "slow steps, beyond the usual",
-    "lost-work": "work lost to restarts",
-    "unknown": "training, steps without a time",
-    "image": "image pull",
-    "idle-tail": "after the last step",
-}
 
 
 def _steps(report: Report, paper: Console) -> None:
@@ -141,7 +158,7 @@ def _steps(report: Report, paper: Console) -> None:
     else:
         paper.print(
             f"step time {step_seconds(steps.median_s)} (p10 {step_seconds(steps.p10_s)}, p90 {step_seconds(steps.p90_s)}, "
-            f"without warm-up); first report {step_seconds(steps.first_step_s)}"
+            f"warm-up left out); first report {step_seconds(steps.first_step_s)}"
         )
     if is_aggregated(report.run.steps):
         paper.print("Aggregated by Logs Insights: each time is a median over a minute or more, not of single steps.")
@@ -186,7 +203,7 @@ def _nodes(report: Report, paper: Console) -> None:
     if silent:
         paper.print(f"Without figures: {', '.join(silent[:8])}{' …' if len(silent) > 8 else ''}", style="dim")
     if any("%" in title for title, _ in columns):
-        paper.print("Percent of one GPU or vCPU, over the minutes after the first step.", style="dim")
+        paper.print(f"Percent of one GPU or vCPU, over the minutes of training; {LEFT_OUT}.", style="dim")
 
 
 _NODE_COLUMNS: tuple[tuple[str, Callable[[NodeStats], str]], ...] = (
@@ -238,11 +255,12 @@ def _coverage(report: Report, paper: Console) -> None:
     run = report.run
     paper.print()
     said = {finding.summary for finding in report.findings}
-    for gap in run.gaps:
-        if gap.what == "price" and report.buckets:
-            continue  # said beside the costs
+    for gap in report.gaps:
+        if (gap.what == "price" and report.buckets) or gap.action:
+            continue  # said beside the costs, and before the verdict
         if not any(gap.why.rstrip(".") in summary for summary in said):
-            paper.print(Text(f"Not read: {gap.why} {gap.remedy}".rstrip(), "dim"))
+            head = "" if gap.what == "program" else "Not read: "
+            paper.print(Text(f"{head}{gap.why} {gap.remedy}".rstrip(), "dim"))
     parts = [f"{count(run.logs.lines, 'log line')} of {count(run.logs.streams, 'stream')}"]
     if run.metrics_period_s and len(run.metrics):
         parts.append(f"metrics every {duration(run.metrics_period_s)}")

@@ -16,8 +16,8 @@ from monitor.cli.output import add_output_options, as_json, console, deliver, pr
 from monitor.cli.sources import add_job_options, chosen_cache, job_source
 from monitor.cli.tables import Column, table
 from monitor.errors import NoData
-from monitor.export.tables import iso, steps_csv
-from monitor.model import STEP_CSV_COLUMNS, Report
+from monitor.export.tables import steps_csv, steps_table
+from monitor.model import Report
 from monitor.parse.user import step_pattern
 from monitor.review import Reviewer
 from monitor.settings import read
@@ -83,9 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _json_rows(steps: pd.DataFrame) -> str:
-    table = steps[list(STEP_CSV_COLUMNS)].copy()
-    table["timestamp"] = iso(table["timestamp"])
-    text: str = table.to_json(orient="records", double_precision=9)
+    text: str = steps_table(steps).to_json(orient="records", double_precision=9)
     return text
 
 
@@ -121,7 +119,7 @@ def _cells(row: Any) -> list[str]:
         throughput,
         shown(row.loss, ".5g"),
         row.kind + (", warm-up" if row.warm_up else ""),
-        shown(row.line),
+        DASH if row.line < 1 else str(row.line),
     ]
 
 

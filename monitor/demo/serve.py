@@ -6,16 +6,17 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+from monitor.serve.child import HERE
 from monitor.serve.until_stopped import APP, check, serve, stop_signals
 
 
-def run(port: int, script: Path = APP) -> int:
+def run(port: int, script: Path = APP, host: str = HERE) -> int:
     """Serves the dashboard on the embedded account until Ctrl-C, SIGTERM or SIGHUP, then ends both; returns 0.
 
-    Runs in the main thread. BadCall for an impossible port; CannotDo if the port is taken or the dashboard ends by
+    Runs in the main thread. BadCall for an impossible port or host; CannotDo if the port is taken or the dashboard ends by
     itself.
     """
-    check(port, script)
+    check(port, script, host)
     with stop_signals() as stopped:
         print("Trainwatch demo: filling a simulated AWS account with sample jobs...", file=sys.stderr, flush=True)
         # moto takes a moment to import, and only the demo needs it.
@@ -24,7 +25,7 @@ def run(port: int, script: Path = APP) -> int:
         with start(datetime.now(UTC)) as account:
             if not stopped.is_set():
                 account.feeder.start()
-                serve(port, account.environment, stopped, _announcement, script)
+                serve(port, account.environment, stopped, _announcement, script, host)
     return 0
 
 

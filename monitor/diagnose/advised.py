@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
+from monitor.diagnose.cost_words import saved_words
 from monitor.diagnose.device_words import everywhere, left_out, span, spread
 from monitor.diagnose.rule import Case
+from monitor.diagnose.stakes import STEPS
 from monitor.diagnose.verdict import MODEL_BASED
-from monitor.model import Distribution, Evidence, Prediction
+from monitor.model import Distribution, Evidence, Prediction, Saving
 from monitor.predict.memory_change import memory_change
 from monitor.predict.outcome import Outcome, differences
 from monitor.predict.setup import Setup, changed
-from monitor.words import clock, percent, usd
+from monitor.words import clock, percent
 
 #: An advice must gain this much in the middle of its range, and something at its careful end.
 LEAST_GAIN_PCT = 3.0
@@ -46,10 +48,10 @@ def fits(setup: Setup, values: Mapping[str, Any], size_kept: bool = False) -> bo
     return used is not None and used[2] < MOST_MEMORY_PCT
 
 
-def gain_share(found: Outcome) -> float:
-    """The middle of the predicted gain as a share of the job's time, 0 where there is none."""
+def gain(found: Outcome, kind: Literal["waiting", "computing"] = "waiting") -> tuple[Saving, ...]:
+    """The middle of the predicted gain, of the time of steps; empty where there is none."""
     change = found.step_time_change_pct
-    return 0.0 if change is None else max(0.0, -change[1] / 100)
+    return () if change is None or change[1] >= 0 else (Saving(STEPS, -change[1] / 100, kind=kind),)
 
 
 def prediction(found: Outcome) -> Prediction | None:
@@ -62,8 +64,12 @@ def prediction(found: Outcome) -> Prediction | None:
 
 def saved(case: Case, found: Outcome) -> str:
     """`` That is about $35 an hour less for the same work.`` with a blank in front; empty without a gain or a price."""
-    money, share = case.usd_per_hour, gain_share(found)
-    return "" if money is None or share <= 0 else f" That is about {usd(money * share)} an hour less for the same work."
+    money = saved_words(case.bill, gain(found))
+    if not money:
+        return ""
+    if case.run.job.is_running:
+        return f" That is about {money} less for the same work."
+    return f" This run would have cost about {money} less."
 
 
 def memory_words(found: Outcome) -> str:
@@ -71,7 +77,7 @@ def memory_words(found: Outcome) -> str:
     used, start, limit = found.memory.utilization_pct(), found.memory.start_gib, found.memory.limit_gib
     if used is None or start is None or not limit:
         return "what it does to GPU memory cannot be predicted: " + _missing(found)
-    before = f"GPU memory {percent(100 * start / limit)}"
+    before = f"peak GPU memory {percent(100 * start / limit)}"
     if not found.memory.bound:
         return f"{before} to about {percent(used[1])}"
     if used[2] <= 100 * start / limit:

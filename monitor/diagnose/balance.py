@@ -6,7 +6,8 @@ from monitor.analyze.stages import peer_groups
 from monitor.diagnose.advised import read
 from monitor.diagnose.device_words import enough, fewest_points
 from monitor.diagnose.rule import Case, rule
-from monitor.model import Evidence, Finding, Prediction, Recommendation
+from monitor.diagnose.stakes import STEPS
+from monitor.model import Evidence, Finding, Prediction, Recommendation, Saving
 from monitor.words import count, percent
 
 #: Stages of equal work differ by less.
@@ -70,6 +71,7 @@ def unbalanced_stages(case: Case) -> Finding | None:
             "Model-based, not measured. At most what makes the stages equally busy; utilization also counts waits inside NCCL.",
         ),
         ("single stages: stages do not log their times", "waiting inside NCCL, which looks busy"),
+        savings=(Saving(STEPS, -most / 200),),
     )
 
 

@@ -8,9 +8,10 @@ from math import sqrt
 from monitor.analyze.checkpoint_pauses import checkpoint_pauses
 from monitor.analyze.saves import Cadence, Save, cadence, saves
 from monitor.analyze.window import training_spans
+from monitor.diagnose.cost_words import saved_words
 from monitor.diagnose.guide_hints import when_saving
 from monitor.diagnose.rule import Case, rule
-from monitor.model import Evidence, Finding, Recommendation
+from monitor.model import Evidence, Finding, Recommendation, Saving
 from monitor.words import clock, count, duration, percent, step_seconds, usd
 
 WORTH_A_CHANGE = 0.05
@@ -56,13 +57,13 @@ def checkpoint_stall(case: Case) -> Finding | None:
         return None
     one_s = seconds[len(seconds) // 2]
     every_s = (spans[-1][0] - spans[0][0]).total_seconds() / (len(spans) - 1)
-    price = case.usd_per_hour
-    cost = "" if price is None else f", {usd(price * share)} an hour"
+    savings = (Saving(("checkpoint",) if unlogged is None else ("slow-excess",), most_s=sum(seconds)),)
+    cost = f", {money}" if (money := saved_words(case.bill, savings)) else ""
     guess = (
         ""
         if unlogged is None
-        else f" No line tells of them: they are pauses at a period, with GPUs down and {unlogged.disk_points:.1f} points more "
-        "disk space in use after each."
+        else f" The log does not mention them: they are regular pauses with idle GPUs, each of which leaves the disk "
+        f"{unlogged.disk_points:.1f} points fuller."
     )
     advice, failures = _interval(case, one_s, every_s, total_s)
     advice += when_saving(case)
@@ -83,7 +84,7 @@ def checkpoint_stall(case: Case) -> Finding | None:
         ),
         Recommendation(advice, source="Young and Daly's interval"),
         not_checked=("where the time goes: gathering, serialising or writing",),
-        share=share,
+        savings=savings,
     )
 
 
@@ -196,7 +197,7 @@ def _late(case: Case, known: tuple[Save, ...], usual: Cadence, end: datetime) ->
             f"{clock(last.at)}: a save that failed, an upload that hangs, or an interval that was changed.",
             source="rule checkpoint-overdue",
         ),
-        not_checked=("checkpoints that no line of the log tells of",),
+        not_checked=("checkpoints that are not logged",),
     )
 
 
@@ -214,14 +215,14 @@ def _never(case: Case, end: datetime) -> Finding | None:
         "warning",
         "medium",
         f"Spot job without a checkpoint for {duration(trained_s)}",
-        f"This job runs on spot instances, has trained for {duration(trained_s)}, and no line of its log tells of a "
+        f"This job runs on spot instances, has trained for {duration(trained_s)}, and its log shows no "
         f"checkpoint: an interruption would lose all of it.{risk}",
         (Evidence("training without a checkpoint", trained_s, "s", None, first.to_pydatetime(), end), *lost),
         Recommendation(
             "Save to the folder that checkpoint_s3_uri copies (/opt/ml/checkpoints), and load from there at the start.",
             source="SageMaker developer guide, managed spot training",
         ),
-        not_checked=("checkpoints that no line of the log tells of",),
+        not_checked=("checkpoints that are not logged",),
     )
 
 
@@ -230,7 +231,8 @@ def _at_risk(case: Case, seconds: float) -> tuple[str, list[Evidence]]:
     if price is None:
         return "", []
     lost = price * seconds / 3600
-    words = f" {usd(lost)} of work is at risk." if case.run.job.is_running else f" {usd(lost)} of work was at risk."
+    verb = "is" if case.run.job.is_running else "was"
+    words = f" {usd(lost)} of work {verb} not yet in a checkpoint."
     return words, [Evidence("work since then", lost, "USD")]
 
 

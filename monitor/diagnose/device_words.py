@@ -7,13 +7,16 @@ from collections.abc import Iterable
 import pandas as pd
 
 from monitor.analyze.network import Slow, without_efa
+from monitor.diagnose.cost_words import saved_words
 from monitor.diagnose.rule import Case
-from monitor.model import Distribution, Evidence
-from monitor.words import nodes, percent, usd
+from monitor.model import Distribution, Evidence, Saving
+from monitor.words import nodes, percent
 
 # A percentile of fewer points says nothing: ten minutes, or three of the coarser means.
 FEWEST_MINUTES = 10
 FEWEST_COARSE = 3
+#: What the figures of the devices are not of.
+LEFT_OUT = "minutes of checkpoints, evaluations and restarts are left out"
 _NAMES = {
     "gpu_utilization": "GPU utilization",
     "gpu_memory_utilization": "GPU memory utilization",
@@ -50,8 +53,7 @@ def everywhere(case: Case) -> str:
 
 def left_out(case: Case) -> str:
     """``; minutes of checkpoints, evaluations and restarts are left out`` where any were; else empty."""
-    some = len(case.steady) < len(case.metrics)
-    return "; minutes of checkpoints, evaluations and restarts are left out" if some else ""
+    return f"; {LEFT_OUT}" if len(case.minutes) < len(case.metrics) else ""
 
 
 def distributions(case: Case) -> tuple[Evidence, ...]:
@@ -64,10 +66,10 @@ def distributions(case: Case) -> tuple[Evidence, ...]:
     )
 
 
-def an_hour(case: Case, share: float, what: str) -> str:
+def money_of(case: Case, savings: Iterable[Saving], what: str) -> str:
     """`` That is $35 an hour of idle GPUs.`` with a blank in front; empty where no price is known."""
-    money = case.usd_per_hour
-    return "" if money is None or share <= 0 else f" That is {usd(money * share)} an hour {what}."
+    money = saved_words(case.bill, savings)
+    return f" That is {money} {what}." if money else ""
 
 
 def pipeline_degree(case: Case) -> int:

@@ -9,9 +9,11 @@ import pandas as pd
 
 from monitor.analyze.cascade import Cascade
 from monitor.analyze.ending import Ending
+from monitor.diagnose.cost_words import lost_words
 from monitor.diagnose.quoted import quoted
 from monitor.diagnose.rule import Case
-from monitor.model import Evidence, Run
+from monitor.diagnose.stakes import STEPS
+from monitor.model import Evidence, Run, Saving
 from monitor.words import clock, count, duration
 
 SOURCE = "the job's own log and status"
@@ -41,6 +43,8 @@ def when(case: Case, ending: Ending) -> str:
     ran = (job.ended or case.now) - job.started if job.started else None
     said = f" at {clock(at)}" if at else f" after {duration(ran.total_seconds())}" if ran else ""
     done = steps_done(case.run, at)
+    if done is None and not case.run.logs.lines:
+        return said  # what was not read reports no step either
     step = "before any step was reported" if done is None else f"after step {done:,}"
     return f"{said}, {step}" if said else f" {step}"
 
@@ -70,8 +74,8 @@ def followed(first: Cascade | None) -> str:
         if ranks
         else ""
     )
-    tell = "follows" if first.followers == 1 else "follow"
-    return f" {count(first.followers, 'later error')}{of} only {tell} from it."
+    tell = "is a consequence" if first.followers == 1 else "are consequences"
+    return f" {count(first.followers, 'later error')}{of} {tell}."
 
 
 def doubt(ending: Ending) -> str:
@@ -108,15 +112,26 @@ def from_checkpoint(case: Case, at: datetime | None) -> str:
         else f", {count(done - saved.step, 'step')} to do again"
     )
     step = "" if saved.step is None else f", step {saved.step:,}"
-    return f" The last checkpoint is of {clock(saved.at)}{step}{again}."
+    cost = f" ({money})" if again and (money := lost_words(case.bill, not_saved(case, at))) else ""
+    return f" The last checkpoint is from {clock(saved.at)}{step}{again}{cost}."
+
+
+def not_saved(case: Case, at: datetime | None) -> tuple[Saving, ...]:
+    """The work from the last checkpoint up to ``at`` (the end, where that is not known), which is to be done again; empty
+    where no checkpoint is told of, since then nobody knows what was kept."""
+    saved, until = last_checkpoint(case.run, at), at or case.run.job.ended
+    if saved is None or until is None:
+        return ()
+    return (Saving(STEPS, most_s=max(0.0, (until - saved.at).total_seconds()), kind="void"),)
 
 
 def shown(case: Case, ending: Ending) -> tuple[Evidence, ...]:
     """The line that decides, the program's own line that raised it, what came after, and SageMaker's word."""
     first, at, out = ending.first, ending.at, []
     node = (first.node or None) if first else None
-    if first is not None and first.line > 0:
-        what = f"first error, line {first.line} of {first.stream.rpartition('/')[2] or first.stream}"
+    if first is not None and first.line:
+        number = f"line {first.line} of " if first.line > 0 else ""
+        what = f"first error, {number}{first.stream.rpartition('/')[2] or first.stream}"
         out.append(
             Evidence(what, first.rank, "rank" if first.rank is not None else "", node, at, at, quoted(first.text))
         )

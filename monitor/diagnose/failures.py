@@ -14,13 +14,13 @@ from monitor.words import percent
 
 @rule("cuda-out-of-memory", about="end")
 def cuda_out_of_memory(case: Case) -> Finding | None:
-    """A GPU had no memory left for what was asked of it, and that ended the job.
+    """A GPU ran out of memory, and that ended the job.
 
-    What it means: the first error that the training did not get over is an allocation that the GPU refused (PyTorch's CUDA
-    out of memory, CUBLAS or CUDNN ALLOC_FAILED, XLA's and TensorFlow's RESOURCE_EXHAUSTED). The errors of other ranks,
-    of NCCL and of the launcher that follow are counted, not listed.
+    What it means: the first error that stopped the training is an allocation that the GPU refused (PyTorch's CUDA
+    out of memory, CUBLAS or CUDNN ALLOC_FAILED, XLA's and TensorFlow's RESOURCE_EXHAUSTED). Errors of other ranks, NCCL
+    and the launcher that follow from it are counted, not listed.
 
-    Why it matters: the same configuration fails again at the same place; every start until then is paid for.
+    Why it matters: the same configuration fails again at the same place, and every start until then is paid for.
 
     What to do: make the model fit by the cheapest change first: a smaller batch with more accumulation, recomputing
     activations, sharding of parameters and optimizer, tensor parallelism.
@@ -37,14 +37,14 @@ def cuda_out_of_memory(case: Case) -> Finding | None:
         held = found.peak if found.peak is not None else found.now
         of = f" of {found.capacity:.1f}" if found.capacity is not None else ""
         full = "" if held is None else f" with {held:.1f}{of} GiB in use by this process"
-        sizes = f" It asked for {found.wanted:.2f} GiB{full}."
+        sizes = f" It tried to allocate {found.wanted:.2f} GiB{full}."
         if found.shared:
-            sizes += " The rest of the device is held by another process."
+            sizes += " Another process holds the rest of the device."
     named = (
         ("in use", found.peak),
         ("live tensors", found.now),
         ("capacity", found.capacity),
-        ("asked for", found.wanted),
+        ("requested", found.wanted),
     )
     node = ending.first.node or None if ending.first else None
     figures = tuple(
@@ -62,18 +62,19 @@ def cuda_out_of_memory(case: Case) -> Finding | None:
         next_step.recommendation,
         next_step.prediction,
         not_checked=("what held the memory: no snapshot of the allocator is taken",),
+        savings=ended.not_saved(case, ending.at),
     )
 
 
 @rule("host-out-of-memory", about="end")
 def host_out_of_memory(case: Case) -> Finding | None:
-    """A process ended for want of the host's memory, or was killed by a signal as the kernel does then.
+    """A process ran out of host memory, or was killed by the signal that the kernel sends then.
 
     What it means: the first thing that went wrong is a MemoryError, a kill by the kernel's out-of-memory killer, exit
     status 137 or SIGKILL. MemoryUtilization near 100 % confirms it; without that the finding says what else may have
     killed the process, and its confidence is lower.
 
-    Why it matters: a killed process says nothing; the other ranks wait for it, or fail in words of their own.
+    Why it matters: a killed process logs nothing; the other ranks wait for it, or fail with errors of their own.
 
     What to do: fewer or leaner data-loader workers, no whole data set in memory, checkpoints loaded on one rank at a time,
     less offload to the CPU; or an instance with more memory.
@@ -110,6 +111,7 @@ def host_out_of_memory(case: Case) -> Finding | None:
             source=ended.SOURCE,
         ),
         not_checked=("the host's kernel log: it is not in CloudWatch",),
+        savings=ended.not_saved(case, ending.at),
     )
 
 
@@ -118,7 +120,7 @@ def nccl_timeout(case: Case) -> Finding | None:
     """Ranks waited for others in a collective operation until its timeout ended the job.
 
     What it means: the first error is a collective's watchdog or timeout (NCCL, Gloo, the store's barrier), and no rank failed
-    in words of its own before it. The silence before it belongs to it.
+    with an error of its own before it. The silence before it is part of it.
 
     Why it matters: until the timeout, 10 to 30 minutes by default, all GPUs are paid for while they spin in the wait and
     look fully busy.
@@ -135,13 +137,12 @@ def nccl_timeout(case: Case) -> Finding | None:
 
 @rule("spot-interruption", about="end")
 def spot_interruption(case: Case) -> Finding | None:
-    """A spot instance was taken back, and the job waited, began again, or ended.
+    """A spot instance was reclaimed, and the job waited, restarted or ended.
 
     What it means: the job's status was Interrupted, or its log has the notice of the interruption. It is critical where
-    the job did not come back, else a warning.
+    the job never resumed, else a warning.
 
-    Why it matters: the steps since the last checkpoint are done twice, and waiting for capacity takes time that nobody pays
-    for and everybody waits through.
+    Why it matters: the steps since the last checkpoint are done again, and waiting for capacity is not billed but takes time.
 
     What to do: save about as often as sqrt(2 x time of a save x mean time between interruptions), to the folder of
     CheckpointConfig, and load it at the start.
@@ -158,7 +159,7 @@ def capacity(case: Case) -> Finding | None:
     What it means: SageMaker ended it with CapacityError, or the status messages tell of insufficient capacity, and no
     container ever started.
 
-    Why it matters: nothing was billed, and nothing will come of the same request while the capacity is not there.
+    Why it matters: nothing was billed, and the same request fails again until there is capacity.
 
     What to do: another instance type, Region or hour; fewer instances; a training plan for a guaranteed start.
 
@@ -170,12 +171,12 @@ def capacity(case: Case) -> Finding | None:
 
 @rule("data-error", about="end")
 def data_error(case: Case) -> Finding | None:
-    """The program failed on its data: missing, unreadable, of another form or shape.
+    """The program failed on its data: missing, unreadable, or of the wrong format or shape.
 
-    What it means: the exception that began the failure tells of data in its own words, or its traceback goes through the
-    code that reads them, or a batch had another shape than the steps before.
+    What it means: the exception that began the failure names the data, or its traceback goes through the code that reads
+    them, or a batch had another shape than the steps before.
 
-    Why it matters: a new start fails at the same sample, after the same paid time.
+    Why it matters: a restart fails at the same sample, after the same paid time.
 
     What to do: find the file or sample that the line names; check it outside the job, or skip and count bad samples.
 
@@ -187,16 +188,16 @@ def data_error(case: Case) -> Finding | None:
 
 @rule("script-error", about="end")
 def script_error(case: Case) -> Finding | None:
-    """The user's program failed for a reason of its own.
+    """The training program failed with an error of its own.
 
-    What it means: the exception that began the failure is none of memory, of waiting for others or of data: an import, an
+    What it means: the exception that began the failure has nothing to do with memory, timeouts or data: an import, an
     argument, a name, an assertion, a configuration.
 
-    Why it matters: the same program fails again; what came after in other ranks, NCCL and the launcher only follows.
+    Why it matters: the same program fails again; later errors of other ranks, NCCL and the launcher are consequences.
 
     What to do: go to the line of the program that the finding names.
 
-    Source: the first traceback over all streams that the training did not get over.
+    Source: the first traceback over all streams that stopped the training.
     """
     ending = _ending(case, "script-error")
     return None if ending is None else raised.of_program(case, ending)
@@ -206,10 +207,10 @@ def script_error(case: Case) -> Finding | None:
 def nan_loss(case: Case) -> Finding | None:
     """The loss became NaN or infinite and stayed so.
 
-    What it means: one process reported a loss that is no finite number at three reports in a row, or the program ended itself
-    because of one. Also said of jobs that completed: they trained nothing from there on.
+    What it means: one process reported a NaN or infinite loss three times in a row, or the program exited because of one.
+    Also said of jobs that completed: they trained nothing from there on.
 
-    Why it matters: all weights are lost from that step on; every further step is paid for nothing.
+    Why it matters: the weights are useless from that step on, and every further step is wasted.
 
     What to do: go back to the last checkpoint before it; lower the learning rate or warm up longer, clip gradients, use
     bfloat16 in place of float16, and look at the batch of that step.
@@ -221,11 +222,11 @@ def nan_loss(case: Case) -> Finding | None:
 
 @rule("max-runtime", about="end")
 def max_runtime(case: Case) -> Finding | None:
-    """The time that the job was given was over before its work was.
+    """The job reached its time limit before its work was done.
 
     What it means: SageMaker stopped it with MaxRuntimeExceeded or MaxWaitTimeExceeded, or a scheduler at its time limit.
 
-    Why it matters: what was done since the last checkpoint is lost, unless the program saves when it is told to stop.
+    Why it matters: the work since the last checkpoint is lost, unless the program saves when it is stopped.
 
     What to do: raise MaxRuntimeInSeconds (max_run) for the whole of the planned steps, or resume from the checkpoint.
 
@@ -239,11 +240,11 @@ def max_runtime(case: Case) -> Finding | None:
 def stopped_by_user(case: Case) -> Finding | None:
     """Somebody stopped the job.
 
-    What it means: its status is Stopped, and neither a time limit nor an error that it could not get over came before.
+    What it means: its status is Stopped, and it had reached no time limit and logged no error that stopped the training.
 
-    Why it matters: it tells why the job did not come to its end; nothing is wrong with it by that alone.
+    Why it matters: it says why the job did not finish; that alone is nothing wrong.
 
-    What to do: nothing, or go on from the last checkpoint.
+    What to do: nothing, or resume from the last checkpoint.
 
     Source: SecondaryStatus of DescribeTrainingJob; who stopped it is in CloudTrail.
     """

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime
 
 import monitor.diagnose
-from monitor.diagnose.rule import Case, Rule, case_of
+from monitor.diagnose.rule import Case, Rule
 from monitor.model import Finding, Price, Run
 
 # What ended the job, what stops it now, what wastes it, risks, what cannot be seen: in this order.
@@ -46,19 +47,42 @@ def rules() -> tuple[Rule, ...]:
     return tuple(found)
 
 
-def diagnose(run: Run, now: datetime, price: Price | None = None) -> tuple[Finding, ...]:
+Broke = Callable[[Rule, Exception], None]
+
+
+def _raised(rule: Rule, error: Exception) -> None:
+    raise error
+
+
+def diagnose(run: Run, now: datetime, price: Price | None = None, broke: Broke = _raised) -> tuple[Finding, ...]:
     """The findings of a run as of ``now``. A rule whose data are missing stays silent; the gap has its own rule."""
-    return findings(case_of(run, now, price))
+    return findings(Case(run, now, price), broke)
 
 
-def findings(case: Case) -> tuple[Finding, ...]:
-    """The findings of a case, for who has worked it out already."""
+def findings(case: Case, broke: Broke = _raised) -> tuple[Finding, ...]:
+    """The findings of a case, for who has worked it out already.
+
+    A rule that fails is told to ``broke`` and left out: the others are asked. Unless one is given, its error is raised.
+    """
     found: dict[str, Finding] = {}
     asked = rules()
     for rule in asked:
-        if not found.keys() & set(rule.silenced_by) and (finding := rule.check(case)) is not None:
-            found[finding.id] = finding
+        if found.keys() & set(rule.silenced_by):
+            continue
+        try:
+            finding = rule.check(case)
+        except Exception as error:
+            broke(rule, error)
+            continue
+        if finding is not None:
+            found[finding.id] = replace(finding, share=case.bill.share(finding.savings) if finding.savings else None)
     return in_order(tuple(found.values()), {rule.id: rule for rule in asked})
+
+
+def asks_to_save(found: Iterable[Finding]) -> bool:
+    """Whether any of the findings is one to act on that time and money go into; risks have cost nothing so far."""
+    risks = {rule.id for rule in rules() if rule.about == "risk"}
+    return any(finding.severity != "info" and finding.id not in risks for finding in found)
 
 
 def in_order(found: tuple[Finding, ...], by_id: Mapping[str, Rule]) -> tuple[Finding, ...]:

@@ -9,9 +9,10 @@ import pandas as pd
 from monitor.analyze.ending import Ending
 from monitor.analyze.reasons import has_status
 from monitor.diagnose import ended
+from monitor.diagnose.cost_words import lost_words
 from monitor.diagnose.quoted import quoted
 from monitor.diagnose.rule import Case
-from monitor.model import Evidence, Finding, Recommendation, Transition
+from monitor.model import Evidence, Finding, Recommendation, Saving, Transition
 from monitor.words import clock, count, duration, percent
 
 _TIME_WORDS = {
@@ -72,18 +73,21 @@ def spot(case: Case) -> Finding | None:
     )
     waits = [(entry, back) for entry in taken if (back := _back(job.transitions, entry)) is not None]
     away_s = sum((back - entry.start).total_seconds() for entry, back in waits)
-    lost = case.lost
-    work = ""
+    lost, work = case.lost, ""
+    savings = (Saving(("lost-work",), kind="void"),) if lost is not None else ended.not_saved(case, at) if over else ()
     if lost is not None:
         took = "" if lost.seconds is None else f" ({duration(lost.seconds)} of step time)"
-        work = f" {count(lost.steps, 'step')}{took} were lost and done again."
+        cost = f": {money}" if (money := lost_words(case.bill, savings)) else ""
+        work = f" {count(lost.steps, 'step')}{took} were lost and done again{cost}."
     elif over:
         work = ended.from_checkpoint(case, at)
     elif taken:
-        work = " How much work was lost cannot be told from the log."
+        work = " How much work was lost is not known: " + (
+            "no step was done again in the log." if case.run.logs.lines else "the logs were not read."
+        )
     gone = f" The job was away for {duration(away_s)} in all, which is not billed." if waits else ""
-    end = " It did not come back." if over else ""
-    title = f"{count(times, 'spot interruption')}" + (", and no return" if over else "")
+    end = " It never resumed." if over else ""
+    title = f"{count(times, 'spot interruption')}" + (", job never resumed" if over else "")
     first = "" if at is None else f"{', the last' if times > 1 else ''} at {clock(at)}"
     done = ended.steps_done(case.run, at)
     step = "" if done is None else f", after step {done:,}"
@@ -94,7 +98,7 @@ def spot(case: Case) -> Finding | None:
         "critical" if over else "warning",
         "high" if taken else "medium",
         title,
-        f"Spot capacity was taken back {count(times, 'time')}{where}{first}{step}.{gone}{work}{end}",
+        f"Spot capacity was reclaimed {'once' if times == 1 else count(times, 'time')}{where}{first}{step}.{gone}{work}{end}",
         (
             *(
                 Evidence("interrupted", None if back is None else (back - entry.start).total_seconds(), "s", None, entry.start,
@@ -103,7 +107,7 @@ def spot(case: Case) -> Finding | None:
                 for back in (_back(job.transitions, entry),)
             ),
             *(
-                Evidence("told by the log", None, "", str(row.node) or None, None, None, quoted(str(row.text)))
+                Evidence("from the log", None, "", str(row.node) or None, None, None, quoted(str(row.text)))
                 for row in told.head(3).itertuples()
             ),
             *(() if lost is None else (Evidence("steps done again", float(lost.steps), "steps"),)),
@@ -111,10 +115,11 @@ def spot(case: Case) -> Finding | None:
         ),
         Recommendation(
             "Save checkpoints more often, to the folder of CheckpointConfig, and load the newest one at the start"
-            + ("; start the job again from its last one, or on demand." if over else "."),
+            + ("; restart the job from its last one, or on demand." if over else "."),
             source="managed spot training, SageMaker developer guide",
         ),
         not_checked=("whether the checkpoints reached S3",),
+        savings=savings,
     )  # fmt: skip
 
 
@@ -156,7 +161,9 @@ def out_of_time(case: Case, ending: Ending) -> Finding:
     )
     done, total = (steps.done, steps.total) if steps else (None, None)
     if done is None:
-        far = " How far it was cannot be told: 0 steps were recognised."
+        lines = case.run.logs.lines
+        why = f"no step was recognised in {count(lines, 'log line')}" if lines else "its logs were not read"
+        far = f" How far it got is not known: {why}."
     elif total:
         far = f" It had done {done:,} of {total:,} steps ({percent(100 * done / total)})."
     else:
@@ -189,18 +196,19 @@ def out_of_time(case: Case, ending: Ending) -> Finding:
                 for what, value, unit in figures
                 if value is not None
             ),
-            *((Evidence("told by the log", None, "", None, None, None, line),) if line else ()),
+            *((Evidence("from the log", None, "", None, None, None, line),) if line else ()),
             Evidence("secondary status", job.secondary_status, "", None, job.ended, job.ended),
         ),
         Recommendation(
             f"Raise {parameter}"
             + (f" to {duration(1.1 * need)} or more" if need is not None else " to what the planned steps take")
-            + ", or go on from the last checkpoint.",
+            + ", or resume from the last checkpoint.",
             parameter=parameter,
             from_value=limit_s,
             source="StoppingCondition of CreateTrainingJob",
         ),
         not_checked=("whether the program saved a checkpoint when it was told to stop",),
+        savings=ended.not_saved(case, job.ended),
     )
 
 
@@ -222,12 +230,12 @@ def stopped(case: Case, ending: Ending) -> Finding:
         "info",
         "high",
         f"Stopped by request{far}",
-        f"The job was stopped by request{after}{far}; no time limit came before, and no "
-        "error that it did not get over."
+        f"The job was stopped by request{after}{far}; it had not reached its time limit"
+        f"{', and its log shows no error that stopped the training' if case.run.logs.lines else ''}."
         f"{ended.from_checkpoint(case, request)}",
         (Evidence("stopped", ran_s, "s since its start" if ran_s is not None else "", None, request, job.ended),),
         Recommendation(
-            "Nothing to repair; go on from the last checkpoint if there is work left.", source="status Stopped"
+            "Nothing to fix; resume from the last checkpoint if there is work left.", source="status Stopped"
         ),
         not_checked=("who stopped it: CloudTrail has StopTrainingJob",),
     )

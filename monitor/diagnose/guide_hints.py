@@ -48,7 +48,9 @@ def when_memory_is_short(case: Case) -> tuple[str, ...]:
     setup, out = case.setup, []
     sharded, ranks = sharding_of(setup), setup.reduced_data_parallel
     if setup.framework == "smp1" and (setup.tensor_degree or 1) > 1:
-        out.append("SMP_NCCL_THROTTLE_LIMIT below its 8, if memory is higher than expected (it costs throughput)")
+        out.append(
+            "SMP_NCCL_THROTTLE_LIMIT below its default of 8, if memory is higher than expected (it costs throughput)"
+        )
     if sharded is not None and ranks is not None and sharded[0] == "full" and sharded[1] < ranks:
         name = {"smp1": "sharded_data_parallel_degree", "smp2": "hybrid_shard_degree"}.get(setup.framework or "")
         if name:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import UTC, tzinfo
 
 from monitor.model import Job, Report
-from monitor.words import DASH, duration, instant, usd
+from monitor.words import DASH, count, duration, instant, usd
 
+# A job may have twenty types; a line cannot.
+_TYPES = 3
 _STATUS_WORDS = {
     "InProgress": "running",
     "Completed": "completed",
@@ -23,10 +26,15 @@ def status_word(status: str | None) -> str:
 
 
 def instances(job: Job) -> str:
-    """``4 x ml.p4d.24xlarge``, with ``+`` between groups; what is unknown is left out."""
-    groups = [f"{group.count} x {group.instance_type}" for group in job.instance_groups if group.instance_type]
-    if groups:
-        return " + ".join(groups)
+    """``4 x ml.p4d.24xlarge``, with ``+`` between types, a few of them; what is unknown is left out."""
+    counts: Counter[str] = Counter()
+    for group in job.instance_groups:
+        if group.instance_type:
+            counts[group.instance_type] += group.count
+    if counts:
+        named = [f"{number} x {kind}" for kind, number in counts.items()]
+        more = len(named) - _TYPES
+        return " + ".join(named[:_TYPES]) + (f" + {count(more, 'more type')}" if more > 0 else "")
     known = len(job.nodes)
     return f"{known} nodes of unknown type" if known > 1 else "instance type unknown"
 
@@ -45,8 +53,7 @@ def facts(report: Report, where: tzinfo = UTC) -> list[str]:
         out.append(launcher(job))
     if job.started is not None:
         out.append(f"started {instant(job.started, where)}")
-        end = job.ended or (report.reviewed_at if job.is_running else None)
-        out.append(duration((end - job.started).total_seconds()) if end else DASH)
+        out.append(duration(report.ran_s))
     elif job.created is not None:
         out.append(f"created {instant(job.created, where)}")
         if job.source == "aws":

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from monitor.masking import MASK
 from monitor.model import Job
 from monitor.words import count
 
-_MASK = "***"
 _NAMED = 6
 
 
@@ -13,7 +13,7 @@ def hidden(job: Job) -> tuple[str, ...]:
     """The names of the parameters with a masked value, or one in them."""
     shown = {name: text for name, text in job.hyperparameters.items() if name != "mp_parameters"}
     shown |= {name: str(known.value) for name, known in job.configuration.items()}
-    return tuple(sorted(name for name, text in shown.items() if _MASK in text))
+    return tuple(sorted(name for name, text in shown.items() if MASK in text))
 
 
 def hidden_words(job: Job) -> str:
@@ -24,4 +24,4 @@ def hidden_words(job: Job) -> str:
     further = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     which = ", ".join(names[:_NAMED]) + further
     looks = "looks secret and is" if len(names) == 1 else "look secret and are"
-    return f"{count(len(names), 'value')} {looks} shown as {_MASK}: {which}."
+    return f"{count(len(names), 'value')} {looks} shown as {MASK}: {which}."

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 import pandas as pd
 
 from monitor.analyze.cascade import Cascade, cascade
-from monitor.diagnose.quoted import without_secrets
+from monitor.masking import without_secrets
 from monitor.model import Evidence, Finding, Phase, Report
 
 START, FIRST_STEP, FIRST_ERROR, END = "start", "first-step", "first-error", "end"
@@ -72,7 +72,7 @@ def known(report: Report) -> Known:
     as_quote = None
     if error is not None:
         fact = Evidence("first error", node=error.node or None, line=without_secrets(error.text))
-        as_quote = Quote("", Finding("", "info", "low", "", ""), fact, error.at)
+        as_quote = Quote(FIRST_ERROR, Finding("", "info", "low", "", ""), fact, error.at)
     places = _places(report, found, error)
     return Known(found, places, as_quote, _phases(report), _nodes_of_ranks(report))
 
@@ -100,7 +100,7 @@ def _places(report: Report, found: Sequence[Quote], error: Cascade | None) -> tu
     if len(stamps):
         out.append(Place(FIRST_STEP, "First step", _datetime(stamps.min())))
     if error is not None and error.at is not None:
-        out.append(Place(FIRST_ERROR, "First error", error.at))
+        out.append(Place(FIRST_ERROR, "First error", error.at, FIRST_ERROR))
     out.append(Place(END, "End of the log"))
     for quote in found:
         if quote.at is not None:
@@ -159,7 +159,7 @@ def marks(about: Known, frame: pd.DataFrame) -> list[str]:
     # What a finding quotes says more than that it came first.
     for quote in (*about.quotes, about.error) if about.error else about.quotes:
         row = row_of(quote, frame)
-        said = f"◆ {quote.finding.id}" if quote.key else "✕ first error"
+        said = "✕ first error" if quote is about.error else f"◆ {quote.finding.id}"
         if row is not None and said not in (there := out[int(frame.index.searchsorted(row))]):
             there.append(said)
     times = frame["time"]

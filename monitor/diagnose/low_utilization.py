@@ -7,18 +7,19 @@ from monitor.analyze.processes import processes_per_host
 from monitor.analyze.step_time import variation
 from monitor.diagnose import parallelism
 from monitor.diagnose.device_words import (
-    an_hour,
     distributions,
     enough,
     everywhere,
     left_out,
+    money_of,
     pipeline_degree,
     slow_on_efa,
     span,
     spread,
 )
 from monitor.diagnose.rule import Case, parameter, rule
-from monitor.model import Distribution, Evidence, Finding, Recommendation
+from monitor.diagnose.stakes import STEPS
+from monitor.model import Distribution, Evidence, Finding, Recommendation, Saving
 from monitor.words import clock, percent, step_seconds
 
 # SageMaker Debugger's LowGPUUtilization and BatchSize rules: p95 below 70 %, here on one-minute node means.
@@ -58,16 +59,16 @@ def small_batch(case: Case) -> Finding | None:
     assert case.window is not None
     assert case.steps is not None
     assert case.steps.median_s is not None
-    share = 1 - gpu.p50 / 100
+    savings = (Saving(STEPS, 1 - gpu.p50 / 100),)
     return Finding(
         "small-batch",
         "warning",
         "medium",
         f"Batch small for the GPUs: {percent(gpu.mean)} busy",
-        f"The batch is small for these GPUs: GPU {spread(gpu)}, GPU memory {percent(memory.p95)} and CPU {percent(cpu.p95)} at "
-        f"their 95th percentile {everywhere(case)} since {clock(case.window.start)}, and every step takes the same "
+        f"The batch is small for these GPUs: GPU {spread(gpu)}, GPU memory p95 {percent(memory.p95)} and CPU p95 "
+        f"{percent(cpu.p95)} {everywhere(case)} since {clock(case.window.start)}, and every step takes the same "
         f"{step_seconds(case.steps.median_s)} (MAD {wobble * 100:.1f} %){left_out(case)}. "
-        f"Nothing is full, so more work per step would cost little time.{an_hour(case, share, 'of GPUs that wait')}",
+        f"Nothing is full, so more work per step would cost little time.{money_of(case, savings, 'of GPUs that wait')}",
         (*distributions(case), Evidence("step time, MAD / median", wobble * 100, "%", None, *span(case))),
         Recommendation(
             "Raise the batch size per device step by step until GPU memory is near 85 %, and watch convergence; or take "
@@ -80,7 +81,7 @@ def small_batch(case: Case) -> Finding | None:
             "whether the allocator holds memory it does not use",
             *(("communication between the nodes, which a larger batch would hide",) if case.gpu_nodes > 1 else ()),
         ),
-        share=share,
+        savings=savings,
     )
 
 
@@ -110,8 +111,10 @@ def low_gpu_utilization(case: Case) -> Finding | None:
         return None  # the bubble is all of it, and its finding says what would gain
     memory, cpu = case.pooled.get("gpu_memory_utilization"), case.pooled.get("cpu_utilization")
     causes = _likely_causes(case, memory, cpu)
-    room = f"; GPU memory has room, {percent(memory.p95)}" if memory is not None and memory.p95 < LOW_P95_PCT else ""
-    share = 1 - gpu.p50 / 100
+    room = (
+        f"; GPU memory has room, p95 {percent(memory.p95)}" if memory is not None and memory.p95 < LOW_P95_PCT else ""
+    )
+    savings = (Saving(STEPS, 1 - gpu.p50 / 100),)
     return Finding(
         "low-gpu-utilization",
         "warning",
@@ -119,11 +122,11 @@ def low_gpu_utilization(case: Case) -> Finding | None:
         f"GPUs work {percent(gpu.mean)} of the time",
         f"GPUs wait for {percent(100 - gpu.mean)} of the time: GPU {spread(gpu)} {everywhere(case)} since the "
         f"{case.window.since}, {clock(case.window.start)}{room}{left_out(case)}."
-        f"{an_hour(case, share, 'of waiting GPUs')} Likely, in this order: {'; '.join(causes)}.",
+        f"{money_of(case, savings, 'of waiting GPUs')} Likely, in this order: {'; '.join(causes)}.",
         (*distributions(case), *_network_evidence(case)),
         Recommendation(_first_step(case, cpu), source="SageMaker Debugger rule LowGPUUtilization; SMP best practices"),
         not_checked=("single GPUs, kernels and network: CloudWatch has no figures of them for training jobs",),
-        share=share,
+        savings=savings,
     )
 
 
@@ -155,7 +158,7 @@ def _likely_causes(case: Case, memory: Distribution | None, cpu: Distribution | 
     elif case.gpu_nodes > 1:
         causes.append("communication between nodes (a run on one node has a shorter step for the same batch per GPU)")
     if memory is not None and memory.p95 < LOW_P95_PCT:
-        causes.append(f"a small batch: GPU memory {percent(memory.p95)} (a larger one costs little time)")
+        causes.append(f"a small batch: GPU memory p95 {percent(memory.p95)} (a larger one costs little time)")
     told = processes_per_host(case.run.job, case.run.events)
     gpus = {node.name: node.gpus or 0 for node in case.run.job.nodes}
     halves = sorted({count // 2 for count in gpus.values()} - {0})
@@ -169,10 +172,9 @@ def _likely_causes(case: Case, memory: Distribution | None, cpu: Distribution | 
 def _loader_words(case: Case) -> str:
     """That the data loader has too few processes, where the configuration, and the CPU with it, says so; else empty."""
     for name in _WORKERS:
-        found = case.run.job.configuration.get(name)
-        if found is None or not str(found.value).isdecimal():
+        workers, told = parameter(case, name), parameter(case, "processes_per_host")
+        if workers is None or workers < 0:
             continue
-        workers, told = int(found.value), parameter(case, "processes_per_host")
         if workers == 0:
             return f"data loading inside the training process: {name} is 0 (a few workers shorten the step)"
         vcpus = {node.vcpus for node in case.run.job.nodes if node.gpus}

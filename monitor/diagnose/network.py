@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from monitor.analyze.mfu import mfu
 from monitor.analyze.network import without_efa
-from monitor.diagnose.device_words import an_hour, enough, everywhere, slow_on_efa, span
+from monitor.diagnose.device_words import enough, everywhere, money_of, slow_on_efa, span
 from monitor.diagnose.rule import Case, parameter, rule
-from monitor.model import Evidence, Finding, Recommendation
+from monitor.diagnose.stakes import STEPS
+from monitor.model import Evidence, Finding, Recommendation, Saving
 from monitor.words import clock, nodes, percent, step_seconds
 
 BUSY_P50_PCT = 90.0
@@ -39,7 +40,7 @@ def efa_not_in_use(case: Case) -> Finding | None:
     first = slow[0]
     where = nodes([one.node for one in slow if one.node], case.gpu_nodes) if first.node else "between the nodes"
     kinds = sorted({node.instance_type or "" for node in case.run.job.nodes if node.gpus})
-    what = "sockets are in use" if first.what == "sockets" else "EFA was asked for and not found"
+    what = "sockets are in use" if first.what == "sockets" else "EFA was requested and not found"
     since = f" since {clock(first.at)}" if first.at is not None else ""
     return Finding(
         "efa-not-in-use",
@@ -86,16 +87,16 @@ def communication_bound(case: Case) -> Finding | None:
     if seen is None or got is None or got.value >= LOW_MFU * got.healthy:
         return None
     why, proof, advice = seen
-    share = 1 - got.value / got.healthy
+    savings = (Saving(STEPS, 1 - got.value / got.healthy),)
     took = f", {step_seconds(step_s)} a step" if step_s is not None else ""
     return Finding(
         "communication-bound",
         "warning",
         "medium",
-        f"Busy GPUs, little work: MFU {percent(100 * got.value)}",
+        f"GPUs busy, little useful work: MFU {percent(100 * got.value)}",
         f"GPUs look busy, {percent(gpu.p50)} {everywhere(case)} since {clock(case.window.start)}, and the model gets "
         f"{percent(100 * got.value)} of their peak{took}; {percent(100 * got.healthy)} is usual on {got.gpu_model}. {why}"
-        f"{an_hour(case, share, 'of GPUs that wait in communication')}",
+        f"{money_of(case, savings, 'of GPUs that wait in communication')}",
         (
             Evidence("GPU utilization, p50", gpu.p50, "%", None, *span(case)),
             Evidence("model FLOP utilization", 100 * got.value, "%", None, *span(case)),
@@ -104,9 +105,9 @@ def communication_bound(case: Case) -> Finding | None:
         advice,
         not_checked=(
             f"MFU is worked out from {got.how}",
-            "the precision: full precision and very long sequences have a lower MFU by right",
+            "the precision: full precision and very long sequences legitimately have a lower MFU",
         ),
-        share=share,
+        savings=savings,
     )
 
 

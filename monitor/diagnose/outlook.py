@@ -9,9 +9,10 @@ from monitor.words import count, duration, instant, usd
 
 
 def outlook(report: Report, where: tzinfo = UTC) -> list[str]:
-    """Up to two clauses, in the time zone ``where``; none of a job that is over, or of which nothing can be said.
+    """Up to two clauses, in the time zone ``where``; none of a finished job, or of which nothing can be said.
 
-    ``about 9 h and $7,100 to finish (8 to 11 h)``, ``24 min of work at risk ($310): 720 steps since the checkpoint of …``.
+    ``about 9 h and $7,100 to finish (8 to 11 h)``,
+    ``24 min of work not yet in a checkpoint ($310): 720 steps since the checkpoint of …``.
     """
     if not report.job.is_running:
         return []
@@ -22,7 +23,7 @@ def outlook(report: Report, where: tzinfo = UTC) -> list[str]:
         bound = "at most " if report.cost.at_most else ""
         money = "" if cost is None else f" and {bound}{usd(cost)}"
         stalled = bool(report.phases) and report.phases[-1].name == "stall"
-        condition = ", if it went on now" if stalled else ""
+        condition = ", if it resumed now" if stalled else ""
         out.append(f"about {_rough(band[1])}{money} to finish ({_span(band[0], band[2])}){condition}")
     if report.at_risk is not None:
         out.append(_risk(report.at_risk, where))
@@ -58,4 +59,4 @@ def _risk(found: AtRisk, where: tzinfo) -> str:
     if found.checkpoint_step is not None:
         since += f", step {found.checkpoint_step:,}"
     steps = "" if found.steps is None else f"{count(found.steps, 'step')} "
-    return f"{duration(found.seconds)} of work at risk{cost}: {steps}{since}"
+    return f"{duration(found.seconds)} of work not yet in a checkpoint{cost}: {steps}{since}"

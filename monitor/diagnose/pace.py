@@ -12,10 +12,12 @@ from monitor.analyze.slow_steps import SlowSteps, slow_steps
 from monitor.analyze.slowdown import slowdown
 from monitor.analyze.stages import peer_groups
 from monitor.diagnose.before_after import level_evidence, memory_grew, moved
+from monitor.diagnose.cost_words import saved_words
 from monitor.diagnose.rule import Case, rule
+from monitor.diagnose.stakes import STEPS
 from monitor.diagnose.unlike import by_gpu, by_steps
-from monitor.model import Evidence, Finding, Recommendation
-from monitor.words import clock, duration, percent, step_seconds, usd
+from monitor.model import Evidence, Finding, Recommendation, Saving
+from monitor.words import clock, duration, percent, step_seconds
 
 IDLE_PCT = 5.0
 #: The fact that says since when steps are slower.
@@ -97,8 +99,12 @@ def step_time_regression(case: Case) -> Finding | None:
         return None
     ratio = found.ratio
     share = (ratio - 1) / ratio
-    price = case.usd_per_hour
-    cost = "" if price is None else f" It costs {usd(price * share)} an hour."
+    savings = (Saving(STEPS, share * found.lasts_share, goes_on=share),)
+    cost = (
+        f" It {'costs' if case.bill.is_running else 'cost'} {money}."
+        if (money := saved_words(case.bill, savings))
+        else ""
+    )
     at = f" since {clock(found.at)}" if found.at else ""
     timed = found.by in {"printed", "clock"}
     figures = (
@@ -139,7 +145,7 @@ def step_time_regression(case: Case) -> Finding | None:
             if unknown_work
             else "single layers and kernels: no trace is taken",
         ),
-        share=share * found.lasts_share,
+        savings=savings,
     )
 
 
@@ -187,8 +193,8 @@ def slow_steps_rule(case: Case) -> Finding | None:
     if found is None or _only_late(case, found):
         return None
     share = found.lost_s / found.total_s if found.total_s else None
-    price = case.usd_per_hour
-    cost = "" if price is None or share is None else f", {usd(price * share)} an hour"
+    savings = (Saving(("slow-excess",), most_s=found.lost_s),)
+    cost = f", {money}" if (money := saved_words(case.bill, savings)) else ""
     single = found.steps_a_report <= 1
     what = "steps" if single else f"means of {found.steps_a_report:.0f} steps"
     often = "" if found.period is None else f" They come every {found.period:,} steps."
@@ -206,7 +212,7 @@ def slow_steps_rule(case: Case) -> Finding | None:
         "high" if found.count >= 20 or found.period is not None else "medium",
         f"{percent(100 * found.share)} of the {what} take {found.slow_s / found.median_s:.1f} x the usual time",
         f"{found.count:,} of {found.of:,} {what} take more than twice the median of {step_seconds(found.median_s)}{since}: "
-        f"{step_seconds(found.slow_s)} at their median{slowest}; no checkpoint or evaluation is told of before them."
+        f"{step_seconds(found.slow_s)} at their median{slowest}; the log shows no checkpoint or evaluation before them."
         f"{often}{by_clock}{lost}",
         (
             Evidence(f"{what} over twice the median", 100 * found.share, "%", None, found.start, found.end),
@@ -224,7 +230,7 @@ def slow_steps_rule(case: Case) -> Finding | None:
             "which node was late: the logs tell no cause of a single step",
             *(("single steps: the lines give means of several",) if not single else ()),
         ),
-        share=share,
+        savings=savings,
     )
 
 

@@ -10,7 +10,7 @@ from monitor.diagnose.advised import (
     SHORT_MEMORY_PCT,
     SMP_PRACTICES,
     fits,
-    gain_share,
+    gain,
     gains,
     has_room,
     held,
@@ -70,7 +70,7 @@ def raise_active_microbatches(case: Case) -> Finding | None:
         _explained(case, gpu.mean),
         f"Pipeline window too small: {a} of {m} microbatches active",
         f"GPUs wait for {percent(100 - gpu.mean)} of the time: the pipeline window is too small. {since(case)}; memory has "
-        f"room, {percent(memory.p95)}. At most {a} of {m} microbatches (active_microbatches) are under way in {p} stages.",
+        f"room, p95 {percent(memory.p95)}. At most {a} of {m} microbatches (active_microbatches) are under way in {p} stages.",
         (*read(case, "active_microbatches", "microbatches", "pipeline_parallel_degree"), *_bubbles(found), *distributions(case)),
         Recommendation(
             f"Raise active_microbatches from {a} to {to} and compare the step times.{saved(case, found)} It costs memory: "
@@ -82,13 +82,13 @@ def raise_active_microbatches(case: Case) -> Finding | None:
         ),
         prediction(found),
         _not_checked(case, gpu.mean),
-        share=gain_share(found),
+        savings=gain(found),
     )  # fmt: skip
 
 
 @rule("lower-active-microbatches", silenced_by=("cuda-out-of-memory",), about="risk")
 def lower_active_microbatches(case: Case) -> Finding | None:
-    """The pipeline's window is wider than is of use, and GPU memory is short.
+    """The pipeline's window is wider than useful, and GPU memory is short.
 
     What it means: SMP v1 keeps more than the number of stages and two microbatches under way, and GPU memory is above 85 %
     at its 95th percentile.
@@ -194,7 +194,7 @@ def raise_microbatches(case: Case) -> Finding | None:
         ),
         prediction(found),
         ("whether the larger global batch converges as well", *_not_checked(case, gpu.mean)),
-        share=gain_share(found),
+        savings=gain(found),
     )  # fmt: skip
 
 

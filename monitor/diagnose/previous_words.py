@@ -14,13 +14,13 @@ _LONGEST = 40
 
 
 def like_words(name: str, different: Sequence[Difference]) -> str:
-    """``Like the last run gpt-60b-run-6 but for microbatches 8 → 4``; each difference has the last run's value first."""
+    """``Compared with the previous run gpt-60b-run-6: microbatches 8 → 4``; the previous run's value comes first."""
     if not different:
-        return f"Set up like the last run, {name}"
+        return f"Same settings as the previous run, {name}"
     named = [f"{each.parameter} {_value(each.values[0])} → {_value(each.values[1])}" for each in different[:NAMED]]
     more = len(different) - len(named)
     rest = f" and {count(more, 'more parameter')}" if more else ""
-    return f"Like the last run {name} but for {', '.join(named)}{rest}"
+    return f"Compared with the previous run {name}: {', '.join(named)}{rest}"
 
 
 def _value(value: Any) -> str:

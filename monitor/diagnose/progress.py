@@ -10,19 +10,20 @@ from monitor.analyze.held_gpus import held_gpus
 from monitor.analyze.silence import Silence, silence
 from monitor.analyze.standstill import stands_still, still_logs
 from monitor.analyze.window import training_spans
+from monitor.diagnose.cost_words import lost_words
 from monitor.diagnose.guide_hints import when_building, when_ranks_wait
 from monitor.diagnose.rule import Case, rule
 from monitor.diagnose.stalled import error, first_to_stop, gpu_evidence, last_checkpoint, pattern_words
-from monitor.model import Evidence, Finding, Recommendation
-from monitor.words import clock, count, duration, percent, step_seconds, usd
+from monitor.model import Evidence, Finding, Recommendation, Saving
+from monitor.words import capitalised, clock, count, duration, percent, step_seconds
 
 # A silence at the end belongs to the failure that began it.
 ENDED_BY_ERROR = ("cuda-out-of-memory", "host-out-of-memory", "nccl-timeout", "data-error", "script-error")
 LATE_FIRST_STEP_S = 20 * 60.0
 LOST_WORTH_A_CHANGE = 0.05
 _MEANWHILE = {
-    "checkpoint": "a checkpoint that was begun",
-    "evaluation": "an evaluation that was begun",
+    "checkpoint": "the start of a checkpoint",
+    "evaluation": "the start of an evaluation",
     "restart": "a restart",
 }
 
@@ -58,15 +59,15 @@ def stall(case: Case) -> Finding | None:
     after = f" It follows {_MEANWHILE[found.meanwhile]}." if found.meanwhile else ""
     lines = f"; no process has logged anything since {clock(last_line)}" if not still else "; lines still come"
     running = case.run.job.is_running
-    price = case.usd_per_hour
-    lost = None if price is None else price * found.seconds / 3600
-    spent = "" if lost is None else f" {usd(lost)} {'so far' if running else 'were spent on it'}."
+    savings = (Saving(("stall", "unknown"), most_s=found.seconds, goes_on=1.0),)
+    lost, spent = case.bill.saved_usd(savings), ""
+    if money := lost_words(case.bill, savings):
+        spent = f" {capitalised(f'{money} so far' if running else f'{money} spent on it')}"
     step = "" if found.step is None else f" {found.step:,}"
     usual = "" if found.usual_s is None else f", usual gap {step_seconds(found.usual_s)}"
     longest = "" if found.longest_s is None else f", longest pause before {duration(found.longest_s)}"
     advice, saved = last_checkpoint(case, found)
     failed = error(case, found)
-    started = case.run.job.started
     return Finding(
         "stall",
         "critical",
@@ -88,7 +89,7 @@ def stall(case: Case) -> Finding | None:
             "which rank is missing (TORCH_NCCL_TRACE_BUFFER_SIZE records it)",
             *(("what the GPUs did meanwhile",) if held is None else ()),
         ),
-        share=found.seconds / (found.until - started).total_seconds() if started and started < found.until else None,
+        savings=savings,
     )
 
 
@@ -154,15 +155,14 @@ def long_initialization(case: Case) -> Finding | None:
         return None
     took_s = found.seconds(case.now)
     image_s = (min(found.first_line, end) - found.start).total_seconds() if found.first_line else None
-    price = case.usd_per_hour
-    cost = "" if price is None else f", {usd(price * took_s / 3600)}"
+    savings = (Saving(("image", "initialization"), most_s=took_s),)
+    cost = f", {money}" if (money := lost_words(case.bill, savings)) else ""
     parts, advice = _parts(case, found.start, found.first_line, end, image_s, took_s)
     title = (
         f"First step after {duration(took_s)}"
         if found.first_step
         else f"No step yet, {duration(took_s)} after the start"
     )
-    total_s = ((job.ended or case.now) - (job.started or found.start)).total_seconds()
     return Finding(
         "long-initialization",
         "warning",
@@ -170,7 +170,7 @@ def long_initialization(case: Case) -> Finding | None:
         title,
         f"{title}: Training began {clock(found.start)}, the first step {clock(end)}{cost}.{parts}"
         if found.first_step
-        else f"{title}: Training began {clock(found.start)}, and the GPUs do next to nothing{cost}.{parts}",
+        else f"{title}: Training began {clock(found.start)}, and the GPUs are nearly idle{cost}.{parts}",
         (
             Evidence("from Training to the first step", took_s, "s", None, found.start, end),
             *(
@@ -185,7 +185,7 @@ def long_initialization(case: Case) -> Finding | None:
         ),
         Recommendation(f"{advice}{when_building(case)}", source="SageMaker Debugger rule MaxInitializationTime"),
         not_checked=("what the processes did meanwhile: no trace is taken",),
-        share=min(1.0, took_s / total_s) if total_s > 0 else None,
+        savings=savings,
     )
 
 
@@ -243,12 +243,9 @@ def lost_work(case: Case) -> Finding | None:
     restarts = len(lost.losses)
     share = lost.steps / ((steps.done or 0) + lost.steps)
     took = "" if lost.seconds is None else f", {duration(lost.seconds)} of step time"
-    price = case.usd_per_hour
-    if price is not None and lost.seconds is not None:
-        took += f", {usd(price * lost.seconds / 3600)}"
+    savings = (Saving(("lost-work",), kind="void"),)
+    took += f", {money}" if (money := lost_words(case.bill, savings)) else ""
     worst = max(lost.losses, key=lambda loss: loss.steps)
-    started, end = case.run.job.started, case.run.job.ended or case.now
-    ran_s = (end - started).total_seconds() if started else 0.0
     return Finding(
         "lost-work",
         "warning" if share >= LOST_WORTH_A_CHANGE else "info",
@@ -267,9 +264,9 @@ def lost_work(case: Case) -> Finding | None:
             ),
         ),
         Recommendation(
-            "Save checkpoints more often: about half of what is done between two of them is lost at every restart.",
+            "Save checkpoints more often: each restart loses about half of the work between two of them.",
             source="rule lost-work",
         ),
         not_checked=("the time from the failure to the first step after it",),
-        share=min(1.0, lost.seconds / ran_s) if lost.seconds is not None and ran_s > 0 else None,
+        savings=savings,
     )

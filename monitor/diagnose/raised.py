@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from monitor.analyze.ending import Ending
-from monitor.analyze.nan_loss import FEWEST_IN_A_ROW
+from monitor.analyze.nan_loss import FEWEST_IN_A_ROW, NanLoss
 from monitor.diagnose import ended
+from monitor.diagnose.cost_words import lost_words
 from monitor.diagnose.quoted import quoted
 from monitor.diagnose.rule import Case
-from monitor.model import Evidence, Finding, Recommendation
+from monitor.diagnose.stakes import WORK
+from monitor.model import Evidence, Finding, Recommendation, Saving
 from monitor.words import clock, count
 
 _LONGEST_TITLE = 79
@@ -50,9 +54,7 @@ def lost_loss(case: Case, ending: Ending | None) -> Finding | None:
         return None
     if found is None:
         assert ending is not None
-        opening = (
-            f"{ended.opening(case, ending, 'ended itself over a loss that was no finite number')}{ended.said(ending)}"
-        )
+        opening = f"{ended.opening(case, ending, 'exited because the loss was NaN or infinite')}{ended.said(ending)}"
         at, evidence = ending.at, ended.shown(case, ending)
         title = f"Loss is NaN{ended.place(ending.first)}"
     else:
@@ -78,7 +80,9 @@ def lost_loss(case: Case, ending: Ending | None) -> Finding | None:
             Evidence("reports in a row", float(found.reports), "reports", found.node or None, at, found.end, line),
             *(ended.shown(case, ending) if ending is not None else ()),
         )
-    after = "" if found is None or found.recovered else " Nothing that was trained after it is of use."
+    savings, so_far = _useless(case, at, found), " so far" if case.run.job.is_running else ""
+    cost = f": {money}{so_far}" if (money := lost_words(case.bill, savings)) else ""
+    after = "" if found is None or found.recovered else f" Everything trained after it is useless{cost}."
     return Finding(
         "nan-loss",
         "critical",
@@ -92,7 +96,18 @@ def lost_loss(case: Case, ending: Ending | None) -> Finding | None:
             source=ended.SOURCE,
         ),
         not_checked=("gradients and weights: only the printed loss is seen",),
+        savings=savings,
     )
+
+
+def _useless(case: Case, since: datetime | None, found: NanLoss | None) -> tuple[Saving, ...]:
+    """All that was done with a loss that is no number."""
+    recovered = found is not None and found.recovered
+    until = found.end if found is not None and recovered else case.run.job.ended or case.now
+    if since is None or until is None:
+        return ()
+    lost_s = max(0.0, (until - since).total_seconds())
+    return (Saving(WORK, most_s=lost_s, kind="void", goes_on=0.0 if recovered else 1.0),)
 
 
 def _program(case: Case, ending: Ending, id: str, title: str, opening: str, step: str) -> Finding:
@@ -108,4 +123,5 @@ def _program(case: Case, ending: Ending, id: str, title: str, opening: str, step
         ended.shown(case, ending),
         Recommendation(step, source=ended.SOURCE),
         not_checked=("lines that the program did not print, and output that was still buffered",),
+        savings=ended.not_saved(case, ending.at),
     )

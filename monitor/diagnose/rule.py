@@ -18,60 +18,169 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Literal
+from typing import Any, Generic, Literal, TypeVar
 
 import pandas as pd
 
 from monitor.analyze import step_time, utilization
 from monitor.analyze.activities import Activity, activities
 from monitor.analyze.billing import billing_factor
+from monitor.analyze.cost import cost
 from monitor.analyze.devices import by_minute
 from monitor.analyze.ending import Ending, ending_of
 from monitor.analyze.finish import seconds_to_finish
 from monitor.analyze.journal import journal
 from monitor.analyze.lost import LostWork, lost_work
 from monitor.analyze.nan_loss import NanLoss, nan_loss
+from monitor.analyze.phases import buckets
+from monitor.analyze.phases import phases as phases_of
 from monitor.analyze.refused import fill
 from monitor.analyze.set_aside import Span, outside, spans_set_aside
 from monitor.analyze.window import Window, in_window, training_spans, work_window
 from monitor.diagnose.setup_seen import setup_seen
-from monitor.model import Distribution, Finding, Price, Run, StepStats, metrics_frame
+from monitor.diagnose.stakes import Bill, bill_of
+from monitor.model import Distribution, Finding, Phase, Price, Run, StepStats
 from monitor.predict.setup_types import Setup
 
 SECTIONS = ("What it means", "Why it matters", "What to do", "Source")
 
 
-@dataclass(frozen=True, slots=True)
+Part = TypeVar("Part")
+
+
+class once(Generic[Part]):  # noqa: N801
+    """A part of a case, worked out when it is first asked for; one that failed fails again with the same error, at once."""
+
+    def __init__(self, make: Callable[[Any], Part]) -> None:
+        self._make = make
+        self.__doc__ = make.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, case: Case, owner: type) -> Part:
+        kept = case.__dict__
+        if (failed := kept.get(f"{self._name} failed")) is not None:
+            raise failed[0].with_traceback(failed[1])
+        try:
+            kept[self._name] = self._make(case)
+        except Exception as error:
+            kept[f"{self._name} failed"] = error, error.__traceback__
+            raise
+        made: Part = kept[self._name]
+        return made
+
+
+@dataclass(frozen=True)
 class Case:
-    """A run with what every rule needs of it, worked out once."""
+    """A run with what every rule needs of it, each part worked out once, when it is first asked for.
+
+    A part that cannot be worked out fails whoever asks for it, and nobody else.
+    """
 
     run: Run
     now: datetime
-    window: Window | None
-    metrics: pd.DataFrame
-    """The Metrics frame of the window of work."""
-    set_aside: tuple[Span, ...] = ()
-    """Checkpoints, evaluations and restarts, in which devices may rest: see ``monitor.analyze.set_aside``."""
-    steady: pd.DataFrame = field(default_factory=metrics_frame)
-    """``metrics`` without the minutes that are set aside."""
-    pooled: dict[str, Distribution] = field(default_factory=dict)
-    """Of ``steady``."""
-    by_minute: pd.DataFrame = field(default_factory=pd.DataFrame)
-    """GPU utilization and memory side by side, of ``steady``: see ``monitor.analyze.devices``."""
-    steps: StepStats | None = None
-    lost: LostWork | None = None
-    journal: pd.DataFrame = field(default_factory=pd.DataFrame)
-    """How the training moved on: see ``monitor.analyze.journal``."""
-    activities: tuple[Activity, ...] = ()
-    """The checkpoints and evaluations that held the steps up."""
     price: Price | None = None
-    ending: Ending | None = None
-    """What ended the job; None where nothing did, or nothing tells of it."""
-    nan: NanLoss | None = None
-    setup: Setup = field(default_factory=Setup)
-    """The configuration, with the GPU memory and the step time that were measured."""
+
+    @once
+    def nan(self) -> NanLoss | None:
+        return nan_loss(self.run.steps, self.run.events)
+
+    @once
+    def ending(self) -> Ending | None:
+        """What ended the job; None where nothing did, or nothing tells of it."""
+        return ending_of(self.run, self.nan)
+
+    @once
+    def window(self) -> Window | None:
+        window, ending = work_window(self.run, self.now), self.ending
+        if window is not None and ending is not None and ending.since is not None and window.start < ending.since:
+            # What comes of a failure is no fault of its own.
+            window = replace(window, end=min(window.end, ending.since))
+        return window
+
+    @once
+    def metrics(self) -> pd.DataFrame:
+        """The Metrics frame of the window of work."""
+        return in_window(self.run.metrics, self.window, self.run, self.now)
+
+    @once
+    def lost(self) -> LostWork | None:
+        return lost_work(self.run.steps, self.run.events, self.run.job) if self.run.logs.complete else None
+
+    @once
+    def journal(self) -> pd.DataFrame:
+        """How the training moved on: see ``monitor.analyze.journal``."""
+        return journal(self.run.steps, self.run.events)
+
+    @once
+    def steps(self) -> StepStats | None:
+        stats = step_time.summary(self.run.steps, self.run.job, self.lost)
+        if stats is not None and self.run.job.is_running and self.run.logs.complete:
+            left = seconds_to_finish(self.journal, stats.done, stats.total, self.now, self.lost)
+            stats = replace(stats, seconds_to_finish=left)
+        return stats
+
+    @once
+    def activities(self) -> tuple[Activity, ...]:
+        """The checkpoints and evaluations that held the steps up."""
+        return activities(self.journal, self.run.events)
+
+    @once
+    def set_aside(self) -> tuple[Span, ...]:
+        """Checkpoints, evaluations and restarts, in which devices may rest: see ``monitor.analyze.set_aside``."""
+        job = self.run.job
+        spans = training_spans(job, self.now)
+        return spans_set_aside(self.journal, self.run.events, self.activities, spans, job.ended or self.now)
+
+    @once
+    def steady(self) -> pd.DataFrame:
+        """``metrics`` without the minutes that are set aside."""
+        return outside(self.metrics, self.set_aside)
+
+    @once
+    def pooled(self) -> dict[str, Distribution]:
+        """Of ``steady``."""
+        return utilization.pooled(self.steady)
+
+    @property
+    def minutes(self) -> pd.DataFrame:
+        """What the devices' figures are of: ``steady``, and ``metrics`` where no minute is."""
+        return self.steady if len(self.steady) else self.metrics
+
+    @once
+    def by_minute(self) -> pd.DataFrame:
+        """GPU utilization and memory side by side, of ``steady``: see ``monitor.analyze.devices``."""
+        return by_minute(self.steady)
+
+    @once
+    def phases(self) -> tuple[Phase, ...]:
+        """Where the time went."""
+        return phases_of(self.run, self.now, self.journal, self.activities, self.lost)
+
+    @once
+    def bill(self) -> Bill:
+        """What the phases cost, by which the findings say what could be saved.
+
+        Empty where the phases cannot be worked out: findings are said without their money, and the report says what failed.
+        """
+        try:
+            parts = self.phases
+        except Exception:
+            return Bill({}, {})
+        job, price = self.run.job, self.price
+        sums = buckets(parts, job, price.usd_per_instance_hour if price else None)
+        return bill_of(job, parts, cost(job, parts, sums, price), self.usd_per_hour)
+
+    @once
+    def setup(self) -> Setup:
+        """The configuration, with the GPU memory and the step time that were measured."""
+        ending, first = self.ending, None
+        if ending is not None and ending.id == "cuda-out-of-memory":
+            first = fill(self.run.events, ending.first)
+        return setup_seen(self.run, self.steady, self.steps, first)
 
     @property
     def gpu_nodes(self) -> int:
@@ -86,53 +195,10 @@ class Case:
         return self.price.usd_per_instance_hour * instances * billing_factor(self.run.job)
 
 
-def case_of(run: Run, now: datetime, price: Price | None = None) -> Case:
-    """The case of a run as of ``now``; with the ``price`` of an instance-hour where one is known."""
-    nan = nan_loss(run.steps, run.events)
-    ending = ending_of(run, nan)
-    window = work_window(run, now)
-    if window is not None and ending is not None and ending.since is not None and window.start < ending.since:
-        # What comes of a failure is no fault of its own.
-        window = replace(window, end=min(window.end, ending.since))
-    metrics = in_window(run.metrics, window, run, now)
-    lost = lost_work(run.steps, run.events, run.job) if run.logs.complete else None
-    stats = step_time.summary(run.steps, run.job, lost)
-    book = journal(run.steps, run.events)
-    if stats is not None and run.job.is_running and run.logs.complete:
-        stats = replace(stats, seconds_to_finish=seconds_to_finish(book, stats.done, stats.total, now, lost))
-    spans = activities(book, run.events)
-    aside = spans_set_aside(book, run.events, spans, training_spans(run.job, now), run.job.ended or now)
-    steady = outside(metrics, aside)
-    pooled = utilization.pooled(steady)
-    ran_out = ending is not None and ending.id == "cuda-out-of-memory"
-    setup = setup_seen(run, steady, stats, fill(run.events, ending.first) if ending is not None and ran_out else None)
-    return Case(
-        run=run,
-        now=now,
-        window=window,
-        metrics=metrics,
-        set_aside=aside,
-        steady=steady,
-        pooled=pooled,
-        by_minute=by_minute(steady),
-        steps=stats,
-        lost=lost,
-        journal=book,
-        activities=spans,
-        price=price,
-        ending=ending,
-        nan=nan,
-        setup=setup,
-    )
-
-
 def parameter(case: Case, name: str) -> int | None:
     """A whole number of the job's configuration, None where it is missing or none."""
     found = case.run.job.configuration.get(name)
-    value = found.value if found is not None else None
-    if isinstance(value, str) and value.isdecimal():
-        value = int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return None if found is None else found.whole
 
 
 Check = Callable[[Case], Finding | None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from monitor.diagnose.advised import (
     SHORT_MEMORY_PCT,
     SMP_PRACTICES,
-    gain_share,
+    gain,
     has_room,
     held,
     memory_p95,
@@ -135,7 +135,7 @@ def sharding_across_nodes(case: Case) -> Finding | None:
         ),
         predicted,
         ("how much of the gathering hides behind compute",),
-        share=gain_share(found) if slow else None,
+        savings=gain(found),
     )
 
 

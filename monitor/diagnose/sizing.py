@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from monitor.diagnose.advised import (
     SMP_PRACTICES,
-    gain_share,
+    gain,
     has_room,
     held,
     memory_p95,
@@ -15,12 +15,14 @@ from monitor.diagnose.advised import (
     read,
     saved,
 )
+from monitor.diagnose.cost_words import saved_words
 from monitor.diagnose.device_words import distributions, enough
 from monitor.diagnose.rule import Case, rule
-from monitor.model import Finding, Recommendation
+from monitor.diagnose.stakes import WORK
+from monitor.model import Finding, Recommendation, Saving
 from monitor.predict.outcome import Outcome, what_if
 from monitor.predict.setup_layout import sharding_of
-from monitor.words import percent, usd
+from monitor.words import count, percent
 
 # GPU memory of so little leaves room to do with less of what saves it.
 _EMPTY_PCT = 50.0
@@ -58,7 +60,7 @@ def fewer_features(case: Case) -> Finding | None:
         "info",
         "medium",
         f"The model would fit with less: memory {percent(memory)}",
-        f"GPU memory is {percent(memory)} full at its 95th percentile on the fullest node, and {words}: the model would fit "
+        f"Peak GPU memory is {percent(memory)} (p95 of the fullest node), and {words}: the model would fit "
         f"with less ({memory_words(found)}).",
         (
             *read(case, parameter),
@@ -73,7 +75,7 @@ def fewer_features(case: Case) -> Finding | None:
         ),
         prediction(found),
         ("single GPUs: CloudWatch has one figure a host",),
-        share=gain_share(found) or None,
+        savings=gain(found, "waiting" if parameter == "tensor_parallel_degree" else "computing"),
     )
 
 
@@ -167,17 +169,18 @@ def _half_idle(case: Case) -> Finding | None:
         return None
     if gpu.p95 > _HALF_BUSY_PCT or memory > _HALF_BUSY_PCT:
         return None
-    money = "" if case.usd_per_hour is None else f", {usd(case.usd_per_hour / 2)} an hour less"
+    savings = (Saving(WORK, 0.5),)
+    money = f", {less} less" if (less := saved_words(case.bill, savings)) else ""
+    half = count(nodes // 2, "node")
     return Finding(
         "instance-type",
         "info",
         "low",
         f"{nodes} nodes less than half used",
-        f"GPU {percent(gpu.p95)} and GPU memory {percent(memory)} at their 95th percentiles: {nodes // 2} nodes with twice the "
-        f"work each would hold it{money}.",
+        f"GPU p95 {percent(gpu.p95)} and GPU memory p95 {percent(memory)}: {half} with twice the work each would do{money}.",
         distributions(case),
         Recommendation(
-            f"Run on {nodes // 2} nodes with twice the batch of a device, or on a smaller type; for the same global batch "
+            f"Run on {half} with twice the batch of a device, or on a smaller type; for the same global batch "
             "nothing else changes.",
             "instance_count",
             nodes,
@@ -186,6 +189,7 @@ def _half_idle(case: Case) -> Finding | None:
         ),
         None,
         ("why the GPUs wait: a slow loader or network is not cured by fewer nodes",),
+        savings=savings,
     )
 
 

@@ -17,7 +17,7 @@ def pattern_words(case: Case, held: HeldGpus | None) -> tuple[str, str]:
         return "", ""
     where = nodes(sorted(held.levels), case.gpu_nodes or len(held.levels))
     if held.pattern == "waiting":
-        same = " They were like that before, too." if held.changed is False else ""
+        same = " They were at that level before, too." if held.changed is False else ""
         words = " That pattern is a collective operation that never completes: the GPUs wait in it. NCCL gives up "
         words += "after 10 min by default (30 in older PyTorch), if at all."
         return f"; GPUs pinned near 100 % {where}", words + same
@@ -30,7 +30,7 @@ def pattern_words(case: Case, held: HeldGpus | None) -> tuple[str, str]:
     if held.pattern == "split":
         idle = nodes(held.idle_nodes, len(held.levels))
         return f"; GPUs idle {idle}, the others wait", f" What the others (up to {high}) wait for is {idle}."
-    return f"; GPUs flat between {low} and {high}", " A level that does not move is no training at work."
+    return f"; GPUs flat between {low} and {high}", " Training does not hold such a flat level."
 
 
 def gpu_evidence(held: HeldGpus | None, found: Silence) -> tuple[Evidence, ...]:
@@ -62,7 +62,7 @@ def last_checkpoint(case: Case, found: Silence) -> tuple[str, tuple[Evidence, ..
     known = [save for save in saves(case.journal, case.run.events) if save.at <= found.since]
     ends = case.run.job.is_running
     if not known:
-        words = "no line of the log tells of a checkpoint"
+        words = "the log shows no checkpoint"
         return (
             f"Stop the job and start again from its last checkpoint ({words}); every instance is billed meanwhile."
             if ends
@@ -85,4 +85,4 @@ def error(case: Case, found: Silence) -> str:
     first = cascade(case.run.events, case.run.steps)
     if first is None or first.at is None or abs((first.at - found.since).total_seconds()) > found.least_s:
         return ""
-    return f" An error came with it: {cascade_words(first)}."
+    return f" It began with an error: {cascade_words(first)}."

@@ -6,9 +6,10 @@ import pandas as pd
 
 from monitor.analyze.idle import LOW_PCT, dips
 from monitor.analyze.utilization import distribution
-from monitor.diagnose.device_words import an_hour, enough, fewest_points, left_out, span, spread
+from monitor.diagnose.device_words import enough, fewest_points, left_out, money_of, span, spread
 from monitor.diagnose.rule import Case, rule
-from monitor.model import Distribution, Evidence, Finding, Recommendation
+from monitor.diagnose.stakes import STEPS
+from monitor.model import Distribution, Evidence, Finding, Recommendation, Saving
 from monitor.words import clock, nodes, percent
 
 # SageMaker Debugger: CPUBottleneck says CPU above 90; OverallSystemUsage calls more than 70 bound by the CPU.
@@ -53,7 +54,7 @@ def cpu_bottleneck(case: Case) -> Finding | None:
         hosts, place, cpu = feeders, "the hosts that feed them", _full(case, feeders)
     if cpu is None or not _waits(case):
         return None
-    share = 1 - gpu.p50 / 100
+    savings = (Saving(STEPS, 1 - gpu.p50 / 100),)
     where = nodes(sorted(hosts), len(case.run.job.nodes))
     return Finding(
         "cpu-bottleneck",
@@ -61,7 +62,7 @@ def cpu_bottleneck(case: Case) -> Finding | None:
         "high" if cpu.p50 > CPU_FULL_PCT and case.window.since == "first step" else "medium",
         f"CPU full at {percent(cpu.p50)}, GPUs wait at {percent(gpu.p50)}",
         f"GPUs wait for the CPU: GPU {spread(gpu)} while the CPUs of {place} are at {percent(cpu.p50)} (p95 {cpu.p95:.0f}) "
-        f"{where} since {clock(case.window.start)}{left_out(case)}.{an_hour(case, share, 'of waiting GPUs')}",
+        f"{where} since {clock(case.window.start)}{left_out(case)}.{money_of(case, savings, 'of waiting GPUs')}",
         (
             Evidence("CPU utilization, p95", cpu.p95, "%", None, *span(case)),
             Evidence("CPU utilization, p50", cpu.p50, "%", None, *span(case)),
@@ -72,7 +73,7 @@ def cpu_bottleneck(case: Case) -> Finding | None:
             source="SageMaker Debugger rule CPUBottleneck",
         ),
         not_checked=("which process uses the CPU: CloudWatch has one figure a host",),
-        share=share,
+        savings=savings,
     )
 
 
@@ -106,7 +107,7 @@ def fluctuating_gpu_utilization(case: Case) -> Finding | None:
 
     What it means: GPU utilization of a node is at 70 % and more at its 95th percentile and below 10 % at its 5th, in three
     dips or more that go on in the second half of the time. Minutes of checkpoints, evaluations and restarts are left out,
-    and so are dips in which the disk fills: checkpoints that no line tells of.
+    and so are dips in which the disk fills: checkpoints that are not logged.
 
     Why it matters: the GPUs can be filled, so what they wait for in the dips is all that is in the way.
 
@@ -123,6 +124,7 @@ def fluctuating_gpu_utilization(case: Case) -> Finding | None:
     hit = [one.node for one in found]
     busy = case.steady[(case.steady["metric"] == "gpu_utilization") & case.steady["node"].isin(hit)]["value_pct"]
     share = max(0.0, 1 - float(busy.mean()) / worst.p95) * len(hit) / max(len(hit), case.gpu_nodes)
+    savings = (Saving(STEPS, share),)
     by_cpu = worst.cpu_in_dips is not None and worst.cpu_in_dips > CPU_IN_DIPS_PCT
     cause = f" The CPU is at {percent(worst.cpu_in_dips)} in the dips: the input pipeline runs dry." if by_cpu else ""
     return Finding(
@@ -132,7 +134,7 @@ def fluctuating_gpu_utilization(case: Case) -> Finding | None:
         f"GPUs idle in {worst.dips} dips, {worst.minutes:.0f} min in all",
         f"GPU utilization jumps between {percent(worst.p95)} and {percent(worst.p5)} {nodes(hit, case.gpu_nodes or len(hit))} "
         f"since {clock(case.window.start)}: {worst.dips} dips below {LOW_PCT:.0f} % on {worst.node}, {worst.minutes:.0f} minutes "
-        f"in all; checkpoints and evaluations do not explain them.{cause}{an_hour(case, share, 'of waiting GPUs')}",
+        f"in all{_unexplained(case)}.{cause}{money_of(case, savings, 'of waiting GPUs')}",
         (
             Evidence("GPU utilization, p95", worst.p95, "%", worst.node, *span(case)),
             Evidence("GPU utilization, p5", worst.p5, "%", worst.node, *span(case)),
@@ -151,5 +153,12 @@ def fluctuating_gpu_utilization(case: Case) -> Finding | None:
             source="SageMaker Debugger rule LowGPUUtilization",
         ),
         not_checked=("disk and network: CloudWatch has no figures of their load for training jobs",),
-        share=share,
+        savings=savings,
     )
+
+
+def _unexplained(case: Case) -> str:
+    """What was looked for and does not explain the dips; nothing is claimed where no log line was read."""
+    if not case.run.logs.lines:
+        return "; without the logs, checkpoints and evaluations cannot be ruled out"
+    return ", not explained by checkpoints or evaluations"

@@ -7,10 +7,14 @@ from datetime import datetime, timedelta
 import pandas as pd
 
 from monitor.analyze.peers import Outlier
+from monitor.diagnose.cost_words import saved_words
 from monitor.diagnose.rule import Case
-from monitor.model import Evidence, Finding, Recommendation
-from monitor.words import clock, percent, step_seconds, usd
+from monitor.diagnose.stakes import STEPS
+from monitor.model import Evidence, Finding, Recommendation, Saving
+from monitor.words import clock, percent, step_seconds
 
+#: The facts that say how slow a node is.
+STEP_TIME, PEERS_STEP_TIME = "step time", "median of its peers at the same steps"
 # Points of one device: less is no difference.
 _POINTS = 5.0
 
@@ -21,15 +25,15 @@ def by_steps(case: Case, found: tuple[Outlier, ...], pipelined: bool) -> Finding
     share = (ratio - 1) / ratio
     when = _when(case, worst)
     blamed = not worst.alone or _waits_itself(case, worst)
-    price = case.usd_per_hour
-    cost = "" if price is None else f", {usd(price * share)} an hour"
+    savings = (Saving(STEPS, share * _part(case, worst), goes_on=share if _lasts(case, worst) else 0.0),)
+    cost = f": {money}" if (money := saved_words(case.bill, savings)) else ""
     figures = f"{step_seconds(worst.value)} against {step_seconds(worst.peers)}"
     names = [one.node for one in found]
     if not blamed:
         title = f"{worst.node} and {worst.peer} differ: {figures} a step"
         said = (
             f"The two nodes differ: {worst.node}'s steps take {ratio:.2f} x those of {worst.peer}{when} ({figures}, "
-            f"{worst.minutes} minutes). With two nodes nobody can say from this which one is at fault."
+            f"{worst.minutes} minutes). With only two nodes this does not show which one is at fault."
         )
     elif len(names) == 1:
         title = f"{worst.node} is slow: {ratio:.2f} x its peers' step time"
@@ -43,7 +47,7 @@ def by_steps(case: Case, found: tuple[Outlier, ...], pipelined: bool) -> Finding
             f"{', '.join(names[:4])}{' and others' if len(names) > 4 else ''} are slow: the steps of {worst.node} take "
             f"{ratio:.2f} x the median of its peers{when} ({figures}, {worst.minutes} minutes)."
         )
-    by_right = " Stages of a pipeline may differ by right." if pipelined else ""
+    by_right = " Pipeline stages may legitimately differ." if pipelined else ""
     who = worst.node if len(names) == 1 else "one of them"
     return Finding(
         "slow-node",
@@ -55,8 +59,8 @@ def by_steps(case: Case, found: tuple[Outlier, ...], pipelined: bool) -> Finding
             item
             for one in found[:4]
             for item in (
-                Evidence("step time", one.value, "s", one.node, one.start, one.end),
-                Evidence("median of its peers at the same steps", one.peers, "s", one.peer or None, one.start, one.end),
+                Evidence(STEP_TIME, one.value, "s", one.node, one.start, one.end),
+                Evidence(PEERS_STEP_TIME, one.peers, "s", one.peer or None, one.start, one.end),
             )
         ),
         Recommendation(
@@ -66,7 +70,7 @@ def by_steps(case: Case, found: tuple[Outlier, ...], pipelined: bool) -> Finding
             source="rule slow-node",
         ),
         not_checked=("the cause: temperature, ECC errors and network of an instance are not in CloudWatch",),
-        share=share * _part(case, worst),
+        savings=savings,
     )
 
 
@@ -80,7 +84,7 @@ def by_gpu(case: Case, found: tuple[Outlier, ...]) -> Finding:
         title = f"GPUs of {worst.node} and {worst.peer} differ: {figures}"
         said = (
             f"The GPUs of the two nodes differ by {gap:.0f} points{when}: {worst.node} {percent(worst.value)}, {worst.peer} "
-            f"{percent(worst.peers)}. With two nodes nobody can say from this which one holds the other up."
+            f"{percent(worst.peers)}. With only two nodes this does not show which one holds up the other."
         )
     else:
         names = [one.node for one in found]
@@ -157,10 +161,15 @@ def _others(case: Case, found: Outlier) -> str:
 def _when(case: Case, found: Outlier) -> str:
     if found.start is None or found.end is None:
         return ""
+    if _lasts(case, found):
+        return f" since {clock(found.start)}"
+    return f" from {clock(found.start)} to {clock(found.end)}"
+
+
+def _lasts(case: Case, found: Outlier) -> bool:
+    """Whether it is so still, or was to the end."""
     until = case.window.end if case.window else case.now
-    if until - found.end > timedelta(minutes=15):
-        return f" from {clock(found.start)} to {clock(found.end)}"
-    return f" since {clock(found.start)}"
+    return found.end is None or until - found.end <= timedelta(minutes=15)
 
 
 def _part(case: Case, found: Outlier) -> float:

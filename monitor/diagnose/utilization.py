@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from monitor.analyze.devices import InUse, at_a_ceiling, fewer_than_peers, within
 from monitor.analyze.idle import IDLE_PCT, Stretch, longest_idle
 from monitor.analyze.processes import Processes, processes_per_host
 from monitor.diagnose import progress
-from monitor.diagnose.device_words import an_hour, fewest_points, pipeline_degree, share_of, span
+from monitor.diagnose.cost_words import lost_words
+from monitor.diagnose.device_words import fewest_points, money_of, pipeline_degree, share_of, span
 from monitor.diagnose.rule import Case, rule
-from monitor.model import Evidence, Finding, Recommendation
-from monitor.words import clock, duration, nodes, percent, usd
+from monitor.diagnose.stakes import WORK
+from monitor.model import Evidence, Finding, Recommendation, Saving
+from monitor.words import capitalised, clock, duration, nodes, percent
 
 # The sum of one GPU at work for most of the time; below that it may be all of them, hardly used.
 ONE_AT_WORK_PCT = 85.0
 LEAST_BUSY_PCT = 10.0
 CPU_FULL_PCT = 90.0
 IDLE_MINUTES = 10.0
+# A stretch that ended so shortly before the last minutes that are judged goes on.
+_STILL = timedelta(minutes=5)
 # Where neither a step nor a busy minute marks the beginning, start-up may still be under way for a while.
 IDLE_MINUTES_FROM_START = 30.0
 # Steps that go on in an idle stretch: a few reports at least, spread over most of it.
@@ -53,7 +59,7 @@ def one_gpu_in_use(case: Case) -> Finding | None:
         return None
     first, hit = found[0], [one.node for one in found]
     several = told is not None and told.each > 1
-    share = share_of(case, (one.gpus - 1 for one in found))
+    savings = _idle(share_of(case, (one.gpus - 1 for one in found)))
     return Finding(
         "one-gpu-in-use",
         "warning",
@@ -61,7 +67,7 @@ def one_gpu_in_use(case: Case) -> Finding | None:
         f"One of {first.gpus} GPUs in use",
         f"It looks as if one of {first.gpus} GPUs is in use {nodes(hit, len(case.run.job.nodes))} since "
         f"{clock(case.window.start)}: the GPUs together reach {percent(first.busy_sum)} (one full GPU is 100 %), their memory "
-        f"{percent(first.held_sum)}. The other {first.gpus - 1} are paid for and idle.{an_hour(case, share or 0, 'of idle GPUs')}"
+        f"{percent(first.held_sum)}. The other {first.gpus - 1} are paid for and idle.{money_of(case, savings, 'of idle GPUs')}"
         + (f" {told.each} processes run on each host: they seem to share one GPU." if told and several else ""),
         _sums(case, first) + _said(told),
         Recommendation(
@@ -76,7 +82,7 @@ def one_gpu_in_use(case: Case) -> Finding | None:
             source="CloudWatch's GPU figures are sums over a host's GPUs",
         ),
         not_checked=("which GPU is in use: CloudWatch has no figures of single GPUs",),
-        share=share,
+        savings=savings,
     )
 
 
@@ -128,7 +134,7 @@ def _by_metrics(case: Case, told: Processes | None) -> tuple[InUse, ...]:
 
 def _unused(case: Case, found: tuple[InUse, ...], told: Processes | None) -> Finding | None:
     first, hit = found[0], [one.node for one in found]
-    share = share_of(case, (one.gpus - one.used for one in found))
+    savings = _idle(share_of(case, (one.gpus - one.used for one in found)))
     idle = first.gpus - first.used
     why = {
         "peers": f"both are {first.used}/{first.gpus} of what its peers of the same type reach",
@@ -141,12 +147,12 @@ def _unused(case: Case, found: tuple[InUse, ...], told: Processes | None) -> Fin
         f"{idle} of {first.gpus} GPUs unused",
         f"{idle} of {first.gpus} GPUs seem to have no work {nodes(hit, len(case.run.job.nodes))} since "
         f"{clock(case.window.start) if case.window else 'the start'}: GPU utilization is {percent(first.busy_sum)} in sum "
-        f"({100 * first.gpus} % is all of them), GPU memory {percent(first.held_sum)}: {why}."
-        f"{an_hour(case, share or 0, 'of idle GPUs')}",
+        f"({100 * first.gpus} % is all of them), GPU memory {percent(first.held_sum)} in sum: {why}."
+        f"{money_of(case, savings, 'of idle GPUs')}",
         _sums(case, first) + _said(told),
         _start_all(first.used, first.gpus, told),
         not_checked=("which GPUs are idle: CloudWatch has no figures of single GPUs",),
-        share=share,
+        savings=savings,
     )
 
 
@@ -158,7 +164,7 @@ def _unused_unseen(case: Case, told: Processes | None) -> Finding | None:
     if told is None or not told.certain or not hosts or alone or seen:
         return None
     gpus = hosts[0].gpus or 0
-    share = share_of(case, ((node.gpus or 0) - told.each for node in hosts))
+    savings = _idle(share_of(case, ((node.gpus or 0) - told.each for node in hosts)))
     return Finding(
         "unused-gpus",
         "warning",
@@ -166,11 +172,11 @@ def _unused_unseen(case: Case, told: Processes | None) -> Finding | None:
         f"{gpus - told.each} of {gpus} GPUs without a process",
         f"{told.each} processes run on each host ({told.said_by}), and the hosts have {gpus} GPUs "
         f"{nodes([node.name for node in hosts], len(case.run.job.nodes))}: {gpus - told.each} of them get no work."
-        f"{an_hour(case, share or 0, 'of idle GPUs')}",
+        f"{money_of(case, savings, 'of idle GPUs')}",
         (Evidence("processes on each host", float(told.each), f"of {gpus} GPUs", hosts[0].name), *_said(told)),
         _start_all(told.each, gpus, told),
         not_checked=("GPU utilization: no metrics could be read", "whether one process drives several GPUs"),
-        share=share,
+        savings=savings,
     )
 
 
@@ -186,7 +192,7 @@ def _start_all(used: int, gpus: int, told: Processes | None) -> Recommendation:
 
 @rule("idle-gpus", silenced_by=("stall", "nccl-timeout", "one-gpu-in-use", "unused-gpus"))
 def idle_gpus(case: Case) -> Finding | None:
-    """GPUs do nothing for ten minutes and more after training began.
+    """GPUs are idle for ten minutes or more after training began.
 
     What it means: GPU utilization of a node stays below 5 % for at least 10 minutes in a row after the first step, outside
     checkpoints, evaluations and restarts.
@@ -210,21 +216,23 @@ def idle_gpus(case: Case) -> Finding | None:
     of = {node.name: node.gpus or 0 for node in case.run.job.nodes}
     idle_gpu_min = sum(one.minutes * of.get(one.node, 0) for one in spans)
     whole = sum(of.values()) * case.window.minutes
-    share = min(1.0, idle_gpu_min / whole) if whole else None
     hit = [one.node for one in spans]
-    money = ""
-    if case.usd_per_hour is not None and share is not None:
-        money = f" {usd(case.usd_per_hour * share * case.window.minutes / 60)} were billed for that."
+    still = sum(of.get(one.node, 0) for one in spans if case.window.end - one.end <= _STILL)
+    savings: tuple[Saving, ...] = ()
+    if whole:
+        idle_s = 60 * case.window.minutes * min(1.0, idle_gpu_min / whole)
+        savings = (Saving(WORK, most_s=idle_s, kind="idle", goes_on=still / sum(of.values())),)
+    money = f" {capitalised(f'{spent} was billed for that')}" if (spent := lost_words(case.bill, savings)) else ""
     return Finding(
         "idle-gpus",
         "warning",
         "high" if case.window.since == "first step" else "medium",
         f"GPUs idle for {duration(worst.minutes * 60)}"
         + ("" if len(hit) == case.gpu_nodes else f" {nodes(hit, case.gpu_nodes or len(hit))}"),
-        f"GPUs do nothing {nodes(hit, case.gpu_nodes or len(case.run.job.nodes))}: below {IDLE_PCT:.0f} % for "
+        f"GPUs are idle {nodes(hit, case.gpu_nodes or len(case.run.job.nodes))}: below {IDLE_PCT:.0f} % for "
         f"{worst.minutes:.0f} minutes in a row{f' on {worst.node}' if len(hit) > 1 else ''}, {clock(worst.start)} to "
         f"{clock(worst.end)}, after training had begun.{_meanwhile(case, worst, hit)} "
-        f"The instances are billed all the same.{money}",
+        f"The instances are billed meanwhile.{money}",
         (
             Evidence(
                 f"GPU utilization below {IDLE_PCT:.0f} %",
@@ -238,8 +246,10 @@ def idle_gpus(case: Case) -> Finding | None:
         Recommendation(_what_next(case, worst), source="rule idle-gpus"),
         not_checked=("what the processes did meanwhile: no trace is taken",)
         if case.window.since == "first step"
-        else ("when the first step was: no step line was recognised",),
-        share=share,
+        else ("when the first step was: no step line was recognised",)
+        if case.run.logs.lines
+        else ("steps, checkpoints and evaluations: the logs were not read",),
+        savings=savings,
     )
 
 
@@ -247,7 +257,7 @@ def _meanwhile(case: Case, worst: Stretch, hit: list[str]) -> str:
     """What else was seen in the stretch: steps, the CPU, the other nodes."""
     said = ""
     if _steps_go_on(case, worst):
-        said += " Steps go on meanwhile."
+        said += " Steps continue meanwhile."
     elif not case.run.job.is_running and not (case.journal["at"] > worst.start).any() and len(case.journal):
         said += " That is after the last step."
     rows = case.metrics[(case.metrics["timestamp"] >= worst.start) & (case.metrics["timestamp"] < worst.end)]
@@ -264,10 +274,10 @@ def _what_next(case: Case, worst: Stretch) -> str:
     if _steps_go_on(case, worst):
         return (
             "Check that model and batches are on the GPU (next(model.parameters()).device) in this version of the script: "
-            "steps go on while its GPUs do nothing."
+            "steps continue while its GPUs are idle."
         )
     return (
-        f"Read what {worst.node} logged from {clock(worst.start)} on. If the job waits for nothing useful, stop it; if it "
+        f"Read what {worst.node} logged from {clock(worst.start)} on. If the job is hung, stop it; if it "
         "evaluates, exports or uploads on the CPU, do that in a job without GPUs."
     )
 
@@ -276,6 +286,11 @@ def _steps_go_on(case: Case, worst: Stretch) -> bool:
     at = case.journal["at"].dropna()
     inside = at[(at >= worst.start) & (at < worst.end)]
     return len(inside) >= FEWEST_REPORTS and bool(inside.max() - inside.min() >= (worst.end - worst.start) / 2)
+
+
+def _idle(share: float | None) -> tuple[Saving, ...]:
+    """What GPUs without work are of all; an instance is billed whole."""
+    return (Saving(WORK, share, kind="idle"),) if share else ()
 
 
 def _gpus(case: Case) -> dict[str, int]:

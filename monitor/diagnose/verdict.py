@@ -13,9 +13,14 @@ from monitor.analyze.ending import IDS, ending_of
 from monitor.analyze.reasons import reason_of
 from monitor.diagnose.level import Level
 from monitor.diagnose.quoted import quoted
-from monitor.model import METRICS, Job, NodeStats, Prediction, Report
-from monitor.words import capitalised, count, percent, sentence, step_seconds
+from monitor.diagnose.unseen import unseen
+from monitor.model import METRICS, Job, Prediction, Report
+from monitor.words import capitalised, count, duration, percent, sentence, step_seconds
 
+#: Metrics come once a minute, and the last ones are left out.
+TOO_SHORT_S = 300
+#: Of the billed time: with less training no job is called healthy.
+LOW_GOODPUT = 0.7
 #: What every prediction is called.
 MODEL_BASED = "Model-based, not measured."
 # A failure reason can be a thousand characters of traceback; a headline cannot.
@@ -42,20 +47,40 @@ def judge(report: Report) -> Verdict:
         gain = "" if first.prediction is None else f" Step time about {_middle(first.prediction)}, by model."
         return Verdict("critical" if first.severity == "critical" else "warning", first.title, advice + gain)
     if not seen(report):
-        return Verdict(
-            "unknown", _why_unseen(report), " ".join(gap.why for gap in report.run.gaps if gap.what != "price")
-        )
+        # Which right is missing is said before the verdict.
+        detail = " ".join(gap.why for gap in report.gaps if gap.what != "price" and not gap.action)
+        return Verdict("unknown", _why_unseen(report), detail)
     muted = count(len(report.silenced), "muted finding") if report.silenced else ""
     if not report.run.logs.complete:
-        so_far = "Nothing stands out so far; older log lines are still coming in"
+        so_far = "Nothing stands out so far; older log lines are still being read"
         return Verdict("partial", _but_for(so_far, muted), _figures(report))
-    metrics, timed = _has_metrics(report), _has_step_times(report)
-    if not (metrics and timed):
-        missing = "step times are not known" if metrics else "utilization is not known"
-        said = f"Nothing stands out in what can be seen, but {missing}"
+    if dark := _dark(report):
+        said = f"Nothing stands out in what can be seen, but {' and '.join(dark)}"
         return Verdict("partial", _but_for(said, muted), _figures(report))
     headline = "Stopped; nothing stood out until then" if job.status == "Stopped" else "Healthy as far as can be seen"
     return Verdict("muted" if muted else "healthy", _but_for(headline, muted), _figures(report))
+
+
+def is_judged(report: Report) -> bool:
+    """Whether there is all that a job is judged by, so that silence means that nothing is wrong."""
+    return seen(report) and report.run.logs.complete and not _dark(report)
+
+
+def _dark(report: Report) -> list[str]:
+    """What keeps a job without findings from being called healthy, each as a clause."""
+    refused = {gap.what for gap in report.run.gaps if gap.action}
+    out = []
+    if not _has_step_times(report):
+        out.append("its logs may not be read" if "logs" in refused else "step times are not known")
+    if not _has_metrics(report):
+        out.append("its metrics may not be read" if "metrics" in refused else "utilization is not known")
+    elif dark := unseen(report.job.nodes, [each.node.name for each in report.nodes if each.gpu_utilization]):
+        out.append(f"{dark} is not known")
+    if report.goodput is not None and report.goodput < LOW_GOODPUT:
+        out.append(f"only {percent(100 * report.goodput)} of the billed time trained it")
+    if report.broken:
+        out.append(f"{count(len(report.broken), 'check')} failed")
+    return out
 
 
 def _but_for(headline: str, muted: str) -> str:
@@ -73,16 +98,16 @@ def failure_words(job: Job) -> str:
     if said:
         return said
     code = told.exit_code if (told := reason_of(job)) is not None else None
-    return "no reason is given" if code is None else f"the program ended with exit code {code} and left no word"
+    return "no reason given" if code is None else f"the program exited with code {code} and no message"
 
 
-#: What can be said where no cause is told, by the kind of the first error.
+#: What can be said where no line names a cause, by the kind of the first error.
 _NO_CAUSE = {
     "hardware": "a GPU or its host failed",
-    "internal": "SageMaker's own error; no cause in the job is told",
-    "gone": "only peers that miss each other are seen; the one that failed first left no word",
-    "summary": "told to end by a signal or a launcher; no line says by whom",
-    "crash": "native code or NCCL gave up; no line tells why",
+    "internal": "an internal error of SageMaker; nothing in the job explains it",
+    "gone": "nodes lost their peers; the one that failed first logged nothing",
+    "summary": "ended by a signal or a launcher; no line says by whom",
+    "crash": "native code or NCCL crashed; no line says why",
 }
 
 
@@ -100,7 +125,7 @@ def _failure(report: Report) -> str:
 def _what_is_seen(report: Report) -> str:
     """The first lines of a failure whose cause is not told, and SageMaker's own word."""
     ending, job = ending_of(report.run), report.job
-    parts = ["The cause cannot be told from what there is to see."]
+    parts = ["Nothing that was read names the cause."]
     if ending is not None and ending.first is not None:
         parts.append(f"First error: {quoted(cascade_words(ending.first))}.")
     if job.failure_reason and job.source != "logs":
@@ -126,12 +151,12 @@ def _has_metrics(report: Report) -> bool:
 
 
 def gain_words(prediction: Prediction) -> str:
-    """``Step time -35 % (-35 to -31), GPU memory 74 % (41 to 82): model-based, not measured.`` and which model."""
+    """``Step time -35 % (-35 to -31), peak GPU memory 74 % (41 to 82): model-based, not measured.`` and which model."""
     low, middle, high = prediction.step_time_change_percent
     words = f"Step time {middle:+.0f} % ({low:+.0f} to {high:+.0f})"
     if prediction.gpu_memory_utilization is not None:
         low, middle, high = prediction.gpu_memory_utilization
-        words += f", GPU memory {middle:.0f} % ({low:.0f} to {high:.0f})"
+        words += f", peak GPU memory {middle:.0f} % ({low:.0f} to {high:.0f})"
     rest = prediction.method.removeprefix(MODEL_BASED).strip()
     said = f"{words}: {MODEL_BASED[0].lower()}{MODEL_BASED[1:]}"
     return f"{said} {sentence(capitalised(rest))}" if rest else said
@@ -141,10 +166,10 @@ def _middle(prediction: Prediction) -> str:
     return f"{prediction.step_time_change_percent[1]:+.0f} %"
 
 
-def mean_of(nodes: tuple[NodeStats, ...], metric: str) -> float | None:
-    """Mean of a metric over the nodes that have it, percent of one device; None where no node has."""
-    means = [stats.mean for node in nodes if (stats := getattr(node, metric)) is not None]
-    return sum(means) / len(means) if means else None
+def mean_of(report: Report, metric: str) -> float | None:
+    """Mean of a metric over the minutes of work of all nodes, percent of one device; None where no node has it."""
+    found = report.devices.get(metric)
+    return None if found is None else found.mean
 
 
 def has_gpus(report: Report) -> bool:
@@ -154,27 +179,37 @@ def has_gpus(report: Report) -> bool:
 
 def _why_unseen(report: Report) -> str:
     job = report.job
+    refused = {gap.what for gap in report.run.gaps if gap.action}
     if job.source == "logs":
-        return "Nothing to judge by: these logs tell no step times" if report.steps else "Nothing to judge by: no steps"
+        return (
+            "Cannot be judged: the log lines give no step times" if report.steps else "Cannot be judged: no steps found"
+        )
     if job.started is None:
         return "Waiting for instances: nothing to judge yet" if job.is_running else "Never started: nothing to judge"
+    if refused >= {"logs", "metrics"}:
+        return "Cannot be judged: neither logs nor metrics may be read"
+    if refused & {"logs", "metrics"}:
+        denied, lacking = ("logs", "no metrics") if "logs" in refused else ("metrics", "no step times")
+        return f"Cannot be judged: its {denied} may not be read, and there are {lacking}"
     if job.is_running:
-        return "Too early to judge: neither metrics nor steps yet"
-    return "Cannot be judged: neither metrics nor steps could be read"
+        return "Too early to judge: no metrics and no steps yet"
+    if job.training_seconds is not None and job.training_seconds < TOO_SHORT_S:
+        return f"Too short to judge: it trained for {duration(job.training_seconds)}"
+    return "Cannot be judged: no metrics and no step times"
 
 
 def _figures(report: Report) -> str:
     parts = []
     names = {"gpu_utilization": "GPU", "gpu_memory_utilization": "GPU memory", "cpu_utilization": "CPU"}
     for metric, name in names.items():
-        mean = mean_of(report.nodes, metric)
+        mean = mean_of(report, metric)
         if mean is not None and (metric != "cpu_utilization" or not has_gpus(report)):
             parts.append(f"{name} {percent(mean)}")
     if report.steps is not None and report.steps.median_s is not None:
         parts.append(f"step time {step_seconds(report.steps.median_s)}")
-    limits = "; ".join(
+    limits = ". ".join(
         finding.title for finding in report.findings if finding.severity == "info" and finding.id not in report.muted
     )
     words = ", ".join(parts) + "." if parts else ""
     words = words[:1].upper() + words[1:]
-    return f"{words} Worth knowing: {limits}." if limits else words
+    return f"{words} {limits}." if limits else words

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from monitor.diagnose.rule import Case, rule
+from monitor.diagnose.unseen import unseen
 from monitor.model import Evidence, Finding, Gap, Recommendation
 from monitor.parse.shapes import suggested_pattern
 
@@ -15,11 +16,11 @@ NODE_LINE = (
 
 @rule("no-step-lines", about="sight")
 def no_step_lines(case: Case) -> Finding | None:
-    """There is log text, but no step was recognised in it.
+    """The logs have lines, but none was recognised as a training step.
 
-    What it means: no line of the logs has a form that this program reads as a report of a training step.
+    What it means: no log line has a form that Trainwatch reads as a report of a training step.
 
-    Why it matters: without steps there is no step time, no progress, no first step, and utilization is judged from the
+    Why it matters: without steps there is no step time, no progress and no first step, and utilization is judged from the
     first busy minute instead.
 
     What to do: give the pattern of your own line with --step-regex; or print step=… step_time_s=… from one process a node.
@@ -30,7 +31,7 @@ def no_step_lines(case: Case) -> Finding | None:
     if not logs.lines or len(case.run.steps) or not logs.complete:
         return None
     pattern = next((found for line in logs.sample if (found := suggested_pattern(line))), None)
-    shown = " The lines that look most like figures are below." if logs.sample else ""
+    shown = " The lines most likely to hold step figures are below." if logs.sample else ""
     advice = (
         f"If that is the right line, give --step-regex '{pattern}'; named groups are step, time_s or time_ms, loss."
         if pattern
@@ -41,7 +42,7 @@ def no_step_lines(case: Case) -> Finding | None:
         "info",
         "high",
         "No step lines recognised",
-        f"No training step was recognised in {logs.lines:,} log lines of {_streams(logs.streams)}, "
+        f"None of {logs.lines:,} log lines in {_streams(logs.streams)} was recognised as a training step, "
         f"so there is no step time.{shown}",
         tuple(Evidence("unrecognised line", line=line) for line in logs.sample),
         Recommendation(advice, parameter="--step-regex" if pattern else None, to_value=pattern, source="log formats"),
@@ -50,12 +51,12 @@ def no_step_lines(case: Case) -> Finding | None:
 
 @rule("node-timing-unobservable", about="sight")
 def node_timing_unobservable(case: Case) -> Finding | None:
-    """The logs hold step times of fewer nodes than the job has.
+    """Fewer nodes log step times than the job has.
 
-    What it means: only some processes print (usually rank 0), or the lines of several nodes stand in one stream without
-    saying whose they are, or all of them print one figure that was reduced over the ranks.
+    What it means: only some processes print (usually rank 0), or the lines of several nodes share one stream without
+    naming their node, or all nodes print one figure that was reduced over the ranks.
 
-    Why it matters: a slow node cannot be told from the others by its steps; only the metrics can show it.
+    Why it matters: step times cannot show a slow node; only the metrics can.
 
     What to do: print one line per step from the first process of each node; the finding gives the line of Python.
 
@@ -67,9 +68,7 @@ def node_timing_unobservable(case: Case) -> Finding | None:
         return None
     seen = sorted(set(case.run.steps["node"]) - {""})
     if len(seen) > stats.nodes_observed:
-        said = (
-            f"{len(seen)} of {count} nodes print the same figures step for step: one global figure, not each its own."
-        )
+        said = f"{len(seen)} of {count} nodes print the same figures step for step: one global figure, not each node's own."
     elif seen:
         missing = [name for name in case.run.job.node_names if name not in seen]
         which = (
@@ -78,20 +77,20 @@ def node_timing_unobservable(case: Case) -> Finding | None:
             else "the others"
         )
         some = ", ".join(seen[:3]) + (" and others" if len(seen) > 3 else "")
-        said = f"Only {some} of {count} nodes print step times; those of {which} cannot be seen."
+        said = f"Of {count} nodes only {some} {'logs' if len(seen) == 1 else 'log'} step times; those of {which} cannot be seen."
     else:
         said = (
-            f"The step lines of {count} nodes stand in one stream and do not say whose they are, "
-            "so no node's step time can be seen."
+            f"The step lines of {count} nodes share one stream and do not name their node, "
+            "so no node's own step time can be seen."
         )
     return Finding(
         "node-timing-unobservable",
         "info",
         "high",
-        f"Step times of {stats.nodes_observed} of {count} nodes"
+        f"Only {stats.nodes_observed} of {count} nodes {'logs' if stats.nodes_observed == 1 else 'log'} step times"
         if seen
         else f"Step times of {count} nodes cannot be told apart",
-        f"{said} A slow node would show in its GPU and CPU figures only.",
+        f"{said} A slow node would only show in its GPU and CPU figures.",
         (Evidence("nodes with step lines", float(stats.nodes_observed), f"of {count}"),),
         Recommendation(
             f"Print one line a step from the first process of each node:\n{NODE_LINE}", source="log format key-value"
@@ -101,32 +100,53 @@ def node_timing_unobservable(case: Case) -> Finding | None:
 
 @rule("metrics-unavailable", about="sight")
 def metrics_unavailable(case: Case) -> Finding | None:
-    """No utilization metrics could be read.
+    """No metrics could be read, or none of the accelerators.
 
-    What it means: CloudWatch gave no figures for this job, and why.
+    What it means: CloudWatch gave no figures for this job, or CPU figures alone (it has none of NeuronCores), and why.
 
-    Why it matters: nothing is said about GPU, memory or CPU; that is not the same as fine.
+    Why it matters: nothing is said about GPU, memory or CPU use; that does not mean that they are fine.
 
-    What to do: as the reason says: a permission, a region, or nothing where the job never ran.
+    What to do: what the reason says: a right, a region, a tool of the accelerator's own, or nothing where the job never ran.
 
     Source: metrics of a job live 15 days at one minute, 63 at five, 455 at one hour (CloudWatch documentation).
     """
-    return (
-        None
-        if len(case.run.metrics)
-        else _unavailable(case, "metrics", "metrics-unavailable", "utilization is unknown")
+    if case.run.metrics.empty:
+        return _unavailable(case, "metrics", "metrics-unavailable", "utilization is unknown")
+    nodes = case.run.job.nodes
+    seen = set(case.run.metrics.loc[case.run.metrics["metric"] == "gpu_utilization", "node"])
+    dark = unseen(nodes, seen)
+    if not dark:
+        return None
+    gaps = [gap for gap in case.run.gaps if gap.what in {"metrics", "normalisation"}]
+    why, remedy = f"CloudWatch has no GPU metrics of this job; {dark} is unknown.", gaps[0].remedy if gaps else ""
+    if "NeuronCore" in dark:
+        why = f"CloudWatch has no metrics of NeuronCores; {dark} is unknown."
+        remedy = "Run neuron-monitor beside the training, or log its figures from the script."
+    elif gaps:
+        why = f"{gaps[0].why.rstrip('.')}; {dark} is unknown."
+    facts = tuple(Evidence(gap.why) for gap in gaps) or (
+        Evidence("nodes without figures", float(len(nodes) - len(seen))),
+    )
+    return Finding(
+        "metrics-unavailable",
+        "info",
+        "high",
+        f"{dark} not known",
+        why,
+        facts,
+        Recommendation(remedy) if remedy else None,
     )
 
 
 @rule("logs-unavailable", about="sight")
 def logs_unavailable(case: Case) -> Finding | None:
-    """No log could be read.
+    """No logs could be read.
 
     What it means: the job has no readable log stream, and why.
 
-    Why it matters: without it there are no step times, no progress and no errors to show.
+    Why it matters: without logs there are no step times, no progress and no errors to show.
 
-    What to do: as the reason says: a permission, a retention setting, or patience where the container has not started.
+    What to do: what the reason says: a right, a retention setting, or patience where the container has not started.
 
     Source: a stream appears when its container first writes (CloudWatch Logs).
     """
@@ -139,7 +159,7 @@ def logs_unavailable(case: Case) -> Finding | None:
 
 @rule("coarse-metrics", about="sight")
 def coarse_metrics(case: Case) -> Finding | None:
-    """The metrics are coarser than one minute, because the job is old.
+    """The metrics are coarser than one minute because the job is old.
 
     What it means: CloudWatch keeps one-minute data for 15 days, five-minute data for 63, hourly data for 455.
 
@@ -157,9 +177,9 @@ def coarse_metrics(case: Case) -> Finding | None:
         "coarse-metrics",
         "info",
         "high",
-        f"Metrics in steps of {minutes} min",
-        f"CloudWatch now holds this job's metrics in means of {minutes} minutes only, because of the job's age; what "
-        "was shorter than that cannot be seen.",
+        f"Metrics are {minutes}-minute means",
+        f"The job is so old that CloudWatch only keeps {minutes}-minute means of its metrics; anything shorter is averaged "
+        "away.",
         (Evidence("metric period", float(period), "s"),),
     )
 

@@ -10,9 +10,10 @@ from monitor.analyze.causes import kind_of
 from monitor.analyze.ending import Ending
 from monitor.analyze.writers import with_writers
 from monitor.diagnose import ended
+from monitor.diagnose.cost_words import lost_words
 from monitor.diagnose.rule import Case
-from monitor.model import Evidence, Finding, Recommendation
-from monitor.words import clock, count, duration, usd
+from monitor.model import Evidence, Finding, Recommendation, Saving
+from monitor.words import clock, count, duration
 
 _RAN_MS = re.compile(
     r"\bran for (\d{2,12}) milliseconds|\b(?:waiting|timeout after) (\d{2,12}) ?ms|\bin (\d{2,12}) ms\b"
@@ -33,17 +34,18 @@ def finding(case: Case, ending: Ending) -> Finding:
     silence_s = _silence_s(case, ending, told)
     reported = {int(rank) for rank in told["rank"].dropna()}
     missing = _missing(case, reported)
-    silence = cost = ""
+    silence, savings = "", ended.not_saved(case, ending.since or ending.at)
     if silence_s is not None:
         silence = f" Nothing had moved for {duration(silence_s)} before it"
         if ending.since and ending.at and ending.since < ending.at:
             silence += f", since the last step at {clock(ending.since)}"
-        if case.usd_per_hour is not None:
-            cost = f": {usd(case.usd_per_hour * silence_s / 3600)}"
+        savings = (Saving(("stall", "unknown", "idle-tail"), most_s=silence_s), *savings)
+        cost = f": {money}" if (money := lost_words(case.bill, savings[:1])) else ""
         silence += f"{cost}."
     operation = next((found[1] for text in told["text"] if (found := _OPERATION.search(text))), "")
     who = ended.who(first, "A process")
-    what = f"waited in vain in a collective operation{f' ({operation})' if operation else ''}, and its watchdog ended the job"
+    collective = f"a collective operation{f' ({operation})' if operation else ''}"
+    what = f"waited for other ranks in {collective}, and its watchdog ended the job"
     others = f" {count(len(reported), 'rank')} reported the timeout." if len(reported) > 1 else ""
     suspects = ""
     if missing:
@@ -55,15 +57,15 @@ def finding(case: Case, ending: Ending) -> Finding:
         joined = f" {members[3]} of {members[4]} processes had joined."
     culprit = next((found[1] for text in told["text"] if (found := _PASSED.search(text)) and found[1]), "")
     if culprit:
-        suspects = f" Rank {culprit} did not come to the barrier: look there first."
+        suspects = f" Rank {culprit} never reached the barrier: look there first."
     return Finding(
         "nccl-timeout",
         "critical",
         ending.confidence,
         f"Collective timed out{f' after {duration(silence_s)}' if silence_s else ''}{ended.place(first)}"[:79],
         f"{who} {what}{ended.when(case, ending)} ({ended.line_words(first) or 'by FailureReason'}).{silence}{others}{joined}"
-        f"{suspects} Which rank was waited for is not confirmed: the one that reports first is only the first to give up."
-        f"{ended.from_checkpoint(case, ending.at)}",
+        f"{suspects} Which rank was missing is not confirmed: the one that reports first is only the first to time out."
+        f"{ended.from_checkpoint(case, ending.since or ending.at)}",
         (
             *ended.shown(case, ending),
             *(
@@ -80,7 +82,8 @@ def finding(case: Case, ending: Ending) -> Finding:
             "TORCH_NCCL_TRACE_BUFFER_SIZE=2000 and TORCH_NCCL_DUMP_ON_TIMEOUT=1 records which rank is missing.",
             source="PyTorch, flight recorder",
         ),
-        not_checked=("which rank did not come to the operation: no flight recorder's dump is read",),
+        not_checked=("which rank never joined the operation: flight recorder dumps are not read",),
+        savings=savings,
     )
 
 

@@ -6,23 +6,30 @@ e-mail and under any policy. The template escapes all text.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
+from typing import Any, TypeVar
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from monitor import __version__, words
 from monitor.diagnose.cost_words import cost_words
+from monitor.diagnose.device_words import LEFT_OUT
 from monitor.diagnose.evidence_words import fact_value, when
+from monitor.diagnose.file_words import file_rows
 from monitor.diagnose.headline import facts, status_word
 from monitor.diagnose.muted_words import muted_words
 from monitor.diagnose.outlook import outlook
-from monitor.diagnose.verdict import gain_words, judge
+from monitor.diagnose.rights import of_report
+from monitor.diagnose.verdict import Verdict, gain_words, judge
 from monitor.export.pictures import pictures
+from monitor.faults import attempt
 from monitor.model import Distribution, NodeStats, Report
 from monitor.predict.setup import resolved
+
+Made = TypeVar("Made")
 
 _HERE = Path(__file__).parent
 _LEVELS = {
@@ -37,38 +44,47 @@ _MASK = "***"
 
 def html(report: Report, made_at: datetime, note: str = "") -> str:
     """The page, as made at ``made_at``. All times in it are UTC. ``note`` stands above all, such as that this is a sample."""
-    verdict = judge(report)
-    configuration = [(name, str(known.value), known.read_from) for name, known in sorted(resolved(report.job).items())]
+    failed: list[str] = []
+
+    def made(part: str, make: Callable[[], Made]) -> Made | None:
+        return attempt(report, part, make, failed.append)
+
+    verdict = made("Verdict", lambda: judge(report)) or Verdict("unknown", "The verdict could not be worked out")
+    configuration = made("Configuration", lambda: _configuration(report)) or []
+    parts: dict[str, Any] = {
+        "head": made("Header", lambda: " · ".join([status_word(report.job.status), *facts(report)])) or "",
+        "outlook": made("Outlook", lambda: [words.capitalised(clause) for clause in outlook(report)]) or [],
+        "rights": made("Missing rights", lambda: of_report(report)) or (),
+        "muted": made("Muted findings", lambda: {id: muted_words(mute) for id, mute in report.muted.items()}) or {},
+        "pictures": made("Charts", lambda: list(pictures(report))) or [],
+        "costs": made("Cost", lambda: _costs(report)) or [],
+        "buckets": made("Time and cost by phase", lambda: _buckets(report)) or [],
+        "nodes": made("Nodes", lambda: [_node(stats) for stats in report.nodes]) or [],
+        "coverage": made("Coverage", lambda: list(_coverage(report))) or [],
+    }
+    gaps = [" ".join(part for part in (gap.why, gap.remedy) if part) for gap in report.gaps if not gap.action]
     page = _template().render(
         style=(_HERE / "page.css").read_text(encoding="utf-8"),
         note=note,
         job=report.job,
-        head=" · ".join([status_word(report.job.status), *facts(report)]),
-        outlook=[words.capitalised(clause) for clause in outlook(report)],
         verdict=verdict,
         level=_LEVELS.get(verdict.level, "Not judged"),
         said=words.sentence(verdict.headline),
         findings=report.findings,
-        muted={id: muted_words(mute) for id, mute in report.muted.items()},
         gain=gain_words,
         value=fact_value,
         when=when,
-        pictures=list(pictures(report)),
-        costs=[
-            *([] if report.goodput is None else [f"Goodput {words.percent(100 * report.goodput)}."]),
-            *(cost_words(report) if report.buckets else []),
-        ],
-        buckets=_buckets(report),
-        nodes=[_node(stats) for stats in report.nodes],
         configuration=configuration,
+        files=file_rows(report.job),
         masked=any(_MASK in value for _, value, _ in configuration),
-        gaps=[" ".join(part for part in (gap.why, gap.remedy) if part) for gap in report.run.gaps],
+        gaps=[*gaps, *failed],
         not_checked=[
             (finding.title, "; ".join(finding.not_checked)) for finding in report.findings if finding.not_checked
         ],
-        coverage=list(_coverage(report)),
         made=words.instant(made_at, UTC),
+        left_out=LEFT_OUT,
         version=__version__,
+        **parts,
     )
     return f"{page}\n"
 
@@ -81,8 +97,17 @@ def _template() -> Template:
     return environment.get_template("page.html.j2")
 
 
+def _configuration(report: Report) -> list[tuple[str, str, str]]:
+    return [(name, str(known.value), known.read_from) for name, known in sorted(resolved(report.job).items())]
+
+
+def _costs(report: Report) -> list[str]:
+    goodput = [] if report.goodput is None else [f"Goodput {words.percent(100 * report.goodput)}."]
+    return [*goodput, *(cost_words(report) if report.buckets else [])]
+
+
 def _buckets(report: Report) -> list[tuple[str, str, str]]:
-    return [(each.name, words.duration(each.seconds), words.usd(each.cost_usd)) for each in report.buckets]
+    return [(words.phase(each.name), words.duration(each.seconds), words.usd(each.cost_usd)) for each in report.buckets]
 
 
 def _node(stats: NodeStats) -> tuple[str, ...]:

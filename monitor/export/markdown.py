@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from monitor.analyze.step_time import is_aggregated
 from monitor.diagnose.cost_words import cost_words
@@ -10,26 +11,57 @@ from monitor.diagnose.headline import facts, status_word
 from monitor.diagnose.hidden import hidden_words
 from monitor.diagnose.muted_words import muted_words
 from monitor.diagnose.outlook import outlook
+from monitor.diagnose.rights import of_report
 from monitor.diagnose.verdict import gain_words, judge
+from monitor.faults import attempt
 from monitor.model import Distribution, Report
-from monitor.words import DASH, capitalised, duration, from_cache, instant, percent, sentence, step_seconds, usd
+from monitor.words import DASH, capitalised, duration, from_cache, instant, percent, phase, sentence, step_seconds, usd
 
 
 def markdown(report: Report) -> str:
-    """The whole report."""
-    verdict = judge(report)
-    lines = [
-        f"# {as_code(report.job.name)}",
-        "",
+    """The whole report; a part that fails says so in its place."""
+    parts: tuple[tuple[str, Callable[[Report], list[str]]], ...] = (
+        ("Header", _header),
+        ("Missing rights", _rights),
+        ("Verdict", _verdict),
+        ("Findings", _findings),
+        ("Where the time went", _phases),
+        ("Nodes", _nodes),
+        ("What could not be read", _gaps),
+        ("Coverage", _coverage),
+    )
+    lines = [f"# {as_code(report.job.name)}", ""]
+    for part, made in parts:
+        lines += attempt(report, part, partial(made, report), lambda said: [as_code(said), ""])
+    return "\n".join(lines) + "\n"
+
+
+def _header(report: Report) -> list[str]:
+    clauses = outlook(report)
+    return [
         " · ".join([status_word(report.job.status), *facts(report)]),
         "",
-        *(f"{capitalised(clause)}  " for clause in outlook(report)),
-        *([""] if outlook(report) else []),
-        f"**{sentence(verdict.headline)}**",
-        "",
+        *(f"{capitalised(clause)}  " for clause in clauses),
+        *([""] if clauses else []),
     ]
-    if verdict.headline.startswith("Failed: "):
-        lines += [as_code(verdict.detail), ""]
+
+
+def _rights(report: Report) -> list[str]:
+    lines = []
+    for right in of_report(report):
+        lines += [f"**{sentence(right.title)}** {right.lost} {as_code(right.why)} {right.remedy}", ""]
+        lines += ["```json", right.statement, "```", ""]
+    return lines
+
+
+def _verdict(report: Report) -> list[str]:
+    verdict = judge(report)
+    failed = [as_code(verdict.detail), ""] if verdict.headline.startswith("Failed: ") else []
+    return [f"**{sentence(verdict.headline)}**", "", *failed]
+
+
+def _findings(report: Report) -> list[str]:
+    lines = []
     for finding in report.findings:
         lines += [f"## {finding.severity}: {finding.title}", "", finding.summary, ""]
         if finding.id in report.muted:
@@ -43,37 +75,55 @@ def markdown(report: Report) -> str:
         lines += [f"- {as_code(line)}" for line in quoted] + ([""] if quoted else [])
         if finding.not_checked:
             lines += [f"Not checked: {'; '.join(finding.not_checked)}.", ""]
-    if report.buckets:
-        rows = [(bucket.name, duration(bucket.seconds), usd(bucket.cost_usd)) for bucket in report.buckets]
-        lines += ["## Where the time went", "", *as_table(("phase", "time", "cost"), rows), ""]
-        lines += [
-            *([] if report.goodput is None else [f"Goodput {percent(100 * report.goodput)}."]),
-            *cost_words(report),
-            "",
-        ]
-    if report.nodes:
-        titles = ("node", "GPU %", "GPU memory %", "CPU %", "step time")
-        nodes = [
-            (
-                stats.node.name,
-                _mean(stats.gpu_utilization),
-                _mean(stats.gpu_memory_utilization),
-                _mean(stats.cpu_utilization),
-                step_seconds(stats.steps.median_s) if stats.steps else DASH,
-            )
-            for stats in report.nodes
-        ]
-        lines += ["## Nodes", "", *as_table(titles, nodes), ""]
-    if is_aggregated(report.run.steps):
-        marked = [gap.why for gap in report.run.gaps if "aggregated" in gap.why]
-        lines += [*(marked or ["The step figures are aggregated."]), ""]
+    return lines
+
+
+def _phases(report: Report) -> list[str]:
+    if not report.buckets:
+        return []
+    rows = [(phase(bucket.name), duration(bucket.seconds), usd(bucket.cost_usd)) for bucket in report.buckets]
+    goodput = [] if report.goodput is None else [f"Goodput {percent(100 * report.goodput)}."]
+    table = as_table(("phase", "time", "cost"), rows)
+    return ["## Where the time went", "", *table, "", *goodput, *cost_words(report), ""]
+
+
+def _nodes(report: Report) -> list[str]:
+    if not report.nodes:
+        return []
+    titles = ("node", "GPU %", "GPU memory %", "CPU %", "step time")
+    nodes = [
+        (
+            stats.node.name,
+            _mean(stats.gpu_utilization),
+            _mean(stats.gpu_memory_utilization),
+            _mean(stats.cpu_utilization),
+            step_seconds(stats.steps.median_s) if stats.steps else DASH,
+        )
+        for stats in report.nodes
+    ]
+    return ["## Nodes", "", *as_table(titles, nodes), ""]
+
+
+def _gaps(report: Report) -> list[str]:
+    """What no line above says already: rights and prices stand there, and findings about what cannot be seen."""
+    said = {finding.id for finding in report.findings}
+    gaps = [
+        gap for gap in report.gaps if not gap.action and gap.what != "price" and f"{gap.what}-unavailable" not in said
+    ]
+    lines = [f"- {as_code(' '.join(part for part in (gap.why, gap.remedy) if part))}" for gap in gaps]
+    return ["## What could not be read", "", *lines, ""] if lines else []
+
+
+def _coverage(report: Report) -> list[str]:
+    lines = []
+    if is_aggregated(report.run.steps) and not any("aggregated" in gap.why for gap in report.run.gaps):
+        lines += ["The step figures are aggregated.", ""]
     kept = "" if report.kept_at is None else f", {from_cache(report.kept_at)}"
     if report.archive is not None:
         kept = f", from the archive {as_code(report.archive)}"
     if said := hidden_words(report.job):
         lines += [as_code(said), ""]
-    lines.append(f"Reviewed {instant(report.reviewed_at)}{kept}.")
-    return "\n".join(lines) + "\n"
+    return [*lines, f"Reviewed {instant(report.reviewed_at)}{kept}."]
 
 
 def _mean(found: Distribution | None) -> str:

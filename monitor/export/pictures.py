@@ -2,38 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC
+from functools import partial
 
+from monitor.analyze.losses import losses
 from monitor.analyze.step_time import is_aggregated
 from monitor.analyze.timeline import timeline
-from monitor.charts import phases, progress, step_time, utilization
+from monitor.charts import loss, phases, progress, step_time, utilization
 from monitor.charts import timeline as lanes
-from monitor.charts.measured import POINTS, bucket_seconds, columns_for, measured
+from monitor.charts.measured import POINTS, ROWS, bucket_seconds, columns_for, measured
 from monitor.charts.step_buckets import work_of
 from monitor.charts.time_axis import Span
 from monitor.diagnose.chart_words import (
     changes_of,
+    loss_said,
     phases_listed,
     phases_said,
     progress_said,
+    rate_said,
     steps_said,
     sum_words,
     timeline_words,
     utilization_said,
 )
 from monitor.diagnose.log_places import first_error
+from monitor.diagnose.odd_nodes import odd_nodes
 from monitor.diagnose.verdict import has_gpus
 from monitor.export.svg import svg
+from monitor.faults import attempt
 from monitor.model import Report
 from monitor.words import duration
 
 _NAMES = {
     "gpu_utilization": "GPU utilization by node, % of one GPU",
     "gpu_memory_utilization": "GPU memory by node, % of one GPU",
-    "cpu_utilization": "CPU utilization by node, % of one vCPU",
-    "memory_utilization": "Memory by node, %",
+    "cpu_utilization": "CPU utilization by node, % of all vCPUs",
+    "memory_utilization": "Memory by node, % of the host's memory",
 }
 
 
@@ -46,29 +52,43 @@ class Picture:
 
 
 def pictures(report: Report) -> Iterator[Picture]:
-    """In the order of reading; what has no data has no picture."""
-    if report.buckets:
-        yield _phases(report)
-    if report.job.started is None:
-        return
-    span = (report.job.started, report.job.ended or report.reviewed_at)
-    yield from _timeline(report)
+    """In the order of reading; what has no data has no picture, and one that fails says so in its place."""
     gpus = has_gpus(report)
-    for metric in ("gpu_utilization", "gpu_memory_utilization") if gpus else ("cpu_utilization", "memory_utilization"):
-        yield from _utilization(report, metric, span)
-    yield from _steps(report, span)
+    full = ("gpu_utilization", "gpu_memory_utilization") if gpus else ("cpu_utilization", "memory_utilization")
+    started = report.job.started
+    span = (started, report.job.ended or report.reviewed_at) if started is not None else None
+    wanted: list[tuple[str, Callable[[], Iterable[Picture]]]] = [("Where the time went", lambda: _phases(report))]
+    if span is not None:
+        wanted += [("What happened when, by node", lambda: _timeline(report))]
+        wanted += [(_NAMES[metric], partial(_utilization, report, metric, span)) for metric in full]
+        wanted += [("Step time, seconds", lambda: _steps(report, span)), ("Loss", lambda: _losses(report, span))]
+    for title, made in wanted:
+        yield from attempt(report, title, partial(_drawn, made), partial(_failed, title))
 
 
-def _phases(report: Report) -> Picture:
+def _drawn(made: Callable[[], Iterable[Picture]]) -> list[Picture]:
+    # Drawn here and now: where a generator fails nobody waits for it.
+    return [*made()]
+
+
+def _failed(title: str, said: str) -> list[Picture]:
+    return [Picture(title, said, "", "")]
+
+
+def _phases(report: Report) -> Iterator[Picture]:
+    if not report.buckets:
+        return
     frame = phases.segments(report.buckets)
     priced = any(bucket.cost_usd is not None for bucket in report.buckets)
     title = "Where the time and the money went, minutes" if priced else "Where the time went, minutes"
-    note = f"{phases_listed(frame)} {sum_words(frame, report.cost)}"
-    return Picture(title, phases_said(frame), note, svg(phases.phase_bar(report.buckets), "phases"))
+    note = f"{phases_listed(frame)} {sum_words(report, frame)}"
+    yield Picture(title, phases_said(report, frame), note, svg(phases.phase_bar(report.buckets), "phases"))
 
 
 def _timeline(report: Report) -> Iterator[Picture]:
-    found = timeline(report.run, report.phases, report.activities, first_error(report), report.reviewed_at)
+    found = timeline(
+        report.run, report.phases, report.activities, first_error(report), report.reviewed_at, odd_nodes(report)
+    )
     if found.start is None or found.end is None:
         return
     signs = {kind: sign for kind, sign in lanes.SIGNS.items() if kind in set(found.marks["kind"])}
@@ -82,12 +102,12 @@ def _utilization(report: Report, metric: str, span: Span) -> Iterator[Picture]:
     if not len(rows.node):
         return
     alone = len(rows.names) == 1
-    width = duration(bucket_seconds(rows, POINTS if alone else columns_for(len(rows.names))))
-    note = f"One column is {width}; {'the line breaks where data are missing' if alone else 'grey is missing data'}."
+    width = duration(bucket_seconds(rows, POINTS if alone else columns_for(min(len(rows.names), ROWS))))
+    note = f"One column is {width}; {'the line breaks where data are missing' if alone else 'gray is missing data'}."
     if alone:
         chart = utilization.line_of(*utilization.line_frames(rows, span))
     else:
-        chart = utilization.heatmap_of(*utilization.heatmap_frames(rows, span))
+        chart = utilization.heatmap_of(*utilization.heatmap_frames(rows, span, first=odd_nodes(report)))
     yield Picture(_NAMES[metric], utilization_said(report, metric, rows, None, UTC), note, svg(chart, metric))
 
 
@@ -95,9 +115,9 @@ def _steps(report: Report, span: Span) -> Iterator[Picture]:
     steps = report.run.steps
     work = work_of(steps)
     if len(work):
-        note = "The band is p10 to p90. Triangles are single steps above twice the median."
+        note = "The band is p10 to p90. ▲ one step over 2x the median (capped at the axis)."
         if is_aggregated(steps):
-            note = "Aggregated by Logs Insights: medians over a minute or more, in which single slow steps do not show."
+            note = "Aggregated by Logs Insights: medians over a minute or more; single slow steps do not show."
         frames = step_time.step_frames(work, span, None, changes_of(report))
         drawn = svg(step_time.step_time_of(*frames), "steps")
         yield Picture("Step time, seconds", steps_said(report, work, None, UTC), note, drawn)
@@ -105,6 +125,19 @@ def _steps(report: Report, span: Span) -> Iterator[Picture]:
         yield Picture(
             "Progress, steps",
             progress_said(report, reached, None, UTC),
-            "The log lines name steps, but give no time of one.",
+            "The log lines have step numbers but no step times.",
             svg(progress.progress(steps, span), "progress"),
         )
+
+
+def _losses(report: Report, span: Span) -> Iterator[Picture]:
+    found = losses(report.run.steps, report.run.events)
+    if found is None:
+        return
+    writer = f"As {found.node or 'the log'} logs it." if found.writers > 1 else ""
+    if len((frames := loss.loss_frames(found.rows, span))[0]) or len(frames[1]):
+        note = f"{writer} A cross is a loss that is NaN or infinite." if len(frames[1]) else writer
+        yield Picture("Training loss", loss_said(found, None, UTC), note.strip(), svg(loss.loss_of(*frames), "loss"))
+    if len((frames := loss.rate_frames(found.rows, span))[0]):
+        drawn = svg(loss.rate_of(*frames), "learning-rate")
+        yield Picture("Learning rate", rate_said(found, None, UTC), writer, drawn)

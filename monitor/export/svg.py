@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 import vl_convert
 
-from monitor.charts import colours, stable
+from monitor.charts import colours, stable, time_axis
 
 #: Wide enough for a day of minutes; the page scales it down.
 WIDTH_PX = 980
@@ -44,8 +44,6 @@ _CONFIG: dict[str, Any] = {
         "ramp": list(colours.BUSY),
     },
 }
-# Expressions that read a clock: a file shows the same hours wherever it is made and opened.
-_CLOCK = re.compile(r"\b(hours|minutes|seconds|date|day|month|year)\(")
 _LONG = re.compile(r"(\d\.\d)\d+")
 _RGB = re.compile(r"rgb\((\d+), (\d+), (\d+)\)")
 _XMLNS = re.compile(r' xmlns(:\w+)?="[^"]*"')
@@ -62,7 +60,8 @@ def svg(chart: Any, name: str) -> str:
 def picture(specification: dict[str, Any], frames: Mapping[str, pd.DataFrame], name: str) -> str:
     """As ``svg``, of a specification with the frames behind the names in it; the specification is sized on the way."""
     _sized(specification)
-    _in_utc(specification)
+    # A file shows the same hours wherever it is made and opened.
+    time_axis.in_utc(specification)
     rows = ",".join(
         f"{json.dumps(key)}:{frame.to_json(orient='records', date_format='iso', date_unit='ms')}"
         for key, frame in frames.items()
@@ -76,21 +75,6 @@ def _sized(specification: dict[str, Any]) -> None:
     parts = specification.get("vconcat")
     for view in parts if parts else [specification]:
         view["width"] = WIDTH_PX
-
-
-def _in_utc(part: Any) -> None:
-    """Times on axes are drawn by UTC's clock, here and in all that lies below."""
-    if isinstance(part, list):
-        for inner in part:
-            _in_utc(inner)
-    if not isinstance(part, dict):
-        return
-    for channel, inner in part.items():
-        if channel in {"x", "y"} and isinstance(inner, dict) and inner.get("type") == "temporal":
-            inner["scale"] = {**(inner.get("scale") or {}), "type": "utc"}
-        if channel == "labelExpr" and isinstance(inner, str):
-            part[channel] = _CLOCK.sub(r"utc\1(", inner).replace("timeFormat(", "utcFormat(")
-        _in_utc(inner)
 
 
 def _slim(drawn: str, name: str) -> str:

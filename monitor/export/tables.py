@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import pandas as pd
 
 from monitor.diagnose.verdict import gain_words
-from monitor.model import METRICS, STEP_CSV_COLUMNS, Report
+from monitor.model import METRICS, STEP_CSV_COLUMNS, Report, line_numbers
 from monitor.predict.setup import resolved
 
 # What a spreadsheet would take for a formula when the file is opened in it.
@@ -16,10 +16,14 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 def steps_csv(steps: pd.DataFrame) -> str:
     """The step reports with the columns of ``steps --format csv``; what was not observed is empty."""
-    table = steps[list(STEP_CSV_COLUMNS)].copy()
-    table["timestamp"] = iso(table["timestamp"])
-    text: str = table.to_csv(index=False, lineterminator="\n", float_format="%.9g")
+    text: str = steps_table(steps).to_csv(index=False, lineterminator="\n", float_format="%.9g")
     return text
+
+
+def steps_table(steps: pd.DataFrame) -> pd.DataFrame:
+    """The step reports as they are passed on: times as texts, lines without a number empty."""
+    table = steps[list(STEP_CSV_COLUMNS)]
+    return table.assign(timestamp=iso(table["timestamp"]), line=line_numbers(table["line"]))
 
 
 def iso(times: pd.Series) -> pd.Series:

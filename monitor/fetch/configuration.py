@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from monitor.fetch.masking import masked
+from monitor.masking import masked
 from monitor.model import Parameter
+from monitor.parse.numbers import integer
 
 MP_PARAMETERS = "mp_parameters"
 _PROCESSES = "sagemaker_mpi_num_of_processes_per_host"
@@ -67,17 +68,21 @@ _ONLY_IN_V1 = frozenset(
 )
 
 
-def configuration(hyperparameters: Mapping[str, str]) -> dict[str, Parameter]:
-    """Parameter by name, decoded, secrets masked. The library's parameters override the script's of the same name.
+def configuration(hyperparameters: Mapping[str, str], secrets: Sequence[str] = ()) -> dict[str, Parameter]:
+    """Parameter by name, decoded, secrets masked (``secrets`` wherever they stand).
 
+    The library's parameters override the script's of the same name.
     ``sagemaker_*`` keys are left out but for the processes a host, as ``processes_per_host``.
     """
     script = {
-        name: Parameter(masked(name, decoded(text)), "hyperparameters")
+        name: Parameter(masked(name, decoded(text), secrets), "hyperparameters")
         for name, text in hyperparameters.items()
         if name != MP_PARAMETERS and not name.startswith("sagemaker_")
     }
-    library = {name: Parameter(masked(name, value), MP_PARAMETERS) for name, value in _library(hyperparameters).items()}
+    library = {
+        name: Parameter(masked(name, value, secrets), MP_PARAMETERS)
+        for name, value in _library(hyperparameters).items()
+    }
     processes = decoded(hyperparameters.get(_PROCESSES, "null"))
     launch = {"processes_per_host": Parameter(processes, _PROCESSES)} if isinstance(processes, int) else {}
     return script | launch | library
@@ -103,12 +108,12 @@ def smp_version(hyperparameters: Mapping[str, str]) -> Literal[1, 2] | None:
     return None
 
 
-def without_secrets(hyperparameters: Mapping[str, str]) -> dict[str, str]:
+def masked_texts(hyperparameters: Mapping[str, str], secrets: Sequence[str] = ()) -> dict[str, str]:
     """The raw texts as they were given, secrets masked, also inside texts that are JSON objects."""
     clean = {}
     for name, text in hyperparameters.items():
         value = _library(hyperparameters) if name == MP_PARAMETERS else decoded(text)
-        shown = masked(name, value)
+        shown = masked(name, value, secrets)
         # Only what was masked is written anew: the rest stays letter by letter.
         clean[name] = text if shown == value else shown if isinstance(shown, str) else json.dumps(shown)
     return clean
@@ -117,7 +122,7 @@ def without_secrets(hyperparameters: Mapping[str, str]) -> dict[str, str]:
 def decoded(text: str) -> Any:
     """The value of an SDK's JSON text, or the text itself where it is none."""
     try:
-        return json.loads(text, parse_constant=_no_number, parse_float=_number)
+        return json.loads(text, parse_constant=_no_number, parse_float=_number, parse_int=integer)
     except (ValueError, RecursionError):
         return text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from monitor.errors import NoData, TrainwatchError
+from monitor.errors import NoData, NotAllowed, TrainwatchError
 from monitor.model import Gap
 
 What = Literal["metrics", "logs", "job", "price", "normalisation"]
@@ -17,7 +17,8 @@ def gap_of(what: What, error: TrainwatchError, of: str = "") -> Gap:
     Only what does not exist is gone for good.
     """
     why = f"{of}: {error.message}" if of else error.message
-    return Gap(what, why, error.remedy, transient=not isinstance(error, NoData))
+    refused = (error.action, error.denied_by, error.arn) if isinstance(error, NotAllowed) else ()
+    return Gap(what, why, error.remedy, not isinstance(error, NoData), *refused)
 
 
 def some_of(names: Sequence[str], shown: int = 3) -> str:

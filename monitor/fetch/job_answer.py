@@ -7,18 +7,21 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from monitor.diagnose.quoted import without_secrets as masked_text
-from monitor.fetch.configuration import configuration, launcher, smp_version, without_secrets
+from monitor.fetch.configuration import MP_PARAMETERS, configuration, launcher, library_of, masked_texts, smp_version
 from monitor.fetch.instance_types import lookup
-from monitor.model import ENDED_STATUSES, InstanceGroup, Job, Node, Transition
+from monitor.masking import secrets_of, without_secrets
+from monitor.model import ENDED_STATUSES, Channel, InstanceGroup, Job, Node, Outputs, Transition
 
 
 def job_of(answer: Mapping[str, Any], name: str = "") -> Job:
     """The Job that an answer of DescribeTrainingJob tells; what the answer lacks stays None or empty."""
     hyperparameters = {str(key): str(text) for key, text in (answer.get("HyperParameters") or {}).items()}
+    secrets = secrets_of(
+        hyperparameters, library_of(hyperparameters.get(MP_PARAMETERS, "{}")), answer.get("Environment") or {}
+    )
     groups = instance_groups(answer)
     status = answer.get("TrainingJobStatus")
-    transitions = _transitions(answer)
+    transitions = _transitions(answer, secrets)
     started, ended = utc(answer.get("TrainingStartTime")), utc(answer.get("TrainingEndTime"))
     if ended is None and status in ENDED_STATUSES and transitions:
         # A job that failed before it had an instance has no TrainingEndTime.
@@ -40,13 +43,16 @@ def job_of(answer: Mapping[str, Any], name: str = "") -> Job:
         max_runtime_s=(answer.get("StoppingCondition") or {}).get("MaxRuntimeInSeconds"),
         spot=bool(answer.get("EnableManagedSpotTraining")),
         # It quotes what the program wrote last.
-        failure_reason=masked_text(answer.get("FailureReason") or "") or None,
-        hyperparameters=without_secrets(hyperparameters),
+        failure_reason=without_secrets(answer.get("FailureReason") or "", secrets) or None,
+        hyperparameters=masked_texts(hyperparameters, secrets),
         metric_definitions=_metric_definitions(answer),
         nodes=_nodes(groups),
         launcher=launcher(hyperparameters),
         smp_version=smp_version(hyperparameters),
-        configuration=configuration(hyperparameters),
+        configuration=configuration(hyperparameters, secrets),
+        channels=_channels(answer, secrets),
+        outputs=_outputs(answer, secrets),
+        secrets=secrets,
     )
 
 
@@ -81,14 +87,47 @@ def _nodes(groups: tuple[InstanceGroup, ...]) -> tuple[Node, ...]:
     return tuple(replace(known, name=f"algo-{number}", group=group) for number in numbers)
 
 
-def _transitions(answer: Mapping[str, Any]) -> tuple[Transition, ...]:
+def _transitions(answer: Mapping[str, Any], secrets: tuple[str, ...]) -> tuple[Transition, ...]:
     found = []
     for entry in answer.get("SecondaryStatusTransitions") or ():
         start = utc(entry.get("StartTime"))
         if start is not None:
-            message = masked_text(entry.get("StatusMessage") or "")
+            message = without_secrets(entry.get("StatusMessage") or "", secrets)
             found.append(Transition(entry.get("Status", ""), start, utc(entry.get("EndTime")), message))
     return tuple(found)
+
+
+def _channels(answer: Mapping[str, Any], secrets: tuple[str, ...]) -> tuple[Channel, ...]:
+    found = []
+    for entry in answer.get("InputDataConfig") or ():
+        source = entry.get("DataSource") or {}
+        in_s3, system = source.get("S3DataSource") or {}, source.get("FileSystemDataSource") or {}
+        uri = in_s3.get("S3Uri", "")
+        if system:
+            kind = "efs" if system.get("FileSystemType") == "EFS" else "fsx"
+            uri = f"{kind}://{system.get('FileSystemId', '')}{system.get('DirectoryPath', '')}"
+        mode = entry.get("InputMode") or (answer.get("AlgorithmSpecification") or {}).get("TrainingInputMode", "")
+        found.append(
+            Channel(
+                entry.get("ChannelName", ""),
+                without_secrets(uri, secrets),
+                "" if system else mode,
+                entry.get("ContentType") or "",
+            )
+        )
+    return tuple(found)
+
+
+def _outputs(answer: Mapping[str, Any], secrets: tuple[str, ...]) -> Outputs:
+    given = answer.get("OutputDataConfig") or {}
+    places = (
+        given.get("S3OutputPath"),
+        (answer.get("ModelArtifacts") or {}).get("S3ModelArtifacts"),
+        (answer.get("CheckpointConfig") or {}).get("S3Uri"),
+    )
+    path, model, checkpoints = (without_secrets(place, secrets) if place else None for place in places)
+    own_volume_key = bool((answer.get("ResourceConfig") or {}).get("VolumeKmsKeyId"))
+    return Outputs(path, model, checkpoints, bool(given.get("KmsKeyId")), own_volume_key)
 
 
 def _metric_definitions(answer: Mapping[str, Any]) -> dict[str, str]:

@@ -8,9 +8,8 @@ are no later than what the last looks can ask for again: some minutes, or some p
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
 
 from monitor.aws.clients import Clients
 from monitor.errors import NoCredentials, NoData, NotAllowed, TrainwatchError
@@ -46,11 +45,12 @@ class JobLogs:
 
     Pages of one stream come in order (or in reverse order, after ``newest``), streams come mixed; streams that appear
     later are found. An abandoned ``read`` loses nothing: what was not handed out is read again. NoCredentials is
-    raised; all other trouble is a gap.
+    raised; all other trouble is a gap. ``clock`` gives Unix seconds.
     """
 
-    def __init__(self, clients: Clients, job: Job) -> None:
+    def __init__(self, clients: Clients, job: Job, clock: Callable[[], float] = time.time) -> None:
         self._clients = clients
+        self._clock = clock
         self._job = job
         self._places: dict[str, Place] = {}
         self._next_line: dict[str, int] = {}
@@ -65,7 +65,7 @@ class JobLogs:
         self._started_s = 0.0
         self._complete_ms = 0
         self._checked_ms = 0
-        self._settled = job.ended is not None and time.time() - job.ended.timestamp() > _SETTLED_S
+        self._settled = job.ended is not None and clock() - job.ended.timestamp() > _SETTLED_S
         self._recent = None if self._settled else Recent(_LATEST_MS, _KEPT_BYTES)
 
     @property
@@ -168,7 +168,7 @@ class JobLogs:
 
     def _load(self, streams: list[str]) -> Iterator[LogPage]:
         # A busy stream grows while it is read: what is written from now on is for the next time.
-        until_ms = time.time() * 1000
+        until_ms = self._clock() * 1000
         places = [self._places[stream] for stream in streams]
         for stream, found in turns(self._clients, places, until_ms, self._recent is not None):
             if isinstance(found, TrainwatchError):
@@ -197,7 +197,7 @@ class JobLogs:
         unread = {name for name in refused if self._places[name].backward or not self._places[name].lines}
         if self._no_filter is not None or not (unread or self._unlisted):
             return
-        now_ms = int(time.time() * 1000) + _AHEAD_MS
+        now_ms = int(self._clock() * 1000) + _AHEAD_MS
         high_ms = self._swept_ms if self._unlisted and self._swept_ms is not None else now_ms if self._unlisted else 0
         for name in unread:
             if not self._places[name].backward:
@@ -278,9 +278,8 @@ class JobLogs:
             yield LogPage.of(stream, node_of_stream(stream), first, lines, tuple(times))
 
     def _end_ms(self) -> float:
-        now = datetime.now(UTC)
-        end = now if self._job.ended is None else min(now, self._job.ended)
-        return end.timestamp() * 1000
+        now_s = self._clock()
+        return 1000 * (now_s if self._job.ended is None else min(now_s, self._job.ended.timestamp()))
 
     def _find_streams(self) -> Gap | None:
         """Adds the streams that are new; the gap if there are none, or they cannot be listed."""

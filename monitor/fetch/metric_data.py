@@ -87,6 +87,7 @@ class MetricAnswer:
                 f"AWS does not allow cloudwatch:GetMetricData on {counts['Forbidden']} metric series.",
                 "Have cloudwatch:GetMetricData allowed in the IAM policy of that user or role.",
                 transient=True,
+                action="cloudwatch:GetMetricData",
             )
         broken = counts["InternalError"] + counts["PartialData"]
         if broken:

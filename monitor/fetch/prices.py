@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from monitor.errors import NoCredentials, NotAllowed, TrainwatchError
+from monitor.faults import fault
 from monitor.fetch.background import begin
 from monitor.fetch.price_answer import training_prices
 from monitor.fetch.price_file import Looked, PriceFile
@@ -96,7 +97,7 @@ class PriceList:
         except TrainwatchError as error:
             looked = self._trouble(f"AWS's price list cannot be read: {error.message}")
         except Exception as error:
-            looked = self._trouble(f"AWS's price list cannot be read: {type(error).__name__}: {error}.")
+            looked = self._trouble(str(fault(error, "Reading AWS's price list")))
         with self._lock:
             self._known[key] = looked
             self._asked.pop(key, None)

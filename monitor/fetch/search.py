@@ -12,10 +12,11 @@ from typing import Any
 
 from monitor.aws.clients import Clients
 from monitor.errors import CannotDo, NoCredentials, Throttled, TrainwatchError, Unreachable
+from monitor.fetch.gaps import gap_of
 from monitor.fetch.job_answer import instance_groups, utc
 from monitor.fetch.jobs import list_jobs
 from monitor.fetch.source import Found, JobQuery
-from monitor.model import Gap, JobSummary
+from monitor.model import JobSummary
 
 # The most that one call of Search returns.
 _PAGE = 100
@@ -121,7 +122,7 @@ def _listed(clients: Clients, query: JobQuery, refused: TrainwatchError) -> Foun
     rows = list_jobs(clients, replace(query, limit=query.limit + 1))
     rows = tuple(row for row in rows if matches(row, query))
     without = "instance types, tags and the figures of running jobs are known only of jobs that were reviewed"
-    gap = Gap("job", f"{refused.message.rstrip('.')}: {without}.", remedy, transient=True)
+    gap = replace(gap_of("job", refused), why=f"{refused.message.rstrip('.')}: {without}.", transient=True)
     return Found(rows[: query.limit], len(rows) > query.limit, (gap,))
 
 

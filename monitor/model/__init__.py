@@ -4,8 +4,26 @@ Units are in names. Percentages are 0-100 of ONE device: CloudWatch's host sums 
 What was not observed is ``None`` (or NaN/NaT/<NA> in a frame), never 0.
 """
 
-from monitor.model.frames import METRICS, STEP_CSV_COLUMNS, events_frame, metrics_frame, steps_frame
-from monitor.model.job import ENDED_STATUSES, InstanceGroup, Job, JobSummary, Node, Parameter, Transition
+from monitor.model.frames import (
+    METRICS,
+    STEP_CSV_COLUMNS,
+    events_frame,
+    in_order_of_time,
+    line_numbers,
+    metrics_frame,
+    steps_frame,
+)
+from monitor.model.job import (
+    ENDED_STATUSES,
+    Channel,
+    InstanceGroup,
+    Job,
+    JobSummary,
+    Node,
+    Outputs,
+    Parameter,
+    Transition,
+)
 from monitor.model.log_lines import LogAsk, LogLine, LogSpan
 from monitor.model.pair import Came, Pair, PairSide, came_of
 from monitor.model.report import (
@@ -25,6 +43,7 @@ from monitor.model.report import (
     Price,
     Recommendation,
     Report,
+    Saving,
     Severity,
     StepSpread,
     StepStats,
@@ -40,6 +59,7 @@ __all__ = [
     "AtRisk",
     "Bucket",
     "Came",
+    "Channel",
     "Confidence",
     "Cost",
     "Distribution",
@@ -58,6 +78,7 @@ __all__ = [
     "Mute",
     "Node",
     "NodeStats",
+    "Outputs",
     "Pair",
     "PairSide",
     "Parameter",
@@ -68,12 +89,15 @@ __all__ = [
     "Recommendation",
     "Report",
     "Run",
+    "Saving",
     "Severity",
     "StepSpread",
     "StepStats",
     "Transition",
     "came_of",
     "events_frame",
+    "in_order_of_time",
+    "line_numbers",
     "metrics_frame",
     "steps_frame",
 ]

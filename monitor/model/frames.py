@@ -1,4 +1,8 @@
-"""The three frames of a run: their columns, and the one constructor of each that casts and fails loudly."""
+"""The three frames of a run: their columns, and the one constructor of each that casts and fails loudly.
+
+``line`` puts the rows of a stream in order, and is always known: from 1 it is the line's number; where the head of the stream
+was not read, or only sums of its lines are known, rows have negative ones that end with -1, which are in order and no more.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +27,13 @@ _STEP_DTYPES: dict[str, str] = {
     "format": "str",
     "kind": "str",
     "stream": "category",  # long, and the same in a million rows; categories are sorted texts
-    "line": "Int64",
+    "line": "int64",
     # Beyond the columns of the CSV:
     "total": "Int64",  # planned number of steps, where the line names it
     "segment": "Int64",  # 0, 1, ...: the counter began again
     "warm_up": "bool",  # a first report that contains tracing, compilation or allocation
     "reports": "Int64",  # how many reports the row stands for: 1, but where it is aggregated
+    "learning_rate": "float64",  # printed beside the step
 }
 _METRIC_DTYPES: dict[str, str] = {
     "timestamp": "datetime64[ms, UTC]",
@@ -44,7 +49,7 @@ _EVENT_DTYPES: dict[str, str] = {
     "kind": "str",
     "text": "str",
     "stream": "str",
-    "line": "Int64",
+    "line": "int64",
 }
 
 #: The columns that ``steps --format csv`` prints, in order.
@@ -73,13 +78,16 @@ def _categories(column: pd.Series) -> pd.Series:
 
 
 def steps_frame(rows: Any = ()) -> pd.DataFrame:
-    """The Steps frame: one row a report (``STEP_CSV_COLUMNS`` and ``total segment warm_up reports``), columns cast.
+    """The Steps frame: one row a report (``STEP_CSV_COLUMNS`` and ``total segment warm_up reports learning_rate``), columns
+    cast.
 
-    Rows may be a frame, a list of dicts or a dict of columns. ValueError names columns that are missing.
+    Rows may be a frame, a list of dicts or a dict of columns; of the last two columns each may be missing. ValueError names
+    others that are.
     """
     frame = pd.DataFrame(rows, copy=False) if len(rows) else pd.DataFrame(rows)
-    if len(frame) and "reports" not in frame.columns:
-        frame["reports"] = 1
+    for name, otherwise in (("reports", 1), ("learning_rate", float("nan"))):
+        if len(frame) and name not in frame.columns:
+            frame[name] = otherwise
     return _frame(frame, _STEP_DTYPES, "steps")
 
 
@@ -91,3 +99,22 @@ def metrics_frame(rows: Any = ()) -> pd.DataFrame:
 def events_frame(rows: Any = ()) -> pd.DataFrame:
     """The Events frame: ``timestamp node rank kind text stream line``."""
     return _frame(rows, _EVENT_DTYPES, "events")
+
+
+def line_numbers(line: pd.Series) -> pd.Series:
+    """The numbers of lines, of a frame's column ``line``; missing where only their order is known."""
+    numbers = line.astype("Int64")
+    return numbers.mask(numbers < 1)
+
+
+def in_order_of_time(steps: pd.DataFrame, events: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Both frames with ``line`` in the order of times, for rows of which no line is known.
+
+    Rows of one time keep their order, events before steps; those without a time stand first.
+    """
+    rows = pd.concat(
+        [frame[["stream", "timestamp"]].astype({"stream": "str"}) for frame in (events, steps)], ignore_index=True
+    )
+    rows = rows.sort_values("timestamp", kind="stable", na_position="first")
+    lines = (-1 - rows.groupby("stream").cumcount(ascending=False)).sort_index().to_numpy("int64")
+    return steps.assign(line=lines[len(events) :]), events.assign(line=lines[: len(events)])

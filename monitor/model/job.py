@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
+_MOST_DIGITS = 18
 #: DescribeTrainingJob's TrainingJobStatus values after which nothing changes any more.
 ENDED_STATUSES = frozenset({"Completed", "Failed", "Stopped", "Deleting"})
 
@@ -36,6 +37,44 @@ class Parameter:
 
     value: Any
     read_from: str
+
+    @property
+    def whole(self) -> int | None:
+        """The value as a whole number, also where it is written as text; None where it is none, or beyond 64 bits."""
+        value = self.value
+        if isinstance(value, str) and value.isdecimal() and len(value) <= _MOST_DIGITS:
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, int):
+            return None
+        return value if abs(value) < 10**_MOST_DIGITS else None
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """One input of a job, as its containers find it in /opt/ml/input/data."""
+
+    name: str
+    uri: str = ""
+    """s3://…, or fsx://FILE-SYSTEM/path and efs://FILE-SYSTEM/path; empty where it is something else."""
+    mode: str = ""
+    """File, FastFile or Pipe; empty for a file system."""
+    content_type: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """Where a job leaves what it made. Addresses are s3://…; None where there is none."""
+
+    path: str | None = None
+    """Under it SageMaker puts what the containers leave in /opt/ml/model and /opt/ml/output."""
+    model: str | None = None
+    """The model's archive, once it is there."""
+    checkpoints: str | None = None
+    """Where /opt/ml/checkpoints is copied to."""
+    own_key: bool = False
+    """They are encrypted with a KMS key of the account's own."""
+    own_volume_key: bool = False
+    """So are the instances' volumes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +130,10 @@ class Job:
     """mpi, smddp, torchrun, xla, parameter-server or script."""
     smp_version: Literal[1, 2] | None = None
     configuration: Mapping[str, Parameter] = field(default_factory=dict)
+    channels: tuple[Channel, ...] = ()
+    outputs: Outputs = Outputs()
+    secrets: tuple[str, ...] = field(default=(), repr=False, compare=False)
+    """The values that the job keeps under secret names, so that they can be masked in what it writes; never shown or kept."""
 
     @property
     def instance_count(self) -> int | None:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from monitor.model.job import Job, Node, Parameter
-from monitor.model.run import Run
+from monitor.model.run import Gap, Run
 
 Severity = Literal["critical", "warning", "info"]
 Confidence = Literal["high", "medium", "low"]
@@ -48,6 +48,23 @@ class Prediction:
 
 
 @dataclass(frozen=True, slots=True)
+class Saving:
+    """What a finding says could be saved: how much of which part of the bill."""
+
+    of: tuple[str, ...]
+    """The buckets whose billed time it is about."""
+    share: float = 1.0
+    """Of that time, 0 to 1."""
+    most_s: float | None = None
+    """And no more than so many seconds of it."""
+    kind: Literal["void", "idle", "waiting", "computing"] = "waiting"
+    """What is wrong with that time: what was done in it is of no use; devices had no work, waited, or computed more than
+    they need."""
+    goes_on: float | None = None
+    """The share of the same buckets in an hour in which the job goes on as it does; None where it is that of so far."""
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One thing that stands out, in the order and with the severity that the rule's documentation gives."""
 
@@ -61,8 +78,10 @@ class Finding:
     recommendation: Recommendation | None = None
     prediction: Prediction | None = None
     not_checked: tuple[str, ...] = ()
+    savings: tuple[Saving, ...] = ()
+    """None where it claims none, or nobody knows how much."""
     share: float | None = None
-    """Of the job's time (or, for a device that idles, of its capacity) what this costs, 0 to 1; None where nobody knows."""
+    """Of the bill what ``savings`` come to, 0 to 1; None without any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,13 +204,18 @@ class Cost:
     """USD; None where no price is known."""
 
     usd: float | None = None
-    wasted_usd: float | None = None
+    overhead_usd: float | None = None
+    """Of ``usd``, for billed time that did not train: all but productive, evaluation and checkpoint."""
     price_usd_per_instance_hour: float | None = None
     price_source: str | None = None
     at_most: bool = False
     """The sums are an upper bound: a spot job pays less, and how much less is told when it has ended."""
     retained_usd: float | None = None
     """For the warm pool that was kept after the job; in none of the other sums. None: no pool, or no price."""
+    recoverable_usd: float | None = None
+    """What the findings say could be saved on the job in all, overlaps counted once; never more than ``usd``."""
+    recoverable_usd_per_hour: float | None = None
+    """The same of an hour in which a running job goes on as it does; None of one that has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +247,11 @@ class Report:
     run: Run
     reviewed_at: datetime
     nodes: tuple[NodeStats, ...] = ()
+    """Over the minutes of work, but for those of checkpoints, evaluations and restarts."""
+    devices: Mapping[str, Distribution] = field(default_factory=dict)
+    """By metric: of the same minutes of all nodes together. What is said of a job as a whole is said with these."""
+    work_since: datetime | None = None
+    """When those minutes begin; None where there is none."""
     steps: StepStats | None = None
     phases: tuple[Phase, ...] = ()
     buckets: tuple[Bucket, ...] = ()
@@ -249,10 +278,31 @@ class Report:
     """By the id of a finding; for whoever shows the report. Nothing is left out of ``findings`` for it."""
     archive: str | None = None
     """The archive that the run comes from; None where it was read, or kept, for this report."""
+    faults: tuple[Gap, ...] = ()
+    """The parts of this report that failed on an error of this program. They are of this report, not of the run."""
+    broken: frozenset[str] = frozenset()
+    """The ids of the findings among them: their silence means nothing."""
 
     @property
     def job(self) -> Job:
         return self.run.job
+
+    @property
+    def gaps(self) -> tuple[Gap, ...]:
+        """What could not be read, then what could not be worked out."""
+        return (*self.run.gaps, *self.faults)
+
+    @property
+    def ran_s(self) -> float | None:
+        """From the start of the training to its end or, of a job that runs, to the review; None of one that never started."""
+        job = self.job
+        end = job.ended or (self.reviewed_at if job.is_running else None)
+        return None if job.started is None or end is None else (end - job.started).total_seconds()
+
+    @property
+    def billed_s(self) -> float:
+        """Of one instance."""
+        return sum(phase.seconds for phase in self.phases if phase.billed)
 
     @property
     def warnings(self) -> tuple[Finding, ...]:

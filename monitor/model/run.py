@@ -80,11 +80,19 @@ class LoadProgress:
 class Gap:
     """Something that could not be read, and why, in words for the user."""
 
-    what: Literal["metrics", "logs", "job", "price", "normalisation"]
+    what: Literal["metrics", "logs", "job", "price", "normalisation", "program"]
+    """"program": a part of this program failed, and what it says is missing."""
     why: str
     remedy: str = ""
     transient: bool = False
     """Another look may well find it: AWS was busy, out of reach, or refused a right."""
+    action: str = ""
+    """The right that was refused, as a policy names it: "logs:FilterLogEvents"; "" where none was, or where what it gives
+    was had in another way."""
+    denied_by: str = ""
+    """The policy that denies the right in so many words: no further allow helps there."""
+    arn: str = ""
+    """Of what the right was asked for, in whole or up to its region and account."""
 
 
 @dataclass(frozen=True, slots=True)

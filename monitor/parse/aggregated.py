@@ -12,7 +12,7 @@ from monitor.model import steps_frame
 from monitor.parse.columns import Floats
 from monitor.parse.identity import Identity
 from monitor.parse.insights import Ask, instant_ms
-from monitor.parse.numbers import LONGEST_STEP_S, number
+from monitor.parse.numbers import LONGEST_STEP_S, number, process_number, whole_number
 
 AGGREGATED = "aggregated"
 _WARM_UP_RATIO = 1.5
@@ -72,7 +72,7 @@ def _of_writer(
     identity: Identity,
     node_of_stream: Callable[[str], str],
 ) -> pd.DataFrame:
-    who = int(rank) if rank.isdecimal() and len(rank) < 10 else None
+    who = process_number(rank)
     timed = not ask.roles.isdisjoint({"time", "pace"})
     last = _column(rows, "lastStep")
     segment = np.cumsum(np.diff(last, prepend=last[0]) < 0)
@@ -98,7 +98,7 @@ def _of_writer(
             "format": ask.said.format,
             "kind": AGGREGATED,
             "stream": stream,
-            "line": pd.NA,
+            "line": 0,
             "total": meant.total,
             "segment": segment,
             "warm_up": warm_up,
@@ -173,5 +173,4 @@ def _sensible(at_ms: float) -> bool:
 
 
 def _reports(row: Row) -> int:
-    value = number(row.get("reports"))
-    return int(value) if value is not None and 0 <= value < 1e15 else 0
+    return whole_number(number(row.get("reports"))) or 0

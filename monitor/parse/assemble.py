@@ -23,6 +23,9 @@ from monitor.parse.table import NOBODY, At, Codes, Rows, Table
 # First reports contain tracing, compilation and allocation; they are marked while they are this much slower than usual.
 WARM_UP_RATIO = 1.5
 WARM_UP_MOST = 20
+# Several codes make one number; before it is too large for another code, writers are counted through.
+_MOST_WRITERS = 1 << 31
+_NO_LINE = np.iinfo(np.int64).min // 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +64,7 @@ def assemble(
     """The frames of all rows so far; the order in which rows were recognised does not matter.
 
     ``numbering`` has the number that a stream's first line was given where that is not 1; None where the stream's head
-    was not read yet, so that its lines have no number.
+    was not read yet, so that of its lines the order is known and no number.
     """
     headless = {stream for stream, first in numbering.items() if first is None}
     events = (row for row in events if row.kind != "first-line" or row.stream not in headless)
@@ -79,11 +82,15 @@ def assemble(
         _report(reports, by_format, identity, int(table.stream[next(iter(by_format.values()))[0]]) in merged)
     at = np.sort(np.concatenate(reports.kept)) if reports.kept else np.empty(0, np.intp)
     number_on(table, at, reports.segment)
+    shown = [row for row in event_rows if row.kind not in delimited.KINDS]
+    newest = {row.stream: row.line for row in shown}
+    moved: dict[str, int] = {}
     for stream, first in numbering.items():
         here = table.stream == table.code(stream)
-        table.line[here] = -1 if first is None else table.line[here] + 1 - first
-    shown = [row for row in event_rows if row.kind not in delimited.KINDS]
-    return Parsed(_steps(reports, at, identity), _events(shown, identity, numbering), identity)
+        last = max(table.line[here].max(initial=_NO_LINE), newest.get(stream, _NO_LINE))
+        moved[stream] = -1 - int(last) if first is None else 1 - first
+        table.line[here] += moved[stream]
+    return Parsed(_steps(reports, at, identity), _events(shown, identity, moved), identity)
 
 
 def _series(table: Table) -> Iterator[dict[str, At]]:
@@ -95,6 +102,8 @@ def _series(table: Table) -> Iterator[dict[str, At]]:
     writer = np.zeros(len(table), np.int64)
     others = (np.where(nobody, key, 0) for key in (table.host, table.local_rank, table.task))
     for key in (table.stream, table.rank, *others, table.format):
+        if int(writer.max()) > _MOST_WRITERS:
+            writer = np.unique(writer, return_inverse=True)[1]
         writer = writer * (int(key.max()) + 2) + key + 1
     order = np.argsort(writer, kind="stable")
     starts = np.flatnonzero(np.diff(writer[order], prepend=-1))
@@ -200,11 +209,14 @@ def _warm_up(times_s: Floats) -> int:
 
 
 def _give_losses(table: Table, at: At, losses: At) -> None:
-    """The trainer prints a dict after the bar's redraw of its step: the loss belongs to the last step before it."""
+    """The trainer prints a dict after the bar's redraw of its step: its loss belongs to the last step before it, and its
+    learning rate."""
     before = np.searchsorted(np.sort(at), losses) - 1
-    for place, loss in zip(np.sort(at)[before[before >= 0]].tolist(), table.loss[losses][before >= 0], strict=True):
+    told = losses[before >= 0]
+    for place, report in zip(np.sort(at)[before[before >= 0]].tolist(), told.tolist(), strict=True):
         if np.isnan(table.loss[place]):
-            table.loss[place] = loss
+            table.loss[place] = table.loss[report]
+            table.learning_rate[place] = table.learning_rate[report]
 
 
 def _steps(reports: _Reports, at: At, identity: Identity) -> pd.DataFrame:
@@ -213,11 +225,11 @@ def _steps(reports: _Reports, at: At, identity: Identity) -> pd.DataFrame:
     texts = pd.array(table.texts, dtype="str")
     nodes = _nodes_of(table, at, identity)
     table.keep(*_IN_FRAME)
-    whole, numbers = {}, {}
-    for name in ("rank", "step", "total", "line"):
+    whole, numbers = {}, {"line": table.taken("line", at)}
+    for name in ("rank", "step", "total"):
         values = table.taken(name, at)
         whole[name] = _whole(values, np.isnan(values) if values.dtype.kind == "f" else values < 0)
-    for name in ("throughput", "loss", "gpu_memory_gib"):
+    for name in ("throughput", "loss", "gpu_memory_gib", "learning_rate"):
         numbers[name] = table.taken(name, at)
     said = {name: texts.take(table.taken(name, at)) for name in ("throughput_unit", "format")}
     return steps_frame(
@@ -237,7 +249,7 @@ def _steps(reports: _Reports, at: At, identity: Identity) -> pd.DataFrame:
 
 
 _IN_FRAME = (
-    *("rank", "step", "total", "line", "throughput", "loss", "gpu_memory_gib"),
+    *("rank", "step", "total", "line", "throughput", "loss", "gpu_memory_gib", "learning_rate"),
     *("throughput_unit", "format", "stream", "time_ms"),
 )
 
@@ -253,6 +265,8 @@ def _nodes_of(table: Table, at: At, identity: Identity) -> pd.api.extensions.Ext
     # One number a writer: sorting rows of four takes longer than all the rest.
     which = np.zeros(len(at), np.int64)
     for column in (table.rank, table.host, table.stream, table.node):
+        if int(which.max()) > _MOST_WRITERS:
+            which = np.unique(which, return_inverse=True)[1]
         which = which * (int(column.max()) + 2) + column[at] + 1
     _, firsts, which = np.unique(which, return_index=True, return_inverse=True)
     names = []
@@ -263,12 +277,7 @@ def _nodes_of(table: Table, at: At, identity: Identity) -> pd.api.extensions.Ext
     return pd.array(names, dtype="str").take(which)
 
 
-def _number(row: EventRow, numbering: Mapping[str, int | None]) -> int | None:
-    first = numbering.get(row.stream, 1)
-    return None if first is None else row.line + 1 - first
-
-
-def _events(rows: Sequence[EventRow], identity: Identity, numbering: Mapping[str, int | None]) -> pd.DataFrame:
+def _events(rows: Sequence[EventRow], identity: Identity, moved: Mapping[str, int]) -> pd.DataFrame:
     return events_frame(
         {
             "timestamp": _times(np.array([row.time_ms for row in rows], dtype=float)),
@@ -277,7 +286,7 @@ def _events(rows: Sequence[EventRow], identity: Identity, numbering: Mapping[str
             "kind": [row.kind for row in rows],
             "text": [row.text for row in rows],
             "stream": [row.stream for row in rows],
-            "line": pd.array([_number(row, numbering) for row in rows], dtype="Int64"),
+            "line": np.array([row.line + moved.get(row.stream, 0) for row in rows], dtype=np.int64),
         }
     )
 

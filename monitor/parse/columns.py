@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.parse.numbers import LONGEST_STEP_S, clock_s, count, number
+from monitor.parse.numbers import LONGEST_STEP_S, MOST_DIGITS, clock_s, count, number
 
 Floats = NDArray[np.float64]
 Columns = Mapping[str, Sequence[Any] | NDArray[Any] | str]
 """Readings as columns by the fields' names; a text that is the same for all of them stands alone."""
-# A number of more digits is no count, and no float holds it exactly.
-_LARGEST_COUNT = 1e15
+_LARGEST_COUNT = 10.0**MOST_DIGITS
 
 
 # A number as it is printed nearly always; what is printed otherwise is read one by one.

@@ -13,6 +13,7 @@ import pandas as pd
 from monitor.model import InstanceGroup, Job, Node, Parameter, Transition
 from monitor.parse import configured
 from monitor.parse.identity import Identity, host_number
+from monitor.parse.numbers import count
 
 # What a launcher prints when it ends the job; with restarts left it prints none of these.
 _GAVE_UP = {"root-cause", "launcher-abort"}
@@ -100,11 +101,11 @@ def _printed(events: pd.DataFrame) -> dict[str, Parameter]:
             out.setdefault(name, Parameter(_value(value), place))
     for text, place in _places(events, "world-size"):
         if (match := configured.WORLD.search(text)) is not None:
-            out.setdefault("world_size", Parameter(int(match["count"]), place))
+            out.setdefault("world_size", Parameter(count(match["count"]), place))
     sizes = {text.partition("=")[2]: place for text, place in _places(events, "model-size")}
     # Of several models nobody knows which is trained.
-    for count, place in sizes.items() if len(sizes) == 1 else ():
-        out.setdefault("parameters_billion", Parameter(float(count) / 1e9, place))
+    for size, place in sizes.items() if len(sizes) == 1 else ():
+        out.setdefault("parameters_billion", Parameter(float(size) / 1e9, place))
     return out
 
 
@@ -123,8 +124,8 @@ def _places(events: pd.DataFrame, kind: str) -> Iterator[tuple[str, str]]:
     """The text of each event of a kind, and where it stands."""
     one_stream = events["stream"].nunique() == 1
     for row in events[events["kind"] == kind].itertuples():
-        place = f"log line {row.line}" if one_stream else f"log {row.stream.rpartition('/')[2]} line {row.line}"
-        yield str(row.text), place
+        stream = "log" if one_stream else f"log {row.stream.rpartition('/')[2]}"
+        yield str(row.text), f"{stream} line {row.line}" if row.line > 0 else stream
 
 
 def _value(text: str) -> Any:
@@ -132,12 +133,12 @@ def _value(text: str) -> Any:
         return text == "True"
     if text in {"None", ""}:
         return None
+    exact = count(text.removeprefix("-"))
+    if exact is not None:
+        return -exact if text[0] == "-" else exact
+    # What has too many digits for a number stays the text it is.
     try:
-        return int(text)
-    except ValueError:
-        pass
-    try:
-        return float(text)
+        return text if text.lstrip("-").isdecimal() else float(text)
     except ValueError:
         return text
 
@@ -169,7 +170,7 @@ def _from_text(job: Job, identity: Identity, events: pd.DataFrame) -> Job:
         job,
         status=status or job.status,
         secondary_status=transitions[-1].status if transitions else None,
-        instance_groups=tuple(InstanceGroup("", kind, count) for kind, count in types.items()),
+        instance_groups=tuple(InstanceGroup("", kind, each) for kind, each in types.items()),
         transitions=transitions,
         created=transitions[0].start if transitions and transitions[0].status in {"Starting", "Pending"} else None,
         started=started,
@@ -180,7 +181,8 @@ def _from_text(job: Job, identity: Identity, events: pd.DataFrame) -> Job:
 
 
 def _seconds(texts: list[str] | None, instances: int) -> int | None:
-    return round(int(texts[-1]) / instances) if texts else None
+    seconds = count(texts[-1]) if texts else None
+    return None if seconds is None else round(seconds / instances)
 
 
 def _transitions(texts: list[str]) -> tuple[Transition, ...]:

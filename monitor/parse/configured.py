@@ -10,6 +10,7 @@ import json
 import re
 from typing import Any
 
+from monitor.parse.numbers import integer
 from monitor.parse.reader import event
 
 #: SMP v1's own lines: they say that it runs, besides what they say.
@@ -105,7 +106,7 @@ def _trainer(match: re.Match[str]) -> str:
 
 def _hyperparameters(match: re.Match[str]) -> str | None:
     try:
-        data = json.loads(match["json"])
+        data = json.loads(match["json"], parse_int=integer)
     except (ValueError, RecursionError):
         return None
     if not isinstance(data, dict):
@@ -164,5 +165,5 @@ ROWS = (
         rf"[{{ ]'(?P<name>{'|'.join(_SCRIPT)})': (?P<value>\d{{1,9}}|'\w{{1,20}}')(?=[,}}])",
         _said,
     )._replace(many=True),
-    event(GIVEN, "SM_HPS=", r"\bSM_HPS=(?P<json>\{.*\})", _hyperparameters)._replace(whole_line=True),
+    event(GIVEN, "SM_HPS=", r"^(?>.*?\bSM_HPS=(?=\{))(?P<json>.*\})", _hyperparameters)._replace(whole_line=True),
 )

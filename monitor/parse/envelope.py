@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import NamedTuple
 
+from monitor.parse.numbers import process_number
+
 # CloudWatch shows control characters of a message as "#" and three octal digits.
 _OCTAL = re.compile(r"#(010|011|015|033)")
 _OCTAL_TEXT = {"010": "\b", "011": "\t", "015": "\r", "033": "\x1b"}
@@ -96,7 +98,11 @@ _LONGEST_TAG = 60
 def _tagged(tag: str) -> tuple[int, str] | None:
     """Rank and host of a whole MPI tag."""
     found = TAG.fullmatch(tag)
-    return None if found is None else (int(found["rank"] or found["bare"]), found["host"] or "")
+    return None if found is None or (rank := _rank(found)) is None else (rank, found["host"] or "")
+
+
+def _rank(tag: re.Match[str]) -> int | None:
+    return process_number(tag["rank"] or tag["bare"])
 
 
 def fragments(line: str, plain: bool = False) -> list[Fragment]:
@@ -126,7 +132,7 @@ def fragments(line: str, plain: bool = False) -> list[Fragment]:
         if tag.start() > start:
             writer = _pieces(line[start : tag.start()], writer, pieces)
         # A rank's own label or host counts no longer once another rank speaks.
-        writer = _Writer(int(tag["rank"] or tag["bare"]), tag["host"] or writer.host, writer.time_ms)
+        writer = _Writer(_rank(tag), tag["host"] or writer.host, writer.time_ms)
         start = tag.end()
     if start < end:
         _pieces(line[start:], writer, pieces)
@@ -192,12 +198,12 @@ def _named(found: re.Match[str], writer: _Writer) -> _Writer:
         return _Writer(rank, host or found["stream"] or "", time_ms, local_rank, task)
     if host := found["compose"] or found["pod"] or found["name"]:
         return writer._replace(host=writer.host or host)
-    number = int(found["number"])
+    number = process_number(found["number"])
     if found["kind"] == "task":
         return writer._replace(task=number)
     if found["kind"]:
         return writer._replace(rank=number if writer.rank is None else writer.rank)
-    rank = int(found["global"]) if found["global"] and writer.rank is None else writer.rank
+    rank = process_number(found["global"]) if found["global"] and writer.rank is None else writer.rank
     return writer._replace(rank=rank, local_rank=number)
 
 

@@ -74,7 +74,8 @@ _FACTS = Table(
         event(
             "environment",
             "SM_TRAINING_ENV=|SM_RESOURCE_CONFIG=",
-            r"\bSM_(?:TRAINING_ENV|RESOURCE_CONFIG)=(?P<json>\{.*\})",
+            # The first of them alone: to try each would take the square of a line that holds thousands.
+            r"^(?>.*?\bSM_(?:TRAINING_ENV|RESOURCE_CONFIG)=(?=\{))(?P<json>.*\})",
             _environment,
         )._replace(whole_line=True),
         event(

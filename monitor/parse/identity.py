@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+from monitor.parse.numbers import MOST_PROCESSES, count, process_number
 from monitor.parse.rows import EventRow
 
 
@@ -81,9 +82,9 @@ def identify(events: Sequence[EventRow]) -> Identity:
     for host in sorted({host for said in speakers.values() for host in said}, key=host_number):
         if host not in hosts:
             hosts.append(host)
-    planned = [int(event.text) for event in events if event.kind == "planned-steps"]
-    per_epoch = [int(event.text) for event in events if event.kind == "steps-per-epoch"]
-    samples = [int(event.text) for event in events if event.kind == "samples-per-step"]
+    planned = _counts(events, "planned-steps")
+    per_epoch = _counts(events, "steps-per-epoch")
+    samples = _counts(events, "samples-per-step")
     host_type, host_group = _groups(environment)
     merged = frozenset(stream for stream, said in speakers.items() if len(said) > 1)
     return Identity(
@@ -112,13 +113,14 @@ def _ranks(events: Sequence[EventRow], environment: Mapping[str, Any]) -> dict[i
     return _as_hosts(_rank_map(events), order, environment) or _slots(order)
 
 
-# More ranks than any job has; what is printed beyond is no count.
-_MOST_RANKS = 1 << 17
+def _counts(events: Sequence[EventRow], kind: str) -> list[int]:
+    found = (count(event.text) for event in events if event.kind == kind)
+    return [number for number in found if number is not None]
 
 
 def _slots(order: Sequence[tuple[str, int]]) -> dict[int, str]:
-    ranks = (host for host, count in order for _ in range(min(count, _MOST_RANKS)))
-    return dict(enumerate(islice(ranks, _MOST_RANKS)))
+    ranks = (host for host, each in order for _ in range(min(each, MOST_PROCESSES)))
+    return dict(enumerate(islice(ranks, MOST_PROCESSES)))
 
 
 def _first_rank(events: Sequence[EventRow]) -> tuple[int, int] | None:
@@ -126,16 +128,16 @@ def _first_rank(events: Sequence[EventRow]) -> tuple[int, int] | None:
     commands = {event.text for event in events if event.kind == "torchrun"}
     if len(commands) != 1:
         return None
-    nnodes, each, node_rank = commands.pop().split()
-    if not node_rank.isdecimal() or int(node_rank) >= int(nnodes):
+    nodes, each, node = map(process_number, commands.pop().split())
+    if nodes is None or each is None or node is None or node >= nodes:
         return None
-    return int(node_rank) * int(each), int(each)
+    return node * each, each
 
 
 def host_number(host: str) -> tuple[int, str]:
     """Hosts by their number: algo-2 before algo-10."""
     digits = host.rpartition("-")[2]
-    return (int(digits) if digits.isdecimal() else 1 << 30, host)
+    return (1 << 30 if (number := count(digits)) is None else number, host)
 
 
 def _rank_map(events: Sequence[EventRow]) -> dict[int, str]:
@@ -145,8 +147,8 @@ def _rank_map(events: Sequence[EventRow]) -> dict[int, str]:
     for event in events:
         if event.kind == "rank-map-node":
             host = event.text
-        elif event.kind == "rank-map-rank" and host:
-            found[int(event.text)] = host
+        elif event.kind == "rank-map-rank" and host and (rank := process_number(event.text)) is not None:
+            found[rank] = host
     return found
 
 
@@ -170,7 +172,7 @@ def _rank_order(events: Sequence[EventRow]) -> list[tuple[str, int]]:
     for event in events:
         if event.kind == "rank-order" and event.text:
             pairs = (part.rpartition(":") for part in event.text.split(","))
-            return [(host, int(slots)) for host, _, slots in pairs]
+            return [(host, each) for host, _, slots in pairs if (each := process_number(slots)) is not None]
     return []
 
 
@@ -182,8 +184,8 @@ def _environment(events: Sequence[EventRow]) -> dict[str, Any]:
             continue
         for key, value in json.loads(event.text).items():
             if key in {"num_gpus", "num_cpus", "processes_per_host"}:
-                if str(value).isdecimal() and len(str(value)) < 7:
-                    merged[key] = int(value)
+                if (each := process_number(value)) is not None:
+                    merged[key] = each
             elif isinstance(value, list) or key not in merged:
                 merged[key] = value
     return merged

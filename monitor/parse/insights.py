@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from monitor.parse.formats import keyvalue
 from monitor.parse.linear import Refused, compiled
-from monitor.parse.numbers import duration_s, number
+from monitor.parse.numbers import count, duration_s, number
 from monitor.parse.recognise import families
 from monitor.parse.records import Form
 from monitor.parse.said import Said, portable
@@ -94,7 +94,7 @@ def told(ask: Ask, line: str) -> Told | None:
                 return None
             continue
         found |= {name: text for name, text in match.groupdict().items() if text is not None}
-    if (never is not None and never.search(line)) or not found.get("step", "").isdecimal():
+    if (never is not None and never.search(line)) or (step := count(found.get("step"))) is None:
         return None
     seconds = number(found.get("time"))
     if seconds is not None:
@@ -102,7 +102,7 @@ def told(ask: Ask, line: str) -> Told | None:
     elif (pace := number(found.get("pace"))) is not None and pace > 0:
         seconds = 1.0 / pace
     clock = number(found.get("clock"))
-    return Told(int(found["step"]), duration_s(seconds), number(found.get("rate")), clock, number(found.get("loss")))
+    return Told(step, duration_s(seconds), number(found.get("rate")), clock, number(found.get("loss")))
 
 
 @lru_cache(maxsize=32)

@@ -50,6 +50,8 @@ WORDS = frozenset(
     if isinstance(name, str)
     for word in name.split()
 ) | {"lr", "learning", "num", "per", "l"}
+# Longer names are paths, sentences or junk; each of their parts would be looked at again.
+_LONGEST = 200
 _WORD = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Z]?[a-zµμ]+|[A-Z]+|/")
 _UNIT_IN_BRACKETS = re.compile(r"\s?[(\[]\s?([^()\[\]]{1,24}?)\s?[)\]]$")
 
@@ -65,7 +67,9 @@ def words_of(name: str) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def key_of(name: str) -> Key | None:
-    """What ``name`` means as a whole; None if that is not known."""
+    """What ``name`` means as a whole; None if that is not known, or if it is no name by its length."""
+    if len(name) > _LONGEST:
+        return None
     if name[-1:] in {")", "]"} and (match := _UNIT_IN_BRACKETS.search(name)) and match.start():
         unit = unit_of(match[1])
         if unit is not None:

@@ -1,4 +1,8 @@
-"""Reads printed numbers, and refuses what cannot be one."""
+"""Reads printed numbers, and refuses what cannot be one.
+
+Whatever becomes a step, a rank, a total or any other count passes here, so that none is larger than columns and arithmetic
+bear: what a log prints beyond is no count.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,11 @@ import math
 
 # A step of a month is no step; such values come from clocks, IDs and corrupted text.
 LONGEST_STEP_S = 30 * 86400.0
+#: More digits no count has, and a float does not hold exactly.
+MOST_DIGITS = 15
+_INTEGER_DIGITS = 18
+#: More processes no job has, so no rank, and no number of a task or a host, is that large.
+MOST_PROCESSES = 1 << 17
 
 
 def number(text: str | None) -> float | None:
@@ -29,7 +38,30 @@ def duration_s(value: float | None) -> float | None:
 
 def count(text: str | None) -> int | None:
     """A step number, or None where it is missing or has too many digits to be one."""
-    return int(text) if text and text.isdecimal() and len(text) <= 15 else None
+    return int(text) if text and text.isdecimal() and len(text) <= MOST_DIGITS else None
+
+
+def whole_number(value: str | float | None) -> int | None:
+    """A count as a text ("6,785", "120.0") or as a number of a JSON object; None where it is none."""
+    if type(value) is str:
+        if value.isdecimal():
+            return count(value)
+        digits, _, rest = value.replace(",", "").strip().partition(".")
+        return None if rest.strip("0") else count(digits)
+    if type(value) is int:
+        return value if 0 <= value < 10**MOST_DIGITS else None
+    return int(value) if isinstance(value, float) and value.is_integer() and 0 <= value < 10.0**MOST_DIGITS else None
+
+
+def integer(text: str) -> int | str:
+    """An integer of a JSON text, for ``json.loads(parse_int=...)``: what 64 bits do not hold stays the text it is."""
+    return int(text) if len(text) <= _INTEGER_DIGITS else text
+
+
+def process_number(value: str | float | None) -> int | None:
+    """The number of a process, its rank say, or None where no job has so many."""
+    found = whole_number(value)
+    return found if found is not None and found < MOST_PROCESSES else None
 
 
 def clock_s(text: str) -> float | None:
@@ -38,13 +70,15 @@ def clock_s(text: str) -> float | None:
     if "day" in text:
         head, _, text = text.partition(",")
         digits = head.split()[0] if head.split() else ""
-        if not digits.isdecimal():
+        if (said := count(digits)) is None:
             return None
-        days = int(digits)
+        days = said
     parts = text.strip().split(":")
-    if not 2 <= len(parts) <= 3 or not all(part.isdecimal() for part in parts):
+    if not 2 <= len(parts) <= 3:
         return None
     seconds = 0
     for part in parts:
-        seconds = seconds * 60 + int(part)
+        if (value := count(part)) is None:
+            return None
+        seconds = seconds * 60 + value
     return float(days * 86400 + seconds)

@@ -9,9 +9,11 @@ from itertools import repeat
 import numpy as np
 
 from monitor.model import LogPage
+from monitor.parse import learning
 from monitor.parse.columns import Columns
 from monitor.parse.envelope import Fragment, fragments, simple, written_at_ms
 from monitor.parse.event_rows import EventRows
+from monitor.parse.failed import Failures
 from monitor.parse.gates import ALL, Lines, Readers, Recogniser, wanted
 from monitor.parse.rows import EventRow, Reading
 from monitor.parse.table import NOBODY, Place, Rows
@@ -26,20 +28,22 @@ def read_page(
     page: LogPage,
     rows: Rows,
     events: EventRows,
+    failures: Failures,
     extra: tuple[Recogniser, ...] = (),
     further: tuple[Recogniser, ...] = (),
 ) -> None:
-    """Adds what a page says. ``extra`` recognisers are asked first and ``further`` ones last, about every line."""
-    found = _PageRows(page, events)
+    """Adds what a page says. ``extra`` recognisers are asked first and ``further`` ones last, about every line.
+
+    A line that a reader fails on costs that line.
+    """
+    found = _PageRows(page, rows, events, failures)
     if extra or further:
         readers = Readers((*extra, *ALL.families, *further), ALL.events)
         found.read_lines(np.arange(page.count), readers)
     else:
         for readers, lines in wanted(page.data, page.ends):
             found.read_lines(lines, readers)
-    rows.add(page.stream, page.node, found.places, found.readings)
-    for size, columns in found.blocks:
-        rows.add_columns(page.stream, page.node, size, columns)
+    found.add_readings()
 
 
 @dataclass(slots=True)
@@ -47,10 +51,11 @@ class _PageRows:
     """What was read on one page."""
 
     page: LogPage
+    rows: Rows
     events: EventRows
+    failures: Failures
     places: list[Place] = field(default_factory=list)
     readings: list[Reading] = field(default_factory=list)
-    blocks: list[tuple[int, Columns]] = field(default_factory=list)
     text: str = ""
     """The page as text, where bytes and characters are the same."""
 
@@ -70,8 +75,26 @@ class _PageRows:
         times = self.page.times_ms
         for place in rest:
             written_ms = times[int(at[place])] if times else None
-            for part, fragment in enumerate(fragments(lines[place], plain)):
+            try:
+                pieces = fragments(lines[place], plain)
+            except Exception as error:
+                self.failures.add(fragments, error)
+                continue
+            for part, fragment in enumerate(pieces):
                 self._read(fragment, numbers[place], part, written_ms, readers)
+
+    def add_readings(self) -> None:
+        """Adds what was read line by line."""
+        page = self.page
+        try:
+            self.rows.add(page.stream, page.node, self.places, self.readings)
+        except (OverflowError, TypeError, ValueError):
+            # A number that no column holds, from a reader that did not bound it.
+            for place, reading in zip(self.places, self.readings, strict=True):
+                try:
+                    self.rows.add(page.stream, page.node, [place], [reading])
+                except (OverflowError, TypeError, ValueError) as error:
+                    self.failures.add(Rows.add, error)
 
     def _lines(self, at: Lines) -> Iterator[str]:
         ends = self.page.ends
@@ -86,11 +109,16 @@ class _PageRows:
         text, rank, host, nested, time_ms, local_rank, task = fragment
         time_ms = written_ms if time_ms is None else time_ms
         for family in readers.families:
-            # The first that knows the text is the one: the user's, then exact ones, then generic ones.
-            if found := list(family(text)):
+            # The first that knows the text is the one: the user's, then exact ones, then generic ones. What one fails on
+            # is left: nobody knows whether it was its own.
+            found = self.failures.read(family, text)
+            if found is None:
+                break
+            if found:
                 if time_ms is None:
                     time_ms = written_at_ms(text)
-                process = (NOBODY if local_rank is None else local_rank, NOBODY if task is None else task)
+                rate = learning.rate_of(text) if len(found) == 1 else None
+                process = (NOBODY if local_rank is None else local_rank, NOBODY if task is None else task, rate)
                 for reading in found:
                     if reading.format:
                         writer = reading.rank if rank is None else rank
@@ -99,7 +127,7 @@ class _PageRows:
                         self.readings.append(reading)
                 break
         for read_event in readers.events:
-            for kind, said in read_event(text):
+            for kind, said in self.failures.read(read_event, text) or ():
                 if time_ms is None:
                     time_ms = written_at_ms(text)
                 where = (self.page.stream, self.page.node, line, part, time_ms)
@@ -108,20 +136,32 @@ class _PageRows:
     def _read_together(self, lines: Sequence[str], at: Lines, readers: Readers, plain: bool) -> Sequence[int]:
         """Reads the lines of one piece that one family knows together; which of ``lines`` are left."""
         assert readers.many is not None
+        taken: set[int] = set()
+        try:
+            for known in self._blocks(lines, at, readers, plain):
+                taken.update(known)
+        except Exception as error:  # line by line the one that it fails on is found
+            self.failures.add(readers.many, error, lines=0)
+        return [place for place in range(len(lines)) if place not in taken]
+
+    def _blocks(self, lines: Sequence[str], at: Lines, readers: Readers, plain: bool) -> Iterator[Sequence[int]]:
+        """Which of ``lines`` were read, a block at a time."""
+        assert readers.many is not None
         texts, ranks, hosts = simple(lines, plain)
         asked = texts
         for family in readers.before:
-            # What a family before it knows is not its to read.
-            asked = ["" if text and any(True for _ in family(text)) else text for text in asked]
-        taken: set[int] = set()
+            # What a family before it knows, or fails on, is not its to read.
+            asked = ["" if text and _knows(family, text) else text for text in asked]
+        has_rate = learning.told("\n".join(texts))
         for known, columns in readers.many(asked):
-            taken.update(known)
-            self.blocks.append((len(known), {**columns, **self._where(known, texts, ranks, hosts, at, columns)}))
+            where = self._where(known, texts, ranks, hosts, at, columns)
+            rates = {"learning_rate": learning.rates_of([texts[place] for place in known])} if has_rate else {}
+            self.rows.add_columns(self.page.stream, self.page.node, len(known), {**columns, **rates, **where})
+            yield known
             for place in known if readers.events else ():
                 time_ms = self.page.times_ms[int(at[place])] if self.page.times_ms else None
                 piece = Fragment(texts[place], ranks[place], hosts[place], False)
                 self._read(piece, self.page.first_line + int(at[place]), 0, time_ms, Readers((), readers.events))
-        return [place for place in range(len(lines)) if place not in taken]
 
     def _where(
         self,
@@ -146,3 +186,10 @@ class _PageRows:
             "rank": [NOBODY if rank is None else rank for rank in writers],
             "host": [hosts[place] for place in known],
         }
+
+
+def _knows(family: Recogniser, text: str) -> bool:
+    try:
+        return any(True for _ in family(text))
+    except Exception:  # it is asked again by itself, and counted there
+        return True

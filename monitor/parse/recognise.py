@@ -10,19 +10,14 @@ import gc
 from dataclasses import dataclass, field
 
 from monitor.model import LogPage
-from monitor.parse.envelope import fragments
 from monitor.parse.event_rows import EventRows
+from monitor.parse.failed import Failures
 from monitor.parse.gates import Recogniser, families
 from monitor.parse.page_rows import read_page
 from monitor.parse.shapes import Shapes
 from monitor.parse.table import Rows
 
 __all__ = ["RawRows", "Recogniser", "families"]
-
-# Beyond this a line is no candidate for a pattern of the user's.
-LONGEST_SHAPE = 600
-# So many lines of a page are looked at for shapes while no step has been seen.
-SHAPE_LINES = 2000
 
 
 @dataclass
@@ -40,6 +35,8 @@ class RawRows:
     """Time of the newest line, where the source has times."""
     streams: set[str] = field(default_factory=set)
     shapes: Shapes = field(default_factory=Shapes)
+    failures: Failures = field(default_factory=Failures)
+    """Lines that a reader failed on."""
 
     def add(self, page: LogPage) -> None:
         """Reads one page."""
@@ -53,12 +50,12 @@ class RawRows:
         collecting = gc.isenabled()
         gc.disable()
         try:
-            read_page(page, self.steps, self.events, self.extra, self.further)
+            read_page(page, self.steps, self.events, self.failures, self.extra, self.further)
         finally:
             if collecting:
                 gc.enable()
         if not self.steps:
-            for line in page.data.split(b"\n", SHAPE_LINES)[:SHAPE_LINES]:
-                if len(line) <= LONGEST_SHAPE:
-                    for fragment in fragments(line.decode("utf-8", "replace")):
-                        self.shapes.add(fragment.text)
+            try:
+                self.shapes.add(page)
+            except Exception as error:  # an example less to show
+                self.failures.add(Shapes.add, error, lines=0)

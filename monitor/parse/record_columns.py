@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.parse.columns import Columns, counts, durations, numbers
+from monitor.parse.numbers import process_number
 from monitor.parse.records import MOST_A_SECOND, Form
 
 
@@ -44,5 +45,5 @@ def readings(form: Form, columns: Sequence[Sequence[str]], name: str) -> tuple[N
         out["loss"] = numbers(columns[form.loss])
     ranks = out.pop("rank", None)
     if ranks is not None:
-        out["rank"] = [None if rank != rank else int(rank) for rank in ranks.tolist()]
+        out["rank"] = [process_number(rank) for rank in ranks.tolist()]
     return good, out

@@ -13,13 +13,12 @@ from typing import NamedTuple
 from monitor.parse import lookalikes
 from monitor.parse import vocabulary as v
 from monitor.parse.keys import AVERAGED, Key
-from monitor.parse.numbers import clock_s, count, duration_s, number
+from monitor.parse.numbers import clock_s, duration_s, number, process_number, whole_number
 from monitor.parse.rows import Meaning, Reading
 
 Value = str | int | float | bool | None
 # No job runs longer; larger values are times of the calendar.
 _LONGEST_RUN_S = 400 * 86400.0
-_MOST_DIGITS = 15
 MOST_A_SECOND = 1e15
 _SPELLED = re.compile(r"(?:(?P<h>\d+)h)? ?(?:(?P<m>\d+)m)? ?(?:(?P<s>\d+(?:\.\d+)?)s)?")
 _TIME_OF_DAY = re.compile(r"\d\d:\d\d:\d\d")
@@ -135,7 +134,7 @@ def reading(form: Form, values: Sequence[Value], name: str) -> Reading | None:
     """The report in ``values``, or None if the step, or everything told about it, is no sensible number."""
     step, chosen = None, form.steps[0]
     for chosen in form.steps:
-        if (step := _whole(values[chosen.place])) is not None:
+        if (step := whole_number(values[chosen.place])) is not None:
             break
     if step is None:
         return None
@@ -151,7 +150,7 @@ def reading(form: Form, values: Sequence[Value], name: str) -> Reading | None:
             return None
         if form.own < 0 or form.times[0].key.unit not in _STEPS:
             time_s = clock = None  # of the last micro-batch alone
-    if form.micro >= 0 and (iterations := _whole(values[form.micro])) is not None and iterations > 1.5 * step + 1:
+    if form.micro >= 0 and (iterations := whole_number(values[form.micro])) is not None and iterations > 1.5 * step + 1:
         return None
     throughput, unit = rate, "" if rate is None else "it/s"
     for entry in form.throughputs:
@@ -168,11 +167,11 @@ def reading(form: Form, values: Sequence[Value], name: str) -> Reading | None:
         return None
     epoch = total = None
     if form.epoch >= 0 and not chosen.key.whole_run:
-        epoch = _whole(values[form.epoch])
+        epoch = whole_number(values[form.epoch])
     if form.total >= 0:
-        total = _whole(values[form.total])
+        total = whole_number(values[form.total])
     elif chosen.total >= 0 and epoch is None and not chosen.in_epoch:
-        total = _whole(values[chosen.total])
+        total = whole_number(values[chosen.total])
     # By position: this runs for every report there is, and names cost half a microsecond.
     return Reading(
         name,
@@ -186,7 +185,7 @@ def reading(form: Form, values: Sequence[Value], name: str) -> Reading | None:
         unit,
         loss,
         _memory(form.memories, values) if form.memories else None,
-        _whole(values[form.rank]) if form.rank >= 0 else None,
+        process_number(values[form.rank]) if form.rank >= 0 else None,
         epoch,
     )
 
@@ -196,7 +195,7 @@ _STEPS = {"step", "update"}
 
 def _micros(within: Entry, values: Sequence[Value]) -> int | None:
     """Micro-batches of the step, 1 where that is not told; None where this is not the last of them."""
-    done, each = _whole(values[within.place]), _whole(values[within.total])
+    done, each = whole_number(values[within.place]), whole_number(values[within.total])
     return None if done is not None and each is not None and done < each else each or 1
 
 
@@ -266,14 +265,3 @@ def _float(value: Value) -> float | None:
         return float(value)  # type: ignore[arg-type]
     except (ValueError, TypeError, OverflowError):
         return None
-
-
-def _whole(value: Value) -> int | None:
-    if type(value) is str:
-        if value.isdecimal():
-            return int(value) if len(value) <= _MOST_DIGITS else None
-        whole, _, rest = value.replace(",", "").partition(".")
-        return None if rest.strip("0") else count(whole)
-    if type(value) is int:
-        return value if 0 <= value < 10**_MOST_DIGITS else None
-    return int(value) if isinstance(value, float) and value.is_integer() and 0 <= value < 10.0**_MOST_DIGITS else None

@@ -21,7 +21,7 @@ _ANNOUNCED = "nemo-rl"
 
 def _fill(table: Table, report: int, more: int) -> None:
     """Puts what another line says into a report that lacks it."""
-    for name in ("time_s", "throughput", "loss", "gpu_memory_gib"):
+    for name in ("time_s", "throughput", "loss", "gpu_memory_gib", "learning_rate"):
         column = getattr(table, name)
         if np.isnan(column[report]) and not np.isnan(column[more]):
             column[report] = column[more]

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections import Counter
 
+import numpy as np
+
+from monitor.model import LogPage
+from monitor.parse.envelope import fragments
 from monitor.parse.keys import words_of
 from monitor.parse.linear import compiled
 from monitor.parse.vocabulary import SUB_TIMERS
@@ -15,37 +20,88 @@ _HINT = re.compile(
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:[.,]\d+)*(?:[eE][-+]?\d+)?")
 # Words of a traceback or an installer, whatever figures they hold.
 _NOT_FIGURES = re.compile(r'^\s*File "|site-packages|Requirement already|^\s*(?:Downloading|Collecting) |\bWARN')
-_LONGEST = 400
-_MOST_SHAPES = 2000
+# Beyond this a line is no candidate for a pattern of the user's.
+_LONGEST = 600
+_LONGEST_TEXT = 400
+# So many lines are looked at, or as many as come in one second.
+_MOST_LINES = 20_000
+_BLOCK_LINES = 100
+_LEVELS = 32
 # So many of the shapes with the most numbers are looked at for a step and a time.
 _MOST_LOOKED_AT = 50
 
 
+_Example = tuple[tuple[int, str], str]
+"""When or where a line stands, and its text: the first one is shown."""
+_Shape = tuple[int, _Example]
+"""How many numbers the lines of a shape hold in all, and one of them."""
+
+
 class Shapes:
-    """Counts line shapes (numbers masked) of the lines that look as if they held figures; bounded in size."""
+    """Counts line shapes (numbers masked) of the lines that look as if they held figures; bounded in size.
+
+    Of a long log whole seconds are looked at (of lines without times: blocks), chosen by lot. Each has a level, half of them
+    0, a quarter 1 and so on, and where lines are too many the lowest level is left out: so it is the same lines in the end,
+    whatever the order in which pages come and how they are cut.
+    """
 
     def __init__(self) -> None:
-        self._counts: Counter[str] = Counter()
-        self._example: dict[str, str] = {}
+        self._lines = np.zeros(_LEVELS, np.int64)
+        """How many there are of each level, looked at or not."""
+        self._found: dict[int, dict[str, _Shape]] = {}
+        self._lowest = 0
 
-    def add(self, line: str) -> None:
-        if len(line) > _LONGEST or not _HINT.search(line) or _NOT_FIGURES.search(line):
-            return
-        shape, numbers = _NUMBER.subn("N", line.strip())
-        if not numbers or (shape not in self._counts and len(self._counts) >= _MOST_SHAPES):
-            return
-        self._counts[shape] += numbers
-        self._example.setdefault(shape, line.strip())
+    def add(self, page: LogPage) -> None:
+        """The lines of a page."""
+        times = page.times_ms
+        timed = times is not None and None not in times
+        at = np.array(times, np.int64) if timed else page.first_line + np.arange(page.count)
+        units, unit, counts = np.unique(
+            at // (1000 if timed else _BLOCK_LINES), return_inverse=True, return_counts=True
+        )
+        levels = np.array([_level(f"{page.stream} {number}") for number in units.tolist()], np.int64)
+        np.add.at(self._lines, levels, counts)
+        while self._lines[self._lowest :].sum() > _MOST_LINES and self._lines[self._lowest + 1 :].any():
+            self._found.pop(self._lowest, None)
+            self._lowest += 1
+        ends = page.ends.tolist()
+        of_line = levels[unit]
+        for place in np.flatnonzero(of_line >= self._lowest).tolist():
+            begin = ends[place - 1] + 1 if place else 0
+            if ends[place] - begin <= _LONGEST:
+                found = self._found.setdefault(int(of_line[place]), {})
+                for fragment in fragments(page.data[begin : ends[place]].decode("utf-8", "replace")):
+                    _count(found, fragment.text, (int(at[place]), page.stream))
 
     def best(self, most: int = 3) -> tuple[str, ...]:
         """An example line of each of the shapes most like step reports: first those in which a step and a time can be
         told, then those with the most numbers in all; shapes seen once are left out where any was seen twice.
         """
-        ranked = self._counts.most_common()
-        repeated = [shape for shape, count in ranked if count > shape.count("N")]
-        lines = [self._example[shape] for shape in repeated or [shape for shape, _ in ranked]]
+        counts: Counter[str] = Counter()
+        examples: dict[str, _Example] = {}
+        for found in self._found.values():
+            for shape, (count, example) in found.items():
+                counts[shape] += count
+                examples[shape] = min(example, examples.get(shape, example))
+        ranked = sorted(counts, key=lambda shape: (-counts[shape], examples[shape]))
+        repeated = [shape for shape in ranked if counts[shape] > shape.count("N")]
+        lines = [examples[shape][1] for shape in repeated or ranked]
         likely = [line for line in lines[:_MOST_LOOKED_AT] if "<step>" in (suggested_pattern(line) or "")]
         return tuple(dict.fromkeys([*likely[:most], *lines]))[:most]
+
+
+def _level(unit: str) -> int:
+    digest = zlib.crc32(unit.encode("utf-8", "replace"))
+    return min(_LEVELS - 1, (digest & -digest).bit_length() - 1) if digest else _LEVELS - 1
+
+
+def _count(found: dict[str, _Shape], line: str, place: tuple[int, str]) -> None:
+    if len(line) > _LONGEST_TEXT or not _HINT.search(line) or _NOT_FIGURES.search(line):
+        return
+    shape, numbers = _NUMBER.subn("N", line.strip())
+    if numbers:
+        count, first = found.get(shape, (0, (place, line.strip())))
+        found[shape] = (count + numbers, min(first, (place, line.strip())))
 
 
 _STEP = re.compile(

@@ -26,7 +26,17 @@ Constant = int | float
 NOBODY = -1
 """The rank of a line that names none."""
 _TEXTS = ("format", "meaning", "throughput_unit", "bar")
-_PRINTED = ("step", "total", "time_s", "clock_s", "clock_tick_s", "throughput", "loss", "gpu_memory_gib")
+_PRINTED = (
+    "step",
+    "total",
+    "time_s",
+    "clock_s",
+    "clock_tick_s",
+    "throughput",
+    "loss",
+    "gpu_memory_gib",
+    "learning_rate",
+)
 _NUMBERS = (*_PRINTED, "epoch", "epoch_share", "counter")
 _MISSING = dict.fromkeys((*_NUMBERS, "time_ms"), np.nan) | {
     **dict.fromkeys(("rank", "local_rank", "task"), NOBODY),
@@ -36,9 +46,10 @@ _CODES = ("part", "rank", "host", "local_rank", "task", *_TEXTS)
 _DTYPES = {"line": "i8", "nested": "?"} | dict.fromkeys(_CODES, "i4")
 
 
-Place = tuple[int, int, int | None, int, str, bool, int, int]
-"""Where a reading was found, in the order of ``PLACE``; numbers of processes are ``NOBODY`` where none is named."""
-PLACE = ("line", "part", "time_ms", "rank", "host", "nested", "local_rank", "task")
+Place = tuple[int, int, int | None, int, str, bool, int, int, float | None]
+"""Where a reading was found, in the order of ``PLACE``, and the learning rate beside it; numbers of processes are ``NOBODY``
+where none is named."""
+PLACE = ("line", "part", "time_ms", "rank", "host", "nested", "local_rank", "task", "learning_rate")
 
 
 @dataclass(slots=True)
@@ -75,6 +86,7 @@ class Table:
     throughput: Floats
     loss: Floats
     gpu_memory_gib: Floats
+    learning_rate: Floats
     epoch: Floats
     epoch_share: Floats
     counter: Floats
@@ -151,6 +163,8 @@ class Rows:
                 block[name] = _packed(np.asarray(values, _DTYPES[name]))
             elif isinstance(values, np.ndarray) or any(value is not None for value in values):
                 block[name] = _packed(np.asarray(values, float))
+            if isinstance(kept := block.get(name), np.ndarray) and kept.shape != (size,):
+                raise ValueError(f"{name} has {kept.shape} values for {size} readings")
         self._blocks.append(block)
         self._sizes.append(size)
 

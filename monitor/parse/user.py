@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from monitor.errors import BadCall
 from monitor.parse.linear import Refused, compiled
-from monitor.parse.numbers import clock_s, count, duration_s, number
+from monitor.parse.numbers import clock_s, duration_s, number, process_number, whole_number
 from monitor.parse.rows import Reading
 
 # Named group -> factor to seconds.
@@ -73,8 +73,8 @@ def _read(expression: re.Pattern[str], known: list[str], text: str) -> Iterator[
         throughput = number(found.get("throughput"))
         yield Reading(
             format="user",
-            step=_count(found.get("step")),
-            total=_count(found.get("total")),
+            step=whole_number(found.get("step")),
+            total=whole_number(found.get("total")),
             time_s=time_s,
             meaning="either",
             clock_s=clock,
@@ -82,10 +82,6 @@ def _read(expression: re.Pattern[str], known: list[str], text: str) -> Iterator[
             throughput=throughput,
             throughput_unit="printed" if throughput is not None else "",
             loss=number(found.get("loss")),
-            rank=_count(found.get("rank")),
-            epoch=_count(found.get("epoch")),
+            rank=process_number(found.get("rank")),
+            epoch=whole_number(found.get("epoch")),
         )
-
-
-def _count(printed: str | None) -> int | None:
-    return count(printed.replace(",", "").strip()) if printed else None

@@ -18,9 +18,10 @@ from monitor.archive.reading import Archive
 from monitor.archive.store import Store
 from monitor.archive.writing import write
 from monitor.errors import NoCredentials, TrainwatchError
+from monitor.faults import fault
 from monitor.fetch.background import begin
-from monitor.fetch.masking import MASK
 from monitor.fetch.source import Source
+from monitor.masking import MASK
 from monitor.model import Job, Run
 from monitor.review.archived import ArchiveSource
 from monitor.review.pricing import Pricing
@@ -86,8 +87,7 @@ class Archiver:
         except TrainwatchError as error:
             return Outcome(name, "failed", error=error)
         except Exception as error:  # a bug on one job must not cost the others of a night
-            why = f"Archiving stopped on an error of this program: {type(error).__name__}: {error}."
-            return Outcome(name, "failed", error=TrainwatchError(why, "Please report it."))
+            return Outcome(name, "failed", error=fault(error, "Archiving"))
 
     def _archived(self, source: Source, name: str, now: datetime, progress: Progress) -> Outcome:
         progress("looking at what is archived")

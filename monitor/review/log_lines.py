@@ -10,8 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from monitor.diagnose.quoted import without_secrets
 from monitor.fetch.log_streams import node_of_stream
+from monitor.masking import MASK, KeyLines, without_secrets
 from monitor.model import LogLine, LogSpan
 from monitor.parse.envelope import TAG, fragments, without_escapes, without_octal
 from monitor.parse.gates import Recogniser
@@ -57,20 +57,26 @@ def tabled(
     extra: tuple[Recogniser, ...] = (),
     further: tuple[Recogniser, ...] = (),
     before: LogTable | None = None,
+    secrets: tuple[str, ...] = (),
 ) -> LogTable:
-    """The table of a span; recognisers as the job's own review has them. What ``before`` has is not read again."""
+    """The table of a span; recognisers as the job's own review has them, ``secrets`` the job's own, masked anywhere.
+
+    What ``before`` has is not read again.
+    """
     skipped, same = (0, 0) if before is None else _same(before.span.lines, span.lines)
     lines = span.lines[max(0, same - _CONTEXT) :]
     nodes = {stream: node_of_stream(stream) for stream in {line.stream for line in lines}}
     pages = streams((line.stream, nodes[line.stream], line.time_ms, line.text) for line in lines)
     known, errors = told(pages, extra, further)
-    numbers = dict.fromkeys(nodes, 0)
+    numbers, keys = dict.fromkeys(nodes, 0), KeyLines()
     rows = []
     for at, line in enumerate(lines, start=max(0, same - _CONTEXT)):
         numbers[line.stream] += 1
+        whole = MASK if keys.holds(line.stream, line.text) else without_secrets(line.text, secrets)
         if at >= same:
             place = (line.stream, numbers[line.stream])
-            rows.append(_row(line, nodes[line.stream], known.get(place, ""), place in errors))
+            said = without_secrets(known.get(place, ""), secrets)
+            rows.append(_row(line, whole, nodes[line.stream], said, place in errors))
     fresh = _frame(rows)
     if before is not None and same:
         fresh = pd.concat([before.frame.iloc[skipped : skipped + same], fresh], ignore_index=True)
@@ -88,8 +94,7 @@ def _same(old: Sequence[LogLine], new: Sequence[LogLine]) -> tuple[int, int]:
     return skipped, same
 
 
-def _row(line: LogLine, stream_node: str, known: str, is_error: bool) -> tuple[Any, ...]:
-    whole = without_secrets(line.text)
+def _row(line: LogLine, whole: str, stream_node: str, known: str, is_error: bool) -> tuple[Any, ...]:
     rank, host, text = _written(line.text[:_HEAD])
     level = level_of(text)
     return (
@@ -98,7 +103,7 @@ def _row(line: LogLine, stream_node: str, known: str, is_error: bool) -> tuple[A
         host or stream_node,
         rank,
         "error" if is_error and level != "warning" else level,
-        without_secrets(known),
+        known,
         cell(whole),
         whole,
         whole != line.text,

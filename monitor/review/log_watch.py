@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from monitor.aws.tally import metered
 from monitor.errors import BadCall, NoSuchJob, TrainwatchError
+from monitor.faults import fault, shape_of
 from monitor.fetch.log_span import LineSource
 from monitor.fetch.source import Source
 from monitor.model import Job, LogAsk
@@ -104,7 +105,7 @@ class LogWatch:
                     self._failed(key, error)
                     wait_s = max(wait_s, _AFTER_TROUBLE_S)
                 except Exception as error:  # a bug must not leave a page waiting for ever
-                    self._failed(key, _bug(error))
+                    self._failed(key, fault(error, "Reading the log", shape_of(job)))
                     wait_s = max(wait_s, _AFTER_TROUBLE_S)
             with self._lock:
                 known = self._snapshots[key]
@@ -124,7 +125,7 @@ class LogWatch:
             span = source.lines(job, ask, before.span if before else None)
         calls = sum(tally.bill().calls.values())
         extra, further = self._recognisers(job)
-        table = tabled(span, extra, further, before)
+        table = tabled(span, extra, further, before, job.secrets)
         self._set(
             key,
             table=table,
@@ -164,10 +165,3 @@ def _grows(job: Job, ask: LogAsk, table: LogTable) -> bool:
 def _passes(error: TrainwatchError | None) -> bool:
     """Whether another try may end otherwise."""
     return error is not None and not isinstance(error, NoSuchJob | BadCall)
-
-
-def _bug(error: Exception) -> TrainwatchError:
-    return TrainwatchError(
-        f"Reading the log stopped on an error of this program: {type(error).__name__}: {error}.",
-        "Please report it; the other pages are not affected.",
-    )

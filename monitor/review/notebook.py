@@ -13,6 +13,7 @@ from monitor.diagnose.headline import facts, status_word
 from monitor.diagnose.verdict import judge
 from monitor.errors import BadCall
 from monitor.export.markdown import markdown
+from monitor.faults import fault, shape_of_report
 from monitor.fetch.source import Source
 from monitor.model import Report
 from monitor.review.muted import mutes, with_mutes
@@ -37,7 +38,8 @@ class ShownReport(Report):
 
             page = html(self, datetime.now(UTC))
         except Exception as error:  # a notebook shows a traceback in place of a report otherwise
-            return f"<p>The page could not be drawn: {escape(str(error))}</p><pre>{escape(repr(self))}</pre>"
+            told = fault(error, "Drawing the page", shape_of_report(self))
+            return f"<p>{escape(str(told))}</p><pre>{escape(repr(self))}</pre>"
         return (
             f'<iframe title="Trainwatch: {escape(self.job.name)}" sandbox srcdoc="{escape(page)}" '
             f'style="width: 100%; height: {HEIGHT_PX}px; border: 0"></iframe>'

@@ -2,43 +2,128 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
+from typing import TypeVar
 
+from monitor import faults
 from monitor.analyze import phases, step_time, utilization
 from monitor.analyze.at_risk import at_risk
 from monitor.analyze.cost import cost, goodput
 from monitor.analyze.saves import saves
-from monitor.diagnose.findings import findings
-from monitor.diagnose.rule import Case, case_of
-from monitor.model import METRICS, ApiBill, AtRisk, LogCoverage, Node, NodeStats, Parameter, Price, Report, Run
+from monitor.diagnose.findings import asks_to_save, findings
+from monitor.diagnose.rule import Case, Rule
+from monitor.diagnose.stakes import recoverable
+from monitor.diagnose.verdict import is_judged
+from monitor.model import (
+    METRICS,
+    ApiBill,
+    AtRisk,
+    Cost,
+    Gap,
+    LogCoverage,
+    Node,
+    NodeStats,
+    Parameter,
+    Price,
+    Report,
+    Run,
+)
 from monitor.parse.recognise import RawRows
 from monitor.predict.setup import setup_of
+from monitor.words import count
+
+Part = TypeVar("Part")
+Instead = TypeVar("Instead")
+# So many checks are named that failed on one error; the rest is counted.
+_NAMED = 3
 
 
 def report(
     run: Run, now: datetime, price: Price | None = None, api: ApiBill = ApiBill(), total: ApiBill = ApiBill()
 ) -> Report:
-    """Everything that is said about a run, from run and price: the same for a live, a finished and an archived job."""
-    case = case_of(run, now, price)
-    parts = phases.phases(run, now, case.journal, case.activities, case.lost)
-    sums = phases.buckets(parts, run.job, price.usd_per_instance_hour if price else None)
-    return Report(
+    """Everything that is said about a run, from run and price: the same for a live, a finished and an archived job.
+
+    A part that fails on an error of this program costs that part: the error is logged, and ``faults`` names the part.
+    """
+    case, failed = Case(run, now, price), _Failed(run)
+    told = failed.without("Where the time went", lambda: case.phases, None)
+    parts = told or ()
+    # Without its phases nobody knows for how long a job that runs is billed.
+    billed = told is not None or run.job.training_seconds is not None
+    usd_per_hour = price.usd_per_instance_hour if price else None
+    sums = failed.without("Where the time went", lambda: phases.buckets(parts, run.job, usd_per_hour), ())
+    said = findings(case, failed.rule)
+    found = Report(
         run=run,
         reviewed_at=now,
-        nodes=_node_stats(case),
-        steps=case.steps,
+        nodes=failed.without("Figures of the nodes", lambda: _node_stats(case), ()),
+        devices=failed.without("Figures of the nodes", lambda: utilization.pooled(case.minutes), {}),
+        work_since=failed.without("Figures of the nodes", lambda: case.window.start if case.window else None, None),
+        steps=failed.without("Step times", lambda: case.steps, None),
         phases=parts,
         buckets=sums,
-        findings=findings(case),
-        activities=case.activities,
-        cost=cost(run.job, parts, sums, price),
+        findings=said,
+        activities=failed.without("Checkpoints and evaluations", lambda: case.activities, ()),
+        cost=failed.without("Cost", lambda: cost(run.job, parts, sums, price) if billed else Cost(), Cost()),
         price=price,
-        goodput=goodput(run.job, parts),
-        at_risk=_at_risk(case),
-        measured=_measured(case),
+        goodput=failed.without("Goodput", lambda: goodput(run.job, parts), None),
+        at_risk=failed.without("Work not yet in a checkpoint", lambda: _at_risk(case), None),
+        measured=failed.without("What was measured of the setup", lambda: _measured(case), {}),
         api=api,
         api_total=total,
+        broken=failed.rules,
     )
+    saved = failed.without(
+        "What could be saved",
+        lambda: recoverable(found.cost, case.bill, said, asks_to_save(said), is_judged(found)),
+        found.cost,
+    )
+    return replace(found, cost=saved, faults=failed.gaps())
+
+
+class _Failed:
+    """The parts of one report that failed, by their errors: many parts may fail on one."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._by_error: dict[int, tuple[Exception, list[str], list[str]]] = {}
+        self.rules: frozenset[str] = frozenset()
+
+    def without(self, part: str, make: Callable[[], Part], otherwise: Instead) -> Part | Instead:
+        """What ``make`` makes, or ``otherwise`` where it fails."""
+        try:
+            return make()
+        except Exception as error:
+            names = self._by_error.setdefault(id(error), (error, [], []))[1]
+            if part not in names:
+                names.append(part)
+            return otherwise
+
+    def rule(self, rule: Rule, error: Exception) -> None:
+        """A rule that failed."""
+        self._by_error.setdefault(id(error), (error, [], []))[2].append(rule.id)
+        self.rules |= {rule.id}
+
+    def gaps(self) -> tuple[Gap, ...]:
+        """A gap an error, which names all that it cost."""
+        return tuple(
+            faults.gap(error, _named(parts, checks), faults.shape_of(self._run.job, self._run))
+            for error, parts, checks in self._by_error.values()
+        )
+
+
+def _named(parts: list[str], checks: list[str]) -> str:
+    """``Step times and the check slow-node``."""
+    more = len(checks) - _NAMED
+    listed = ", ".join(checks[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+    said = [
+        *parts,
+        *([f"{'the check' if len(checks) == 1 else count(len(checks), 'check')} ({listed})"] if checks else []),
+    ]
+    text = f"{', '.join(said[:-1])} and {said[-1]}" if len(said) > 1 else said[0]
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def _measured(case: Case) -> dict[str, Parameter]:
@@ -53,17 +138,21 @@ def _measured(case: Case) -> dict[str, Parameter]:
 def _at_risk(case: Case) -> AtRisk | None:
     if not case.run.job.is_running:
         return None
-    return at_risk(saves(case.journal, case.run.events), case.journal, case.now, case.usd_per_hour, case.lost)
+    # What a job does that stands still is no work.
+    last = case.phases[-1] if case.phases else None
+    until = last.start if last is not None and last.name == "stall" else case.now
+    return at_risk(saves(case.journal, case.run.events), case.journal, until, case.usd_per_hour, case.lost)
 
 
 def coverage(raw: RawRows, complete: bool = True) -> LogCoverage:
     """How much log text stands behind a run."""
     last = None if raw.last_ms is None else datetime.fromtimestamp(raw.last_ms / 1000, UTC)
-    return LogCoverage(len(raw.streams), raw.lines, last, raw.shapes.best(), complete)
+    sample = () if len(raw.steps) else raw.shapes.best()
+    return LogCoverage(len(raw.streams), raw.lines, last, sample, complete)
 
 
 def _node_stats(case: Case) -> tuple[NodeStats, ...]:
-    used = utilization.by_node(case.metrics)
+    used = utilization.by_node(case.minutes)
     spreads = step_time.by_node(case.run.steps)
     nodes = case.run.job.nodes or tuple(Node(name) for name in sorted(spreads))
     return tuple(

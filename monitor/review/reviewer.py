@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import pandas as pd
@@ -13,26 +13,40 @@ from monitor.analyze import utilization
 from monitor.analyze.cascade import cascade, cascade_words, ends_in_an_error
 from monitor.archive.cache import Cache, Key, key_of
 from monitor.aws.tally import metered, running
-from monitor.diagnose.quoted import without_secrets
 from monitor.errors import BadCall
+from monitor.faults import shape_of
 from monitor.fetch import instance_types
-from monitor.fetch.masking import masked_configuration
 from monitor.fetch.source import Aggregated, LogReader, Source
-from monitor.model import ApiBill, Gap, Job, LogPage, RawMetrics, Report, Run
+from monitor.model import ApiBill, Gap, Job, LogPage, RawMetrics, Report, Run, in_order_of_time
 from monitor.parse.assemble import Parsed, assemble
 from monitor.parse.completion import completed
 from monitor.parse.definitions import recogniser
 from monitor.parse.recognise import RawRows, Recogniser
 from monitor.parse.user import step_pattern
 from monitor.review.archived import ArchiveSource
+from monitor.review.masked import Masked
 from monitor.review.pricing import Pricing
 from monitor.review.reports import coverage, report
+from monitor.review.unread import unread
 from monitor.settings import Settings
 
 # CloudWatch publishes a host's metrics once a minute; asking more often only costs.
 METRICS_EVERY_S = 60.0
-# While older lines come in, what is there is looked at again so often at most.
-FIRST_PICTURE_S = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How often a report is made of what is there, while older lines come in."""
+
+    every_s: float = 3.0
+    """At most."""
+    share: float = 0.2
+    """Making them must not keep the rest from coming in: they take this share of the time at most."""
+
+    def pause_s(self, took_s: float) -> float:
+        """From the end of one report, that took so long, to the next."""
+        return max(self.every_s, took_s * (1 / self.share - 1))
+
 
 Progress = Callable[[str], None]
 Instead = Callable[[Job, datetime, Progress], Aggregated]
@@ -51,20 +65,30 @@ class Reviewer:
         metrics: bool = True,
         cache: Cache | None = None,
         instead: Instead | None = None,
+        pace: Pace = Pace(),
     ) -> None:
         self._source = source
         self._cache = cache
         self._instead = instead
+        self._pace = pace
         self._with_metrics = metrics
         self._name = name
         self._settings = settings
         self._pricing = Pricing(source, settings)
+        self._masked = Masked()
         saved, self._refused = _saved_patterns(settings, name)
         self._raw = RawRows((*extra, *saved))
         self._once = bool(extra)
         self._reader: LogReader | None = None
         self._metrics: RawMetrics | None = None
         self._metrics_at: datetime | None = None
+        self._known: Job | None = None
+        self._doing = ""
+
+    def shape(self) -> tuple[str, ...]:
+        """What the job looks like as far as it was read, and what was under way: for the report of an error."""
+        read = f"{self._raw.lines:,} lines of {len(self._raw.streams)} streams"
+        return (*shape_of(self._known), read, *([self._doing] if self._doing else []))
 
     def review(self, now: datetime, progress: Progress = lambda text: None) -> Report:
         """The report as of ``now``, of everything. Errors of ``monitor.errors`` where the job itself cannot be read."""
@@ -80,11 +104,15 @@ class Reviewer:
         for found in self._reports(now(), progress, newest_first=True):
             yield found if found.archive else replace(found, reviewed_at=now())
 
-    def _reports(self, now: datetime, progress: Progress, newest_first: bool) -> Iterator[Report]:
+    def _reports(self, now: datetime, told: Progress, newest_first: bool) -> Iterator[Report]:
+        def progress(text: str) -> None:
+            self._doing = text
+            told(text)
+
         if isinstance(self._source, ArchiveSource):
             yield self._of_archive(self._source, progress)
             return
-        job = self._source.job(self._name)
+        job = self._known = self._source.job(self._name)
         key = self._key(job)
         if self._with_metrics:
             self._pricing.ask(job)
@@ -101,7 +129,10 @@ class Reviewer:
             gaps = summed.gaps
             if summed.raw is not None and summed.steps is not None:
                 self._raw = summed.raw
-                parsed = replace(assemble(self._raw.steps, self._raw.events), steps=summed.steps)
+                parsed = assemble(self._raw.steps, self._raw.events)
+                # Sums stand on no line, and sampled lines are counted from where a sample begins: times put both in order.
+                steps, events = in_order_of_time(summed.steps, parsed.events)
+                parsed = replace(parsed, steps=steps, events=events)
                 yield from self._last(self._run(job, parsed, now, progress, gaps), now, newest_first)
                 return
         for partly in self._read(job, progress, newest_first):
@@ -122,7 +153,7 @@ class Reviewer:
             )
         progress("reading the archive")
         kept = source.archived(self._name)
-        run, price = kept.run, kept.manifest.price
+        run, price = self._masked(kept.run), kept.manifest.price
         if price is None:
             price, _ = self._pricing.found(run.job)
             if price is not None:
@@ -148,19 +179,18 @@ class Reviewer:
             pages = self._reader.newest() if newest_first else pages
         for page in pages:
             self._raw.add(page)
-        last_s, pause_s = time.monotonic(), FIRST_PICTURE_S
+        last_s, pause_s = time.monotonic(), self._pace.every_s
         if newest_first and self._reader.progress is not None and self._raw.lines:
             yield _partly(self._reader)
             last_s = time.monotonic()
         for page in self._reader.read():
             self._raw.add(page)
             progress(_reading(self._raw.lines, self._reader))
-            if newest_first and time.monotonic() - last_s > pause_s and self._reader.progress is not None:
+            if newest_first and time.monotonic() - last_s >= pause_s and self._reader.progress is not None:
                 begun_s = time.monotonic()
                 yield _partly(self._reader)
                 last_s = time.monotonic()
-                # Looking at what is there must not keep the rest from coming in.
-                pause_s = max(FIRST_PICTURE_S, 4 * (last_s - begun_s))
+                pause_s = self._pace.pause_s(last_s - begun_s)
 
     def _parsed(self) -> Parsed:
         numbering = self._reader.numbering if self._reader else {}
@@ -176,14 +206,14 @@ class Reviewer:
         complete: bool = True,
     ) -> Run:
         job = completed(job, parsed.identity, parsed.events, instance_types.lookup, self._source.instance_type)
-        job = replace(job, configuration=masked_configuration(job.configuration))
         if job.source == "logs" and job.status in {None, "Failed"} and complete:
             job = _failed(job, parsed, self._raw.lines)
         progress("reading metrics")
         raw = self._read_metrics(job, now)
         metrics, unknown = utilization.normalised(raw, job.nodes)
-        gaps = (*raw.gaps, *unknown, *log_gaps, *self._refused)
-        return Run(job, parsed.steps, metrics, parsed.events, gaps, raw.period_s, coverage(self._raw, complete))
+        gaps = (*raw.gaps, *unknown, *log_gaps, *self._refused, *unread(self._raw.failures))
+        logs = coverage(self._raw, complete)
+        return self._masked(Run(job, parsed.steps, metrics, parsed.events, gaps, raw.period_s, logs))
 
     def _said(self, run: Run, now: datetime, wait: bool = True) -> Report:
         # A price is not part of what is read of a job: it is worked out anew for a run from the cache.
@@ -219,7 +249,7 @@ def _failed(job: Job, parsed: Parsed, lines: int) -> Job:
     first = cascade(parsed.events, parsed.steps)
     if first is None or (job.status is None and not ends_in_an_error(parsed.events, lines)):
         return job
-    return replace(job, status="Failed", failure_reason=without_secrets(cascade_words(first)))
+    return replace(job, status="Failed", failure_reason=cascade_words(first))
 
 
 def _reading(lines: int, reader: LogReader) -> str:
@@ -232,9 +262,10 @@ def _reading(lines: int, reader: LogReader) -> str:
 
 def _partly(reader: LogReader) -> Gap:
     done = reader.progress
-    share = "" if done is None else f" {done.share:.0%} of the time is read."
-    why = f"Older log lines are still coming in.{share}"
-    return Gap("logs", why, "Figures from the logs are of the newest lines until then.", transient=True)
+    share = "" if done is None else f" ({100 * done.share:.0f} %)"
+    return Gap(
+        "logs", f"Still reading older logs{share}.", "Until then, figures are of the newest lines.", transient=True
+    )
 
 
 def _saved_patterns(settings: Settings, name: str) -> tuple[tuple[Recogniser, ...], tuple[Gap, ...]]:

@@ -9,6 +9,8 @@ import urllib.request
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+#: Reached from this machine alone.
+HERE = "127.0.0.1"
 ANSWERS_WITHIN_S = 60.0
 # Streamlit waits for open pages when it is asked to end; nobody here wants to.
 ENDS_WITHIN_S = 1.0
@@ -17,13 +19,15 @@ _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 class Dashboard:
-    """The Streamlit process that shows ``script`` on 127.0.0.1:``port``."""
+    """The Streamlit process that shows ``script`` on ``host``:``port``."""
 
-    def __init__(self, script: Path, port: int, environment: Mapping[str, str]) -> None:
-        self.url = f"http://127.0.0.1:{port}"
+    def __init__(self, script: Path, port: int, environment: Mapping[str, str], host: str = HERE) -> None:
+        # All addresses are one of this machine's own, too.
+        reached = {"0.0.0.0": HERE, "::": "::1"}.get(host, host)
+        self.url = f"http://[{reached}]:{port}" if ":" in reached else f"http://{reached}:{port}"
         options = {
             "server.port": str(port),
-            "server.address": "127.0.0.1",
+            "server.address": host,
             "server.headless": "true",
             "server.fileWatcherType": "none",
             "logger.level": "warning",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import ipaddress
 import os
 import signal
 import socket
@@ -13,30 +15,38 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from monitor.errors import BadCall, CannotDo
-from monitor.serve.child import Dashboard
+from monitor.serve.child import HERE, Dashboard
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
+HOSTS = f"Use --host 0.0.0.0 for all addresses of this machine, or none for {HERE}."
 REMEDY = "Choose another one: --port 8600 (make demo PORT=8600)."
 
 
-def check(port: int, script: Path = APP) -> None:
-    """Raises unless this process could listen on the port and the dashboard's script is there.
+def check(port: int, script: Path = APP, host: str = HERE) -> None:
+    """Raises unless this process could listen there and the dashboard's script is there.
 
-    BadCall for an impossible port, CannotDo for a port that is taken or a script that is missing.
+    BadCall for an impossible port or an address that is none of this machine's, CannotDo for a port that is taken or a
+    script that is missing.
     """
     if not 1 <= port <= 65_535:
         raise BadCall(f"There is no port {port}.", "Choose one from 1024 to 65535: --port 8600.")
     if not script.is_file():
         raise CannotDo(f"The dashboard's script {script} is missing.", "Run from a complete checkout.")
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+    try:
+        family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except (OSError, UnicodeError) as error:
+        raise BadCall(f"There is no host '{host}'.", HOSTS) from error
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
         if os.name == "posix":
             # A port that was just left is free for a new listener, as it is for Streamlit's.
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind(("127.0.0.1", port))
+            probe.bind(place)
         except PermissionError as error:
             raise CannotDo(f"Port {port} is reserved for the system.", REMEDY) from error
         except OSError as error:
+            if error.errno == errno.EADDRNOTAVAIL:
+                raise BadCall(f"{host} is no address of this machine.", HOSTS) from error
             raise CannotDo(f"Port {port} is already in use.", REMEDY) from error
 
 
@@ -59,15 +69,19 @@ def serve(
     stopped: threading.Event,
     announce: Callable[[str], str],
     script: Path = APP,
+    host: str = HERE,
 ) -> None:
-    """Shows the dashboard until ``stopped`` is set; prints ``announce(url)`` once it answers.
+    """Shows the dashboard until ``stopped`` is set; prints ``announce(url)`` once it answers, and to stderr who else can see
+    it.
 
     CannotDo if the dashboard ends by itself.
     """
-    dashboard = Dashboard(script, port, environment)
+    dashboard = Dashboard(script, port, environment, host)
     try:
         if dashboard.wait_until_it_answers(stopped.is_set):
             print(announce(dashboard.url), flush=True)
+            if who := who_can_see(host, port):
+                print(who, file=sys.stderr, flush=True)
             if _has_display() and sys.stdout.isatty():
                 webbrowser.open(dashboard.url)
         while dashboard.exit_code is None and not stopped.wait(0.2):
@@ -76,6 +90,21 @@ def serve(
         dashboard.stop()
     if not stopped.is_set():
         raise CannotDo(f"The dashboard {dashboard.state}.", "The lines above say why.")
+
+
+def who_can_see(host: str, port: int) -> str:
+    """A sentence on what others get to see and do at this address; empty where only this machine reaches it."""
+    try:
+        alone = ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        alone = host == "localhost"
+    if alone:
+        return ""
+    where = "this machine" if host in {"0.0.0.0", "::"} else host
+    return (
+        f"There is no sign-in: everyone who reaches port {port} of {where} sees all jobs, logs and costs that this dashboard "
+        "can read, and can change its thresholds and mutes. docs/hosting.md shows how to put a sign-in in front."
+    )
 
 
 def _has_display() -> bool:

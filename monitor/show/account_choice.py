@@ -1,21 +1,68 @@
-"""Which account does this visitor look at? Profile and region, chosen in the sidebar and kept in the address."""
+"""Which account does this visitor look at? Region and profile are chosen in the sidebar; the address says them, and the
+account's number, so that a link shows the same to whoever opens it, or says why it cannot."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from monitor.show import address, data
+from monitor.show import address, clock, data, links
 from monitor.show.plain import plain
 
 
+def chosen() -> data.Account:
+    """The account that the address names; nobody else's choice changes it."""
+    profile = address.value("profile")
+    if profile and address.value("account") and profile not in data.known_places().profiles:
+        # A profile is a name on the machine of whoever made the link: the account's number tells whether it is the same.
+        address.keep("profile", None)
+        profile = None
+    return data.account_of(address.value("region"), profile)
+
+
+def complete(account: data.Account) -> None:
+    """Writes into the address which account is looked at, as far as that is known."""
+    place = data.place(account)
+    address.complete(region=place.region, account=place.account_number)
+
+
+def show_other(account: data.Account, page: st.Page) -> bool:
+    """Whether the link is of another account than that of the credentials in use; says so, with the ways out."""
+    named = address.value("account")
+    if named is None or data.place(account).archive:
+        return False
+    own = data.signed_in_to(account)
+    if own is None or own == named:
+        return False
+    profiles = [name for name, number in data.known_places().accounts.items() if number == named]
+    way = "Open it with a profile of that account" if profiles else f"Sign in to {named}, or choose its profile"
+    st.error(
+        plain(f"This link is for account {named}; you are signed in to {own}. {way} in the sidebar, top left."),
+        title="A link to another account",
+        icon=":material/error:",
+    )
+    with st.container(horizontal=True):
+        for name in profiles:
+            to = {**st.query_params.to_dict(), **links.to(profile=name)}
+            st.page_link(page, label=f"Use profile {plain(name)}", icon=":material/key:", query_params=to)
+        st.button(
+            f"Look in account {plain(own)} instead",
+            icon=":material/swap_horiz:",
+            key="look-in-own-account",
+            on_click=address.keep,
+            args=("account", None),
+        )
+    return True
+
+
 def show_choice(account: data.Account) -> None:
-    """The sidebar: two choices, or the archive that is shown instead of an account."""
+    """The sidebar: account and clock, or the archive that is shown instead of an account."""
     with st.sidebar:
         place = data.place(account)
         if place.archive:
             st.markdown("**Archive**")
             st.code(place.archive, language=None, wrap_lines=True)
             st.caption("These jobs were archived; no AWS account is asked. `--archive` chose it at the start.")
+            clock.show_choice()
             return
         profile = address.value("profile")
         by_itself, found = data.known_places(), data.known_places(profile)
@@ -23,17 +70,26 @@ def show_choice(account: data.Account) -> None:
             "profile",
             "AWS profile",
             by_itself.profiles,
-            by_itself.profile or "none is named",
-            "Whose credentials are used; without one those of the AWS_* variables or of the machine's role. Profiles are set "
-            "up in ~/.aws/config of the machine that runs this dashboard.",
+            by_itself.profile or "none is set",
+            "Whose credentials are used. Without a profile: the AWS_* variables, or the role of the machine. Profiles are set "
+            "up in ~/.aws/config on the machine that runs this dashboard.",
         )
         _choice("region", "Region", found.regions, found.region or "none is set", "Where the training jobs run.")
-        st.caption("Both stand in the address: a link shows the same account to whoever opens it.")
+        clock.show_choice()
+        st.caption("The address holds all of these: a link shows the same account to whoever opens it.")
 
 
 def _choice(name: str, label: str, options: tuple[str, ...], by_itself: str, why: str) -> None:
     chosen = address.value(name)
     address.shown(name, chosen)
+    keep = address.bound(name, lambda chosen: (chosen or "").strip() or None)
+
+    def change() -> None:
+        if name == "profile":
+            # Another profile may be of another account.
+            address.keep("account", None)
+        keep["on_change"]()
+
     st.selectbox(
         label,
         options if chosen is None or chosen in options else (chosen, *options),
@@ -42,5 +98,6 @@ def _choice(name: str, label: str, options: tuple[str, ...], by_itself: str, why
         accept_new_options=True,
         placeholder=by_itself,
         help=plain(why),
-        **address.bound(name, lambda chosen: (chosen or "").strip() or None),
+        key=keep["key"],
+        on_change=change,
     )

@@ -12,11 +12,11 @@ from typing import Any
 
 import streamlit as st
 
-from monitor.show.links import ACCOUNT
+from monitor.show.links import FRAME
 
 _PAGE, _SEEN, _KEPT = "address-page", "address-seen", "address-kept"
 #: These mean the same on all pages; any other name is its page's own.
-SHARED = (*ACCOUNT, "job")
+SHARED = (*FRAME, "job")
 # An address is of anybody: nothing that is chosen here is longer; eight names of jobs are not.
 _LONGEST = 600
 
@@ -24,7 +24,7 @@ _LONGEST = 600
 def arrive(page: str, own: Iterable[str] = (), elsewhere: Iterable[str] = ()) -> None:
     """Brings address and choices in line, once a run and before anything is drawn.
 
-    On the way to another page the account goes along, and the page finds ``own`` as it was left unless the link says
+    On the way to another page account and clock go along, and the page finds ``own`` as it was left unless the link says
     something else; what the page before had, and only means something ``elsewhere``, is left behind. On the same page
     the address is as it is: somebody went back, or followed a link.
     """
@@ -37,7 +37,7 @@ def arrive(page: str, own: Iterable[str] = (), elsewhere: Iterable[str] = ()) ->
             # The same name may mean something else here: a link that says so is let be.
             if given[name] == kept.get(_slot(before, name)):
                 del st.query_params[name]
-        missing = [name for name in ACCOUNT if name not in given]
+        missing = [name for name in FRAME if name not in given]
         # The browser may take along a part of what was there before.
         if all(given[name] == kept.get(_slot(page, name)) for name in own if name in given):
             missing += [name for name in own if name not in given]
@@ -46,16 +46,16 @@ def arrive(page: str, own: Iterable[str] = (), elsewhere: Iterable[str] = ()) ->
             st.query_params.update(back)
     elif given != st.session_state.get(_SEEN):
         # A link to the page that it stands on changes what is asked for and leaves the browser's address.
-        for name in [name for name in (*own, *ACCOUNT) if name in given][:1]:
+        for name in [name for name in (*own, *FRAME) if name in given][:1]:
             st.query_params[name] = given[name]
     st.session_state[_PAGE] = page
     st.session_state[_SEEN] = st.query_params.to_dict()
     for name in dict.fromkeys((*SHARED, *own)):
         if (text := value(name)) is not None:
             kept[_slot(page, name)] = text
-        elif name in own or name in ACCOUNT:
+        elif name in own or name in FRAME:
             kept.pop(_slot(page, name), None)
-    for name in ACCOUNT:
+    for name in FRAME:
         st.session_state[name] = value(name)
 
 
@@ -78,6 +78,16 @@ def keep(name: str, text: str | None) -> None:
         if name in st.query_params:
             del st.query_params[name]
     st.session_state[_SEEN] = st.query_params.to_dict()
+
+
+def complete(**known: str | None) -> None:
+    """Adds what the address does not say, and a link should: the account that is looked at by itself."""
+    missing = {name: text for name, text in known.items() if text and value(name) is None}
+    if missing:
+        st.query_params.update(missing)
+        st.session_state.setdefault(_KEPT, {}).update(missing)
+        st.session_state.update(missing)
+        st.session_state[_SEEN] = st.query_params.to_dict()
 
 
 def bound(name: str, written: Callable[[Any], str | None] = lambda chosen: str(chosen or "") or None) -> dict[str, Any]:

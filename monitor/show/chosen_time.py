@@ -1,20 +1,33 @@
-"""Which part of the time does a page show? It stands in the address, ``from`` and ``until`` in UTC, on every page alike."""
+"""Which part of the time does a page show? It stands in the address: ``from`` and ``until`` in UTC, on every page alike, or
+``last=15m``, which goes on with a running job."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import re
+from datetime import UTC, datetime, timedelta
 
 import streamlit as st
 
 from monitor.charts.time_axis import Span
 
-FROM, UNTIL = "from", "until"
+FROM, UNTIL, LAST = "from", "until", "last"
 _FORM = "%Y%m%dT%H%M%SZ"
+_LASTS = re.compile(r"(\d{1,6})(s|m|h|d)")
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+
+Asked = Span | timedelta
+"""What an address names: a part of the time, or the newest part of so long."""
 
 
 def written(at: datetime) -> str:
     """``20260925T120500Z``: no sign that an address would have to escape."""
     return at.astimezone(UTC).strftime(_FORM)
+
+
+def written_last(lasts: timedelta) -> str:
+    """``15m``, ``90s``."""
+    seconds = round(lasts.total_seconds())
+    return f"{seconds // 60}m" if seconds % 60 == 0 else f"{seconds}s"
 
 
 def read(text: str | None) -> datetime | None:
@@ -26,8 +39,16 @@ def read(text: str | None) -> datetime | None:
     return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
 
 
-def asked() -> Span | None:
+def read_last(text: str | None) -> timedelta | None:
+    """The length that a text names: ``15m``, ``90s``, ``6h``, ``1d``; None where it is none."""
+    found = _LASTS.fullmatch((text or "").strip())
+    return timedelta(**{_UNITS[found[2]]: int(found[1])}) or None if found else None
+
+
+def asked() -> Asked | None:
     """The part of the time that the address names; None where it names none. One end alone reaches as far as can be."""
+    if lasts := read_last(st.query_params.get(LAST)):
+        return lasts
     start, end = read(st.query_params.get(FROM)), read(st.query_params.get(UNTIL))
     if start is None and end is None:
         return None
@@ -38,16 +59,22 @@ def asked() -> Span | None:
 def within(span: Span) -> Span | None:
     """The part of ``span`` that the address names; None for all of it, and where the two have nothing in common."""
     part = asked()
+    if isinstance(part, timedelta):
+        part = span[1] - min(part, span[1] - span[0]), span[1]
     if part is None or part[0] >= span[1] or part[1] <= span[0]:
         return None
     found = max(part[0], span[0]), min(part[1], span[1])
     return None if found == span else found
 
 
-def choose(part: Span | None) -> None:
+def choose(part: Asked | None) -> None:
     """Puts a part of the time into the address, or takes it out."""
-    for name, at in zip((FROM, UNTIL), part or (None, None), strict=True):
-        if at is None:
+    wanted: dict[str, str] = {}
+    if isinstance(part, timedelta):
+        wanted[LAST] = written_last(part)
+    elif part is not None:
+        wanted = {FROM: written(part[0]), UNTIL: written(part[1])}
+    for name in (FROM, UNTIL, LAST):
+        if name not in wanted:
             st.query_params.pop(name, None)
-        else:
-            st.query_params[name] = written(at)
+    st.query_params.update(wanted)

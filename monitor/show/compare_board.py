@@ -11,6 +11,7 @@ from monitor import words
 from monitor.diagnose.compared import Comparison, letter
 from monitor.diagnose.compared_missing import missing
 from monitor.diagnose.headline import facts, status_word
+from monitor.diagnose.rights import of_list
 from monitor.model import Report
 from monitor.review import Snapshot
 from monitor.show import data, links
@@ -21,9 +22,10 @@ from monitor.show.compare_figures import show_all_figures, show_figures
 from monitor.show.compare_pictures import show_foretold, show_spread
 from monitor.show.pace import DONE, Pace
 from monitor.show.pace_of_job import pace_of
+from monitor.show.parts import part
 from monitor.show.plain import plain
 from monitor.show.shell import JOB_PAGE
-from monitor.show.trouble import show_error, show_stale
+from monitor.show.trouble import show_error, show_rights, show_stale
 
 
 def show_comparison(account: data.Account, names: Sequence[str], zone: tzinfo) -> Pace:
@@ -32,6 +34,7 @@ def show_comparison(account: data.Account, names: Sequence[str], zone: tzinfo) -
     reports = ready(found)
     waiting = [name for name, each in found.items() if each.report is None and each.error is None]
     failed = {name: each.error for name, each in found.items() if each.report is None and each.error is not None}
+    part(None, "Missing rights", show_rights, of_list((), reports))
     if len(reports) > 1:
         with st.spinner("Comparing the step times…"):
             comparison = data.compared(reports)
@@ -69,20 +72,21 @@ def ready(found: Mapping[str, Snapshot]) -> tuple[Report, ...]:
 
 
 def _board(account: data.Account, comparison: Comparison, found: Mapping[str, Snapshot], zone: tzinfo) -> None:
-    show_answer(comparison)
+    first = comparison.reports[0]
+    part(first, "Verdict of the comparison", show_answer, comparison)
     with st.container(border=True, horizontal=True):
         with st.container(width="stretch"):
-            _jobs(comparison, found, zone)
-        show_export(account, comparison)
-    show_difference(comparison)
+            part(first, "Jobs of the comparison", _jobs, comparison, found, zone)
+        part(first, "Export of the comparison", show_export, account, comparison)
+    part(first, "Differences of configuration", show_difference, comparison)
     with st.grid(2, min_column_width=430):
         with st.container(border=True, height="stretch"):
-            show_spread(comparison)
+            part(first, "Chart of the step times", show_spread, comparison)
         with st.container(border=True, height="stretch"):
-            show_figures(comparison)
-    show_foretold(comparison)
-    show_all_figures(comparison)
-    _to_know(comparison)
+            part(first, "Chart of the figures", show_figures, comparison)
+    part(first, "Predicted and measured", show_foretold, comparison)
+    part(first, "Table of the figures", show_all_figures, comparison)
+    part(first, "What cannot be compared", _to_know, comparison)
 
 
 def _jobs(comparison: Comparison, found: Mapping[str, Snapshot], zone: tzinfo) -> None:
@@ -105,7 +109,7 @@ def _jobs(comparison: Comparison, found: Mapping[str, Snapshot], zone: tzinfo) -
                 parts.append(f"{snapshot.progress}…")
             st.caption(plain(" · ".join(parts)), width="content")
         if snapshot.error is not None:
-            show_stale(snapshot.error)
+            show_stale(snapshot.error, f"data from {words.instant(report.reviewed_at, zone)}")
 
 
 def _to_know(comparison: Comparison) -> None:

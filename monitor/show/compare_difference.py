@@ -10,7 +10,7 @@ import streamlit as st
 from monitor.diagnose.compared import Comparison, letter
 from monitor.diagnose.compared_rows import difference_rows
 from monitor.diagnose.configuration_difference import Difference, alike, own
-from monitor.fetch.masking import MASK
+from monitor.masking import MASK
 from monitor.show import data
 from monitor.show.plain import plain
 from monitor.words import DASH, count

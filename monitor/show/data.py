@@ -12,7 +12,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 import streamlit as st
 
@@ -28,7 +28,7 @@ from monitor.fetch.gaps import gap_of
 from monitor.fetch.glance import Glances
 from monitor.fetch.price_file import user_prices
 from monitor.fetch.source import Found, JobQuery, Source
-from monitor.model import ApiBill, Gap, JobSummary, LogAsk, Pair
+from monitor.model import ApiBill, Gap, JobSummary, LogAsk, Mute, Pair
 from monitor.review import Snapshot, Watch
 from monitor.review.archived import ArchiveSource
 from monitor.review.log_watch import LogSnapshot, LogWatch
@@ -81,8 +81,8 @@ class Place:
 class Watcher(Protocol):
     """What the pages need of ``monitor.review.Watch``."""
 
-    def snapshot(self, name: str) -> Snapshot:
-        """The newest that is known; never blocks, starts a review at the first call."""
+    def snapshot(self, name: str, urgency: int = 0) -> Snapshot:
+        """The newest that is known; never blocks, starts a review at the first call, the lowest ``urgency`` first."""
         ...
 
 
@@ -193,17 +193,27 @@ def bill(account: Account) -> ApiBill:
         return ApiBill()
 
 
-def snapshot(account: Account, name: str) -> Snapshot:
+def snapshot(account: Account, name: str, urgency: int = 0) -> Snapshot:
     """What is known of a job right now; a name that no training job can have never reaches AWS."""
     if error := _no_name(name):
         return Snapshot(error=error)
     try:
-        found = _desk(account).watch.snapshot(name)
+        found = _desk(account).watch.snapshot(name, urgency)
     except TrainwatchError as error:
         return Snapshot(error=error)
     if found.report is None:
         return found
     return replace(found, report=with_mutes(found.report, mutes()[0]))
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _kept_rows(account: Account, muted: tuple[Mute, ...]) -> dict[str, Any]:
+    return {}
+
+
+def kept_rows(account: Account) -> dict[str, Any]:
+    """Name of a job -> what the list of jobs keeps of its review, for all sessions; to be added to."""
+    return _kept_rows(account, mutes()[0])
 
 
 def lines(account: Account, name: str, ask: LogAsk) -> LogSnapshot:
@@ -247,8 +257,24 @@ def place(account: Account) -> Place:
     return Place(clients.region, clients.account_label(), None if "amazonaws.com" in endpoint else endpoint)
 
 
+@st.cache_data(ttl="10m", max_entries=16, show_spinner=False)
+def _asked_number(account: Account) -> str | None:
+    try:
+        clients = getattr(_desk(account).source, "clients", None)
+    except TrainwatchError:
+        return None
+    return clients.account_number() if isinstance(clients, Clients) else None
+
+
+def signed_in_to(account: Account) -> str | None:
+    """The number of the account whose jobs are looked at; asked of AWS where nothing told it yet. None where nobody says."""
+    return place(account).account_number or _asked_number(account)
+
+
 def forget() -> None:
     """Starts anew at the next question: new credentials are read, and the list is fetched again."""
     _listing.clear()
     _glances.clear()
+    _kept_rows.clear()
+    _asked_number.clear()
     _desk.clear()

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from datetime import UTC
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from monitor.charts import stable
+from monitor.charts.time_axis import in_utc
 from monitor.model import Report
-from monitor.show import data
+from monitor.show import clock, data
 from monitor.show.csv import csv_button
 from monitor.show.plain import plain
 
@@ -22,7 +24,7 @@ def draw(report: Report, chart: Callable[[], Any], key: str, title: str, said: s
     ``also`` is what the chart is made of beside the report.
     """
     specification, frames = data.of_report(report, f"{key} {also}", lambda: stable.live(chart()))
-    st.vega_lite_chart(copy.deepcopy(specification) | {"datasets": frames}, key=key, alt=alt_of(report, title, said))
+    st.vega_lite_chart(_by_the_clock(specification) | {"datasets": frames}, key=key, alt=alt_of(report, title, said))
 
 
 def draw_frames(
@@ -41,7 +43,15 @@ def with_frames(
     """The specification that hangs on ``what`` alone, with the frames of now."""
     specification, places = data.specification(what, lambda: stable.placed(chart(*frames), frames))
     datasets = {name: stable.numbered(frames[place]) for name, place in places.items()}
-    return copy.deepcopy(specification) | {"datasets": datasets}
+    return _by_the_clock(specification) | {"datasets": datasets}
+
+
+def _by_the_clock(specification: dict[str, Any]) -> dict[str, Any]:
+    """A copy that writes times as the rest of the page does: a chart's own clock is the browser's."""
+    own = copy.deepcopy(specification)
+    if clock.zone() is UTC:
+        in_utc(own)
+    return own
 
 
 def alt_of(report: Report, title: str, said: str) -> str:
@@ -63,5 +73,7 @@ def head(said: str, about: str, csv: Callable[[], pd.DataFrame] | None = None, n
 
 def absent(words: str, report: Report, what: str) -> None:
     """What is not drawn, and why."""
-    whys = " ".join(gap.why for gap in report.run.gaps if gap.what == what)
+    # Why a right is missing stands on top of the page.
+    gaps = [gap for gap in report.run.gaps if gap.what == what]
+    whys = " ".join(dict.fromkeys(f"{gap.action} is not allowed." if gap.action else gap.why for gap in gaps))
     st.caption(f":material/visibility_off: {plain(words)} {plain(whys)}")

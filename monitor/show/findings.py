@@ -14,6 +14,7 @@ from monitor.model import Finding, Report
 from monitor.predict.setup_names import CANONICAL
 from monitor.show import links, plan_address
 from monitor.show.muting import offer_mute, show_muted
+from monitor.show.parts import part
 from monitor.show.plain import advice, plain
 from monitor.show.severity import LOOKS
 from monitor.show.shell import PLAN_PAGE
@@ -27,20 +28,24 @@ def show_answer(report: Report, zone: tzinfo) -> None:
     if ask:
         with st.container(border=True, key=f"finding-{ask[0].id}", gap="small"):
             _banner(verdict, ask[0].summary)
-            _rest(ask[0], report, zone)
+            part(report, f"Finding {ask[0].id}", _rest, ask[0], report, zone)
     else:
         _banner(verdict, verdict.detail)
     if len(ask) > 1:
         st.markdown(f"**{count(len(ask) - 1, 'further finding')}**")
     for finding in ask[1:]:
         with st.container(border=True, key=f"finding-{finding.id}", gap="xsmall"):
-            _head(finding)
-            st.text(finding.summary)
-            _rest(finding, report, zone)
+            part(report, f"Finding {finding.id}", _card, finding, report, zone)
     for finding in report.findings:
         if finding.severity == "info" and finding.id not in report.muted:
-            _note(finding, report, zone)
-    show_muted(report, zone)
+            part(report, f"Finding {finding.id}", _note, finding, report, zone)
+    part(report, "Muted findings", show_muted, report, zone)
+
+
+def _card(finding: Finding, report: Report, zone: tzinfo) -> None:
+    _head(finding)
+    st.text(finding.summary)
+    _rest(finding, report, zone)
 
 
 def show_problem(finding: Finding, number: int) -> None:
@@ -76,13 +81,13 @@ def _head(finding: Finding) -> None:
 
 def _note(finding: Finding, report: Report, zone: tzinfo) -> None:
     """A closed line; what stands behind it is drawn when it is opened."""
-    part = st.expander(plain(finding.title), icon=LOOKS["info"].icon, key=f"finding-{finding.id}", on_change="rerun")
-    with part:
+    more = st.expander(plain(finding.title), icon=LOOKS["info"].icon, key=f"finding-{finding.id}", on_change="rerun")
+    with more:
         st.text(finding.summary)
         _advice(finding)
         _quiet(finding)
-        if part.open:
-            show_why(finding, report, zone)
+        if more.open:
+            part(report, "Evidence", show_why, finding, report, zone)
         offer_mute(finding, report)
 
 
@@ -94,10 +99,10 @@ def _rest(finding: Finding, report: Report, zone: tzinfo) -> None:
         offer_mute(finding, report)
     _quiet(finding)
     if finding.evidence:
-        part = st.expander("Why do you think so?", type="compact", key=f"why-{finding.id}", on_change="rerun")
-        if part.open:
-            with part:
-                show_why(finding, report, zone)
+        more = st.expander("Show the evidence", type="compact", key=f"why-{finding.id}", on_change="rerun")
+        if more.open:
+            with more:
+                part(report, "Evidence", show_why, finding, report, zone)
 
 
 def _advice(finding: Finding) -> None:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, tzinfo
 
 import pandas as pd
 import streamlit as st
 
-from monitor.aws.console import stream_url, streams_url
+from monitor.aws.console import s3_url, stream_url, streams_url
+from monitor.diagnose.file_words import file_rows
 from monitor.diagnose.hidden import hidden_words
+from monitor.diagnose.odd_nodes import odd_nodes
 from monitor.fetch.log_streams import node_of_stream, prefix, stream_order
 from monitor.model import METRICS, Report
 from monitor.predict.setup import resolved
 from monitor.show.plain import plain
 from monitor.words import DASH, count, from_cache, instant, usd
 
+#: So many places are shown without scrolling.
+_FILES = 12
 _NODE_NAMES = {
     "gpu_utilization": "GPU",
     "gpu_memory_utilization": "GPU memory",
@@ -25,9 +30,11 @@ _NODE_NAMES = {
 
 
 def node_rows(report: Report) -> pd.DataFrame:
-    """One row a node: mean percent of each metric, p5 to p95 of the GPU, reports, median and p10 to p90 of the steps."""
+    """One row a node, those worth a look first: mean percent of each metric, p5 to p95 of the GPU, reports, median and p10
+    to p90 of the steps."""
     rows = []
-    for stats in report.nodes:
+    first = {name: place for place, name in enumerate(odd_nodes(report))}
+    for stats in sorted(report.nodes, key=lambda stats: first.get(stats.node.name, len(first))):
         row: dict[str, object] = {"node": stats.node.name}
         for metric in METRICS:
             spread = getattr(stats, metric)
@@ -114,6 +121,37 @@ def show_configuration(report: Report) -> None:
     )
     if said := hidden_words(report.job):
         st.caption(f":material/visibility_off: {plain(said)}")
+
+
+def show_files(report: Report, tags: Mapping[str, str], console: bool = False) -> None:
+    """What the job reads, where it leaves what it makes, its tags; with ``console`` each place leads to S3's own page."""
+    rows = file_rows(report.job)
+    frame = pd.DataFrame(rows, columns=["what", "where", "how"])
+    if console:
+        frame["s3"] = [s3_url(report.job.arn, row.where) for row in rows]
+    config = st.column_config
+    if rows:
+        st.dataframe(
+            frame,
+            key="files",
+            hide_index=True,
+            height="content" if len(rows) <= _FILES else "auto",
+            placeholder=DASH,
+            alt="Input channels and outputs of the job",
+            column_config={
+                "what": config.TextColumn("What", width=150),
+                "where": config.TextColumn("Where", width=560),
+                "how": config.TextColumn("How", width=230),
+                "s3": config.LinkColumn("S3 console", display_text="Open", width=90),
+            },
+        )
+    elif report.job.source == "aws":
+        st.caption("The job has no input channels.")
+    if tags:
+        st.caption("Tags")
+        with st.container(horizontal=True, gap="xsmall"):
+            for key, text in sorted(tags.items()):
+                st.badge(plain(f"{key}: {text}" if text else key), color="gray")
 
 
 def show_coverage(report: Report, zone: tzinfo) -> None:

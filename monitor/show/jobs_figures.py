@@ -1,4 +1,4 @@
-"""What do all jobs together run, cost and waste? The tiles above the table of jobs."""
+"""What do all jobs together run, cost, and could save? The tiles above the table of jobs."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
+from monitor.diagnose.cost_words import OVERHEAD_MEANS, RECOVERABLE_MEANS
 from monitor.diagnose.stakes import stakes, total_usd
 from monitor.model import JobSummary
 from monitor.review import Snapshot
@@ -25,28 +26,24 @@ def figures(
         if report.cost.price_usd_per_instance_hour is not None and report.job.instance_type:
             known[report.job.instance_type] = report.cost.price_usd_per_instance_hour
     costs = [_hour(job, reviewed.get(job.name), known) for job in running]
-    going = [stakes(reports[job.name]) for job in running if job.name in reports]
-    wasted, saving = total_usd(each.wasted_usd for each in going), total_usd(each.saving_usd for each in going)
+    going = [reports[job.name] for job in running if job.name in reports]
+    over = [report for report in reports.values() if not report.job.is_running]
+    overhead = total_usd(report.cost.overhead_usd for report in going)
+    recoverable, recovered = (total_usd(stakes(report).usd for report in those) for those in (going, over))
     levels = [standing(snapshot).level for snapshot in reviewed.values()]
     waiting = levels.count("waiting")
     done = f"{len(levels) - waiting} reviewed{' so far' if waiting else ''}"
     of_running = f"{len(going)} of {len(running)} reviewed" if running else "nothing is running"
-    stalled = sum(each.stalled for each in going)
+    stalled = sum(any(finding.id == "stall" for finding in report.warnings) for report in going)
     return (
         Figure("Running", f"{len(running)}", f"of {'the newest ' if more else ''}{count(len(jobs), 'job')}"),
         Figure("Cost an hour", _usd(total_usd(costs), running), _priced(costs, running), _PRICES),
+        Figure("Overhead so far", _usd(overhead, running), of_running, f"Running jobs: {OVERHEAD_MEANS}"),
         Figure(
-            "Wasted an hour",
-            _usd(wasted, running),
-            of_running,
-            "Of running jobs: the share of the bill so far that was no training, evaluation or checkpoint, in an hour; "
-            "all of it where a job stands still.",
-        ),
-        Figure(
-            "Advice could save",
-            _usd(saving, running) if saving is None else f"{usd(saving)} an hour",
-            of_running if saving is not None or not going else "no advice that gains",
-            "The best single advice of each running job, for the same work. Predicted by a model, not measured.",
+            "Recoverable an hour",
+            _usd(recoverable, running),
+            of_running if not recovered else f"and {usd(recovered)} on finished jobs",
+            f"Running jobs, if they go on as they do: {RECOVERABLE_MEANS}",
         ),
         Figure(
             "Critical",
@@ -56,9 +53,7 @@ def figures(
     )
 
 
-_PRICES = (
-    "On-demand prices: those of the settings file, else of AWS's price list, which is asked when a job is reviewed."
-)
+_PRICES = "On-demand prices: from the settings file, else from AWS's price list (asked when a job is reviewed)."
 
 
 def show_jobs_figures(tiles: Sequence[Figure]) -> None:
@@ -90,7 +85,7 @@ def _priced(costs: Sequence[float | None], running: Sequence[JobSummary]) -> str
     if not running:
         return "nothing is running"
     if not missing:
-        return "of all running jobs"
+        return "all running jobs"
     types = sorted({(job.instance_type or "").removeprefix("ml.") for job in missing} - {""})
     which = f" ({', '.join(types[:2])}{', …' if len(types) > 2 else ''})" if types else ""
-    return f"of {len(running) - len(missing)} of {len(running)}; no price yet{which}"
+    return f"for {len(running) - len(missing)} of {len(running)}; no price yet{which}"

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 
 import streamlit as st
 
 from monitor.diagnose.headline import status_word
 from monitor.fetch.source import JobQuery
-from monitor.show import address
+from monitor.show import address, data, links
+from monitor.show.job_choice import the_one
+from monitor.show.shell import JOB_PAGE
 
 STATUSES = ("InProgress", "Completed", "Failed", "Stopping", "Stopped")
 #: As the address has them, and as they are read.
@@ -77,8 +79,10 @@ def asked() -> Asked:
     )
 
 
-def show_filters(now: Asked, types: Sequence[str], tags: Sequence[str], has_tags: bool) -> None:
-    """One row of inputs; an archive has no tags."""
+def show_filters(
+    account: data.Account, now: Asked, types: Sequence[str], tags: Sequence[str], limit: int, has_tags: bool
+) -> None:
+    """One row of inputs; an archive has no tags. A part of a name that one job has alone leads to that job."""
     for name, chosen in (
         ("search", now.search or ""),
         ("status", now.status),
@@ -88,14 +92,17 @@ def show_filters(now: Asked, types: Sequence[str], tags: Sequence[str], has_tags
     ):
         address.shown(name, chosen)
     with st.container(horizontal=True, gap="small"):
-        st.text_input(
-            "Search",
-            placeholder="Part of a job's name",
-            icon=":material/search:",
-            label_visibility="collapsed",
-            width="stretch",
-            **address.bound("search", lambda text: text.strip() or None),
-        )
+        # Enter means this one, leaving the input does not: that is what a form can tell.
+        with st.form("jobs-search", border=False, width="stretch"), st.container(horizontal=True, gap="xxsmall"):
+            st.text_input(
+                "Search",
+                key="of-search",
+                placeholder="Part of a job's name, then Enter",
+                icon=":material/search:",
+                label_visibility="collapsed",
+                width="stretch",
+            )
+            st.form_submit_button("Search", on_click=_search, args=(account, now, limit))
         st.selectbox(
             "Status",
             STATUSES,
@@ -148,7 +155,17 @@ def show_filters(now: Asked, types: Sequence[str], tags: Sequence[str], has_tags
                 width=220,
             )
         if not now.is_any:
-            st.button("Clear the filters", icon=":material/filter_alt_off:", on_click=clear, key="clear-filters")
+            st.button("Clear filters", icon=":material/filter_alt_off:", on_click=clear, key="clear-filters")
+
+
+def _search(account: data.Account, now: Asked, limit: int) -> None:
+    text = st.session_state["of-search"].strip()
+    if text:
+        found = data.find(account, replace(now, search=text).query(datetime.now(UTC), limit))
+        if not found.more and (name := the_one([job.name for job in found.jobs], text)):
+            st.switch_page(JOB_PAGE, query_params=links.to(job=name))
+            return
+    address.keep("search", text or None)
 
 
 def _with(options: Sequence[str], chosen: str | None) -> Sequence[str]:

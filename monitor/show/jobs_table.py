@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+import zlib
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Any, cast
+from urllib.parse import urlencode
 
 import pandas as pd
 import streamlit as st
@@ -12,40 +15,44 @@ import streamlit as st
 from monitor.charts.sparkline import picture, sparkline
 from monitor.diagnose.headline import status_word
 from monitor.diagnose.level import Level
-from monitor.diagnose.stakes import stakes
 from monitor.diagnose.verdict import judge, mean_of
 from monitor.fetch.glance import Glance
-from monitor.model import JobSummary, StepStats
+from monitor.model import JobSummary, Report, StepStats
 from monitor.review import Snapshot
 from monitor.show import data, links
+from monitor.show.grid import Column, Row, Sorted, looked, show_grid
 from monitor.show.severity import LOOKS
 from monitor.show.shell import JOB_PAGE
-from monitor.words import DASH, percent, step_seconds
+from monitor.words import duration, percent, step_seconds, usd
 
-#: Only the newest are reviewed unasked: each review costs calls.
+#: Reviewed whether they are in view or not, for the figures of the account: each review costs calls.
 REVIEWED = 25
+#: Taken to be in view until the browser says what is.
+FIRST_SEEN = 20
 
 _TABLE = "jobs_table"
-_DRAWN = "jobs_drawn"
-_ORDER = "jobs_order"
-_ROW_PX = 35
-_ROWS = 20
+_ORDER, _SORTED, _ASKED = "jobs_order", "jobs_sorted", "jobs_sort_asked"
+_HEIGHT_PX = 735
 _RECENT = timedelta(days=1)
 _BEGINNING = datetime.min.replace(tzinfo=UTC)
 
-_COLUMNS: dict[str, str] = {
+_DTYPES: dict[str, str] = {
     "name": "str",
-    "verdict": "object",
+    "level": "str",
     "stands_out": "str",
-    "at_stake_usd": "float64",
+    "recoverable_usd": "float64",
+    "recoverable_usd_per_hour": "float64",
+    "cost_usd": "float64",
     "status": "str",
-    "instances": "str",
-    "duration": "timedelta64[s]",
+    "started": "datetime64[s, UTC]",
+    "ran_s": "float64",
     "gpu_pct": "float64",
     "gpu_course": "object",
+    "instances": "str",
+    "step_time": "str",
+    "step_s": "float64",
     "gpu_memory_pct": "float64",
     "gpu_memory_course": "object",
-    "step_time": "str",
 }
 
 
@@ -57,115 +64,252 @@ class Standing:
     words: str
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a review tells of a row; small, so that it can be kept of jobs that nobody looks at any more."""
+
+    standing: Standing
+    is_last: bool = False
+    """Nothing more is to come: it need not be asked for again."""
+    is_under_way: bool = False
+    """The review that was asked for has told nothing yet."""
+    is_partial: bool = False
+    """It reads on."""
+    status: str | None = None
+    instance_type: str | None = None
+    instance_count: int | None = None
+    started: datetime | None = None
+    ended: datetime | None = None
+    reviewed_at: datetime | None = None
+    cost_usd: float | None = None
+    recoverable_usd: float | None = None
+    recoverable_usd_per_hour: float | None = None
+    gpu_pct: float | None = None
+    gpu_memory_pct: float | None = None
+    courses: tuple[tuple[float | None, ...], ...] = ((), ())
+    """GPU and GPU memory over time."""
+    step_time: str | None = None
+    step_s: float | None = None
+
+    @property
+    def is_reviewed(self) -> bool:
+        return self.status is not None
+
+
+_UNREVIEWED = Known(Standing("unreviewed", "not reviewed yet"))
+
+
 def standing(snapshot: Snapshot | None) -> Standing:
     """What stands out in a row; never ``healthy`` unless it was reviewed, with data and without a warning."""
     if snapshot is None:
-        return Standing("unreviewed", "not reviewed")
+        return _UNREVIEWED.standing
     if snapshot.report is not None:
         verdict = judge(snapshot.report)
         return Standing(verdict.level, verdict.headline)
     if snapshot.error is not None:
-        return Standing("unknown", f"could not be reviewed: {snapshot.error.message}")
+        return Standing("unknown", f"Review failed: {snapshot.error.message}")
     return Standing("waiting", snapshot.progress or "reviewing…")
 
 
-def settled(snapshots: Mapping[str, Snapshot]) -> bool:
+def known(snapshot: Snapshot) -> Known:
+    """What a review told so far."""
+    report = snapshot.report
+    if report is None:
+        return Known(standing(snapshot), is_under_way=snapshot.error is None)
+    job, cost = report.job, report.cost
+    return Known(
+        standing(snapshot),
+        snapshot.is_last,
+        False,
+        snapshot.working and not report.run.logs.complete,
+        job.status,
+        job.instance_type or " + ".join(sorted({group.instance_type for group in job.instance_groups})),
+        job.instance_count,
+        job.started,
+        job.ended,
+        report.reviewed_at,
+        cost.usd,
+        cost.recoverable_usd,
+        cost.recoverable_usd_per_hour,
+        mean_of(report, "gpu_utilization"),
+        mean_of(report, "gpu_memory_utilization"),
+        data.said_of(report, "courses", lambda: _courses(report)),
+        step_words(report.steps),
+        None if report.steps is None else report.steps.median_s,
+    )
+
+
+def _courses(report: Report) -> tuple[tuple[float | None, ...], ...]:
+    metrics = report.run.metrics
+    return tuple(sparkline(metrics, metric) for metric in ("gpu_utilization", "gpu_memory_utilization"))
+
+
+def settled(snapshots: Iterable[Snapshot]) -> bool:
     """Whether every review that was asked for has come to an end, good or bad."""
-    return all(snapshot.report is not None or snapshot.error is not None for snapshot in snapshots.values())
+    return all(snapshot.report is not None or snapshot.error is not None for snapshot in snapshots)
 
 
-def to_review(jobs: Sequence[JobSummary], now: datetime) -> tuple[JobSummary, ...]:
-    """The few that are reviewed unasked: those that run, those that failed within a day, the newest of the rest."""
+def by_urgency(jobs: Iterable[JobSummary], now: datetime) -> list[JobSummary]:
+    """Those that run first, then those that failed within a day, then the rest as they are listed: newest first."""
 
     def rank(job: JobSummary) -> int:
         failed = job.status == "Failed" and now - (job.ended or job.created or _BEGINNING) < _RECENT
         return 0 if is_running(job) else 1 if failed else 2
 
-    return tuple(sorted(jobs, key=rank)[:REVIEWED])
+    return sorted(jobs, key=rank)
 
 
 def is_running(job: JobSummary) -> bool:
     return job.status in {"InProgress", "Stopping"}
 
 
-def worst_first(jobs: Sequence[JobSummary], snapshots: Mapping[str, Snapshot]) -> list[str]:
-    """The names, what asks for action first: by how loud it is, then by what is at stake, then what runs, then the newest."""
+def in_view(jobs: Sequence[JobSummary], order: Sequence[str], now: datetime) -> list[JobSummary]:
+    """The jobs whose rows are in view, in the order in which they are to be reviewed."""
+    seen = set(looked(_TABLE).seen)
+    shown = [job for job in jobs if job.name in seen]
+    return by_urgency(shown or _placed(jobs, order)[:FIRST_SEEN], now)
+
+
+def known_of(account: data.Account, jobs: Sequence[JobSummary]) -> dict[str, Known]:
+    """Has these jobs reviewed, the first of them first; gives what is known of them. Those with their last review are let be."""
+    kept: dict[str, Known] = data.kept_rows(account)
+    asked = {
+        job.name: data.snapshot(account, job.name, 1 + place)
+        for place, job in enumerate(jobs)
+        if job.name not in kept or not kept[job.name].is_last
+    }
+    keep_rows(account, asked)
+    return {job.name: kept[job.name] if job.name in kept else known(asked[job.name]) for job in jobs}
+
+
+def keep_rows(account: data.Account, snapshots: Mapping[str, Snapshot]) -> None:
+    """Keeps what is known of jobs that were reviewed: a review that begins anew does not take it back."""
+    kept: dict[str, Known] = data.kept_rows(account)
+    for name, snapshot in snapshots.items():
+        if (found := known(snapshot)).is_reviewed:
+            kept[name] = found
+
+
+def worst_first(jobs: Sequence[JobSummary], reviewed: Mapping[str, Known]) -> list[str]:
+    """The names, what asks for action first: by how loud it is, then what runs, then by what could be recovered."""
 
     def rank(job: JobSummary) -> tuple[float, ...]:
-        snapshot = snapshots.get(job.name)
-        stake = None if snapshot is None or snapshot.report is None else stakes(snapshot.report).at_stake_usd
-        return LOOKS[standing(snapshot).level].rank, -(stake or 0.0), not is_running(job)
+        found = reviewed.get(job.name, _UNREVIEWED)
+        gain = found.recoverable_usd_per_hour if is_running(job) else found.recoverable_usd
+        return LOOKS[found.standing.level].rank, not is_running(job), -(gain or 0.0)
 
     return [job.name for job in sorted(jobs, key=rank)]
 
 
-def kept_order(
-    of: Hashable, jobs: Sequence[JobSummary], snapshots: Mapping[str, Snapshot], settled: bool
-) -> Sequence[str]:
-    """The order of rows: that of the list until all reviews are in, then worst first; it stays until something else is asked.
+def wanted_order(jobs: Sequence[JobSummary], reviewed: Mapping[str, Known], frame: pd.DataFrame) -> list[str]:
+    """The names as of now: worst first, or by the column whose head was clicked; what is not known comes last."""
+    by = sorted_by()
+    if by is None:
+        return worst_first(jobs, reviewed)
+    name, direction = by
+    values = frame.assign(level=[LOOKS[level].rank for level in frame["level"]], step_time=frame["step_s"])
+    # What a running job could save in an hour and what a finished one could have saved are not the same kind of money.
+    keys = ["recoverable_usd_per_hour", "recoverable_usd"] if name == "recoverable_usd" else [name]
+    ranked = values.sort_values(keys, ascending=direction == "ascending", na_position="last", kind="stable")
+    return [str(each) for each in ranked["name"]]
 
-    Rows change places once, and not under the mouse while reviews come and go.
-    """
-    kept: dict[Hashable, list[str]] = st.session_state.setdefault(_ORDER, {})
-    if of not in kept and settled:
-        kept.clear()
-        kept[of] = worst_first(jobs, snapshots)
-    return kept.get(of, ())
+
+def kept_order(of: Hashable) -> Sequence[str]:
+    """The order of rows that was settled on for what is asked; nothing as long as there is none."""
+    return cast(Sequence[str], st.session_state.get(_ORDER, {}).get((of, sorted_by()), ()))
 
 
-def sort_again() -> None:
-    """Worst first as of now: jobs have become worse, or better, since the rows were put in order."""
+def keep_order(of: Hashable, order: Sequence[str]) -> None:
+    """Rows change places once, and not under the mouse while reviews come and go; later only when somebody asks."""
+    st.session_state[_ORDER] = {(of, sorted_by()): order}
+
+
+def may_move(of: Hashable) -> bool:
+    """Whether rows may still change places: nobody has begun to move among them."""
+    return looked(_TABLE).used != _about(of)
+
+
+def _about(of: Hashable) -> str:
+    return f"{zlib.crc32(repr(of).encode()):08x}"
+
+
+def sort_again(of: Hashable) -> None:
+    """In order as of now: jobs have become worse, or better, since the rows were put in order."""
     st.session_state.pop(_ORDER, None)
+    st.session_state[_ASKED] = of
+
+
+def is_asked(of: Hashable) -> bool:
+    """Whether the rows are to be put in order now, wherever the reader is."""
+    return bool(st.session_state.pop(_ASKED, None) == of)
+
+
+def sorted_by() -> Sorted | None:
+    """The column whose head was clicked; None is worst first."""
+    return cast("Sorted | None", st.session_state.get(_SORTED))
+
+
+def label_of(name: str) -> str:
+    """What the head of a column says."""
+    return next(column.label for column in _COLUMNS if column.name == name)
+
+
+def _sort(name: str) -> None:
+    """A click on the head of a column: the largest first, then the smallest, then worst first again."""
+    before = sorted_by()
+    first: tuple[str, str] = (name, "ascending" if name in _TEXTS else "descending")
+    second = (name, "descending" if name in _TEXTS else "ascending")
+    st.session_state[_SORTED] = first if before is None or before[0] != name else second if before == first else None
+
+
+def _placed(jobs: Sequence[JobSummary], order: Sequence[str]) -> list[JobSummary]:
+    """In ``order``, jobs that it lacks first: they are new."""
+    places = {name: place for place, name in enumerate(order)}
+    return sorted(jobs, key=lambda job: (places.get(job.name, -1), not is_running(job)))
 
 
 def rows(
     jobs: Sequence[JobSummary],
-    snapshots: Mapping[str, Snapshot],
+    reviewed: Mapping[str, Known],
     now: datetime,
     order: Sequence[str] = (),
     glances: Mapping[str, Glance] | None = None,
 ) -> pd.DataFrame:
     """The table, in ``order``, jobs that it lacks first; percent is of one device."""
-    places = {name: place for place, name in enumerate(order)}
-    wanted = sorted(jobs, key=lambda job: (places.get(job.name, -1), not is_running(job)))
     seen = glances or {}
-    entries = [_row(job, snapshots.get(job.name), seen.get(job.name, Glance()), now) for job in wanted]
-    return pd.DataFrame(entries, columns=list(_COLUMNS)).astype(_COLUMNS)
+    entries = [
+        _row(job, reviewed.get(job.name, _UNREVIEWED), seen.get(job.name, Glance()), now)
+        for job in _placed(jobs, order)
+    ]
+    return pd.DataFrame(entries, columns=list(_DTYPES)).astype(_DTYPES)
 
 
-def _row(job: JobSummary, snapshot: Snapshot | None, glance: Glance, now: datetime) -> dict[str, object]:
-    report = None if snapshot is None else snapshot.report
-    stand = standing(snapshot)
-    instance_type, count = job.instance_type, job.instance_count
-    started, ended, status = job.started or job.created, job.ended, job.status
-    gpu, memory = glance.gpu_pct, glance.gpu_memory_pct
-    means = [_mean(gpu), _mean(memory)]
-    if report is not None:
-        known = report.job
-        instance_type = known.instance_type or " + ".join(
-            sorted({group.instance_type for group in known.instance_groups})
-        )
-        count, started, ended, status = known.instance_count, known.started, known.ended, known.status or status
-        now = report.reviewed_at if report.archive else now
-        metrics = ("gpu_utilization", "gpu_memory_utilization")
-        means = [mean_of(report.nodes, metric) for metric in metrics]
-        if not gpu:
-            gpu, memory = data.said_of(
-                report, "courses", lambda: tuple(sparkline(report.run.metrics, metric) for metric in metrics)
-            )
+def _row(job: JobSummary, found: Known, glance: Glance, now: datetime) -> dict[str, object]:
+    started = found.started if found.is_reviewed else job.started or job.created
+    ended = found.ended if found.is_reviewed else job.ended
+    now = found.reviewed_at or now
+    gpu, memory = glance.gpu_pct or found.courses[0], glance.gpu_memory_pct or found.courses[1]
     return {
         "name": job.name,
-        "verdict": [word] if (word := LOOKS[stand.level].word) else [],
-        "stands_out": stand.words,
-        "at_stake_usd": None if report is None else stakes(report).at_stake_usd,
-        "status": status_word(status),
-        "instances": instances_words(count, instance_type),
-        "duration": None if started is None else _whole_minutes((ended or now) - started),
-        "gpu_pct": means[0],
+        "level": found.standing.level,
+        "stands_out": found.standing.words,
+        "recoverable_usd": found.recoverable_usd,
+        "recoverable_usd_per_hour": found.recoverable_usd_per_hour,
+        "cost_usd": found.cost_usd,
+        "status": status_word(found.status or job.status),
+        "started": started,
+        # As of its review, like all that the row says.
+        "ran_s": None if started is None else ((ended or now) - started).total_seconds(),
+        "gpu_pct": found.gpu_pct if found.is_reviewed else _mean(glance.gpu_pct),
         "gpu_course": gpu or None,
-        "gpu_memory_pct": means[1],
+        "instances": instances_words(
+            found.instance_count if found.is_reviewed else job.instance_count,
+            found.instance_type if found.is_reviewed else job.instance_type,
+        ),
+        "step_time": found.step_time,
+        "step_s": found.step_s,
+        "gpu_memory_pct": found.gpu_memory_pct if found.is_reviewed else _mean(glance.gpu_memory_pct),
         "gpu_memory_course": memory or None,
-        "step_time": None if report is None else step_words(report.steps),
     }
 
 
@@ -184,12 +328,15 @@ def csv_rows(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "job": frame["name"],
-            "verdict": frame["verdict"].str.join(" "),
+            "verdict": [LOOKS[cast(Level, level)].word for level in frame["level"]],
             "what_stands_out": frame["stands_out"],
-            "at_stake_usd_per_hour": frame["at_stake_usd"].round(2),
+            "recoverable_usd": frame["recoverable_usd"].round(2),
+            "recoverable_usd_per_hour": frame["recoverable_usd_per_hour"].round(2),
+            "cost_usd": frame["cost_usd"].round(2),
             "status": frame["status"],
+            "started": frame["started"],
+            "ran_s": frame["ran_s"].round(),
             "nodes": frame["instances"],
-            "ran_s": frame["duration"].dt.total_seconds(),
             "gpu_utilization_pct": frame["gpu_pct"].round(1),
             "gpu_memory_utilization_pct": frame["gpu_memory_pct"].round(1),
             "step_time": frame["step_time"],
@@ -202,12 +349,6 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-def _whole_minutes(length: timedelta) -> timedelta:
-    """Seconds count only where there is nothing else."""
-    seconds = round(length.total_seconds())
-    return timedelta(seconds=seconds if seconds < 60 else round(seconds / 60) * 60)
-
-
 def instances_words(count: int | None, instance_type: str | None) -> str | None:
     """``4 x p4d.24xlarge``; None where neither is known."""
     short = (instance_type or "").replace("ml.", "")
@@ -216,68 +357,95 @@ def instances_words(count: int | None, instance_type: str | None) -> str | None:
     return f"{count} × {short or 'unknown type'}"
 
 
-def show_table(frame: pd.DataFrame) -> None:
-    """Draws the rows; a click on one opens its job."""
-    # A click names a row by its place; the place must be looked up in what was on the screen then.
-    st.session_state[_DRAWN] = frame["name"].tolist()
-    looks = [look for look in LOOKS.values() if look.word]
-    config = st.column_config
-    pictures = {name: [picture(each or ()) for each in frame[name]] for name in ("gpu_course", "gpu_memory_course")}
-    st.dataframe(
-        frame.assign(**pictures),
-        key=_TABLE,
-        on_select=_open,
-        selection_mode=["single-row", "single-cell"],
-        hide_index=True,
-        height="content" if len(frame) <= _ROWS else _ROWS * _ROW_PX,
-        row_height=_ROW_PX,
-        placeholder=DASH,
-        alt="Training jobs, those that ask for action first; a click on a row opens the job",
-        column_config={
-            "name": config.TextColumn("Job", width=268),
-            "verdict": config.MultiselectColumn(
-                "Verdict", options=[look.word for look in looks], color=[look.colour for look in looks], width=78
+_COURSE = "A running job's last 3 h, a finished one's whole time; gaps are missing data."
+# In the order in which they stand; what a narrow window has no room for goes first.
+_COLUMNS = (
+    Column("name", "Job", "minmax(120px,5fr)", "name"),
+    Column("level", "Verdict", "88px", "badge"),
+    Column("stands_out", "What stands out", "minmax(150px,6fr)", room_px=560),
+    Column(
+        "recoverable_usd",
+        "Recoverable",
+        "94px",
+        "number",
+        "What the findings say could be saved: an hour of a running job, in all of a finished one.",
+        330,
+    ),
+    Column("cost_usd", "Cost", "76px", "number", "So far, at on-demand prices.", 640),
+    Column("status", "Status", "78px", room_px=450),
+    Column("started", "Started", "104px", "number", room_px=860),
+    Column("ran_s", "Ran for", "82px", "number", "Since training started.", 760),
+    Column(
+        "gpu_pct",
+        "GPU over time",
+        "98px",
+        "course",
+        f"Mean of one GPU while it worked; of a job not reviewed yet, over its last 3 h. {_COURSE}",
+        960,
+    ),
+    Column("instances", "Nodes", "120px", room_px=1080),
+    Column("step_time", "Step time", "102px", "number", "Median, ± half the spread from p10 to p90.", 1180),
+    Column("gpu_memory_pct", "GPU memory", "98px", "course", f"Share of GPU memory in use. {_COURSE}", 1420),
+)
+_TEXTS = frozenset({"name", "level", "stands_out", "status", "instances"})
+
+
+def cells(frame: pd.DataFrame, zone: tzinfo) -> list[Row]:
+    """The rows as they are written."""
+    return [
+        Row(
+            row.name,
+            (
+                row.name,
+                (look.word, look.colour) if (look := LOOKS[row.level]).word else "",
+                row.stands_out,
+                _recoverable(row.recoverable_usd, row.recoverable_usd_per_hour),
+                _or_none(row.cost_usd, usd),
+                row.status,
+                _or_none(row.started, lambda at: _started(at, zone)),
+                _or_none(row.ran_s, duration),
+                (_or_none(row.gpu_pct, percent), picture(row.gpu_course or ())),
+                _or_none(row.instances, str),
+                _or_none(row.step_time, str),
+                (_or_none(row.gpu_memory_pct, percent), picture(row.gpu_memory_course or ())),
             ),
-            "stands_out": config.TextColumn("What stands out", width=250),
-            "at_stake_usd": config.NumberColumn(
-                "At stake/h",
-                format="dollar",
-                width=72,
-                help="What somebody who acts now could gain in an hour: what is wasted, or what the best advice would save "
-                "(by model), whichever is more.",
-            ),
-            "status": config.TextColumn("Status", width=74),
-            "instances": config.TextColumn("Nodes", width=118),
-            "duration": config.NumberColumn(
-                "Ran", format="compact", width=62, help="Hours and minutes since training started."
-            ),
-            "gpu_pct": config.NumberColumn(
-                "GPU",
-                format="%.0f %%",
-                width=50,
-                help="Mean of one GPU over the time of work; of a job that was not reviewed, over its last 3 h.",
-            ),
-            "gpu_course": config.ImageColumn("0–100 %", width=66, help=_COURSE),
-            "gpu_memory_pct": config.NumberColumn(
-                "Memory", format="%.0f %%", width=58, help="Of GPU memory, like GPU."
-            ),
-            "gpu_memory_course": config.ImageColumn("0–100 %", width=66, help=_COURSE),
-            "step_time": config.TextColumn("Step time", width=95, help="Median, and half of the way from p10 to p90."),
-        },
+            f"job?{urlencode(links.to(job=row.name))}",
+        )
+        for row in frame.itertuples(index=False)
+    ]
+
+
+def _or_none(value: object, written: Callable[[Any], str]) -> str | None:
+    return None if pd.isna(value) else written(value)
+
+
+def _recoverable(in_all_usd: float, an_hour_usd: float) -> str | None:
+    return _or_none(in_all_usd, usd) if pd.isna(an_hour_usd) else f"{usd(an_hour_usd)}/h"
+
+
+def _started(at: pd.Timestamp, zone: tzinfo) -> str:
+    return f"{at.astimezone(zone):%d %b, %H:%M}".lstrip("0")
+
+
+def show_table(frame: pd.DataFrame, of: Hashable, zone: tzinfo) -> None:
+    """Draws the rows of what is asked for; a click on one, or Enter, opens its job."""
+    columns = [replace(column, help=f"{column.help}{' ' if column.help else ''}Click to sort.") for column in _COLUMNS]
+    show_grid(
+        _TABLE,
+        columns,
+        cells(frame, zone),
+        alt="Training jobs. Arrow keys move, Enter opens a job, Space selects it for a comparison.",
+        height_px=_HEIGHT_PX,
+        opened=lambda name: st.switch_page(JOB_PAGE, query_params=links.to(job=name)),
+        several=True,
+        tells=True,
+        about=_about(of),
+        sorts=_sort,
+        sorted_by=sorted_by(),
     )
 
 
-_COURSE = "A running job's last 3 h, a finished one's whole time; open where data is missing."
-
-
-def _open() -> None:
-    state = st.session_state[_TABLE].selection
-    chosen = chosen_job(state.rows, state.cells, st.session_state.get(_DRAWN, []))
-    if chosen:
-        st.switch_page(JOB_PAGE, query_params=links.to(job=chosen))
-
-
-def chosen_job(rows: Sequence[int], cells: Sequence[tuple[int, str]], drawn: Sequence[str]) -> str | None:
-    """The job that a click on a row or a cell means; None where nothing is chosen, or the row is no longer there."""
-    places = [*rows, *(row for row, _ in cells)]
-    return drawn[places[0]] if places and places[0] < len(drawn) else None
+def chosen(frame: pd.DataFrame) -> list[str]:
+    """The jobs whose boxes are ticked, the one that was started first in front: what others are compared against."""
+    ticked = frame[frame["name"].isin(looked(_TABLE).chosen)]
+    return [str(name) for name in ticked.sort_values("started", kind="stable")["name"]]

@@ -1,14 +1,16 @@
-"""Where does a link within Trainwatch lead? The page's own parameters, and the account that the viewer chose."""
+"""Where does a link within Trainwatch lead? The page's own parameters, and the account and clock of who follows it."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 #: Parameters of the frame: they go with every link, so that a link means the same account for whoever opens it.
-ACCOUNT = ("region", "profile")
+#: ``account`` is its number, by which another machine tells whether it is signed in to the same one; ``profile`` is a name
+#: on this machine, and ``zone`` the clock (UTC, or the viewer's own).
+FRAME = ("region", "account", "profile", "zone")
 
 
 def to(**parts: str | None) -> dict[str, str]:
     """The query parameters of a link; a part that is None is left out."""
-    known = {name: st.session_state.get(name) for name in ACCOUNT}
+    known = {name: st.session_state.get(name) for name in FRAME}
     return {name: str(value) for name, value in {**known, **parts}.items() if value}

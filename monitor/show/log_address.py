@@ -54,6 +54,11 @@ class View:
         """What is shown of it."""
         return LogFilter(self.find, self.levels, self.node, ranges(self.rank))
 
+    @property
+    def is_placed(self) -> bool:
+        """Whether it says where to look, or at which lines."""
+        return not self.wanted.is_open or any((self.at, self.start, self.end, self.event, self.quote))
+
     def parameters(self) -> dict[str, str]:
         """As the parameters of an address."""
         found = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from datetime import UTC, datetime, timedelta, tzinfo
 
 import pandas as pd
@@ -20,18 +19,19 @@ from monitor.show.log_controls import clear
 from monitor.show.log_places import known_of, node_names
 from monitor.show.log_table import csv_text, precise, show_line, show_table
 from monitor.show.pace import DONE, EMPTY, IDLE, RUNNING, WAITING, Pace
+from monitor.show.parts import part
 from monitor.show.plain import advice, plain
 from monitor.show.trouble import is_lasting, show_error, show_stale
 
-_ANCHOR = "logs-anchor"
+_ANCHOR, _OPENED = "logs-anchor", "logs-opened"
 _MS = timedelta(milliseconds=1)
-_SCROLLS = timedelta(seconds=4)
 
 
 def show_log(name: str, snapshot: LogSnapshot, reviewed: Snapshot, zone: tzinfo, now: datetime) -> Pace:
     """Everything below the controls."""
     view, report = log_address.current(), reviewed.report
-    quotes = known_of(report).quotes
+    known = part(report, "Places in the log", known_of, report)
+    quotes = known.quotes if known else ()
     if snapshot.lineless or (report is not None and report.archive):
         if report is None and reviewed.error is not None:
             show_error(reviewed.error, "log-review")
@@ -43,14 +43,14 @@ def show_log(name: str, snapshot: LogSnapshot, reviewed: Snapshot, zone: tzinfo,
         if snapshot.error is None:
             skeleton(snapshot.progress)
         else:
-            show_error(snapshot.error, "log")
+            show_error(snapshot.error, "log", "Reading the log")
             log_states.show_quotes(quotes, zone)
         return pace_of(snapshot, reviewed)
     if snapshot.error is not None:
-        show_stale(snapshot.error)
-    _lines(view, snapshot, report, zone, now)
+        show_stale(snapshot.error, "showing the lines read before", "Reading the log")
+    part(report, "Log lines", _lines, view, snapshot, report, zone, now)
     if report is None and reviewed.error is None:
-        st.caption(":material/hourglass_empty: Findings and phases are marked when the job is reviewed.")
+        st.caption(":material/hourglass_empty: Findings and phases are marked once the job is reviewed.")
     return pace_of(snapshot, reviewed)
 
 
@@ -66,6 +66,38 @@ def pace_of(snapshot: LogSnapshot, reviewed: Snapshot) -> Pace:
     if snapshot.growing:
         return RUNNING
     return WAITING if waits_for_review else DONE
+
+
+def finds_first_error(name: str, status: str | None, reviewed: Snapshot) -> bool:
+    """Whether it is still to be found where a failed job is opened: at its first error, unless the address says where."""
+    if st.session_state.get(_OPENED) == name:
+        return False
+    view, report = log_address.current(), reviewed.report
+    if view.is_placed or status != "Failed":
+        _opened(name)
+        return False
+    # Of the newest lines alone the first error may be one that only follows.
+    if reviewed.error is None and (report is None or reviewed.working):
+        return True
+    _opened(name)
+    about = known_of(report)
+    causes = [quote for quote in (about.error, *about.quotes) if quote is not None and quote.at is not None]
+    if first := next((quote for quote in causes if quote is about.error or quote.finding.severity == "critical"), None):
+        log_address.move(at=first.at, quote=first.key)
+    return False
+
+
+def _opened(name: str) -> None:
+    st.session_state[_OPENED] = name
+
+
+def show_search(name: str, reviewed: Snapshot) -> None:
+    """While the first error is looked for."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        doing = f" ({reviewed.progress})" if reviewed.progress else ""
+        st.caption(f":material/hourglass_empty: Finding the first error{plain(doing)}…", width="stretch")
+        st.button("Show the end of the log", key="logs-not-first", on_click=_opened, args=(name,), type="tertiary")
+    st.skeleton(520)
 
 
 def skeleton(progress: str) -> None:
@@ -85,33 +117,29 @@ def _lines(view: View, snapshot: LogSnapshot, report: Report | None, zone: tzinf
     found = lines.matching(frame, view.wanted)
     target, is_it = _target(view, frame, report)
     is_tail = view.at is None and view.start is None
-    shown = _tail(view, found, now) if is_tail else lines.after(found, target)
+    shown = _tail(view, found) if is_tail else lines.after(found, target)
     _status(view, snapshot, len(found), zone, now)
     if span.gap is not None:
         st.warning(advice(f"{span.gap.why} {span.gap.remedy}"), icon=":material/visibility_off:")
     if shown.empty:
         whole = not span.older and not _has_newer(view, span)
-        said = (
-            "No line of this log matches." if whole else "No line of this stretch matches: look at older or newer ones."
-        )
+        said = "No line of this log matches." if whole else "No line in this stretch matches. Try older or newer lines."
         st.info(said, icon=":material/search_off:")
         _ways(view, snapshot, shown, found, [])
         return
     beside = marks(about, shown)
     chosen = int(shown.index.get_loc(target)) if is_it and target in shown.index else None
     several = max(len(node_names(report)), frame["node"].nunique())
-    first = lines.key_of(shown, 0)
-    key = f"{zlib.crc32(repr((view.job, view.ask, view.wanted, first)).encode()):08x}"
-    show_table(shown, beside, zone, several, chosen, key, is_tail)
+    show_table(view, shown, beside, zone, several, chosen, is_tail)
     if chosen is not None:
         show_line(shown.iloc[chosen], beside[chosen], zone)
     _ways(view, snapshot, shown, found, beside)
     masked = int(shown["masked"].sum())
-    notes = ["A click on a row shows the line as it is; process tags and colours are left out in the table."]
+    notes = ["Click a line, or press Enter on it, to see it whole, with process tags and colors as written."]
     if masked:
-        notes.append(f"{words.count(masked, 'line')} held what looks like a secret; it is masked as ***.")
+        notes.append(f"{words.count(masked, 'line')} held what looks like a secret, masked as ***.")
     if len(shown) < len(found) and not is_tail:
-        notes.append(f"The table holds {lines.MOST_SHOWN:,} lines at most.")
+        notes.append(f"The table shows at most {lines.MOST_SHOWN:,} lines.")
     st.caption(" ".join(notes))
 
 
@@ -119,7 +147,9 @@ def _target(view: View, frame: pd.DataFrame, report: Report | None) -> tuple[int
     """(the index of the line that the address means, whether it is that very line and not the first one after it)."""
     if view.event is not None and (row := lines.row_of(frame, view.event)) is not None:
         return row, True
-    quote = next((quote for quote in known_of(report).quotes if quote.key == view.quote), None)
+    about = known_of(report)
+    quotes = (*about.quotes, about.error) if about.error else about.quotes
+    quote = next((quote for quote in quotes if quote.key == view.quote), None)
     if quote is not None and (row := row_of(quote, frame)) is not None:
         return row, True
     if view.at is None:
@@ -128,19 +158,14 @@ def _target(view: View, frame: pd.DataFrame, report: Report | None) -> tuple[int
     return int(frame.index[place]), view.quote is not None and frame["time"].iloc[place] == pd.Timestamp(view.at)
 
 
-def _tail(view: View, found: pd.DataFrame, now: datetime) -> pd.DataFrame:
-    """The last lines; what is there stays there, and for a moment nothing is added."""
+def _tail(view: View, found: pd.DataFrame) -> pd.DataFrame:
+    """The last lines; what is there stays there."""
     about = (view.job, view.ask, view.wanted)
-    known = st.session_state.get(_ANCHOR)
-    known = known if known is not None and known[0] == about else None
-    shown = lines.tail(found, known[1] if known else None)
-    if shown.empty:
-        return shown
-    first = lines.key_of(shown, 0)
-    if known is None or known[1] != first:
-        known = st.session_state[_ANCHOR] = (about, first, now, len(shown))
-    # While the table is scrolled to its end, more lines would stop it on the way.
-    return shown.iloc[: known[3]] if now - known[2] < _SCROLLS else shown
+    kept, first = st.session_state.get(_ANCHOR, (None, None))
+    shown = lines.tail(found, first if kept == about else None)
+    if len(shown):
+        st.session_state[_ANCHOR] = (about, lines.key_of(shown, 0))
+    return shown
 
 
 def _status(view: View, snapshot: LogSnapshot, matching: int, zone: tzinfo, now: datetime) -> None:
@@ -160,14 +185,14 @@ def _status(view: View, snapshot: LogSnapshot, matching: int, zone: tzinfo, now:
         st.caption(plain(f"{said}."), width="stretch")
         if snapshot.updated_at is not None:
             age = words.ago(snapshot.updated_at, now) if snapshot.growing else words.instant(snapshot.updated_at, zone)
-            late = ", reading on" if snapshot.working else ""
+            late = ", still reading" if snapshot.working else ""
             st.caption(plain(f"Read {age} with {calls}{late}"), width="content")
         if running:
             st.session_state["logs-follow"] = view.ask.is_newest
             st.toggle(
                 "Follow",
                 key="logs-follow",
-                help="Shows the newest lines as they come. Lines can be asked for some seconds after they are written.",
+                help="Shows the newest lines as they arrive, some seconds after they are written.",
                 on_change=lambda: _follow(last),
             )
 
@@ -214,7 +239,7 @@ def _ways(view: View, snapshot: LogSnapshot, shown: pd.DataFrame, found: pd.Data
                 on_click=lambda: log_address.move(at=None),
             )
         if not view.wanted.is_open:
-            st.button("Clear the filters", icon=":material/filter_alt_off:", key="logs-clear", on_click=clear)
+            st.button("Clear filters", icon=":material/filter_alt_off:", key="logs-clear", on_click=clear)
         if len(shown):
             st.download_button(
                 f"CSV, {words.count(len(shown), 'line')}",
@@ -240,14 +265,14 @@ def _nothing(view: View, snapshot: LogSnapshot, report: Report | None, zone: tzi
         st.warning(advice(f"{span.gap.why} {span.gap.remedy}"), icon=":material/visibility_off:")
     elif view.node:
         where = "in this log" if view.ask.is_newest else "here"
-        said = f"No line of {view.node} {where}. Its processes may write into another node's stream: look at all nodes."
+        said = f"No line from {view.node} {where}. Its processes may write to another node's stream: try all nodes."
         st.info(plain(said), icon=":material/search_off:")
     elif view.ask.is_newest or not (span.older or span.newer):
         log_states.no_lines_at_all(snapshot.job)
         log_states.show_quotes(known_of(report).quotes, zone)
         return
     else:
-        st.info("No node wrote a line here.", icon=":material/search_off:")
+        st.info("No node wrote a line here. Try older or newer lines.", icon=":material/search_off:")
     _ways(view, snapshot, snapshot.table.frame, snapshot.table.frame, [])
 
 

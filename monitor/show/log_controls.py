@@ -10,44 +10,24 @@ import streamlit as st
 from monitor.diagnose.log_places import END, Place
 from monitor.review.log_filter import NO_LEVEL, ranges
 from monitor.show import data, links, log_address
+from monitor.show.job_choice import choose_job, show_newest
 from monitor.show.log_address import CHOICES, View
 from monitor.show.shell import JOB_PAGE
-from monitor.show.trouble import show_error
-
-NEWEST = 12
 
 
-def choose_job(account: data.Account, view: View) -> str | None:
+def choose(account: data.Account, view: View) -> str | None:
     """The job, and the way to its page."""
-    listing = data.jobs(account)
-    st.session_state["logs-job"] = view.job
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.selectbox(
-            "Job",
-            [job.name for job in listing.jobs],
-            index=None,
-            key="logs-job",
-            # A link may name a job older than the list.
-            accept_new_options=True,
-            placeholder="Choose a job, or type its full name",
-            icon=":material/search:",
-            label_visibility="collapsed",
-            on_change=_other_job,
-        )
+        choose_job(account, "logs-job", view.job, _other_job)
         if view.job:
             to = links.to(job=view.job)
             st.page_link(JOB_PAGE, label="Open the job", icon=":material/monitoring:", query_params=to)
-    if listing.error and not view.job:
-        show_error(listing.error, "list")
     return view.job
 
 
 def newest(account: data.Account) -> None:
     """The newest jobs, to take one with a click."""
-    st.session_state["logs-newest"] = None
-    names = [job.name for job in data.jobs(account).jobs[:NEWEST]]
-    if names:
-        st.pills("The newest jobs", names, key="logs-newest", on_change=_take)
+    show_newest(account, "logs-newest", _other_job)
 
 
 def filters(view: View, nodes: Sequence[str]) -> None:
@@ -128,12 +108,8 @@ def _jump(place: Place | None) -> None:
         log_address.move(at=None if place.key == END else place.at, quote=place.quote)
 
 
-def _take() -> None:
-    log_address.move(job=st.session_state["logs-newest"])
-
-
-def _other_job() -> None:
-    log_address.move(job=st.session_state["logs-job"], at=None, node=None, rank="")
+def _other_job(name: str | None) -> None:
+    log_address.move(job=name, at=None, node=None, rank="")
 
 
 def _filtered() -> None:

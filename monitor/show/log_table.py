@@ -1,10 +1,10 @@
-"""The lines of a log as a table: when, who, how loud, what was recognised, and the line; a click shows it whole."""
+"""The lines of a log as a table: when, who, how loud, the line and what was recognised in it; a click shows it whole."""
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 from datetime import datetime, tzinfo
-from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -13,93 +13,91 @@ from monitor.export.tables import as_csv
 from monitor.review.log_filter import key_of
 from monitor.review.log_lines import as_it_is
 from monitor.show import log_address
+from monitor.show.grid import Column, Row, show_grid
+from monitor.show.log_address import View
 from monitor.show.plain import plain
 from monitor.words import zone_name
 
-ROW_PX = 28
-TABLE_PX = 520
+TABLE_PX = 560
 # Beside a line that is shown whole, so that both are seen at once.
-_BESIDE_PX = 380
-# Wider than what is there: the other columns keep their widths then.
-_LINE_PX = 1400
+_BESIDE_PX = 400
 _DETAIL_PX = 260
 # A line that fits the detail as it is needs no box of its own.
 _LONG_LINE = 2_000
-_HERE = "▶"
+_TONES = {"error": "error", "warning": "warning"}
 
 
 def show_table(
-    shown: pd.DataFrame, marks: Sequence[str], zone: tzinfo, nodes: int, chosen: int | None, key: str, tail: bool
+    view: View, shown: pd.DataFrame, marks: Sequence[str], zone: tzinfo, nodes: int, chosen: int | None, tail: bool
 ) -> None:
     """The table; ``marks`` of each row, ``chosen`` the place of the line that is looked at.
 
-    A ``tail`` is scrolled to its bottom and stays there while lines come, unless the reader scrolls up.
+    A ``tail`` is scrolled to its end and stays there while lines come, unless the reader scrolls up.
     """
-    columns = _columns(shown, marks, zone, nodes, chosen)
-    name = f"logs-table-{key}"
-    keys = [key_of(shown, place) for place in range(len(shown))] if len(shown) <= 400 else None
+    keys = _keys(shown)
+    looked_at = None if chosen is None else keys[chosen]
 
-    def looked_at() -> None:
-        rows = st.session_state[name]["selection"]["rows"]
-        if not rows:
-            log_address.move(event=None)
-        elif rows[0] < len(shown):
-            log_address.move(event=keys[rows[0]] if keys else key_of(shown, rows[0]))
+    def opened(key: str) -> None:
+        # What is looked at already is let go.
+        place = None if key == looked_at or key not in keys else keys.index(key)
+        log_address.move(event=None if place is None else key_of(shown, place))
 
-    def draw(height: int) -> None:
-        st.dataframe(
-            columns,
-            hide_index=True,
-            row_height=ROW_PX,
-            height=height,
-            key=name,
-            on_select=looked_at,
-            selection_mode="single-row",
-            selection_default={"selection": {"rows": [] if chosen is None else [chosen]}},
-            column_config=_config(columns, shown),
-            placeholder="",
-            alt=f"{len(shown):,} log lines in time",
-        )
-
-    most_px = TABLE_PX if chosen is None else _BESIDE_PX
-    whole_px = (len(shown) + 1) * ROW_PX + 2
-    if tail and whole_px > most_px:
-        with st.container(height=most_px, border=False, autoscroll=True, key=f"{name}-tail"):
-            draw(whole_px)
-    else:
-        draw(min(whole_px, most_px))
+    show_grid(
+        f"logs-table-{zlib.crc32(repr((view.job, view.ask, view.wanted)).encode()):08x}",
+        _columns(shown, any(marks), nodes),
+        _rows(shown, keys, marks, zone, nodes),
+        alt=f"{len(shown):,} log lines by time. Arrow keys move, Enter shows a line whole.",
+        height_px=TABLE_PX if chosen is None else _BESIDE_PX,
+        opened=opened,
+        looked_at=looked_at,
+        ends_in_view=tail and chosen is None,
+        tight=True,
+    )
 
 
-def _columns(shown: pd.DataFrame, marks: Sequence[str], zone: tzinfo, nodes: int, chosen: int | None) -> pd.DataFrame:
-    margin = list(marks)
-    if chosen is not None:
-        margin[chosen] = f"{_HERE} {margin[chosen]}".rstrip()
-    columns: dict[str, Any] = {"Mark": margin, "Time": shown["time"].dt.tz_convert(zone)}
+def _keys(shown: pd.DataFrame) -> list[str]:
+    """One a line; the same text at the same moment is told apart by its turn."""
+    found = shown["time"].astype("int64").astype("str") + "-" + shown["digest"].astype("str")
+    turn = found.groupby(found).cumcount()
+    return [f"{key}-{again}" if again else key for key, again in zip(found, turn, strict=True)]
+
+
+def _one_day(shown: pd.DataFrame) -> bool:
+    return bool(shown["time"].iloc[-1] - shown["time"].iloc[0] < pd.Timedelta(hours=20))
+
+
+def _columns(shown: pd.DataFrame, marked: bool, nodes: int) -> list[Column]:
+    """What a narrow window has no room for leaves; the line stays."""
+    found = [Column("time", "Time", "98px" if _one_day(shown) else "146px")]
     if nodes > 1:
-        columns["Node"] = shown["node"]
+        found.append(Column("node", "Node", "70px", room_px=560))
     if shown["rank"].notna().any():
-        columns["Rank"] = shown["rank"]
-    return pd.DataFrame(
-        {**columns, "Level": shown["level"], "Recognised": shown["known"], "Line": shown["line"]}
-    ).reset_index(drop=True)
+        found.append(Column("rank", "Rank", "52px", "number", room_px=900))
+    found += [Column("level", "Level", "72px", room_px=760), Column("line", "Line", "minmax(200px,1fr)", "code")]
+    found.append(Column("known", "Recognized", "180px", help="What Trainwatch read from the line", room_px=1000))
+    if marked:
+        found.append(
+            Column(
+                "mark", "Found", "140px", help="Findings that quote the line, phases that begin with it", room_px=860
+            )
+        )
+    return found
 
 
-def _config(columns: pd.DataFrame, shown: pd.DataFrame) -> dict[str, Any]:
-    one_day = shown["time"].iloc[-1] - shown["time"].iloc[0] < pd.Timedelta(hours=20)
-    marked = any(columns["Mark"])
-    return {
-        "Mark": st.column_config.TextColumn(
-            "", width=180 if marked else 24, help="Findings that quote the line, phases that begin"
-        ),
-        "Time": st.column_config.DatetimeColumn(
-            format="HH:mm:ss.SSS" if one_day else "D MMM HH:mm:ss.SSS", width=100 if one_day else 150
-        ),
-        "Node": st.column_config.TextColumn(width=66),
-        "Rank": st.column_config.NumberColumn(width=50, format="%d"),
-        "Level": st.column_config.TextColumn(width=64),
-        "Recognised": st.column_config.TextColumn(width=210),
-        "Line": st.column_config.TextColumn(width=_LINE_PX),
-    }
+def _rows(shown: pd.DataFrame, keys: Sequence[str], marks: Sequence[str], zone: tzinfo, nodes: int) -> list[Row]:
+    form = "%H:%M:%S" if _one_day(shown) else "%d %b %H:%M:%S"
+    times = shown["time"].dt.tz_convert(zone)
+    when = times.dt.strftime(form) + "." + times.dt.strftime("%f").str[:3]
+    columns = [when]
+    if nodes > 1:
+        columns.append(shown["node"])
+    if shown["rank"].notna().any():
+        columns.append(shown["rank"].astype("str").where(shown["rank"].notna(), ""))
+    columns += [shown["level"], shown["line"], shown["known"]]
+    if any(marks):
+        columns.append(pd.Series(marks))
+    tones = shown["level"].map(_TONES).fillna("")
+    return [Row(key, cells, tone=tone) for key, tone, *cells in zip(keys, tones, *columns, strict=True)]
 
 
 def show_line(row: pd.Series, mark: str, zone: tzinfo) -> None:

@@ -16,7 +16,7 @@ from monitor.show.severity import LOOKS
 from monitor.words import count
 
 _TROUBLE = "mute-trouble"
-_THIS = "This job alone"
+_THIS = "This job only"
 
 
 def offer_mute(finding: Finding, report: Report) -> None:
@@ -24,14 +24,14 @@ def offer_mute(finding: Finding, report: Report) -> None:
     if not can_mute(finding):
         return
     with st.popover("Mute", icon=":material/notifications_off:", type="tertiary", key=f"mute-{finding.id}"):
-        st.caption("It stays on this page, with your reason, and in what is saved. Alerts go on.")
+        st.caption("It stays on this page with your reason, and in saved reports. Alerts are not affected.")
         base = base_of_runs(report.job.name)
         with st.form(f"mute-form-{finding.id}", border=False, enter_to_submit=True):
             st.text_input(
                 "Why?",
                 key=f"mute-reason-{finding.id}",
                 max_chars=LONGEST_REASON,
-                placeholder="For example: the data loader is being rewritten",
+                placeholder="Example: the data loader is being rewritten",
             )
             if base is not None:
                 st.radio("For which jobs?", (_THIS, _all_runs(base)), key=f"mute-jobs-{finding.id}")

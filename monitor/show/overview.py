@@ -17,8 +17,10 @@ from monitor.show import chosen_time, log_address
 from monitor.show.drawing import with_frames
 from monitor.show.plain import plain
 from monitor.show.shell import LOGS_PAGE
-from monitor.words import duration
+from monitor.words import duration, zone_name
 
+#: The newest parts that a button chooses, where the job is longer.
+LASTS = (timedelta(minutes=15), timedelta(hours=1), timedelta(hours=6))
 #: A drag shorter than this chooses nothing that could be drawn.
 SHORTEST = timedelta(seconds=5)
 _SLOT = "overview-brush"
@@ -32,7 +34,7 @@ class _Brush:
     turn: int
     drawn: Span | None
     """What was marked when it was first drawn: a part of its specification, so it stays."""
-    asked: Span | None
+    asked: chosen_time.Asked | None
     """What the address said at the last look."""
 
     @property
@@ -45,18 +47,26 @@ def show_overview(
 ) -> None:
     """The strip with its brush, what part is shown in words, and the ways back; ``what`` is drawn in it."""
     part = chosen_time.within(span)
-    brush = _brush(report.job.name, part)
+    lasts = chosen_time.asked()
+    rolling = part is not None and isinstance(lasts, timedelta)
+    # What goes on with the job is drawn as data: a brush stays where it was drawn.
+    brush = _brush(report.job.name, None if rolling else part)
     with st.container(border=True, gap="xsmall"):
-        st.markdown(f"**{plain(_said(span, part, zone))}**")
-        drawn = with_frames(("overview", percent), strip, lambda shown, ends: chart.overview(shown, ends, percent))
+        st.markdown(f"**{plain(_said(span, part, rolling and report.job.is_running, zone))}**")
+        frames = (*strip, chart.marked(part if rolling else None))
+        drawn = with_frames(
+            ("overview", percent), frames, lambda shown, ends, marked: chart.overview(shown, ends, marked, percent)
+        )
         st.vega_lite_chart(
             chart.with_choice(drawn, brush.drawn),
             key=brush.key,
             on_select=lambda: _moved(brush),
-            alt=f"{what} over the whole job; the part that the charts below show can be chosen with the buttons too",
+            alt=f"{what} over the whole job; the part that the charts below show can also be chosen with the buttons",
         )
         with st.container(horizontal=True, vertical_alignment="center"):
-            words = f"{what}, median and p10 to p90 of all nodes. Drag to choose a part, click beside it for all."
+            words = (
+                f"{what}, median and p10 to p90 of all nodes. Drag to zoom in, click outside the selection to reset."
+            )
             st.caption(plain(words), width="stretch")
             # Below the strip: above it, its own tools would lie over them.
             if part is not None and not report.archive:
@@ -65,26 +75,29 @@ def show_overview(
             _buttons(span, part)
 
 
-def _said(span: Span, part: Span | None, zone: tzinfo) -> str:
+def _said(span: Span, part: Span | None, rolls: bool, zone: tzinfo) -> str:
     whole = duration((span[1] - span[0]).total_seconds())
     if part is None:
-        return f"The charts below show the whole job, {whole}."
-    return f"The charts below show {stretch(part, zone)}, {duration((part[1] - part[0]).total_seconds())} of {whole}."
+        return f"The charts below show the whole job, {whole}; times are {zone_name(span[1], zone)}."
+    shown = duration((part[1] - part[0]).total_seconds())
+    if rolls:
+        return f"The charts below show the last {shown}, {stretch(part, zone)}, and move on with the job."
+    return f"The charts below show {stretch(part, zone)}, {shown} of {whole}."
 
 
 def _buttons(span: Span, part: Span | None) -> None:
     """The same by keyboard: the newest part, and all of it."""
-    for lasts in (timedelta(hours=1), timedelta(minutes=10)):
-        if span[1] - span[0] >= 2 * lasts:
+    asked = chosen_time.asked() if part is not None else None
+    for lasts in LASTS:
+        if span[1] - span[0] > lasts:
             st.button(
                 f"Last {duration(lasts.total_seconds())}",
-                key="overview-last",
+                key=f"overview-last-{chosen_time.written_last(lasts)}",
                 on_click=chosen_time.choose,
-                args=((span[1] - lasts, span[1]),),
-                icon=":material/zoom_in:",
+                args=(lasts,),
                 type="tertiary",
+                disabled=asked == lasts,
             )
-            break
     st.button(
         "Whole job",
         key="overview-all",

@@ -11,6 +11,8 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from monitor.show.trouble import whole
+
 #: Seconds between looks; None is never. A page with nothing on it yet costs nothing to draw.
 Pace = float | None
 
@@ -35,7 +37,8 @@ def live(part: Callable[[], Pace], key: str, soon: Callable[[], Pace]) -> None:
     def draw() -> None:
         if soon() != first:
             st.rerun()
-        wanted = part()
+        # A page that fails is drawn again as often as before: what comes next may do.
+        wanted = whole("This page", part, pace)
         if wanted != pace:
             st.session_state[slot] = wanted
             st.rerun()

@@ -14,12 +14,14 @@ from monitor.diagnose.verdict import has_gpus
 from monitor.model import Report
 from monitor.show import chosen_time, data
 from monitor.show.drawing import absent, alt_of, draw_frames, head
+from monitor.show.loss_card import show_losses
 from monitor.show.overview import show_overview
+from monitor.show.parts import part
 from monitor.show.plain import plain
 from monitor.show.steps_card import show_steps, work
 from monitor.show.threshold_drawn import kept
 from monitor.show.timeline import show_timeline
-from monitor.show.utilization_card import TITLES, rows_of, show_utilization
+from monitor.show.utilization_card import OF, TITLES, rows_of, show_utilization
 
 
 def show_pictures(report: Report, zone: tzinfo) -> None:
@@ -29,19 +31,18 @@ def show_pictures(report: Report, zone: tzinfo) -> None:
     span = (report.job.started, report.job.ended or report.reviewed_at)
 
     def pictures() -> None:
-        _phases(report)
-        _strip(report, span, zone)
-        part, rules = chosen_time.within(span), kept()
-        show_steps(report, span, part, rules, zone)
-        left, right = st.columns(2)
-        with left:
-            show_utilization(report, span, part, _busy(report), rules, zone)
-        with right:
-            full = "gpu_memory_utilization" if has_gpus(report) else "memory_utilization"
-            show_utilization(report, span, part, full, rules, zone)
-        show_timeline(report, zone, part)
+        part(report, "Where the time went", _phases, report)
+        part(report, "Overview strip", _strip, report, span, zone)
+        shown, rules = chosen_time.within(span), kept()
+        part(report, "Chart of the step times", show_steps, report, span, shown, rules, zone)
+        part(report, "Charts of loss and learning rate", show_losses, report, span, shown, zone)
+        full = "gpu_memory_utilization" if has_gpus(report) else "memory_utilization"
+        for column, metric in zip(st.columns(2), (_busy(report), full), strict=True):
+            with column:
+                part(report, f"Chart of {TITLES[metric]}", show_utilization, report, span, shown, metric, rules, zone)
+        part(report, "Timeline", show_timeline, report, zone, shown)
 
-    st.fragment(pictures)()
+    st.fragment(lambda: part(report, "Charts", pictures))()
 
 
 def _busy(report: Report) -> str:
@@ -54,7 +55,7 @@ def _strip(report: Report, span: Span, zone: tzinfo) -> None:
     rows, steps = rows_of(report, metric), work(report)
     if len(rows.node):
         strip = data.of_report(report, "strip", lambda: overview.of_metric(rows, span))
-        show_overview(report, span, strip, f"{TITLES[metric]}, % of one device", True, zone)
+        show_overview(report, span, strip, f"{TITLES[metric]}, {OF[metric]}", True, zone)
     elif len(steps):
         strip = data.of_report(report, "strip", lambda: overview.of_steps(steps, span))
         show_overview(report, span, strip, "Step time, seconds", False, zone)
@@ -64,17 +65,17 @@ def _phases(report: Report) -> None:
     with st.container(border=True, gap="xsmall"):
         if not report.buckets:
             st.markdown("**Where the time went**")
-            absent("The course of the job is not known.", report, "job")
+            absent("The job's phases are not known.", report, "job")
             return
         priced = any(bucket.cost_usd is not None for bucket in report.buckets)
         frame = phases.segments(report.buckets)
         listed = phases_listed(frame)
-        summed = sum_words(frame, report.cost)
+        summed = sum_words(report, frame)
         title = "Where the time and the money went, minutes and $" if priced else "Where the time went, minutes"
-        head(phases_said(frame), f"{title} · {summed}", lambda: _csv(frame), f"{report.job.name}-phases")
+        head(phases_said(report, frame), f"{title} · {summed}", lambda: _csv(frame), f"{report.job.name}-phases")
         draw_frames(("chart-phases",), (frame,), phases.phase_bar_of, alt_of(report, "Where the time went", listed))
         st.caption(plain(listed))
 
 
 def _csv(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame[["name", "kind", "minutes", "share", "cost_usd"]]
+    return frame[["name", "phase", "kind", "minutes", "share", "cost_usd"]]

@@ -14,6 +14,7 @@ from monitor.predict.setup_types import FRAMEWORK_NAMES, Setup
 from monitor.review.planning import Plan, advice_of, plan, start_from, start_of
 from monitor.show import plan_address
 from monitor.show.findings import show_problem
+from monitor.show.parts import part
 from monitor.show.plain import plain
 from monitor.show.plan_address import NOTHING, Asked
 from monitor.show.plan_captions import script_lines, snippet
@@ -28,26 +29,29 @@ def show_plan(report: Report | None) -> None:
     plan_address.ask(asked)
     found = planned(report, asked)
     _banner(answer(found, _usd_per_hour(report)))
-    parts = [lambda: _change(found), lambda: _start(found, asked, report)]
+    drawn = [
+        lambda: part(report, "What to change", _change, found),
+        lambda: part(report, "Starting point", _start, found, asked, report),
+    ]
     # Of nothing, nothing can be changed.
-    for part in reversed(parts) if asked.source == NOTHING else parts:
-        part()
+    for each in reversed(drawn) if asked.source == NOTHING else drawn:
+        each()
     with st.grid(2, min_column_width=430):
         with st.container(border=True, height="stretch"):
-            _knob(found)
-            show_curve(found)
+            part(report, "Choice of the parameter", _knob, found)
+            part(report, "Curve of the plan", show_curve, found)
         with st.container(border=True, height="stretch"):
             st.markdown("**GPU memory by component, against the limit**")
-            show_memory(found)
+            part(report, "Chart of the memory", show_memory, found)
     with st.container(border=True):
         st.markdown("**The pipeline's schedule: stages over time**")
-        show_schedule(found)
+        part(report, "Chart of the schedule", show_schedule, found)
     with st.grid(2, min_column_width=430):
         with st.container(border=True):
-            _problems(found)
+            part(report, "Risks and unknowns", _problems, found)
             st.caption(plain(f"Basis of the figures: {found.method}"))
         with st.container(border=True):
-            _distribution(found)
+            part(report, "Arguments for the SDK", _distribution, found)
     plan_address.write()
 
 

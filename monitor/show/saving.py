@@ -47,12 +47,17 @@ def show_save(account: data.Account, name: str) -> None:
         )
 
     with st.popover("Save report", icon=":material/download:", key="save-report", disabled=nothing_yet):
-        button("Page with charts, HTML", ".html", "text/html", page, ":material/web:", "One file; it opens offline.")
-        button("Text for a ticket, Markdown", ".md", "text/markdown", markdown, ":material/notes:", "Without charts.")
+        button("Page with charts (HTML)", ".html", "text/html", page, ":material/web:", "One file that opens offline.")
+        button("Text for a ticket (Markdown)", ".md", "text/markdown", markdown, ":material/notes:", "Without charts.")
         button(
-            "Data, JSON", ".json", "application/json", document, ":material/data_object:", "As `report --format json`."
+            "Data (JSON)",
+            ".json",
+            "application/json",
+            document,
+            ":material/data_object:",
+            "Same as `report --format json`.",
         )
-        st.caption("Tables, CSV")
+        st.caption("Tables (CSV)")
         with st.container(horizontal=True, gap="small"):
             for table, label in _TABLE_NAMES.items():
                 button(label, f"-{table}.csv", "text/csv", TABLES[table], None, f"The {table} of this job as CSV.")
@@ -77,7 +82,7 @@ def _newest(account: data.Account, name: str, make: Callable[[Report], str]) -> 
     def made() -> bytes:
         report = data.snapshot(account, name).report
         if report is None:
-            raise ValueError(f"There is no report of {name} any more: open its page again.")
+            raise ValueError(f"The report of {name} is no longer available: reload the page.")
         return make(report).encode("utf-8")
 
     return made

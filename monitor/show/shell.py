@@ -6,17 +6,17 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from datetime import tzinfo
 from pathlib import Path
 
 import streamlit as st
 
-from monitor import words
 from monitor.settings import SAMPLE_SHOWN
-from monitor.show import address, data
-from monitor.show.account_choice import show_choice
+from monitor.show import account_choice, address, clock, data
 from monitor.show.plain import plain
+from monitor.show.trouble import whole
 
 COMPARE_PAGE = "pages/compare.py"
 JOB_PAGE = "pages/job.py"
@@ -28,24 +28,20 @@ THRESHOLDS_PAGE = "pages/thresholds.py"
 _OWN: dict[str, tuple[str, ...]] = {
     "": ("search", "status", "instance", "tag", "created", "from", "until"),
     "compare": ("jobs",),
-    "job": ("job", "from", "until"),
+    "job": ("job", "from", "until", "last", "loss"),
     "thresholds": ("when",),
 }
+_NAME = re.compile(r"[A-Za-z0-9-]+")
 # A file of ours: a Material icon as the tab's icon would be loaded from a font service.
 _MARK = str(Path(__file__).with_name("mark.svg"))
 
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """Who looks: the account they look at, and the time zone of their browser."""
+    """Who looks: the account they look at, and the time zone that they read."""
 
     account: data.Account
     zone: tzinfo
-
-    @property
-    def zone_name(self) -> str:
-        """The zone's own name: ``Europe/Berlin``, ``UTC``."""
-        return getattr(self.zone, "key", None) or "UTC"
 
 
 def run() -> None:
@@ -57,17 +53,22 @@ def run() -> None:
     st.logo(_MARK, size="large")
     if os.environ.get(SAMPLE_SHOWN) == "1":
         st.info(
-            "**Simulated sample account: these jobs never ran.** Their metrics and logs are made up; nothing here reaches AWS.",
+            "**Simulated sample account: these jobs never ran.** Their metrics and logs are made up; nothing here contacts AWS.",
             icon=":material/science:",
         )
-    account = _account()
-    show_choice(account)
-    _title(page.title, account)
+    account = account_choice.chosen()
+    account_choice.complete(account)
+    account_choice.show_choice(account)
+    _title((address.value("job") if page.url_path == "job" else None) or page.title, account)
+    if account_choice.show_other(account, page):
+        return
     st.session_state.framed = True
     try:
-        page.run()
+        whole("This page", page.run, None)
     finally:
         st.session_state.framed = False
+    # What the page was answered names the account.
+    account_choice.complete(account)
 
 
 def enter() -> Visit:
@@ -78,7 +79,7 @@ def enter() -> Visit:
     if not st.session_state.get("framed"):
         st.navigation(_pages(), position="top")
         st.rerun()
-    return Visit(_account(), words.zone(st.context.timezone))
+    return Visit(account_choice.chosen(), clock.zone())
 
 
 def _pages() -> list[st.Page]:
@@ -88,7 +89,7 @@ def _pages() -> list[st.Page]:
             title="Jobs",
             icon=":material/list_alt:",
             default=True,
-            help="All training jobs of the account, those that need somebody first.",
+            help="All training jobs of the account, those that need attention first.",
         ),
         st.Page(
             JOB_PAGE,
@@ -102,35 +103,30 @@ def _pages() -> list[st.Page]:
             title="Logs",
             icon=":material/article:",
             url_path="logs",
-            help="What all nodes of a training job wrote, in time, with what was recognised beside each line.",
+            help="Log lines of all nodes in order of time, with what was recognised beside each line.",
         ),
         st.Page(
             COMPARE_PAGE,
             title="Compare",
             icon=":material/compare_arrows:",
             url_path="compare",
-            help="Two or more jobs: what differs, which one is faster and how sure that is, and whether a prediction held.",
+            help="Two or more jobs: what differs, which is faster and how certain that is, and whether a prediction held.",
         ),
         st.Page(
             PLAN_PAGE,
             title="Plan",
             icon=":material/tune:",
             url_path="plan",
-            help="What another configuration would do to step time and GPU memory, before anybody pays for it.",
+            help="What another configuration would do to step time and GPU memory, before you pay for it.",
         ),
         st.Page(
             THRESHOLDS_PAGE,
             title="Thresholds",
             icon=":material/notifications:",
             url_path="thresholds",
-            help="What you want to be told of: which jobs cross it now, and what it would have said of past ones.",
+            help="Alert conditions: which jobs cross them now, and what they would have said about past jobs.",
         ),
     ]
-
-
-def _account() -> data.Account:
-    """The account that this visitor chose; nobody else's choice changes it."""
-    return data.account_of(address.value("region"), address.value("profile"))
 
 
 def _title(title: str, account: data.Account) -> None:
@@ -140,5 +136,13 @@ def _title(title: str, account: data.Account) -> None:
     if place.archive:
         where = f":material/inventory_2: Archive {plain(place.archive)}"
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.title(title, width="stretch")
-        st.caption(where, width="content", help=None if place.archive else "Choose another in the sidebar, top left.")
+        st.title(_heading(title), anchor=False, width="stretch")
+        help = None if place.archive else "Change region or profile in the sidebar, top left."
+        st.caption(where, width="content", help=help)
+
+
+def _heading(text: str) -> str:
+    """As Markdown from which a name is copied as it is: two hyphens would be drawn as a dash, but not in code."""
+    if not _NAME.fullmatch(text):
+        return plain(text)
+    return f"`{text}`" if "--" in text else text

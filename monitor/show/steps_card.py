@@ -61,10 +61,8 @@ def _times(report: Report, span: Span, part: Span | None, rules: Sequence[Rule],
         _chart,
         alt_of(report, "Step time over time", _said(report, every, None, zone)),
     )
-    summed = "Aggregated by Logs Insights: medians over a minute or more, in which single slow steps do not show."
-    triangles = (
-        f"Triangles are single steps above {OUTLIER_TIMES:.0f} x the median, no higher than drawn." if len(far) else ""
-    )
+    summed = "Aggregated by Logs Insights: medians over a minute or more; single slow steps do not show."
+    triangles = f"▲ one step over {OUTLIER_TIMES:.0f}x the median (capped at the axis)." if len(far) else ""
     below = f"{summed if is_aggregated(report.run.steps) else triangles}{above_words(rules, 'step_time', highest)}"
     if below:
         st.caption(plain(below))
@@ -82,8 +80,8 @@ def _said(report: Report, every: Work, part: Span | None, zone: tzinfo) -> str:
 
 def _about(report: Report, every: Work, shown: Work) -> str:
     total = report.job.instance_count or every.observed
-    who = f"{every.observed} of {total} nodes report their steps" if every.observed < total else count(total, "node")
-    parts = ["Step time, seconds", who, f"median and p10 to p90 of {count(len(shown), 'report')}"]
+    who = f"only {every.observed} of {total} nodes log step times" if every.observed < total else count(total, "node")
+    parts = ["Step time, seconds", who, f"median and p10 to p90 of {count(len(shown), 'report')} after warm-up"]
     if len(shown) > BUCKETS:
         parts.append(f"at most {BUCKETS} points a line")
     return " · ".join(parts)
@@ -91,7 +89,7 @@ def _about(report: Report, every: Work, shown: Work) -> str:
 
 def _csv(levels: pd.DataFrame, far: pd.DataFrame) -> pd.DataFrame:
     """The buckets, and behind them the single steps that are drawn as triangles."""
-    lines = levels.loc[levels["reports"] > 0].drop(columns=["order", "median_drawn_s", "p90_drawn_s"])
+    lines = levels.loc[levels["reports"] > 0].drop(columns=["order", "p10_drawn_s", "median_drawn_s", "p90_drawn_s"])
     dots = pd.DataFrame(
         {
             "series": far["node"].map(lambda node: f"{node}, single slow step"),
@@ -107,7 +105,7 @@ def _csv(levels: pd.DataFrame, far: pd.DataFrame) -> pd.DataFrame:
 def _progress(report: Report, span: Span, part: Span | None, reached: pd.DataFrame, zone: tzinfo) -> None:
     head(
         progress_said(report, reached, part, zone),
-        "Progress, steps · the log lines name steps, but give no time of one",
+        "Progress, steps · the log lines have step numbers but no step times",
         lambda: reached,
         f"{report.job.name}-progress",
     )

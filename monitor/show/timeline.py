@@ -12,6 +12,7 @@ from monitor.charts import timeline as chart
 from monitor.charts.time_axis import Span
 from monitor.diagnose.chart_words import stretch, timeline_words
 from monitor.diagnose.log_places import first_error
+from monitor.diagnose.odd_nodes import odd_nodes
 from monitor.model import Report
 from monitor.show import data
 from monitor.show.drawing import absent, alt_of, draw_frames, head
@@ -33,7 +34,7 @@ _COLOURS = {
     "end": "gray",
 }
 _MEANING = {
-    "no step": "no step for long",
+    "no step": "long time without a step",
     "restart": "restart or resume",
     "signal": "stop signal",
     "error": "error",
@@ -46,7 +47,14 @@ def of(report: Report) -> Timeline:
     return data.of_report(
         report,
         "timeline",
-        lambda: timeline(report.run, report.phases, report.activities, first_error(report), report.reviewed_at),
+        lambda: timeline(
+            report.run,
+            report.phases,
+            report.activities,
+            first_error(report),
+            report.reviewed_at,
+            odd_nodes(report),
+        ),
     )
 
 
@@ -85,7 +93,7 @@ def show_timeline(report: Report, zone: tzinfo, part: Span | None = None) -> Non
         whole = of(report)
         if whole.start is None:
             st.markdown("**What happened when, by node**")
-            absent("No line of the logs has a time.", report, "logs")
+            absent("No log line has a timestamp.", report, "logs")
             return
         found = _closer(report, part)
         about = f"What happened when, by node · times are {zone_name(whole.start, zone)}"
@@ -126,8 +134,8 @@ def _table(found: Timeline, zone: tzinfo) -> None:
                 "Seconds": (rows["end"] - rows["start"]).dt.total_seconds().where(rows["end"] > rows["start"]),
                 "Where": rows["lane"],
                 "What": [_MEANING.get(kind, kind) for kind in rows["kind"]],
-                "How many": rows["count"],
-                "Said": rows["said"],
+                "Count": rows["count"],
+                "Line": rows["said"],
             }
         ),
         hide_index=True,
@@ -136,7 +144,7 @@ def _table(found: Timeline, zone: tzinfo) -> None:
         column_config={"Seconds": st.column_config.NumberColumn(format="%.0f")},
     )
     if len(found.marks) > ROWS:
-        st.caption(f"{ROWS:,} of {len(found.marks):,} marks: errors and silences first.")
+        st.caption(f"{ROWS:,} of {len(found.marks):,} marks, errors and silences first.")
 
 
 def _urgency(kind: str) -> int:

@@ -10,11 +10,12 @@ import streamlit as st
 
 from monitor.alert.conditions import Rule
 from monitor.charts import utilization
-from monitor.charts.measured import POINTS, Measured, bucket_seconds, columns_for, measured
+from monitor.charts.measured import POINTS, ROWS, Measured, bucket_seconds, cells, columns_for, measured
 from monitor.charts.threshold_lines import lines as threshold_lines
 from monitor.charts.threshold_lines import with_lines
 from monitor.charts.time_axis import Span
-from monitor.diagnose.chart_words import utilization_said
+from monitor.diagnose.chart_words import not_drawn, utilization_said
+from monitor.diagnose.odd_nodes import odd_nodes
 from monitor.model import Report
 from monitor.show import data
 from monitor.show.drawing import absent, alt_of, draw_frames, head
@@ -28,6 +29,13 @@ TITLES = {
     "gpu_memory_utilization": "GPU memory",
     "cpu_utilization": "CPU utilization",
     "memory_utilization": "Memory",
+}
+#: In percent of what.
+OF = {
+    "gpu_utilization": "% of one GPU",
+    "gpu_memory_utilization": "% of one GPU's memory",
+    "cpu_utilization": "% of all vCPUs",
+    "memory_utilization": "% of the host's memory",
 }
 
 
@@ -47,7 +55,7 @@ def show_utilization(
     with st.container(border=True, height="stretch", gap="xsmall"):
         if not len(rows.node):
             st.markdown(f"**{plain(title)}**")
-            absent(f"No data of {TITLES[metric]}.", report, "metrics")
+            absent(f"No {TITLES[metric]} data.", report, "metrics")
             return
         said = _said(report, metric, rows, part, zone)
         spans = crossed(report, rules, metric)
@@ -57,20 +65,25 @@ def show_utilization(
             frames = data.of_report(
                 report,
                 f"heatmap {metric} {part} {[(rule.name, rule.text) for rule in rules]}",
-                lambda: utilization.heatmap_frames(rows, span, part, spans),
+                lambda: utilization.heatmap_frames(rows, span, part, spans, odd_nodes(report)),
             )
-        shown = frames[0] if alone else frames[1]
         head(
-            said, _about(title, rows, part, alone), lambda: _csv(shown), f"{report.job.name}-{metric.replace('_', '-')}"
+            said,
+            _about(title, metric, rows, part, alone),
+            lambda: _csv(rows, part),
+            f"{report.job.name}-{metric.replace('_', '-')}",
         )
         alt = alt_of(report, f"{title} over time", _said(report, metric, rows, None, zone))
         if alone:
             drawn = (*frames, threshold_lines(lines_of(rules, metric, 100), 100))
             draw_frames((f"chart-{metric}", "line"), drawn, _line, alt)
             return
-        draw_frames((f"chart-{metric}", "heatmap", len(rows.names)), frames, utilization.heatmap_of, alt)
-        framed = utilization.row_pixels(len(rows.names)) >= utilization.FRAMED_PX
-        how = "framed in red where crossed" if framed else "a red sign at the end of the row where crossed"
+        draw_frames((f"chart-{metric}", "heatmap", len(frames[0])), frames, utilization.heatmap_of, alt)
+        many = len(rows.names)
+        if said := not_drawn(many - len(frames[0]), many, max(0, len(odd_nodes(report)) - ROWS)):
+            st.caption(f"{plain(said)}.")
+        framed = utilization.row_pixels(len(frames[0])) >= utilization.FRAMED_PX
+        how = "framed in red where crossed" if framed else "marked in red at the end of the row where crossed"
         if words := crossed_words(rules, metric, spans, part, how):
             st.caption(plain(words))
 
@@ -84,15 +97,17 @@ def _said(report: Report, metric: str, rows: Measured, part: Span | None, zone: 
     return data.said_of(report, f"{metric} {part} {zone}", lambda: utilization_said(report, metric, rows, part, zone))
 
 
-def _about(title: str, rows: Measured, part: Span | None, alone: bool) -> str:
-    width_s = bucket_seconds(rows.within(part), POINTS if alone else columns_for(len(rows.names)))
-    parts = [title, "% of one device", count(len(rows.names), "node")]
+def _about(title: str, metric: str, rows: Measured, part: Span | None, alone: bool) -> str:
+    width_s = bucket_seconds(rows.within(part), POINTS if alone else columns_for(min(len(rows.names), ROWS)))
+    parts = [title, OF[metric], count(len(rows.names), "node")]
     parts.append(f"mean of {duration(width_s)} a {'point' if alone else 'column'}")
     if alone and 1000 * width_s > rows.period_ms:
         parts.append("band from lowest to highest")
-    parts.append("breaks are missing data" if alone else "grey is missing data")
+    parts.append("breaks are missing data" if alone else "gray is missing data")
     return " · ".join(parts)
 
 
-def _csv(shown: pd.DataFrame) -> pd.DataFrame:
-    return shown.loc[shown["points"] > 0, ["node", "start", "end", "mean_pct", "low_pct", "high_pct", "points"]]
+def _csv(rows: Measured, part: Span | None) -> pd.DataFrame:
+    """Of all nodes, those that are not drawn too."""
+    shown = cells(rows, POINTS if len(rows.names) == 1 else columns_for(len(rows.names)), part)
+    return shown[["node", "start", "end", "mean_pct", "low_pct", "high_pct", "points"]]

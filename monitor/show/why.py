@@ -11,6 +11,7 @@ import streamlit as st
 
 from monitor.charts import progress, step_time, utilization
 from monitor.charts.marked import marked
+from monitor.charts.measured import ROWS
 from monitor.diagnose.evidence_words import fact_value, when
 from monitor.diagnose.log_places import is_of_the_log
 from monitor.model import METRICS, Evidence, Finding, Report
@@ -145,8 +146,16 @@ def _chart(finding: Finding, view: View, report: Report) -> None:
     if len(nodes) == 1:
         draw(report, lambda: marked(utilization.line(frame, view, span), spans, HEIGHT), key, title, said)
     else:
-        height = min(240, utilization.row_pixels(len(nodes)) * len(nodes) + utilization.CHROME_PX)
-        draw(report, lambda: marked(utilization.heatmap(frame, view, nodes, span), spans, height), key, title, said)
+        drawn = min(len(nodes), ROWS)
+        height = min(240, utilization.row_pixels(drawn) * drawn + utilization.CHROME_PX)
+        first = [fact.node for fact in finding.evidence if fact.node]
+        draw(
+            report,
+            lambda: marked(utilization.heatmap(frame, view, nodes, span, first), spans, height),
+            key,
+            title,
+            said,
+        )
 
 
 def _facts(facts: Sequence[Evidence], about: str, zone: tzinfo) -> None:

@@ -183,7 +183,7 @@ def test_a_stall_of_the_past_is_said_minutes_after_its_last_step() -> None:
 def test_what_came_after_an_alert_has_its_cost() -> None:
     found = job(minutes({"algo-1": [90.0] * 20 + [30.0] * 40}), usd=120.0)
     phases = (Phase("productive", START, at(40), True), Phase("stall", at(40), at(60), True))
-    found = replace(found, phases=phases, cost=replace(found.cost, wasted_usd=40.0))
+    found = replace(found, phases=phases, cost=replace(found.cost, overhead_usd=40.0))
     (tested,) = backtest(found, rules_of([FOR_5]), at(500)).rules
     (one,) = tested.said
     # It fires after five minutes, and is judged three minutes late.

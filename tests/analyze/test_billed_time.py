@@ -16,7 +16,7 @@ from monitor.analyze.billing import billed_seconds
 from monitor.analyze.cost import cost, goodput
 from monitor.analyze.phases import buckets, phases
 from monitor.analyze.pieces import BUCKETS
-from monitor.diagnose.rule import case_of
+from monitor.diagnose.rule import Case
 from monitor.model import (
     InstanceGroup,
     Job,
@@ -138,7 +138,7 @@ def _event(kind: str, at: datetime, line: int, attempt: int) -> dict[str, object
 @settings(max_examples=40, deadline=None)
 @given(lives())
 def test_every_second_is_in_one_bucket_and_the_billed_ones_sum_to_the_bill(life: Life) -> None:
-    case = case_of(life.run, life.now)
+    case = Case(life.run, life.now)
     job = life.run.job
     found = phases(life.run, life.now, case.journal, case.activities, case.lost)
     assert all(a.end == b.start for a, b in pairwise(found))
@@ -161,7 +161,7 @@ def test_every_second_is_in_one_bucket_and_the_billed_ones_sum_to_the_bill(life:
     assert sum(bucket.cost_usd or 0.0 for bucket in sums) == pytest.approx(
         bill.usd, abs=INSTANCES * PRICE / 3600 + 1e-6
     )
-    assert bill.wasted_usd is None or -1e-9 <= bill.wasted_usd <= bill.usd + INSTANCES * PRICE / 3600
+    assert bill.overhead_usd is None or -1e-9 <= bill.overhead_usd <= bill.usd + INSTANCES * PRICE / 3600
     share = goodput(job, found)
     assert share is None or 0.0 <= share <= 1.0
     assert (share is None) == (not any(part.name in {"productive", "lost-work"} for part in found) or billed_s <= 0)
@@ -170,7 +170,7 @@ def test_every_second_is_in_one_bucket_and_the_billed_ones_sum_to_the_bill(life:
 @settings(max_examples=40, deadline=None)
 @given(lives(), st.integers(-3000, 3000))
 def test_where_aws_bills_other_seconds_than_the_status_changes_tell_its_sum_counts(life: Life, other_s: int) -> None:
-    case = case_of(life.run, life.now)
+    case = Case(life.run, life.now)
     plain = phases(life.run, life.now, case.journal, case.activities, case.lost)
     if not plain or life.run.job.started is None or life.run.job.training_seconds is None:
         return

@@ -14,7 +14,7 @@ from benchmarks.time_to_finish import replayed
 from monitor.analyze.finish import FEWEST_GAPS, seconds_to_finish
 from monitor.analyze.journal import journal
 from monitor.analyze.lost import LostWork
-from monitor.diagnose.rule import case_of
+from monitor.diagnose.rule import Case
 from monitor.model import events_frame, steps_frame
 from tests.analyze.test_journal import NONE, told
 from tests.builders import START, steps
@@ -124,8 +124,8 @@ def test_printed_times_do_where_lines_have_none_and_blocks_where_they_come_in_bl
 
 def test_only_running_jobs_have_a_time_to_finish() -> None:
     rows = steps(["algo-1"], 100, 2.0)
-    ended = case_of(run(step_frame=rows), END).steps
-    running = case_of(run(step_frame=rows, status="InProgress"), END).steps
+    ended = Case(run(step_frame=rows), END).steps
+    running = Case(run(step_frame=rows, status="InProgress"), END).steps
     assert ended is not None
     assert running is not None
     assert ended.seconds_to_finish is None

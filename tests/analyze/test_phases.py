@@ -14,7 +14,7 @@ from monitor.analyze import phases as phases_of
 from monitor.analyze.cost import cost
 from monitor.analyze.phases import buckets
 from monitor.analyze.pieces import BUCKETS
-from monitor.diagnose.rule import case_of
+from monitor.diagnose.rule import Case
 from monitor.model import Job, LogCoverage, Phase, Price, Run, Transition, events_frame, metrics_frame, steps_frame
 from tests.builders import nodes_of, steps
 from tests.diagnose.cases import END, START, run
@@ -37,7 +37,7 @@ _STATUSES = st.sampled_from(
 
 
 def phases(run: Run, now: datetime) -> tuple[Phase, ...]:
-    case = case_of(run, now)
+    case = Case(run, now)
     return phases_of.phases(run, now, case.journal, case.activities, case.lost)
 
 
@@ -123,4 +123,4 @@ def test_without_a_price_there_is_no_cost_and_without_steps_no_waste() -> None:
     parts = phases(blind, NOW)
     bill = cost(blind.job, parts, buckets(parts, blind.job, 10.0), Price(10.0, "setting"))
     assert bill.usd is not None
-    assert bill.wasted_usd is None
+    assert bill.overhead_usd is None

@@ -14,7 +14,7 @@ from monitor.analyze.journal import journal
 from monitor.analyze.pace import longest_stable, pace
 from monitor.analyze.phases import buckets, phases
 from monitor.analyze.pieces import MOST_PIECES, Pieces
-from monitor.diagnose.rule import case_of
+from monitor.diagnose.rule import Case
 from monitor.model import LogCoverage, Phase, Run, events_frame, metrics_frame, steps_frame
 from tests.analyze.test_journal import NONE, told
 from tests.builders import START, nodes_of, steps
@@ -48,7 +48,7 @@ def _job(rows: pd.DataFrame, events: pd.DataFrame = NONE, status: str = "Complet
 
 
 def _phases(job: Run, now: datetime | None = None) -> tuple[Phase, ...]:
-    case = case_of(job, now or job.job.ended or START)
+    case = Case(job, now or job.job.ended or START)
     return phases(job, case.now, case.journal, case.activities, case.lost)
 
 

@@ -51,7 +51,7 @@ def test_unknown_counts_give_no_figure_and_a_gap_but_keep_what_needs_none() -> N
     frame, gaps = normalised(raw, (Node("algo-1", "ml.new.48xlarge"),))
     assert list(frame["metric"]) == ["memory_utilization"]
     assert "ml.new.48xlarge" in gaps[0].why
-    assert "cannot be normalised" in gaps[0].why
+    assert "No GPU and CPU percentages" in gaps[0].why
 
 
 def test_nothing_read_is_nothing_said() -> None:

@@ -60,7 +60,7 @@ _STEPS = st.fixed_dictionaries(
     {
         "node": _TEXT, "rank": _WHOLE, "step": _WHOLE, "timestamp": _WHEN, "step_time_s": _NUMBER,
         "throughput": _NUMBER, "throughput_unit": _TEXT, "loss": _NUMBER, "gpu_memory_gib": _NUMBER,
-        "format": _TEXT, "kind": _TEXT, "stream": _TEXT, "line": _WHOLE, "total": _WHOLE, "segment": _WHOLE,
+        "format": _TEXT, "kind": _TEXT, "stream": _TEXT, "line": st.integers(-(2**63), 2**63 - 1), "total": _WHOLE, "segment": _WHOLE,
         "warm_up": st.booleans(),
     }
 )  # fmt: skip
@@ -68,7 +68,15 @@ _METRICS = st.fixed_dictionaries(
     {"timestamp": _WHEN, "node": _TEXT, "metric": _TEXT, "value_pct": _NUMBER, "period_s": _WHOLE}
 )
 _EVENTS = st.fixed_dictionaries(
-    {"timestamp": _WHEN, "node": _TEXT, "rank": _WHOLE, "kind": _TEXT, "text": _TEXT, "stream": _TEXT, "line": _WHOLE}
+    {
+        "timestamp": _WHEN,
+        "node": _TEXT,
+        "rank": _WHOLE,
+        "kind": _TEXT,
+        "text": _TEXT,
+        "stream": _TEXT,
+        "line": st.integers(-(2**63), 2**63 - 1),
+    }
 )
 
 

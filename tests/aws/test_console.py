@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from monitor.aws.console import _twice, job_url, stream_url, streams_url
+from monitor.aws.console import _twice, job_url, s3_url, stream_url, streams_url
 
 ARN = "arn:aws:sagemaker:eu-west-1:123456789012:training-job/bert-2026-09-25-12-05-00-123"
 
@@ -44,3 +44,23 @@ def test_the_pages_of_log_streams() -> None:
     assert streams_url(ARN, "bert/algo-3-") == f"{home}{group}$3FlogStreamNameFilter$3Dbert$252Falgo-3-"
     assert stream_url("", "a") is None
     assert streams_url("", "a") is None
+
+
+S3 = "https://eu-west-1.console.aws.amazon.com/s3"
+
+
+@pytest.mark.parametrize(
+    ("uri", "url"),
+    [
+        ("s3://data", f"{S3}/buckets/data?region=eu-west-1"),
+        ("s3://data/", f"{S3}/buckets/data?region=eu-west-1"),
+        ("s3://data/train/part 1", f"{S3}/buckets/data?region=eu-west-1&prefix=train%2Fpart%201%2F"),
+        ("s3://data/train/", f"{S3}/buckets/data?region=eu-west-1&prefix=train%2F"),
+        ("s3://out/bert/output/model.tar.gz", f"{S3}/object/out?region=eu-west-1&prefix=bert%2Foutput%2Fmodel.tar.gz"),
+        ("fsx://fs-1/data", None),
+        ("", None),
+    ],
+)
+def test_the_page_of_a_place_in_s3(uri: str, url: str | None) -> None:
+    assert s3_url(ARN, uri) == url
+    assert s3_url("", uri) is None

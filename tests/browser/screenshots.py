@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from playwright.sync_api import Page
 
-from tests.browser.started import ROOT, chromium, running_demo
+from tests.browser.started import ROOT, TABLE, chromium, running_demo
 
 SHOWN, FAILED = "gpt2-20b-smp-pp4", "gptj-6b-smp"
 COMPARED = "vit-630m-mics-4 vs. vit-630m-mics-32"
@@ -60,7 +60,7 @@ def take(folder: Path, widths: tuple[int, ...] = (1440,)) -> None:
 def _log(page: Page, address: str, name: str) -> None:
     """The line of the log that the job's finding quotes."""
     page.goto(f"{address}/job?job={name}")
-    page.get_by_text("Why do you think so?").first.click()
+    page.get_by_text("Show the evidence").first.click()
     page.get_by_role("link", name="Open in the log").first.click()
     page.get_by_role("heading", name="Logs", level=1).wait_for(timeout=30_000)
     page.locator('[class*="st-key-logs-table-"]').first.wait_for(timeout=30_000)
@@ -82,11 +82,11 @@ def _saved(page: Page, address: str) -> None:
 def _reviewed(page: Page, address: str) -> tuple[str, ...]:
     """Waits until the table of jobs is complete; gives the names of the jobs to show."""
     page.goto(address)
-    cells = page.locator('[data-testid="stDataFrame"] [role="gridcell"]')
+    cells = page.locator(f'{TABLE} [role="gridcell"]')
     cells.filter(has_text="algo-3 is slow").first.wait_for(state="attached", timeout=60_000)
     cells.filter(has_text="reviewing").first.wait_for(state="detached", timeout=60_000)
     page.wait_for_timeout(3_000)
-    texts = cells.all_inner_texts()
+    texts = page.locator(f"{TABLE} a").all_text_contents()
     return tuple(next(text for text in texts if re.match(rf"{base}-20", text)) for base in (SHOWN, FAILED))
 
 

@@ -17,6 +17,8 @@ from playwright.sync_api import Browser, sync_playwright
 
 ROOT = Path(__file__).parents[2]
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+#: The table of jobs, or of log lines.
+TABLE = '[role="grid"][aria-label*="Arrow keys"]'
 _FLAGS = [
     "--no-sandbox",
     "--disable-gpu",

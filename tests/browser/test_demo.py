@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from monitor.show.figures import TILE_HEIGHT_PX
-from tests.browser.started import named
+from tests.browser.started import TABLE, named
 
 pytestmark = pytest.mark.browser
 
@@ -22,12 +22,8 @@ def _wide(width: int, scheme: str) -> dict[str, object]:
 def test_the_demo_shows_its_sample_jobs_and_a_row_opens_one(page: Page, demo: str, names: list[str]) -> None:
     assert len(set(names)) >= 8
     page.goto(demo)
-    expect(page.locator('[data-testid="stDataFrame"] [role="grid"]').first).to_contain_text("algo-3 is slow")
-    table = page.locator('[data-testid="stDataFrame"]').first
-    box = table.bounding_box()
-    assert box is not None
-    # The box in front of the first row selects it.
-    page.mouse.click(box["x"] + 18, box["y"] + 52)
+    expect(page.locator(TABLE)).to_contain_text("algo-3 is slow")
+    page.locator(TABLE).get_by_text("algo-3 is slow").click()
     page.wait_for_url(re.compile(r"/job\?.*job="))
     expect(page.get_by_text(_SIMULATED)).to_be_visible()
 
@@ -52,7 +48,7 @@ def test_a_job_shows_findings_first_then_charts(page: Page, demo: str, names: li
 def test_the_answer_and_its_next_step_stand_in_the_first_screen(page: Page, demo: str, names: list[str]) -> None:
     name = named(names, "llama2-13b")
     page.goto(f"{demo}/job?job={name}")
-    for words in ("No step for 2", "Next step.", "Why do you think so?"):
+    for words in ("No step for 2", "Next step.", "Show the evidence"):
         place = page.get_by_text(words).first
         expect(place).to_be_visible()
         box = place.bounding_box()
@@ -68,7 +64,7 @@ def test_why_is_drawn_when_asked_for_and_stays_open_while_the_job_goes_on(
     page.goto(f"{demo}/job?job={name}")
     charts = page.locator('[data-testid="stVegaLiteChart"]')
     expect(charts).to_have_count(6)
-    page.get_by_text("Why do you think so?").click()
+    page.get_by_text("Show the evidence").click()
     expect(charts).to_have_count(7)
     expect(page.get_by_text("Here times are your own, JST; the sentences above say UTC", exact=False)).to_be_visible()
     page.evaluate("document.querySelector('[data-testid=stVegaLiteChart]').dataset.mark = 'mine'")
@@ -83,7 +79,7 @@ def test_why_is_drawn_when_asked_for_and_stays_open_while_the_job_goes_on(
     assert len(seen) >= 3, f"the page did not go on: {seen}"
     expect(charts).to_have_count(7)
     assert page.evaluate("document.querySelector('[data-testid=stVegaLiteChart]').dataset.mark") == "mine"
-    page.get_by_text("Why do you think so?").click()
+    page.get_by_text("Show the evidence").click()
     expect(charts).to_have_count(6)
 
 

@@ -19,7 +19,7 @@ def test_the_saved_page_opens_offline(
     page.goto(f"{demo}/job?job={name}")
     page.get_by_role("button", name="Save report").click()
     with page.expect_download() as download:
-        page.get_by_role("button", name="Page with charts, HTML").click()
+        page.get_by_role("button", name="Page with charts (HTML)").click()
     assert download.value.suggested_filename == f"{name}.html"
     download.value.save_as(tmp_path / "report.html")
 

@@ -30,7 +30,7 @@ def test_the_layers_are_name_band_line_dots_and_window() -> None:
         "point",
     ]
     fields = specification["layer"][1]["encoding"]
-    assert (fields["y"]["field"], fields["y2"]["field"]) == ("p10_s", "p90_drawn_s")
+    assert (fields["y"]["field"], fields["y2"]["field"]) == ("p10_drawn_s", "p90_drawn_s")
     assert set(frames) == {"data0", "data1", "data2", "data3"}
 
 
@@ -123,3 +123,11 @@ def test_a_slow_step_alone_in_its_bucket_does_not_flatten_the_line() -> None:
     slower = steps(["algo-1"], 100, 2.0)
     slower["step_time_s"] *= np.where(slower["step"] > 80, 6, 1)
     assert step_buckets.buckets(work_of(slower))["median_drawn_s"].max() > 11, "what lasts is drawn as it is"
+
+
+def test_one_slow_step_alone_in_its_bucket_is_no_higher_than_drawn() -> None:
+    frame = steps(["algo-1"], 50, 2.0)
+    frame.loc[30, "step_time_s"] = 90.0
+    shown = step_buckets.buckets(work_of(frame))
+    assert shown[["p10_drawn_s", "median_drawn_s", "p90_drawn_s"]].max().max() <= 2.0 * step_buckets.CEILING_TIMES
+    assert shown["high_s"].max() == 90.0

@@ -155,7 +155,7 @@ def test_what_crosses_a_threshold_is_framed_in_its_node_s_row_and_cut_to_the_par
             "name": "< 40",
         }
     ).astype(dict.fromkeys(("start", "end"), "datetime64[ms, UTC]"))
-    own, together = utilization.crossings(spans, rows, _part(10, 40))
+    own, together = utilization.crossings(spans, rows.names, _part(10, 40))
     assert own["node"].tolist() == ["algo-2"]
     assert (own["start"].iloc[0], own["end"].iloc[0]) == _part(10, 20)
     assert own["order"].iloc[0] == NAMES.index("algo-2")

@@ -104,13 +104,17 @@ def test_what_cannot_be_meant_is_said_in_a_sentence(
     assert words.replace("ROOT", kept) in err
 
 
-def test_a_fleet_is_ranked_by_what_it_wasted(account: Account, kept: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_fleet_is_ranked_by_what_could_be_saved(
+    account: Account, kept: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     found = document(capsys, "jobs", "--archive", kept)
     assert found["schema"] == 1
     jobs = found["jobs"]
     assert [job["name"] for job in jobs] == [named(account, base) for base in (RUNNING, FINISHED, FAILED)]
-    assert [job["wasted_usd"] is None for job in jobs] == [False, False, True]
-    assert jobs[0]["wasted_usd"] > jobs[1]["wasted_usd"]
+    assert [job["overhead_usd"] is None for job in jobs] == [False, False, True]
+    assert jobs[0]["recoverable_usd"] > jobs[1]["recoverable_usd"] == 0.0
+    assert jobs[0]["recoverable_usd_per_hour"] > 0
+    assert [job["wasted_usd"] for job in jobs] == [job["overhead_usd"] for job in jobs]
     assert jobs[0]["top_finding"] == "stall"
     assert {"name", "status", "instance_type", "instance_count", "created", "ended"} < set(jobs[0])
     assert jobs[1]["created"].endswith("Z")

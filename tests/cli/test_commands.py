@@ -62,7 +62,15 @@ def _check_report(document: dict[str, Any]) -> None:
     for bucket in document["buckets"]:
         assert set(bucket) == {"name", "seconds", "instance_seconds", "cost_usd"}
         assert bucket["name"] in BUCKETS
-    assert set(document["cost"]) == {"usd", "wasted_usd", "price_usd_per_instance_hour", "price_source"}
+    assert set(document["cost"]) == {
+        "usd",
+        "overhead_usd",
+        "recoverable_usd",
+        "recoverable_usd_per_hour",
+        "wasted_usd",
+        "price_usd_per_instance_hour",
+        "price_source",
+    }
     assert set(document["coverage"]) == {"metrics_period_s", "log_events", "streams", "warnings"}
     assert set(document["api"]) == {"calls", "estimated_usd"}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -16,6 +17,7 @@ import pytest
 from monitor import settings
 from monitor.demo.serve import run
 from monitor.errors import BadCall, CannotDo
+from monitor.serve.until_stopped import who_can_see
 from tests.demo.seen import Seen
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -113,3 +115,32 @@ def test_it_serves_says_where_and_ends_cleanly(number: signal.Signals, tmp_path:
     # The child is gone too: its port is free again.
     with socket.socket() as probe:
         assert probe.connect_ex(("127.0.0.1", port)) != 0
+
+
+@pytest.mark.parametrize(
+    ("host", "said"),
+    [
+        ("203.0.113.7", "203.0.113.7 is no address of this machine. Use --host 0.0.0.0"),
+        ("no such host", "There is no host 'no such host'. Use --host 0.0.0.0"),
+    ],
+)
+def test_a_host_that_cannot_be_listened_on_is_a_wrong_call(host: str, said: str) -> None:
+    with pytest.raises(BadCall, match=re.escape(said)):
+        run(free_port(), host=host)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.5", "::1", "localhost"])
+def test_where_this_machine_alone_gets_in_nobody_is_warned(host: str) -> None:
+    assert who_can_see(host, 8501) == ""
+
+
+@pytest.mark.parametrize(
+    ("host", "where"), [("0.0.0.0", "this machine"), ("::", "this machine"), ("10.1.2.3", "10.1.2.3")]
+)
+def test_where_others_get_in_one_sentence_says_who_sees_and_changes_what(host: str, where: str) -> None:
+    said = who_can_see(host, 8600)
+    assert said.startswith(
+        f"There is no sign-in: everyone who reaches port 8600 of {where} sees all jobs, logs and costs"
+    )
+    assert "thresholds and mutes" in said
+    assert "docs/hosting.md" in said

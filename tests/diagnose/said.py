@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from monitor.diagnose.findings import findings, rules
-from monitor.diagnose.rule import Case, Rule, case_of
+from monitor.diagnose.rule import Case, Rule
 from monitor.model import Finding, Run
 from tests.diagnose.runs import END
 
@@ -18,7 +18,7 @@ _SAID: dict[int, tuple[Finding, ...]] = {}
 
 def _case(of: Run) -> Case:
     if id(of) not in _CASES:
-        _CASES[id(of)] = case_of(of, NOW)
+        _CASES[id(of)] = Case(of, NOW)
     return _CASES[id(of)]
 
 

@@ -16,6 +16,7 @@ from monitor.model import Finding, Parameter, Price, Run
 from monitor.predict.outcome import bubble_fraction
 from monitor.predict.setup import setup_of
 from monitor.review import report
+from monitor.words import usd
 from tests.builders import metrics
 from tests.diagnose.advice_cases import EMPTY, FEW, MICS, WINDOW, advised, levels, ran_out
 from tests.diagnose.cases import END, fires
@@ -109,7 +110,10 @@ def test_money_is_saved_for_the_same_work_where_a_price_is_known() -> None:
     priced = _finding(run, "raise-active-microbatches", Price(32.77, "test"))
     assert priced is not None
     assert priced.recommendation is not None
-    assert f"${4 * 32.77 * 0.3529:.2f} an hour less" in priced.recommendation.text
+    cost = report(run, END, Price(32.77, "test")).cost
+    assert cost.usd is not None
+    assert priced.share == pytest.approx(0.353, abs=0.03)
+    assert f"would have cost about {usd(cost.usd * priced.share)} less" in priced.recommendation.text
     plain = _said(run, "raise-active-microbatches")
     assert plain.recommendation is not None
     assert "$" not in plain.recommendation.text
@@ -160,7 +164,7 @@ def test_out_of_memory_names_what_fits_with_predicted_memory() -> None:
     found = _said(run, "cuda-out-of-memory")
     assert found.recommendation is not None
     assert (found.recommendation.parameter, found.recommendation.to_value) == ("train_batch_size", 8)
-    assert "GPU memory at least 1" in found.recommendation.text
+    assert "peak GPU memory ≥ 1" in found.recommendation.text
     assert found.prediction is not None
     memory = found.prediction.gpu_memory_utilization
     assert memory is not None

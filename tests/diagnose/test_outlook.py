@@ -52,7 +52,7 @@ def test_an_estimate_has_the_digits_that_it_has(band: tuple[float, float, float]
 
 def test_a_stalled_job_would_have_to_go_on_first() -> None:
     silent = (Phase("stall", START, NOW, True),)
-    assert outlook(replace(_with_band(50.0, 60.0, 70.0), phases=silent))[0].endswith(", if it went on now")
+    assert outlook(replace(_with_band(50.0, 60.0, 70.0), phases=silent))[0].endswith(", if it resumed now")
 
 
 def test_a_spot_job_pays_at_most_that_and_without_a_price_there_is_only_the_time() -> None:
@@ -65,9 +65,11 @@ def test_work_at_risk_names_its_checkpoint() -> None:
     risk = AtRisk(START, 3600, 720, 1440.0, 310.0)
     said = outlook(_running(at_risk=risk))[-1]
     assert (
-        said == "24 min of work at risk ($310.00): 720 steps since the checkpoint of 25 Sep 2026, 12:05 UTC, step 3,600"
+        said == "24 min of work not yet in a checkpoint ($310.00): "
+        "720 steps since the checkpoint of 25 Sep 2026, 12:05 UTC, step 3,600"
     )
     bare = AtRisk(START, None, None, 1440.0, None)
     assert (
-        outlook(_running(at_risk=bare))[-1] == "24 min of work at risk: since the checkpoint of 25 Sep 2026, 12:05 UTC"
+        outlook(_running(at_risk=bare))[-1]
+        == "24 min of work not yet in a checkpoint: since the checkpoint of 25 Sep 2026, 12:05 UTC"
     )

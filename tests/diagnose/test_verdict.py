@@ -21,7 +21,7 @@ from tests.builders import report
         (situations.healthy(), "healthy", "Healthy as far as can be seen"),
         (situations.no_steps(), "partial", "step times are not known"),
         (situations.no_gpu(), "partial", "step times are not known"),
-        (situations.gappy(), "partial", "utilization is not known"),
+        (situations.gappy(), "partial", "its metrics may not be read"),
         (situations.never_started(), "critical", "Failed: CapacityError"),
         (report(status="Stopped", start=None), "unknown", "Never started"),
         (report(status="InProgress", start=None), "unknown", "Waiting for instances"),
@@ -59,7 +59,7 @@ def test_a_prediction_is_called_one() -> None:
     prediction = situations.WINDOW.prediction
     assert prediction is not None
     assert gain_words(prediction) == (
-        "Step time -35 % (-35 to -31), GPU memory 74 % (41 to 82): model-based, not measured. Pipeline schedule model."
+        "Step time -35 % (-35 to -31), peak GPU memory 74 % (41 to 82): model-based, not measured. Pipeline schedule model."
     )
 
 

@@ -96,7 +96,8 @@ def test_it_says_the_verdict_first_then_evidence_charts_configuration_and_what_w
 
 def test_a_gap_is_said_and_its_chart_is_not_drawn() -> None:
     page = html(situations.gappy(), MADE)
-    assert "Not read: cloudwatch:GetMetricData was refused." in page
+    assert page.index("Missing right: cloudwatch:GetMetricData") < page.index('aria-label="Verdict"')
+    assert "cloudwatch:GetMetricData was refused." in page
     assert "GPU utilization by node" not in page
 
 

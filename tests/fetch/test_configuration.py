@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from monitor.fetch.configuration import configuration, decoded, launcher, smp_version, without_secrets
+from monitor.fetch.configuration import configuration, decoded, launcher, masked_texts, smp_version
 
 V1 = {"partitions": 4, "microbatches": 8, "ddp": True, "placement_strategy": "spread"}
 
@@ -124,7 +124,7 @@ def test_raw_texts_stay_as_given_but_for_secrets() -> None:
         "environment": '{"HF_TOKEN": "abc", "A": 1}',
         "mp_parameters": '{"partitions":  2}',
     }
-    assert without_secrets(given) == {
+    assert masked_texts(given) == {
         "lr": "1e-3",
         "wandb_api_key": "***",
         "environment": '{"HF_TOKEN": "***", "A": 1}',

@@ -5,16 +5,43 @@ from typing import Any
 
 import pytest
 
+from monitor.archive.values import plain, valued
 from monitor.aws.clients import Clients
 from monitor.errors import BadCall, NoSuchJob, NotAllowed, Unreachable
 from monitor.fetch.job_answer import job_of
 from monitor.fetch.jobs import describe, list_jobs, with_instances
 from monitor.fetch.source import JobQuery
-from monitor.model import InstanceGroup
+from monitor.model import Channel, InstanceGroup, Job, Outputs
 from tests.aws.fake import REGION, Scripted, answer_with, not_allowed, refusal
 from tests.fetch.sample import START, answer, cluster, create_job, job
 
 NAIVE = START.replace(tzinfo=None)
+
+
+def test_inputs_and_outputs_without_secrets() -> None:
+    s3 = {"S3DataType": "S3Prefix", "S3Uri": "s3://data/train?signature=abcdefgh"}
+    lustre = {"FileSystemId": "fs-01", "FileSystemType": "FSxLustre", "DirectoryPath": "/fsx/data"}
+    efs = {"FileSystemId": "fs-02", "FileSystemType": "EFS", "DirectoryPath": "/data"}
+    found = job(
+        AlgorithmSpecification={"TrainingInputMode": "Pipe"},
+        InputDataConfig=[
+            {"ChannelName": "train", "DataSource": {"S3DataSource": s3}, "ContentType": "text/csv"},
+            {"ChannelName": "fast", "DataSource": {"S3DataSource": {"S3Uri": "s3://d"}}, "InputMode": "FastFile"},
+            {"ChannelName": "lustre", "DataSource": {"FileSystemDataSource": lustre}},
+            {"ChannelName": "efs", "DataSource": {"FileSystemDataSource": efs}},
+        ],
+        OutputDataConfig={"S3OutputPath": "s3://out", "KmsKeyId": "arn:aws:kms:us-east-1:1:key/k"},
+        ModelArtifacts={"S3ModelArtifacts": "s3://out/a/output/model.tar.gz"},
+        CheckpointConfig={"S3Uri": "s3://out/checkpoints"},
+    )
+    assert found.channels == (
+        Channel("train", "s3://data/train?signature=***", "Pipe", "text/csv"),
+        Channel("fast", "s3://d", "FastFile"),
+        Channel("lustre", "fsx://fs-01/fsx/data"),
+        Channel("efs", "efs://fs-02/data"),
+    )
+    assert found.outputs == Outputs("s3://out", "s3://out/a/output/model.tar.gz", "s3://out/checkpoints", own_key=True)
+    assert valued(Job, plain(found)) == found, "an archive keeps them"
 
 
 def test_homogeneous_job() -> None:

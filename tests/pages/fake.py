@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import Any
 
+import pandas as pd
 from streamlit.testing.v1 import AppTest
 
 from monitor.errors import NoSuchJob, TrainwatchError
@@ -55,7 +58,7 @@ class FakeAccount:
             raise NoSuchJob(f'There is no training job "{name}".')
         return found
 
-    def snapshot(self, name: str) -> Snapshot:
+    def snapshot(self, name: str, urgency: int = 0) -> Snapshot:
         self.asked.append(name)
         if self.error:
             return Snapshot(error=self.error)
@@ -98,6 +101,21 @@ class FakeAccount:
 
 def _ms(moment: datetime | None, otherwise: int) -> int:
     return otherwise if moment is None else round(moment.timestamp() * 1000)
+
+
+def grid(page: AppTest) -> pd.DataFrame:
+    """The table of jobs, or of lines, as it is written: a column a name, a row a key; no table has no row."""
+    if not (table := told(page)):
+        return pd.DataFrame()
+    names = [column["name"] for column in table["columns"]]
+    rows = [[cell[0] if isinstance(cell, list) else cell for cell in row["cells"]] for row in table["rows"]]
+    return pd.DataFrame(rows, columns=names, index=[row["key"] for row in table["rows"]])
+
+
+def told(page: AppTest) -> dict[str, Any]:
+    """What the browser is told of that table; nothing where there is none."""
+    found = page.get("bidi_component")
+    return dict(json.loads(found[0].proto.json)) if found else {}
 
 
 def texts(page: AppTest) -> str:

@@ -31,7 +31,7 @@ SITUATIONS = (
 @pytest.mark.parametrize("report", SITUATIONS, ids=lambda report: report.job.name)
 def test_every_situation_can_be_shown(open_page: Open, report: Report) -> None:
     page = open_page(FakeAccount((report,)), "job", job=report.job.name)
-    assert [title.value for title in page.title] == ["Job"]
+    assert [title.value for title in page.title] == [report.job.name]
     assert len(page.metric) == 5
     for finding in report.warnings:
         assert finding.title in texts(page)
@@ -49,7 +49,7 @@ def test_a_finding_has_headline_sentence_next_step_prediction_and_what_was_not_c
         "GPUs wait half of the time: the pipeline window is too small",
         "GPU 46 % (p5 41, p95 52) on all 4 nodes",
         "Raise active_microbatches from 2 to 4.",
-        "Step time -35 % (-35 to -31), GPU memory 74 % (41 to 82): model-based, not measured.",
+        "Step time -35 % (-35 to -31), peak GPU memory 74 % (41 to 82): model-based, not measured.",
         "Not checked: stage imbalance",
         "smp config active_microbatches=2 microbatches=8",
         "Medium confidence.",
@@ -116,12 +116,13 @@ def test_charts_are_there_with_names_that_state_the_finding(open_page: Open) -> 
     report = situations.sixty_four()
     page = open_page(FakeAccount((report,)), "job", job=report.job.name)
     charts = page.get("vega_lite_chart")
-    assert len(charts) == 6
+    assert len(charts) == 7
     assert "productive 1 h 27 min" in charts[0].proto.alt
     assert "the part that the charts below show" in charts[1].proto.alt
     assert "algo-5 takes 2.63 s, 1.31 x the median of its peers" in charts[2].proto.alt
-    assert "algo-5 is 17 points lower" in charts[3].proto.alt
-    assert "60 more nodes without a lane" in charts[5].proto.alt
+    assert "Training loss" in charts[3].proto.alt
+    assert "algo-5 is 17 points lower" in charts[4].proto.alt
+    assert "60 more nodes without a lane" in charts[6].proto.alt
 
 
 def test_the_name_of_a_running_job_s_chart_stays_the_same(open_page: Open) -> None:
@@ -135,8 +136,10 @@ def test_refused_metrics_are_said_and_the_rest_is_shown(open_page: Open) -> None
     report = situations.gappy()
     page = open_page(FakeAccount((report,)), "job", job=report.job.name)
     said = texts(page)
-    assert "Metrics not read. cloudwatch:GetMetricData was refused." in said
-    assert "No data of GPU utilization." in said
+    assert page.warning[0].proto.title == "Missing right: cloudwatch:GetMetricData".replace(":", "\\:")
+    assert said.count("cloudwatch:GetMetricData was refused.") == 1
+    assert '"Action": "cloudwatch:GetMetricData"' in page.code[0].value
+    assert "No GPU utilization data." in said
     assert "healthy" not in said
     assert len(page.get("vega_lite_chart")) == 4
 
@@ -205,7 +208,7 @@ def test_without_credentials_the_page_says_so_once_and_stays_up(open_page: Open)
 def test_what_an_option_says_is_chosen_in_the_sidebar_here(open_page: Open) -> None:
     error = NoCredentials("No AWS credentials were found.", "Name a profile (--profile), or set AWS_PROFILE.")
     said = texts(open_page(FakeAccount(SITUATIONS, error=error), "job", job="vit-mics-4"))
-    assert "Here, the profile is chosen in the sidebar, top left." in said
+    assert "On this page, change the profile in the sidebar." in said
     error = NoCredentials("No AWS credentials were found.", "Set AWS_PROFILE.")
     assert "sidebar" not in texts(open_page(FakeAccount(SITUATIONS, error=error), "job", job="vit-mics-4"))
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from datetime import timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from monitor.alert.saved import add
 from monitor.model import Evidence, Finding, Report
+from monitor.show import clock
 from tests import situations
 from tests.builders import START
 from tests.pages.conftest import Open
@@ -41,16 +44,16 @@ def _is_overview(chart: object) -> bool:
             situations.low_utilization(),
             (
                 "93 % of 1 h 34 min was productive; the longest other part is initialization, 3 min.",
-                "The charts below show the whole job, 1 h 30 min.",
-                "A step takes 4.10 s (p10 4.05 s, p90 4.15 s); no node is 3 % slower than its peers.",
+                "The charts below show the whole job, 1 h 30 min; times are UTC.",
+                "A step takes 4.10 s (p10 4.05 s, p90 4.15 s); no node is more than 3 % slower than its peers.",
                 "GPU 46 % on all 4 nodes since 12:08 UTC",
-                "GPU utilization by node · % of one device · 4 nodes · mean of 1 min a column · grey is missing data",
+                "GPU utilization by node · % of one GPU · 4 nodes · mean of 1 min a column · gray is missing data",
             ),
         ),
         (situations.sixty_four(), ("GPU 93 % on all 64 nodes since 12:05 UTC; algo-5 is 17 points lower.",)),
         (situations.single_node(), ("GPU 93 % on algo-1 since 12:05 UTC.", "breaks are missing data")),
         (situations.no_gpu(), ("CPU 87 % on both nodes since 12:05 UTC.", "No step times.")),
-        (situations.gappy(), ("No data of GPU utilization.", "A step takes 2.00 s (")),
+        (situations.gappy(), ("No GPU utilization data.", "A step takes 2.00 s (")),
         (situations.no_steps(), ("GPU 92 % on both nodes since 12:05 UTC", "No step times.")),
     ],
     ids=lambda case: case.job.name if isinstance(case, Report) else "",
@@ -94,21 +97,54 @@ def test_the_brush_is_drawn_where_a_fresh_link_has_it_and_a_refresh_does_not_mov
 )
 def test_an_address_without_a_part_of_this_job_shows_all_of_it(open_page: Open, parameters: dict[str, str]) -> None:
     page = _page(open_page, situations.low_utilization(), **parameters)
-    assert "The charts below show the whole job, 1 h 30 min." in texts(page)
+    assert "The charts below show the whole job, 1 h 30 min; times are UTC." in texts(page)
     assert page.button(key="overview-all").disabled
 
 
 def test_the_parts_can_be_chosen_by_keyboard_and_whole_job_leads_back(open_page: Open) -> None:
     page = _page(open_page, situations.low_utilization())
-    page.button(key="overview-last").click().run()
-    assert "The charts below show 13:25 to 13:35 UTC, 10 min of 1 h 30 min." in texts(page)
-    assert "20260925T133500Z" in page.query_params["until"]
+    page.button(key="overview-last-15m").click().run()
+    assert "The charts below show 13:20 to 13:35 UTC, 15 min of 1 h 30 min." in texts(page)
+    assert "15m" in page.query_params["last"]
     links = {link.proto.label: link.proto.query_string for link in page.get("page_link")}
-    assert "at=20260925T132500" in links["Logs from there"]
+    assert "at=20260925T132000" in links["Logs from there"]
     page.button(key="overview-all").click().run()
     assert "whole job" in texts(page)
-    assert "from" not in page.query_params
+    assert "last" not in page.query_params
     assert "Logs from there" not in [link.proto.label for link in page.get("page_link")]
+
+
+def test_the_last_minutes_go_on_with_a_running_job(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    account = FakeAccount((situations.running(now=START + timedelta(minutes=60), minutes=60),))
+    page = open_page(account, "job", job=account.reports[0].job.name, last="15m")
+    assert "The charts below show the last 15 min, 12:50 to 13:05 UTC, and move on with the job." in texts(page)
+    (strip,) = _specifications(page, True)
+    account.reports = (situations.running(now=START + timedelta(minutes=70), minutes=70),)
+    page.run()
+    assert "The charts below show the last 15 min, 13:00 to 13:15 UTC" in texts(page)
+    assert _specifications(page, True) == [strip], "the strip stays, its data change"
+    assert "15m" in page.query_params["last"]
+
+
+@pytest.mark.parametrize(("last", "said"), [("10d", "whole job"), ("0m", "whole job"), ("soon", "whole job")])
+def test_a_length_that_is_none_or_longer_than_the_job_shows_all_of_it(open_page: Open, last: str, said: str) -> None:
+    assert said in texts(_page(open_page, situations.low_utilization(), last=last))
+
+
+def test_a_chart_writes_its_times_as_its_page_does(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clock, "_own", lambda: ZoneInfo("Europe/Berlin"))
+    local = _page(open_page, situations.low_utilization(), **PART)
+    assert "14:30 to 14:45 CEST" in texts(local)
+    assert '"utc"' not in "".join(_specifications(local, False) + _specifications(local, True))
+    utc = _page(open_page, situations.low_utilization(), **PART, zone="utc")
+    assert "12:30 to 12:45 UTC" in texts(utc)
+    assert "CEST" not in texts(utc).replace("now CEST", "")
+    for specification in _specifications(utc, False) + _specifications(utc, True):
+        assert not re.search(r"(?<!utc)(?<!\w)(hours|minutes|seconds)\(|timeFormat\(", specification)
+        times = specification.count('"type": "temporal"')
+        # An end of a bar has the scale of its beginning.
+        assert specification.count('"type": "utc"') >= times - specification.count('"x2"')
+        assert bool(times) == ('"type": "utc"' in specification)
 
 
 def test_a_job_without_figures_has_no_strip(open_page: Open) -> None:

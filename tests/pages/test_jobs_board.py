@@ -17,11 +17,11 @@ from monitor.fetch.source import JobQuery
 from monitor.model import ApiBill, JobSummary
 from monitor.review import Snapshot
 from monitor.show import data, jobs_query
-from monitor.show.jobs_table import REVIEWED, to_review
+from monitor.show.jobs_table import by_urgency
 from tests import situations
 from tests.aws.fake import offline
 from tests.pages.conftest import APP, Open
-from tests.pages.fake import FakeAccount, texts
+from tests.pages.fake import FakeAccount, grid, texts
 
 __all__ = ["offline"]
 pytestmark = pytest.mark.usefixtures("offline")
@@ -85,7 +85,7 @@ class Calls:
 class Unreviewed:
     """Reviews that are still to come, so that what is shown comes from the list and the metrics alone."""
 
-    def snapshot(self, name: str) -> Snapshot:
+    def snapshot(self, name: str, urgency: int = 0) -> Snapshot:
         return Snapshot(working=True, progress="waiting for its turn")
 
 
@@ -108,14 +108,14 @@ def test_three_hundred_jobs_need_at_most_ten_calls_to_show(board: Any) -> None:
     calls = Calls()
     page = board(calls)
     assert len(calls.made) <= 10, calls.made
-    table = page.dataframe[0].value
+    table = grid(page)
     assert len(table) == 300
     running = table[table["status"] == "running"]
     assert len(running) == 40
-    assert running["gpu_pct"].round().tolist() == [60.0] * 40
-    assert picture([50.0, 60.0, 70.0]) == running["gpu_course"].iloc[0]
+    assert running["gpu_pct"].tolist() == ["60 %"] * 40
+    assert picture([50.0, 60.0, 70.0]) in page.get("bidi_component")[0].proto.json
     assert set(table["instances"]) == {"8 × p4d.24xlarge"}
-    assert table["stands_out"].iloc[-1] == "not reviewed"
+    assert table["stands_out"].iloc[-1] == "not reviewed yet"
     assert "healthy" not in set(table["stands_out"])
     assert "5 calls to AWS, $0.006" in texts(page)
     before = len(calls.made)
@@ -143,19 +143,19 @@ def test_the_cost_of_running_jobs_is_unknown_and_not_nothing_without_a_price(boa
 def test_filters_of_the_address_hold(board: Any, parameters: dict[str, str], jobs: int) -> None:
     page = board(Calls(), **parameters)
     if jobs:
-        assert abs(len(page.dataframe[0].value) - jobs) <= 1
+        assert abs(len(grid(page)) - jobs) <= 1
     else:
-        assert "No job matches." in texts(page)
+        assert "No job matches these filters." in texts(page)
     page.button(key="clear-filters").click().run()
-    assert len(page.dataframe[0].value) == 300
+    assert len(grid(page)) == 300
     assert not set(parameters) & set(page.query_params)
 
 
 def test_more_jobs_than_are_listed_are_said_and_can_be_had(board: Any) -> None:
     page = board(Calls(450))
-    assert "The newest 300 of the jobs that match are listed." in texts(page)
+    assert "The newest 300 jobs; more match" in texts(page)
     next(button for button in page.button if button.label.startswith("List 300 more")).click().run()
-    assert len(page.dataframe[0].value) == 450
+    assert len(grid(page)) == 450
 
 
 DENIED = NotAllowed("AWS does not allow this to ann.", "Have it allowed.")
@@ -167,7 +167,7 @@ DENIED = NotAllowed("AWS does not allow this to ann.", "Have it allowed.")
         ({"search": DENIED}, 30, "AWS does not allow this to ann: instance types, tags and the figures"),
         ({"get_metric_data": DENIED}, 30, "AWS does not allow this to ann. Have it allowed."),
         ({"search": DENIED, "list_training_jobs": DENIED}, 0, "AWS does not allow this to ann. Have it allowed."),
-        ({"search": Throttled("AWS kept asking to slow down.", "Wait a minute.")}, 0, "AWS asks to slow down"),
+        ({"search": Throttled("AWS kept asking to slow down.", "Wait a minute.")}, 0, "AWS is throttling requests"),
     ],
 )
 def test_what_is_refused_is_said_beside_what_is_not(
@@ -175,7 +175,7 @@ def test_what_is_refused_is_said_beside_what_is_not(
 ) -> None:
     page = board(Calls(30, **refused))
     assert said in texts(page)
-    assert sum(len(table.value) for table in page.dataframe) == rows
+    assert len(grid(page)) == rows
 
 
 def test_what_runs_and_what_failed_today_is_reviewed_first() -> None:
@@ -184,10 +184,9 @@ def test_what_runs_and_what_failed_today_is_reviewed_first() -> None:
     failed = JobSummary("failed", "Failed", now - timedelta(hours=20), now - timedelta(hours=19))
     long_ago = JobSummary("failed-long-ago", "Failed", now - timedelta(days=9), now - timedelta(days=8))
     runs = JobSummary("runs", "InProgress", now - timedelta(days=12))
-    chosen = [job.name for job in to_review((*old, failed, long_ago, runs), now)]
+    chosen = [job.name for job in by_urgency((*old, failed, long_ago, runs), now)]
     assert chosen[:3] == ["runs", "failed", "done-0"]
-    assert len(chosen) == REVIEWED
-    assert "failed-long-ago" not in chosen
+    assert chosen[-1] == "failed-long-ago"
 
 
 def test_rows_change_places_once_when_reviews_are_in_and_again_only_when_asked(open_page: Open) -> None:
@@ -195,7 +194,7 @@ def test_rows_change_places_once_when_reviews_are_in_and_again_only_when_asked(o
     account = FakeAccount((healthy, failed))
     page = open_page(account)
     names = [failed.job.name, healthy.job.name]
-    assert page.dataframe[0].value["name"].tolist() == names
+    assert grid(page)["name"].tolist() == names
     low = situations.low_utilization(healthy.job.name)
     account.reports = (
         replace(low, findings=tuple(replace(each, severity="critical") for each in low.findings)),
@@ -204,21 +203,21 @@ def test_rows_change_places_once_when_reviews_are_in_and_again_only_when_asked(o
     account.reports = (account.reports[0], replace(healthy, run=replace(healthy.run, job=failed.job)))
     data._listing.clear()
     page.run()
-    assert page.dataframe[0].value["name"].tolist() == names
-    next(button for button in page.button if button.label == "Worst first again").click().run()
-    assert page.dataframe[0].value["name"].tolist() == names[::-1]
+    assert grid(page)["name"].tolist() == names
+    next(button for button in page.button if button.label == "Re-sort, worst first").click().run()
+    assert grid(page)["name"].tolist() == names[::-1]
 
 
-def test_a_running_job_says_what_is_at_stake_in_an_hour(open_page: Open) -> None:
+def test_a_running_job_says_what_it_costs(open_page: Open) -> None:
     page = open_page(FakeAccount((situations.running(),)))
     figures = {metric.label: metric.value for metric in page.metric}
-    row = page.dataframe[0].value.iloc[0]
+    row = grid(page).iloc[0]
     assert figures["Running"] == "1"
     assert figures["Cost an hour"] == "$131.08"
     assert figures["Wasted an hour"] == "$53.47"
-    assert round(row["at_stake_usd"], 2) == 53.47
     assert row["step_time"].startswith("4.10 s ±")
-    assert b64decode(row["gpu_course"].split(",")[1]).count(b"L") > 5
+    told = page.get("bidi_component")[0].proto.json
+    assert b64decode(told.split("base64,")[1].split('"')[0]).count(b"L") > 5
 
 
 @pytest.mark.parametrize("evil", ["![x](http://a.example/b.png)", "<script>alert(1)</script>", ":material/x: $math$"])

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
-import pandas as pd
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from monitor.errors import NoCredentials, NotAllowed
 from monitor.model import LogLine, Report
 from monitor.review.log_filter import MOST_SHOWN
+from monitor.show.job_choice import the_one
 from tests import situations
 from tests.builders import START
 from tests.pages.conftest import Open
-from tests.pages.fake import FakeAccount, texts
+from tests.pages.fake import FakeAccount, grid, texts, told
 
 START_MS = round(START.timestamp() * 1000)
 OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB"
@@ -45,10 +44,6 @@ def account(report: Report, nodes: int = 2, lines: int = 60) -> FakeAccount:
     return FakeAccount((report,), logs={report.job.name: written(report, nodes, lines)})
 
 
-def table(page: AppTest) -> pd.DataFrame:
-    return page.dataframe[0].value
-
-
 SITUATIONS = (situations.gappy(), situations.single_node())
 
 
@@ -56,18 +51,18 @@ SITUATIONS = (situations.gappy(), situations.single_node())
 def test_every_situation_can_be_shown(open_page: Open, report: Report) -> None:
     page = open_page(account(report), "logs", job=report.job.name)
     assert [title.value for title in page.title] == ["Logs"]
-    assert len(table(page)) > 100
+    assert len(grid(page)) > 100
     assert "2 calls" in texts(page)
 
 
 def test_nodes_are_merged_in_time_with_what_was_recognised(open_page: Open) -> None:
     page = open_page(account(situations.healthy(), 4), "logs", job="vit-mics-4")
-    shown = table(page)
-    assert shown["Node"].tolist()[-4:] == ["algo-1", "algo-2", "algo-3", "algo-4"]
-    assert shown["Time"].is_monotonic_increasing
-    assert shown["Recognised"].iloc[-1] == "step 59 · 2.02 s · loss 2.1"
-    assert shown["Line"].iloc[-1] == "step 59 step_time: 2.02 loss: 2.1", "the process tag is left out"
-    assert shown["Rank"].iloc[-1] == 24
+    shown = grid(page)
+    assert shown["node"].tolist()[-4:] == ["algo-1", "algo-2", "algo-3", "algo-4"]
+    assert shown["time"].is_monotonic_increasing
+    assert shown["known"].iloc[-1] == "step 59 · 2.02 s · loss 2.1"
+    assert shown["line"].iloc[-1] == "step 59 step_time: 2.02 loss: 2.1", "the process tag is left out"
+    assert shown["rank"].iloc[-1] == "24"
 
 
 def test_an_address_restores_filters_and_place(open_page: Open) -> None:
@@ -75,26 +70,77 @@ def test_an_address_restores_filters_and_place(open_page: Open) -> None:
     page = open_page(
         account(report, 2, 700), "logs", job=report.job.name, find="OUT OF memory", level="error", node="algo-2"
     )
-    assert table(page)["Line"].tolist() == [OOM]
+    assert grid(page)["line"].tolist() == [OOM]
     assert page.text_input(key="logs-find").value == "OUT OF memory"
     assert page.selectbox(key="logs-node").value == "algo-2"
     assert page.query_params == {"job": "llama-ft-3", "find": "OUT OF memory", "level": "error", "node": "algo-2"}
     page = open_page(account(report, 2, 700), "logs", job=report.job.name, rank="8-15", at="20260925T121000")
-    assert set(table(page)["Rank"]) == {8}
-    first = table(page)["Time"].iloc[0]
-    assert timedelta(0) < pd.Timestamp("2026-09-25T12:10Z") - first < timedelta(seconds=20), (
-        "a few lines before stand above"
-    )
+    assert set(grid(page)["rank"]) == {"8"}
+    first = grid(page)["time"].iloc[0]
+    assert "12:09:40" < first < "12:10", "a few lines before stand above"
+
+
+@pytest.mark.parametrize("parameters", [{}, {"find": "step"}, {"at": "20260925T121000"}], ids=str)
+def test_a_failed_job_opens_at_its_first_error_unless_the_address_says_where(
+    open_page: Open, parameters: dict[str, str]
+) -> None:
+    report = situations.failed()
+    page = open_page(account(report, 2, 900), "logs", job=report.job.name, **parameters)
+    if parameters:
+        assert page.query_params == {"job": report.job.name, **parameters} or "at" in parameters
+        assert "quote" not in page.query_params
+        return
+    assert page.query_params["quote"] == "cuda-out-of-memory.0", "the line that the cause rests on"
+    assert told(page)["looked_at"] == grid(page).index[grid(page)["line"].tolist().index(OOM)]
+    page.button(key="logs-end").click().run()
+    assert set(page.query_params) == {"job"}, "who asks for the end gets it"
+    assert told(page)["ends_in_view"]
+
+
+def test_the_first_error_is_waited_for_and_need_not_be(open_page: Open) -> None:
+    report = situations.failed()
+    shown = account(report, 2, 900)
+    shown.partly = {report.job.name}
+    page = open_page(shown, "logs", job=report.job.name)
+    assert "Finding the first error" in texts(page)
+    assert grid(page).empty
+    page.button(key="logs-not-first").click().run()
+    assert told(page)["ends_in_view"]
+    assert set(page.query_params) == {"job"}
+
+
+@pytest.mark.parametrize(
+    ("part", "meant"),
+    [
+        ("mics-5", "vit-mics-5"),
+        ("MICS-4", "vit-mics-4"),
+        (" vit-mics-4 ", "vit-mics-4"),
+        ("bert", "bert"),
+        ("mics", None),
+        ("nothing-like-it", None),
+    ],
+)
+def test_a_part_of_a_name_means_the_one_job_that_has_it(part: str, meant: str | None) -> None:
+    assert the_one(["vit-mics-4", "vit-mics-5", "bert", "bert-2"], part) == meant
+
+
+@pytest.mark.parametrize("page_of", ["job", "logs"])
+def test_several_that_may_be_meant_are_offered(open_page: Open, page_of: str) -> None:
+    reports = (situations.healthy(), situations.healthy("vit-mics-5"), situations.single_node())
+    page = open_page(FakeAccount(reports), page_of, job="mics")
+    assert "No such job" in texts(page)
+    links = [link.proto.label.replace("\\", "") for link in page.get("page_link")]
+    assert [link for link in links if "mics" in link] == ["vit-mics-4", "vit-mics-5"]
 
 
 def test_a_filter_moves_the_address(open_page: Open) -> None:
     page = open_page(account(situations.failed()), "logs", job="llama-ft-3")
     page.text_input(key="logs-find").set_value("out of").run()
     assert page.query_params["find"] == "out of"
-    assert len(table(page)) == 1
+    assert len(grid(page)) == 1
     page.button(key="logs-clear").click().run()
     assert "find" not in page.query_params
-    assert len(table(page)) > 100
+    assert len(grid(page)) == 2, "the error and the line after it"
 
 
 def test_no_match_says_so_and_how_to_go_on(open_page: Open) -> None:
@@ -109,11 +155,12 @@ def test_a_finding_leads_to_its_line_and_marks_it(open_page: Open) -> None:
     page = open_page(
         account(report, 2, 700), "logs", job=report.job.name, at="20260925T123100", quote="cuda-out-of-memory.0"
     )
-    shown = table(page)
-    row = shown["Line"].tolist().index(OOM)
+    shown = grid(page)
+    row = shown["line"].tolist().index(OOM)
     assert row <= 6, "without a scroll"
-    assert shown.columns[0] == "Mark"
-    assert shown["Mark"].iloc[row] == "▶ ◆ cuda-out-of-memory"
+    assert shown["mark"].iloc[row] == "◆ cuda-out-of-memory"
+    assert told(page)["looked_at"] == shown.index[row]
+    assert told(page)["rows"][row]["tone"] == "error"
     assert page.code[0].value == OOM
     assert "25 Sep 2026, 12:31:00.120 UTC · algo-2 · error" in texts(page)
 
@@ -135,8 +182,8 @@ def test_a_line_that_was_clicked_is_in_the_address_and_whole(open_page: Open) ->
     lines = [*shown.logs[report.job.name], LogLine("vit-mics-4/algo-1-1700000000", START_MS + 500_000, long)]
     shown.logs = {report.job.name: lines}
     page = open_page(shown, "logs", job=report.job.name)
-    assert table(page)["Line"].iloc[-1].endswith("…")
-    assert len(table(page)["Line"].iloc[-1]) <= 500
+    assert grid(page)["line"].iloc[-1].endswith("…")
+    assert len(grid(page)["line"].iloc[-1]) <= 500
     event = page.session_state["logs-anchor"][1]
     page = open_page(shown, "logs", job=report.job.name, event=f"{event[0]}-{event[1]:08x}")
     assert len(page.code) == 1
@@ -163,15 +210,19 @@ def test_jumps_lead_to_the_ends_the_first_step_findings_and_phases(open_page: Op
     assert "at" not in page.query_params
 
 
+def _clock(said: str) -> datetime:
+    return datetime.fromisoformat(f"2026-09-25T{said}Z")
+
+
 def test_older_and_newer_go_through_time(open_page: Open) -> None:
     page = open_page(account(situations.healthy(), 2, 400), "logs", job="vit-mics-4")
-    first = table(page)["Time"].iloc[0]
+    first = grid(page)["time"].iloc[0]
     page.button(key="logs-older").click().run()
-    assert table(page)["Time"].iloc[-1] == first, "the lines of that moment come again: none is lost"
+    assert grid(page)["time"].iloc[-1] == first, "the lines of that moment come again: none is lost"
     assert "until" in page.query_params
     page.button(key="logs-newer").click().run()
     assert "from" in page.query_params
-    assert table(page)["Time"].iloc[0] - first == timedelta(seconds=2), "the line after it"
+    assert _clock(grid(page)["time"].iloc[0]) - _clock(first) == timedelta(seconds=2), "the line after it"
 
 
 def test_a_running_job_is_followed_until_one_wants_to_stay(open_page: Open) -> None:
@@ -191,8 +242,8 @@ def test_256_nodes_are_cut_to_what_a_table_holds(open_page: Open) -> None:
     report = situations.sixty_four("huge-1")
     shown = FakeAccount((report,), logs={"huge-1": written(report, 256, 30)})
     page = open_page(shown, "logs", job="huge-1", **{"from": "20260925T120000"})
-    assert len(table(page)) == MOST_SHOWN
-    assert "holds 5,000 lines at most" in texts(page)
+    assert len(grid(page)) == MOST_SHOWN
+    assert "shows at most 5,000 lines" in texts(page)
     assert not page.button(key="logs-newer").disabled
 
 
@@ -200,7 +251,7 @@ def test_secrets_are_masked_and_counted(open_page: Open) -> None:
     report = situations.healthy()
     line = LogLine("vit-mics-4/algo-1-1700000000", START_MS, "env HF_TOKEN=hf_abcdefghijklmnopqrstuvwx done")
     page = open_page(FakeAccount((report,), logs={"vit-mics-4": [line]}), "logs", job="vit-mics-4")
-    assert table(page)["Line"].tolist() == ["env HF_TOKEN=*** done"]
+    assert grid(page)["line"].tolist() == ["env HF_TOKEN=*** done"]
     assert "1 line held what looks like a secret" in texts(page)
 
 
@@ -208,7 +259,7 @@ def test_text_of_a_log_is_never_markup(open_page: Open) -> None:
     report = situations.hostile()
     line = LogLine("hostile-1/algo-1-1700000000", START_MS, EVIL)
     page = open_page(FakeAccount((report,), logs={"hostile-1": [line]}), "logs", job="hostile-1")
-    assert table(page)["Line"].tolist() == [EVIL.replace("\x1b[31m", "").replace("\x1b[0m", "")]
+    assert grid(page)["line"].tolist() == [EVIL.replace("\x1b[31m", "").replace("\x1b[0m", "")]
     event = page.session_state["logs-anchor"][1]
     page = open_page(
         FakeAccount((report,), logs={"hostile-1": [line]}), "logs", job="hostile-1", event=f"{event[0]}-{event[1]:08x}"
@@ -235,20 +286,20 @@ def test_a_log_without_lines_says_why(open_page: Open, report: Report, words: st
 def test_findings_keep_their_lines_where_the_log_is_gone(open_page: Open) -> None:
     page = open_page(FakeAccount((situations.failed(),)), "logs", job="llama-ft-3")
     assert "Lines that the findings quote" in texts(page)
-    assert table(page)["Line"].tolist() == [OOM]
+    assert page.dataframe[0].value["Line"].tolist() == [OOM]
 
 
 def test_an_archive_says_that_it_has_no_log_and_shows_what_was_quoted(open_page: Open) -> None:
     report = replace(situations.failed(), archive="s3://bucket/archive")
     page = open_page(FakeAccount((report,), lineless=True), "logs", job="llama-ft-3")
     assert "The log is not in the archive" in texts(page)
-    assert table(page)["Line"].tolist() == [OOM]
+    assert page.dataframe[0].value["Line"].tolist() == [OOM]
 
 
 def test_refused_logs_say_which_right_is_missing(open_page: Open) -> None:
     refusal = NotAllowed("AWS does not allow logs:FilterLogEvents to these credentials.", "Have it allowed.")
     page = open_page(FakeAccount((situations.failed(),), log_error=refusal), "logs", job="llama-ft-3")
-    assert "AWS refused access" in texts(page)
+    assert "AWS denied access" in texts(page)
     assert "logs:FilterLogEvents" in texts(page)
     assert "Lines that the findings quote" in texts(page)
 
@@ -263,7 +314,7 @@ def test_an_unknown_job_and_missing_credentials_are_said(open_page: Open) -> Non
 def test_an_address_that_makes_no_sense_shows_the_log_all_the_same(open_page: Open) -> None:
     nonsense = {"at": "nonsense", "event": "1-2", "level": "loud", "node": "<b>", "rank": "x"}
     page = open_page(account(situations.healthy()), "logs", job="vit-mics-4", **nonsense)
-    assert len(table(page)) > 100
+    assert len(grid(page)) > 100
     assert "Write ranks as numbers" in texts(page)
 
 

@@ -23,7 +23,7 @@ def test_four_ways_are_offered_and_nothing_is_built(open_page: Open, monkeypatch
     # Those of the charts lie on the page itself.
     labels = [label for each in page.get("download_button") if (label := each.proto.label) != "CSV"]
     assert labels == [
-        "Page with charts, HTML", "Text for a ticket, Markdown", "Data, JSON",
+        "Page with charts (HTML)", "Text for a ticket (Markdown)", "Data (JSON)",
         "Steps", "Metrics", "Findings", "Phases", "Nodes", "Configuration",
     ]  # fmt: skip
 

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.errors import BadCall
+from monitor.model import LogPage
 from monitor.parse.shapes import Shapes, suggested_pattern
 from monitor.parse.user import step_pattern
 from tests.parse.read import parse
@@ -87,22 +88,44 @@ def test_clocks_ranks_and_separators_in_groups() -> None:
     assert (whole.time_s, whole.clock_tick_s) == (12.0, 1.0)
 
 
-def test_shapes_with_a_step_and_a_time_come_first() -> None:
+def _page(lines: list[str], first: int = 1, at_ms: int | None = None) -> LogPage:
+    times = None if at_ms is None else tuple(at_ms + 300 * place for place in range(len(lines)))
+    return LogPage.of("one", "algo-1", first, lines, times)
+
+
+def _best(*pages: LogPage) -> tuple[str, ...]:
     shapes = Shapes()
-    for number in range(9):
-        shapes.add(f"rows {number} {number} {number} {number} read, loss of {number} packets")
-        shapes.add(f"turn: step #{number} spent {number}.5 s")
-        shapes.add(f"epoch tally {number} {number}")
-    best = shapes.best()
+    for page in pages:
+        shapes.add(page)
+    return shapes.best()
+
+
+def test_shapes_with_a_step_and_a_time_come_first() -> None:
+    lines = [
+        line
+        for number in range(9)
+        for line in (
+            f"rows {number} {number} {number} {number} read, loss of {number} packets",
+            f"turn: step #{number} spent {number}.5 s",
+            f"epoch tally {number} {number}",
+        )
+    ]
+    best = _best(_page(lines))
     assert len(best) == 3
     assert best[0].startswith("turn: step #")
 
 
 def test_a_shape_seen_once_is_shown_where_none_was_seen_twice() -> None:
-    shapes = Shapes()
-    shapes.add("the only step 7 took 0.5 s")
-    assert shapes.best() == ("the only step 7 took 0.5 s",)
+    assert _best(_page(["the only step 7 took 0.5 s"])) == ("the only step 7 took 0.5 s",)
 
 
-def test_nothing_is_suggested_where_no_time_is_told() -> None:
-    assert suggested_pattern("loss 3.5 accuracy 0.9") is None
+@pytest.mark.parametrize("timed", [True, False])
+def test_of_a_long_log_the_same_lines_are_looked_at_however_its_pages_come(timed: bool) -> None:
+    lines = [f"{'beat' if at % 3 else 'tick'} {at % 7}: iter {at} of many, {at / 8} ms" for at in range(60_000)]
+
+    def cut(size: int) -> list[LogPage]:
+        size = size if timed else size // 100 * 100
+        starts = range(0, len(lines), size)
+        return [_page(lines[at : at + size], at + 1, 1_790_000_000_000 + 300 * at if timed else None) for at in starts]
+
+    assert _best(*cut(10_000)) == _best(*reversed(cut(1_300))) != ()

@@ -46,9 +46,13 @@ def test_it_shows_itself_as_a_page_in_a_frame_that_runs_nothing(shown: ShownRepo
 
 
 def test_a_page_that_cannot_be_drawn_is_a_sentence(shown: ShownReport, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages, "pictures", lambda _: 1 / 0)
+    monkeypatch.setattr(pages, "_template", lambda: 1 / 0)
     report = replace(shown, run=hostile().run)
-    assert report._repr_html_().startswith("<p>The page could not be drawn: division by zero</p><pre>")
+    said = report._repr_html_()
+    assert said.startswith(
+        "<p>Drawing the page failed on an error in Trainwatch itself (ZeroDivisionError: division by zero)."
+    )
+    assert "trainwatch.log" in said
     assert "<b>" not in report._repr_html_()
     assert "<script" not in report._repr_html_()
 

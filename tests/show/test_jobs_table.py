@@ -17,15 +17,16 @@ NOW = START + timedelta(hours=5)
 REPORTS = [situations.healthy(), situations.low_utilization(), situations.failed(), situations.never_started()]
 JOBS = [situations.summary(built) for built in REPORTS] + [JobSummary("old-1", "Completed", START, NOW)]
 SNAPSHOTS = {built.job.name: Snapshot(report=built) for built in REPORTS}
+KNOWN = {name: jobs_table.known(snapshot) for name, snapshot in SNAPSHOTS.items()}
 
 
 @pytest.mark.parametrize(
     ("snapshot", "level", "words"),
     [
-        (None, "unreviewed", "not reviewed"),
+        (None, "unreviewed", "not reviewed yet"),
         (Snapshot(working=True, progress="reading logs: 12,000 lines"), "waiting", "reading logs: 12,000 lines"),
         (Snapshot(working=True), "waiting", "reviewing…"),
-        (Snapshot(error=NotAllowed("AWS refused it.")), "unknown", "could not be reviewed: AWS refused it."),
+        (Snapshot(error=NotAllowed("AWS refused it.")), "unknown", "Review failed: AWS refused it."),
         (Snapshot(report=situations.healthy()), "healthy", "Healthy as far as can be seen"),
         (Snapshot(report=situations.failed()), "critical", "GPU memory ran out on algo-2, rank 11"),
     ],
@@ -35,41 +36,30 @@ def test_what_stands_out(snapshot: Snapshot | None, level: str, words: str) -> N
 
 
 def test_rows_stand_as_they_are_listed_or_in_the_order_given() -> None:
-    assert jobs_table.rows(JOBS, SNAPSHOTS, NOW)["name"].tolist() == [job.name for job in JOBS]
-    worst = jobs_table.rows(JOBS, SNAPSHOTS, NOW, jobs_table.worst_first(JOBS, SNAPSHOTS))
+    assert jobs_table.rows(JOBS, KNOWN, NOW)["name"].tolist() == [job.name for job in JOBS]
+    worst = jobs_table.rows(JOBS, KNOWN, NOW, jobs_table.worst_first(JOBS, KNOWN))
     assert worst["name"].tolist() == ["llama-ft-3", "no-capacity-2", "gpt-60b-run-7", "vit-mics-4", "old-1"]
 
 
 def test_figures_are_those_of_the_report_and_missing_ones_are_missing() -> None:
-    frame = jobs_table.rows(JOBS, SNAPSHOTS, NOW).set_index("name")
+    frame = jobs_table.rows(JOBS, KNOWN, NOW).set_index("name")
     assert frame.loc["gpt-60b-run-7", "gpu_pct"] == pytest.approx(46, abs=1)
     assert frame.loc["gpt-60b-run-7", "step_time"] == "4.10 s ±1.3 %"
     assert frame.loc["gpt-60b-run-7", "instances"] == "4 × p4d.24xlarge"
-    assert frame.loc[["no-capacity-2", "old-1"], ["gpu_pct", "step_time", "at_stake_usd"]].isna().all(axis=None)
-    assert frame.loc["no-capacity-2", ["duration", "gpu_course"]].isna().all()
-    assert frame.loc["old-1", "verdict"] == []
+    assert frame.loc[["no-capacity-2", "old-1"], ["gpu_pct", "step_time", "recoverable_usd"]].isna().all(axis=None)
+    assert frame.loc["no-capacity-2", ["ran_s", "gpu_course"]].isna().all()
+    assert frame.loc["old-1", "level"] == "unreviewed"
 
 
 def test_a_spreadsheet_gets_one_value_a_cell_with_its_unit_and_nothing_for_what_is_not_known() -> None:
-    frame = jobs_table.csv_rows(jobs_table.rows(JOBS, SNAPSHOTS, NOW)).set_index("job")
+    frame = jobs_table.csv_rows(jobs_table.rows(JOBS, KNOWN, NOW)).set_index("job")
     assert frame.loc["gpt-60b-run-7", "gpu_utilization_pct"] == pytest.approx(46, abs=1)
-    assert frame.loc["gpt-60b-run-7", "ran_s"] % 60 == 0
     assert frame.loc["llama-ft-3", "verdict"] == "critical"
-    assert frame.loc["no-capacity-2", ["ran_s", "gpu_utilization_pct", "at_stake_usd_per_hour"]].isna().all()
+    assert frame.loc["no-capacity-2", ["ran_s", "gpu_utilization_pct", "recoverable_usd_per_hour"]].isna().all()
     assert frame.loc["old-1", "verdict"] == ""
 
 
 def test_settled_means_that_every_review_ended() -> None:
-    assert jobs_table.settled(SNAPSHOTS)
-    assert jobs_table.settled({"a": Snapshot(error=NotAllowed("no"))})
-    assert not jobs_table.settled(SNAPSHOTS | {"b": Snapshot(working=True)})
-
-
-@pytest.mark.parametrize(
-    ("rows", "cells", "chosen"),
-    [([1], [], "b"), ([], [(0, "name")], "a"), ([], [], None), ([5], [], None)],
-)
-def test_a_click_names_what_was_on_the_screen(
-    rows: list[int], cells: list[tuple[int, str]], chosen: str | None
-) -> None:
-    assert jobs_table.chosen_job(rows, cells, ["a", "b"]) == chosen
+    assert jobs_table.settled(SNAPSHOTS.values())
+    assert jobs_table.settled([Snapshot(error=NotAllowed("no"))])
+    assert not jobs_table.settled([*SNAPSHOTS.values(), Snapshot(working=True)])

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from monitor.parse.numbers import duration_s, number
+from monitor.parse.numbers import duration_s, number, whole_number
 from monitor.parse.rows import Reading
 
 FORMAT = "basicsr"
@@ -30,7 +30,7 @@ def read(text: str) -> Iterator[Reading]:
     time, losses = _TIME.search(text, head.end()), _LOSS.findall(text, head.end())
     yield Reading(
         format=FORMAT,
-        step=int(head["step"].replace(",", "")),
+        step=whole_number(head["step"]),
         time_s=duration_s(number(time["time"])) if time else None,
         meaning="interval",
         loss=number(losses[0]) if len(losses) == 1 else None,

@@ -14,7 +14,7 @@ import math
 import re
 from collections.abc import Iterator
 
-from monitor.parse.numbers import count, duration_s, number
+from monitor.parse.numbers import count, duration_s, number, whole_number
 from monitor.parse.rows import NO_STEP, Reading
 
 FORMAT = "fairseq"
@@ -65,5 +65,4 @@ def _positive(text: str | None) -> float | None:
 
 def _whole(text: str | None) -> int | None:
     """A counter, which is printed with six digits at most: "1.23457e+06"."""
-    value = number(text)
-    return int(value) if value is not None and 0 <= value < 1e15 else None
+    return whole_number(number(text))

@@ -1,0 +1,74 @@
+"""Which values does a job itself keep secret? Those are masked wherever they appear, whatever stands around them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from monitor.masking.forms import MASK, hides, replaced
+
+_SHORTEST = 6
+_LINE = 16
+# A word, a number or a path may stand anywhere, and is no secret there: only under its name it is one.
+_PLAIN = re.compile(
+    r"[A-Za-z]{1,9}|[A-Z]?[a-z]{1,15}|[-+\d.,:eE]{1,9}|(?:\.{0,2}|~)(?:/[\w.@-]{1,40}){2,}/?|s3://.*|arn:.*|https?://[^@?]*"
+)
+
+
+def secrets_of(*settings: Mapping[str, Any]) -> tuple[str, ...]:
+    """The secret values in settings (hyperparameters, an environment; as texts or decoded), each once, the longest first.
+
+    Of six characters at least, and no plain words, numbers or paths: those would be found where they mean nothing.
+    """
+    out: set[str] = set()
+
+    def kept(secret: str) -> str:
+        out.update(_parts(secret))
+        return MASK
+
+    for setting in settings:
+        for name, text in _texts(setting, ""):
+            if hides(name, text):
+                kept(text)
+            else:
+                replaced(text, kept)
+    return tuple(sorted(out, key=lambda value: (-len(value), value)))
+
+
+def _texts(value: Any, name: str) -> Iterator[tuple[str, str]]:
+    """Each text of a setting with its name; texts that are JSON are looked into."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _texts(inner, str(key))
+    elif isinstance(value, (list, tuple)):
+        for inner in value:
+            yield from _texts(inner, name)
+    elif isinstance(value, str):
+        inner = _decoded(value)
+        if inner is not None:
+            yield from _texts(inner, name)
+        else:
+            yield name, value
+    elif isinstance(value, int) and not isinstance(value, bool):
+        yield name, str(value)
+
+
+def _decoded(text: str) -> Any:
+    """What a text is in JSON where that is more than a number; else None."""
+    if text[:1] not in {'"', "{", "["}:
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _parts(secret: str) -> Iterator[str]:
+    """The value and, of one of several lines, each line."""
+    if len(secret) >= _SHORTEST and not _PLAIN.fullmatch(secret):
+        yield secret
+    lines = secret.replace("\\n", "\n").split("\n")
+    if len(lines) > 1:
+        yield from (line for line in lines if len(line) >= _LINE and not line.startswith("-----"))

@@ -1,0 +1,64 @@
+"""Which job? The one input for it on all pages that are of a job: its name, a part of it, or one of the newest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import streamlit as st
+
+from monitor.show import data
+from monitor.show.trouble import show_error
+
+#: So many of the newest can be taken with a click.
+NEWEST = 12
+
+
+def choose_job(
+    account: data.Account,
+    key: str,
+    chosen: str | None,
+    choose: Callable[[str | None], None],
+    width: int | Literal["stretch"] = "stretch",
+) -> None:
+    """The input, showing ``chosen``; ``choose`` gets the name of what is chosen then, before the page is drawn."""
+    names = [job.name for job in data.jobs(account).jobs]
+    st.session_state[key] = chosen
+
+    def moved() -> None:
+        asked: str | None = st.session_state[key]
+        choose(asked and (the_one(names, asked) or asked))
+
+    st.selectbox(
+        "Job",
+        names,
+        index=None,
+        key=key,
+        # A link may name a job older than the list.
+        accept_new_options=True,
+        filter_mode="contains",
+        placeholder="Choose a job, or type part of its name",
+        icon=":material/search:",
+        label_visibility="collapsed",
+        on_change=moved,
+        width=width,
+    )
+
+
+def show_newest(account: data.Account, key: str, choose: Callable[[str], None]) -> None:
+    """The newest jobs, to take one with a click; where none can be listed, why."""
+    listing = data.jobs(account)
+    if listing.error:
+        show_error(listing.error, "list", "Listing jobs")
+    names = [job.name for job in listing.jobs[:NEWEST]]
+    st.session_state[key] = None
+    if names:
+        st.pills("Newest jobs", names, key=key, on_change=lambda: choose(st.session_state[key]))
+
+
+def the_one(names: Sequence[str], part: str) -> str | None:
+    """The name that is meant: the whole of it, or a part that no other one has; None where none or several may be."""
+    wanted = part.strip().casefold()
+    found = [name for name in names if wanted in name.casefold()]
+    whole = [name for name in found if name.casefold() == wanted]
+    return next(iter(whole or found), None) if len(whole or found) == 1 else None

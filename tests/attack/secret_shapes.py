@@ -1,0 +1,236 @@
+"""The shapes in which secrets reach logs, commands and messages, and what only looks like one.
+
+All are invented; those with a known prefix are put together from two pieces, so that no scanner takes them for real ones.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+
+_PLAIN = "correct-Horse7battery"
+_HEX = "0123456789abcdef" * 2 + "01234567"
+_KEY = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
+_WORD = "Tr0ub4dor"
+_LINE = "MIIEpAIBAAKCAQEAu1SU1LfVLPHCozMxH2Mo4lgOEePzNm0tRgeLezV6ffAt0gun"
+_PEM = f"-----BEGIN RSA PRIVATE KEY-----\n{_LINE}\n{_LINE[::-1]}\nVTLw7onLRnrq==\n-----END RSA PRIVATE KEY-----"
+_JWT = "eyJ" + "hbGciOiJIUzI1NiJ9.eyJ" + "zdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P"
+
+
+_LOGIN = base64.b64encode(f"robot:{_PLAIN}".encode()).decode()
+
+#: Tokens that are told by their own form, in two pieces.
+_TOKENS = {
+    "aws-id": ("AK", "IAABCDEFGHIJKLMNOP"),
+    "aws-session-id": ("AS", "IAABCDEFGHIJKLMNOP"),
+    "aws-session": ("IQoJb3JpZ2lu", "X2VjEJr//////////wEaCXVz"),
+    "hugging-face": ("hf", "_aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3z"),
+    "openai": ("sk", "-aB3dE5fG7hJ9kL1mN3pQ5rS7tU9"),
+    "openai-project": ("sk-pr", "oj-aB3dE5fG7hJ9-kL1mN3pQ"),
+    "anthropic": ("sk-an", "t-api03-aB3dE5fG7hJ9-kL1mN3pQ"),
+    "github": ("gh", "p_aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3z"),
+    "github-fine": ("github", "_pat_11ABCDEFG0aB3dE5fG7hJ9_kL1mN3pQ5rS7tU9"),
+    "gitlab": ("glp", "at-aB3dE5fG7hJ9kL1mN3pQ"),
+    "slack": ("xo", "xb-123456789012-aB3dE5fG7hJ9"),
+    "stripe": ("sk", "_live_aB3dE5fG7hJ9kL1mN3pQ5rS7"),
+    "google": ("AI", "zaSyaB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1x"),
+    "npm": ("np", "m_aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3z"),
+    "pypi": ("py", "pi-AgEIcHlwaS5vcmcCJDNhYjk3YjA0LWYxZmEtNDk2Zi1hNjc4"),
+    "sendgrid": ("SG", ".aB3dE5fG7hJ9kL1mN3pQ5r.S7tU9vW1xY3zaB3dE5fG7hJ9"),
+    "databricks": ("da", f"pi{_HEX[:32]}"),
+    "nvidia": ("nv", "api-aB3dE5fG7hJ9kL1mN3pQ5rS7tU9"),
+    "vault": ("hv", "s.aB3dE5fG7hJ9kL1mN3pQ5rS7"),
+}
+
+#: What must not be seen -> the text that it stands in; names are unique.
+SHAPES: dict[str, tuple[str, str]] = {
+    # A command line, as FailureReason repeats it.
+    "option": (_PLAIN, f"python train.py --epochs 3 --hf_token {_PLAIN} --lr 0.1"),
+    "option-dashes": (_PLAIN, f"python train.py --api-key {_PLAIN} --lr 0.1"),
+    "option-equals": (_PLAIN, f"python train.py --wandb-api-key={_PLAIN}"),
+    "option-quoted": ("two words 77", "python train.py --password 'two words 77' --lr 0.1"),
+    "option-one-dash": (_PLAIN, f"launch -token {_PLAIN} x"),
+    "option-a-word": ("swordfish", "python train.py --password swordfish"),
+    "option-digits": ("8675309123", "python train.py --db_password 8675309123"),
+    "option-short": ("a1b2c", "python train.py --client_secret a1b2c --x 1"),
+    "option-camel": (_PLAIN, f"java Main --dbPassword {_PLAIN}"),
+    "option-list": (_PLAIN, f"['train.py', '--epochs', '3', '--hf_token', '{_PLAIN}']"),
+    "option-json-list": (_PLAIN, json.dumps(["train.py", "--secret_key", _PLAIN, "--lr", "1"])),
+    "option-escaped-list": (_PLAIN, json.dumps({"cmd": json.dumps(["--access-token", _PLAIN])})),
+    "option-comma": (_PLAIN, f"[train.py, --auth_token, {_PLAIN}]"),
+    "toolkit": (_PLAIN, f'Command "/opt/conda/bin/python3.11 train.py --epochs 1 --hub_token {_PLAIN}" exited'),
+    "curl-user": (_PLAIN, f"curl -u robot:{_PLAIN} https://host/x"),
+    "curl-user-long": (_PLAIN, f"curl --user robot:{_PLAIN} https://host/x"),
+    # Assignments.
+    "environment": (_PLAIN, f"HF_TOKEN={_PLAIN}"),
+    "export": (_PLAIN, f"export WANDB_API_KEY={_PLAIN}; python train.py"),
+    "export-quoted": (_PLAIN, f'export OPENAI_API_KEY="{_PLAIN}"'),
+    "docker-e": (_PLAIN, f"docker run -e MLFLOW_TRACKING_PASSWORD={_PLAIN} image"),
+    "joined-name": (_PLAIN, f"PGPASSWORD={_PLAIN} psql"),
+    "comet": (_PLAIN, f"COMET_API_KEY={_PLAIN}"),
+    "neptune": (_PLAIN, f"NEPTUNE_API_TOKEN={_PLAIN}"),
+    "kaggle": (_PLAIN, f"KAGGLE_KEY={_PLAIN}"),
+    "openai-key": (_PLAIN, f"OPENAI_KEY={_PLAIN}"),
+    "master-key": (_PLAIN, f"master_key={_PLAIN}"),
+    "account-key": (_PLAIN, f"DefaultEndpointsProtocol=https;AccountName=a;AccountKey={_PLAIN};EndpointSuffix=x"),
+    "sas": (_PLAIN, f"sas_token={_PLAIN}"),
+    "passphrase": (_PLAIN, f"ssh_passphrase: {_PLAIN}"),
+    "db-pass": (_PLAIN, f"DB_PASS={_PLAIN}"),
+    "smtp-pass": (_PLAIN, f"smtp_pass: {_PLAIN}"),
+    "pw": (_PLAIN, f"user=robot pw={_PLAIN}"),
+    "credentials": (_PLAIN, f"credentials: {_PLAIN}"),
+    "creds": (_PLAIN, f"creds={_PLAIN}"),
+    "pat": (_PLAIN, f"GH_PAT={_PLAIN}"),
+    "dsn": (_PLAIN, f"SENTRY_DSN={_PLAIN}"),
+    "connection-string": (_PLAIN, f'connection_string = "{_PLAIN}"'),
+    "numbered": (_PLAIN, f"api_key_2={_PLAIN}"),
+    "yaml": (_PLAIN, f"  secret_key: {_PLAIN}"),
+    "python": (_PLAIN, f"Namespace(lr=0.1, hf_token='{_PLAIN}', seed=1)"),
+    "python-dict": (_PLAIN, f"{{'lr': 0.1, 'auth_token': '{_PLAIN}'}}"),
+    "environ": (_PLAIN, f"os.environ['HF_TOKEN'] = '{_PLAIN}'"),
+    "with-a-quote": ("it's-Secret9", 'password="it\'s-Secret9"'),
+    "bytes": (_PLAIN, f"secret = b'{_PLAIN}'"),
+    "arrow": (_PLAIN, f"client_secret -> {_PLAIN}"),
+    "fat-arrow": (_PLAIN, f":password => '{_PLAIN}'"),
+    "colon-equals": (_PLAIN, f"password := {_PLAIN}"),
+    "table": (_PLAIN, f"| hf_token | {_PLAIN} |"),
+    "ini": (_PLAIN, f"aws_secret_access_key = {_PLAIN}"),
+    "netrc": (_PLAIN, f"machine api.wandb.ai login user password {_PLAIN}"),
+    "xml": (_PLAIN, f"<settings><password>{_PLAIN}</password></settings>"),
+    "traceback": (_PLAIN, f"RuntimeError: login failed (token={_PLAIN})"),
+    "url-encoded": (_PLAIN, f"body: grant=x&client_secret%3D{_PLAIN}"),
+    # JSON.
+    "json": (_PLAIN, json.dumps({"lr": 1, "hf_token": _PLAIN})),
+    "json-compact": (_PLAIN, json.dumps({"apiKey": _PLAIN}, separators=(",", ":"))),
+    "json-escaped": (_PLAIN, json.dumps({"env": json.dumps({"HF_TOKEN": _PLAIN})})),
+    "json-twice-escaped": (_PLAIN, json.dumps({"a": json.dumps({"b": json.dumps({"password": _PLAIN})})})),
+    "json-blanks": ("a b c d 9", json.dumps({"password": "a b c d 9", "x": 1})),
+    "json-cut": (_PLAIN, f'{{"x": 1, "access_token": "{_PLAIN}'),
+    "json-of-the-sdk": (_PLAIN, json.dumps({"hf_token": json.dumps(_PLAIN), "lr": "1"})),
+    "json-array": (_PLAIN, json.dumps(["train.py", "api_key", _PLAIN])),
+    "dockerfile": (_PLAIN, f"ENV HF_TOKEN {_PLAIN}"),
+    "json-pair": (_PLAIN, json.dumps([{"name": "DB_PASSWORD", "value": _PLAIN}])),
+    "json-pair-of-aws": (_PLAIN, json.dumps([{"Key": "api_token", "Value": _PLAIN}])),
+    # Headers.
+    "bearer": (_PLAIN, f"Authorization: Bearer {_PLAIN}"),
+    "basic": (_LOGIN, f"Authorization: Basic {_LOGIN}"),
+    "basic-alone": (_LOGIN, f"sent Basic {_LOGIN} to proxy"),
+    "authorization-token": (_PLAIN, f"authorization: token {_PLAIN}"),
+    "authorization-bare": (_PLAIN, f"Authorization: {_PLAIN}"),
+    "header-dict": (_PLAIN, f"headers={{'Authorization': 'Bearer {_PLAIN}', 'Accept': '*/*'}}"),
+    "header-tuple": (_PLAIN, f"[('X-Api-Key', '{_PLAIN}')]"),
+    "x-api-key": (_PLAIN, f"X-Api-Key: {_PLAIN}"),
+    "x-auth-token": (_PLAIN, f"> X-Auth-Token: {_PLAIN}"),
+    "proxy-authorization": (_LOGIN, f"Proxy-Authorization: Basic {_LOGIN}"),
+    "cookie": (_PLAIN, f"Cookie: session={_PLAIN}; theme=dark"),
+    "set-cookie": (_PLAIN, f"Set-Cookie: sid={_PLAIN}; HttpOnly"),
+    "sigv4": (
+        "fe5f80f77d5fa3beca038a248ff02744",
+        "Authorization: AWS4-HMAC-SHA256 Credential=x, Signature=fe5f80f77d5fa3beca038a248ff02744",
+    ),
+    # Addresses.
+    "login": (_PLAIN, f"https://robot:{_PLAIN}@host/x"),
+    "login-at": ("p@ss-W0rd", "postgresql://u:p@ss-W0rd@db:5432/x"),
+    "login-slash": ("ab/Cd9ef", "amqp://u:ab/Cd9ef@host:5672/"),
+    "redis": (_PLAIN, f"redis://:{_PLAIN}@cache:6379/0"),
+    "mongodb": (_PLAIN, f"mongodb+srv://u:{_PLAIN}@cluster0.example.net/db"),
+    "token-host": ("a1B2c3D4e5F6g7H8i9J0", "git clone https://a1B2c3D4e5F6g7H8i9J0@example.com/o/r.git"),
+    "oauth-host": (_PLAIN, f"https://oauth2:{_PLAIN}@gitlab.example.com/x.git"),
+    "x-token-host": (_PLAIN, f"https://x-access-token:{_PLAIN}@github.example.com/x.git"),
+    "query": (_PLAIN, f"GET https://host/x?api_key={_PLAIN}&y=1"),
+    "query-token": (_PLAIN, f"wss://host/x?y=1&access_token={_PLAIN}"),
+    "presigned": (
+        "8f9c1d2e3f4a5b6c7d8e9f0a",
+        "https://b.s3.amazonaws.com/k?X-Amz-Signature=8f9c1d2e3f4a5b6c7d8e9f0a&X-Amz-Expires=9",
+    ),
+    "azure-sas": ("Zm9vYmFyYmF6cXV4", "https://a.blob.core.windows.net/c?sv=2022&sig=Zm9vYmFyYmF6cXV4%3D"),
+    "slack-webhook": (
+        "B00000000/XXXXaaaaBBBB1111",
+        "https://hooks.slack.com/services/T00000000/B00000000/XXXXaaaaBBBB1111",
+    ),
+    "discord-webhook": ("aBcDeF123456", "https://discord.com/api/webhooks/123456789012345678/aBcDeF123456"),
+    "teams-webhook": (
+        "a1b2c3d4-e5f6",
+        "https://corp.webhook.office.com/webhookb2/a1b2c3d4-e5f6@tenant/IncomingWebhook/x",
+    ),
+    # Keys.
+    "pem": (_LINE, _PEM),
+    "pem-escaped": (_LINE, json.dumps({"text": _PEM})),
+    "pem-cut": (_LINE, _PEM[:110]),
+    "pem-line": (_LINE, _LINE),
+    "pem-tail": ("VTLw7onLRnrq", _PEM),
+    "openssh": (
+        "b3BlbnNzaC1rZXktdjEAAAAA",
+        "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAA\n-----END OPENSSH PRIVATE KEY-----",
+    ),
+    "pgp": ("lQOYBGPgrAwBCADx", "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nlQOYBGPgrAwBCADx"),
+    # By their own form.
+    "aws-secret": (_KEY, f"aws_secret_access_key={_KEY}"),
+    "aws-secret-beside": (_KEY, f"{'AK'}IAABCDEFGHIJKLMNOP {_KEY}"),
+    "aws-secret-json": (_KEY, json.dumps({"SecretAccessKey": _KEY})),
+    "jwt": (_JWT, f"got {_JWT} back"),
+    "telegram": (
+        "AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw9",
+        "https://api.telegram.org/bot123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw9/send",
+    ),
+    "wandb-login": (_HEX, f"wandb login {_HEX}"),
+    "wandb-said": (_HEX, f"wandb: Appending key for api.wandb.ai: {_HEX}"),
+    "wandb-relogin": (_HEX, f"wandb login --relogin {_HEX}"),
+}
+SHAPES |= {name: (head + rest, f"login with {head}{rest} was denied") for name, (head, rest) in _TOKENS.items()}
+
+#: Words, hashes, names and settings that say what happened, and are shown as they are.
+HARMLESS = (
+    "api_key: null",
+    "api_key=None",
+    "hf_token=None, use_auth_token=True",
+    '{"password": "", "token": false}',
+    "password: ***",
+    "WANDB_API_KEY=${WANDB_API_KEY}",
+    'token = os.environ["HF_TOKEN"]',
+    "commit 0123456789abcdef0123456789abcdef01234567",
+    "git rev-parse HEAD: 89abcdef0123456789abcdef0123456789abcdef",
+    "wandb: git commit 0123456789abcdef0123456789abcdef01234567",
+    "wandb: Tracking run with wandb version 0.16.6",
+    "wandb: Run data is saved locally in /opt/ml/code/wandb/run-20240101_120000-a1b2c3d4",
+    "image@sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "111122223333.dkr.ecr.us-east-1.amazonaws.com/train@sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "docker://registry:5000/team/train@sha256:9f86d081884c7d659a2feaa0c55ad015",
+    "sha256: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "huggingface-pytorch-training-2024-01-01-12-00-00-000",
+    "sk-learn-training-2024-01-01-12-00-00-000-a1b2c3",
+    "arn:aws:sagemaker:us-east-1:111122223333:training-job/sk-learn-key-value-2024-01-01-12-00-00-000",
+    "s3://bucket/prefix/token-classification/model.tar.gz",
+    "https://sagemaker.us-east-1.amazonaws.com/token-classification?page=2&limit=100",
+    "git@github.com:org/repo.git",
+    "ssh://git@github.com/org/repo.git",
+    "https://user@example.com/x",
+    "http://localhost:8080/path/a@b",
+    "Token indices sequence length is longer than the specified maximum (700 > 512)",
+    "tokens: 4096 tokens/s: 12000 tokens_per_second=8,662",
+    "pad_token='<pad>', eos_token='</s>', unk_token='<unk>', bos_token: <s>",
+    "--pad_token '[PAD]' --max_tokens 4096 --num_tokens 12 --token_limit 512",
+    '{"pad_token": "[PAD]", "sep_token": "[SEP]", "additional_special_tokens": ["<a>"]}',
+    "KeyError: 'label_key'",
+    "key: image, label_key=label, sort_key: step",
+    "password: must be at least 8 characters",
+    "token: str, password: Optional[str] = None",
+    "ValueError: invalid token in line 3",
+    "json.decoder.JSONDecodeError: Unexpected token: }",
+    "forward_pass=0.12 backward_pass=0.31 pass=3",
+    "authentication failed; author: somebody; authority: local",
+    "password_length=12 token_id=5 secret_name=prod/db key_size=2048",
+    "secret_arn: arn:aws:secretsmanager:us-east-1:111122223333:secret:prod",
+    "basic training loop; Basic Usage of it",
+    "step=120 step_time_s=2.031 loss=2.31 tok/s=8662",
+    "[1,mpirank:12,algo-2]<stdout>:NCCL INFO Channel 00/04 : 0 1 2 3",
+    "Patching train.py; path=/opt/ml/input/data; pattern=^a+$",
+    "RuntimeError: CUDA error: an illegal memory access was encountered",
+    "dispatch=0.1 compat: yes patience=3 passes=2",
+    "monkey=banana hockey: ice turkey: bird",
+    "i-0123456789abcdef0 and vpc-0a1b2c3d4e5f6a7b8",
+    "550e8400-e29b-41d4-a716-446655440000",
+    "d41d8cd98f00b204e9800998ecf8427e  model.safetensors",
+    "AlgorithmError: ExecuteUserScriptError: ExitCode 1 ErrorMessage \"raise ValueError('lr')\"",
+    "label_smoothing=0.1, weight_decay: 0.01, num_key_value_heads=8, key_dim: 64",
+)

@@ -1,0 +1,94 @@
+"""Newest first and head first are one path: the same report in the end, and no report on the way that breaks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from functools import cache
+
+import pytest
+
+from benchmarks.account import Running, running
+from benchmarks.planted.catalogue import FAULTS, Ticket, scenario
+from benchmarks.reading.accounts import account
+from benchmarks.reading.served import Served, ServedSource, account_of, of_scenario, of_story
+from benchmarks.reading.ways import EVERY_PAGE, both_ways, differences, shown
+from monitor.aws.clients import Clients
+from monitor.demo.stories import STORIES
+from monitor.review import Reviewer, Snapshot, Watch
+
+NOW = datetime(2026, 11, 18, 12, 34, 56, tzinfo=UTC)
+# Of each fault a job of few hosts and lines; 0 where it is not named.
+NUMBERS = {
+    "cuda-out-of-memory": 6, "host-out-of-memory": 7, "data-error": 4, "nan-loss": 2, "stopped-by-user": 6,
+    "long-initialization": 7, "slow-node": 5, "checkpoint-stall": 6, "checkpoint-overdue": 7, "one-gpu-in-use": 2,
+    "slow-steps": 1, "low-gpu-utilization": 4, "small-batch": 6, "cpu-bottleneck": 7, "communication-bound": 4,
+    "gpu-memory-pressure": 1, "gpu-memory-growth": 7, "host-memory-growth": 5, "idle-gpus": 6, "efa-not-in-use": 7,
+    "node-timing-unobservable": 1, "no-step-lines": 1, "metrics-unavailable": 4, "coarse-metrics": 6,
+}  # fmt: skip
+LINES_A_PAGE = 1000
+MINUTE = timedelta(minutes=1)
+
+pytestmark = pytest.mark.xdist_group("both-ways")
+
+
+@cache
+def planted(fault: str) -> Served:
+    return of_scenario(scenario(Ticket(fault, NUMBERS.get(fault, 0))))
+
+
+@cache
+def told(place: int) -> Served:
+    return of_story(STORIES[place], NOW)
+
+
+@cache
+def drawn(number: int) -> Served:
+    return account(number, most_lines=1500, most_nodes=8)
+
+
+JOBS: dict[str, Callable[[], Served]] = (
+    {fault: lambda fault=fault: planted(fault) for fault in FAULTS}  # type: ignore[misc]
+    | {f"demo {story.base_name} {place}": lambda place=place: told(place) for place, story in enumerate(STORIES)}
+    | {f"random {number}": lambda number=number: drawn(number) for number in range(6)}
+)
+
+
+@pytest.fixture(scope="module")
+def aws() -> Iterator[Running]:
+    jobs = tuple(make() for make in JOBS.values())
+    with running(account_of(jobs, LINES_A_PAGE), prepared=False) as stub, stub.environed():
+        yield stub
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_both_ways_end_in_one_report(name: str, aws: Running) -> None:
+    job = JOBS[name]()
+    looks = (job.now - 5 * MINUTE, job.now) if job.is_running and name.startswith("random") else ()
+    outcome = both_ways(job, aws, looks)
+    assert outcome.troubles == ()
+    assert outcome.reports >= (2 if job.lines else 1)
+
+
+def test_what_a_watch_shows_comes_to_the_same(aws: Running) -> None:
+    job = told(2)
+    aws.set_clock(job.now.timestamp() * 1000)
+
+    def source() -> ServedSource:
+        return ServedSource(job, Clients(), lambda: job.now)
+
+    watch = Watch(source(), pace=EVERY_PAGE)
+    seen: list[Snapshot] = []
+    while not seen or seen[-1].working:
+        found = watch.snapshot(job.name)
+        assert found.error is None
+        if not seen or found is not seen[-1]:
+            seen.append(found)
+            if found.report is not None:
+                shown(found.report)
+        time.sleep(0.01)
+    last = seen[-1].report
+    assert last is not None
+    whole = Reviewer(source(), job.name).review(last.reviewed_at)
+    assert list(differences(last, whole)) == []

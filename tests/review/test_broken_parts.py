@@ -1,0 +1,192 @@
+"""A rule or a part of a report that fails costs itself: the rest is said, the gap names it, and nothing is claimed for it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from monitor.alert.conditions import Rule as Threshold
+from monitor.alert.evaluate import judge as evaluate
+from monitor.alert.grammar import parse
+from monitor.archive.document import report_document
+from monitor.cli.report_text import print_report
+from monitor.diagnose import findings, rule
+from monitor.diagnose.findings import rules
+from monitor.diagnose.rule import Case
+from monitor.diagnose.verdict import judge
+from monitor.export import html as page
+from monitor.export import markdown as ticket
+from monitor.export import pictures
+from monitor.model import Finding, Report
+from monitor.review import reports
+from tests import situations
+from tests.builders import metrics
+from tests.diagnose.runs import BUSY, END, run
+
+RUN = run(metrics(["algo-1", "algo-2"], 60, {**BUSY, "disk_utilization": 97.0}))
+SAID = {finding.id: finding for finding in reports.report(RUN, END).findings}
+PART = "disk-nearly-full"
+
+
+def _broken(case: Case) -> Finding | None:
+    raise ZeroDivisionError("oops")
+
+
+def _with_broken(monkeypatch: pytest.MonkeyPatch, *ids: str) -> None:
+    asked = tuple(replace(each, check=_broken) if each.id in ids else each for each in rules())
+    monkeypatch.setattr(findings, "rules", lambda: asked)
+
+
+def test_the_run_has_findings_to_lose() -> None:
+    assert PART in SAID
+
+
+@pytest.mark.parametrize("id", [each.id for each in rules()])
+def test_a_rule_that_fails_costs_itself_and_is_named(monkeypatch: pytest.MonkeyPatch, id: str) -> None:
+    _with_broken(monkeypatch, id)
+    found = reports.report(RUN, END)
+    silenced = {each.id for each in rules() if id in each.silenced_by}
+    said = {finding.id: finding for finding in found.findings}
+    assert {name: each for name, each in said.items() if name not in silenced} == {
+        name: each for name, each in SAID.items() if name != id and name not in silenced
+    }
+    (gap,) = found.faults
+    assert gap.why.startswith(f"The check ({id}) failed on an error in Trainwatch itself (ZeroDivisionError: oops)")
+    assert "trainwatch.log" in gap.remedy
+    assert found.broken == {id}
+    assert found.gaps[-1] == gap
+    assert judge(found).level != "healthy"
+
+
+def test_rules_that_fail_on_one_error_are_one_gap(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lost(*_: object) -> None:
+        raise ValueError("cannot convert to 'int64'-dtype NumPy array with missing values")
+
+    monkeypatch.setattr(rule, "journal", lost)
+    found = reports.report(RUN, END)
+    (gap,) = found.faults
+    assert gap.why.startswith("Where the time went, ")
+    assert "checks (" in gap.why
+    # What rests on it is not known: no phase, no goodput, no finding of progress, and no claim of health.
+    assert (found.phases, found.buckets, found.goodput, found.activities) == ((), (), None, ())
+    assert found.nodes[0].steps is not None
+    assert judge(found).level not in {"healthy", "muted"}
+    log = Path(gap.remedy.removeprefix("Its traceback is in ").removesuffix("."))
+    assert log.read_text(encoding="utf-8").count("Failed: Where the time went, ") == 1
+
+
+def test_the_cost_of_a_running_job_is_not_known_without_its_phases(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reports.phases, "phases", lambda *_: 1 / 0)
+    running = replace(RUN, job=replace(RUN.job, status="InProgress", ended=None, training_seconds=None))
+    price = situations.low_utilization().price or reports.Price(10.0, "settings file")
+    assert reports.report(running, END, price).cost.usd is None
+
+
+@pytest.mark.parametrize(
+    ("where", "name", "part"),
+    [
+        ("step_time", "by_node", "Figures of the nodes"),
+        ("step_time", "summary", "Step times"),
+        ("phases", "buckets", "Where the time went"),
+        ("phases", "phases", "Where the time went"),
+        (None, "cost", "Cost"),
+        (None, "goodput", "Goodput"),
+        (None, "recoverable", "What could be saved"),
+        (None, "setup_of", "What was measured of the setup"),
+    ],
+)
+def test_a_part_of_a_report_that_fails_costs_itself(
+    monkeypatch: pytest.MonkeyPatch, where: str | None, name: str, part: str
+) -> None:
+    def fails(*_: object) -> None:
+        raise KeyError("oops")
+
+    monkeypatch.setattr(reports if where is None else getattr(reports, where), name, fails)
+    found = reports.report(RUN, END)
+    assert any(part in gap.why for gap in found.faults)
+    assert PART in {finding.id for finding in found.findings}
+    for said in (
+        _text(found),
+        ticket.markdown(found),
+        page.html(found, datetime.now(UTC)),
+        str(report_document(found)),
+    ):
+        assert "KeyError" in said
+        assert SAID[PART].title in said or f"'id': '{PART}'" in said
+
+
+def test_a_threshold_on_a_finding_whose_check_failed_has_no_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    when = parse(f"finding {PART}")
+    threshold = Threshold(PART, when, f"finding {PART}")
+    assert evaluate(reports.report(RUN, END), threshold, END).state == "firing"
+    _with_broken(monkeypatch, PART)
+    verdict = evaluate(reports.report(RUN, END), threshold, END)
+    assert verdict.state == "no data"
+    assert PART in verdict.why
+
+
+@pytest.mark.parametrize("name", ["_phases", "_timeline", "_utilization", "_steps"])
+def test_a_chart_that_fails_costs_itself_in_a_saved_page(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    report = situations.low_utilization()
+    whole = len(list(pictures.pictures(report)))
+
+    def fails(*_: object) -> None:
+        raise KeyError("oops")
+
+    monkeypatch.setattr(pictures, name, fails)
+    found = list(pictures.pictures(report))
+    assert len(found) == whole
+    lost = [each for each in found if not each.svg]
+    assert len(lost) == (2 if name == "_utilization" else 1)
+    assert all("failed on an error in Trainwatch itself (KeyError: 'oops')" in each.said for each in lost)
+    assert html_has(report, lost[0].said)
+
+
+@pytest.mark.parametrize(
+    "name", ["_rights", "_verdict", "_findings", "_phases", "_nodes", "_gaps", "_coverage", "_header"]
+)
+def test_a_section_that_fails_costs_itself_in_a_ticket(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr(ticket, name, lambda _: 1 / 0)
+    said = ticket.markdown(situations.low_utilization())
+    assert said.count("failed on an error in Trainwatch itself") == 1
+    assert ("## Nodes" in said) == (name != "_nodes")
+
+
+@pytest.mark.parametrize(
+    "name", ["_phases", "_nodes", "_findings", "_verdict", "_steps", "_configuration", "_coverage"]
+)
+def test_a_section_that_fails_costs_itself_at_a_terminal(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr(f"monitor.cli.report_text.{name}", lambda *_: 1 / 0)
+    said = _text(situations.low_utilization())
+    assert said.count("failed on an error in Trainwatch itself") == 1
+    assert ("NODE" in said) == (name != "_nodes")
+
+
+@pytest.mark.parametrize(
+    "name", ["judge", "_buckets", "_node", "_coverage", "_configuration", "_costs", "facts", "outlook"]
+)
+def test_a_section_that_fails_costs_itself_in_a_saved_page(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr(page, name, lambda *_: 1 / 0)
+    said = page.html(situations.low_utilization(), datetime.now(UTC))
+    assert said.count("failed on an error in Trainwatch itself") == 1
+    assert "<h2>Findings</h2>" in said
+
+
+def test_nothing_of_a_failed_part_is_archived_with_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    _with_broken(monkeypatch, PART)
+    assert reports.report(RUN, END).run.gaps == RUN.gaps
+
+
+def html_has(report: Report, words: str) -> bool:
+    return words.split("(")[0] in page.html(report, datetime.now(UTC))
+
+
+def _text(report: Report) -> str:
+    out = StringIO()
+    print_report(report, Console(file=out, width=400))
+    return out.getvalue()
