@@ -271,7 +271,7 @@ def test_text_of_a_log_is_never_markup(open_page: Open) -> None:
 
 
 NOTHING = {
-    "a job that has just begun": (situations.running(), "The job has written no log line yet."),
+    "a job that has just begun": (situations.running(), "The job has not logged anything yet."),
     "lines that were deleted": (situations.failed(), "retention may have deleted them"),
     "failed before it started": (situations.never_started(), "CapacityError: Unable to provision capacity"),
 }
