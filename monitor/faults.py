@@ -33,6 +33,7 @@ except ImportError:  # no such locks there: of two programs that fill the file i
     fcntl = None  # type: ignore[assignment]
 
 Made = TypeVar("Made")
+Instead = TypeVar("Instead")
 
 MOST_BYTES = 1 << 20
 # One entry; a traceback of endless recursion is cut by Python itself.
@@ -71,7 +72,7 @@ def gap(error: Exception, part: str, shape: Sequence[str] = ()) -> Gap:
     return Gap("program", found.message, found.remedy, transient=True)
 
 
-def attempt(report: Report, part: str, make: Callable[[], Made], otherwise: Callable[[str], Made]) -> Made:
+def attempt(report: Report, part: str, make: Callable[[], Made], otherwise: Callable[[str], Instead]) -> Made | Instead:
     """A part of what is made of a report; where making it fails, the error is logged and ``otherwise`` is told in a line."""
     try:
         return make()

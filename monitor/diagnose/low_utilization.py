@@ -32,7 +32,7 @@ _WORKERS = ("num_workers", "dataloader_num_workers", "n_workers", "workers", "da
 _EXACT = ("stall", "nccl-timeout", "one-gpu-in-use", "unused-gpus", "idle-gpus", "cpu-bottleneck")
 
 
-@rule("small-batch", silenced_by=_EXACT)
+@rule("small-batch", silenced_by=_EXACT, whole_log=True)
 def small_batch(case: Case) -> Finding | None:
     """GPU, GPU memory and CPU are all far from full: the batch is small for the machine.
 
@@ -172,10 +172,9 @@ def _likely_causes(case: Case, memory: Distribution | None, cpu: Distribution | 
 def _loader_words(case: Case) -> str:
     """That the data loader has too few processes, where the configuration, and the CPU with it, says so; else empty."""
     for name in _WORKERS:
-        found = case.run.job.configuration.get(name)
-        if found is None or not str(found.value).isdecimal():
+        workers, told = parameter(case, name), parameter(case, "processes_per_host")
+        if workers is None or workers < 0:
             continue
-        workers, told = int(found.value), parameter(case, "processes_per_host")
         if workers == 0:
             return f"data loading inside the training process: {name} is 0 (a few workers shorten the step)"
         vcpus = {node.vcpus for node in case.run.job.nodes if node.gpus}

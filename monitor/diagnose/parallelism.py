@@ -34,7 +34,7 @@ _EXACT = ("stall", "nccl-timeout", "one-gpu-in-use", "unused-gpus", "idle-gpus",
 _MICROBATCHES_A_STAGE = 4
 
 
-@rule("raise-active-microbatches", silenced_by=_EXACT)
+@rule("raise-active-microbatches", silenced_by=_EXACT, whole_log=True)
 def raise_active_microbatches(case: Case) -> Finding | None:
     """The pipeline's window is smaller than the pipeline: stages wait although there is memory for more.
 
@@ -135,6 +135,7 @@ def lower_active_microbatches(case: Case) -> Finding | None:
     "raise-microbatches",
     silenced_by=(*_EXACT, "raise-active-microbatches"),
     explains=("low-gpu-utilization",),
+    whole_log=True,
 )
 def raise_microbatches(case: Case) -> Finding | None:
     """Few microbatches for so many stages: the pipeline fills and empties for much of each step.

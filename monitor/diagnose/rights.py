@@ -114,8 +114,8 @@ def of_gaps(gaps: Iterable[Gap], lost: Mapping[str, str], arn: str = "") -> tupl
 def statement(actions: Sequence[str], arn: str = "") -> str:
     """One statement of an IAM policy, for the region and account of ``arn``; "*" for what that does not tell."""
     wanted = set(actions)
-    for group in _TOGETHER:
-        wanted |= group if wanted & group else set()
+    for together in _TOGETHER:
+        wanted |= together if wanted & together else set()
     service = actions[0].partition(":")[0] if actions else ""
     parts = [*arn.split(":"), "", "", "", "", ""]
     where = f"{parts[1] or 'aws'}:{{}}:{parts[3] or '*'}:{parts[4] or '*'}"
@@ -132,4 +132,6 @@ def statement(actions: Sequence[str], arn: str = "") -> str:
         "Action": listed[0] if len(listed) == 1 else listed,
         "Resource": resource,
     }
-    return json.dumps(said, indent=2)
+    # A line a key: a statement of a dozen lines would push the answer off the page.
+    lines = ",\n".join(f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in said.items())
+    return f"{{\n{lines}\n}}"

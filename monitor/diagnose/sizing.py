@@ -33,7 +33,9 @@ _ADVISED = ("raise-active-microbatches", "raise-microbatches", "small-batch")
 _BROKEN = ("stall", "nccl-timeout", "one-gpu-in-use", "unused-gpus", "idle-gpus", "invalid-configuration")
 
 
-@rule("fewer-features", silenced_by=(*_ADVISED, *_BROKEN, "cuda-out-of-memory", "sharding-across-nodes"))
+@rule(
+    "fewer-features", silenced_by=(*_ADVISED, *_BROKEN, "cuda-out-of-memory", "sharding-across-nodes"), whole_log=True
+)
 def fewer_features(case: Case) -> Finding | None:
     """GPU memory is half empty, and the job pays for a feature that saves memory.
 
@@ -104,7 +106,7 @@ def _less(case: Case) -> Iterator[tuple[str, object, object, str, Outcome]]:
             yield "tensor_parallel_degree", t, t // 2, f"layers are split over {t} GPUs", found
 
 
-@rule("instance-type", silenced_by=(*_ADVISED, *_BROKEN, "cpu-bottleneck", "sharding-across-nodes"))
+@rule("instance-type", silenced_by=(*_ADVISED, *_BROKEN, "cpu-bottleneck", "sharding-across-nodes"), whole_log=True)
 def instance_type(case: Case) -> Finding | None:
     """The instances do not suit the job: a slow network or small GPUs for model parallelism, or more of them than it uses.
 

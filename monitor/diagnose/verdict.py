@@ -47,7 +47,8 @@ def judge(report: Report) -> Verdict:
         gain = "" if first.prediction is None else f" Step time about {_middle(first.prediction)}, by model."
         return Verdict("critical" if first.severity == "critical" else "warning", first.title, advice + gain)
     if not seen(report):
-        detail = " ".join(gap.why for gap in report.gaps if gap.what != "price")
+        # Which right is missing is said before the verdict.
+        detail = " ".join(gap.why for gap in report.gaps if gap.what != "price" and not gap.action)
         return Verdict("unknown", _why_unseen(report), detail)
     muted = count(len(report.silenced), "muted finding") if report.silenced else ""
     if not report.run.logs.complete:
@@ -124,7 +125,12 @@ def _failure(report: Report) -> str:
 def _what_is_seen(report: Report) -> str:
     """The first lines of a failure whose cause is not told, and SageMaker's own word."""
     ending, job = ending_of(report.run), report.job
-    parts = ["Nothing that was read names the cause."]
+    whole = report.run.logs.complete
+    parts = [
+        "Nothing that was read names the cause."
+        if whole
+        else "Older log lines, which may name the cause, are still being read."
+    ]
     if ending is not None and ending.first is not None:
         parts.append(f"First error: {quoted(cascade_words(ending.first))}.")
     if job.failure_reason and job.source != "logs":
@@ -183,6 +189,8 @@ def _why_unseen(report: Report) -> str:
         return (
             "Cannot be judged: the log lines give no step times" if report.steps else "Cannot be judged: no steps found"
         )
+    if not report.run.logs.complete:
+        return "Nothing to judge by yet; older log lines are still being read"
     if job.started is None:
         return "Waiting for instances: nothing to judge yet" if job.is_running else "Never started: nothing to judge"
     if refused >= {"logs", "metrics"}:
@@ -206,7 +214,7 @@ def _figures(report: Report) -> str:
             parts.append(f"{name} {percent(mean)}")
     if report.steps is not None and report.steps.median_s is not None:
         parts.append(f"step time {step_seconds(report.steps.median_s)}")
-    limits = "; ".join(
+    limits = ". ".join(
         finding.title for finding in report.findings if finding.severity == "info" and finding.id not in report.muted
     )
     words = ", ".join(parts) + "." if parts else ""

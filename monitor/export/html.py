@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
@@ -46,25 +46,21 @@ def html(report: Report, made_at: datetime, note: str = "") -> str:
     """The page, as made at ``made_at``. All times in it are UTC. ``note`` stands above all, such as that this is a sample."""
     failed: list[str] = []
 
-    def made(part: str, make: Callable[[], Made], otherwise: Made) -> Made:
-        def without(said: str) -> Made:
-            failed.append(said)
-            return otherwise
+    def made(part: str, make: Callable[[], Made]) -> Made | None:
+        return attempt(report, part, make, failed.append)
 
-        return attempt(report, part, make, without)
-
-    verdict = made("Verdict", lambda: judge(report), Verdict("unknown", "The verdict could not be worked out"))
-    configuration = made("Configuration", lambda: _configuration(report), [])
-    parts = {
-        "head": made("Header", lambda: " · ".join([status_word(report.job.status), *facts(report)]), ""),
-        "outlook": made("Outlook", lambda: [words.capitalised(clause) for clause in outlook(report)], []),
-        "rights": made("Missing rights", lambda: of_report(report), ()),
-        "muted": made("Muted findings", lambda: {id: muted_words(mute) for id, mute in report.muted.items()}, {}),
-        "pictures": made("Charts", lambda: list(pictures(report)), []),
-        "costs": made("Cost", lambda: _costs(report), []),
-        "buckets": made("Time and cost by phase", lambda: _buckets(report), []),
-        "nodes": made("Nodes", lambda: [_node(stats) for stats in report.nodes], []),
-        "coverage": made("Coverage", lambda: list(_coverage(report)), []),
+    verdict = made("Verdict", lambda: judge(report)) or Verdict("unknown", "The verdict could not be worked out")
+    configuration = made("Configuration", lambda: _configuration(report)) or []
+    parts: dict[str, Any] = {
+        "head": made("Header", lambda: " · ".join([status_word(report.job.status), *facts(report)])) or "",
+        "outlook": made("Outlook", lambda: [words.capitalised(clause) for clause in outlook(report)]) or [],
+        "rights": made("Missing rights", lambda: of_report(report)) or (),
+        "muted": made("Muted findings", lambda: {id: muted_words(mute) for id, mute in report.muted.items()}) or {},
+        "pictures": made("Charts", lambda: list(pictures(report))) or [],
+        "costs": made("Cost", lambda: _costs(report)) or [],
+        "buckets": made("Time and cost by phase", lambda: _buckets(report)) or [],
+        "nodes": made("Nodes", lambda: [_node(stats) for stats in report.nodes]) or [],
+        "coverage": made("Coverage", lambda: list(_coverage(report))) or [],
     }
     gaps = [" ".join(part for part in (gap.why, gap.remedy) if part) for gap in report.gaps if not gap.action]
     page = _template().render(

@@ -63,7 +63,12 @@ def pictures(report: Report) -> Iterator[Picture]:
         wanted += [(_NAMES[metric], partial(_utilization, report, metric, span)) for metric in full]
         wanted += [("Step time, seconds", lambda: _steps(report, span)), ("Loss", lambda: _losses(report, span))]
     for title, made in wanted:
-        yield from attempt(report, title, lambda made=made: [*made()], partial(_failed, title))
+        yield from attempt(report, title, partial(_drawn, made), partial(_failed, title))
+
+
+def _drawn(made: Callable[[], Iterable[Picture]]) -> list[Picture]:
+    # Drawn here and now: where a generator fails nobody waits for it.
+    return [*made()]
 
 
 def _failed(title: str, said: str) -> list[Picture]:

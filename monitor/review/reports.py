@@ -35,6 +35,7 @@ from monitor.predict.setup import setup_of
 from monitor.words import count
 
 Part = TypeVar("Part")
+Instead = TypeVar("Instead")
 # So many checks are named that failed on one error; the rest is counted.
 _NAMED = 3
 
@@ -72,11 +73,14 @@ def report(
         measured=failed.without("What was measured of the setup", lambda: _measured(case), {}),
         api=api,
         api_total=total,
-        faults=failed.gaps(),
         broken=failed.rules,
     )
-    saved = recoverable(found.cost, case.bill, said, asks_to_save(said), is_judged(found))
-    return replace(found, cost=saved)
+    saved = failed.without(
+        "What could be saved",
+        lambda: recoverable(found.cost, case.bill, said, asks_to_save(said), is_judged(found)),
+        found.cost,
+    )
+    return replace(found, cost=saved, faults=failed.gaps())
 
 
 class _Failed:
@@ -87,7 +91,7 @@ class _Failed:
         self._by_error: dict[int, tuple[Exception, list[str], list[str]]] = {}
         self.rules: frozenset[str] = frozenset()
 
-    def without(self, part: str, make: Callable[[], Part], otherwise: Part) -> Part:
+    def without(self, part: str, make: Callable[[], Part], otherwise: Instead) -> Part | Instead:
         """What ``make`` makes, or ``otherwise`` where it fails."""
         try:
             return make()

@@ -11,7 +11,7 @@ from monitor import words
 from monitor.diagnose.compared import Comparison, letter
 from monitor.diagnose.compared_missing import missing
 from monitor.diagnose.headline import facts, status_word
-from monitor.diagnose.rights import of_report
+from monitor.diagnose.rights import of_list
 from monitor.model import Report
 from monitor.review import Snapshot
 from monitor.show import data, links
@@ -34,8 +34,7 @@ def show_comparison(account: data.Account, names: Sequence[str], zone: tzinfo) -
     reports = ready(found)
     waiting = [name for name, each in found.items() if each.report is None and each.error is None]
     failed = {name: each.error for name, each in found.items() if each.report is None and each.error is not None}
-    for report in reports:
-        part(report, "Missing rights", show_rights, of_report(report))
+    part(None, "Missing rights", show_rights, of_list((), reports))
     if len(reports) > 1:
         with st.spinner("Comparing the step times…"):
             comparison = data.compared(reports)

@@ -82,7 +82,7 @@ def show_rights(missing: Iterable[MissingRights]) -> None:
     for right in missing:
         body = " ".join(part for part in (right.lost, right.why, right.remedy) if part)
         st.warning(advice(body), title=plain(right.title), icon=":material/lock:")
-        st.code(right.statement, language="json", height=200)
+        st.code(right.statement, language="json", wrap_lines=True)
 
 
 def _here(words: str) -> str:

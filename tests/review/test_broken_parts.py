@@ -96,6 +96,7 @@ def test_the_cost_of_a_running_job_is_not_known_without_its_phases(monkeypatch: 
         ("phases", "phases", "Where the time went"),
         (None, "cost", "Cost"),
         (None, "goodput", "Goodput"),
+        (None, "recoverable", "What could be saved"),
         (None, "setup_of", "What was measured of the setup"),
     ],
 )
