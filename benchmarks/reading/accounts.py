@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.account import Written
 from benchmarks.planted.draw import FRAMEWORKS, Rng, Wish, ordinary
 from benchmarks.planted.failures import FAILURES
-from benchmarks.planted.plan import Ending, Plan
+from benchmarks.planted.plan import Ending, Launcher, Plan
 from benchmarks.planted.scenario import build
 from benchmarks.planted.truth import healthy
 from benchmarks.reading.served import Served, of_scenario
@@ -17,7 +17,7 @@ from benchmarks.reading.served import Served, of_scenario
 _SEED = 16
 _NODES, _LINES = (2, 256), (100, 500_000)
 _ENDS = ("completed", "running", "running", "failed", "stopped")
-_LAUNCHERS = ("torchrun", "mpi", "script")
+_LAUNCHERS: tuple[Launcher, ...] = ("torchrun", "mpi", "script")
 # Lines that say nothing of the training's pace, with a number that differs.
 _CHATTER = (
     "algo-1:{a}:{b} [{c}] NCCL INFO Channel {c:02d}/24 : 0[{a}] -> 1[{b}] [send] via NET/AWS Libfabric/{c}",
