@@ -106,12 +106,12 @@ def _answered(error: boto.ClientError, where: Where) -> TrainwatchError:
     if _NOT_ACCEPTED.search(code):
         return NoCredentials(
             f"AWS does not accept these credentials in {where.place} ({code}).",
-            f"Check {_who(where)}, or log in again; a region that needs opting in refuses them too.",
+            f"Check {_who(where)}, or log in again; a region that is not enabled for the account refuses them too.",
         )
     if _SLOW_DOWN.search(code):
         return Throttled(f"AWS kept asking to slow down ({action}, {code}).", "Wait a minute, then try again.")
     if _ABSENT.search(code) or (_MALFORMED.search(code) and _ABSENT_TEXT.search(text)):
-        return NoData(f"AWS knows no such thing in {where.place} ({action}: {_first_line(text)}).")
+        return NoData(f"AWS does not have it in {where.place} ({action}: {_first_line(text)}).")
     if _MALFORMED.search(code):
         return BadCall(f"AWS refused {action}: {_first_line(text)}.", "Check the values of the call.")
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
@@ -170,11 +170,13 @@ def _credentials(error: boto.BotoCoreError, where: Where) -> TrainwatchError | N
             | boto.RefreshWithMFAUnsupportedError()
             | boto.UnknownTokenProviderError()
         ):
-            return NoCredentials(f"The AWS login has expired or is not there ({_who(where)}).", _login(where))
+            return NoCredentials(f"The AWS login has expired or is missing ({_who(where)}).", _login(where))
         case boto.CredentialRetrievalError() | boto.MetadataRetrievalError() | boto.UnknownCredentialError():
             return NoCredentials(f"The AWS credentials cannot be fetched: {_first_line(error)}.", _login(where))
         case boto.InvalidConfigError() | boto.ConfigParseError() | boto.ConfigNotFound():
-            return NoCredentials(f"The AWS configuration cannot be used: {_first_line(error)}.", "Mend ~/.aws/config.")
+            return NoCredentials(
+                f"The AWS configuration cannot be used: {_first_line(error)}.", "Correct ~/.aws/config."
+            )
         case boto.MissingDependencyException():
             return NoCredentials(
                 f"The AWS login needs a package that is not installed: {_first_line(error)}.",
@@ -206,7 +208,7 @@ def _connection(error: boto.BotoCoreError, where: Where) -> TrainwatchError | No
                 f"{target} was reached but closed the connection without an answer.", "Try again; " + _lower(check)
             )
         case boto.IncompleteReadError():
-            return Unreachable(f"{target} breaks its answers off.", "Try again; " + _lower(check))
+            return Unreachable(f"{target} cuts its answers short.", "Try again; " + _lower(check))
         case boto.ConnectionError() | boto.HTTPClientError():
             return Unreachable(f"Nothing answers at {target}.", check)
     return None
@@ -217,14 +219,14 @@ def _call(error: boto.BotoCoreError, where: Where) -> TrainwatchError:
         case boto.NoRegionError():
             return no_region()
         case boto.InvalidRegionError():
-            return BadCall(f"'{where.region}' is no AWS region.", "Name one with --region, such as us-east-1.")
+            return BadCall(f"'{where.region}' is not an AWS region.", "Name one with --region, such as us-east-1.")
         case boto.UnknownRegionError() | boto.BaseEndpointResolverError() | boto.EndpointProviderError():
             return BadCall(f"AWS has no such service in {where.place}.", "Name another region with --region.")
         case boto.ParamValidationError():
             report = str(error.kwargs.get("report", error))
             return BadCall(f"The call cannot be made: {_first_line(report)}.", "Check the values of the call.")
         case boto.InvalidRetryConfigurationError():
-            return BadCall(f"{_first_line(error)}.", "Mend AWS_RETRY_MODE or AWS_MAX_ATTEMPTS.")
+            return BadCall(f"{_first_line(error)}.", "Correct AWS_RETRY_MODE or AWS_MAX_ATTEMPTS.")
     return CannotDo(f"The call to AWS failed: {_first_line(error)}.")
 
 

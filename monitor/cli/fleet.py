@@ -43,11 +43,11 @@ _KEYS = {
 }
 _COLUMNS = (
     Column("JOB"),
-    Column("STATUS", goes=2),
+    Column("STATUS", goes=4),
     Column("NODES", goes=6, right=True),
     Column("HOURS", goes=5, right=True),
     Column("COST", goes=3, right=True),
-    Column("OVERHEAD", goes=4, right=True),
+    Column("OVERHEAD", goes=2, right=True),
     Column("RECOVERABLE", right=True),
     Column("TOP FINDING", goes=1, wraps=True, below=True),
 )

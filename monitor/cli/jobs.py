@@ -81,7 +81,7 @@ def add_to(commands: Any) -> None:
         "list training jobs, newest first",
         "Lists training jobs, newest first, each with the verdict of its last review. The list reviews nothing and makes no "
         "call for it: a verdict is there once the dashboard or report has reviewed the job. Jobs of an archive are ranked by "
-        "what they wasted.",
+        "what could be saved on them.",
         (
             "jobs",
             "jobs --status running --watch",

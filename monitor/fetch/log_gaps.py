@@ -15,17 +15,17 @@ from monitor.model import Gap, Job, LoadProgress
 def no_lines(job: Job) -> Gap:
     """The gap of a job without streams."""
     if job.is_running:
-        return Gap("logs", "The job has written no log line yet.", "Look again when its container has started.")
+        return Gap("logs", "The job has not logged anything yet.", "Look again once its container has started.")
     return Gap(
         "logs",
         "CloudWatch has no log lines of this job.",
-        "A job that never started wrote none; older ones may have been deleted by the log group's retention.",
+        "A job that never started has none; older ones may have been deleted by the log group's retention.",
     )
 
 
 def went_around(error: NotAllowed) -> NotAllowed:
     """The same trouble, where the lines could be had in another way."""
-    return NotAllowed(f"{error.message} What logs:FilterLogEvents gives was taken instead.", error.remedy)
+    return NotAllowed(f"{error.message} Its lines were read with logs:FilterLogEvents instead.", error.remedy)
 
 
 def of_streams(job: Job, trouble: Mapping[str, TrainwatchError], stream_count: int) -> Iterator[Gap]:

@@ -212,8 +212,8 @@ def _last(lines: tuple[LogLine, ...], from_ms: int) -> tuple[tuple[LogLine, ...]
 def _too_slow(where: str, calls: int) -> Gap:
     return Gap(
         "logs",
-        f"CloudWatch gave too little of what stands {where} in {calls} calls.",
-        "Look at a single node, or at another moment.",
+        f"CloudWatch returned too few of the lines {where} in {calls} calls.",
+        "Choose a single node, or another time.",
         transient=True,
     )
 

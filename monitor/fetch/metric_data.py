@@ -92,7 +92,7 @@ class MetricAnswer:
         broken = counts["InternalError"] + counts["PartialData"]
         if broken:
             of_all = f"{broken} of {len(self.statuses)}"
-            why = f"CloudWatch gave {of_all} metric series only in part."
+            why = f"CloudWatch returned {of_all} metric series only in part."
             yield Gap("metrics", why, "Try again in a few minutes.", transient=True)
         for message in self.messages:
             yield Gap("metrics", f"CloudWatch says {message}.", transient=True)

@@ -53,9 +53,9 @@ def read_metrics(clients: Clients, job: Job, now: datetime, known: RawMetrics | 
     """
     start = job.started or job.created
     if not _has_run(job) or start is None:
-        return without_metrics("No instance of the job has started training, so there are no metrics.")
+        return without_metrics("No instance has started training, so there are no metrics.")
     if not job.nodes:
-        return without_metrics("AWS does not tell the instances of this job, so their metrics cannot be asked for.")
+        return without_metrics("AWS does not say which instances this job has, so its metrics cannot be read.")
     period = period_s(start, now)
     if period is None:
         return without_metrics("CloudWatch has deleted the metrics of a job this old: it keeps them for 455 days.")
@@ -113,7 +113,7 @@ def _missing(job: Job, frame: pd.DataFrame, now: datetime) -> Iterator[Gap]:
 
 def _why_none(job: Job, now: datetime) -> str:
     if job.is_running and job.started and now - job.started < _FIRST_POINTS:
-        return "They appear some minutes after training starts: look again then."
+        return "They appear a few minutes after training starts."
     if job.training_seconds is not None and job.training_seconds < 120:
         return f"It trained for {job.training_seconds} s, and metrics are written once a minute."
     return "Check that CloudWatch is asked in the job's own account and region."

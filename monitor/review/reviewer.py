@@ -232,7 +232,7 @@ class Reviewer:
         further, refused = recogniser(job.metric_definitions)
         self._raw.further = (further,) if further else ()
         if refused:
-            why = f"The metric definitions {', '.join(refused)} are left out: RE2 does not take their patterns."
+            why = f"The metric definitions {', '.join(refused)} are ignored: RE2 does not support their patterns."
             self._refused += (Gap("logs", why, "RE2 has no look-around and no back-references."),)
 
     def _read_metrics(self, job: Job, now: datetime) -> RawMetrics:

@@ -29,6 +29,7 @@ from monitor.archive.writing import write
 from monitor.errors import BadCall, CannotDo, NoData, NoSuchJob
 from monitor.model import Gap, LogCoverage, Price, Report, Run, events_frame, metrics_frame, steps_frame
 from monitor.review import report
+from monitor.review.masked import Masked
 from tests import builders
 from tests.archive.test_run_files import JOB, _same
 
@@ -292,7 +293,7 @@ def test_no_secret_reaches_the_disk(tmp_path: Path) -> None:
     told = _report()
     events = told.run.events.assign(text=f"login with HF_TOKEN={secret} at /opt/ml", kind="error")
     logs = replace(told.run.logs, sample=(f"token {secret} #",))
-    told = report(replace(told.run, events=events, logs=logs), told.reviewed_at)
+    told = report(Masked()(replace(told.run, events=events, logs=logs)), told.reviewed_at)
     write(FolderStore(tmp_path), told, masked=("hf_token",))
     run, manifest = _read(FolderStore(tmp_path))
     assert run.events["text"].tolist() == ["login with HF_TOKEN=*** at /opt/ml"]

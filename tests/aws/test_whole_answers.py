@@ -54,7 +54,7 @@ def test_trouble_that_passes(trouble: Any, service: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("trouble", "calls", "words"), [(lambda: LOST, 3, "Nothing answers"), (cut, MAX_ATTEMPTS, "breaks its answers off")]
+    ("trouble", "calls", "words"), [(lambda: LOST, 3, "Nothing answers"), (cut, MAX_ATTEMPTS, "cuts its answers short")]
 )
 def test_trouble_that_stays(trouble: Any, calls: int, words: str) -> None:
     clients = Clients(REGION)

@@ -122,7 +122,7 @@ def test_charts_are_there_with_names_that_state_the_finding(open_page: Open) -> 
     assert "algo-5 takes 2.63 s, 1.31 x the median of its peers" in charts[2].proto.alt
     assert "Training loss" in charts[3].proto.alt
     assert "algo-5 is 17 points lower" in charts[4].proto.alt
-    assert "60 more nodes without a lane" in charts[6].proto.alt
+    assert "59 of 64 nodes have nothing unusual (not drawn)" in charts[6].proto.alt
 
 
 def test_the_name_of_a_running_job_s_chart_stays_the_same(open_page: Open) -> None:
