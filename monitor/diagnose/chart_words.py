@@ -210,6 +210,8 @@ def phases_said(report: Report, frame: pd.DataFrame) -> str:
             f"Nothing was billed; the longest part is {longest['phase']}, {duration(longest['minutes'] * 60)}"
         )
     whole = f"{duration(report.billed_s)} billed"
+    if report.goodput is None and not report.run.logs.complete:
+        return sentence(f"{whole}; what it was spent on will show once all log lines are read")
     if report.goodput is None:
         return sentence(f"{whole}; what it was spent on is not known: no training step was read")
     said = f"Goodput {percent(100 * report.goodput)}: of {whole}, {duration(billed.get('productive', 0.0))} trained"

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect
 
-from tests.browser.started import CHROMIUM, TABLE, chromium, running_demo
+from benchmarks.account import running
+from tests.browser.started import CHROMIUM, TABLE, chromium, running_dashboard, running_demo
+from tests.browser.strangers import account
 
 # A machine that runs other tests beside a browser may take long to draw a page; a wrong page stays wrong for longer.
 _PATIENCE_MS = 60_000
@@ -22,6 +24,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.xdist_group("browser"))
             item.add_marker(pytest.mark.timeout(240))
+            # A browser beside other tests may miss a click: such a test gets one more try, and the summary names it.
+            item.add_marker(pytest.mark.flaky(reruns=1))
             if CHROMIUM is None:
                 item.add_marker(pytest.mark.skip(reason="no Chromium is installed: apt-get install chromium"))
 
@@ -30,6 +34,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def demo() -> Iterator[str]:
     """The address of a running demo."""
     with running_demo() as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def strangers() -> Iterator[str]:
+    """The address of a dashboard on an account that is not the demo."""
+    with running(account()) as aws, running_dashboard(aws.environment) as address:
         yield address
 
 

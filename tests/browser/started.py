@@ -1,4 +1,4 @@
-"""The demo and a Chromium to look at it with, as a user would start them."""
+"""The demo, a dashboard on another account, and a Chromium to look at them with, as a user would start them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -33,21 +34,36 @@ _FLAGS = [
 @contextmanager
 def running_demo() -> Iterator[str]:
     """The address of a demo that runs until the end of the block, and then ends cleanly."""
+    with _running("demo", {}) as address:
+        yield address
+
+
+@contextmanager
+def running_dashboard(environment: Mapping[str, str]) -> Iterator[str]:
+    """The address of a dashboard on an account that the environment names, until the end of the block."""
+    with tempfile.TemporaryDirectory() as home:
+        own = dict.fromkeys(("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME"), home)
+        with _running("dashboard", own | dict(environment)) as address:
+            yield address
+
+
+@contextmanager
+def _running(command: str, environment: Mapping[str, str]) -> Iterator[str]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     process = subprocess.Popen(
-        [sys.executable, "-m", "monitor", "demo", "--port", str(port)],
+        [sys.executable, "-m", "monitor", command, "--port", str(port)],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
-        env={name: value for name, value in os.environ.items() if name != "DISPLAY"},
+        env={name: value for name, value in os.environ.items() if name != "DISPLAY"} | dict(environment),
     )
     assert process.stdout is not None
     line = process.stdout.readline()
     address = re.search(r"http://127\.0\.0\.1:\d+", line)
-    assert address, f"the demo printed no address but {line!r}"
+    assert address, f"the {command} printed no address but {line!r}"
     try:
         yield address[0]
     finally:
