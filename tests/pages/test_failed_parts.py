@@ -138,6 +138,16 @@ def test_what_a_timer_draws_again_and_fails_shows_the_box_too(open_page: Open, m
     assert f"This page {FAILED}" in texts(shown)
 
 
+def test_a_button_that_fails_is_logged(
+    open_page: Open, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    monkeypatch.setattr("monitor.show.plan_board._undo", _fails)
+    shown = open_page(FakeAccount((situations.healthy(),)), "plan", **{"from": "preset-gpt2-10b", "microbatches": "8"})
+    shown.button(key="plan-undo").click().run()
+    log = tmp_path_factory.getbasetemp() / "state" / "trainwatch.log"
+    assert "Failed: A button or an input" in log.read_text(encoding="utf-8")
+
+
 def test_a_review_that_failed_says_so_on_its_page_and_in_its_row(
     open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
