@@ -3,10 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 DASH = "–"
+#: A time of day alone is not enough where what it is told of takes longer than this.
+A_DAY = timedelta(days=1)
+#: What the buckets of a job's time are called; their names are for machines.
+_PHASES = {
+    "pending": "pending",
+    "starting": "starting",
+    "downloading": "download",
+    "image": "image pull",
+    "initialization": "initialization",
+    "productive": "training",
+    "slow-excess": "slow steps, beyond the usual",
+    "evaluation": "evaluation",
+    "checkpoint": "checkpoints",
+    "stall": "stalled",
+    "lost-work": "work done again",
+    "interrupted": "interrupted",
+    "uploading": "upload",
+    "idle-tail": "after the last step",
+    "unknown": "training, no steps seen",
+}
+
+
+def phase(name: str) -> str:
+    """``slow steps, beyond the usual`` for the bucket ``slow-excess``; one that this version does not know keeps its name."""
+    return _PHASES.get(name, name)
 
 
 def percent(value: float | None) -> str:
@@ -43,13 +68,15 @@ def duration(seconds: float | None) -> str:
 
 
 def usd(value: float | None) -> str:
-    """``$4,880``, ``$12.60``, ``$0.002``."""
+    """``$4,880``, ``$12.60``, ``$0.002``; ``under $0.001`` is the least."""
     if value is None or value != value:
         return DASH
     if value == 0:
         return "$0"
-    if abs(value) < 0.01:
-        return f"${value:.1g}"
+    if abs(value) < 0.001:
+        return "under $0.001"
+    if abs(value) < 0.0095:
+        return f"${value:.3f}"
     return f"${value:,.2f}" if abs(value) < 1000 else f"${value:,.0f}"
 
 
@@ -119,9 +146,11 @@ def from_cache(kept_at: datetime, where: tzinfo = UTC) -> str:
     return f"from the local cache of {f'{kept_at.astimezone(where):%d %b %Y}'.lstrip('0')}"
 
 
-def clock(at: datetime) -> str:
-    """``14:05 UTC``."""
-    return f"{at.astimezone(UTC):%H:%M} UTC"
+def clock(at: datetime, span: tuple[datetime, datetime] | None = None) -> str:
+    """``14:05 UTC``; ``25 Sep, 14:05 UTC`` where what it is told of, from and to, takes more than a day."""
+    local = at.astimezone(UTC)
+    day = f"{local:%d %b}, ".lstrip("0") if span is not None and span[1] - span[0] > A_DAY else ""
+    return f"{day}{local:%H:%M} UTC"
 
 
 def ago(at: datetime, now: datetime) -> str:

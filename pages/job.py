@@ -67,7 +67,7 @@ def board(name: str, listed: Sequence[JobSummary]) -> Pace:
         show_stale(snapshot.error, f"data from {instant(report.reviewed_at, visit.zone)}")
     part(report, "Verdict and findings", show_answer, report, visit.zone)
     part(report, "What could not be read", show_gaps, report)
-    part(report, "Figures", show_figures, report, now)
+    part(report, "Figures", show_figures, report)
     if report.job.started is not None:
         show_pictures(report, visit.zone)
     part(report, "Nodes", show_nodes, report, has_console(report, visit.account))

@@ -9,6 +9,7 @@ from functools import lru_cache
 import numpy as np
 import pandas as pd
 
+from monitor.analyze.utilization import pooled
 from monitor.model import (
     ApiBill,
     Bucket,
@@ -275,6 +276,8 @@ def report(
         run,
         reviewed_at=reviewed_at or (end or START) + timedelta(minutes=20),
         nodes=stats,
+        devices=pooled(metric_rows),
+        work_since=step_rows["timestamp"].min().to_pydatetime() if len(step_rows) else start,
         steps=step_stats,
         phases=phases,
         buckets=buckets,

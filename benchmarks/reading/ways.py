@@ -40,6 +40,8 @@ class Outcome:
     """Made on the way, all looks together."""
     troubles: tuple[str, ...]
     """Exceptions, and the places where the last reports differ."""
+    withdrawn: tuple[str, ...] = ()
+    """Findings that asked for action while older lines came in, and that were not there in the end."""
 
 
 def both_ways(
@@ -53,7 +55,7 @@ def both_ways(
     head. ``first`` is told of the first report. Raises nothing."""
     moment = [served.now]
     newest_first = _reviewer(served, moment, pace)
-    made, troubles = 0, []
+    made, troubles, said, withdrawn = 0, [], set[str](), set[str]()
     for now in looks or (served.now,):
         moment[0] = now
         aws.set_clock(now.timestamp() * 1000)
@@ -62,14 +64,18 @@ def both_ways(
             for last in newest_first.reviews(lambda: moment[0]):
                 made += 1
                 shown(last)
+                troubles += [f"{served.name}: {gap.why}" for gap in last.faults]
+                said |= {finding.id for finding in last.warnings}
                 if made == 1:
                     first(last)
             whole = _reviewer(served, moment, pace).review(now)
             assert last is not None
+            withdrawn |= said - {finding.id for finding in last.findings}
+            said = set()
             troubles += [f"{served.name}: {where}" for where in differences(last, whole)]
         except Exception:  # what breaks is what is looked for
             troubles.append(f"{served.name}: {_last_lines(traceback.format_exc())}")
-    return Outcome(served.name, served.lines, made, tuple(troubles))
+    return Outcome(served.name, served.lines, made, tuple(troubles), tuple(sorted(withdrawn)))
 
 
 def shown(report: Report) -> None:

@@ -19,7 +19,7 @@ from monitor.model import ENDED_STATUSES, Job
 _WHY_NOT = {
     "throughput": "CloudWatch has no such metric: --publish puts step times there, not throughput.",
     "loss": "CloudWatch has no such metric: --publish puts step times there, not losses.",
-    "cost_usd": "What a job has cost is no metric of CloudWatch; alert --watch keeps this rule.",
+    "cost_usd": "The cost of a job is not a CloudWatch metric; alert --watch checks this rule.",
 }
 
 
@@ -84,11 +84,11 @@ def _notes(job: Job, rules: Sequence[Rule], alarms: Sequence[Alarm]) -> Iterable
         sink.kind for rule in rules if rule.name in kept for sink in map(sink_of, rule.notify) if sink.kind != "sns"
     }
     if others:
-        yield f"CloudWatch tells SNS topics only; {', '.join(sorted(others))} of the rules are left to alert --watch."
+        yield f"CloudWatch notifies SNS topics only; {', '.join(sorted(others))} sinks are left to alert --watch."
     silent = [name for name in kept if not any(alarm.actions for alarm in alarms if alarm.rule == name)]
     if silent:
-        who = "Nobody is" if len(silent) == len(kept) else f"Of {', '.join(sorted(silent))} nobody is"
-        yield f"{who} told: without an SNS topic (--sns ARN) an alarm only changes its colour in the console."
+        who = "The alarms" if len(silent) == len(kept) else f"The alarms of {', '.join(sorted(silent))}"
+        yield f"{who} notify nobody: without an SNS topic (--sns ARN) an alarm only changes colour in the console."
 
 
 def _has_price(job: Job) -> bool:

@@ -67,7 +67,7 @@ def tracks_of(report: Report, when: Threshold, now: datetime, at_end: bool = Fal
         found = cost_tracks(report, when, now)
     found = in_scope(found, when, report.job.node_names)
     if when.lasting is not None and when.lasting.seconds is not None and not any(t.has_time for t in found.tracks):
-        return Tracked(why_none=found.why_none or "The log's lines carry no time, so nobody knows how long it lasted.")
+        return Tracked(why_none=found.why_none or "The log lines carry no time, so how long it lasted is not known.")
     return found
 
 
@@ -122,7 +122,7 @@ def _not_firing(
     if now is not None and MEASURES[when.metric].kind == "host":
         last = max(moment(track, float(track.ends[place])) or now for track, place, _, _ in newest)
         if now - last > _STALE:
-            why = f"The newest figures of {MEASURES[when.metric].words} are of {last:%d %b, %H:%M} UTC."
+            why = f"The newest figures of {MEASURES[when.metric].words} are from {last:%d %b, %H:%M} UTC."
             return Verdict(rule, "no data", track.node, None, None, tracked.unit, limit, why=why)
     return Verdict(rule, "ok", track.node, None, value, tracked.unit, limit)
 
@@ -131,5 +131,5 @@ def _why_unknown(when: Threshold) -> str:
     if when.relative:
         kind = MEASURES[when.metric].kind
         least = f"{LEAST_MINUTES} minutes" if kind == "host" else f"{LEAST_STEPS} steps"
-        return f"There are fewer than {least} before it that could be compared with."
-    return f"At no moment is the {when.metric} of all its nodes known."
+        return f"There are fewer than {least} before it to compare with."
+    return f"There is no moment at which the {when.metric} of all nodes is known."

@@ -25,7 +25,7 @@ def host_alarms(job: Job, rule: Rule, when: Threshold, topics: tuple[str, ...]) 
     if why := too_long(when, _PERIOD_S):
         return cannot(why)
     if not job.nodes:
-        return cannot("AWS does not tell the instances of this job.")
+        return cannot("The instances of this job are not known.")
     asked = [node for node in job.nodes if not when.scope.startswith("algo-") or node.name == when.scope]
     counts = {node.name: count for node in asked if (count := devices(node, when.metric))}
     why_not = tuple(_without(job, asked, when.metric, some=bool(counts)))
@@ -56,7 +56,7 @@ def _without(job: Job, nodes: Sequence[Node], metric: str, some: bool) -> list[s
             )
         elif count is None:
             reasons[node.instance_type] = (
-                f"Nobody knows how many {word} {node.instance_type} has, and CloudWatch's figure is a sum over them."
+                f"The number of {word} of {node.instance_type} is not known, and CloudWatch's figure is a sum over them."
             )
     return list(reasons.values())
 

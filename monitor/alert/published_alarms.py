@@ -21,7 +21,7 @@ def step_alarms(job: Job, rule: Rule, when: Threshold, topics: tuple[str, ...]) 
     if why := too_long(when, period_s):
         return cannot(why)
     if not job.nodes:
-        return cannot("AWS does not tell the instances of this job.")
+        return cannot("The instances of this job are not known.")
     form = Form(job.name, rule, when, "ignore", _WHY_MISSING, topics)
     of_job = ((JOB, job.name),)
     notes = [_needs_watch(job)]

@@ -51,7 +51,9 @@ def rules_in(text: str, where: str, strict: bool = True) -> tuple[Rule, ...]:
         place = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)", str(error))
         line = f", line {place[1] or text.count(chr(10)) + 1}" if place else ""
         said = str(error)[: place.start()] if place else str(error)
-        raise BadCall(f"{where}{line} is no TOML: {said}.", "Texts stand in quotes, lists in [brackets].") from None
+        raise BadCall(
+            f"{where}{line} is not valid TOML: {said}.", "Texts stand in quotes, lists in [brackets]."
+        ) from None
     for key in data:
         if key != "rule":
             _wrong(text, where, None, key, f"it stands outside of a rule, where nothing can. {_EXAMPLE}")

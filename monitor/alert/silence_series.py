@@ -23,7 +23,7 @@ def silence_tracks(report: Report, when: Threshold, now: datetime) -> Tracked:
     if steps.empty:
         return Tracked(why_none=_why_none(report))
     if report.job.is_running and any(gap.what == "logs" and gap.transient for gap in report.run.gaps):
-        return Tracked(why_none="Some of the newest log lines could not be read, so a silence may be none.")
+        return Tracked(why_none="Some of the newest log lines could not be read, so there may be newer steps.")
     times = {str(node): _times(rows) for node, rows in steps.groupby("node", observed=True)}
     if when.scope in {"all", "mean"}:
         pieces = [_joint(list(times.values()), when, _end(report, now))]
@@ -77,7 +77,7 @@ def _joint(nodes: list[Floats], when: Threshold, end: float | None) -> Pieces:
 
 def _why_none(report: Report) -> str:
     if len(report.run.steps):
-        return "The log's lines carry no time, so nobody knows when the last step was."
+        return "The log lines carry no time, so the time of the last step is not known."
     gaps = [gap for gap in report.run.gaps if gap.what == "logs"]
     if not report.run.logs.lines and gaps:
         return " ".join(part for part in (gaps[0].why, gaps[0].remedy) if part)

@@ -15,11 +15,11 @@ from monitor.model import AtRisk
 def at_risk(
     saved: Sequence[Save],
     journal: pd.DataFrame,
-    now: datetime,
+    until: datetime,
     usd_per_hour: float | None,
     lost: LostWork | None = None,
 ) -> AtRisk | None:
-    """Of a running job as of ``now``; None where no checkpoint was seen.
+    """Of a running job that worked ``until`` then; None where no checkpoint was seen.
 
     ``saved`` are the checkpoints of ``monitor.analyze.saves``, ``journal`` is that of ``monitor.analyze.journal``;
     ``usd_per_hour`` is of the whole job.
@@ -29,7 +29,7 @@ def at_risk(
     last = saved[-1]
     # What was lost already is no longer at risk.
     begun = [loss.again for loss in (lost.losses if lost else ()) if loss.again is not None]
-    seconds = max(0.0, (now - max([last.at, *begun])).total_seconds())
+    seconds = max(0.0, (until - max([last.at, *begun])).total_seconds())
     reached = journal["step"].iloc[-1] if len(journal) else pd.NA
     steps = None if last.step is None or pd.isna(reached) else max(0, int(reached) - last.step)
     return AtRisk(last.at, last.step, steps, seconds, None if usd_per_hour is None else seconds * usd_per_hour / 3600)

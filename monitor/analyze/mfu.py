@@ -130,9 +130,8 @@ def _half_precision(job: Job) -> bool | None:
 
 def _number(job: Job, names: tuple[str, ...]) -> float | None:
     for name in names:
-        value = job.configuration[name].value if name in job.configuration else None
-        if isinstance(value, str) and value.isdecimal():
-            value = int(value)
-        if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
+        found = job.configuration.get(name)
+        value = None if found is None else found.value if isinstance(found.value, float) else found.whole
+        if value is not None and value > 0:
             return float(value)
     return None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from monitor.model import Job
+from monitor.model import Job, Parameter
 
 # "model parallel world size: 4" is a group's size, not the world's.
 _WORLD = re.compile(
@@ -43,8 +43,8 @@ def _by_launcher(events: pd.DataFrame) -> Processes | None:
         return Processes(each, f"torchrun --nproc_per_node={each} (log)", True)
     for text in texts.get("environment", ()):
         each = json.loads(text).get("processes_per_host")
-        if str(each).isdecimal() and 0 < int(each) < 10**6:
-            return Processes(int(each), f"processes_per_host {each} (environment in the log)", True)
+        if (told := Parameter(each, "").whole) is not None and 0 < told < 10**6:
+            return Processes(told, f"processes_per_host {each} (environment in the log)", True)
     slots = {int(part.rpartition(":")[2]) for text in texts.get("rank-order", ()) for part in text.split(",") if part}
     if len(slots) == 1 and (each := slots.pop()) > 0:
         return Processes(each, f"mpirun --host …:{each} (log)", True)

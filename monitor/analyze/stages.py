@@ -52,7 +52,5 @@ def _value(job: Job, name: str) -> object:
 
 
 def _number(job: Job, name: str) -> int | None:
-    value = _value(job, name)
-    if isinstance(value, str) and value.isdecimal():
-        value = int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    found = job.configuration.get(name)
+    return None if found is None else found.whole

@@ -63,6 +63,7 @@ FINDINGS: dict[str, Kind] = {
     "change_pct_mid": "number",
     "change_pct_high": "number",
     "share": "number",
+    "recoverable_usd": "number",
     "evidence": "text",
 }
 BUCKETS: dict[str, Kind] = {
@@ -100,8 +101,12 @@ JOBS: dict[str, Kind] = {
     "price_usd_per_instance_hour": "number",
     "price_source": "text",
     "cost_usd": "number",
+    "overhead_usd": "number",
+    "recoverable_usd": "number",
+    "recoverable_usd_per_hour": "number",
     "wasted_usd": "number",
     "billed_instance_s": "number",
+    "recoverable_instance_s": "number",
     "wasted_instance_s": "number",
     "goodput": "number",
     "gpu_utilization_pct": "number",
@@ -129,5 +134,7 @@ TABLES: dict[str, dict[str, Kind]] = {
     "buckets": BUCKETS,
     "jobs": JOBS,
 }
+#: What got a better name, and is missing in files from before: new name -> old one, which is still written.
+OLD_NAMES = {"overhead_usd": "wasted_usd"}
 #: The tables that a run is read back from; the others follow from them.
 FRAMES = ("steps", "metrics", "events")

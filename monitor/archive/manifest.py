@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from monitor.archive.columns import JOBS, OLD_NAMES
 from monitor.archive.layout import SCHEMA
 from monitor.archive.values import plain, valued
 from monitor.errors import NoData
@@ -88,7 +89,8 @@ def row_of(data: bytes, called: str) -> dict[str, Any]:
     row = _body(data, called).get("row")
     if not isinstance(row, dict):
         raise NoData(f"{called} is no archived job that can be read.", _AGAIN)
-    return row
+    # A column that came later is null in what was written before, or had another name.
+    return {name: row.get(name, row.get(OLD_NAMES.get(name, name))) for name in JOBS} | row
 
 
 def _body(data: bytes, called: str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 from monitor.analyze.phases import USEFUL
 from monitor.archive.layout import SCHEMA
 from monitor.aws.arn import account_of
+from monitor.diagnose.stakes import bill_of
 from monitor.diagnose.verdict import judge, mean_of
 from monitor.model import Report
 
@@ -23,6 +24,8 @@ def job_row(report: Report, document: Mapping[str, Any], is_final: bool) -> Row:
     gpus = [node.gpus for node in job.nodes]
     shares = billed_buckets(report)
     seen = any(row["name"] in USEFUL for row in shares)
+    billed_s = sum(row["billed_instance_s"] for row in shares) if shares else None
+    overhead_s = sum(row["billed_instance_s"] for row in shares if row["is_waste"]) if seen else None
     severities = [finding.severity for finding in report.findings]
     return {
         "schema_version": SCHEMA,
@@ -52,12 +55,16 @@ def job_row(report: Report, document: Mapping[str, Any], is_final: bool) -> Row:
         "price_usd_per_instance_hour": cost.price_usd_per_instance_hour,
         "price_source": cost.price_source,
         "cost_usd": cost.usd,
+        "overhead_usd": cost.overhead_usd,
+        "recoverable_usd": cost.recoverable_usd,
+        "recoverable_usd_per_hour": cost.recoverable_usd_per_hour,
         "wasted_usd": cost.overhead_usd,
-        "billed_instance_s": sum(row["billed_instance_s"] for row in shares) if shares else None,
-        "wasted_instance_s": sum(row["billed_instance_s"] for row in shares if row["is_waste"]) if seen else None,
+        "billed_instance_s": billed_s,
+        "recoverable_instance_s": _recoverable_s(report, billed_s),
+        "wasted_instance_s": overhead_s,
         "goodput": report.goodput,
-        "gpu_utilization_pct": mean_of(report.nodes, "gpu_utilization"),
-        "gpu_memory_utilization_pct": mean_of(report.nodes, "gpu_memory_utilization"),
+        "gpu_utilization_pct": mean_of(report, "gpu_utilization"),
+        "gpu_memory_utilization_pct": mean_of(report, "gpu_memory_utilization"),
         "step_reports": steps.count if steps else None,
         "step_median_s": steps.median_s if steps else None,
         "step_p10_s": steps.p10_s if steps else None,
@@ -98,6 +105,7 @@ def finding_rows(report: Report, document: Mapping[str, Any]) -> list[Row]:
                 "change_pct_mid": mid,
                 "change_pct_high": high,
                 "share": finding.share,
+                "recoverable_usd": _product(finding.share, report.cost.usd),
                 "evidence": _json(facts),
             }
         )
@@ -122,6 +130,18 @@ def billed_buckets(report: Report) -> list[Row]:
         }
         for bucket in report.buckets
     ]
+
+
+def _recoverable_s(report: Report, billed_s: float | None) -> float | None:
+    """What the findings say could be saved, price or not; None where it is not known."""
+    savings = [saving for finding in report.findings for saving in finding.savings]
+    if savings:
+        return _product(bill_of(report.job, report.phases, report.cost, None).share(savings), billed_s)
+    return 0.0 if report.cost.recoverable_usd == 0 else None
+
+
+def _product(share: float | None, whole: float | None) -> float | None:
+    return None if share is None or whole is None else share * whole
 
 
 def _text(value: Any) -> str | None:

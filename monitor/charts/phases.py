@@ -10,6 +10,7 @@ import pandas as pd
 from monitor.charts.colours import TIME_KINDS
 from monitor.model import Bucket
 from monitor.words import duration, usd
+from monitor.words import phase as called
 
 #: A segment carries its name when it is at least this share of the bar, and its minutes and dollars from this one on.
 NAMED_SHARE = 0.09
@@ -35,11 +36,13 @@ KIND_OF = {
 
 
 def segments(buckets: Sequence[Bucket]) -> pd.DataFrame:
-    """Rows ``name kind minutes cost_usd share from_min to_min middle_min label``, in the order given, none of zero length."""
+    """Rows ``name phase kind minutes cost_usd share from_min to_min middle_min label``, in the order given, none of zero
+    length; ``phase`` is the name for people."""
     frame = pd.DataFrame(
         [(bucket.name, bucket.seconds / 60, bucket.cost_usd) for bucket in buckets if bucket.seconds > 0],
         columns=["name", "minutes", "cost_usd"],
     ).astype({"minutes": "float64", "cost_usd": "float64"})
+    frame["phase"] = [called(name) for name in frame["name"]]
     frame["kind"] = [KIND_OF.get(name, "not known") for name in frame["name"]]
     frame["share"] = frame["minutes"] / frame["minutes"].sum()
     frame["to_min"] = frame["minutes"].cumsum()
@@ -47,16 +50,16 @@ def segments(buckets: Sequence[Bucket]) -> pd.DataFrame:
     frame["middle_min"] = (frame["from_min"] + frame["to_min"]) / 2
     frame["label"] = [
         _label(*row) if kind != "not known" else ""
-        for *row, kind in frame[["name", "minutes", "cost_usd", "share", "kind"]].itertuples(index=False)
+        for *row, kind in frame[["phase", "minutes", "cost_usd", "share", "kind"]].itertuples(index=False)
     ]
     return frame
 
 
-def _label(name: str, minutes: float, cost_usd: float, share: float) -> str:
+def _label(phase: str, minutes: float, cost_usd: float, share: float) -> str:
     if share < NAMED_SHARE:
         return ""
-    told = [name, duration(minutes * 60), *([usd(cost_usd)] if cost_usd > 0 else [])]
-    return " · ".join(told) if share >= TOLD_SHARE else name
+    told = [phase, duration(minutes * 60), *([usd(cost_usd)] if cost_usd > 0 else [])]
+    return " · ".join(told) if share >= TOLD_SHARE else phase
 
 
 def phase_bar(buckets: Sequence[Bucket]) -> alt.LayerChart:
@@ -79,7 +82,7 @@ def phase_bar_of(frame: pd.DataFrame) -> alt.LayerChart:
             legend=alt.Legend(title=None, orient="top", symbolType="square"),
         ),
         tooltip=[
-            alt.Tooltip("name:N", title="phase"),
+            alt.Tooltip("phase:N", title="phase"),
             alt.Tooltip("kind:N", title="kind"),
             alt.Tooltip("minutes:Q", title="minutes", format=",.1f"),
             alt.Tooltip("share:Q", title="share", format=".1%"),

@@ -14,6 +14,7 @@ import pandas as pd
 from monitor.charts.colours import EVENT_KINDS, NO_DATA, NO_DATA_OPACITY, TIME_KINDS
 from monitor.charts.phases import KIND_OF
 from monitor.charts.time_axis import time_axis, time_scale
+from monitor.words import phase as called
 
 #: Kind -> shape, of those that are moments.
 SHAPES = {
@@ -69,7 +70,8 @@ def parts_of_job(parts: pd.DataFrame) -> pd.DataFrame:
     took = frame["end"] - frame["start"]
     frame["minutes"] = took.dt.total_seconds() / 60
     wide = frame["minutes"] >= NAMED_SHARE * frame["minutes"].sum()
-    frame["label"] = frame["name"].where(wide & (frame["kind"] != "not known"), "")
+    frame["phase"] = frame["name"].map(called)
+    frame["label"] = frame["phase"].where(wide & (frame["kind"] != "not known"), "")
     return frame.astype({"kind": "str", "lane": "str", "label": "str"})
 
 
@@ -182,7 +184,7 @@ def _course(parts: pd.DataFrame, time: alt.X, y: alt.Y, step: int) -> tuple[alt.
         y=y,
         fill=alt.Fill("kind:N", legend=None, scale=alt.Scale(domain=list(TIME_KINDS), range=list(TIME_KINDS.values()))),
         tooltip=[
-            alt.Tooltip("name:N", title="phase"),
+            alt.Tooltip("phase:N", title="phase"),
             alt.Tooltip("start:T", title="from", format=_TIME),
             alt.Tooltip("end:T", title="to", format=_TIME),
             alt.Tooltip("minutes:Q", title="minutes", format=",.1f"),

@@ -1,4 +1,4 @@
-"""``jobs --archive``: the jobs of an archive, what wasted most first."""
+"""``jobs --archive``: the jobs of an archive, those with the most to save first."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ _KEYS = {
     "ended": "ended",
     "arn": "arn",
     "cost_usd": "cost_usd",
-    "wasted_usd": "wasted_usd",
+    "overhead_usd": "overhead_usd",
+    "recoverable_usd": "recoverable_usd",
+    "recoverable_usd_per_hour": "recoverable_usd_per_hour",
+    "wasted_usd": "overhead_usd",
     "goodput": "goodput",
     "gpu_utilization": "gpu_utilization_pct",
     "step_median_s": "step_median_s",
@@ -40,14 +43,20 @@ _KEYS = {
 }
 _COLUMNS = (
     Column("JOB"),
-    Column("STATUS", goes=2),
-    Column("NODES", goes=5, right=True),
-    Column("HOURS", goes=4, right=True),
+    Column("STATUS", goes=4),
+    Column("NODES", goes=6, right=True),
+    Column("HOURS", goes=5, right=True),
     Column("COST", goes=3, right=True),
-    Column("WASTED", right=True),
+    Column("OVERHEAD", goes=2, right=True),
+    Column("RECOVERABLE", right=True),
     Column("TOP FINDING", goes=1, wraps=True, below=True),
 )
-_HOURS = {"billed_instance_hours": "billed_instance_s", "wasted_instance_hours": "wasted_instance_s"}
+_HOURS = {
+    "billed_instance_hours": "billed_instance_s",
+    "overhead_instance_hours": "wasted_instance_s",
+    "recoverable_instance_hours": "recoverable_instance_s",
+    "wasted_instance_hours": "wasted_instance_s",
+}
 
 
 def run(arguments: argparse.Namespace, query: JobQuery) -> int:
@@ -71,13 +80,14 @@ def run(arguments: argparse.Namespace, query: JobQuery) -> int:
 
 
 def ranked(rows: Sequence[Row]) -> list[Row]:
-    """By wasted USD; then those without a price by wasted instance-hours; then those of which neither is known."""
+    """By recoverable USD; then those without a price by recoverable instance-hours; then those of which neither is known. Of
+    equal ones what has more overhead, or cost more, comes first."""
 
-    def place(row: Row) -> tuple[int, float]:
-        for rank, name in enumerate(("wasted_usd", "wasted_instance_s")):
-            if row[name] is not None:
-                return rank, -row[name]
-        return 2, 0.0
+    def place(row: Row) -> tuple[float, ...]:
+        names = ("recoverable_usd", "recoverable_instance_s")
+        rank = next((rank for rank, name in enumerate(names) if row[name] is not None), len(names))
+        known = -row[names[rank]] if rank < len(names) else 0.0
+        return rank, known, -(row["overhead_usd"] or 0.0), -(row["cost_usd"] or 0.0)
 
     return sorted(rows, key=place)
 
@@ -111,7 +121,10 @@ def _text(arguments: argparse.Namespace, source: ArchiveSource, rows: Sequence[R
             DASH if row["instance_count"] is None else str(row["instance_count"]),
             _hours(row["billed_instance_s"]),
             usd(row["cost_usd"]),
-            usd(row["wasted_usd"]) if row["wasted_usd"] is not None else _with_unit(row["wasted_instance_s"]),
+            usd(row["overhead_usd"]) if row["overhead_usd"] is not None else _with_unit(row["wasted_instance_s"]),
+            usd(row["recoverable_usd"])
+            if row["recoverable_usd"] is not None
+            else _with_unit(row["recoverable_instance_s"]),
             row["top_finding_title"] or DASH,
         )
         for row in rows
@@ -119,25 +132,27 @@ def _text(arguments: argparse.Namespace, source: ArchiveSource, rows: Sequence[R
     paper.print(table(_COLUMNS, lines, paper.width), crop=False)
     paper.print()
     paper.print(_total(found), markup=False)
-    paper.print("HOURS are billed hours, times the instances.", style="dim")
+    paper.print(
+        "HOURS are billed hours, times the instances. RECOVERABLE is of the whole job, so far if it ran.", style="dim"
+    )
     if len(found) > len(rows):
         paper.print(f"{count(len(found) - len(rows), 'more job')}; --limit shows more.", style="dim")
     return out.getvalue()
 
 
 def _total(rows: Sequence[Row]) -> str:
-    """What all matching jobs cost and wasted, as far as it is known."""
+    """What all matching jobs cost, and what of it is overhead and recoverable, as far as it is known."""
     priced = [row for row in rows if row["cost_usd"] is not None]
     if not priced:
         return f"{count(len(rows), 'job')}, none with a known price."
     spent = sum(row["cost_usd"] for row in priced)
-    wasted = sum(row["wasted_usd"] or 0.0 for row in priced)
-    said = f"{count(len(rows), 'job')}: {usd(spent)} spent, {usd(wasted)} of it wasted"
-    said += f" ({percent(100 * wasted / spent)})" if spent else ""
-    if len(priced) < len(rows):
-        said += f"; {count(len(rows) - len(priced), 'job')} without a price"
-    unknown = sum(row["wasted_usd"] is None and row["cost_usd"] > 0 for row in priced)
-    return said + (f"; of {count(unknown, 'job')} the waste is not known" if unknown else "") + "."
+    said = f"{count(len(rows), 'job')}: {usd(spent)} spent"
+    for name in ("overhead", "recoverable"):
+        known = [row[f"{name}_usd"] for row in priced if row[f"{name}_usd"] is not None]
+        share = f" ({percent(100 * sum(known) / spent)})" if spent else ""
+        unknown = sum(row[f"{name}_usd"] is None and row["cost_usd"] > 0 for row in priced)
+        said += f", {name} {usd(sum(known))}{share}" + (f", not known for {count(unknown, 'job')}" if unknown else "")
+    return said + (f"; {count(len(rows) - len(priced), 'job')} without a price." if len(priced) < len(rows) else ".")
 
 
 def _hours(seconds: float | None) -> str:

@@ -81,7 +81,7 @@ def add_to(commands: Any) -> None:
         "list training jobs, newest first",
         "Lists training jobs, newest first, each with the verdict of its last review. The list reviews nothing and makes no "
         "call for it: a verdict is there once the dashboard or report has reviewed the job. Jobs of an archive are ranked by "
-        "what they wasted.",
+        "what could be saved on them.",
         (
             "jobs",
             "jobs --status running --watch",
@@ -102,7 +102,7 @@ def add_to(commands: Any) -> None:
         metavar="30s",
         help=f"time between two lists of --watch (default 30s, {SHORTEST_S:.0f}s at the least)",
     )
-    add_archive_option(command, "rank the jobs of this archive by what they wasted")
+    add_archive_option(command, "rank the jobs of this archive by what could be saved on them")
     add_cache_option(command, "do not look into the local cache, and so show no verdicts")
     add_account_options(command)
     add_output_options(command, ("text", "json", "csv"))

@@ -40,7 +40,7 @@ def markdown(name: str, plan: Plan, usd_per_hour: float | None = None) -> str:
             lines += [f"Next: {finding.recommendation.text}", ""]
     if plan.distribution:
         lines += ["```python", *snippet(plan), "```", ""]
-        lines += ["The library rejects this: mend first what is named above.", ""] if plan.is_rejected else []
+        lines += ["The library rejects this: fix the problems named above first.", ""] if plan.is_rejected else []
         lines += [*script_lines(plan), ""]
     lines.append(plan.method)
     return "\n".join(lines) + "\n"

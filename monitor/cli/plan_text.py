@@ -40,7 +40,7 @@ def print_plan(name: str, plan: Plan, paper: Console, usd_per_hour: float | None
     _curve(plan, paper)
     _schedules(plan, paper)
     if plan.problems:
-        _head("What speaks against it, and what is not known", paper)
+        _head("Risks and unknowns", paper)
     for finding in plan.problems:
         print_finding(finding, paper)
     _snippet(plan, paper)
@@ -115,7 +115,7 @@ def _memory(plan: Plan, paper: Console) -> None:
         drawn.add_row(name, f"{gib:.1f}", bar(gib / most, longest), style=style)
     paper.print(drawn)
     if memory.components and memory.measured:
-        paper.print(Text("Components are by the equations; start was measured.", "dim"))
+        paper.print(Text("Components are predicted; the start was measured.", "dim"))
 
 
 def _bar_width(paper: Console) -> int:
@@ -196,7 +196,7 @@ def _snippet(plan: Plan, paper: Console) -> None:
         return
     _head("For the SageMaker SDK", paper)
     if plan.is_rejected:
-        paper.print(Text("The library rejects this: mend first what is named above.", "bold red"))
+        paper.print(Text("The library rejects this: fix the problems named above first.", "bold red"))
     for line in snippet(plan):
         paper.print(Text(line), soft_wrap=True)
     for line in script_lines(plan):

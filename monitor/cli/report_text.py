@@ -15,6 +15,7 @@ from rich.text import Text
 from monitor.analyze.memory import memory_peaks
 from monitor.analyze.step_time import is_aggregated
 from monitor.diagnose.cost_words import cost_words
+from monitor.diagnose.device_words import LEFT_OUT
 from monitor.diagnose.headline import facts, status_word
 from monitor.diagnose.hidden import hidden_words
 from monitor.diagnose.muted_words import muted_words
@@ -32,6 +33,7 @@ from monitor.words import (
     from_cache,
     instant,
     percent,
+    phase,
     sentence,
     step_seconds,
     usd,
@@ -126,7 +128,7 @@ def _phases(report: Report, paper: Console) -> None:
     order = [phase.name for phase in report.phases]
     for bucket in sorted(report.buckets, key=lambda bucket: order.index(bucket.name)):
         table.add_row(
-            _BUCKET_WORDS.get(bucket.name, bucket.name),
+            phase(bucket.name),
             duration(bucket.seconds),
             percent(100 * bucket.seconds / total),
             "yes" if bucket.name in billed else "no",
@@ -139,16 +141,6 @@ def _phases(report: Report, paper: Console) -> None:
         )
     for line in cost_words(report):
         paper.print(Text(line, "dim"))
-
-
-_BUCKET_WORDS = {
-    "productive": "training",
-    "slow-excess": "slow steps, beyond the usual",
-    "lost-work": "work lost to restarts",
-    "unknown": "not known",
-    "image": "image pull",
-    "idle-tail": "after the last step",
-}
 
 
 def _steps(report: Report, paper: Console) -> None:
@@ -166,7 +158,7 @@ def _steps(report: Report, paper: Console) -> None:
     else:
         paper.print(
             f"step time {step_seconds(steps.median_s)} (p10 {step_seconds(steps.p10_s)}, p90 {step_seconds(steps.p90_s)}, "
-            f"without warm-up); first report {step_seconds(steps.first_step_s)}"
+            f"warm-up left out); first report {step_seconds(steps.first_step_s)}"
         )
     if is_aggregated(report.run.steps):
         paper.print("Aggregated by Logs Insights: each time is a median over a minute or more, not of single steps.")
@@ -211,7 +203,7 @@ def _nodes(report: Report, paper: Console) -> None:
     if silent:
         paper.print(f"Without figures: {', '.join(silent[:8])}{' …' if len(silent) > 8 else ''}", style="dim")
     if any("%" in title for title, _ in columns):
-        paper.print("Percent of one GPU or vCPU, over the minutes of work.", style="dim")
+        paper.print(f"Percent of one GPU or vCPU, over the minutes of training; {LEFT_OUT}.", style="dim")
 
 
 _NODE_COLUMNS: tuple[tuple[str, Callable[[NodeStats], str]], ...] = (

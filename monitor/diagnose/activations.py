@@ -17,7 +17,12 @@ from monitor.predict.outcome import what_if
 from monitor.words import clock, percent
 
 
-@rule("activation-checkpointing", silenced_by=("invalid-configuration", "lower-active-microbatches"), about="risk")
+@rule(
+    "activation-checkpointing",
+    silenced_by=("invalid-configuration", "lower-active-microbatches"),
+    about="risk",
+    whole_log=True,
+)
 def activation_checkpointing(case: Case) -> Finding | None:
     """GPU memory is short, and the activations of every layer are kept.
 
@@ -68,7 +73,12 @@ def activation_checkpointing(case: Case) -> Finding | None:
     )
 
 
-@rule("offload-activations", silenced_by=("invalid-configuration", "lower-active-microbatches"), about="risk")
+@rule(
+    "offload-activations",
+    silenced_by=("invalid-configuration", "lower-active-microbatches"),
+    about="risk",
+    whole_log=True,
+)
 def offload_activations(case: Case) -> Finding | None:
     """GPU memory is short, and checkpointed activations stay on the GPU.
 

@@ -77,7 +77,7 @@ def memory_words(found: Outcome) -> str:
     used, start, limit = found.memory.utilization_pct(), found.memory.start_gib, found.memory.limit_gib
     if used is None or start is None or not limit:
         return "what it does to GPU memory cannot be predicted: " + _missing(found)
-    before = f"GPU memory {percent(100 * start / limit)}"
+    before = f"peak GPU memory {percent(100 * start / limit)}"
     if not found.memory.bound:
         return f"{before} to about {percent(used[1])}"
     if used[2] <= 100 * start / limit:

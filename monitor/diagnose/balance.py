@@ -16,7 +16,11 @@ UNEQUAL_POINTS = 10.0
 _COMPUTES_PCT = 60.0
 
 
-@rule("unbalanced-stages", silenced_by=("stall", "slow-node", "unused-gpus", "idle-gpus", "one-gpu-in-use"))
+@rule(
+    "unbalanced-stages",
+    silenced_by=("stall", "slow-node", "unused-gpus", "idle-gpus", "one-gpu-in-use"),
+    whole_log=True,
+)
 def unbalanced_stages(case: Case) -> Finding | None:
     """The stages of the pipeline are not equally busy: the busiest sets the pace of all.
 
@@ -75,7 +79,7 @@ def unbalanced_stages(case: Case) -> Finding | None:
     )
 
 
-@rule("full-precision", silenced_by=("invalid-configuration", "stall"))
+@rule("full-precision", silenced_by=("invalid-configuration", "stall"), whole_log=True)
 def full_precision(case: Case) -> Finding | None:
     """Training runs in 32-bit precision on GPUs whose tensor cores are for 16 bits.
 

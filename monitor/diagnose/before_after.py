@@ -45,7 +45,7 @@ def moved(case: Case, found: Slowdown) -> tuple[str, list[str]]:
         if metric in levels:
             before, after = levels[metric]
             same = abs(after - before) < _POINTS
-            said.append(f"{name} as before" if same else f"{name} {percent(before)} to {percent(after)}")
+            said.append(f"{name} as before" if same else f"{name} from {before:.0f} to {percent(after)}")
     busy, busy_now = levels.get("gpu_utilization", (None, None))
     cpu_now = levels.get("cpu_utilization", (0.0, 0.0))[1]
     events = case.run.events

@@ -10,19 +10,29 @@ import pandas as pd
 
 from monitor.analyze.losses import Losses
 from monitor.analyze.timeline import JOB, NOWHERE, Timeline
-from monitor.analyze.window import work_window
 from monitor.charts.measured import Measured
-from monitor.charts.phases import KIND_OF
 from monitor.charts.step_buckets import Work, slowest
 from monitor.charts.step_time import Changes
 from monitor.charts.time_axis import Span, cut
 from monitor.diagnose.odd_nodes import ODD_POINTS
 from monitor.diagnose.pace import SINCE
-from monitor.model import Cost, Report
-from monitor.words import ago, count, duration, instant, nodes, percent, sentence, step_seconds, usd, zone_name
+from monitor.diagnose.unlike import PEERS_STEP_TIME, STEP_TIME
+from monitor.model import Report
+from monitor.words import (
+    ago,
+    capitalised,
+    count,
+    duration,
+    instant,
+    nodes,
+    percent,
+    phase,
+    sentence,
+    step_seconds,
+    usd,
+    zone_name,
+)
 
-#: Sum and bill differ by this share at most where they are the same money: the bill is of whole seconds.
-SAME_BILL = 0.005
 NAMES = {
     "gpu_utilization": "GPU",
     "gpu_memory_utilization": "GPU memory",
@@ -31,7 +41,7 @@ NAMES = {
 }
 
 
-_LISTED = ["name", "minutes", "cost_usd"]
+_LISTED = ["phase", "minutes", "cost_usd"]
 
 
 def clock_of(at: datetime, zone: tzinfo, span: Span) -> str:
@@ -51,18 +61,20 @@ def stretch(part: Span, zone: tzinfo) -> str:
 def utilization_said(report: Report, metric: str, rows: Measured, part: Span | None, zone: tzinfo) -> str:
     """``GPU 46 % on all 4 nodes since 14:05; algo-3 is 17 points lower.`` Of a part its means; else those of the work."""
     means, when = rows.within(part).means(), "" if part is None else f" from {stretch(part, zone)}"
+    mean = sum(means.values()) / len(means) if means else None
     if part is None:
-        at_work = {each.node.name: found.mean for each in report.nodes if (found := getattr(each, metric)) is not None}
-        window = work_window(report.run, report.reviewed_at)
-        if at_work and window is not None:
-            whole = (window.start, report.job.ended or report.reviewed_at)
-            means, when = at_work, f" since {clock_of(window.start, zone, whole)} {zone_name(window.start, zone)}"
+        since, whole = report.work_since, report.devices.get(metric)
+        if whole is not None and since is not None:
+            means = {
+                each.node.name: found.mean for each in report.nodes if (found := getattr(each, metric)) is not None
+            }
+            span = (since, report.job.ended or report.reviewed_at)
+            mean, when = whole.mean, f" since {clock_of(since, zone, span)} {zone_name(since, zone)}"
         else:
             when = " on average (too short for a one-minute average of the work)"
     name, names = NAMES[metric], [name for name in rows.names if name in means]
-    if not means:
+    if not means or mean is None:
         return f"{name}: no data from {stretch(part, zone)}." if part else f"{name}: no data."
-    mean = sum(means.values()) / len(means)
     where = nodes(names, len(rows.names)) if len(names) == len(rows.names) else _some(names, rows.names)
     return sentence(f"{name} {percent(mean)} {where}{when}{_odd(means)}{_missing(names, rows.names)}")
 
@@ -122,11 +134,23 @@ def steps_said(report: Report, work: Work, part: Span | None, zone: tzinfo) -> s
         if span[0] <= at <= span[1]:
             said += f"; {words.removesuffix(' from here').lower()} since {clock_of(at, zone, span)}"
     slow = slowest(shown)
-    if slow is not None and slow.stands_out:
+    if part is None and (told := _slow_node(report)):
+        said += told
+    elif slow is not None and slow.stands_out:
         said += f"; {slow.node} takes {step_seconds(slow.median_s)}, {slow.times:.2f} x the median of its peers"
     elif slow is not None:
         said += "; no node is more than 3 % slower than its peers"
     return sentence(said)
+
+
+def _slow_node(report: Report) -> str:
+    """``; algo-5 takes 2.63 s, 1.31 x the median of its peers``, by the finding that says so; empty without one."""
+    facts = next((finding.evidence for finding in report.findings if finding.id == "slow-node"), ())
+    own = next((fact for fact in facts if fact.what == STEP_TIME), None)
+    peers = next((fact for fact in facts if fact.what == PEERS_STEP_TIME), None)
+    if own is None or peers is None or not isinstance(own.value, float) or not isinstance(peers.value, float):
+        return ""
+    return f"; {own.node} takes {step_seconds(own.value)}, {own.value / peers.value:.2f} x the median of its peers"
 
 
 def loss_said(found: Losses, part: Span | None, zone: tzinfo) -> str:
@@ -175,47 +199,42 @@ def progress_said(report: Report, reached: pd.DataFrame, part: Span | None, zone
     return sentence(f"{said}, {ago(last['at'], report.reviewed_at)}" if report.job.is_running else said)
 
 
-def phases_said(frame: pd.DataFrame) -> str:
-    """``93 % of 1 h 34 min was productive; the longest other part is initialization, 3 min ($6.55).``"""
-    total = float(frame["minutes"].sum())
-    useful = float(frame.loc[frame["name"] == "productive", "minutes"].sum())
-    rest = frame[frame["name"] != "productive"]
-    whole = duration(total * 60)
-    dark = float(frame.loc[frame["name"] == "unknown", "minutes"].sum())
-    if dark and not useful:
-        # Nobody saw a step: that is not the same as no training.
-        return sentence(f"What {duration(dark * 60)} of {whole} were spent on is not known: no training step was read")
-    said = f"{percent(100 * useful / total)} of {whole} was productive" if useful else f"None of {whole} was productive"
-    if rest.empty:
+def phases_said(report: Report, frame: pd.DataFrame) -> str:
+    """``Goodput 87 %: of 1 h 14 min billed, 1 h 4 min trained; the longest other part is initialization, 3 min ($6.55).``"""
+    billed: dict[str, float] = {}
+    for each in report.phases:
+        billed[each.name] = billed.get(each.name, 0.0) + (each.seconds if each.billed else 0.0)
+    if not report.billed_s:
+        longest = frame.loc[frame["minutes"].idxmax()]
+        return sentence(
+            f"Nothing was billed; the longest part is {longest['phase']}, {duration(longest['minutes'] * 60)}"
+        )
+    whole = f"{duration(report.billed_s)} billed"
+    if report.goodput is None:
+        return sentence(f"{whole}; what it was spent on is not known: no training step was read")
+    said = f"Goodput {percent(100 * report.goodput)}: of {whole}, {duration(billed.get('productive', 0.0))} trained"
+    rest = {name: seconds for name, seconds in billed.items() if name != "productive" and seconds > 0}
+    if not rest:
         return sentence(said)
-    longest = rest.loc[rest["minutes"].idxmax()]
-    name = (
-        longest["name"]
-        if KIND_OF.get(longest["name"], "not known") != "not known"
-        else f"not known ({longest['name']})"
-    )
-    cost = longest["cost_usd"]
-    money = f" ({usd(cost)})" if cost == cost and cost > 0 else ""
-    return sentence(f"{said}; the longest other part is {name}, {duration(longest['minutes'] * 60)}{money}")
+    name = max(rest, key=lambda each: rest[each])
+    cost = next((bucket.cost_usd for bucket in report.buckets if bucket.name == name), None)
+    money = f" ({usd(cost)})" if cost else ""
+    return sentence(f"{said}; the longest other part is {phase(name)}, {duration(rest[name])}{money}")
 
 
 def phases_listed(frame: pd.DataFrame) -> str:
-    """``Downloading 2 min ($1.20), productive 1 h 20 min ($48).``"""
-    return sentence(", ".join(_bucket_words(*row) for row in frame[_LISTED].itertuples(index=False)))
+    """``Download 2 min ($1.20) · training 1 h 20 min ($48).``"""
+    return capitalised(" · ".join(_bucket_words(*row) for row in frame[_LISTED].itertuples(index=False)))
 
 
-def sum_words(frame: pd.DataFrame, cost: Cost) -> str:
-    """``Together 1 h 23 min and $5.84, the bill.``: AWS bills whole seconds, so cents may part them."""
-    together = f"Together {duration(frame['minutes'].sum() * 60)}"
-    known = frame["cost_usd"].dropna()
-    if known.empty:
-        return sentence(together)
-    summed, most = float(known.sum()), "at most " if cost.at_most else ""
-    if cost.usd is None:
-        return f"{together} and {most}{usd(summed)}."
-    if abs(summed - cost.usd) <= max(0.01, SAME_BILL * cost.usd):
-        return f"{together} and {most}{usd(cost.usd)}, the bill."
-    return f"{together} and {most}{usd(summed)} of {usd(cost.usd)} billed."
+def sum_words(report: Report, frame: pd.DataFrame) -> str:
+    """``1 h 23 min from request to end, 1 h 20 min billed: $5.84.``"""
+    whole = f"{duration(frame['minutes'].sum() * 60)} from request to {'now' if report.job.is_running else 'end'}"
+    if not report.billed_s:
+        return f"{whole}, none of it billed."
+    cost, most = report.cost, "at most " if report.cost.at_most else ""
+    money = "" if cost.usd is None else f": {most}{usd(cost.usd)}"
+    return f"{whole}, {duration(report.billed_s)} billed{money}."
 
 
 def timeline_words(found: Timeline, report: Report) -> str:
@@ -253,6 +272,6 @@ def not_drawn(left_out: int, of: int, odd: int) -> str:
     return f"{left_out} of {of} nodes have nothing unusual (not drawn)"
 
 
-def _bucket_words(name: str, minutes: float, cost_usd: float) -> str:
+def _bucket_words(called: str, minutes: float, cost_usd: float) -> str:
     money = "" if cost_usd != cost_usd else f" ({usd(cost_usd)})" if cost_usd else " (not billed)"
-    return f"{name} {duration(minutes * 60)}{money}"
+    return f"{called} {duration(minutes * 60)}{money}"

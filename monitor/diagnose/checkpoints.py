@@ -28,7 +28,9 @@ _DISK_GREW = 1.0
 _A_DAY_S = 86_400.0
 
 
-@rule("checkpoint-stall", silenced_by=("stall",), explains=("slow-steps", "fluctuating-gpu-utilization"))
+@rule(
+    "checkpoint-stall", silenced_by=("stall",), explains=("slow-steps", "fluctuating-gpu-utilization"), whole_log=True
+)
 def checkpoint_stall(case: Case) -> Finding | None:
     """Training waits for its checkpoints.
 
@@ -111,7 +113,7 @@ def _interval(case: Case, one_s: float, every_s: float, total_s: float) -> tuple
     return f"{way}. {why[0].upper()}{why[1:]} would be enough; no failure was seen here.", ()
 
 
-@rule("checkpoint-overdue", silenced_by=("stall",), about="risk")
+@rule("checkpoint-overdue", silenced_by=("stall",), about="risk", whole_log=True)
 def checkpoint_overdue(case: Case) -> Finding | None:
     """No checkpoint for far longer than this job's own interval, or none at all on a spot job.
 
@@ -128,7 +130,7 @@ def checkpoint_overdue(case: Case) -> Finding | None:
     """
     run = case.run
     end = _end(case)
-    if end is None or not run.logs.complete or run.steps.empty or not run.logs.lines:
+    if end is None or run.steps.empty or not run.logs.lines:
         return None
     known = saves(case.journal, run.events)
     if known:

@@ -114,7 +114,7 @@ _FIGURES: tuple[tuple[str, Callable[[Figures], str]], ...] = (
     ("GPU utilization", lambda each: percent(each.gpu_utilization_pct)),
     ("GPU memory", lambda each: percent(each.gpu_memory_utilization_pct)),
     ("goodput", lambda each: percent(each.goodput_pct)),
-    ("wasted", lambda each: percent(each.wasted_pct)),
+    ("overhead", lambda each: percent(each.wasted_pct)),
     ("cost", lambda each: usd(each.cost_usd)),
     ("cost of 1,000 steps", lambda each: _usd_of(each.usd_per_step, 1000)),
     ("cost of a million samples", lambda each: _usd_of(each.usd_per_sample, 1_000_000)),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from monitor.diagnose.stakes import Bill
+from monitor.diagnose.stakes import Bill, stakes
 from monitor.model import Report, Saving
-from monitor.words import usd, warm_pool
+from monitor.words import DASH, percent, usd, warm_pool
 
 #: What the two figures of money are, for the help beside them.
 OVERHEAD_MEANS = "billed time that did not train: everything but training, evaluation and checkpoints."
@@ -16,9 +16,35 @@ RECOVERABLE_MEANS = (
 )
 
 
+def recoverable_words(report: Report) -> tuple[str, str]:
+    """The figure, ``$35 an hour`` of a job that runs and ``$12.40`` of one that has ended, and what stands beside it."""
+    cost, per = report.cost, " an hour" if report.job.is_running else ""
+    value = stakes(report).usd
+    if value is None or cost.recoverable_usd is None:
+        return DASH, "not known"
+    bound = "≤ " if cost.at_most and value else ""
+    if not cost.recoverable_usd and not value:
+        return f"$0{per}", "nothing found to save"
+    if per:
+        return f"{bound}{usd(value)}{per}", f"{usd(cost.recoverable_usd)} so far"
+    return f"{bound}{usd(value)}", f"{percent(100 * value / cost.usd)} of the cost" if cost.usd else "in total"
+
+
+def _sums(report: Report) -> list[str]:
+    """``Cost $118.53, overhead $14.19, recoverable $37.08 (31 % of the cost).``"""
+    cost = report.cost
+    if cost.usd is None:
+        return []
+    value, context = recoverable_words(report)
+    overhead = "" if cost.overhead_usd is None else f", overhead {usd(cost.overhead_usd)}"
+    saved = "not known" if value == DASH else f"{value} ({context})"
+    bound = "≤ " if cost.at_most else ""
+    return [f"Cost {bound}{usd(cost.usd)}{overhead}, recoverable {saved}."]
+
+
 def cost_words(report: Report) -> list[str]:
-    """A few sentences, one each."""
-    cost, said = report.cost, []
+    """A few sentences, one each: what the job cost, and whose price that is."""
+    cost, said = report.cost, _sums(report)
     if cost.price_usd_per_instance_hour is not None:
         said.append(f"Price: {usd(cost.price_usd_per_instance_hour)} per instance-hour ({cost.price_source}).")
     elif gaps := [gap for gap in report.run.gaps if gap.what == "price"]:

@@ -15,6 +15,8 @@ from monitor.words import nodes, percent
 # A percentile of fewer points says nothing: ten minutes, or three of the coarser means.
 FEWEST_MINUTES = 10
 FEWEST_COARSE = 3
+#: What the figures of the devices are not of.
+LEFT_OUT = "minutes of checkpoints, evaluations and restarts are left out"
 _NAMES = {
     "gpu_utilization": "GPU utilization",
     "gpu_memory_utilization": "GPU memory utilization",
@@ -51,8 +53,7 @@ def everywhere(case: Case) -> str:
 
 def left_out(case: Case) -> str:
     """``; minutes of checkpoints, evaluations and restarts are left out`` where any were; else empty."""
-    some = len(case.steady) < len(case.metrics)
-    return "; minutes of checkpoints, evaluations and restarts are left out" if some else ""
+    return f"; {LEFT_OUT}" if len(case.minutes) < len(case.metrics) else ""
 
 
 def distributions(case: Case) -> tuple[Evidence, ...]:

@@ -135,7 +135,7 @@ def nccl_timeout(case: Case) -> Finding | None:
     return None if ending is None else waited.finding(case, ending)
 
 
-@rule("spot-interruption", about="end")
+@rule("spot-interruption", about="end", whole_log=True)
 def spot_interruption(case: Case) -> Finding | None:
     """A spot instance was reclaimed, and the job waited, restarted or ended.
 
@@ -203,7 +203,7 @@ def script_error(case: Case) -> Finding | None:
     return None if ending is None else raised.of_program(case, ending)
 
 
-@rule("nan-loss", about="end")
+@rule("nan-loss", about="end", whole_log=True)
 def nan_loss(case: Case) -> Finding | None:
     """The loss became NaN or infinite and stayed so.
 

@@ -67,7 +67,7 @@ def findings(case: Case, broke: Broke = _raised) -> tuple[Finding, ...]:
     found: dict[str, Finding] = {}
     asked = rules()
     for rule in asked:
-        if found.keys() & set(rule.silenced_by):
+        if found.keys() & set(rule.silenced_by) or (rule.whole_log and not case.run.logs.complete):
             continue
         try:
             finding = rule.check(case)

@@ -53,8 +53,7 @@ def facts(report: Report, where: tzinfo = UTC) -> list[str]:
         out.append(launcher(job))
     if job.started is not None:
         out.append(f"started {instant(job.started, where)}")
-        end = job.ended or (report.reviewed_at if job.is_running else None)
-        out.append(duration((end - job.started).total_seconds()) if end else DASH)
+        out.append(duration(report.ran_s))
     elif job.created is not None:
         out.append(f"created {instant(job.created, where)}")
         if job.source == "aws":

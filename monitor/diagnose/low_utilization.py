@@ -32,7 +32,7 @@ _WORKERS = ("num_workers", "dataloader_num_workers", "n_workers", "workers", "da
 _EXACT = ("stall", "nccl-timeout", "one-gpu-in-use", "unused-gpus", "idle-gpus", "cpu-bottleneck")
 
 
-@rule("small-batch", silenced_by=_EXACT)
+@rule("small-batch", silenced_by=_EXACT, whole_log=True)
 def small_batch(case: Case) -> Finding | None:
     """GPU, GPU memory and CPU are all far from full: the batch is small for the machine.
 
@@ -65,8 +65,8 @@ def small_batch(case: Case) -> Finding | None:
         "warning",
         "medium",
         f"Batch small for the GPUs: {percent(gpu.mean)} busy",
-        f"The batch is small for these GPUs: GPU {spread(gpu)}, GPU memory {percent(memory.p95)} and CPU {percent(cpu.p95)} at "
-        f"their 95th percentile {everywhere(case)} since {clock(case.window.start)}, and every step takes the same "
+        f"The batch is small for these GPUs: GPU {spread(gpu)}, GPU memory p95 {percent(memory.p95)} and CPU p95 "
+        f"{percent(cpu.p95)} {everywhere(case)} since {clock(case.window.start)}, and every step takes the same "
         f"{step_seconds(case.steps.median_s)} (MAD {wobble * 100:.1f} %){left_out(case)}. "
         f"Nothing is full, so more work per step would cost little time.{money_of(case, savings, 'of GPUs that wait')}",
         (*distributions(case), Evidence("step time, MAD / median", wobble * 100, "%", None, *span(case))),
@@ -111,7 +111,9 @@ def low_gpu_utilization(case: Case) -> Finding | None:
         return None  # the bubble is all of it, and its finding says what would gain
     memory, cpu = case.pooled.get("gpu_memory_utilization"), case.pooled.get("cpu_utilization")
     causes = _likely_causes(case, memory, cpu)
-    room = f"; GPU memory has room, {percent(memory.p95)}" if memory is not None and memory.p95 < LOW_P95_PCT else ""
+    room = (
+        f"; GPU memory has room, p95 {percent(memory.p95)}" if memory is not None and memory.p95 < LOW_P95_PCT else ""
+    )
     savings = (Saving(STEPS, 1 - gpu.p50 / 100),)
     return Finding(
         "low-gpu-utilization",
@@ -156,7 +158,7 @@ def _likely_causes(case: Case, memory: Distribution | None, cpu: Distribution | 
     elif case.gpu_nodes > 1:
         causes.append("communication between nodes (a run on one node has a shorter step for the same batch per GPU)")
     if memory is not None and memory.p95 < LOW_P95_PCT:
-        causes.append(f"a small batch: GPU memory {percent(memory.p95)} (a larger one costs little time)")
+        causes.append(f"a small batch: GPU memory p95 {percent(memory.p95)} (a larger one costs little time)")
     told = processes_per_host(case.run.job, case.run.events)
     gpus = {node.name: node.gpus or 0 for node in case.run.job.nodes}
     halves = sorted({count // 2 for count in gpus.values()} - {0})
@@ -170,10 +172,9 @@ def _likely_causes(case: Case, memory: Distribution | None, cpu: Distribution | 
 def _loader_words(case: Case) -> str:
     """That the data loader has too few processes, where the configuration, and the CPU with it, says so; else empty."""
     for name in _WORKERS:
-        found = case.run.job.configuration.get(name)
-        if found is None or not str(found.value).isdecimal():
+        workers, told = parameter(case, name), parameter(case, "processes_per_host")
+        if workers is None or workers < 0:
             continue
-        workers, told = int(found.value), parameter(case, "processes_per_host")
         if workers == 0:
             return f"data loading inside the training process: {name} is 0 (a few workers shorten the step)"
         vcpus = {node.vcpus for node in case.run.job.nodes if node.gpus}

@@ -12,7 +12,7 @@ from monitor.analyze.step_time import variation
 from monitor.diagnose.device_words import fewest_points, span
 from monitor.diagnose.guide_hints import when_memory_is_short
 from monitor.diagnose.rule import Case, rule
-from monitor.model import Evidence, Finding, Recommendation, Severity
+from monitor.model import Evidence, Finding, Parameter, Recommendation, Severity
 from monitor.words import clock, count, duration, instant, nodes, percent
 
 PRESSURE_PCT = 92.0
@@ -231,9 +231,10 @@ def _on(node: str, found: list[Growth]) -> str:
 def _first_epoch(case: Case) -> datetime | None:
     """When the first epoch ended, where the log tells how many steps it has."""
     told = case.run.events.loc[case.run.events["kind"] == "steps-per-epoch", "text"]
-    if told.empty or not str(told.iloc[-1]).isdecimal():
+    steps = None if told.empty else Parameter(str(told.iloc[-1]), "").whole
+    if steps is None:
         return None
-    rows = case.journal[(case.journal["step"] >= int(told.iloc[-1])) & case.journal["at"].notna()]
+    rows = case.journal[(case.journal["step"] >= steps) & case.journal["at"].notna()]
     return None if rows.empty else rows["at"].iloc[0].to_pydatetime()
 
 

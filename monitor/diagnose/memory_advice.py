@@ -28,6 +28,9 @@ _BATCHES = (
 )
 
 
+_ADDED = " (each figure is with the changes before it)"
+
+
 @dataclass(frozen=True, slots=True)
 class Advice:
     """The steps in words, and what the first of them that is one knob would do to time and memory."""
@@ -55,10 +58,11 @@ def advice(case: Case, found: Fill) -> Advice:
     elif batch is None:
         steps.append("half the batch of one device, with twice the gradient accumulation steps")
     steps += [*_further(case, values), *when_memory_is_short(case)]
+    told = sum("GPU memory" in step and "→" in step for step in steps) > 1
     numbered = "; ".join(f"({number}) {step}" for number, step in enumerate(steps, start=1))
     one_knob = not (found.shared or found.fragmented or to is None)
     recommendation = Recommendation(
-        f"Change one thing at a time, the cheapest first: {numbered}.",
+        f"Change one thing at a time, the cheapest first{_ADDED if told else ''}: {numbered}.",
         parameter=name or None if one_knob else None,
         from_value=batch if one_knob else None,
         to_value=to if one_knob else None,
@@ -86,11 +90,11 @@ def _half_batch(case: Case, name: str, batch: int, to: int) -> tuple[str, dict[s
 
 
 def _becomes(found: Outcome) -> str:
-    """`` (GPU memory 104 % to about 71 %)``; empty where it cannot be told."""
+    """`` (peak GPU memory 104 % → about 71 %)``; empty where it cannot be told."""
     used, start, limit = found.memory.utilization_pct(), found.memory.start_gib, found.memory.limit_gib
     if used is None or start is None or not limit:
         return ""
-    now = f"GPU memory ≥ {percent(100 * start / limit)}"
+    now = f"peak GPU memory ≥ {percent(100 * start / limit)}"
     if found.memory.bound:
         return f" ({now} → {percent(used[0])} or more: the model's shape is not known)"
     return f" ({now} → about {percent(used[1])}{', fits' if used[2] < MOST_MEMORY_PCT else ''})"

@@ -78,7 +78,9 @@ def _without_activities(case: Case) -> pd.DataFrame:
     return out
 
 
-@rule("step-time-regression", silenced_by=("slow-node",), explains=("low-gpu-utilization", "slow-steps"))
+@rule(
+    "step-time-regression", silenced_by=("slow-node",), explains=("low-gpu-utilization", "slow-steps"), whole_log=True
+)
 def step_time_regression(case: Case) -> Finding | None:
     """Steps have become slower, and have stayed so, on all nodes.
 
@@ -168,7 +170,12 @@ def _work_may_grow(case: Case, at: datetime | None) -> bool:
     return any(part in name.lower().replace("-", "_") for name in names for part in _GROWING_WORK)
 
 
-@rule("slow-steps", silenced_by=("slow-node", "step-time-regression"), explains=("fluctuating-gpu-utilization",))
+@rule(
+    "slow-steps",
+    silenced_by=("slow-node", "step-time-regression"),
+    explains=("fluctuating-gpu-utilization",),
+    whole_log=True,
+)
 def slow_steps_rule(case: Case) -> Finding | None:
     """Some steps take more than twice as long as the usual one.
 

@@ -34,7 +34,7 @@ _EXACT = ("stall", "nccl-timeout", "one-gpu-in-use", "unused-gpus", "idle-gpus",
 _MICROBATCHES_A_STAGE = 4
 
 
-@rule("raise-active-microbatches", silenced_by=_EXACT)
+@rule("raise-active-microbatches", silenced_by=_EXACT, whole_log=True)
 def raise_active_microbatches(case: Case) -> Finding | None:
     """The pipeline's window is smaller than the pipeline: stages wait although there is memory for more.
 
@@ -70,7 +70,7 @@ def raise_active_microbatches(case: Case) -> Finding | None:
         _explained(case, gpu.mean),
         f"Pipeline window too small: {a} of {m} microbatches active",
         f"GPUs wait for {percent(100 - gpu.mean)} of the time: the pipeline window is too small. {since(case)}; memory has "
-        f"room, {percent(memory.p95)}. At most {a} of {m} microbatches (active_microbatches) are under way in {p} stages.",
+        f"room, p95 {percent(memory.p95)}. At most {a} of {m} microbatches (active_microbatches) are under way in {p} stages.",
         (*read(case, "active_microbatches", "microbatches", "pipeline_parallel_degree"), *_bubbles(found), *distributions(case)),
         Recommendation(
             f"Raise active_microbatches from {a} to {to} and compare the step times.{saved(case, found)} It costs memory: "
@@ -135,6 +135,7 @@ def lower_active_microbatches(case: Case) -> Finding | None:
     "raise-microbatches",
     silenced_by=(*_EXACT, "raise-active-microbatches"),
     explains=("low-gpu-utilization",),
+    whole_log=True,
 )
 def raise_microbatches(case: Case) -> Finding | None:
     """Few microbatches for so many stages: the pipeline fills and empties for much of each step.

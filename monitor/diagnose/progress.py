@@ -28,7 +28,7 @@ _MEANWHILE = {
 }
 
 
-@rule("stall", silenced_by=ENDED_BY_ERROR, about="now")
+@rule("stall", silenced_by=ENDED_BY_ERROR, about="now", whole_log=True)
 def stall(case: Case) -> Finding | None:
     """No step for far longer than this job's own rhythm.
 
@@ -97,7 +97,7 @@ def _silence(case: Case) -> Silence | None:
     """The silence up to now, or up to the end of a job that ended badly; None where none can be a stall."""
     run = case.run
     job = run.job
-    if run.logs.last_line_at is None or not run.logs.complete:
+    if run.logs.last_line_at is None:
         return None
     spans = training_spans(job, case.now)
     if not spans or not (job.is_running or job.status in {"Failed", "Stopped"}):
@@ -124,7 +124,7 @@ def _done(case: Case) -> bool:
     return case.steps.total - case.steps.done < (1.0 if a_report != a_report else a_report)
 
 
-@rule("long-initialization")
+@rule("long-initialization", whole_log=True)
 def long_initialization(case: Case) -> Finding | None:
     """The first step came late.
 
@@ -140,8 +140,6 @@ def long_initialization(case: Case) -> Finding | None:
     Source: SageMaker Debugger's rule MaxInitializationTime, 20 minutes.
     """
     run = case.run
-    if not run.logs.complete:
-        return None
     found = beginning(run, case.journal, case.now)
     if found is None or found.seconds(case.now) <= LATE_FIRST_STEP_S:
         return None
@@ -223,7 +221,7 @@ def _parts(
     )
 
 
-@rule("lost-work", silenced_by=("spot-interruption",))
+@rule("lost-work", silenced_by=("spot-interruption",), whole_log=True)
 def lost_work(case: Case) -> Finding | None:
     """Steps were done, lost to a restart, and done again.
 

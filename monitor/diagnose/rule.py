@@ -145,6 +145,11 @@ class Case:
         """Of ``steady``."""
         return utilization.pooled(self.steady)
 
+    @property
+    def minutes(self) -> pd.DataFrame:
+        """What the devices' figures are of: ``steady``, and ``metrics`` where no minute is."""
+        return self.steady if len(self.steady) else self.metrics
+
     @once
     def by_minute(self) -> pd.DataFrame:
         """GPU utilization and memory side by side, of ``steady``: see ``monitor.analyze.devices``."""
@@ -193,10 +198,7 @@ class Case:
 def parameter(case: Case, name: str) -> int | None:
     """A whole number of the job's configuration, None where it is missing or none."""
     found = case.run.job.configuration.get(name)
-    value = found.value if found is not None else None
-    if isinstance(value, str) and value.isdecimal():
-        value = int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return None if found is None else found.whole
 
 
 Check = Callable[[Case], Finding | None]
@@ -210,7 +212,8 @@ About = Literal["end", "now", "waste", "risk", "sight"]
 class Rule:
     """A rule by its finding's id. It stays silent where one of ``silenced_by`` has spoken: one cause, one finding.
 
-    Where both are said, it stands before those that it ``explains``.
+    Where both are said, it stands before those that it ``explains``. One of the ``whole_log`` is not asked while older lines
+    are still being read: what it says hangs on the head of the log, or on how much of all there is.
     """
 
     id: str
@@ -218,6 +221,7 @@ class Rule:
     silenced_by: tuple[str, ...] = ()
     about: About = "waste"
     explains: tuple[str, ...] = ()
+    whole_log: bool = False
 
     @property
     def title(self) -> str:
@@ -235,7 +239,11 @@ class Rule:
 
 
 def rule(
-    id: str, silenced_by: tuple[str, ...] = (), about: About = "waste", explains: tuple[str, ...] = ()
+    id: str,
+    silenced_by: tuple[str, ...] = (),
+    about: About = "waste",
+    explains: tuple[str, ...] = (),
+    whole_log: bool = False,
 ) -> Callable[[Check], Rule]:
     """Makes a function of a case the rule of finding ``id``."""
-    return lambda check: Rule(id, check, silenced_by, about, explains)
+    return lambda check: Rule(id, check, silenced_by, about, explains, whole_log)

@@ -28,7 +28,7 @@ _LARGE_BILLIONS = 1.0
 _STATELESS = ("sgd",)
 
 
-@rule("shard-optimizer-state", silenced_by=("invalid-configuration",), about="risk")
+@rule("shard-optimizer-state", silenced_by=("invalid-configuration",), about="risk", whole_log=True)
 def shard_optimizer_state(case: Case) -> Finding | None:
     """Each GPU keeps the whole optimizer state of its part of the model, although several GPUs have the same part.
 
@@ -79,7 +79,7 @@ def shard_optimizer_state(case: Case) -> Finding | None:
     )
 
 
-@rule("sharding-across-nodes", silenced_by=("invalid-configuration", "communication-bound"))
+@rule("sharding-across-nodes", silenced_by=("invalid-configuration", "communication-bound"), whole_log=True)
 def sharding_across_nodes(case: Case) -> Finding | None:
     """States are sharded over more GPUs than a node has, although a node's GPUs could hold them.
 

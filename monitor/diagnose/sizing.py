@@ -33,7 +33,9 @@ _ADVISED = ("raise-active-microbatches", "raise-microbatches", "small-batch")
 _BROKEN = ("stall", "nccl-timeout", "one-gpu-in-use", "unused-gpus", "idle-gpus", "invalid-configuration")
 
 
-@rule("fewer-features", silenced_by=(*_ADVISED, *_BROKEN, "cuda-out-of-memory", "sharding-across-nodes"))
+@rule(
+    "fewer-features", silenced_by=(*_ADVISED, *_BROKEN, "cuda-out-of-memory", "sharding-across-nodes"), whole_log=True
+)
 def fewer_features(case: Case) -> Finding | None:
     """GPU memory is half empty, and the job pays for a feature that saves memory.
 
@@ -60,7 +62,7 @@ def fewer_features(case: Case) -> Finding | None:
         "info",
         "medium",
         f"The model would fit with less: memory {percent(memory)}",
-        f"GPU memory is {percent(memory)} full at its 95th percentile on the fullest node, and {words}: the model would fit "
+        f"Peak GPU memory is {percent(memory)} (p95 of the fullest node), and {words}: the model would fit "
         f"with less ({memory_words(found)}).",
         (
             *read(case, parameter),
@@ -104,7 +106,7 @@ def _less(case: Case) -> Iterator[tuple[str, object, object, str, Outcome]]:
             yield "tensor_parallel_degree", t, t // 2, f"layers are split over {t} GPUs", found
 
 
-@rule("instance-type", silenced_by=(*_ADVISED, *_BROKEN, "cpu-bottleneck", "sharding-across-nodes"))
+@rule("instance-type", silenced_by=(*_ADVISED, *_BROKEN, "cpu-bottleneck", "sharding-across-nodes"), whole_log=True)
 def instance_type(case: Case) -> Finding | None:
     """The instances do not suit the job: a slow network or small GPUs for model parallelism, or more of them than it uses.
 
@@ -177,8 +179,7 @@ def _half_idle(case: Case) -> Finding | None:
         "info",
         "low",
         f"{nodes} nodes less than half used",
-        f"GPU {percent(gpu.p95)} and GPU memory {percent(memory)} at their 95th percentiles: {half} with twice the work each "
-        f"would do{money}.",
+        f"GPU p95 {percent(gpu.p95)} and GPU memory p95 {percent(memory)}: {half} with twice the work each would do{money}.",
         distributions(case),
         Recommendation(
             f"Run on {half} with twice the batch of a device, or on a smaller type; for the same global batch "

@@ -100,7 +100,9 @@ def _half(rows: pd.DataFrame) -> pd.Timestamp:
 
 
 @rule(
-    "fluctuating-gpu-utilization", silenced_by=("stall", "one-gpu-in-use", "unused-gpus", "idle-gpus", "cpu-bottleneck")
+    "fluctuating-gpu-utilization",
+    silenced_by=("stall", "one-gpu-in-use", "unused-gpus", "idle-gpus", "cpu-bottleneck"),
+    whole_log=True,
 )
 def fluctuating_gpu_utilization(case: Case) -> Finding | None:
     """GPUs are busy, and again and again idle for a minute or more.

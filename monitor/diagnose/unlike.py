@@ -13,6 +13,8 @@ from monitor.diagnose.stakes import STEPS
 from monitor.model import Evidence, Finding, Recommendation, Saving
 from monitor.words import clock, percent, step_seconds
 
+#: The facts that say how slow a node is.
+STEP_TIME, PEERS_STEP_TIME = "step time", "median of its peers at the same steps"
 # Points of one device: less is no difference.
 _POINTS = 5.0
 
@@ -57,8 +59,8 @@ def by_steps(case: Case, found: tuple[Outlier, ...], pipelined: bool) -> Finding
             item
             for one in found[:4]
             for item in (
-                Evidence("step time", one.value, "s", one.node, one.start, one.end),
-                Evidence("median of its peers at the same steps", one.peers, "s", one.peer or None, one.start, one.end),
+                Evidence(STEP_TIME, one.value, "s", one.node, one.start, one.end),
+                Evidence(PEERS_STEP_TIME, one.peers, "s", one.peer or None, one.start, one.end),
             )
         ),
         Recommendation(

@@ -147,7 +147,7 @@ def _unused(case: Case, found: tuple[InUse, ...], told: Processes | None) -> Fin
         f"{idle} of {first.gpus} GPUs unused",
         f"{idle} of {first.gpus} GPUs seem to have no work {nodes(hit, len(case.run.job.nodes))} since "
         f"{clock(case.window.start) if case.window else 'the start'}: GPU utilization is {percent(first.busy_sum)} in sum "
-        f"({100 * first.gpus} % is all of them), GPU memory {percent(first.held_sum)}: {why}."
+        f"({100 * first.gpus} % is all of them), GPU memory {percent(first.held_sum)} in sum: {why}."
         f"{money_of(case, savings, 'of idle GPUs')}",
         _sums(case, first) + _said(told),
         _start_all(first.used, first.gpus, told),

@@ -14,7 +14,7 @@ from monitor.analyze.reasons import reason_of
 from monitor.diagnose.level import Level
 from monitor.diagnose.quoted import quoted
 from monitor.diagnose.unseen import unseen
-from monitor.model import METRICS, Job, NodeStats, Prediction, Report
+from monitor.model import METRICS, Job, Prediction, Report
 from monitor.words import capitalised, count, duration, percent, sentence, step_seconds
 
 #: Metrics come once a minute, and the last ones are left out.
@@ -125,7 +125,12 @@ def _failure(report: Report) -> str:
 def _what_is_seen(report: Report) -> str:
     """The first lines of a failure whose cause is not told, and SageMaker's own word."""
     ending, job = ending_of(report.run), report.job
-    parts = ["Nothing that was read names the cause."]
+    whole = report.run.logs.complete
+    parts = [
+        "Nothing that was read names the cause."
+        if whole
+        else "Older log lines, which may name the cause, are still being read."
+    ]
     if ending is not None and ending.first is not None:
         parts.append(f"First error: {quoted(cascade_words(ending.first))}.")
     if job.failure_reason and job.source != "logs":
@@ -151,12 +156,12 @@ def _has_metrics(report: Report) -> bool:
 
 
 def gain_words(prediction: Prediction) -> str:
-    """``Step time -35 % (-35 to -31), GPU memory 74 % (41 to 82): model-based, not measured.`` and which model."""
+    """``Step time -35 % (-35 to -31), peak GPU memory 74 % (41 to 82): model-based, not measured.`` and which model."""
     low, middle, high = prediction.step_time_change_percent
     words = f"Step time {middle:+.0f} % ({low:+.0f} to {high:+.0f})"
     if prediction.gpu_memory_utilization is not None:
         low, middle, high = prediction.gpu_memory_utilization
-        words += f", GPU memory {middle:.0f} % ({low:.0f} to {high:.0f})"
+        words += f", peak GPU memory {middle:.0f} % ({low:.0f} to {high:.0f})"
     rest = prediction.method.removeprefix(MODEL_BASED).strip()
     said = f"{words}: {MODEL_BASED[0].lower()}{MODEL_BASED[1:]}"
     return f"{said} {sentence(capitalised(rest))}" if rest else said
@@ -166,10 +171,10 @@ def _middle(prediction: Prediction) -> str:
     return f"{prediction.step_time_change_percent[1]:+.0f} %"
 
 
-def mean_of(nodes: tuple[NodeStats, ...], metric: str) -> float | None:
-    """Mean of a metric over the nodes that have it, percent of one device; None where no node has."""
-    means = [stats.mean for node in nodes if (stats := getattr(node, metric)) is not None]
-    return sum(means) / len(means) if means else None
+def mean_of(report: Report, metric: str) -> float | None:
+    """Mean of a metric over the minutes of work of all nodes, percent of one device; None where no node has it."""
+    found = report.devices.get(metric)
+    return None if found is None else found.mean
 
 
 def has_gpus(report: Report) -> bool:
@@ -184,6 +189,8 @@ def _why_unseen(report: Report) -> str:
         return (
             "Cannot be judged: the log lines give no step times" if report.steps else "Cannot be judged: no steps found"
         )
+    if not report.run.logs.complete:
+        return "Nothing to judge by yet; older log lines are still being read"
     if job.started is None:
         return "Waiting for instances: nothing to judge yet" if job.is_running else "Never started: nothing to judge"
     if refused >= {"logs", "metrics"}:
@@ -202,7 +209,7 @@ def _figures(report: Report) -> str:
     parts = []
     names = {"gpu_utilization": "GPU", "gpu_memory_utilization": "GPU memory", "cpu_utilization": "CPU"}
     for metric, name in names.items():
-        mean = mean_of(report.nodes, metric)
+        mean = mean_of(report, metric)
         if mean is not None and (metric != "cpu_utilization" or not has_gpus(report)):
             parts.append(f"{name} {percent(mean)}")
     if report.steps is not None and report.steps.median_s is not None:

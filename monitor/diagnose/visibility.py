@@ -14,7 +14,7 @@ NODE_LINE = (
 )
 
 
-@rule("no-step-lines", about="sight")
+@rule("no-step-lines", about="sight", whole_log=True)
 def no_step_lines(case: Case) -> Finding | None:
     """The logs have lines, but none was recognised as a training step.
 
@@ -28,7 +28,7 @@ def no_step_lines(case: Case) -> Finding | None:
     Source: the forms that are read are listed in the documentation of log formats.
     """
     logs = case.run.logs
-    if not logs.lines or len(case.run.steps) or not logs.complete:
+    if not logs.lines or len(case.run.steps):
         return None
     pattern = next((found for line in logs.sample if (found := suggested_pattern(line))), None)
     shown = " The lines most likely to hold step figures are below." if logs.sample else ""
@@ -49,7 +49,7 @@ def no_step_lines(case: Case) -> Finding | None:
     )
 
 
-@rule("node-timing-unobservable", about="sight")
+@rule("node-timing-unobservable", about="sight", whole_log=True)
 def node_timing_unobservable(case: Case) -> Finding | None:
     """Fewer nodes log step times than the job has.
 
@@ -64,7 +64,7 @@ def node_timing_unobservable(case: Case) -> Finding | None:
     """
     count = case.run.job.instance_count or len(case.run.job.nodes)
     stats = case.steps
-    if count < 2 or stats is None or stats.nodes_observed >= count or not case.run.logs.complete:
+    if count < 2 or stats is None or stats.nodes_observed >= count:
         return None
     seen = sorted(set(case.run.steps["node"]) - {""})
     if len(seen) > stats.nodes_observed:

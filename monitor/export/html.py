@@ -16,6 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from monitor import __version__, words
 from monitor.diagnose.cost_words import cost_words
+from monitor.diagnose.device_words import LEFT_OUT
 from monitor.diagnose.evidence_words import fact_value, when
 from monitor.diagnose.file_words import file_rows
 from monitor.diagnose.headline import facts, status_word
@@ -81,6 +82,7 @@ def html(report: Report, made_at: datetime, note: str = "") -> str:
             (finding.title, "; ".join(finding.not_checked)) for finding in report.findings if finding.not_checked
         ],
         made=words.instant(made_at, UTC),
+        left_out=LEFT_OUT,
         version=__version__,
         **parts,
     )
@@ -105,7 +107,7 @@ def _costs(report: Report) -> list[str]:
 
 
 def _buckets(report: Report) -> list[tuple[str, str, str]]:
-    return [(each.name, words.duration(each.seconds), words.usd(each.cost_usd)) for each in report.buckets]
+    return [(words.phase(each.name), words.duration(each.seconds), words.usd(each.cost_usd)) for each in report.buckets]
 
 
 def _node(stats: NodeStats) -> tuple[str, ...]:

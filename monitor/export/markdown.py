@@ -15,7 +15,7 @@ from monitor.diagnose.rights import of_report
 from monitor.diagnose.verdict import gain_words, judge
 from monitor.faults import attempt
 from monitor.model import Distribution, Report
-from monitor.words import DASH, capitalised, duration, from_cache, instant, percent, sentence, step_seconds, usd
+from monitor.words import DASH, capitalised, duration, from_cache, instant, percent, phase, sentence, step_seconds, usd
 
 
 def markdown(report: Report) -> str:
@@ -81,7 +81,7 @@ def _findings(report: Report) -> list[str]:
 def _phases(report: Report) -> list[str]:
     if not report.buckets:
         return []
-    rows = [(bucket.name, duration(bucket.seconds), usd(bucket.cost_usd)) for bucket in report.buckets]
+    rows = [(phase(bucket.name), duration(bucket.seconds), usd(bucket.cost_usd)) for bucket in report.buckets]
     goodput = [] if report.goodput is None else [f"Goodput {percent(100 * report.goodput)}."]
     table = as_table(("phase", "time", "cost"), rows)
     return ["## Where the time went", "", *table, "", *goodput, *cost_words(report), ""]

@@ -81,8 +81,8 @@ def _phases(report: Report) -> Iterator[Picture]:
     frame = phases.segments(report.buckets)
     priced = any(bucket.cost_usd is not None for bucket in report.buckets)
     title = "Where the time and the money went, minutes" if priced else "Where the time went, minutes"
-    note = f"{phases_listed(frame)} {sum_words(frame, report.cost)}"
-    yield Picture(title, phases_said(frame), note, svg(phases.phase_bar(report.buckets), "phases"))
+    note = f"{phases_listed(frame)} {sum_words(report, frame)}"
+    yield Picture(title, phases_said(report, frame), note, svg(phases.phase_bar(report.buckets), "phases"))
 
 
 def _timeline(report: Report) -> Iterator[Picture]:

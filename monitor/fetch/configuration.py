@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from monitor.masking import masked
 from monitor.model import Parameter
+from monitor.parse.numbers import integer
 
 MP_PARAMETERS = "mp_parameters"
 _PROCESSES = "sagemaker_mpi_num_of_processes_per_host"
@@ -68,8 +69,9 @@ _ONLY_IN_V1 = frozenset(
 
 
 def configuration(hyperparameters: Mapping[str, str], secrets: Sequence[str] = ()) -> dict[str, Parameter]:
-    """Parameter by name, decoded, secrets masked (``secrets`` wherever they stand). The library's parameters override the script's of the same name.
+    """Parameter by name, decoded, secrets masked (``secrets`` wherever they stand).
 
+    The library's parameters override the script's of the same name.
     ``sagemaker_*`` keys are left out but for the processes a host, as ``processes_per_host``.
     """
     script = {
@@ -120,7 +122,7 @@ def masked_texts(hyperparameters: Mapping[str, str], secrets: Sequence[str] = ()
 def decoded(text: str) -> Any:
     """The value of an SDK's JSON text, or the text itself where it is none."""
     try:
-        return json.loads(text, parse_constant=_no_number, parse_float=_number)
+        return json.loads(text, parse_constant=_no_number, parse_float=_number, parse_int=integer)
     except (ValueError, RecursionError):
         return text
 

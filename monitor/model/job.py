@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
+_MOST_DIGITS = 18
 #: DescribeTrainingJob's TrainingJobStatus values after which nothing changes any more.
 ENDED_STATUSES = frozenset({"Completed", "Failed", "Stopped", "Deleting"})
 
@@ -36,6 +37,16 @@ class Parameter:
 
     value: Any
     read_from: str
+
+    @property
+    def whole(self) -> int | None:
+        """The value as a whole number, also where it is written as text; None where it is none, or beyond 64 bits."""
+        value = self.value
+        if isinstance(value, str) and value.isdecimal() and len(value) <= _MOST_DIGITS:
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, int):
+            return None
+        return value if abs(value) < 10**_MOST_DIGITS else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -247,6 +247,11 @@ class Report:
     run: Run
     reviewed_at: datetime
     nodes: tuple[NodeStats, ...] = ()
+    """Over the minutes of work, but for those of checkpoints, evaluations and restarts."""
+    devices: Mapping[str, Distribution] = field(default_factory=dict)
+    """By metric: of the same minutes of all nodes together. What is said of a job as a whole is said with these."""
+    work_since: datetime | None = None
+    """When those minutes begin; None where there is none."""
     steps: StepStats | None = None
     phases: tuple[Phase, ...] = ()
     buckets: tuple[Bucket, ...] = ()
@@ -286,6 +291,18 @@ class Report:
     def gaps(self) -> tuple[Gap, ...]:
         """What could not be read, then what could not be worked out."""
         return (*self.run.gaps, *self.faults)
+
+    @property
+    def ran_s(self) -> float | None:
+        """From the start of the training to its end or, of a job that runs, to the review; None of one that never started."""
+        job = self.job
+        end = job.ended or (self.reviewed_at if job.is_running else None)
+        return None if job.started is None or end is None else (end - job.started).total_seconds()
+
+    @property
+    def billed_s(self) -> float:
+        """Of one instance."""
+        return sum(phase.seconds for phase in self.phases if phase.billed)
 
     @property
     def warnings(self) -> tuple[Finding, ...]:

@@ -10,6 +10,7 @@ import json
 import re
 from typing import Any
 
+from monitor.parse.numbers import integer
 from monitor.parse.reader import event
 
 #: SMP v1's own lines: they say that it runs, besides what they say.
@@ -105,7 +106,7 @@ def _trainer(match: re.Match[str]) -> str:
 
 def _hyperparameters(match: re.Match[str]) -> str | None:
     try:
-        data = json.loads(match["json"])
+        data = json.loads(match["json"], parse_int=integer)
     except (ValueError, RecursionError):
         return None
     if not isinstance(data, dict):

@@ -12,6 +12,7 @@ import math
 LONGEST_STEP_S = 30 * 86400.0
 #: More digits no count has, and a float does not hold exactly.
 MOST_DIGITS = 15
+_INTEGER_DIGITS = 18
 #: More processes no job has, so no rank, and no number of a task or a host, is that large.
 MOST_PROCESSES = 1 << 17
 
@@ -50,6 +51,11 @@ def whole_number(value: str | float | None) -> int | None:
     if type(value) is int:
         return value if 0 <= value < 10**MOST_DIGITS else None
     return int(value) if isinstance(value, float) and value.is_integer() and 0 <= value < 10.0**MOST_DIGITS else None
+
+
+def integer(text: str) -> int | str:
+    """An integer of a JSON text, for ``json.loads(parse_int=...)``: what 64 bits do not hold stays the text it is."""
+    return int(text) if len(text) <= _INTEGER_DIGITS else text
 
 
 def process_number(value: str | float | None) -> int | None:

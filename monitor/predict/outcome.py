@@ -15,7 +15,7 @@ from monitor.predict.setup_types import Setup
 from monitor.predict.time_change import TimeChange, time_change
 
 #: How ``method`` begins to say why there is no figure.
-NO_MEMORY = "GPU memory not worked out"
+NO_MEMORY = "GPU memory cannot be predicted"
 #: Nobody draws more pieces of work than these.
 MOST_DRAWN = 10_000
 
@@ -122,7 +122,7 @@ def _methods(found: Outcome) -> list[str]:
         parts.append(f"memory: states by arXiv 1910.02054, activations by arXiv 2205.05198{assumed}")
     else:
         missing = ", ".join(_missing(found.change))
-        why = f"not known are {missing}" if missing else "this change is in no equation"
+        why = f"missing {missing}" if missing else "the model does not cover this change"
         parts.append(f"{NO_MEMORY}: {why}")
     return list(dict.fromkeys(parts))
 

@@ -127,11 +127,11 @@ def _effects(
     known |= {"activation_checkpointing", "selective_recomputation", "offload_activations", "instance_count"}
     known |= {"sm_activation_offloading"}
     for name in sorted(left - known):
-        yield _UNKNOWN.get(name, f"what {name} does to the step time is in no equation here")
+        yield _UNKNOWN.get(name, f"the model does not cover what {name} does to the step time")
 
 
 _UNKNOWN = {
-    "tensor_parallel_degree": "what a tensor-parallel degree costs hangs on links and kernels, and is in no equation here",
+    "tensor_parallel_degree": "what a tensor-parallel degree costs depends on links and kernels, which the model does not cover",
     "prescaled_batch": "prescaled_batch changes what batch_size means: give the batch of the whole group on both sides",
     "instance_type": "GPUs of two types are not compared here",
 }
@@ -146,7 +146,7 @@ def _pipeline(start: Setup, change: Setup, size_kept: bool, most_draws: int) -> 
             if setup.microbatch_size is None and setup.framework == "smp1" and (batch := setup.number("batch_size")):
                 return f"a batch of {batch} does not divide into {setup.microbatches} microbatches"
     if (before.microbatch_size is None) != (after.microbatch_size is None):
-        return "the batch is known on one side alone"
+        return "the batch is known on one side only"
     if before.microbatch_size is None and before.microbatches != after.microbatches and not size_kept:
         # The same batch, whatever it is, in other parts; the unit is a microbatch of the start.
         before = replace(before, microbatch_size=1.0)
@@ -155,7 +155,7 @@ def _pipeline(start: Setup, change: Setup, size_kept: bool, most_draws: int) -> 
         if not setting.is_possible:
             return f"an interleaved schedule takes microbatches that divide by its {setting.stages} stages"
         if most_draws and not setting.is_small:
-            return f"{setting.microbatches} microbatches on {setting.stages} stages are more than are simulated here"
+            return f"{setting.microbatches} microbatches on {setting.stages} stages are too many to simulate here"
     found = step_time_change_pct(before, after, False, most_draws)
     share = after.stages / before.stages
     if share != 1:
@@ -198,7 +198,7 @@ def _offload(start: Setup, change: Setup) -> Effect | str:
         return Effect((0.0, 0.0, 0.0), "")
     hidden = change.number("hidden_size")
     if hidden is None:
-        return "whether offloading hides behind a layer's compute hangs on hidden_size, which is not known"
+        return "whether offloading hides behind a layer's compute depends on hidden_size, which is not known"
     # A layer's input, 2 s b h bytes, against its forward, 24 s b h^2 operations: with recomputation a quarter of the step is
     # forward, and the way back is hidden behind twice that.
     worst = 2 * _GPU_FLOPS[1] / (24 * hidden * _PCIE_BYTES_S[0])
@@ -218,7 +218,9 @@ def _sharding(start: Setup, change: Setup) -> Effect | str:
         found = OPTIMIZER_SHARDING_PCT if grows else _back(OPTIMIZER_SHARDING_PCT) if after[0] == "none" else (0, 0, 0)
         return Effect(found, "sharding the optimizer's state: the same traffic (no measurement is known)")
     if before[0] != after[0]:
-        return "what full sharding costs beside another scheme is in no equation here: three transfers in place of two"
+        return (
+            "the model does not cover what full sharding costs beside another scheme: three transfers in place of two"
+        )
     return _degree(start, before[1], after[1])
 
 
@@ -226,13 +228,13 @@ def _degree(setup: Setup, before: int, after: int) -> Effect | str:
     """Full sharding over ``after`` ranks in place of ``before``."""
     each, joined = setup.gpus_per_node, setup.text("interconnect")
     if each is None or joined is None:
-        return "how the GPUs of a node are joined is not known"
+        return "the links between the GPUs of a node are not known"
     small, large = sorted((before, after))
     if large <= each:
         return "both degrees stay inside a node, where the difference is small"
     if joined == "none":
         if small > each:
-            return "both degrees span nodes: by how much they differ is in no equation here"
+            return "both degrees span nodes, and the model does not cover how much they differ"
         least, most = STATED_GAIN_PCT
         found = (-most, -_STATED_MIDDLE_PCT, -least)
         method = (
@@ -260,7 +262,7 @@ def _hosts(start: Setup, change: Setup) -> Effect | str:
 def _model(start: Setup, change: Setup) -> Effect | str:
     before, after = _operations(start), _operations(change)
     if before is None or after is None:
-        return "the operations of a sample hang on layers, hidden_size and sequence_length, which are not all known"
+        return "the operations of a sample depend on layers, hidden_size and sequence_length, which are not all known"
     ratio = after / before
     low, middle, high = sorted(100 * (ratio * (1 + each) - 1) for each in (-_SHAPE_RESIDUAL, 0, _SHAPE_RESIDUAL))
     return Effect((low, middle, high), "floating-point operations of a sample, +-10 %")

@@ -59,6 +59,8 @@ def report(
         run=run,
         reviewed_at=now,
         nodes=failed.without("Figures of the nodes", lambda: _node_stats(case), ()),
+        devices=failed.without("Figures of the nodes", lambda: utilization.pooled(case.minutes), {}),
+        work_since=failed.without("Figures of the nodes", lambda: case.window.start if case.window else None, None),
         steps=failed.without("Step times", lambda: case.steps, None),
         phases=parts,
         buckets=sums,
@@ -136,7 +138,10 @@ def _measured(case: Case) -> dict[str, Parameter]:
 def _at_risk(case: Case) -> AtRisk | None:
     if not case.run.job.is_running:
         return None
-    return at_risk(saves(case.journal, case.run.events), case.journal, case.now, case.usd_per_hour, case.lost)
+    # What a job does that stands still is no work.
+    last = case.phases[-1] if case.phases else None
+    until = last.start if last is not None and last.name == "stall" else case.now
+    return at_risk(saves(case.journal, case.run.events), case.journal, until, case.usd_per_hour, case.lost)
 
 
 def coverage(raw: RawRows, complete: bool = True) -> LogCoverage:
@@ -147,7 +152,7 @@ def coverage(raw: RawRows, complete: bool = True) -> LogCoverage:
 
 
 def _node_stats(case: Case) -> tuple[NodeStats, ...]:
-    used = utilization.by_node(case.metrics)
+    used = utilization.by_node(case.minutes)
     spreads = step_time.by_node(case.run.steps)
     nodes = case.run.job.nodes or tuple(Node(name) for name in sorted(spreads))
     return tuple(

@@ -37,6 +37,7 @@ class Snapshot:
     error: TrainwatchError | None = None
     """Why the last try failed; ``report`` is then the last good one, if any."""
     updated_at: datetime | None = None
+    """When the last try that succeeded did."""
     working: bool = False
     """A review is under way."""
     progress: str = ""
@@ -157,10 +158,10 @@ class Watch:
                     self._set(name, report=found, error=None, updated_at=found.reviewed_at)
             self._set(name, working=False, progress="")
         except TrainwatchError as error:
-            self._set(name, error=error, updated_at=datetime.now(UTC), working=False, progress="")
+            self._set(name, error=error, working=False, progress="")
         except Exception as error:  # a bug must not leave a page waiting for ever
             told = fault(error, "The review", reviewer.shape())
-            self._set(name, error=told, updated_at=datetime.now(UTC), working=False, progress="")
+            self._set(name, error=told, working=False, progress="")
         with self._lock:
             job = self._watched[name]
             job.busy, job.due = False, time.monotonic() + self._refresh_s

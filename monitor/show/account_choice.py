@@ -85,8 +85,9 @@ def _choice(name: str, label: str, options: tuple[str, ...], by_itself: str, why
     keep = address.bound(name, lambda chosen: (chosen or "").strip() or None)
 
     def change() -> None:
-        # Another profile may be of another account.
-        address.keep("account", None)
+        if name == "profile":
+            # Another profile may be of another account.
+            address.keep("account", None)
         keep["on_change"]()
 
     st.selectbox(

@@ -9,6 +9,7 @@ import streamlit as st
 from monitor.errors import NoSuchJob, TrainwatchError
 from monitor.show import data
 from monitor.show.plain import plain
+from monitor.words import count
 
 _MOST = 5
 
@@ -24,5 +25,11 @@ def show_alike(
     if not isinstance(error, NoSuchJob):
         return
     found = [job.name for job in data.jobs(account).jobs if name.casefold() in job.name.casefold()]
+    if found:
+        st.caption(
+            f"{count(len(found), 'job')} with this in the name:"
+            if len(found) <= _MOST
+            else f"The newest {_MOST} with this in the name:"
+        )
     for other in found[:_MOST]:
         st.page_link(page, label=plain(other), icon=":material/monitoring:", query_params=link(other))

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 
 import streamlit as st
 
-from monitor.diagnose.verdict import has_gpus, mean_of
+from monitor.diagnose.cost_words import OVERHEAD_MEANS, RECOVERABLE_MEANS, recoverable_words
+from monitor.diagnose.device_words import LEFT_OUT
+from monitor.diagnose.verdict import has_gpus
 from monitor.model import Report, StepStats
 from monitor.show.plain import plain
-from monitor.words import DASH, duration, percent, step_seconds, usd, warm_pool
+from monitor.words import DASH, capitalised, duration, percent, step_seconds, usd, warm_pool
 
 #: A label, a value and a line of context, which are cut and never wrapped. Told beforehand, so that what stands below the
 #: tiles does not move when they come.
@@ -27,7 +28,7 @@ class Figure:
     help: str = ""
 
 
-def figures(report: Report, now: datetime) -> tuple[Figure, ...]:
+def figures(report: Report) -> tuple[Figure, ...]:
     """The tiles of a report; a CPU job shows CPU and memory in place of GPU and GPU memory."""
     job = report.job
     pair = (
@@ -49,21 +50,20 @@ def figures(report: Report, now: datetime) -> tuple[Figure, ...]:
             "Time of one optimizer step over all nodes that report it, warm-up left out.",
         )
     )
-    end = job.ended or now
     progress = _progress(steps) if job.started else "not started"
-    tiles.append(Figure("Duration", duration((end - job.started).total_seconds() if job.started else None), progress))
+    tiles.append(Figure("Duration", duration(report.ran_s), progress, "From the start of the job's instances."))
     if report.goodput is not None:
         tiles.append(
             Figure(
                 "Goodput",
                 percent(100 * report.goodput),
                 "of the billed time",
-                "The share of the billed time that trained steps which were kept: without start, slow steps, checkpoints, "
-                "evaluations, stalls and work that was lost.",
+                "The share of the billed time that trained steps which were kept: start, slow steps, checkpoints, "
+                "evaluations, stalls and work done again are not in it.",
             )
         )
     if report.cost.usd is not None:
-        tiles.append(_cost(report))
+        tiles += [_cost(report), _recoverable(report)]
     else:
         total = job.instance_count or len(job.nodes)
         observed = _observed(steps.nodes_observed if steps else 0, total) if report.run.logs.lines else "no logs read"
@@ -74,19 +74,24 @@ def figures(report: Report, now: datetime) -> tuple[Figure, ...]:
 def _cost(report: Report) -> Figure:
     cost, job = report.cost, report.job
     context = "so far" if job.is_running else "in total"
-    if cost.overhead_usd is not None:
-        context = f"{usd(cost.overhead_usd)} of it wasted"
     words = [f"Price: {usd(cost.price_usd_per_instance_hour)} per instance-hour ({cost.price_source})."]
-    words.append("Wasted is what was billed outside of training, evaluation and checkpoints.")
+    if cost.overhead_usd is not None:
+        context = f"overhead {usd(cost.overhead_usd)}"
+        words.append(f"Overhead: {OVERHEAD_MEANS}")
     if job.warm_pool_billable_seconds:
         words.append(warm_pool(job.warm_pool_billable_seconds, cost.retained_usd))
     value = f"≤ {usd(cost.usd)}" if cost.at_most else usd(cost.usd)
     return Figure("Cost", value, context, " ".join(words))
 
 
-def show_figures(report: Report, now: datetime) -> None:
-    tiles = figures(report, now)
-    with st.grid(len(tiles), min_column_width=190):
+def _recoverable(report: Report) -> Figure:
+    value, context = recoverable_words(report)
+    return Figure("Recoverable", value, context, f"{capitalised(RECOVERABLE_MEANS)}")
+
+
+def show_figures(report: Report) -> None:
+    tiles = figures(report)
+    with st.grid(len(tiles), min_column_width=150):
         for tile in tiles:
             st.metric(
                 tile.label,
@@ -127,14 +132,13 @@ def _observed(nodes: int, total: int) -> str:
 
 
 def _device(report: Report, metric: str, name: str) -> Figure:
-    spreads = [stats for node in report.nodes if (stats := getattr(node, metric)) is not None]
-    if not spreads:
+    found = report.devices.get(metric)
+    if found is None:
         measured = bool((report.run.metrics["metric"] == metric).any())
         return Figure(name, DASH, "too short for a one-minute average" if measured else "no data")
-    low, high = min(stats.p5 for stats in spreads), max(stats.p95 for stats in spreads)
     return Figure(
         name,
-        percent(mean_of(report.nodes, metric)),
-        f"p5 {percent(low)}, p95 {percent(high)}",
-        "Percent of one device, mean over the nodes in the time of work; the lowest p5 and the highest p95 of a node.",
+        percent(found.mean),
+        f"p5 {percent(found.p5)}, p95 {percent(found.p95)}",
+        f"Percent of one device, over all nodes and minutes of training; {LEFT_OUT}.",
     )

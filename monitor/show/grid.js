@@ -174,12 +174,10 @@ function tell(grid) {
   clearTimeout(grid.timer)
   grid.timer = setTimeout(() => {
     const { top, bottom } = grid.box.getBoundingClientRect()
-    const from = Math.max(top, 0)
-    const until = Math.min(bottom, window.innerHeight)
     const seen = []
     for (const [key, { line }] of grid.rows) {
       const place = line.getBoundingClientRect()
-      if (place.bottom > from && place.top < until) seen.push(key)
+      if (place.bottom > top && place.top < bottom) seen.push(key)
     }
     const said = JSON.stringify(seen)
     if (!seen.length || said === grid.told) return

@@ -80,8 +80,7 @@ class Known:
     instance_count: int | None = None
     started: datetime | None = None
     ended: datetime | None = None
-    archived_at: datetime | None = None
-    """Of a job from an archive: when it was reviewed."""
+    reviewed_at: datetime | None = None
     cost_usd: float | None = None
     recoverable_usd: float | None = None
     recoverable_usd_per_hour: float | None = None
@@ -128,12 +127,12 @@ def known(snapshot: Snapshot) -> Known:
         job.instance_count,
         job.started,
         job.ended,
-        report.reviewed_at if report.archive else None,
+        report.reviewed_at,
         cost.usd,
         cost.recoverable_usd,
         cost.recoverable_usd_per_hour,
-        mean_of(report.nodes, "gpu_utilization"),
-        mean_of(report.nodes, "gpu_memory_utilization"),
+        mean_of(report, "gpu_utilization"),
+        mean_of(report, "gpu_memory_utilization"),
         data.said_of(report, "courses", lambda: _courses(report)),
         step_words(report.steps),
         None if report.steps is None else report.steps.median_s,
@@ -288,7 +287,7 @@ def rows(
 def _row(job: JobSummary, found: Known, glance: Glance, now: datetime) -> dict[str, object]:
     started = found.started if found.is_reviewed else job.started or job.created
     ended = found.ended if found.is_reviewed else job.ended
-    now = found.archived_at or now
+    now = found.reviewed_at or now
     gpu, memory = glance.gpu_pct or found.courses[0], glance.gpu_memory_pct or found.courses[1]
     return {
         "name": job.name,
@@ -299,6 +298,7 @@ def _row(job: JobSummary, found: Known, glance: Glance, now: datetime) -> dict[s
         "cost_usd": found.cost_usd,
         "status": status_word(found.status or job.status),
         "started": started,
+        # As of its review, like all that the row says.
         "ran_s": None if started is None else ((ended or now) - started).total_seconds(),
         "gpu_pct": found.gpu_pct if found.is_reviewed else _mean(glance.gpu_pct),
         "gpu_course": gpu or None,

@@ -56,7 +56,7 @@ def filters(view: View, nodes: Sequence[str]) -> None:
         "Ranks",
         key="logs-rank",
         placeholder="All",
-        help="Such as 0 or 0, 8-15. Lines whose rank is not known are left out then.",
+        help="Such as 0 or 0, 8-15. Lines of unknown rank are left out.",
         width=110,
         on_change=_filtered,
     )
@@ -66,7 +66,7 @@ def filters(view: View, nodes: Sequence[str]) -> None:
         selection_mode="multi",
         key="logs-level",
         format_func=lambda level: "no level" if level == NO_LEVEL else level,
-        help="As the line itself says. Most lines of a training name no level: they are under “no level”.",
+        help="As written in the line. Most training output has no level.",
         on_change=_filtered,
     )
 

@@ -21,9 +21,9 @@ def no_archived_lines(report: Report | None) -> None:
     where = f"The archive {report.archive}" if report is not None and report.archive else "An archive"
     st.info(
         plain(
-            f"{where} keeps what was recognised in a job's log and the lines that findings quote, not the log itself."
+            f"{where} keeps what was recognized in a job's log and the lines that findings quote, not the log itself."
         )
-        + " To read all of it, open the job in the account where it ran, as long as CloudWatch keeps its lines.",
+        + " To read the whole log, open the job in the account where it ran, while CloudWatch still has it.",
         title="The log is not in the archive",
         icon=":material/inventory_2:",
     )
@@ -33,19 +33,19 @@ def no_lines_at_all(job: Job) -> None:
     """A job of which CloudWatch has nothing."""
     if job.is_running:
         gap = no_lines(job)
-        st.info(advice(f"{gap.why} {gap.remedy}"), title="No line yet", icon=":material/hourglass_empty:")
+        st.info(advice(f"{gap.why} {gap.remedy}"), title="No log lines yet", icon=":material/hourglass_empty:")
     elif job.started is None:
         why = f"SageMaker says: {quoted(job.failure_reason)}" if job.failure_reason else "SageMaker gives no reason."
         st.info(
-            plain(f"The job ended before a container started, so nothing was written. {why}"),
-            title="It never came to write a line",
+            plain(f"No container had started yet. {why}"),
+            title="The job ended before it wrote a log line",
             icon=":material/do_not_disturb_on:",
         )
     else:
         st.warning(
             advice(
-                "CloudWatch has no log line of this job. The log group's retention may have deleted them, "
-                "or the job's role may not write logs. Look at the retention of /aws/sagemaker/TrainingJobs, "
+                "CloudWatch has no log lines for this job. The log group's retention may have deleted them, "
+                "or the job's role may not write logs. Check the retention of /aws/sagemaker/TrainingJobs, "
                 "and that the role allows logs:CreateLogStream and logs:PutLogEvents."
             ),
             title="No log lines",
@@ -57,7 +57,7 @@ def show_quotes(quotes: tuple[Quote, ...], zone: tzinfo) -> None:
     """The lines that findings keep, as they keep them."""
     if not quotes:
         return
-    st.markdown("**Lines that the findings quote**")
+    st.markdown("**Lines quoted by findings**")
     rows = [
         {
             "When": when(quote.fact, zone),
@@ -72,6 +72,6 @@ def show_quotes(quotes: tuple[Quote, ...], zone: tzinfo) -> None:
         pd.DataFrame(rows).dropna(axis="columns", how="all"),
         hide_index=True,
         placeholder=DASH,
-        alt=f"{len(rows)} lines that findings quote",
+        alt=f"{len(rows)} lines quoted by findings",
         column_config={"Line": st.column_config.TextColumn(width="large")},
     )

@@ -70,12 +70,12 @@ def _phases(report: Report) -> None:
         priced = any(bucket.cost_usd is not None for bucket in report.buckets)
         frame = phases.segments(report.buckets)
         listed = phases_listed(frame)
-        summed = sum_words(frame, report.cost)
+        summed = sum_words(report, frame)
         title = "Where the time and the money went, minutes and $" if priced else "Where the time went, minutes"
-        head(phases_said(frame), f"{title} · {summed}", lambda: _csv(frame), f"{report.job.name}-phases")
+        head(phases_said(report, frame), f"{title} · {summed}", lambda: _csv(frame), f"{report.job.name}-phases")
         draw_frames(("chart-phases",), (frame,), phases.phase_bar_of, alt_of(report, "Where the time went", listed))
         st.caption(plain(listed))
 
 
 def _csv(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame[["name", "kind", "minutes", "share", "cost_usd"]]
+    return frame[["name", "phase", "kind", "minutes", "share", "cost_usd"]]

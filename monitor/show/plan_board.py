@@ -1,4 +1,4 @@
-"""A plan on the page: the answer, the inputs, the pictures, what speaks against it, and what to hand to the SDK."""
+"""A plan on the page: the answer, the inputs, the pictures, risks and unknowns, and what to pass to the SDK."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def show_plan(report: Report | None) -> None:
     with st.grid(2, min_column_width=430):
         with st.container(border=True):
             part(report, "Risks and unknowns", _problems, found)
-            st.caption(plain(f"What the figures rest on. {found.method}"))
+            st.caption(plain(f"Basis of the figures: {found.method}"))
         with st.container(border=True):
             part(report, "Arguments for the SDK", _distribution, found)
     plan_address.write()
@@ -107,13 +107,13 @@ def _change(found: Plan) -> None:
     """What may be moved, what was, and the way back."""
     asked, advised = plan_address.current(), found.advised
     if asked.source == NOTHING:
-        st.markdown("**What to change of it**")
+        st.markdown("**What to change**")
     show_inputs("change", knobs(found.start), found.start, found.asked)
     with st.container(horizontal=True, vertical_alignment="center"):
-        words = f"Changed: {changed_words(found)}." if found.asked else "Move an input to see what it would do."
+        words = f"Changed: {changed_words(found)}." if found.asked else "Change an input to see its effect."
         st.caption(plain(words), width="stretch")
         st.button(
-            "Take the advice",
+            "Apply the advice",
             key="plan-advice",
             icon=":material/lightbulb:",
             disabled=advised is None or _is_so(found.change, advised.parameter, advised.value),
@@ -204,9 +204,9 @@ def _other_knob() -> None:
 
 
 def _problems(found: Plan) -> None:
-    st.markdown("**What speaks against it, and what is not known**")
+    st.markdown("**Risks and unknowns**")
     if not found.problems:
-        st.caption(":material/check: Nothing in this configuration is refused, ignored or known to cost time.")
+        st.caption(":material/check: Nothing in this configuration is rejected, ignored or known to cost time.")
     for number, finding in enumerate(found.problems):
         show_problem(finding, number)
 
@@ -214,10 +214,10 @@ def _problems(found: Plan) -> None:
 def _distribution(found: Plan) -> None:
     st.markdown("**For the SageMaker SDK's estimator**")
     if not found.distribution:
-        st.caption(":material/visibility_off: Which library splits the work is not known.")
+        st.caption(":material/visibility_off: The parallelism library is not known.")
         return
     if found.is_rejected:
-        st.caption(":material/block: The library refuses this: mend first what is named beside it.")
+        st.caption(":material/block: The library rejects this: fix the problems named beside it first.")
     st.code("\n".join(snippet(found)), language="python")
     for line in script_lines(found):
         st.caption(plain(line))

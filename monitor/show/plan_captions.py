@@ -18,11 +18,11 @@ def curve_words(plan: Plan) -> str:
     """What the curve says: where it ends being steep, or that it is flat."""
     known = [point for point in plan.curve if point.step_time_relative is not None]
     if plan.knob is None or len(known) < 2:
-        return sentence(f"What {plan.knob} does to the step time is not known: {'; '.join(_why_unknown(plan))}")
+        return sentence(f"The effect of {plan.knob} on step time is not known: {'; '.join(_why_unknown(plan))}")
     times = [point.step_time_relative for point in known if point.step_time_relative is not None]
     spread = max(times) - min(times)
     if spread < 0.005:
-        return f"Flat: {plan.knob} does nothing to the step time here."
+        return f"Flat: {plan.knob} does not change the step time here."
     best = min(known, key=lambda point: point.step_time_relative or 0.0)
     lowest = next(
         point for point in known if (point.step_time_relative or 0.0) <= 1.005 * (best.step_time_relative or 0.0)
@@ -80,14 +80,14 @@ def memory_words(plan: Plan) -> str:
         parts.append("Measured (p95 of the fullest node)." if not plan.asked else "The start was measured.")
     missing = (*plan.change.missing(*SHAPE), *missing_of_layout(plan.change))
     if missing:
-        parts.append(f"Nothing divides it: not known are {', '.join(missing)}.")
+        parts.append(f"No breakdown without {', '.join(missing)}.")
     if found.bound:
-        parts.append("At most all that was measured grows with the microbatches in flight.")
+        parts.append("Upper bound: as if all measured memory grew with the microbatches in flight.")
     if not missing and found.measured:
-        parts.append("Bars: by the equations. Diamond: measured, and with the difference by the equations.")
+        parts.append("Bars: predicted. Diamond: measured, plus the predicted difference.")
     elif plan.asked:
-        parts.append("Diamond and whisker: what is expected, and its range.")
-    parts.append("Dashed: 85 and 110 % of the limit; between them published runs went both ways.")
+        parts.append("Diamond and whisker: expected value and range.")
+    parts.append("Dashed: 85 and 110 % of the limit; in between, published runs went both ways.")
     return " ".join(parts)
 
 
@@ -95,13 +95,15 @@ def gantt_words(until_pct: float | None) -> str:
     """What the lanes show."""
     words = "Light: forward; dark: backward; grey: waiting; the number is the microbatch. Equal stages, no hop cost."
     if until_pct is not None:
-        words += f" The first {until_pct:.0f} % are drawn."
+        words += f" Only the first {until_pct:.0f} % is drawn."
     return words
 
 
 def head_words(name: str, length_pct: float | None, bubble: float | None, stages: int) -> str:
     """Above a schedule: ``change: 65 % of the start's time, stages wait 15 %``."""
-    length = "time not known, drawn as long" if length_pct is None else f"{length_pct:.0f} % of the start's time"
+    length = (
+        "time not known, drawn at equal length" if length_pct is None else f"{length_pct:.0f} % of the start's time"
+    )
     waits = "" if bubble is None or stages == 1 else f", stages wait {percent(100 * bubble)} of it"
     return f"{name}: {count(stages, 'stage')}, {length}{waits}"
 
@@ -129,12 +131,12 @@ def script_lines(plan: Plan) -> list[str]:
         f"{each}={known.value!r}" for each, known in (("instance_type", kind), ("instance_count", number)) if known
     ]
     if machines:
-        lines.append(f"Beside it: {', '.join(machines)}.")
+        lines.append(f"Also for the estimator: {', '.join(machines)}.")
     if "mpi" in plan.distribution and "processes_per_host" not in plan.distribution["mpi"]:
-        lines.append("processes_per_host is the number of GPUs of an instance, which is not known here.")
+        lines.append("Set processes_per_host to the number of GPUs of an instance, which is not known here.")
     said = []
     for name, value in of_the_script(setup, plan.outcome.changes).items():
         place = place_in_script(setup, name)
         plainly = f"{value:.4g}" if isinstance(value, float) else str(value)[:60]
         said.append(f"{name}={plainly}{f' ({place})' if place else ''}")
-    return [*lines, f"In the script or its hyperparameters: {', '.join(said)}."] if said else lines
+    return [*lines, f"In the script or as hyperparameters: {', '.join(said)}."] if said else lines

@@ -66,7 +66,7 @@ INPUTS: Mapping[str, Input] = {
     "vocabulary_size": Input("Vocabulary"),
     "sequence_length": Input("Sequence length"),
     "parameters_billion": Input(
-        "Parameters, billion", "number", help="Where the count is known; else the shape gives it."
+        "Parameters, billion", "number", help="Where the count is known; otherwise the shape gives it."
     ),
     "precision": Input("Precision", "choice", ("bf16", "fp16", "fp32")),
     "flash_attention": Input("Flash attention", "switch"),

@@ -19,7 +19,7 @@ _FITS = {
     "yes": "fits",
     "borderline": "borderline",
     "no": "does not fit",
-    "unknown": "whether it fits is not known",
+    "unknown": "unknown whether it fits",
 }
 
 
@@ -45,11 +45,11 @@ def answer(plan: Plan, usd_per_hour: float | None = None) -> Answer:
         # Why a figure is missing is said, where that is known, in place of the figure.
         if is_known or wrong is None
     ]
-    head = "The library refuses this" if plan.is_rejected else wrong.title if wrong else ""
+    head = "The library rejects this" if plan.is_rejected else wrong.title if wrong else ""
     title = "; ".join(part for part in (head, *known) if part)
     basis = MODELLED
     if not plan.asked and found.memory.measured:
-        basis = "Measured; what an input changes is model-based, not measured."
+        basis = "Measured; the effect of a change is model-based, not measured."
     parts = (
         basis,
         _doubt(found),
@@ -111,10 +111,10 @@ def _time(plan: Plan) -> str:
     if not plan.asked:
         return NOTHING_YET
     if change is None:
-        return "How the step time changes is not known"
+        return "The change in step time is not known"
     low, middle, high = (_signed(each) for each in change)
     if max(abs(each) for each in change) < 0.05:
-        return "Step time unchanged: this does nothing to it"
+        return "Step time unchanged"
     if abs(change[1]) < LITTLE_PCT:
         return f"Step time about the same ({low} to {high} %)"
     return f"Step time {middle} % ({low} to {high})"
@@ -152,7 +152,7 @@ def _unknown(found: Outcome) -> str:
 def _doubt(found: Outcome) -> str:
     """What is not sure of the memory."""
     borderline = found.memory.fits == "borderline"
-    return "Between 85 and 110 % of the limit nobody can tell before a run." if borderline else ""
+    return "Between 85 and 110 % of the limit it is too close to call without a run." if borderline else ""
 
 
 def _seconds(found: Outcome) -> str:
@@ -161,7 +161,7 @@ def _seconds(found: Outcome) -> str:
     if not now or change is None or max(abs(each) for each in change) < 0.05:
         return ""
     low, middle, high = (step_seconds(now * (1 + each / 100)) for each in change)
-    return f"{step_seconds(now)} a step become {middle} ({low} to {high}) for the same samples."
+    return f"A step of {step_seconds(now)} becomes {middle} ({low} to {high}) for the same samples."
 
 
 def _bubble(found: Outcome) -> str:
@@ -170,8 +170,10 @@ def _bubble(found: Outcome) -> str:
     if after is None or stages == 1:
         return ""
     if before is None or abs(before - after) < 0.005:
-        return f"By the model stages wait {percent(100 * after)} of the time."
-    return f"By the model stages wait {percent(100 * after)} of the time, {percent(100 * before)} at the start."
+        return f"According to the model, stages wait {percent(100 * after)} of the time."
+    return (
+        f"According to the model, stages wait {percent(100 * after)} of the time, {percent(100 * before)} at the start."
+    )
 
 
 def _money(found: Outcome, usd_per_hour: float | None) -> str:

@@ -81,7 +81,7 @@ def _said(report: Report, every: Work, part: Span | None, zone: tzinfo) -> str:
 def _about(report: Report, every: Work, shown: Work) -> str:
     total = report.job.instance_count or every.observed
     who = f"only {every.observed} of {total} nodes log step times" if every.observed < total else count(total, "node")
-    parts = ["Step time, seconds", who, f"median and p10 to p90 of {count(len(shown), 'report')}"]
+    parts = ["Step time, seconds", who, f"median and p10 to p90 of {count(len(shown), 'report')} after warm-up"]
     if len(shown) > BUCKETS:
         parts.append(f"at most {BUCKETS} points a line")
     return " · ".join(parts)

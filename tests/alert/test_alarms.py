@@ -126,7 +126,7 @@ def test_parts_are_few_and_even(count: int) -> None:
         ("gpu_utilization < 40 for 20 steps", "not steps"),
         ("throughput < 100", "not throughput"),
         ("loss > 3", "not losses"),
-        ("cost_usd > 100", "no metric of CloudWatch"),
+        ("cost_usd > 100", "not a CloudWatch metric"),
         ("finding stall", "finding"),
         ("gpu_utilization < 40 for 25h", "one day"),
         ("gpu_utilization < 40 on algo-9", "its nodes are algo-1, algo-2"),
@@ -144,7 +144,7 @@ def test_what_cannot_be_kept_says_why(expression: str, why: str) -> None:
     ("node", "why"),
     [
         (Node("algo-1", "ml.c5.xlarge", 0, 4), "has no GPU"),
-        (Node("algo-1", "ml.new"), "how many GPUs ml.new has"),
+        (Node("algo-1", "ml.new"), "number of GPUs of ml.new is not known"),
         (Node("algo-1"), "which node is of which type (ml.a and ml.b)"),
     ],
 )
@@ -187,7 +187,7 @@ def test_topics_of_the_call_and_of_the_rule_are_told() -> None:
     told = parameters(plan.alarms[0])
     assert told["AlarmActions"] == told["OKActions"] == [TOPIC, other]
     assert any("stdout" in note for note in plan.notes)
-    assert any("Nobody is told" in note for note in _plan("memory_utilization > 90").notes)
+    assert any("The alarms notify nobody" in note for note in _plan("memory_utilization > 90").notes)
 
 
 def test_a_job_that_is_over_and_a_price_that_nobody_knows() -> None:

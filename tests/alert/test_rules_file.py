@@ -47,8 +47,8 @@ def _rule(more: str = "", name: str = '"x"', when: str = '"loss > 3"') -> str:
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [
-        ('[[rule]]\nname = "x\n', 2, "is no TOML"),
-        ("[[rule]]\nname = ", 2, "is no TOML"),
+        ('[[rule]]\nname = "x\n', 2, "is not valid TOML"),
+        ("[[rule]]\nname = ", 2, "is not valid TOML"),
         ("\n\n[[rules]]\n", 3, "rules: it stands outside"),
         ('when = "loss > 3"\n', 1, "when: it stands outside"),
         ('[rule]\nname = "x"\n', 1, "rule: rules are a list"),

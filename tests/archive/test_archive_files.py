@@ -29,6 +29,7 @@ from monitor.archive.writing import write
 from monitor.errors import BadCall, CannotDo, NoData, NoSuchJob
 from monitor.model import Gap, LogCoverage, Price, Report, Run, events_frame, metrics_frame, steps_frame
 from monitor.review import report
+from monitor.review.masked import Masked
 from tests import builders
 from tests.archive.test_run_files import JOB, _same
 
@@ -122,9 +123,19 @@ def test_columns_have_types_that_every_engine_reads(tmp_path: Path) -> None:
     assert row["schema_version"] == 1
     assert row["created"].tzinfo is not None
     assert json.loads(row["configuration"])["microbatches"] == 8
-    assert row["wasted_usd"] == pytest.approx(_report().cost.overhead_usd)
+    assert row["wasted_usd"] == row["overhead_usd"] == pytest.approx(_report().cost.overhead_usd)
     buckets = parquet.read_table(tmp_path / manifest.parts["buckets"].path, partitioning=None).to_pandas()
     assert row["wasted_instance_s"] == buckets[buckets["is_waste"]]["billed_instance_s"].sum()
+
+
+def test_a_row_from_before_a_column_came_is_read_and_the_column_is_not_known(tmp_path: Path) -> None:
+    manifest = write(FolderStore(tmp_path), _report())
+    new = ("overhead_usd", "recoverable_usd", "recoverable_usd_per_hour", "recoverable_instance_s")
+    before = replace(manifest, row={name: value for name, value in manifest.row.items() if name not in new})
+    row = manifests.row_of(manifests.to_bytes(before), "it")
+    assert set(row) == set(TABLES["jobs"])
+    assert row["overhead_usd"] == row["wasted_usd"] is not None
+    assert [row[name] for name in new[1:]] == [None] * 3
 
 
 class Failing:
@@ -282,7 +293,7 @@ def test_no_secret_reaches_the_disk(tmp_path: Path) -> None:
     told = _report()
     events = told.run.events.assign(text=f"login with HF_TOKEN={secret} at /opt/ml", kind="error")
     logs = replace(told.run.logs, sample=(f"token {secret} #",))
-    told = report(replace(told.run, events=events, logs=logs), told.reviewed_at)
+    told = report(Masked()(replace(told.run, events=events, logs=logs)), told.reviewed_at)
     write(FolderStore(tmp_path), told, masked=("hf_token",))
     run, manifest = _read(FolderStore(tmp_path))
     assert run.events["text"].tolist() == ["login with HF_TOKEN=*** at /opt/ml"]

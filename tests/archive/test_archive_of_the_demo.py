@@ -210,10 +210,12 @@ def _queries(engine: duckdb.DuckDBPyConnection, live: Live) -> list[list[dict[st
 def test_the_queries_for_duckdb_say_what_the_reports_say(engine: duckdb.DuckDBPyConnection, live: Live) -> None:
     spent, waste, findings, slowest, idle = _queries(engine, live)
     reports = live.reports.values()
-    wasted = sum(report.cost.overhead_usd or 0.0 for report in reports)
-    assert sum(row["wasted_usd"] or 0.0 for row in spent) == pytest.approx(wasted)
+    overhead = sum(report.cost.overhead_usd or 0.0 for report in reports)
+    assert sum(row["overhead_usd"] or 0.0 for row in spent) == pytest.approx(overhead)
+    recoverable = sum(report.cost.recoverable_usd or 0.0 for report in reports)
+    assert sum(row["recoverable_usd"] or 0.0 for row in spent) == pytest.approx(recoverable)
     assert sum(row["spent_usd"] or 0.0 for row in spent) == pytest.approx(sum(each.cost.usd or 0.0 for each in reports))
-    assert sum(row["usd"] for row in waste) == pytest.approx(wasted)
+    assert sum(row["usd"] for row in waste) == pytest.approx(overhead)
     assert {row["id"] for row in findings} == {each.id for report in reports for each in report.warnings}
     assert slowest[0]["job_name"] == _named(live, "llama2-7b-fsdp")
     assert slowest[0]["slowest"] == "algo-3"
@@ -224,7 +226,9 @@ def test_the_queries_for_duckdb_say_what_the_reports_say(engine: duckdb.DuckDBPy
 def test_the_ranking_of_the_fleet_is_that_of_the_table(engine: duckdb.DuckDBPyConnection, live: Live) -> None:
     _queries(engine, live)
     rows, _ = ArchiveSource(live.store).rows()
-    order = "ORDER BY wasted_usd DESC NULLS LAST, wasted_instance_s DESC NULLS LAST"
+    order = (
+        "ORDER BY recoverable_usd DESC NULLS LAST, recoverable_instance_s DESC NULLS LAST, overhead_usd DESC NULLS LAST"
+    )
     theirs = [row["job_name"] for row in _rows(engine, f"SELECT job_name FROM jobs {order}")]
     assert [row["job_name"] for row in ranked(rows)] == theirs
 
@@ -264,7 +268,7 @@ def test_the_queries_for_athena_run_translated(engine: duckdb.DuckDBPyConnection
         answers.append(_rows(engine, parsed.sql(dialect="duckdb")))
     worst, waste, times = answers
     assert [row["job_name"] for row in worst[:1]] == [
-        max(live.reports.values(), key=lambda each: each.cost.overhead_usd or 0.0).job.name
+        max(live.reports.values(), key=lambda each: each.cost.recoverable_usd or 0.0).job.name
     ]
     assert {row["name"] for row in waste} >= {"stall", "initialization"}
     medians = {row["job_name"]: row["median_s"] for row in times if row["timed"]}
@@ -293,7 +297,7 @@ def test_the_queries_for_spark_run(live: Live) -> None:
         worst, waste, times = (found[name].collect() for name in ("worst", "waste", "step_times"))
     finally:
         spark.stop()
-    told = max(live.reports.values(), key=lambda each: each.cost.overhead_usd or 0.0)
+    told = max(live.reports.values(), key=lambda each: each.cost.recoverable_usd or 0.0)
     assert (worst[0]["job_name"], worst[0]["month"]) == (told.job.name, "2026-11")
     assert sum(row["usd"] for row in waste) == pytest.approx(
         sum(each.cost.overhead_usd or 0.0 for each in live.reports.values())

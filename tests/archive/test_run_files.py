@@ -52,6 +52,7 @@ EMPTY = Run(JOB, steps_frame(), metrics_frame(), events_frame())
 
 _TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=12)
 _WHOLE = st.none() | st.integers(-(2**63), 2**63 - 1)
+_LINE = st.integers(-(2**63), 2**63 - 1)
 _NUMBER = st.floats(allow_infinity=True, allow_nan=True)
 _WHEN = st.none() | st.datetimes(datetime(1990, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC)).map(  # noqa: DTZ001
     lambda at: at.replace(microsecond=at.microsecond // 1000 * 1000)
@@ -60,7 +61,7 @@ _STEPS = st.fixed_dictionaries(
     {
         "node": _TEXT, "rank": _WHOLE, "step": _WHOLE, "timestamp": _WHEN, "step_time_s": _NUMBER,
         "throughput": _NUMBER, "throughput_unit": _TEXT, "loss": _NUMBER, "gpu_memory_gib": _NUMBER,
-        "format": _TEXT, "kind": _TEXT, "stream": _TEXT, "line": st.integers(-(2**63), 2**63 - 1), "total": _WHOLE, "segment": _WHOLE,
+        "format": _TEXT, "kind": _TEXT, "stream": _TEXT, "line": _LINE, "total": _WHOLE, "segment": _WHOLE,
         "warm_up": st.booleans(),
     }
 )  # fmt: skip
@@ -75,7 +76,7 @@ _EVENTS = st.fixed_dictionaries(
         "kind": _TEXT,
         "text": _TEXT,
         "stream": _TEXT,
-        "line": st.integers(-(2**63), 2**63 - 1),
+        "line": _LINE,
     }
 )
 

@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from benchmarks.attack import attacked
-from benchmarks.hostile.account import NAME, START, OneJob
+from benchmarks.hostile.account import NAME, START, OneJob, answer
 from benchmarks.hostile.lines import PLANTED
 from monitor.masking import without_secrets
 from monitor.model import LogPage, Report
@@ -106,6 +106,29 @@ def test_facts_with_numbers_beyond_all_bounds_are_no_facts() -> None:
     ]
     found = identify(rows)
     assert (found.planned_steps, dict(found.first_rank), dict(found.rank_host)) == (None, {}, {})
+
+
+@pytest.mark.parametrize("printed", ["9" * 19, "9" * 320, "9" * 5000, "-" + "9" * 320, "1e400", "18446744073709551616"])
+def test_a_setting_beyond_all_numbers_breaks_no_check(printed: str) -> None:
+    names = (
+        "batch_size",
+        "microbatches",
+        "hidden_size",
+        "num_layers",
+        "partitions",
+        "seq_length",
+        "processes_per_host",
+    )
+    library = f'{{"pipeline_parallel_degree": {printed}, "microbatches": {printed}, "ddp": true}}'
+    given = {
+        **dict.fromkeys(names, printed),
+        "mp_parameters": library,
+        "sagemaker_mpi_num_of_processes_per_host": printed,
+    }
+    job = OneJob([line.encode() for line in _STEPS], answer(40, HyperParameters=given))
+    told = Reviewer(job, NAME).review(START + timedelta(hours=1))
+    assert told.faults == ()
+    assert set(told.run.steps["step"]) == _OWN
 
 
 def test_a_name_that_is_no_name_by_its_length_means_nothing() -> None:

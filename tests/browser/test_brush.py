@@ -53,7 +53,7 @@ def test_a_brush_moves_all_charts_and_outlives_three_refreshes(
     strip = page.locator(_STRIP)
     expect(strip.locator("svg")).to_be_visible()
     charts = page.locator('[data-testid="stVegaLiteChart"]')
-    expect(charts).to_have_count(6)
+    expect(charts).to_have_count(7)
     expect(charts.last.locator("svg")).to_be_attached()
     _drag(page, strip, 0.5, 0.7)
     page.wait_for_url(re.compile("until="))
@@ -84,7 +84,7 @@ def test_a_brush_moves_all_charts_and_outlives_three_refreshes(
     assert urlsplit(page.url).query == address
     assert page.evaluate("strip => document.querySelector(strip).dataset.mark", _STRIP) == "mine"
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollTop") == scrolled
-    expect(charts).to_have_count(6)
+    expect(charts).to_have_count(7)
 
     context = browser.new_context(viewport={"width": 1440, "height": 900})
     colleague = context.new_page()

@@ -45,7 +45,7 @@ def test_a_job_is_chosen_and_its_advice_taken(page: Page, demo: str) -> None:
     page.goto(f"{demo}/plan?from=job")
     page.locator(".st-key-plan-newest button").filter(has_text="gpt2-20b-smp-pp4").click()
     expect(page.get_by_text("Nothing changed yet; GPU memory", exact=False)).to_be_visible()
-    page.get_by_role("button", name="Take the advice").click()
+    page.get_by_role("button", name="Apply the advice").click()
     expect(page.get_by_text("Step time -35 %", exact=False)).to_be_visible()
     page.wait_for_url(re.compile(r"from=job.*of=gpt2-20b.*change\.active_microbatches=6"))
     _drawn(page)

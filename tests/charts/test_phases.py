@@ -30,11 +30,11 @@ def test_each_name_has_a_kind_and_a_new_one_is_not_known() -> None:
 
 
 def test_only_segments_with_room_carry_their_name_and_their_share_of_the_bill() -> None:
-    assert phases.segments(BUCKETS)["label"].tolist() == ["", "productive · 1 h · $131.08", "stall", ""]
+    assert phases.segments(BUCKETS)["label"].tolist() == ["", "training · 1 h · $131.08", "stalled", ""]
 
 
 def test_where_no_price_is_known_no_dollars_are_told() -> None:
-    assert phases.segments([Bucket("productive", 600.0, 600.0)])["label"].tolist() == ["productive · 10 min"]
+    assert phases.segments([Bucket("productive", 600.0, 600.0)])["label"].tolist() == ["training · 10 min"]
 
 
 @pytest.mark.parametrize("buckets", [BUCKETS, ()])

@@ -55,7 +55,7 @@ def test_the_words_of_the_first_error_stand_on_the_side_with_room(minute: float,
 
 
 def test_only_parts_with_room_and_a_known_kind_carry_their_name() -> None:
-    assert timeline.parts_of_job(PARTS)["label"].tolist() == ["", "productive", ""]
+    assert timeline.parts_of_job(PARTS)["label"].tolist() == ["", "training", ""]
 
 
 def test_the_job_is_on_top_and_lanes_keep_their_order() -> None:

@@ -82,7 +82,7 @@ def test_the_text_tells_cost_limits_and_what_to_do_next(capsys: pytest.CaptureFi
         "2 alarms (2 created), $0.20",
         "GPUUtilization < 320",
         "finding-critical:",
-        "Nobody is told",
+        "The alarms notify nobody",
         "alarms delete vit",
     ):
         assert words in said

@@ -153,7 +153,7 @@ def test_saved_thresholds_are_judged_where_no_others_are_given(capsys: pytest.Ca
         (["add", "slow", "step_tim > 1"], "nearest is step_time"),
         (["remove"], "needs one name"),
         (["remove", "slow"], "None is saved"),
-        (["list", "slow"], "takes nothing"),
+        (["list", "slow"], "takes no further"),
         (["drop", "slow"], "Write one of list, add, remove"),
         (["add", "slow", "loss > 3", "--notify", "slak:x"], "nearest is slack"),
     ],
@@ -231,7 +231,7 @@ def test_a_topic_that_is_not_there_is_told(read_before: Account, capsys: pytest.
 def test_a_watch_of_a_job_that_is_over_ends_at_once(read_before: Account, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["alert", _name(read_before, "vit-630m-mics-4"), "--watch", "--when", "cost_usd > 1000"]) == 0
     out = capsys.readouterr().out
-    assert "The job is over: Completed" in out
+    assert "The job has ended: completed" in out
     assert "No alert." in out
 
 

@@ -83,10 +83,10 @@ def test_an_archived_job_can_be_named_in_every_way(
         (("archive",), 2, "No job was named. Give names of training jobs, or --all"),
         (("archive", "x", "--all"), 2, "Both jobs and --all were given"),
         (("archive", "x", "--since", "14d"), 2, "--since chooses among all jobs. Give --all with it."),
-        (("archive", "--all", "--since", "a while"), 2, "--since a while is no duration"),
+        (("archive", "--all", "--since", "a while"), 2, "--since a while is not a duration"),
         (("archive", LOGS, "--to", "ftp://host/x"), 2, "Archives cannot stand at ftp://host/x"),
         (("archive", LOGS, "--to", "s3://Not_A_Bucket"), 2, "no address of a bucket"),
-        (("archive", LOGS, "--max-usd", "-1"), 2, "--max-usd -1.0 is no amount"),
+        (("archive", LOGS, "--max-usd", "-1"), 2, "--max-usd -1.0 is not an amount"),
         (("dashboard", "--archive", "nowhere"), 3, "There is no archive at nowhere"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
@@ -104,13 +104,17 @@ def test_what_cannot_be_meant_is_said_in_a_sentence(
     assert words.replace("ROOT", kept) in err
 
 
-def test_a_fleet_is_ranked_by_what_it_wasted(account: Account, kept: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_fleet_is_ranked_by_what_could_be_saved(
+    account: Account, kept: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     found = document(capsys, "jobs", "--archive", kept)
     assert found["schema"] == 1
     jobs = found["jobs"]
     assert [job["name"] for job in jobs] == [named(account, base) for base in (RUNNING, FINISHED, FAILED)]
-    assert [job["wasted_usd"] is None for job in jobs] == [False, False, True]
-    assert jobs[0]["wasted_usd"] > jobs[1]["wasted_usd"]
+    assert [job["overhead_usd"] is None for job in jobs] == [False, False, True]
+    assert jobs[0]["recoverable_usd"] > jobs[1]["recoverable_usd"] == 0.0
+    assert jobs[0]["recoverable_usd_per_hour"] > 0
+    assert [job["wasted_usd"] for job in jobs] == [job["overhead_usd"] for job in jobs]
     assert jobs[0]["top_finding"] == "stall"
     assert {"name", "status", "instance_type", "instance_count", "created", "ended"} < set(jobs[0])
     assert jobs[1]["created"].endswith("Z")

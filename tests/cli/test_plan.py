@@ -92,7 +92,7 @@ def test_a_window_without_a_pipeline_does_nothing(capsys: pytest.CaptureFixture[
     assert {point["step_time_relative"] for point in found["curve"]} == {1.0}
     assert main(["plan", *one_stage, "--change", "active_microbatches=4"]) == 0
     text = capsys.readouterr().out
-    assert "Flat: active_microbatches does nothing" in text
+    assert "Flat: active_microbatches does not change" in text
     assert "unchanged" in text
 
 
@@ -117,7 +117,7 @@ def test_an_invalid_configuration_is_answered_and_listed(
     assert main(["plan", *_set(*values)]) == 0
     text = capsys.readouterr().out
     rejected = "SMP v1 rejects" in text
-    assert rejected == ("The library rejects this: mend first" in text)
+    assert rejected == ("The library rejects this: fix the problems" in text)
     assert main(["plan", *_set(*values), "--format", "markdown"]) == 0
 
 
@@ -211,7 +211,7 @@ def test_a_person_reads_the_answer_first_and_can_copy_the_snippet(capsys: pytest
     assert re.search(r"^2 +1\.000 .*today, advised$", text, re.MULTILINE)
     assert re.search(r"^4 +1\.000 .*change$", text, re.MULTILINE)
     assert "  stage 1   12···aaa3bbb4ccc·ddd" in text
-    written = text[text.index("distribution=") : text.index("Beside it:")]
+    written = text[text.index("distribution=") : text.index("Also for the estimator:")]
     found: dict[str, Any] = {}
     exec(written, found)
     assert found["distribution"]["smdistributed"]["modelparallel"]["parameters"]["active_microbatches"] == 4

@@ -164,7 +164,7 @@ def test_out_of_memory_names_what_fits_with_predicted_memory() -> None:
     found = _said(run, "cuda-out-of-memory")
     assert found.recommendation is not None
     assert (found.recommendation.parameter, found.recommendation.to_value) == ("train_batch_size", 8)
-    assert "GPU memory ≥ 1" in found.recommendation.text
+    assert "peak GPU memory ≥ 1" in found.recommendation.text
     assert found.prediction is not None
     memory = found.prediction.gpu_memory_utilization
     assert memory is not None

@@ -59,7 +59,7 @@ def test_a_prediction_is_called_one() -> None:
     prediction = situations.WINDOW.prediction
     assert prediction is not None
     assert gain_words(prediction) == (
-        "Step time -35 % (-35 to -31), GPU memory 74 % (41 to 82): model-based, not measured. Pipeline schedule model."
+        "Step time -35 % (-35 to -31), peak GPU memory 74 % (41 to 82): model-based, not measured. Pipeline schedule model."
     )
 
 

@@ -16,7 +16,7 @@ from monitor.settings import ARCHIVE_SHOWN
 from monitor.show import data
 from tests import builders
 from tests.pages.conftest import APP
-from tests.pages.fake import texts
+from tests.pages.fake import grid, texts
 
 RUNNING, NAMES = "gpt-still-running", ("algo-1", "algo-2")
 
@@ -58,16 +58,16 @@ def _until(page: AppTest, words: str) -> str:
 def test_the_list_and_a_job_come_from_the_archive(archive: Path) -> None:
     page = AppTest.from_file(str(APP), default_timeout=20).run()
     until = time.monotonic() + 30
-    while page.dataframe[0].value["verdict"].map(list).tolist() != [["warning"]] * 2 and time.monotonic() < until:
+    while grid(page)["level"].tolist() != ["warning"] * 2 and time.monotonic() < until:
         time.sleep(0.05)
         page.run()
     assert not page.exception
     assert f"Archive {archive}" in texts(page)
     assert [metric.value for metric in page.metric[:1]] == ["1"]
-    frame = page.dataframe[0].value
+    frame = grid(page)
     assert set(frame["name"]) == {"bert-large-run-3", RUNNING}
     # Not up to now: its archive knows no more than that.
-    assert dict(zip(frame["name"], frame["duration"], strict=True))[RUNNING] == timedelta(minutes=90)
+    assert dict(zip(frame["name"], frame["ran_s"], strict=True))[RUNNING] == "1 h 30 min"
 
 
 def test_a_job_that_ran_stands_as_it_was_reviewed(archive: Path) -> None:

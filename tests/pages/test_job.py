@@ -49,7 +49,7 @@ def test_a_finding_has_headline_sentence_next_step_prediction_and_what_was_not_c
         "GPUs wait half of the time: the pipeline window is too small",
         "GPU 46 % (p5 41, p95 52) on all 4 nodes",
         "Raise active_microbatches from 2 to 4.",
-        "Step time -35 % (-35 to -31), GPU memory 74 % (41 to 82): model-based, not measured.",
+        "Step time -35 % (-35 to -31), peak GPU memory 74 % (41 to 82): model-based, not measured.",
         "Not checked: stage imbalance",
         "smp config active_microbatches=2 microbatches=8",
         "Medium confidence.",
@@ -122,7 +122,7 @@ def test_charts_are_there_with_names_that_state_the_finding(open_page: Open) -> 
     assert "algo-5 takes 2.63 s, 1.31 x the median of its peers" in charts[2].proto.alt
     assert "Training loss" in charts[3].proto.alt
     assert "algo-5 is 17 points lower" in charts[4].proto.alt
-    assert "60 more nodes without a lane" in charts[6].proto.alt
+    assert "59 of 64 nodes have nothing unusual (not drawn)" in charts[6].proto.alt
 
 
 def test_the_name_of_a_running_job_s_chart_stays_the_same(open_page: Open) -> None:

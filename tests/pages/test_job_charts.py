@@ -47,7 +47,7 @@ def _is_overview(chart: object) -> bool:
                 "The charts below show the whole job, 1 h 30 min; times are UTC.",
                 "A step takes 4.10 s (p10 4.05 s, p90 4.15 s); no node is more than 3 % slower than its peers.",
                 "GPU 46 % on all 4 nodes since 12:08 UTC",
-                "GPU utilization by node · % of one device · 4 nodes · mean of 1 min a column · grey is missing data",
+                "GPU utilization by node · % of one GPU · 4 nodes · mean of 1 min a column · gray is missing data",
             ),
         ),
         (situations.sixty_four(), ("GPU 93 % on all 64 nodes since 12:05 UTC; algo-5 is 17 points lower.",)),

@@ -20,8 +20,8 @@ def test_figures_and_table_say_which_job_needs_somebody(open_page: Open) -> None
     assert figures == {
         "Running": "0",
         "Cost an hour": "$0",
-        "Wasted an hour": "$0",
-        "Advice could save": "$0",
+        "Overhead so far": "$0",
+        "Recoverable an hour": "$0",
         "Critical": "1",
     }
     table = grid(page)

@@ -126,7 +126,7 @@ def test_three_hundred_jobs_need_at_most_ten_calls_to_show(board: Any) -> None:
 def test_the_cost_of_running_jobs_is_unknown_and_not_nothing_without_a_price(board: Any) -> None:
     tile = next(metric for metric in board(Calls(50)).metric if metric.label == "Cost an hour")
     assert tile.value == "–"
-    assert tile.proto.delta_description == "of 0 of 40; no price yet (p4d.24xlarge)"
+    assert tile.proto.delta_description == "for 0 of 40; no price yet (p4d.24xlarge)"
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,8 @@ def test_a_running_job_says_what_it_costs(open_page: Open) -> None:
     row = grid(page).iloc[0]
     assert figures["Running"] == "1"
     assert figures["Cost an hour"] == "$131.08"
-    assert figures["Wasted an hour"] == "$53.47"
+    assert figures["Overhead so far"] == "$40.10"
+    assert row["cost_usd"] == "$98.30"
     assert row["step_time"].startswith("4.10 s ±")
     told = page.get("bidi_component")[0].proto.json
     assert b64decode(told.split("base64,")[1].split('"')[0]).count(b"L") > 5

@@ -285,7 +285,7 @@ def test_a_log_without_lines_says_why(open_page: Open, report: Report, words: st
 
 def test_findings_keep_their_lines_where_the_log_is_gone(open_page: Open) -> None:
     page = open_page(FakeAccount((situations.failed(),)), "logs", job="llama-ft-3")
-    assert "Lines that the findings quote" in texts(page)
+    assert "Lines quoted by findings" in texts(page)
     assert page.dataframe[0].value["Line"].tolist() == [OOM]
 
 
@@ -301,7 +301,7 @@ def test_refused_logs_say_which_right_is_missing(open_page: Open) -> None:
     page = open_page(FakeAccount((situations.failed(),), log_error=refusal), "logs", job="llama-ft-3")
     assert "AWS denied access" in texts(page)
     assert "logs:FilterLogEvents" in texts(page)
-    assert "Lines that the findings quote" in texts(page)
+    assert "Lines quoted by findings" in texts(page)
 
 
 def test_an_unknown_job_and_missing_credentials_are_said(open_page: Open) -> None:

@@ -19,7 +19,7 @@ from tests.pages.fake import FakeAccount
 EVIL = "<b>x</b> ![i](https://evil.example/a.png) [l](https://evil.example) :red[z] :smile: $x^2$ https://evil.example"
 MARKUP = ("<b>", "![i](", "[l](", ":red[", ":smile:", "$x^2$", "https://evil")
 # What these show, they show as it is; the rest is Markdown.
-AS_IT_IS = {"arrow_data_frame", "code", "vega_lite_chart", "arrow_vega_lite_chart", "text", "unknown"}
+AS_IT_IS = {"arrow_data_frame", "bidi_component", "code", "vega_lite_chart", "arrow_vega_lite_chart", "text", "unknown"}
 # Neither labels nor Markdown: names of things, and the plain texts of a choice.
 NEVER_SHOWN = {
     "id",

@@ -94,13 +94,13 @@ def test_what_is_measured_stays_and_only_the_difference_is_worked_out() -> None:
     ("start", "change", "words"),
     [
         (PIPELINE, {"tensor_parallel_degree": 8}, "tensor-parallel degree"),
-        (PIPELINE, {"batch_size": 32}, "the batch is known on one side alone"),
+        (PIPELINE, {"batch_size": 32}, "the batch is known on one side only"),
         (PIPELINE, {"offload_activations": True}, "hidden_size"),
         ({"microbatches": 4}, {"shard_optimizer_state": True}, "ranks that share the states"),
         (
             {"sharded_data_parallel_degree": 32},
             {"sharded_data_parallel_degree": 4},
-            "how the GPUs of a node are joined",
+            "the links between the GPUs of a node",
         ),
     ],
 )
@@ -185,7 +185,7 @@ def test_what_is_too_large_to_simulate_has_a_middle_in_its_curve_and_no_figure_w
     start = setup_from({"pipeline_parallel_degree": 64, "microbatches": 512, "active_microbatches": 32})
     found = what_if(start, {"active_microbatches": 64})
     assert found.step_time_change_pct is None
-    assert "more than are simulated here" in found.method
+    assert "too many to simulate here" in found.method
     assert found.bubble_change == pytest.approx(63 / (512 + 63))
     points = {point.value: point for point in curve(start, "active_microbatches")}
     assert points[64].step_time_relative == pytest.approx(575 / (16 * 64 + 31))

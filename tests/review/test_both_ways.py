@@ -69,10 +69,12 @@ def test_both_ways_end_in_one_report(name: str, aws: Running) -> None:
     outcome = both_ways(job, aws, looks)
     assert outcome.troubles == ()
     assert outcome.reports >= (2 if job.lines else 1)
+    # What metrics show stays true where the rest of the log names its cause; all else waits for the rest.
+    assert set(outcome.withdrawn) <= {"host-memory-growth", "low-gpu-utilization"}
 
 
 def test_what_a_watch_shows_comes_to_the_same(aws: Running) -> None:
-    job = told(0)
+    job = told(2)
     aws.set_clock(job.now.timestamp() * 1000)
 
     def source() -> ServedSource:
@@ -91,4 +93,4 @@ def test_what_a_watch_shows_comes_to_the_same(aws: Running) -> None:
     last = seen[-1].report
     assert last is not None
     whole = Reviewer(source(), job.name).review(last.reviewed_at)
-    assert not [where for where in differences(last, whole) if not where.startswith((".phases", ".buckets", ".cost"))]
+    assert list(differences(last, whole)) == []

@@ -54,5 +54,5 @@ def test_what_is_saved_is_what_the_command_gives() -> None:
     assert json.loads(compare_export.json_of(found, earlier)) == comparison_document(found, earlier)
     said = compare_export.markdown_of(found, earlier)
     assert said.startswith("# Comparison\n")
-    assert "2 of 3 held the measured change." in said
+    assert "2 of 3 held." in said
     assert " \n" not in said

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 
+from monitor.model import Cost, Report
 from monitor.show.figures import figures
 from monitor.show.job_tables import node_rows
 from monitor.words import DASH
 from tests import situations
-from tests.builders import START, report
-
-NOW = START + timedelta(hours=2)
+from tests.builders import report
 
 
 def _tiles(built: object) -> dict[str, tuple[str, str]]:
-    return {tile.label: (tile.value, tile.context) for tile in figures(built, NOW)}  # type: ignore[arg-type]
+    return {tile.label: (tile.value, tile.context) for tile in figures(built)}  # type: ignore[arg-type]
 
 
 def test_a_job_in_five_figures() -> None:
@@ -47,7 +45,30 @@ def test_goodput_is_shown_where_it_is_known() -> None:
 
 
 def test_cost_takes_the_place_of_nodes_where_it_is_known() -> None:
-    assert _tiles(situations.healthy())["Cost"] == ("$196.62", "$9.80 of it wasted")
+    assert "Nodes" not in _tiles(situations.healthy())
+    assert _tiles(situations.healthy())["Cost"] == ("$196.62", "overhead $9.80")
+
+
+@pytest.mark.parametrize(
+    ("built", "cost", "expected"),
+    [
+        (situations.healthy(), Cost(100.0, recoverable_usd=25.0), ("$25.00", "25 % of the cost")),
+        (situations.healthy(), Cost(100.0, recoverable_usd=0.0), ("$0", "nothing found to save")),
+        (situations.healthy(), Cost(100.0), (DASH, "not known")),
+        (
+            situations.running(),
+            Cost(100.0, recoverable_usd=25.0, recoverable_usd_per_hour=9.5, at_most=True),
+            ("≤ $9.50 an hour", "$25.00 so far"),
+        ),
+        (
+            situations.running(),
+            Cost(100.0, recoverable_usd=25.0, recoverable_usd_per_hour=0.0),
+            ("$0 an hour", "$25.00 so far"),
+        ),
+    ],
+)
+def test_what_could_be_saved_is_an_hour_while_a_job_runs(built: Report, cost: Cost, expected: tuple[str, str]) -> None:
+    assert _tiles(replace(built, cost=cost))["Recoverable"] == expected
 
 
 @pytest.mark.parametrize(("built", "observed"), [(situations.healthy(), 1), (situations.low_utilization(), 4)])

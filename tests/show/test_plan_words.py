@@ -52,11 +52,11 @@ def _plan(start: dict[str, Any] | str, change: dict[str, Any], along: str | None
         (MEASURED, {"active_microbatches": 4}, "success", "Step time -35 %"),
         (MEASURED, {"active_microbatches": 1}, "info", "Step time +88 %"),
         (MEASURED, {"microbatches": 9, "batch_size": 16}, "warning", "Batch and microbatches do not divide"),
-        ({**MEASURED, "pipeline_parallel_degree": 1}, {"active_microbatches": 1}, "info", "Step time unchanged: this"),
-        (PIPELINE, {"tensor_parallel_degree": 8}, "info", "How the step time changes is not known; GPU memory is not known"),
-        (PIPELINE, {"fp16": True, "bf16": True}, "error", "The library refuses this"),
-        ("gpt2-60b", {"microbatches": 0}, "error", "The library refuses this"),
-        ("gpt2-60b", {"my_own": 1}, "error", "The library refuses this; GPU memory 28.4 of 40 GiB: fits"),
+        ({**MEASURED, "pipeline_parallel_degree": 1}, {"active_microbatches": 1}, "info", "Step time unchanged"),
+        (PIPELINE, {"tensor_parallel_degree": 8}, "info", "The change in step time is not known; GPU memory is not known"),
+        (PIPELINE, {"fp16": True, "bf16": True}, "error", "The library rejects this"),
+        ("gpt2-60b", {"microbatches": 0}, "error", "The library rejects this"),
+        ("gpt2-60b", {"my_own": 1}, "error", "The library rejects this; GPU memory 28.4 of 40 GiB: fits"),
         ("gpt2-60b", {"hidden_size": -3}, "warning", "hidden_size makes no sense"),
         ({}, {}, "info", "Nothing changed yet; GPU memory is not known"),
     ],
@@ -72,21 +72,21 @@ def test_the_answer_is_one_sentence_as_loud_as_it_has_to_be(
 
 def test_seconds_bubbles_and_money_are_told_where_they_are_known() -> None:
     body = answer(_plan(MEASURED, {"active_microbatches": 4}), usd_per_hour=100.0).body
-    assert "4.10 s a step become 2.65 s (" in body
+    assert "A step of 4.10 s becomes 2.65 s (" in body
     assert "stages wait 27 % of the time, 53 % at the start." in body
     assert "$35.29 an hour less for the same work." in body
     more = answer(_plan(MEASURED, {"instance_count": 8}), usd_per_hour=100.0).body
     assert "$" not in more, "other instances cost otherwise"
     nothing = answer(_plan(MEASURED, {})).body
-    assert "Measured; what an input changes is model-based" in nothing
+    assert "Measured; the effect of a change is model-based" in nothing
     assert "Advised: active_microbatches 4, step time -35 %." in nothing
 
 
 def test_a_bound_is_called_one() -> None:
     found = _plan(MEASURED, {"active_microbatches": 4})
     assert "GPU memory 16.4 → at most 32.8 of 40 GiB" in answer(found).title
-    assert "not known are layers" in memory_words(found)
-    assert "At most all that was measured grows" in memory_words(found)
+    assert "No breakdown without layers" in memory_words(found)
+    assert "Upper bound: as if all measured memory grew" in memory_words(found)
 
 
 @pytest.mark.parametrize(
@@ -95,9 +95,9 @@ def test_a_bound_is_called_one() -> None:
         ("gpt2-60b", {}, None, "Shortest from active_microbatches 2 on, 100 % of the start. Advised: stay at 2"),
         (MEASURED, {}, None, "Shortest from active_microbatches 4 on, 65 % of the start. Advised: 4 (the pipeline's model)."),
         ("gpt2-10b", {}, "pipeline_parallel_degree", "Shortest at pipeline_parallel_degree 1, 100 % of the start."),
-        ({**PIPELINE, "pipeline_parallel_degree": 1}, {}, "active_microbatches", "Flat: active_microbatches does nothing"),
-        ("gpt2-10b", {}, "tensor_parallel_degree", "What tensor_parallel_degree does to the step time is not known: what a"),
-        ("gpt2-60b", {"microbatches": 5}, "pipeline_parallel_degree", "does to the step time is not known: A batch of 56 does"),
+        ({**PIPELINE, "pipeline_parallel_degree": 1}, {}, "active_microbatches", "Flat: active_microbatches does not change"),
+        ("gpt2-10b", {}, "tensor_parallel_degree", "The effect of tensor_parallel_degree on step time is not known: what a"),
+        ("gpt2-60b", {"microbatches": 5}, "pipeline_parallel_degree", "on step time is not known: A batch of 56 does"),
     ],
 )  # fmt: skip
 def test_a_curve_is_said_in_words(
