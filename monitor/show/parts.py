@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
@@ -29,6 +30,22 @@ def part(
     except Exception as error:
         show_failed_part(fault(error, name, shape_of_report(report)))
         return None
+
+
+class _Logged(logging.Handler):
+    """Streamlit itself catches what fails before a page is drawn, such as the function of a button."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        if isinstance(error, Exception):
+            fault(error, "A button or an input")
+
+
+def log_the_rest() -> None:
+    """Has errors that no part of a page can catch logged as well."""
+    logger = logging.getLogger("streamlit.error_util")
+    if not any(isinstance(each, _Logged) for each in logger.handlers):
+        logger.addHandler(_Logged(logging.ERROR))
 
 
 def show_failed_part(error: Fault) -> None:

@@ -15,6 +15,7 @@ import streamlit as st
 
 from monitor.settings import SAMPLE_SHOWN
 from monitor.show import account_choice, address, clock, data
+from monitor.show.parts import log_the_rest
 from monitor.show.plain import plain
 from monitor.show.trouble import whole
 
@@ -46,6 +47,7 @@ class Visit:
 
 def run() -> None:
     """Draws the frame and, in it, the page that was asked for."""
+    log_the_rest()
     # Pages on top and the sidebar closed: a table of jobs needs the width.
     st.set_page_config(page_title="Trainwatch", page_icon=_MARK, layout="wide", initial_sidebar_state="collapsed")
     page = st.navigation(_pages(), position="top")

@@ -12,6 +12,7 @@ from monitor.faults import fault
 from monitor.model import Gap
 from monitor.review import Snapshot
 from monitor.show import data
+from monitor.show.jobs_table import standing
 from tests import situations
 from tests.pages.conftest import Open
 from tests.pages.fake import FakeAccount, texts
@@ -126,7 +127,7 @@ def test_what_a_timer_draws_again_and_fails_shows_the_box_too(open_page: Open, m
     report = situations.running()
     account = FakeAccount((report,))
 
-    def snapshot(name: str) -> Snapshot:
+    def snapshot(name: str, *_: object, **__: object) -> Snapshot:
         if len(account.asked) > 2:
             raise KeyError("oops")
         account.asked.append(name)
@@ -138,18 +139,27 @@ def test_what_a_timer_draws_again_and_fails_shows_the_box_too(open_page: Open, m
     assert f"This page {FAILED}" in texts(shown)
 
 
+def test_a_button_that_fails_is_logged(
+    open_page: Open, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    shown = open_page(FakeAccount(error=NotAllowed("No.", "", "sagemaker:ListTrainingJobs")), "jobs")
+    monkeypatch.setattr(data, "forget", _fails)
+    shown.run().button(key="again-jobs").click().run()
+    log = tmp_path_factory.getbasetemp() / "state" / "trainwatch.log"
+    assert "Failed: A button or an input" in log.read_text(encoding="utf-8")
+
+
 def test_a_review_that_failed_says_so_on_its_page_and_in_its_row(
     open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     report = situations.healthy()
     told = fault(KeyError("oops"), "The review")
     account = FakeAccount((report,))
-    monkeypatch.setattr(account, "snapshot", lambda name: Snapshot(error=told))
+    monkeypatch.setattr(account, "snapshot", lambda *_, **__: Snapshot(error=told))
     page = open_page(account, "job", job=report.job.name)
     assert f"The review {FAILED}" in texts(page)
     assert any("Failed: The review" in code.value for code in page.code)
-    table = open_page(account, "jobs").dataframe[0].value
-    assert table["stands_out"].tolist() == [f"Review failed: {told.message}"]
+    assert standing(Snapshot(error=told)).words == f"Review failed: {told.message}"
 
 
 def refused(action: str, what: str) -> Gap:
