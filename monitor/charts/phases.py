@@ -16,6 +16,8 @@ from monitor.words import phase as called
 NAMED_SHARE = 0.09
 TOLD_SHARE = 0.22
 BAR_PX = 34
+# In minutes, the largest first.
+_UNITS = {"days": 1440.0, "hours": 60.0, "minutes": 1.0}
 
 KIND_OF = {
     "productive": "training",
@@ -36,8 +38,10 @@ KIND_OF = {
 
 
 def segments(buckets: Sequence[Bucket]) -> pd.DataFrame:
-    """Rows ``name phase kind minutes cost_usd share from_min to_min middle_min label``, in the order given, none of zero
-    length; ``phase`` is the name for people."""
+    """Rows ``name phase kind minutes cost_usd share unit start end middle label``, in the order given, none of zero length.
+
+    ``phase`` is the name for people; the places along the bar are in ``unit``: minutes, hours or days.
+    """
     frame = pd.DataFrame(
         [(bucket.name, bucket.seconds / 60, bucket.cost_usd) for bucket in buckets if bucket.seconds > 0],
         columns=["name", "minutes", "cost_usd"],
@@ -45,14 +49,21 @@ def segments(buckets: Sequence[Bucket]) -> pd.DataFrame:
     frame["phase"] = [called(name) for name in frame["name"]]
     frame["kind"] = [KIND_OF.get(name, "not known") for name in frame["name"]]
     frame["share"] = frame["minutes"] / frame["minutes"].sum()
-    frame["to_min"] = frame["minutes"].cumsum()
-    frame["from_min"] = frame["to_min"] - frame["minutes"]
-    frame["middle_min"] = (frame["from_min"] + frame["to_min"]) / 2
+    frame["unit"] = unit = unit_of(buckets)
+    frame["end"] = (frame["minutes"] / _UNITS[unit]).cumsum()
+    frame["start"] = frame["end"] - frame["minutes"] / _UNITS[unit]
+    frame["middle"] = (frame["start"] + frame["end"]) / 2
     frame["label"] = [
         _label(*row) if kind != "not known" else ""
         for *row, kind in frame[["phase", "minutes", "cost_usd", "share", "kind"]].itertuples(index=False)
     ]
     return frame
+
+
+def unit_of(buckets: Sequence[Bucket]) -> str:
+    """In what the bar is drawn: days beyond three of them, hours beyond three of those, else minutes."""
+    whole = sum(bucket.seconds for bucket in buckets) / 60
+    return next((unit for unit, minutes in _UNITS.items() if whole > 3 * minutes), "minutes")
 
 
 def _label(phase: str, minutes: float, cost_usd: float, share: float) -> str:
@@ -68,14 +79,12 @@ def phase_bar(buckets: Sequence[Bucket]) -> alt.LayerChart:
 
 
 def phase_bar_of(frame: pd.DataFrame) -> alt.LayerChart:
-    """One horizontal bar in minutes; its colour says what kind of time a segment was."""
+    """One horizontal bar; its colour says what kind of time a segment was."""
     base = alt.Chart(frame)
-    minutes = alt.X(
-        "from_min:Q", axis=alt.Axis(title=None, grid=False, tickCount=8, offset=6), scale=alt.Scale(nice=False)
-    )
+    along = alt.X("start:Q", axis=alt.Axis(title=None, grid=False, tickCount=8, offset=6), scale=alt.Scale(nice=False))
     bar = base.mark_bar(height=BAR_PX).encode(
-        x=minutes,
-        x2="to_min:Q",
+        x=along,
+        x2="end:Q",
         color=alt.Color(
             "kind:N",
             scale=alt.Scale(domain=list(TIME_KINDS), range=list(TIME_KINDS.values())),
@@ -89,6 +98,6 @@ def phase_bar_of(frame: pd.DataFrame) -> alt.LayerChart:
             alt.Tooltip("cost_usd:Q", title="USD", format=",.2f"),
         ],
     )
-    edges = base.mark_tick(color="white", thickness=1, size=BAR_PX).encode(x=minutes)
-    names = base.mark_text(color="white", fontWeight=600).encode(x=alt.X("middle_min:Q"), text="label:N")
+    edges = base.mark_tick(color="white", thickness=1, size=BAR_PX).encode(x=along)
+    names = base.mark_text(color="white", fontWeight=600).encode(x=alt.X("middle:Q"), text="label:N")
     return alt.layer(bar, edges, names).properties(height=112)

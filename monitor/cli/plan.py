@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from io import StringIO
 from typing import Any
 
-from monitor.analyze.cost import usd_per_hour
 from monitor.cli.help import add_command
 from monitor.cli.large_logs import add_large_log_options, instead
 from monitor.cli.output import add_output_options, as_json, console, deliver, progress
@@ -17,6 +16,7 @@ from monitor.cli.plan_text import print_plan
 from monitor.cli.plan_values import values_of
 from monitor.cli.sources import add_job_options, chosen_cache, job_source
 from monitor.cli.tables import Column, table
+from monitor.diagnose.stakes import usd_per_hour_of_steps
 from monitor.errors import BadCall
 from monitor.fetch.configuration import MP_PARAMETERS
 from monitor.model import Report
@@ -85,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _planned(arguments: argparse.Namespace) -> tuple[str, Plan, float | None]:
-    """(what the start is called, the plan, what the job costs an hour)."""
+    """(what the start is called, the plan, what an hour of the job's steps costs)."""
     given, is_given_readable = values_of("--set", arguments.set)
     change, is_change_readable = values_of("--change", arguments.change)
     unread = () if is_given_readable and is_change_readable else (MP_PARAMETERS,)
@@ -106,7 +106,7 @@ def _planned(arguments: argparse.Namespace) -> tuple[str, Plan, float | None]:
     report = _reviewed(arguments)
     start = _unread(start_of(report, given, "--set", arguments.framework), unread)
     found = plan(start, change, advice_of(report), ran=len(report.run.steps) > 0)
-    return report.job.name, found, usd_per_hour(report.job, report.cost)
+    return report.job.name, found, usd_per_hour_of_steps(report)
 
 
 def _unread(start: Setup, names: tuple[str, ...]) -> Setup:

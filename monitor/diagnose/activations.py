@@ -14,7 +14,7 @@ from monitor.diagnose.option_names import CHECKPOINTING
 from monitor.diagnose.rule import Case, rule
 from monitor.model import Evidence, Finding, Recommendation, Severity
 from monitor.predict.outcome import what_if
-from monitor.words import clock, percent
+from monitor.words import percent
 
 
 @rule(
@@ -140,7 +140,9 @@ def _full(case: Case) -> str:
 
 def _where(case: Case) -> str:
     if _ran_out(case):
-        return f" and ran out{f' at {clock(case.ending.at)}' if case.ending is not None and case.ending.at else ''}"
+        return (
+            f" and ran out{f' at {case.clock(case.ending.at)}' if case.ending is not None and case.ending.at else ''}"
+        )
     return f", {percent(memory_p95(case))} at the 95th percentile of the fullest node"
 
 

@@ -14,7 +14,7 @@ from monitor.model import Distribution, Evidence, Prediction, Saving
 from monitor.predict.memory_change import memory_change
 from monitor.predict.outcome import Outcome, differences
 from monitor.predict.setup import Setup, changed
-from monitor.words import clock, percent
+from monitor.words import percent
 
 #: An advice must gain this much in the middle of its range, and something at its careful end.
 LEAST_GAIN_PCT = 3.0
@@ -96,7 +96,7 @@ def since(case: Case) -> str:
     """``GPU 46 % (p5 41, p95 52) on all 4 nodes since the first step, 14:05``, with what was left out."""
     gpu = case.pooled["gpu_utilization"]
     assert case.window is not None
-    place = f"{everywhere(case)} since the {case.window.since}, {clock(case.window.start)}"
+    place = f"{everywhere(case)} since the {case.window.since}, {case.clock(case.window.start)}"
     return f"GPU {spread(gpu)} {place}{left_out(case)}"
 
 

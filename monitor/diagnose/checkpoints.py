@@ -12,7 +12,7 @@ from monitor.diagnose.cost_words import saved_words
 from monitor.diagnose.guide_hints import when_saving
 from monitor.diagnose.rule import Case, rule
 from monitor.model import Evidence, Finding, Recommendation, Saving
-from monitor.words import clock, count, duration, percent, step_seconds, usd
+from monitor.words import count, duration, percent, step_seconds, usd
 
 WORTH_A_CHANGE = 0.05
 FEWEST_STALLS = 2
@@ -182,7 +182,7 @@ def _late(case: Case, known: tuple[Save, ...], usual: Cadence, end: datetime) ->
         "warning",
         "high" if usual.steps is not None else "medium",
         f"No checkpoint for {duration(since_s)}, usually every {duration(usual.seconds)}",
-        f"The last of {count(len(known), 'checkpoint')} was at {clock(last.at)}{after}; {duration(since_s)}{moved} "
+        f"The last of {count(len(known), 'checkpoint')} was at {case.clock(last.at)}{after}; {duration(since_s)}{moved} "
         f"{'have' if running else 'had'} passed since{'' if running else ' when the job ended'}, and the job saves every "
         f"{every}.{risk}{cause}",
         (
@@ -196,7 +196,7 @@ def _late(case: Case, known: tuple[Save, ...], usual: Cadence, end: datetime) ->
             "Free disk space, then save."
             if full
             else "Read what the process that saves has logged since "
-            f"{clock(last.at)}: a save that failed, an upload that hangs, or an interval that was changed.",
+            f"{case.clock(last.at)}: a save that failed, an upload that hangs, or an interval that was changed.",
             source="rule checkpoint-overdue",
         ),
         not_checked=("checkpoints that are not logged",),

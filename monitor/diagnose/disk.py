@@ -9,7 +9,7 @@ from monitor.analyze.window import training_spans
 from monitor.diagnose.memory import fills_before_end, full_words
 from monitor.diagnose.rule import Case, rule
 from monitor.model import Evidence, Finding, Recommendation
-from monitor.words import clock, instant, nodes, percent
+from monitor.words import instant, nodes, percent
 
 FULL_PCT = 90.0
 # One point may be a file that is moved; two are a level.
@@ -47,7 +47,9 @@ def disk_nearly_full(case: Case) -> Finding | None:
         name = max(full, key=lambda node: full[node][0])
         level, at = full[name]
         where = nodes(list(full), len(case.run.job.nodes))
-        words.append(f"The disk is {percent(level)} full {where}, above {FULL_PCT:.0f} % on {name} since {clock(at)}.")
+        words.append(
+            f"The disk is {percent(level)} full {where}, above {FULL_PCT:.0f} % on {name} since {case.clock(at)}."
+        )
         evidence.append(Evidence("disk space in use", level, "%", name, at.to_pydatetime()))
     if growing:
         one = growing[0]

@@ -14,7 +14,7 @@ from monitor.diagnose.quoted import quoted
 from monitor.diagnose.rule import Case
 from monitor.diagnose.stakes import STEPS
 from monitor.model import Evidence, Run, Saving
-from monitor.words import clock, count, duration
+from monitor.words import count, duration
 
 SOURCE = "the job's own log and status"
 _RANKS_NAMED = 6
@@ -41,7 +41,7 @@ def when(case: Case, ending: Ending) -> str:
     """``at 09:13 UTC, after step 1,200``, as far as it is known; begins with a blank."""
     job, at = case.run.job, ending.at
     ran = (job.ended or case.now) - job.started if job.started else None
-    said = f" at {clock(at)}" if at else f" after {duration(ran.total_seconds())}" if ran else ""
+    said = f" at {case.clock(at)}" if at else f" after {duration(ran.total_seconds())}" if ran else ""
     done = steps_done(case.run, at)
     if done is None and not case.run.logs.lines:
         return said  # what was not read reports no step either
@@ -113,7 +113,7 @@ def from_checkpoint(case: Case, at: datetime | None) -> str:
     )
     step = "" if saved.step is None else f", step {saved.step:,}"
     cost = f" ({money})" if again and (money := lost_words(case.bill, not_saved(case, at))) else ""
-    return f" The last checkpoint is from {clock(saved.at)}{step}{again}{cost}."
+    return f" The last checkpoint is from {case.clock(saved.at)}{step}{again}{cost}."
 
 
 def not_saved(case: Case, at: datetime | None) -> tuple[Saving, ...]:

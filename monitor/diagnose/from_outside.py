@@ -13,7 +13,7 @@ from monitor.diagnose.cost_words import lost_words
 from monitor.diagnose.quoted import quoted
 from monitor.diagnose.rule import Case
 from monitor.model import Evidence, Finding, Recommendation, Saving, Transition
-from monitor.words import clock, count, duration, percent
+from monitor.words import count, duration, percent
 
 _TIME_WORDS = {
     "MaxRuntimeExceeded": ("its time limit (MaxRuntimeInSeconds)", "MaxRuntimeInSeconds"),
@@ -88,7 +88,7 @@ def spot(case: Case) -> Finding | None:
     gone = f" The job was away for {duration(away_s)} in all, which is not billed." if waits else ""
     end = " It never resumed." if over else ""
     title = f"{count(times, 'spot interruption')}" + (", job never resumed" if over else "")
-    first = "" if at is None else f"{', the last' if times > 1 else ''} at {clock(at)}"
+    first = "" if at is None else f"{', the last' if times > 1 else ''} at {case.clock(at)}"
     done = ended.steps_done(case.run, at)
     step = "" if done is None else f", after step {done:,}"
     place = {str(name) for name in told["node"]} - {""} if not taken else set()

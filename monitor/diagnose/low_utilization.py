@@ -20,7 +20,7 @@ from monitor.diagnose.device_words import (
 from monitor.diagnose.rule import Case, parameter, rule
 from monitor.diagnose.stakes import STEPS
 from monitor.model import Distribution, Evidence, Finding, Recommendation, Saving
-from monitor.words import clock, percent, step_seconds
+from monitor.words import percent, step_seconds
 
 # SageMaker Debugger's LowGPUUtilization and BatchSize rules: p95 below 70 %, here on one-minute node means.
 LOW_P95_PCT = 70.0
@@ -66,7 +66,7 @@ def small_batch(case: Case) -> Finding | None:
         "medium",
         f"Batch small for the GPUs: {percent(gpu.mean)} busy",
         f"The batch is small for these GPUs: GPU {spread(gpu)}, GPU memory p95 {percent(memory.p95)} and CPU p95 "
-        f"{percent(cpu.p95)} {everywhere(case)} since {clock(case.window.start)}, and every step takes the same "
+        f"{percent(cpu.p95)} {everywhere(case)} since {case.clock(case.window.start)}, and every step takes the same "
         f"{step_seconds(case.steps.median_s)} (MAD {wobble * 100:.1f} %){left_out(case)}. "
         f"Nothing is full, so more work per step would cost little time.{money_of(case, savings, 'of GPUs that wait')}",
         (*distributions(case), Evidence("step time, MAD / median", wobble * 100, "%", None, *span(case))),
@@ -121,7 +121,7 @@ def low_gpu_utilization(case: Case) -> Finding | None:
         "high" if case.window.since == "first step" else "medium",
         f"GPUs work {percent(gpu.mean)} of the time",
         f"GPUs wait for {percent(100 - gpu.mean)} of the time: GPU {spread(gpu)} {everywhere(case)} since the "
-        f"{case.window.since}, {clock(case.window.start)}{room}{left_out(case)}."
+        f"{case.window.since}, {case.clock(case.window.start)}{room}{left_out(case)}."
         f"{money_of(case, savings, 'of waiting GPUs')} Likely, in this order: {'; '.join(causes)}.",
         (*distributions(case), *_network_evidence(case)),
         Recommendation(_first_step(case, cpu), source="SageMaker Debugger rule LowGPUUtilization; SMP best practices"),

@@ -13,7 +13,7 @@ from monitor.diagnose.device_words import fewest_points, span
 from monitor.diagnose.guide_hints import when_memory_is_short
 from monitor.diagnose.rule import Case, rule
 from monitor.model import Evidence, Finding, Parameter, Recommendation, Severity
-from monitor.words import clock, count, duration, instant, nodes, percent
+from monitor.words import count, duration, instant, nodes, percent
 
 PRESSURE_PCT = 92.0
 # Steps that are as regular as this do not suffer.
@@ -70,7 +70,7 @@ def gpu_memory_pressure(case: Case) -> Finding | None:
     held_words = "" if worst is None else f"GPU memory is at {percent(full[worst])} (p95) on {worst}"
     if len(full) > 1:
         held_words += f", above {PRESSURE_PCT:.0f} % {nodes(list(full), case.gpu_nodes or len(full))}"
-    said = "; ".join(part for part in (held_words, _flush_words(flushes)) if part)
+    said = "; ".join(part for part in (held_words, _flush_words(case, flushes)) if part)
     return Finding(
         "gpu-memory-pressure",
         severity,
@@ -212,7 +212,7 @@ def _growing(case: Case, metric: str, id: str, name: str, advice: str) -> Findin
         "high" if len(found) > 1 or worst.gained >= 2 * GAINED_POINTS else "medium",
         f"{name} grows: {percent(worst.settled)} to {percent(worst.level)}",
         f"{name} grows {nodes([one.node for one in found], len(case.run.job.nodes))}: {_on(worst.node, found)}from "
-        f"{percent(worst.settled)} to {percent(worst.level)} between {clock(worst.start)} and {clock(worst.end)}, "
+        f"{percent(worst.settled)} to {percent(worst.level)} between {case.clock(worst.start)} and {case.clock(worst.end)}, "
         f"{middle:.1f} points an hour ({low:.1f} to {high:.1f}).{full_words(case, worst)}",
         (
             Evidence(f"{name}, high-water mark at first", worst.settled, "%", worst.node, worst.start),
@@ -269,9 +269,9 @@ def _flushes(case: Case) -> pd.DataFrame:
     return rows[writers == writers.value_counts().sort_index().idxmax()]
 
 
-def _flush_words(flushes: pd.DataFrame) -> str:
+def _flush_words(case: Case, flushes: pd.DataFrame) -> str:
     times = flushes["timestamp"].dropna()
-    when = f" since {clock(times.min())}" if len(times) else ""
+    when = f" since {case.clock(times.min())}" if len(times) else ""
     return f"the allocator flushed its cache {count(len(flushes), 'time')}{when}" if len(flushes) else ""
 
 

@@ -8,7 +8,7 @@ from monitor.diagnose.device_words import enough, everywhere, money_of, slow_on_
 from monitor.diagnose.rule import Case, parameter, rule
 from monitor.diagnose.stakes import STEPS
 from monitor.model import Evidence, Finding, Recommendation, Saving
-from monitor.words import clock, nodes, percent, step_seconds
+from monitor.words import nodes, percent, step_seconds
 
 BUSY_P50_PCT = 90.0
 # Of the MFU that is usual on this GPU.
@@ -41,7 +41,7 @@ def efa_not_in_use(case: Case) -> Finding | None:
     where = nodes([one.node for one in slow if one.node], case.gpu_nodes) if first.node else "between the nodes"
     kinds = sorted({node.instance_type or "" for node in case.run.job.nodes if node.gpus})
     what = "sockets are in use" if first.what == "sockets" else "EFA was requested and not found"
-    since = f" since {clock(first.at)}" if first.at is not None else ""
+    since = f" since {case.clock(first.at)}" if first.at is not None else ""
     return Finding(
         "efa-not-in-use",
         "warning",
@@ -94,7 +94,7 @@ def communication_bound(case: Case) -> Finding | None:
         "warning",
         "medium",
         f"GPUs busy, little useful work: MFU {percent(100 * got.value)}",
-        f"GPUs look busy, {percent(gpu.p50)} {everywhere(case)} since {clock(case.window.start)}, and the model gets "
+        f"GPUs look busy, {percent(gpu.p50)} {everywhere(case)} since {case.clock(case.window.start)}, and the model gets "
         f"{percent(100 * got.value)} of their peak{took}; {percent(100 * got.healthy)} is usual on {got.gpu_model}. {why}"
         f"{money_of(case, savings, 'of GPUs that wait in communication')}",
         (

@@ -17,7 +17,7 @@ from monitor.diagnose.rule import Case, rule
 from monitor.diagnose.stakes import STEPS
 from monitor.diagnose.unlike import by_gpu, by_steps
 from monitor.model import Evidence, Finding, Recommendation, Saving
-from monitor.words import clock, duration, percent, step_seconds
+from monitor.words import duration, percent, step_seconds
 
 IDLE_PCT = 5.0
 #: The fact that says since when steps are slower.
@@ -107,7 +107,7 @@ def step_time_regression(case: Case) -> Finding | None:
         if (money := saved_words(case.bill, savings))
         else ""
     )
-    at = f" since {clock(found.at)}" if found.at else ""
+    at = f" since {case.clock(found.at)}" if found.at else ""
     timed = found.by in {"printed", "clock"}
     figures = (
         f"{step_seconds(found.before_s)} to {step_seconds(found.after_s)}"
@@ -136,7 +136,7 @@ def step_time_regression(case: Case) -> Finding | None:
             *level_evidence(case, found),
         ),
         Recommendation(
-            f"Look at what changed at {clock(found.at) if found.at else f'step {found.step:,}'}. Likely, in this order: "
+            f"Look at what changed at {case.clock(found.at) if found.at else f'step {found.step:,}'}. Likely, in this order: "
             f"{'; '.join(likely)}. If nothing did, start again from the last checkpoint: other instances tell hardware from "
             "software.",
             source="rule step-time-regression",
@@ -210,7 +210,7 @@ def slow_steps_rule(case: Case) -> Finding | None:
         if found.longest is None
         else f", the slowest is step {found.longest[0]:,} with {step_seconds(found.longest[1])}"
     )
-    since = f" between {clock(found.start)} and {clock(found.end)}" if found.start and found.end else ""
+    since = f" between {case.clock(found.start)} and {case.clock(found.end)}" if found.start and found.end else ""
     lost = "" if share is None else f" Together they cost {percent(100 * share)} of the time{cost}."
     by_clock = " The clock shows them; the printed times leave them out." if found.by == "clock" else ""
     return Finding(

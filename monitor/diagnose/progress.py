@@ -15,7 +15,7 @@ from monitor.diagnose.guide_hints import when_building, when_ranks_wait
 from monitor.diagnose.rule import Case, rule
 from monitor.diagnose.stalled import error, first_to_stop, gpu_evidence, last_checkpoint, pattern_words
 from monitor.model import Evidence, Finding, Recommendation, Saving
-from monitor.words import capitalised, clock, count, duration, percent, step_seconds
+from monitor.words import capitalised, count, duration, percent, step_seconds
 
 # A silence at the end belongs to the failure that began it.
 ENDED_BY_ERROR = ("cuda-out-of-memory", "host-out-of-memory", "nccl-timeout", "data-error", "script-error")
@@ -57,7 +57,7 @@ def stall(case: Case) -> Finding | None:
     sure = held is not None and held.pattern in {"waiting", "split", "idle"} and held.changed is not False and not still
     pattern, why = pattern_words(case, held)
     after = f" It follows {_MEANWHILE[found.meanwhile]}." if found.meanwhile else ""
-    lines = f"; no process has logged anything since {clock(last_line)}" if not still else "; lines still come"
+    lines = f"; no process has logged anything since {case.clock(last_line)}" if not still else "; lines still come"
     running = case.run.job.is_running
     savings = (Saving(("stall", "unknown"), most_s=found.seconds, goes_on=1.0),)
     lost, spent = case.bill.saved_usd(savings), ""
@@ -73,7 +73,7 @@ def stall(case: Case) -> Finding | None:
         "critical",
         "high" if sure else "medium",
         f"No step for {duration(found.seconds)}{pattern if len(pattern) < 45 else ''}",
-        f"No step for {duration(found.seconds)}{pattern}.{why} Last step{step} at {clock(found.since)}{usual}{longest}"
+        f"No step for {duration(found.seconds)}{pattern}.{why} Last step{step} at {case.clock(found.since)}{usual}{longest}"
         f"{lines}.{after}{failed}{spent}",
         (
             Evidence("silence since the last step", found.seconds, "s", None, found.since, found.until),
@@ -166,9 +166,9 @@ def long_initialization(case: Case) -> Finding | None:
         "warning",
         "high" if found.first_step else "medium",
         title,
-        f"{title}: Training began {clock(found.start)}, the first step {clock(end)}{cost}.{parts}"
+        f"{title}: Training began {case.clock(found.start)}, the first step {case.clock(end)}{cost}.{parts}"
         if found.first_step
-        else f"{title}: Training began {clock(found.start)}, and the GPUs are nearly idle{cost}.{parts}",
+        else f"{title}: Training began {case.clock(found.start)}, and the GPUs are nearly idle{cost}.{parts}",
         (
             Evidence("from Training to the first step", took_s, "s", None, found.start, end),
             *(
@@ -216,8 +216,8 @@ def _parts(
         )
     return (
         f"{head}{busy} Likely: data that is prepared or copied by the script, a model that is built and traced, compilation.",
-        f"Read what was logged between {clock(first_line or start)} and {clock(end)}; prepare data before the job, read it "
-        "from FSx or in FastFile mode, and cache what is compiled.",
+        f"Read what was logged between {case.clock(first_line or start)} and {case.clock(end)}; prepare data before the job, "
+        "read it from FSx or in FastFile mode, and cache what is compiled.",
     )
 
 

@@ -12,7 +12,7 @@ from monitor.diagnose.quoted import quoted
 from monitor.diagnose.rule import Case
 from monitor.diagnose.stakes import WORK
 from monitor.model import Evidence, Finding, Recommendation, Saving
-from monitor.words import clock, count
+from monitor.words import count
 
 _LONGEST_TITLE = 79
 
@@ -70,7 +70,7 @@ def lost_loss(case: Case, ending: Ending | None) -> Finding | None:
             if not case.run.job.is_running
             else "is so still"
         )
-        when = f" ({clock(at)})" if at else ""
+        when = f" ({case.clock(at)})" if at else ""
         opening = (
             f"The loss became NaN or infinite{step}{when}{rank}, for {count(found.reports, 'report')} in a row, and "
             f"{stayed}{good}."

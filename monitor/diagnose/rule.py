@@ -43,6 +43,7 @@ from monitor.diagnose.setup_seen import setup_seen
 from monitor.diagnose.stakes import Bill, bill_of
 from monitor.model import Distribution, Finding, Phase, Price, Run, StepStats
 from monitor.predict.setup_types import Setup
+from monitor.words import clock
 
 SECTIONS = ("What it means", "Why it matters", "What to do", "Source")
 
@@ -181,6 +182,12 @@ class Case:
         if ending is not None and ending.id == "cuda-out-of-memory":
             first = fill(self.run.events, ending.first)
         return setup_seen(self.run, self.steady, self.steps, first)
+
+    def clock(self, at: datetime) -> str:
+        """A time of the job in words, with its day where the job takes longer than one."""
+        job = self.run.job
+        begun = job.started or job.created
+        return clock(at, None if begun is None else (begun, job.ended or self.now))
 
     @property
     def gpu_nodes(self) -> int:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from monitor.analyze.cost import usd_per_hour
 from monitor.model import Cost, Finding, Job, Phase, Report, Saving
 
 #: What goes on while a job trains: an hour that goes on as now is made of these, as the time so far was.
@@ -119,6 +120,14 @@ def recoverable(cost: Cost, bill: Bill, findings: Iterable[Finding], asks: bool,
     return replace(
         cost, recoverable_usd=bill.saved_usd(savings), recoverable_usd_per_hour=bill.saved_usd_per_hour(savings)
     )
+
+
+def usd_per_hour_of_steps(report: Report) -> float | None:
+    """What goes into steps in an hour of a job: what a change of their time is worth. None where no price is known."""
+    bill = bill_of(report.job, report.phases, report.cost, usd_per_hour(report.job, report.cost))
+    if bill.usd_per_hour is None or not bill.hour:
+        return bill.usd_per_hour
+    return bill.usd_per_hour * sum(bill.hour.get(name, 0.0) for name in STEPS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from monitor.analyze.saves import saves
 from monitor.analyze.silence import Silence
 from monitor.diagnose.rule import Case
 from monitor.model import Evidence
-from monitor.words import clock, duration, nodes, percent
+from monitor.words import duration, nodes, percent
 
 
 def pattern_words(case: Case, held: HeldGpus | None) -> tuple[str, str]:
@@ -71,7 +71,7 @@ def last_checkpoint(case: Case, found: Silence) -> tuple[str, tuple[Evidence, ..
     save = known[-1]
     after = "" if save.step is None else f", step {save.step:,}"
     age_s = (found.since - save.at).total_seconds()
-    words = f"from its last checkpoint, {clock(save.at)}{after} ({duration(age_s)} of work is done again)"
+    words = f"from its last checkpoint, {case.clock(save.at)}{after} ({duration(age_s)} of work is done again)"
     evidence = (Evidence("last checkpoint before the last step", age_s, "s of work", None, save.at, found.since),)
     if ends:
         return f"Stop the job and start again {words}.", evidence

@@ -10,7 +10,7 @@ from monitor.diagnose.device_words import enough, fewest_points, left_out, money
 from monitor.diagnose.rule import Case, rule
 from monitor.diagnose.stakes import STEPS
 from monitor.model import Distribution, Evidence, Finding, Recommendation, Saving
-from monitor.words import clock, nodes, percent
+from monitor.words import nodes, percent
 
 # SageMaker Debugger: CPUBottleneck says CPU above 90; OverallSystemUsage calls more than 70 bound by the CPU.
 CPU_FULL_PCT = 90.0
@@ -62,7 +62,7 @@ def cpu_bottleneck(case: Case) -> Finding | None:
         "high" if cpu.p50 > CPU_FULL_PCT and case.window.since == "first step" else "medium",
         f"CPU full at {percent(cpu.p50)}, GPUs wait at {percent(gpu.p50)}",
         f"GPUs wait for the CPU: GPU {spread(gpu)} while the CPUs of {place} are at {percent(cpu.p50)} (p95 {cpu.p95:.0f}) "
-        f"{where} since {clock(case.window.start)}{left_out(case)}.{money_of(case, savings, 'of waiting GPUs')}",
+        f"{where} since {case.clock(case.window.start)}{left_out(case)}.{money_of(case, savings, 'of waiting GPUs')}",
         (
             Evidence("CPU utilization, p95", cpu.p95, "%", None, *span(case)),
             Evidence("CPU utilization, p50", cpu.p50, "%", None, *span(case)),
@@ -135,8 +135,8 @@ def fluctuating_gpu_utilization(case: Case) -> Finding | None:
         "high" if by_cpu else "medium",
         f"GPUs idle in {worst.dips} dips, {worst.minutes:.0f} min in all",
         f"GPU utilization jumps between {percent(worst.p95)} and {percent(worst.p5)} {nodes(hit, case.gpu_nodes or len(hit))} "
-        f"since {clock(case.window.start)}: {worst.dips} dips below {LOW_PCT:.0f} % on {worst.node}, {worst.minutes:.0f} minutes "
-        f"in all{_unexplained(case)}.{cause}{money_of(case, savings, 'of waiting GPUs')}",
+        f"since {case.clock(case.window.start)}: {worst.dips} dips below {LOW_PCT:.0f} % on {worst.node}, {worst.minutes:.0f} "
+        f"minutes in all{_unexplained(case)}.{cause}{money_of(case, savings, 'of waiting GPUs')}",
         (
             Evidence("GPU utilization, p95", worst.p95, "%", worst.node, *span(case)),
             Evidence("GPU utilization, p5", worst.p5, "%", worst.node, *span(case)),

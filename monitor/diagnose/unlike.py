@@ -11,7 +11,7 @@ from monitor.diagnose.cost_words import saved_words
 from monitor.diagnose.rule import Case
 from monitor.diagnose.stakes import STEPS
 from monitor.model import Evidence, Finding, Recommendation, Saving
-from monitor.words import clock, percent, step_seconds
+from monitor.words import percent, step_seconds
 
 #: The facts that say how slow a node is.
 STEP_TIME, PEERS_STEP_TIME = "step time", "median of its peers at the same steps"
@@ -162,8 +162,8 @@ def _when(case: Case, found: Outlier) -> str:
     if found.start is None or found.end is None:
         return ""
     if _lasts(case, found):
-        return f" since {clock(found.start)}"
-    return f" from {clock(found.start)} to {clock(found.end)}"
+        return f" since {case.clock(found.start)}"
+    return f" from {case.clock(found.start)} to {case.clock(found.end)}"
 
 
 def _lasts(case: Case, found: Outlier) -> bool:

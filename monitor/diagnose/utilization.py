@@ -13,7 +13,7 @@ from monitor.diagnose.device_words import fewest_points, money_of, pipeline_degr
 from monitor.diagnose.rule import Case, rule
 from monitor.diagnose.stakes import WORK
 from monitor.model import Evidence, Finding, Recommendation, Saving
-from monitor.words import capitalised, clock, duration, nodes, percent
+from monitor.words import capitalised, duration, nodes, percent
 
 # The sum of one GPU at work for most of the time; below that it may be all of them, hardly used.
 ONE_AT_WORK_PCT = 85.0
@@ -66,8 +66,9 @@ def one_gpu_in_use(case: Case) -> Finding | None:
         "high" if first.busy_sum >= 50 and not several else "medium",
         f"One of {first.gpus} GPUs in use",
         f"It looks as if one of {first.gpus} GPUs is in use {nodes(hit, len(case.run.job.nodes))} since "
-        f"{clock(case.window.start)}: the GPUs together reach {percent(first.busy_sum)} (one full GPU is 100 %), their memory "
-        f"{percent(first.held_sum)}. The other {first.gpus - 1} are paid for and idle.{money_of(case, savings, 'of idle GPUs')}"
+        f"{case.clock(case.window.start)}: the GPUs together reach {percent(first.busy_sum)} (one full GPU is 100 %), their "
+        f"memory {percent(first.held_sum)}. The other {first.gpus - 1} are paid for and idle."
+        f"{money_of(case, savings, 'of idle GPUs')}"
         + (f" {told.each} processes run on each host: they seem to share one GPU." if told and several else ""),
         _sums(case, first) + _said(told),
         Recommendation(
@@ -146,7 +147,7 @@ def _unused(case: Case, found: tuple[InUse, ...], told: Processes | None) -> Fin
         ("high" if told and told.certain else "medium") if first.against != "ceiling" else "low",
         f"{idle} of {first.gpus} GPUs unused",
         f"{idle} of {first.gpus} GPUs seem to have no work {nodes(hit, len(case.run.job.nodes))} since "
-        f"{clock(case.window.start) if case.window else 'the start'}: GPU utilization is {percent(first.busy_sum)} in sum "
+        f"{case.clock(case.window.start) if case.window else 'the start'}: GPU utilization is {percent(first.busy_sum)} in sum "
         f"({100 * first.gpus} % is all of them), GPU memory {percent(first.held_sum)} in sum: {why}."
         f"{money_of(case, savings, 'of idle GPUs')}",
         _sums(case, first) + _said(told),
@@ -230,8 +231,8 @@ def idle_gpus(case: Case) -> Finding | None:
         f"GPUs idle for {duration(worst.minutes * 60)}"
         + ("" if len(hit) == case.gpu_nodes else f" {nodes(hit, case.gpu_nodes or len(hit))}"),
         f"GPUs are idle {nodes(hit, case.gpu_nodes or len(case.run.job.nodes))}: below {IDLE_PCT:.0f} % for "
-        f"{worst.minutes:.0f} minutes in a row{f' on {worst.node}' if len(hit) > 1 else ''}, {clock(worst.start)} to "
-        f"{clock(worst.end)}, after training had begun.{_meanwhile(case, worst, hit)} "
+        f"{worst.minutes:.0f} minutes in a row{f' on {worst.node}' if len(hit) > 1 else ''}, {case.clock(worst.start)} to "
+        f"{case.clock(worst.end)}, after training had begun.{_meanwhile(case, worst, hit)} "
         f"The instances are billed meanwhile.{money}",
         (
             Evidence(
@@ -277,7 +278,7 @@ def _what_next(case: Case, worst: Stretch) -> str:
             "steps continue while its GPUs are idle."
         )
     return (
-        f"Read what {worst.node} logged from {clock(worst.start)} on. If the job is hung, stop it; if it "
+        f"Read what {worst.node} logged from {case.clock(worst.start)} on. If the job is hung, stop it; if it "
         "evaluates, exports or uploads on the CPU, do that in a job without GPUs."
     )
 

@@ -13,7 +13,7 @@ from monitor.diagnose import ended
 from monitor.diagnose.cost_words import lost_words
 from monitor.diagnose.rule import Case
 from monitor.model import Evidence, Finding, Recommendation, Saving
-from monitor.words import clock, count, duration
+from monitor.words import count, duration
 
 _RAN_MS = re.compile(
     r"\bran for (\d{2,12}) milliseconds|\b(?:waiting|timeout after) (\d{2,12}) ?ms|\bin (\d{2,12}) ms\b"
@@ -38,7 +38,7 @@ def finding(case: Case, ending: Ending) -> Finding:
     if silence_s is not None:
         silence = f" Nothing had moved for {duration(silence_s)} before it"
         if ending.since and ending.at and ending.since < ending.at:
-            silence += f", since the last step at {clock(ending.since)}"
+            silence += f", since the last step at {case.clock(ending.since)}"
         savings = (Saving(("stall", "unknown", "idle-tail"), most_s=silence_s), *savings)
         cost = f": {money}" if (money := lost_words(case.bill, savings[:1])) else ""
         silence += f"{cost}."

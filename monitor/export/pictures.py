@@ -80,7 +80,8 @@ def _phases(report: Report) -> Iterator[Picture]:
         return
     frame = phases.segments(report.buckets)
     priced = any(bucket.cost_usd is not None for bucket in report.buckets)
-    title = "Where the time and the money went, minutes" if priced else "Where the time went, minutes"
+    unit = phases.unit_of(report.buckets)
+    title = f"Where the time and the money went, {unit}" if priced else f"Where the time went, {unit}"
     note = f"{phases_listed(frame)} {sum_words(report, frame)}"
     yield Picture(title, phases_said(report, frame), note, svg(phases.phase_bar(report.buckets), "phases"))
 

@@ -71,7 +71,8 @@ def _phases(report: Report) -> None:
         frame = phases.segments(report.buckets)
         listed = phases_listed(frame)
         summed = sum_words(report, frame)
-        title = "Where the time and the money went, minutes and $" if priced else "Where the time went, minutes"
+        unit = phases.unit_of(report.buckets)
+        title = f"Where the time and the money went, {unit} and $" if priced else f"Where the time went, {unit}"
         head(phases_said(report, frame), f"{title} · {summed}", lambda: _csv(frame), f"{report.job.name}-phases")
         draw_frames(("chart-phases",), (frame,), phases.phase_bar_of, alt_of(report, "Where the time went", listed))
         st.caption(plain(listed))

@@ -7,6 +7,7 @@ from typing import Any
 
 import streamlit as st
 
+from monitor.diagnose.stakes import usd_per_hour_of_steps
 from monitor.model import Report
 from monitor.predict.presets import preset
 from monitor.predict.setup import changed
@@ -28,7 +29,7 @@ def show_plan(report: Report | None) -> None:
     asked = pruned(report, plan_address.current())
     plan_address.ask(asked)
     found = planned(report, asked)
-    _banner(answer(found, _usd_per_hour(report)))
+    _banner(answer(found, None if report is None else usd_per_hour_of_steps(report)))
     drawn = [
         lambda: part(report, "What to change", _change, found),
         lambda: part(report, "Starting point", _start, found, asked, report),
@@ -82,12 +83,6 @@ def start_setup(report: Report | None, asked: Asked) -> Setup:
 def _is_so(start: Setup, name: str, value: Any) -> bool:
     known = start.known(name)
     return known is not None and (known.value == value or str(known.value).lower() == str(value).lower())
-
-
-def _usd_per_hour(report: Report | None) -> float | None:
-    if report is None or report.cost.price_usd_per_instance_hour is None or not report.job.instance_count:
-        return None
-    return report.cost.price_usd_per_instance_hour * report.job.instance_count
 
 
 def _banner(said: Answer) -> None:

@@ -21,8 +21,14 @@ def test_segments_follow_each_other_and_sum_to_the_whole() -> None:
     frame = phases.segments(BUCKETS)
     assert frame["name"].tolist() == ["starting", "productive", "stall", "of-another-version"]
     assert frame["minutes"].sum() == pytest.approx(73.0)
-    assert frame["from_min"].tolist()[1:] == pytest.approx(frame["to_min"].tolist()[:-1])
+    assert frame["start"].tolist()[1:] == pytest.approx(frame["end"].tolist()[:-1])
     assert frame["share"].sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(("hours", "unit", "length"), [(3, "minutes", 180), (3.1, "hours", 3.1), (240, "days", 10)])
+def test_a_bar_of_days_is_drawn_in_days(hours: float, unit: str, length: float) -> None:
+    frame = phases.segments([Bucket("productive", 3600.0 * hours, 3600.0 * hours)])
+    assert (frame["unit"].iloc[0], frame["end"].iloc[-1]) == (unit, pytest.approx(length))
 
 
 def test_each_name_has_a_kind_and_a_new_one_is_not_known() -> None:

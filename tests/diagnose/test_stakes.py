@@ -13,7 +13,17 @@ from hypothesis import strategies as st
 from benchmarks.planted.catalogue import FAULTS, Ticket, scenario
 from benchmarks.planted.source import PlantedSource
 from monitor.diagnose.cost_words import saved_words
-from monitor.diagnose.stakes import GOES_ON, STEPS, WORK, Bill, Stakes, recoverable, stakes, total_usd
+from monitor.diagnose.stakes import (
+    GOES_ON,
+    STEPS,
+    WORK,
+    Bill,
+    Stakes,
+    recoverable,
+    stakes,
+    total_usd,
+    usd_per_hour_of_steps,
+)
 from monitor.model import Cost, Finding, Price, Report, Saving
 from monitor.review import Reviewer
 from tests import situations
@@ -169,3 +179,14 @@ def test_jobs_are_ranked_an_hour_while_they_run_and_in_all_afterwards() -> None:
 def test_what_is_not_known_is_not_in_the_sum_and_no_sum_of_nothing_is_zero() -> None:
     assert total_usd([1.0, None, 2.0]) == 3.0
     assert total_usd([None]) is None
+
+
+def test_what_steps_cost_in_an_hour_is_what_a_change_of_their_time_is_worth() -> None:
+    running = situations.running()
+    costs = usd_per_hour_of_steps(running)
+    assert costs == pytest.approx(4 * 32.77)
+    half_saved = replace(running.phases[-1], name="checkpoint", start=running.phases[-1].start)
+    middle = running.phases[-1].start + (running.phases[-1].end - running.phases[-1].start) / 2
+    phases = (*running.phases[:-1], replace(running.phases[-1], end=middle), replace(half_saved, start=middle))
+    assert usd_per_hour_of_steps(replace(running, phases=phases)) == pytest.approx(2 * 32.77)
+    assert usd_per_hour_of_steps(replace(running, cost=Cost())) is None

@@ -32,7 +32,7 @@ def test_what_was_not_seen_is_a_dash() -> None:
     assert tiles["GPU memory"] == (DASH, "no data")
     started = _tiles(situations.never_started())
     assert started["Duration"] == (DASH, "not started")
-    assert started["Step time, median"] == (DASH, "no step lines")
+    assert started["Step time, median"] == (DASH, "no logs read")
 
 
 def test_without_gpus_the_processors_are_shown() -> None:
