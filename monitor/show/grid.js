@@ -31,14 +31,14 @@ function made(parent) {
     if (grid.top > 0 && !grid.data.ends_in_view) used(grid)
     tell(grid)
   }
-  box.onfocusin = event => {
+  box.addEventListener("focusin", event => {
     const key = event.target.closest(".row")?.dataset.key
     if (key === undefined) return
     activated(grid, key)
     used(grid)
-  }
-  grid.box.onkeydown = event => pressed(grid, event)
-  grid.box.onclick = event => clicked(grid, event)
+  })
+  box.onkeydown = event => pressed(grid, event)
+  box.onclick = event => clicked(grid, event)
   return grid
 }
 
