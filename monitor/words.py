@@ -80,6 +80,12 @@ def usd(value: float | None) -> str:
     return f"${value:,.2f}" if abs(value) < 1000 else f"${value:,.0f}"
 
 
+def about_usd(value: float | None) -> str:
+    """An estimate: ``about $0.002``, ``under $0.001``."""
+    written = usd(value)
+    return written if written.startswith("under") else f"about {written}"
+
+
 def warm_pool(seconds: float, cost_usd: float | None) -> str:
     """What a warm pool adds to the bill of the job before it, in a sentence."""
     cost = "" if cost_usd is None else f": {usd(cost_usd)} beside the cost of the job"

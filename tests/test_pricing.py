@@ -96,7 +96,7 @@ def test_a_spot_job_that_runs_is_said_to_cost_at_most_that() -> None:
     source = _source(LISTED, spot=True, status="InProgress", ended=None)
     report = Reviewer(source, "one").review(NOW)
     assert "at most $24.00 so far" in facts(report)
-    (tile,) = (tile for tile in figures(report, NOW) if tile.label == "Cost")
+    (tile,) = (tile for tile in figures(report) if tile.label == "Cost")
     assert tile.value == "≤ $24.00"
     assert "a spot job pays at most that" in tile.help
 

@@ -128,11 +128,6 @@ def job_document(job: Job) -> dict[str, Any]:
         "training_seconds": job.training_seconds,
         "billable_seconds": job.billable_seconds,
         "failure_reason": job.failure_reason,
-        "inputs": [
-            {"name": each.name, "uri": each.uri, "mode": each.mode, "content_type": each.content_type}
-            for each in job.channels
-        ],
-        "outputs": {"path": job.outputs.path, "model": job.outputs.model, "checkpoints": job.outputs.checkpoints},
     }
 
 

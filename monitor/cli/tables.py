@@ -17,6 +17,8 @@ from monitor.words import DASH
 # A column that wraps gets at least this, so that words stay whole.
 _NARROWEST = 20
 _GAP = 2
+# Of a terminal's letters the widest take two cells.
+_WIDEST_LETTER = 2
 Cell = str | Text
 # Nothing is written to it: text is wrapped by its rules.
 _PAPER = Console(file=StringIO())
@@ -50,6 +52,8 @@ def table(
     kept = _kept(columns, natural, width)
     widths = _widths(columns, natural, kept, width)
     beneath = [place for place, column in enumerate(columns) if column.below and place not in kept]
+    if beneath:
+        widths[0] = max(widths[0], _GAP + _WIDEST_LETTER)
     out = Table(box=None, pad_edge=False, header_style=head)
     for place in kept:
         column = columns[place]
@@ -100,7 +104,7 @@ def _widths(columns: Sequence[Column], natural: Sequence[int], kept: Sequence[in
 def _with_below(first: Text, under: Text, width: int) -> Text:
     """A cell with a second one below it, indented and wrapped by words."""
     style = str(under.style) or "dim"
-    lines = Text(" ".join(under.plain.split())).wrap(_PAPER, max(1, width - _GAP), overflow="fold")
+    lines = Text(" ".join(under.plain.split())).wrap(_PAPER, width - _GAP, overflow="fold")
     return Text.assemble(first, *((f"\n{' ' * _GAP}{line.plain}", style) for line in lines))
 
 

@@ -160,7 +160,11 @@ def out_of_time(case: Case, ending: Ending) -> Finding:
         else ""
     )
     done, total = (steps.done, steps.total) if steps else (None, None)
-    if done is None:
+    never = job.started is None and has_status(job, "MaxWaitTimeExceeded")
+    if never:
+        spent_s = (job.ended - job.created).total_seconds() if job.ended and job.created else None
+        far = f" It never trained: it waited for spot capacity{f' for {duration(spent_s)}' if spent_s else ''}."
+    elif done is None:
         lines = case.run.logs.lines
         why = f"no step was recognised in {count(lines, 'log line')}" if lines else "its logs were not read"
         far = f" How far it got is not known: {why}."
@@ -170,11 +174,6 @@ def out_of_time(case: Case, ending: Ending) -> Finding:
         far = f" It had done {count(done, 'step')}; how many were planned is not known."
     need = _needed_s(ran_s, done, total)
     more = f" At that pace all of them take about {duration(need)}." if need is not None else ""
-    waited = (
-        " It never trained: it waited for spot capacity."
-        if job.started is None and has_status(job, "MaxWaitTimeExceeded")
-        else ""
-    )
     figures = (
         ("time from start to end", ran_s, "s"),
         (parameter, limit_s, "s"),
@@ -189,7 +188,7 @@ def out_of_time(case: Case, ending: Ending) -> Finding:
         f"Time limit reached at step {done:,}{f' of {total:,}' if total else ''}"
         if done is not None
         else "Time limit reached",
-        f"The job was stopped at {limit}{after}.{far}{more}{waited}{ended.from_checkpoint(case, job.ended)}",
+        f"The job was stopped at {limit}{after}.{far}{more}{ended.from_checkpoint(case, job.ended)}",
         (
             *(
                 Evidence(what, float(value), unit, None, job.started, job.ended)

@@ -140,7 +140,7 @@ def _coverage(report: Report) -> Iterator[str]:
     yield f"{lines}{last}."
     if report.api.calls:
         calls = words.count(sum(report.api.calls.values()), "AWS call")
-        yield f"{calls}, about {words.usd(report.api.estimated_usd)}."
+        yield f"{calls}, {words.about_usd(report.api.estimated_usd)}."
     if report.archive is not None:
         yield f"From the archive {report.archive}."
     if report.kept_at is not None:

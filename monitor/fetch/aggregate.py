@@ -20,7 +20,7 @@ from monitor.parse.assemble import assemble
 from monitor.parse.choose import Choice, Line, choose
 from monitor.parse.insights import query
 from monitor.parse.recognise import RawRows
-from monitor.words import count, duration, usd
+from monitor.words import about_usd, count, duration, usd
 
 #: Reading that takes longer than this is worth another way.
 LONG_S = 180.0
@@ -48,7 +48,7 @@ def offer(clients: Clients, job: Job, now: datetime, tell: Say) -> Aggregated:
         if guess is not None and guess.seconds > LONG_S:
             tell(
                 f"Reading all log lines takes about {duration(guess.seconds)} at the quota (some {guess.pages:,.0f} pages); "
-                f"--aggregate asks Logs Insights for medians a minute instead, for about {_cost(guess, clients.region)}."
+                f"--aggregate asks Logs Insights for medians a minute instead, for {_cost(guess, clients.region)}."
             )
     return Aggregated()
 
@@ -79,10 +79,10 @@ def aggregate(
         return _instead(Gap("logs", f"{why}; all lines were read instead."), tell)
     if max_usd is not None and guess.usd > max_usd:
         raise CannotDo(
-            f"The query would cost about {_cost(guess, clients.region)}, more than --max-usd {max_usd:g}; none was started.",
+            f"The query would cost {_cost(guess, clients.region)}, more than --max-usd {max_usd:g}; none was started.",
             "Allow more, or leave --aggregate out.",
         )
-    tell(f"Logs Insights scans about {_cost(guess, clients.region)}; reading all lines: {duration(guess.seconds)}.")
+    tell(f"Logs Insights scans {_cost(guess, clients.region)}; reading all lines: {duration(guess.seconds)}.")
     answered, minutes = _ask(clients, job, now, choice, len(raw.streams), max_usd, progress)
     if answered.trouble is not None:
         return _instead(gap_of("logs", answered.trouble, "Logs Insights"), tell)
@@ -115,7 +115,7 @@ def _cost(guess: samples.Estimate, region: str) -> str:
         if guess.whole_group
         else "this job's lines, other jobs' of that time come on top"
     )
-    return f"{usd(guess.usd)} (an estimate: {_size(guess.scanned_bytes)}, {what}, at ${insights.usd_per_gb(region):g} a GB)"
+    return f"{about_usd(guess.usd)} (an estimate: {_size(guess.scanned_bytes)}, {what}, at ${insights.usd_per_gb(region):g} a GB)"
 
 
 def _size(size: float) -> str:

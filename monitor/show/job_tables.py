@@ -16,7 +16,7 @@ from monitor.fetch.log_streams import node_of_stream, prefix, stream_order
 from monitor.model import METRICS, Report
 from monitor.predict.setup import resolved
 from monitor.show.plain import plain
-from monitor.words import DASH, count, from_cache, instant, usd
+from monitor.words import DASH, about_usd, count, from_cache, instant
 
 #: So many places are shown without scrolling.
 _FILES = 12
@@ -161,9 +161,9 @@ def show_coverage(report: Report, zone: tzinfo) -> None:
     parts = [
         f"Metrics every {run.metrics_period_s} s" if run.metrics_period_s else "No metrics",
         f"{count(run.logs.lines, 'log line')} in {count(run.logs.streams, 'stream')}{_last(run.logs.last_line_at, zone)}",
-        f"{count(calls, 'API call')} by this look, about {usd(report.api.estimated_usd)}; "
-        f"{count(sum(report.api_total.calls.values()), 'call')} by this dashboard so far, about "
-        f"{usd(report.api_total.estimated_usd)}",
+        f"{count(calls, 'API call')} for this page, {about_usd(report.api.estimated_usd)}; "
+        f"{count(sum(report.api_total.calls.values()), 'call')} by this dashboard so far, "
+        f"{about_usd(report.api_total.estimated_usd)}",
     ]
     if report.archive is not None:
         parts.append(f"From the archive {report.archive}, as it was reviewed on {instant(report.reviewed_at, zone)}")

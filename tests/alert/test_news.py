@@ -179,7 +179,7 @@ def test_a_message_says_what_where_since_when_how_much_and_where_to_look() -> No
     (message,) = hear(Ledger(), found, 40, FOR_5)
     assert message.title == "WARNING: gpu_utilization-below-40-for-5m on algo-1, job case"
     assert message.text == "gpu_utilization < 40 for 5m since 12:10 UTC: 30 %."
-    assert message.link == "https://watch.example.com/job?job=case&region=us-east-1"
+    assert message.link == "https://watch.example.com/job?job=case&region=us-east-1&account=123456789012"
     assert (message.since, message.value, message.limit, message.unit) == ("2026-09-25T12:10:00Z", 30.0, 40.0, "%")
     assert message_from(message.document()) == message
     assert message.lines.count("\n") == 2

@@ -149,8 +149,8 @@ def test_the_dashboard_is_started_on_the_archive_and_on_nothing_else(
     account: Account, kept: str, monkeypatch: pytest.MonkeyPatch, option: bool
 ) -> None:
     given: dict[str, str] = {}
-    monkeypatch.setattr("monitor.cli.dashboard.serve", lambda port, environment, *_: given.update(environment))
-    monkeypatch.setattr("monitor.cli.dashboard.check", lambda port: None)
+    monkeypatch.setattr("monitor.cli.dashboard.serve", lambda port, environment, *_, **__: given.update(environment))
+    monkeypatch.setattr("monitor.cli.dashboard.check", lambda *_, **__: None)
     monkeypatch.chdir(Path(kept).parent)
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     monkeypatch.setenv(ARCHIVE_SHOWN, "left over")

@@ -305,13 +305,13 @@ def test_the_command_tells_the_cost_first(command: Any, capsys: pytest.CaptureFi
     assert command("per-node", "--aggregate", "--max-usd", "1", "--format", "json") == 0
     printed = capsys.readouterr()
     assert json.loads(printed.out)["steps"]["count"] == 4 * 900
-    assert printed.err.startswith("trainwatch: Logs Insights scans about $")
+    assert printed.err.startswith("trainwatch: Logs Insights scans under $0.001 (")
 
 
 REFUSED = [
     (("per-node", "--aggregate", "--max-usd", "0"), 3, "none was started"),
     (("per-node", "--aggregate", "--step-regex", r"(?P<step>\d+)"), 2, "--step-regex"),
-    (("per-node", "--aggregate", "--max-usd", "nan"), 2, "no amount"),
+    (("per-node", "--aggregate", "--max-usd", "nan"), 2, "not an amount"),
     (("logs:/dev/null", "--aggregate"), 2, "log files and archives are read here"),
 ]
 

@@ -211,7 +211,7 @@ def test_no_call_for_a_job_that_has_no_metrics() -> None:
 @pytest.mark.parametrize(
     ("given", "now", "words"),
     [
-        ({"TrainingJobStatus": "InProgress", "TrainingEndTime": None}, BEGAN + timedelta(minutes=2), "look again"),
+        ({"TrainingJobStatus": "InProgress", "TrainingEndTime": None}, BEGAN + timedelta(minutes=2), "a few minutes"),
         ({"TrainingTimeInSeconds": 40}, LATER, "40 s"),
         ({}, LATER, "account and region"),
     ],

@@ -56,7 +56,7 @@ def test_the_published_pair_reads_well(open_page: Open) -> None:
         assert words in said, words
     table = page.dataframe[0].value
     assert table.to_numpy().tolist() == [["sharded_data_parallel_degree", "32", "4", "mp_parameters"]]
-    assert any(each.label.endswith("parameters are alike") for each in page.expander)
+    assert any(each.label.endswith("parameters are the same") for each in page.expander)
     spread, figures, foretold = _charts(page)
     assert "100 % of the steps of B" in spread
     assert "Largest difference" in figures

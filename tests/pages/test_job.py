@@ -32,7 +32,7 @@ SITUATIONS = (
 def test_every_situation_can_be_shown(open_page: Open, report: Report) -> None:
     page = open_page(FakeAccount((report,)), "job", job=report.job.name)
     assert [title.value for title in page.title] == [report.job.name]
-    assert len(page.metric) == 5
+    assert len(page.metric) == 5 + (report.cost.usd is not None)
     for finding in report.warnings:
         assert finding.title in texts(page)
 
@@ -88,7 +88,7 @@ def test_the_why_of_a_failure_is_the_timeline(open_page: Open) -> None:
 def test_minutes_and_dollars_of_the_phases_sum_to_the_bill(open_page: Open) -> None:
     said = _page(open_page, situations.healthy())
     assert "Where the time and the money went" in said
-    assert "Together 1 h 34 min and $196.62, the bill." in said
+    assert "1 h 34 min from request to end, 1 h 30 min billed: $196.62." in said
     assert "$" not in _page(open_page, situations.low_utilization()).partition("Where the time went, minutes")[2][:300]
 
 
@@ -117,7 +117,7 @@ def test_charts_are_there_with_names_that_state_the_finding(open_page: Open) -> 
     page = open_page(FakeAccount((report,)), "job", job=report.job.name)
     charts = page.get("vega_lite_chart")
     assert len(charts) == 7
-    assert "productive 1 h 27 min" in charts[0].proto.alt
+    assert "training 1 h 27 min" in charts[0].proto.alt
     assert "the part that the charts below show" in charts[1].proto.alt
     assert "algo-5 takes 2.63 s, 1.31 x the median of its peers" in charts[2].proto.alt
     assert "Training loss" in charts[3].proto.alt
@@ -141,7 +141,7 @@ def test_refused_metrics_are_said_and_the_rest_is_shown(open_page: Open) -> None
     assert '"Action": "cloudwatch:GetMetricData"' in page.code[0].value
     assert "No GPU utilization data." in said
     assert "healthy" not in said
-    assert len(page.get("vega_lite_chart")) == 4
+    assert len(page.get("vega_lite_chart")) == 5
 
 
 def test_a_job_that_never_started_shows_no_empty_charts(open_page: Open) -> None:

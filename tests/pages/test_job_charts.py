@@ -43,7 +43,7 @@ def _is_overview(chart: object) -> bool:
         (
             situations.low_utilization(),
             (
-                "93 % of 1 h 34 min was productive; the longest other part is initialization, 3 min.",
+                "1 h 30 min billed; what it was spent on is not known: no training step was read.",
                 "The charts below show the whole job, 1 h 30 min; times are UTC.",
                 "A step takes 4.10 s (p10 4.05 s, p90 4.15 s); no node is more than 3 % slower than its peers.",
                 "GPU 46 % on all 4 nodes since 12:08 UTC",

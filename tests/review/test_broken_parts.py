@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from io import StringIO
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from rich.console import Console
@@ -74,14 +75,14 @@ def test_rules_that_fail_on_one_error_are_one_gap(monkeypatch: pytest.MonkeyPatc
     assert "checks (" in gap.why
     # What rests on it is not known: no phase, no goodput, no finding of progress, and no claim of health.
     assert (found.phases, found.buckets, found.goodput, found.activities) == ((), (), None, ())
-    assert found.nodes[0].steps is not None
+    assert found.steps is not None
     assert judge(found).level not in {"healthy", "muted"}
     log = Path(gap.remedy.removeprefix("Its traceback is in ").removesuffix("."))
     assert log.read_text(encoding="utf-8").count("Failed: Where the time went, ") == 1
 
 
 def test_the_cost_of_a_running_job_is_not_known_without_its_phases(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reports.phases, "phases", lambda *_: 1 / 0)
+    monkeypatch.setattr(rule, "phases_of", lambda *_: 1 / 0)
     running = replace(RUN, job=replace(RUN.job, status="InProgress", ended=None, training_seconds=None))
     price = situations.low_utilization().price or reports.Price(10.0, "settings file")
     assert reports.report(running, END, price).cost.usd is None
@@ -90,23 +91,23 @@ def test_the_cost_of_a_running_job_is_not_known_without_its_phases(monkeypatch: 
 @pytest.mark.parametrize(
     ("where", "name", "part"),
     [
-        ("step_time", "by_node", "Figures of the nodes"),
-        ("step_time", "summary", "Step times"),
-        ("phases", "buckets", "Where the time went"),
-        ("phases", "phases", "Where the time went"),
-        (None, "cost", "Cost"),
-        (None, "goodput", "Goodput"),
-        (None, "recoverable", "What could be saved"),
-        (None, "setup_of", "What was measured of the setup"),
+        (reports.step_time, "by_node", "Figures of the nodes"),
+        (reports.step_time, "summary", "Step times"),
+        (reports.phases, "buckets", "Where the time went"),
+        (rule, "phases_of", "Where the time went"),
+        (reports, "cost", "Cost"),
+        (reports, "goodput", "Goodput"),
+        (reports, "recoverable", "What could be saved"),
+        (reports, "setup_of", "What was measured of the setup"),
     ],
 )
 def test_a_part_of_a_report_that_fails_costs_itself(
-    monkeypatch: pytest.MonkeyPatch, where: str | None, name: str, part: str
+    monkeypatch: pytest.MonkeyPatch, where: ModuleType, name: str, part: str
 ) -> None:
     def fails(*_: object) -> None:
         raise KeyError("oops")
 
-    monkeypatch.setattr(reports if where is None else getattr(reports, where), name, fails)
+    monkeypatch.setattr(where, name, fails)
     found = reports.report(RUN, END)
     assert any(part in gap.why for gap in found.faults)
     assert PART in {finding.id for finding in found.findings}
