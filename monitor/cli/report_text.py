@@ -9,11 +9,11 @@ from functools import partial
 from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from monitor.analyze.memory import memory_peaks
 from monitor.analyze.step_time import is_aggregated
+from monitor.cli.tables import Column, table
 from monitor.diagnose.cost_words import cost_words
 from monitor.diagnose.device_words import LEFT_OUT
 from monitor.diagnose.headline import facts, status_word
@@ -96,9 +96,11 @@ def _head(text: str, paper: Console) -> None:
 def print_finding(finding: Finding, paper: Console, muted: Mute | None = None) -> None:
     """One finding: what, where, what next, how sure."""
     paper.print()
-    paper.print(
-        Text.assemble((f"{finding.severity:<9}", _STYLE[finding.severity]), (finding.title, "bold"), f"  {finding.id}")
-    )
+    fits = 9 + len(finding.title) + 2 + len(finding.id) <= paper.width
+    head = Text.assemble((f"{finding.severity:<9}", _STYLE[finding.severity]), (finding.title, "bold"))
+    paper.print(head.append(f"  {finding.id}") if fits else head)
+    if not fits:
+        paper.print(Text(f"{' ' * 9}{finding.id}", "dim"))
     lines = [*([muted_words(muted)] if muted else []), finding.summary]
     if finding.recommendation:
         # What follows a line break is code: it is not wrapped, so that it can be copied.
@@ -123,18 +125,19 @@ def _phases(report: Report, paper: Console) -> None:
     _head("Where the time went", paper)
     total = sum(bucket.seconds for bucket in report.buckets) or 1.0
     billed = {phase.name for phase in report.phases if phase.billed}
-    table = _table("PHASE", "TIME", "SHARE", "BILLED", "COST")
     # As they came, not as they are defined.
     order = [phase.name for phase in report.phases]
-    for bucket in sorted(report.buckets, key=lambda bucket: order.index(bucket.name)):
-        table.add_row(
+    rows = [
+        (
             phase(bucket.name),
             duration(bucket.seconds),
             percent(100 * bucket.seconds / total),
             "yes" if bucket.name in billed else "no",
             usd(bucket.cost_usd),
         )
-    paper.print(table)
+        for bucket in sorted(report.buckets, key=lambda bucket: order.index(bucket.name))
+    ]
+    paper.print(table(_PHASE_COLUMNS, rows, paper.width, head="dim"))
     if report.goodput is not None:
         paper.print(
             f"Goodput {percent(100 * report.goodput)}: the share of the billed time that trained steps which were kept."
@@ -186,37 +189,43 @@ def _memory(report: Report, paper: Console) -> None:
 
 def _nodes(report: Report, paper: Console) -> None:
     shown = [node for node in report.nodes if _has_figures(node)]
-    columns = [column for column in _NODE_COLUMNS if any(column[1](node) != DASH for node in shown)]
+    columns = [(column, cell) for column, cell in _NODE_COLUMNS if any(cell(node) != DASH for node in shown)]
     if not shown or len(columns) < 3:
         return
     _head("Nodes", paper)
     # The least busy first when not all fit: these are the ones to look at.
     if len(shown) > _NODES_SHOWN:
         shown.sort(key=lambda node: node.gpu_utilization.mean if node.gpu_utilization else 101.0)
-    table = _table(*(title for title, _ in columns))
-    for stats in shown[:_NODES_SHOWN]:
-        table.add_row(*(escape(cell(stats)) for _, cell in columns))
-    paper.print(table)
+    rows = [[cell(stats) for _, cell in columns] for stats in shown[:_NODES_SHOWN]]
+    paper.print(table([column for column, _ in columns], rows, paper.width, head="dim"), crop=False)
     if len(shown) > _NODES_SHOWN:
         paper.print(f"{len(shown) - _NODES_SHOWN} more nodes; --format json has all.", style="dim")
     silent = [stats.node.name for stats in report.nodes if not _has_figures(stats)]
     if silent:
         paper.print(f"Without figures: {', '.join(silent[:8])}{' …' if len(silent) > 8 else ''}", style="dim")
-    if any("%" in title for title, _ in columns):
+    if any("%" in column.title for column, _ in columns):
         paper.print(f"Percent of one GPU or vCPU, over the minutes of training; {LEFT_OUT}.", style="dim")
 
 
-_NODE_COLUMNS: tuple[tuple[str, Callable[[NodeStats], str]], ...] = (
-    ("NODE", lambda stats: stats.node.name),
-    ("INSTANCE", lambda stats: stats.node.instance_type or DASH),
-    ("GPUS", lambda stats: DASH if stats.node.gpus is None else str(stats.node.gpus)),
-    ("GPU % (p5-p95)", lambda stats: _span(stats.gpu_utilization)),
-    ("GPU MEM %", lambda stats: _mean(stats.gpu_memory_utilization)),
-    ("CPU %", lambda stats: _mean(stats.cpu_utilization)),
-    ("MEM %", lambda stats: _mean(stats.memory_utilization)),
-    ("DISK %", lambda stats: _mean(stats.disk_utilization)),
-    ("STEP TIME", lambda stats: step_seconds(stats.steps.median_s) if stats.steps else DASH),
+_PHASE_COLUMNS = (
+    Column("PHASE"),
+    Column("TIME", right=True),
+    Column("SHARE", right=True),
+    Column("BILLED", goes=1),
+    Column("COST", right=True),
 )
+_NODE_COLUMNS: tuple[tuple[Column, Callable[[NodeStats], str]], ...] = (
+    (Column("NODE"), lambda stats: stats.node.name),
+    (Column("INSTANCE", goes=3), lambda stats: stats.node.instance_type or DASH),
+    (Column("GPUS", goes=6, right=True), lambda stats: DASH if stats.node.gpus is None else str(stats.node.gpus)),
+    (Column("GPU % (p5-p95)", right=True), lambda stats: _span(stats.gpu_utilization)),
+    (Column("GPU MEM %", goes=1, right=True), lambda stats: _mean(stats.gpu_memory_utilization)),
+    (Column("CPU %", goes=2, right=True), lambda stats: _mean(stats.cpu_utilization)),
+    (Column("MEM %", goes=4, right=True), lambda stats: _mean(stats.memory_utilization)),
+    (Column("DISK %", goes=5, right=True), lambda stats: _mean(stats.disk_utilization)),
+    (Column("STEP TIME", right=True), lambda stats: step_seconds(stats.steps.median_s) if stats.steps else DASH),
+)
+_SETTING_COLUMNS = (Column("PARAMETER"), Column("VALUE", wraps=True), Column("READ FROM", goes=1, wraps=True))
 
 
 def _has_figures(stats: NodeStats) -> bool:
@@ -243,10 +252,8 @@ def _configuration(report: Report, paper: Console) -> None:
     if not report.job.configuration:
         return
     _head("Configuration", paper)
-    table = _table("PARAMETER", "VALUE", "READ FROM")
-    for name, parameter in report.job.configuration.items():
-        table.add_row(escape(name), escape(str(parameter.value)[:60]), escape(parameter.read_from))
-    paper.print(table)
+    rows = [(name, str(each.value)[:60], each.read_from) for name, each in report.job.configuration.items()]
+    paper.print(table(_SETTING_COLUMNS, rows, paper.width, head="dim"), crop=False)
     if said := hidden_words(report.job):
         paper.print(escape(said))
 
@@ -272,11 +279,3 @@ def _coverage(report: Report, paper: Console) -> None:
         parts.append(f"{from_cache(report.kept_at)} (--no-cache reads it anew)")
     line = f"Read {', '.join(parts)}. Reviewed {instant(report.reviewed_at, UTC)}."
     paper.print(line, style="dim", markup=False)
-
-
-def _table(*titles: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for i, title in enumerate(titles):
-        right = title in {"TIME", "SHARE", "COST", "GPUS", "STEP TIME"} or title.endswith("%") or "%" in title
-        table.add_column(title, justify="right" if right and i else "left", no_wrap=i == 0 or right, overflow="fold")
-    return table

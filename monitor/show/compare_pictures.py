@@ -36,9 +36,10 @@ def show_spread(comparison: Comparison) -> None:
         st.caption(":material/visibility_off: None of these jobs has step times to compare.")
         return
     letters = [letter(place) for place in range(len(comparison.reports))]
-    said = (
-        spread_words(_of_same_work(comparison), letters)
-        or f"Step times of {' and '.join(each.letter for each in found)}; there is nothing to compare them with."
+    said = spread_words(_of_same_work(comparison), letters) or (
+        f"Step times of {found[0].letter}; there is nothing to compare them with."
+        if len(found) == 1
+        else f"Step times of {', '.join(each.letter for each in found)}, each of its own work: they are not comparable."
     )
     st.markdown(plain(said))
     labels = [each.label for each in found]
