@@ -63,9 +63,9 @@ def test_why_is_drawn_when_asked_for_and_stays_open_while_the_job_goes_on(
     name = named(names, "llama2-13b")
     page.goto(f"{demo}/job?job={name}")
     charts = page.locator('[data-testid="stVegaLiteChart"]')
-    expect(charts).to_have_count(6)
+    expect(charts).to_have_count(8)
     page.get_by_text("Show the evidence").click()
-    expect(charts).to_have_count(7)
+    expect(charts).to_have_count(9)
     expect(page.get_by_text("Here times are your own, JST; the sentences above say UTC", exact=False)).to_be_visible()
     page.evaluate("document.querySelector('[data-testid=stVegaLiteChart]').dataset.mark = 'mine'")
     # A running job's page is drawn anew every few seconds.
@@ -77,10 +77,10 @@ def test_why_is_drawn_when_asked_for_and_stays_open_while_the_job_goes_on(
         page.wait_for_timeout(1_000)
         seen.add(updated.inner_text())
     assert len(seen) >= 3, f"the page did not go on: {seen}"
-    expect(charts).to_have_count(7)
+    expect(charts).to_have_count(9)
     assert page.evaluate("document.querySelector('[data-testid=stVegaLiteChart]').dataset.mark") == "mine"
     page.get_by_text("Show the evidence").click()
-    expect(charts).to_have_count(6)
+    expect(charts).to_have_count(8)
 
 
 def test_the_timeline_names_the_first_error_and_can_be_read_as_a_table(page: Page, demo: str, names: list[str]) -> None:
@@ -111,7 +111,7 @@ def test_a_link_to_a_job_opens_it_in_its_frame(page: Page, demo: str, names: lis
 def test_a_running_job_updates_in_place(page: Page, demo: str, names: list[str]) -> None:
     name = named(names, "gpt2-10b")
     page.goto(f"{demo}/job?job={name}")
-    expect(page.locator('[data-testid="stVegaLiteChart"]')).to_have_count(6)
+    expect(page.locator('[data-testid="stVegaLiteChart"]')).to_have_count(7)
     # By keyboard: it may lie under the bar on top.
     page.locator(".st-key-configuration-part summary").press("Enter")
     table = (

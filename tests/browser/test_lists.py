@@ -45,6 +45,8 @@ def test_a_header_sorts_and_the_first_click_is_the_largest(page: Page, demo: str
     rows = _open(page, demo)
     page.locator(TABLE).get_by_role("button", name="Cost", exact=True).click()
     expect(page.get_by_text("sorted by Cost")).to_be_visible()
+    # The words above the rows come a moment before the rows do.
+    expect(rows.first).to_contain_text("llama2-7b")
     costs = [each.replace("$", "") for each in rows.locator(".cell:nth-child(6)").all_text_contents()]
     known = [float(each) for each in costs if each != "–"]
     assert known == sorted(known, reverse=True)

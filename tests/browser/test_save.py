@@ -35,7 +35,7 @@ def test_the_saved_page_opens_offline(
     shown.on("request", note)
     shown.goto((tmp_path / "report.html").as_uri())
     expect(shown.get_by_role("heading", name=name)).to_be_visible()
-    assert shown.locator("figure svg").count() == 5
+    assert shown.locator("figure svg").count() == 6
     assert shown.evaluate("document.documentElement.scrollWidth <= innerWidth"), "it scrolls sideways"
     assert shown.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(17, 22, 30)"
     assert not said
