@@ -191,12 +191,20 @@ def keep_rows(account: data.Account, snapshots: Mapping[str, Snapshot]) -> None:
 
 
 def worst_first(jobs: Sequence[JobSummary], reviewed: Mapping[str, Known]) -> list[str]:
-    """The names, what asks for action first: by how loud it is, then what runs, then by what could be recovered."""
+    """The names, by what could be recovered, the most first: of jobs that ask for action those that run (an hour), then
+    those that have ended (in all), then of the rest.
+
+    Where it is not known what a failed or stalled job could recover, its cost stands in: all of it may have been in vain.
+    """
 
     def rank(job: JobSummary) -> tuple[float, ...]:
         found = reviewed.get(job.name, _UNREVIEWED)
+        loud = LOOKS[found.standing.level].rank
+        asks = loud <= LOOKS["warning"].rank
         gain = found.recoverable_usd_per_hour if is_running(job) else found.recoverable_usd
-        return LOOKS[found.standing.level].rank, not is_running(job), -(gain or 0.0)
+        if gain is None and found.standing.level == "critical":
+            gain = found.cost_usd
+        return (not is_running(job) if asks else 2), -(gain or 0.0), loud, not is_running(job)
 
     return [job.name for job in sorted(jobs, key=rank)]
 
