@@ -256,7 +256,7 @@ def _table(found: _Look, width: int) -> Table:
     shown = [column for column in _COLUMNS if column.title != "VERDICT" or any(found.verdicts.values())]
     rows = []
     for job in found.jobs:
-        ran = (job.ended or found.at) - job.created if job.created else None
+        ran = (job.ended or found.at) - job.started if job.started else None
         cells = {
             "JOB": Text(job.name),
             "STATUS": Text(status_word(job.status)),

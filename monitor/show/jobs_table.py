@@ -293,7 +293,7 @@ def rows(
 
 
 def _row(job: JobSummary, found: Known, glance: Glance, now: datetime) -> dict[str, object]:
-    started = found.started if found.is_reviewed else job.started or job.created
+    started = found.started if found.is_reviewed else job.started
     ended = found.ended if found.is_reviewed else job.ended
     now = found.reviewed_at or now
     gpu, memory = glance.gpu_pct or found.courses[0], glance.gpu_memory_pct or found.courses[1]
@@ -305,7 +305,7 @@ def _row(job: JobSummary, found: Known, glance: Glance, now: datetime) -> dict[s
         "recoverable_usd_per_hour": found.recoverable_usd_per_hour,
         "cost_usd": found.cost_usd,
         "status": status_word(found.status or job.status),
-        "started": started,
+        "started": started or job.created,
         # As of its review, like all that the row says.
         "ran_s": None if started is None else ((ended or now) - started).total_seconds(),
         "gpu_pct": found.gpu_pct if found.is_reviewed else _mean(glance.gpu_pct),
