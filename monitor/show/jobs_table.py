@@ -368,9 +368,9 @@ def instances_words(count: int | None, instance_type: str | None) -> str | None:
 _COURSE = "A running job's last 3 h, a finished one's whole time; gaps are missing data."
 # In the order in which they stand; what a narrow window has no room for goes first.
 _COLUMNS = (
-    Column("name", "Job", "minmax(120px,5fr)", "name"),
+    Column("name", "Job", "minmax(120px,8fr)", "name"),
     Column("level", "Verdict", "88px", "badge"),
-    Column("stands_out", "What stands out", "minmax(150px,6fr)", room_px=560),
+    Column("stands_out", "What stands out", "minmax(150px,7fr)", room_px=560),
     Column(
         "recoverable_usd",
         "Recoverable",
@@ -379,21 +379,21 @@ _COLUMNS = (
         "What the findings say could be saved: an hour of a running job, in all of a finished one.",
         330,
     ),
-    Column("cost_usd", "Cost", "76px", "number", "So far, at on-demand prices.", 640),
+    Column("cost_usd", "Cost", "72px", "number", "So far, at on-demand prices.", 640),
     Column("status", "Status", "78px", room_px=450),
-    Column("started", "Started", "104px", "number", room_px=860),
-    Column("ran_s", "Ran for", "82px", "number", "Since training started.", 760),
+    Column("started", "Started", "100px", "number", room_px=860),
+    Column("ran_s", "Ran for", "76px", "number", "Since training started.", 940),
     Column(
         "gpu_pct",
         "GPU over time",
         "98px",
         "course",
         f"Mean of one GPU while it worked; of a job not reviewed yet, over its last 3 h. {_COURSE}",
-        960,
+        1020,
     ),
-    Column("instances", "Nodes", "120px", room_px=1080),
-    Column("step_time", "Step time", "102px", "number", "Median, ± half the spread from p10 to p90.", 1180),
-    Column("gpu_memory_pct", "GPU memory", "98px", "course", f"Share of GPU memory in use. {_COURSE}", 1420),
+    Column("instances", "Nodes", "120px", room_px=1140),
+    Column("step_time", "Step time", "102px", "number", "Median, ± half the spread from p10 to p90.", 1340),
+    Column("gpu_memory_pct", "GPU memory", "98px", "course", f"Share of GPU memory in use. {_COURSE}", 1500),
 )
 _TEXTS = frozenset({"name", "level", "stands_out", "status", "instances"})
 
