@@ -279,8 +279,8 @@ def _of_two(name: str, first: _Read, other: _Read, result: Against, clock: Chang
             said.append(f"The step time of {who} moves by itself for long stretches; the interval is wider for it.")
     if clock is not None:
         said.append(
-            f"By the times of the log lines a step of {name} takes {range_words(clock.percent())}: the printed times leave "
-            "out part of what is between two lines."
+            f"By the times of the log lines, the step time of {name} changes by {range_words(clock.percent())}: the printed "
+            "times leave out part of what is between two lines."
         )
     return said
 
