@@ -34,6 +34,12 @@ CACHE_GIB = 2
 CACHE_OFF = "TRAINWATCH_NO_CACHE"
 #: Set in the environment to the archive that the dashboard shows instead of an account.
 ARCHIVE_SHOWN = "TRAINWATCH_ARCHIVE"
+#: Set in the environment to 1 where visitors may change nothing, 0 where they may; not set: as the address is.
+READ_ONLY = "TRAINWATCH_READ_ONLY"
+#: Set to 1 in the environment where no other profile may be chosen than the one the dashboard was started with.
+ONE_PROFILE = "TRAINWATCH_ONE_PROFILE"
+#: Set to 1 in the environment of a dashboard that ends when its standard input does, which its launcher holds open.
+LAUNCHED = "TRAINWATCH_LAUNCHED"
 #: Set to 1 in the environment where the account is the demo's, whose jobs never ran.
 SAMPLE_SHOWN = "TRAINWATCH_DEMO"
 

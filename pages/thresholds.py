@@ -9,7 +9,7 @@ from monitor.alert.saved import saved, saved_file
 from monitor.errors import BadCall
 from monitor.model import Report
 from monitor.review import Snapshot
-from monitor.show import data, jobs_table, shell
+from monitor.show import data, jobs_table, shell, visitor
 from monitor.show.pace import IDLE, WAITING, Pace, live
 from monitor.show.parts import part
 from monitor.show.plain import plain
@@ -63,7 +63,11 @@ def about(rules: tuple[Rule, ...], newest: list[Snapshot], listed: int, refused:
     """What they were checked on, and where they are kept."""
     if not rules:
         return
-    parts = [f"Kept in {saved_file()}."]
+    parts = [
+        f"{visitor.READ_ONLY_WORDS}; thresholds are changed on the machine that runs it."
+        if visitor.is_read_only()
+        else f"Kept in {saved_file()}."
+    ]
     if listed:
         parts.append(against(newest, listed))
     elif not refused:

@@ -12,7 +12,8 @@ from streamlit.testing.v1 import AppTest
 from monitor.alert import shared_file
 from monitor.alert.saved import add, saved, saved_file
 from monitor.errors import NoCredentials
-from monitor.show import threshold_crossings, threshold_drawn
+from monitor.settings import READ_ONLY
+from monitor.show import threshold_crossings, threshold_drawn, visitor
 from tests import situations
 from tests.pages import fake
 from tests.pages.conftest import Open
@@ -201,3 +202,40 @@ def test_a_job_draws_those_that_fit_and_names_those_above(open_page: Open) -> No
     rules = threshold_drawn.kept()
     assert threshold_drawn.lines_of(rules, "gpu_utilization", 100) == {"idle: < 40 for 10m": 40}
     assert list(threshold_drawn.lines_of(rules, "step_time", 100)) == [f"slow: > {rules[2].when.value:g}"]  # type: ignore[union-attr]
+
+
+def test_a_visitor_saves_and_removes_nothing(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = _thresholds(open_page)
+    monkeypatch.setenv(READ_ONLY, "1")
+    # The page that was open before offers it, and is refused.
+    refused = before.button(key="save-idle GPUs").click().run()
+    assert saved() == ()
+    assert "Not saved" in texts(refused)
+    assert "This dashboard is read-only" in texts(refused)
+    monkeypatch.delenv(READ_ONLY)
+    add("busy", "gpu_utilization > 40 for 10m")
+    monkeypatch.setenv(READ_ONLY, "1")
+    page = _thresholds(open_page, when="gpu_utilization < 40% for 10 min")
+    assert [each.key for each in page.button if str(each.key).startswith(("save", "remove", "threshold-save"))] == []
+    assert "This dashboard is read-only" in texts(page)
+    assert str(saved_file()) not in texts(page)
+
+
+@pytest.mark.parametrize(
+    ("address", "said", "read_only"),
+    [
+        ("127.0.0.1", None, False),
+        ("0.0.0.0", None, True),
+        ("", None, True),
+        ("0.0.0.0", "0", False),
+        ("127.0.0.1", "1", True),
+    ],
+)
+def test_who_may_write_is_as_said_else_as_the_address(
+    address: str, said: str | None, read_only: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(READ_ONLY, raising=False)
+    if said is not None:
+        monkeypatch.setenv(READ_ONLY, said)
+    monkeypatch.setattr(visitor.st, "get_option", lambda name: address)
+    assert visitor.is_read_only() is read_only
