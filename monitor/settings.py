@@ -151,6 +151,7 @@ def read(path: Path | None = None) -> Settings:
 def _is_address(text: str) -> bool:
     try:
         parts = urlsplit(text)
-        return parts.scheme in {"http", "https"} and bool(parts.hostname) and text.isprintable() and " " not in text
+        is_web = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+        return is_web and text.isprintable() and " " not in text
     except ValueError:
         return False
