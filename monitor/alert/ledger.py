@@ -321,7 +321,7 @@ class Ledger:
                 raise self._unusable(str(error)) from error
             holder = process_that_locks(self.path) if self.path else "another process"
             raise CannotDo(
-                f"The ledger of alerts {self.path} was locked by {holder} for {_WAIT_S:.0f} s.",
+                f"The ledger of alerts {self.path} is locked by {holder}, which did not let go of it for {_WAIT_S:.0f} s.",
                 "Try again, or end that process.",
             ) from error
         except (sqlite3.Error, OSError) as error:

@@ -66,7 +66,8 @@ def print_set_aside(asides: Sequence[SetAside], ledger: Path, paper: Console) ->
         return
     paper.print()
     kept = count(len(asides), "alert that was refused is", "alerts that were refused are")
-    paper.print(Text(f"{kept} set aside in {ledger}; {RESEND} sends {'them' if asides[1:] else 'it'} again:", "yellow"))
+    again = f"{RESEND} sends {'them' if asides[1:] else 'it'} again:"
+    paper.print(Text(f"{kept} set aside in {ledger}; {again}", "yellow"), soft_wrap=True)
     for aside in asides[-_LISTED:]:
         at = instant(datetime.fromtimestamp(aside.at, UTC))
         paper.print(Text(f"  {aside.message.id[:8]}  {at}  {aside.message.title} ({aside.shown}: {aside.why})"))

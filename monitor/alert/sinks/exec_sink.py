@@ -45,10 +45,12 @@ def _odd_script(path: Path) -> str:
         # Programs of the system itself begin with bytes that are no text.
         is_text = not head or (head[:4].isascii() and head[:4].decode().strip().isprintable())
         return "has no first line that says what runs it" if is_text else ""
-    words = head[2:].split(b"\n")[0].decode("utf-8", "replace").split()
-    if not words or not Path(words[0]).is_file():
-        return f"is to be run by {words[0] if words else 'nothing'}, which is not there"
-    return ""
+    # As the system does it: a carriage return is part of the name.
+    words = head[2:].split(b"\n")[0].decode("utf-8", "replace").strip(" \t").split(" ")
+    by = words[1] if words[0].endswith("/env") and words[1:] and not words[1].startswith("-") else words[0]
+    if Path(words[0]).is_file() and shutil.which(by):
+        return ""
+    return f"is to be run by {by if by.isprintable() else ascii(by)}, which is not there"
 
 
 def send(message: Message, sink: Sink) -> None:
