@@ -47,7 +47,7 @@ def _file(folder: Path, name: str, text: str, mode: int) -> str:
         ("headless", "echo hello\n", 0o755, "has no first line that says what runs it"),
         ("empty", "", 0o755, "has no first line that says what runs it"),
         ("orphan", "#!/no/such/shell -e\n", 0o755, "is to be run by /no/such/shell, which is not there"),
-        ("dos", "#!/bin/sh\r\n", 0o755, r"is to be run by '/bin/sh\\r', which is not there"),
+        ("dos", "#!/bin/sh\r\n", 0o755, r"is to be run by '/bin/sh\r', which is not there"),
         ("env", "#!/usr/bin/env no-such-python\n", 0o755, "is to be run by no-such-python, which is not there"),
     ],
 )
