@@ -155,8 +155,8 @@ def read(path: Path | None = None) -> Settings:
 
 def unknown_name(name: str, known: Iterable[str]) -> str:
     """What is said behind a name in a file that means nothing: the nearest one that does, else all of them."""
-    known = tuple(dict.fromkeys(known))
-    near = get_close_matches(name.lower(), known, 1, 0.6)
+    known, meant = tuple(dict.fromkeys(known)), name.lower()
+    near = [each for each in known if each.startswith(meant)] or get_close_matches(meant, known, 1, 0.6)
     return f"the nearest is {near[0]}" if near else f"known are {', '.join(known)}"
 
 
@@ -172,7 +172,8 @@ def _check_names(data: Mapping[str, object], path: Path) -> None:
             raise BadCall(f"In {path} {name} stands outside of its section.", f"Write it below [{homes[name]}].")
         elif name not in _KEYS:
             shown = f"section [{name}]" if isinstance(value, dict) else f"setting {name}"
-            near = unknown_name(name, (*_KEYS, *_SECTIONS, *homes))
+            names = (*_SECTIONS, *_KEYS) if isinstance(value, dict) else (*_KEYS, *homes, *_SECTIONS)
+            near = unknown_name(name, names)
             raise BadCall(f"In {path} there is no {shown}; {near}.", "Correct it, or take it out.")
 
 

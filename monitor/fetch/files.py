@@ -16,7 +16,7 @@ from typing import cast
 from monitor.errors import NoData
 from monitor.fetch.gaps import gap_of
 from monitor.fetch.instance_types import lookup
-from monitor.fetch.log_beginnings import beginnings, go_on
+from monitor.fetch.log_beginnings import PIPE_BYTES, beginnings, go_on
 from monitor.fetch.log_files import STDIN, LogFile, find_files, name_of
 from monitor.fetch.log_text import BrokenTextError, Look, chunks, look
 from monitor.fetch.metrics import without_metrics
@@ -32,6 +32,8 @@ class _Readable:
     file: LogFile
     look: Look
     once: io.BufferedReader | None = None
+    head: bytes = b""
+    """Of what is read once: its first bytes."""
 
     @property
     def can_grow(self) -> bool:
@@ -79,15 +81,14 @@ class FilesSource:
         except OSError as error:
             raise NoData(f"The log cannot be read again: {_reason(error)}.", _remedy(error)) from error
 
-    def _by_name(self) -> dict[str, Path | io.BufferedReader]:
+    def _by_name(self) -> dict[str, Path | bytes]:
         top = os.path.expanduser(self._paths[0])  # noqa: PTH111
         top = top if Path(top).is_dir() else os.path.dirname(top)  # noqa: PTH120
-        files = self._readable()
-        return {
-            each.file.stream if each.once else os.path.relpath(each.file.stream, top or "."): each.once
-            or Path(each.file.stream)
-            for each in files
-        }
+        out: dict[str, Path | bytes] = {}
+        for each in self._readable():
+            path = each.file.stream
+            out[path if each.once else os.path.relpath(path, top or ".")] = each.head if each.once else Path(path)
+        return out
 
     def logs(self, job: Job) -> FileLogs:
         readable = self._readable()
@@ -199,7 +200,7 @@ def _inspected(file: LogFile) -> _Readable:
         )
     if not seen.is_text:
         raise NoData(f"{named} is no text.", "Give the log itself: of packed files only gzip is read as it is.")
-    return _Readable(file, seen, stream)
+    return _Readable(file, seen, stream, stream.peek(PIPE_BYTES)[:PIPE_BYTES] if stream else b"")
 
 
 def _standard_input() -> io.BufferedReader:

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import hashlib
-import io
 from collections.abc import Mapping
 from pathlib import Path
 
+#: What is surely in the buffer of a pipe, which cannot be read twice.
+PIPE_BYTES = 4096
 _PIECE_BYTES = 1 << 20
-# What is surely in the buffer of a pipe that cannot be read twice.
-_PIPE_BYTES = 4096
 
-#: Name of a file -> where its bytes are: a path, or the buffer of what is read once.
-Files = Mapping[str, Path | io.BufferedReader]
+#: Name of a file -> where it is, or the first bytes of a pipe.
+Files = Mapping[str, Path | bytes]
 
 
 def beginnings(files: Files) -> dict[str, str]:
     """Name -> "bytes digest" of all that a file holds now. OSError where one cannot be read."""
-    out = {}
-    for name, file in files.items():
-        size = file.stat().st_size if isinstance(file, Path) else len(file.peek(_PIPE_BYTES)[:_PIPE_BYTES])
-        out[name] = _beginning(file, size)
-    return out
+    return {
+        name: _beginning(file, file.stat().st_size if isinstance(file, Path) else len(file))
+        for name, file in files.items()
+    }
 
 
 def go_on(files: Files, known: Mapping[str, str]) -> bool:
@@ -31,16 +29,13 @@ def go_on(files: Files, known: Mapping[str, str]) -> bool:
     )
 
 
-def _beginning(file: Path | io.BufferedReader, size: int) -> str:
+def _beginning(file: Path | bytes, size: int) -> str:
     """Of fewer bytes than ``size`` where there are fewer."""
+    if isinstance(file, bytes):
+        return f"{len(file[:size])} {hashlib.sha256(file[:size]).hexdigest()}"
     digest, left = hashlib.sha256(), size
-    if isinstance(file, Path):
-        with file.open("rb") as opened:
-            while left and (piece := opened.read(min(left, _PIECE_BYTES))):
-                digest.update(piece)
-                left -= len(piece)
-    else:
-        head = file.peek(size)[:size]
-        digest.update(head)
-        left -= len(head)
+    with file.open("rb") as opened:
+        while left and (piece := opened.read(min(left, _PIECE_BYTES))):
+            digest.update(piece)
+            left -= len(piece)
     return f"{size - left} {digest.hexdigest()}"

@@ -123,7 +123,7 @@ class Archiver:
             if known is not None and not set(broken) & set(FRAMES):
                 return Outcome(job.name, "kept", self._written_again(known), why, healed=broken)
             raise NoData(
-                f"It is archived already, its {_listed(broken)} damaged, and {why}.",
+                f"It is archived already, its {_listed(broken)} missing or damaged, and {why}.",
                 "It was left as it is: restore these files from a backup, or archive the job elsewhere with --to.",
             )
         masked = kept.masked if kept else _masked(report.job)
@@ -141,14 +141,19 @@ class Archiver:
             yield
 
     def _known(self, place: Place) -> tuple[Manifest | None, Mapping[str, Any], tuple[str, ...]]:
-        """The job that stands in a place, its row, and which of its files are damaged. Of a damaged record the table tells."""
+        """The job that stands in a place, its row, and which of its files are missing or damaged. Where that is its record,
+        the table of jobs has the row."""
+        known, there = None, False
         try:
             known = self._archive.at(place)
         except NewerSchema:
             raise
         except NoData:
-            return None, self._archive.row_at(place), (_RECORD,)
-        return (None, {}, ()) if known is None else (known, known.row, self._archive.broken(known))
+            there = True
+        if known is not None:
+            return known, known.row, self._archive.broken(known)
+        row = self._archive.row_at(place)
+        return None, row, (_RECORD,) if there or row else ()
 
     def _refuse_another_log(self, source: Source, name: str, known: Manifest | None) -> None:
         """BadCall where the archive holds another log of that name: one must not take the place of the other."""
