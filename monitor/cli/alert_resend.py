@@ -76,7 +76,8 @@ def _print(
     out = StringIO()
     paper = output.console(arguments, out)
     if outcomes or not asides:
-        paper.print(Text(f"{count(sent, 'alert')} sent." if sent else f"Nothing to send in {ledger}."))
+        nothing = "Nothing was sent." if asides else f"Nothing to send in {ledger}."
+        paper.print(Text(f"{count(sent, 'alert')} sent." if sent else nothing), soft_wrap=True)
     print_set_aside(asides, ledger, paper)
     if asides and not outcomes:
         paper.print(Text("Name the sinks they are for with --notify, or --rules: their addresses are not kept."))

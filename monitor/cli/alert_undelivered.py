@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.text import Text
 
 from monitor.alert.delivery import Outcome
@@ -70,7 +71,8 @@ def print_set_aside(asides: Sequence[SetAside], ledger: Path, paper: Console) ->
     paper.print(Text(f"{kept} set aside in {ledger}; {again}", "yellow"), soft_wrap=True)
     for aside in asides[-_LISTED:]:
         at = instant(datetime.fromtimestamp(aside.at, UTC))
-        paper.print(Text(f"  {aside.message.id[:8]}  {at}  {aside.message.title} ({aside.shown}: {aside.why})"))
+        paper.print(Padding(Text(f"{aside.message.id[:8]}  {aside.message.title}"), (0, 0, 0, 2), expand=False))
+        paper.print(Padding(Text(f"{aside.shown}: {aside.why}, {at}", "dim"), (0, 0, 0, 12), expand=False))
     if len(asides) > _LISTED:
         paper.print(Text(f"  and {len(asides) - _LISTED} more"))
 
