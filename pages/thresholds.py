@@ -15,6 +15,7 @@ from monitor.show.parts import part
 from monitor.show.plain import plain
 from monitor.show.threshold_saved import show_last, show_saved
 from monitor.show.threshold_try import show_try
+from monitor.show.threshold_undelivered import show_undelivered
 from monitor.show.threshold_words import show_wrong
 from monitor.show.trouble import show_error, show_stale
 from monitor.words import count
@@ -33,6 +34,7 @@ def board() -> Pace:
     elif listing.error:
         show_error(listing.error, "thresholds", "Listing jobs")
     show_last()
+    part(None, "Alerts that were not delivered", show_undelivered, visit.zone)
     # On top, where what a card's Try brings is seen.
     waiting = bool(part(None, "Trying a threshold", show_try, rules, reports, visit.zone, name))
     if rules is not None:

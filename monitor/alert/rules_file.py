@@ -56,7 +56,8 @@ def rules_in(text: str, where: str, strict: bool = True) -> tuple[Rule, ...]:
         ) from None
     for key in data:
         if key != "rule":
-            _wrong(text, where, None, key, f"it stands outside of a rule, where nothing can. {_EXAMPLE}")
+            near = " The nearest is [[rule]]." if get_close_matches(key.lower(), ["rule"], 1, 0.6) else ""
+            _wrong(text, where, None, key, f"it stands outside of a rule, where nothing can.{near} {_EXAMPLE}")
     tables = data.get("rule", [])
     if not isinstance(tables, list) or not all(isinstance(table, Mapping) for table in tables):
         _wrong(text, where, None, "rule", f"rules are a list of tables. {_EXAMPLE}")

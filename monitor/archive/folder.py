@@ -58,13 +58,6 @@ class FolderStore:
             except (FileNotFoundError, NotADirectoryError):
                 return None
 
-    def size(self, path: str) -> int | None:
-        with self._telling("read"):
-            try:
-                return (self._folder / path).stat().st_size
-            except (FileNotFoundError, NotADirectoryError):
-                return None
-
     def holds(self, prefix: str) -> bool:
         with self._telling("read"):
             return next(_files(self._folder / prefix), None) is not None

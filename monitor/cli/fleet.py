@@ -146,13 +146,18 @@ def _total(rows: Sequence[Row]) -> str:
     if not priced:
         return f"{count(len(rows), 'job')}, none with a known price."
     spent = sum(row["cost_usd"] for row in priced)
-    said = f"{count(len(rows), 'job')}: {usd(spent)} spent"
+    without = len(rows) - len(priced)
+    others = f", {without:,} without a known price; on the other{'s' if len(priced) > 1 else ''}" if without else ""
+    said = f"{count(len(rows), 'job')}{others}: {usd(spent)} spent"
     for name in ("overhead", "recoverable"):
         known = [row[f"{name}_usd"] for row in priced if row[f"{name}_usd"] is not None]
+        if not known:
+            said += f", {name} not known"
+            continue
         share = f" ({percent(100 * sum(known) / spent)})" if spent else ""
         unknown = sum(row[f"{name}_usd"] is None and row["cost_usd"] > 0 for row in priced)
         said += f", {name} {usd(sum(known))}{share}" + (f", not known for {count(unknown, 'job')}" if unknown else "")
-    return said + (f"; {count(len(rows) - len(priced), 'job')} without a price." if len(priced) < len(rows) else ".")
+    return f"{said}."
 
 
 def _hours(seconds: float | None) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from monitor.cli import alarms, alert, archive, compare, dashboard, demo, jobs, plan, report, steps, thresholds
 from monitor.cli.help import PROGRAM, formatter
+from monitor.cli.output import check_output
 from monitor.errors import TrainwatchError
 
 _COMMANDS = (jobs, report, steps, compare, alert, thresholds, alarms, plan, archive, dashboard, demo)
@@ -37,6 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and gives its exit code."""
     arguments = parser().parse_args(argv)
     try:
+        check_output(arguments)
         code: int = arguments.run(arguments)
         sys.stdout.flush()
         return code

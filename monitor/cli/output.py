@@ -7,13 +7,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import StringIO
-from pathlib import Path
 
 from rich.console import Console
 
 from monitor.archive.document import as_json as as_json
 from monitor.archive.document import without_trailing_spaces
-from monitor.errors import CannotDo
+from monitor.cli import result_file
 from monitor.review import Progress
 
 # Wide enough for a table of nodes where nobody says how wide the paper is.
@@ -28,18 +27,19 @@ def add_output_options(command: argparse.ArgumentParser, formats: tuple[str, ...
     output.add_argument("--quiet", action="store_true", help="no progress on standard error")
 
 
+def check_output(arguments: argparse.Namespace) -> None:
+    """CannotDo where the file that --output names could not take a result: told before any work is done."""
+    if getattr(arguments, "output", None) is not None:
+        result_file.check(arguments.output)
+
+
 def deliver(arguments: argparse.Namespace, text: str) -> None:
     """Writes a finished result to the file that --output names, else to standard output."""
     text = without_trailing_spaces(text)
     if arguments.output is None:
         sys.stdout.write(text)
         return
-    try:
-        Path(arguments.output).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise CannotDo(
-            f"{arguments.output} cannot be written: {error.strerror}.", "Name another file with --output."
-        ) from None
+    result_file.put(arguments.output, text)
 
 
 def console(arguments: argparse.Namespace, into: StringIO) -> Console:

@@ -266,7 +266,7 @@ def _coverage(report: Report, paper: Console) -> None:
         if (gap.what == "price" and report.buckets) or gap.action:
             continue  # said beside the costs, and before the verdict
         if not any(gap.why.rstrip(".") in summary for summary in said):
-            head = "" if gap.what == "program" else "Not read: "
+            head = "" if gap.what in {"program", "archive"} else "Not read: "
             paper.print(Text(f"{head}{gap.why} {gap.remedy}".rstrip(), "dim"))
     parts = [f"{count(run.logs.lines, 'log line')} of {count(run.logs.streams, 'stream')}"]
     if run.metrics_period_s and len(run.metrics):

@@ -11,6 +11,7 @@ from typing import Any
 from rich.text import Text
 
 from monitor.alert.conditions import SEVERITIES, Rule
+from monitor.alert.delivery import check
 from monitor.alert.saved import add, remove, saved, saved_file
 from monitor.alert.sink_names import sink_of
 from monitor.cli.help import add_command
@@ -61,6 +62,8 @@ def run(arguments: argparse.Namespace) -> int:
     if action == "add":
         if len(words) < 2:
             raise BadCall("thresholds add needs a name and an expression.", _EXAMPLE)
+        for text in arguments.notify:
+            _check_sink(text)
         rule = add(words[0], " ".join(words[1:]), arguments.severity, tuple(arguments.notify))
         if any(sink_of(sink).is_bare for sink in rule.notify) and not arguments.quiet:
             print(
@@ -81,6 +84,17 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         deliver(arguments, _text(arguments, rules))
     return 0
+
+
+def _check_sink(text: str) -> None:
+    """BadCall for a sink that cannot be told. An address that is kept elsewhere may be there only where alert runs."""
+    sink = sink_of(text)
+    try:
+        check(sink)
+    except BadCall as error:
+        if not sink.held_in:
+            raise
+        print(f"trainwatch: {error} It is saved all the same; alert asks for it.", file=sys.stderr)
 
 
 def say_doubts(rules: Sequence[Rule]) -> None:

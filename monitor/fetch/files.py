@@ -6,7 +6,7 @@ import io
 import os
 import stat
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,6 +16,7 @@ from typing import cast
 from monitor.errors import NoData
 from monitor.fetch.gaps import gap_of
 from monitor.fetch.instance_types import lookup
+from monitor.fetch.log_beginnings import PIPE_BYTES, beginnings, go_on
 from monitor.fetch.log_files import STDIN, LogFile, find_files, name_of
 from monitor.fetch.log_text import BrokenTextError, Look, chunks, look
 from monitor.fetch.metrics import without_metrics
@@ -31,6 +32,8 @@ class _Readable:
     file: LogFile
     look: Look
     once: io.BufferedReader | None = None
+    head: bytes = b""
+    """Of what is read once: its first bytes."""
 
     @property
     def can_grow(self) -> bool:
@@ -63,6 +66,29 @@ class FilesSource:
         numbers = {int(each.file.node.removeprefix("algo-")) for each in self._readable()}
         nodes = tuple(Node(f"algo-{number}") for number in sorted(numbers))
         return Job(name=name_of(self._paths), source="logs", nodes=nodes)
+
+    def beginnings(self) -> dict[str, str]:
+        """What tells this log from another one of its name. NoData where a file cannot be read any more."""
+        try:
+            return beginnings(self._by_name())
+        except OSError as error:
+            raise NoData(f"The log cannot be read again: {_reason(error)}.", _remedy(error)) from error
+
+    def goes_on(self, known: Mapping[str, str]) -> bool:
+        """Whether this log is the one with those beginnings, or what came of it since."""
+        try:
+            return go_on(self._by_name(), known)
+        except OSError as error:
+            raise NoData(f"The log cannot be read again: {_reason(error)}.", _remedy(error)) from error
+
+    def _by_name(self) -> dict[str, Path | bytes]:
+        top = os.path.expanduser(self._paths[0])  # noqa: PTH111
+        top = top if Path(top).is_dir() else os.path.dirname(top)  # noqa: PTH120
+        out: dict[str, Path | bytes] = {}
+        for each in self._readable():
+            path = each.file.stream
+            out[path if each.once else os.path.relpath(path, top or ".")] = each.head if each.once else Path(path)
+        return out
 
     def logs(self, job: Job) -> FileLogs:
         readable = self._readable()
@@ -174,7 +200,7 @@ def _inspected(file: LogFile) -> _Readable:
         )
     if not seen.is_text:
         raise NoData(f"{named} is no text.", "Give the log itself: of packed files only gzip is read as it is.")
-    return _Readable(file, seen, stream)
+    return _Readable(file, seen, stream, stream.peek(PIPE_BYTES)[:PIPE_BYTES] if stream else b"")
 
 
 def _standard_input() -> io.BufferedReader:

@@ -27,6 +27,7 @@ from monitor.model.job import (
 from monitor.model.log_lines import LogAsk, LogLine, LogSpan
 from monitor.model.pair import Came, Pair, PairSide, came_of
 from monitor.model.report import (
+    MOST_USD_PER_HOUR,
     Activity,
     ApiBill,
     AtRisk,
@@ -47,12 +48,14 @@ from monitor.model.report import (
     Severity,
     StepSpread,
     StepStats,
+    is_price,
 )
 from monitor.model.run import Gap, LoadProgress, LogCoverage, LogPage, RawMetrics, Run
 
 __all__ = [
     "ENDED_STATUSES",
     "METRICS",
+    "MOST_USD_PER_HOUR",
     "STEP_CSV_COLUMNS",
     "Activity",
     "ApiBill",
@@ -97,6 +100,7 @@ __all__ = [
     "came_of",
     "events_frame",
     "in_order_of_time",
+    "is_price",
     "line_numbers",
     "metrics_frame",
     "steps_frame",

@@ -25,11 +25,12 @@ from monitor.analyze.ending import IDS
 from monitor.errors import BadCall
 from monitor.model import Finding, Mute, Report
 from monitor.review.run_names import base_and_stamp
-from monitor.settings import config_file
+from monitor.settings import config_file, unknown_name
 
 LONGEST_REASON = 300
 _WHAT = "The muted findings"
 _TEXTS = ("finding", "job", "reason")
+_KEYS = (*_TEXTS, "since", "all_runs")
 
 
 def muted_file(environ: Mapping[str, str] | None = None) -> Path:
@@ -112,8 +113,10 @@ def _same(one: Mute, other: Mute) -> bool:
 
 def _mutes_in(text: str, path: Path) -> tuple[Mute, ...]:
     try:
-        rows = tomllib.loads(text).get("mute", [])
-        return tuple(map(_mute, rows))
+        data = tomllib.loads(text)
+        for name in data.keys() - {"mute"}:
+            raise ValueError(f"there is no {name}, {unknown_name(name, ['mute'])}")
+        return tuple(map(_mute, data.get("mute", [])))
     except (tomllib.TOMLDecodeError, TypeError, KeyError, ValueError) as error:
         said = f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
         raise BadCall(f"{_WHAT} in {path} cannot be read: {said}.", "Correct the file, or move it away.") from None
@@ -122,6 +125,9 @@ def _mutes_in(text: str, path: Path) -> tuple[Mute, ...]:
 def _mute(row: Mapping[str, Any]) -> Mute:
     if not isinstance(row, Mapping) or not all(isinstance(row[name], str) for name in _TEXTS):
         raise TypeError("finding, job and reason are texts in [[mute]]")
+    for name in row:
+        if name not in _KEYS:
+            raise ValueError(f"there is no {name} in [[mute]], {unknown_name(name, _KEYS)}")
     since, all_runs = row["since"], row.get("all_runs", False)
     if not isinstance(since, datetime) or since.tzinfo is None or not isinstance(all_runs, bool):
         raise TypeError("since is an instant such as 2026-11-22T10:00:00Z, and all_runs is true or false")

@@ -160,7 +160,7 @@ class Reviewer:
                 run = replace(run, gaps=tuple(gap for gap in run.gaps if gap.what != "price"))
         api = running()[-1].bill() if running() else ApiBill()
         found = report(run, kept.manifest.reviewed_at, price, api, source.bill())
-        return replace(found, archive=source.label)
+        return replace(found, archive=source.label, faults=(*found.faults, *kept.gaps))
 
     def _last(self, run: Run, now: datetime, newest_first: bool) -> Iterator[Report]:
         """The report of all that is read; before it the one without a price, where that is still being asked for."""

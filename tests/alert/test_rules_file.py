@@ -49,7 +49,7 @@ def _rule(more: str = "", name: str = '"x"', when: str = '"loss > 3"') -> str:
     [
         ('[[rule]]\nname = "x\n', 2, "is not valid TOML"),
         ("[[rule]]\nname = ", 2, "is not valid TOML"),
-        ("\n\n[[rules]]\n", 3, "rules: it stands outside"),
+        ("\n\n[[rules]]\n", 3, "rules: it stands outside of a rule, where nothing can. The nearest is [[rule]]."),
         ('when = "loss > 3"\n', 1, "when: it stands outside"),
         ('[rule]\nname = "x"\n', 1, "rule: rules are a list"),
         ("rule = 3", 1, "rule: rules are a list"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from monitor.alert.sink_names import Sink, is_address
+from monitor.alert.sink_names import Sink, address_trouble
 from monitor.errors import BadCall
 
 
@@ -20,13 +20,13 @@ def address_of(sink: Sink) -> str:
         where = f"The file {sink.target}"
         try:
             found = Path(sink.target).expanduser().read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
+        except (OSError, ValueError, RuntimeError) as error:
             why = error.strerror if isinstance(error, OSError) else "it is no text"
             raise BadCall(
                 f"{where} of {sink.kind}:file cannot be read: {why}.", "Check its path and its rights."
             ) from None
     if not found.strip():
         raise BadCall(f"{where} is empty or not set.", f"{sink.shown} needs the address in it.")
-    if not is_address(found.strip()):
-        raise BadCall(f"{where} holds no address.", f"{sink.shown} needs one that begins with https://.")
+    if wrong := address_trouble(found.strip()):
+        raise BadCall(f"{where} holds no address: {wrong}.", f"{sink.shown} needs one that begins with https://.")
     return found.strip()
