@@ -49,7 +49,7 @@ _lock = threading.Lock()
 _written: dict[tuple[str, ...], tuple[float, Path]] = {}
 
 
-def fault(error: Exception, part: str, shape: Sequence[str] = ()) -> Fault:
+def fault(error: BaseException, part: str, shape: Sequence[str] = ()) -> Fault:
     """The error as the user is told of it, once it is logged; one that is a Fault already stays the same.
 
     ``part`` is what failed, in words that name no job ("The review", "Chart of the step times"); ``shape`` is that of the
@@ -105,7 +105,7 @@ def shape_of_report(report: Report | None) -> tuple[str, ...]:
     return (*shape_of(report.job, report.run), *last)
 
 
-def _report(error: Exception, part: str, shape: Sequence[str]) -> str:
+def _report(error: BaseException, part: str, shape: Sequence[str]) -> str:
     """What can be passed on: the types of the errors and where they arose, and no word of their messages."""
     lines = [
         f"Trainwatch {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}",
@@ -138,7 +138,7 @@ def _places(error: BaseException) -> list[str]:
     return out
 
 
-def _log(error: Exception, part: str, copied: str) -> Path | None:
+def _log(error: BaseException, part: str, copied: str) -> Path | None:
     """The file that the traceback is in; None where no file can be written."""
     which = (part, type(error).__name__, *_places(error))
     with _lock:

@@ -23,6 +23,7 @@ FLOORS = {
     "aws": 3,
     "settings": 3,
     "faults": 3,
+    "terminal": 3,
     "fetch": 4,
     "archive": 4,
     "alert": 4,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from datetime import UTC, datetime
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ from monitor.cli.alert_text import print_verdicts
 from monitor.cli.alert_watch import not_sent, run_watch
 from monitor.cli.durations import seconds_of
 from monitor.cli.help import add_command
-from monitor.cli.output import add_output_options, as_json, console, deliver, progress
+from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress
 from monitor.cli.sources import add_job_options, chosen_cache, job_source
 from monitor.cli.thresholds import say_doubts
 from monitor.errors import BadCall, TrainwatchError
@@ -149,9 +148,9 @@ def _once(
     if arguments.format == "json":
         deliver(arguments, as_json(alert_document(report.job.name, verdicts, now)))
     else:
-        out = StringIO()
-        print_verdicts(report.job.name, verdicts, now, console(arguments, out))
-        deliver(arguments, out.getvalue())
+        paper = paper_for(arguments)
+        print_verdicts(report.job.name, verdicts, now, paper)
+        deliver(arguments, paper)
     trouble = looking.publish(report, now)
     waiting = [not_sent(outcome) for outcome in telling.deliver() if outcome.trouble]
     for sentence in [*waiting, *filter(None, [trouble])]:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from io import StringIO
 
-from rich.console import Console, Group
+from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
@@ -28,7 +26,8 @@ from monitor.analyze.window import LEFT_OUT_AT_END
 from monitor.cli.alert_looking import LookAt, Looking
 from monitor.cli.alert_text import print_verdicts, verdict_table
 from monitor.cli.durations import seconds_of
-from monitor.cli.output import as_json, console, deliver, progress
+from monitor.cli.output import as_json, as_line, deliver, paper_for, progress
+from monitor.cli.paper import Paper, on_screen
 from monitor.diagnose.headline import status_word
 from monitor.errors import BadCall, TrainwatchError
 from monitor.model import Report
@@ -159,8 +158,8 @@ def _screen(arguments: argparse.Namespace) -> Iterator[_Show]:
     if not sys.stdout.isatty():
         yield lambda what, trouble: _text_line(what)
         return
-    paper = Console(highlight=False)
-    with Live(console=paper, auto_refresh=False, transient=True) as live:
+    paper = Paper.on(sys.stdout)
+    with on_screen(Live(console=paper, auto_refresh=False, transient=True)) as live:
 
         def show(what: Message | _Seen, trouble: str) -> None:
             if isinstance(what, Message):
@@ -173,7 +172,7 @@ def _screen(arguments: argparse.Namespace) -> Iterator[_Show]:
 
 def _json_line(what: Message | _Seen) -> None:
     if isinstance(what, Message):
-        print(json.dumps({"type": what.kind, **what.document()}, ensure_ascii=False), flush=True)
+        print(as_line({"type": what.kind, **what.document()}), flush=True)
 
 
 def _text_line(what: Message | _Seen) -> None:
@@ -205,12 +204,11 @@ def _summary(arguments: argparse.Namespace, seen: _Seen, stopped: bool = False) 
         document = alert_document(job.name, seen.verdicts, seen.at)
         document |= {"status": job.status, "alerts": [each.document() for each in seen.messages], "not_sent": waiting}
         if arguments.output is None:
-            print(json.dumps({"type": "summary", **document}, ensure_ascii=False), flush=True)
+            print(as_line({"type": "summary", **document}), flush=True)
         else:
             deliver(arguments, as_json(document))
         return
-    out = StringIO()
-    paper = console(arguments, out)
+    paper = paper_for(arguments)
     paper.print()
     paper.print(Text(_how_it_ended(seen, stopped), "bold"))
     fired = [message for message in seen.messages if message.kind == "firing"]
@@ -228,7 +226,7 @@ def _summary(arguments: argparse.Namespace, seen: _Seen, stopped: bool = False) 
         )
     paper.print()
     print_verdicts(job.name, seen.verdicts, seen.at, paper)
-    deliver(arguments, out.getvalue())
+    deliver(arguments, paper)
 
 
 def _how_it_ended(seen: _Seen, stopped: bool) -> str:
