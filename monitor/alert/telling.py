@@ -8,7 +8,7 @@ from pathlib import Path
 
 from monitor.alert.conditions import Rule
 from monitor.alert.delivery import Outcome, check, deliver, key_of
-from monitor.alert.ledger import Ledger
+from monitor.alert.ledger import Ledger, durable
 from monitor.alert.message import Message
 from monitor.alert.news import Look, news
 from monitor.alert.sink_names import Sink, sink_of
@@ -27,7 +27,7 @@ class Telling:
         self,
         rules: Sequence[Rule],
         sinks: Sequence[str],
-        ledger: Path,
+        ledger: Path | None,
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -40,7 +40,7 @@ class Telling:
         for sink in self.sinks:
             check(sink)
         self._here = Ledger()
-        self._ledger = Ledger(ledger) if self.sinks else None
+        self._ledger = Ledger(durable(ledger)) if self.sinks else None
         if self._ledger is not None:
             self._ledger.forget(clock())
         self._sleep, self._clock = sleep, clock

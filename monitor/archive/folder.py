@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from monitor.errors import CannotDo
+from monitor.settings import expanded
 
 # Engines that read folders pass over names that begin with a dot.
 _UNFINISHED = ".unfinished-"
@@ -26,7 +27,7 @@ class FolderStore:
     is_far = False
 
     def __init__(self, folder: str | Path) -> None:
-        self._folder = Path(folder).expanduser()
+        self._folder = expanded(str(folder))
         self.label = str(folder)
 
     def make_ready(self) -> None:

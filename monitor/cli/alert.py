@@ -158,7 +158,7 @@ def _once(
     return verdicts, trouble
 
 
-def _looking(arguments: argparse.Namespace, ledger: Path) -> Looking:
+def _looking(arguments: argparse.Namespace, ledger: Path | None) -> Looking:
     """How the job is looked at, and what is done with a look beside judging it."""
     extra = (step_pattern(arguments.step_regex),) if arguments.step_regex else ()
     source, name = job_source(arguments)

@@ -45,7 +45,7 @@ def find_files(paths: Sequence[str]) -> tuple[LogFile, ...]:
 
 def name_of(paths: Sequence[str]) -> str:
     """What to call the job of these paths: the file's name without endings, or the folder that holds them all."""
-    real = [Path(path).expanduser().absolute() for path in paths if path != STDIN]
+    real = [Path(os.path.expanduser(path)).absolute() for path in paths if path != STDIN]  # noqa: PTH111
     if not real:
         return "stdin"
     folders = {path.parent for path in real}

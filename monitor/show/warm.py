@@ -11,6 +11,8 @@ import pkgutil
 import threading
 import time
 
+from monitor.terminal import outlets
+
 # Decorators of the pages' modules want Streamlit's runtime to be there.
 _LOOK_EVERY_S, _GIVE_UP_AFTER_S = 0.05, 60.0
 
@@ -20,7 +22,9 @@ def main() -> None:
     threading.Thread(target=_import_ahead, name="imports", daemon=True).start()
     from streamlit.web.cli import main as streamlit
 
-    streamlit(prog_name="streamlit")
+    # What a page complains of may quote a log.
+    with outlets():
+        streamlit(prog_name="streamlit", color=False)
 
 
 def _import_ahead() -> None:
