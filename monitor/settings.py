@@ -31,6 +31,7 @@ from urllib.parse import urlsplit
 from monitor.errors import BadCall, CannotDo
 
 CACHE_GIB = 2
+_LARGEST = 4 << 20
 _BELOW_HOME = {"CONFIG": ".config", "CACHE": ".cache", "DATA": ".local/share", "STATE": ".local/state"}
 #: Set in the environment to neither read nor write any cache.
 CACHE_OFF = "TRAINWATCH_NO_CACHE"
@@ -112,6 +113,18 @@ def cache_folder(environ: Mapping[str, str] | None = None) -> Path | None:
     return user_folder("CACHE", environ)
 
 
+def text_of(path: Path) -> str:
+    """The text of a small file of the user's. ValueError where it is none: a device has no end, a disk image no letters."""
+    with path.open("rb") as file:
+        data = file.read(_LARGEST + 1)
+    if len(data) > _LARGEST:
+        raise ValueError(f"it is larger than {_LARGEST >> 20} MiB")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ValueError("it is no UTF-8 text") from None
+
+
 def toml(text: str) -> dict[str, Any]:
     """The document. ValueError, with the place where there is one, for a text that is none."""
     try:
@@ -128,7 +141,7 @@ def read(path: Path | None = None) -> Settings:
             return Settings()
         path = folder / "config.toml"
     try:
-        data = toml(path.read_text(encoding="utf-8"))
+        data = toml(text_of(path))
     except FileNotFoundError:
         return Settings()
     except (OSError, ValueError) as error:

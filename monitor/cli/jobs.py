@@ -197,7 +197,10 @@ def _since(text: str | None, now: datetime) -> datetime | None:
     match = re.fullmatch(r"(\d{1,6})([mhdw])", text.strip())
     if match is None:
         raise BadCall(f"--since {text} is not a duration.", "Write a number and a unit: 90m, 12h, 7d or 4w.")
-    return now - timedelta(seconds=int(match[1]) * _UNITS[match[2]])
+    try:
+        return now - timedelta(seconds=int(match[1]) * _UNITS[match[2]])
+    except OverflowError:
+        raise BadCall(f"--since {text} is longer ago than any job.", "Leave it out to list all.") from None
 
 
 def _look(arguments: argparse.Namespace, source: Source, cache: Cache | None) -> _Look:

@@ -50,12 +50,17 @@ def name_of(paths: Sequence[str]) -> str:
         return "stdin"
     folders = {path.parent for path in real}
     if len(real) > 1 and len(folders) == 1:
-        return folders.pop().name or "logs"
+        return shown(folders.pop().name) or "logs"
     path = real[0]
     if path.is_dir():
-        return Path(os.path.normpath(path)).name or "logs"
-    name = path.name.removesuffix(".gz")
+        return shown(Path(os.path.normpath(path)).name) or "logs"
+    name = shown(path.name).removesuffix(".gz")
     return Path(name).stem if Path(name).suffix in ENDINGS else name
+
+
+def shown(path: str) -> str:
+    """A path as it is told and kept: a name need not be UTF-8, which all else is."""
+    return os.fsencode(path).decode("utf-8", "replace")
 
 
 def node_of(name: str, folders: Iterable[str]) -> str:
