@@ -129,8 +129,11 @@ def toml(text: str) -> dict[str, Any]:
     """The document. ValueError, with the place where there is one, for a text that is none."""
     try:
         return tomllib.loads(text)
-    except RecursionError:
-        raise ValueError("it is nested too deep") from None
+    except tomllib.TOMLDecodeError:
+        raise
+    except (RecursionError, ValueError) as error:
+        what = "it is nested too deep" if isinstance(error, RecursionError) else "a number in it is too long"
+        raise ValueError(what) from None
 
 
 def read(path: Path | None = None) -> Settings:

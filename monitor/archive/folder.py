@@ -83,8 +83,8 @@ class FolderStore:
     def _telling(self, done: str) -> Iterator[None]:
         try:
             yield
-        except OSError as error:
-            why = (error.strerror or str(error)).rstrip(".")
+        except (OSError, ValueError) as error:  # a name with a NUL in it
+            why = (getattr(error, "strerror", None) or str(error)).rstrip(".")
             remedy = "Name another folder, or make room." if done == "written" else "Check the right to read it."
             raise CannotDo(f"The archive {self.label} cannot be {done}: {why}.", remedy) from error
 

@@ -31,6 +31,7 @@ from monitor.cli.paper import Paper, on_screen
 from monitor.diagnose.headline import status_word
 from monitor.errors import BadCall, TrainwatchError
 from monitor.model import Report
+from monitor.terminal import lost_output
 from monitor.words import clock, count, duration
 
 SHORTEST_S = 1.0
@@ -64,6 +65,7 @@ def run_watch(
     cool_down_s = seconds_of("--cool-down", arguments.cool_down)
     seen: _Seen | None = None
     not_published: set[str] = set()
+    unheard = False
     try:
         with _screen(arguments) as show:
             for report, at, trouble in _looks(arguments, looking.look_at, pace):
@@ -75,12 +77,15 @@ def run_watch(
                 _tell(telling, Look(report, at, looking.public_url, cool_down_s), seen, show)
                 if trouble := looking.publish(report, at):
                     _trouble(trouble, not_published)
+                # What it would say from now on reaches nobody; sinks are told to the end.
+                if unheard := lost_output() is not None and not telling.sinks:
+                    break
     except KeyboardInterrupt:
         if seen is not None:
             _summary(arguments, seen, stopped=True)
         raise
     assert seen is not None, "the first look brings a report or an error"
-    _summary(arguments, seen)
+    _summary(arguments, seen, stopped=unheard)
     return seen.verdicts, any(message.kind == "firing" for message in seen.messages)
 
 

@@ -20,7 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from monitor.archive.cache import Cache
-from monitor.archive.document import jobs_document, without_trailing_spaces
+from monitor.archive.document import jobs_document
 from monitor.archive.verdicts import Kept
 from monitor.cli import fleet
 from monitor.cli.durations import seconds_of
@@ -158,7 +158,9 @@ def watch(arguments: argparse.Namespace, look: Callable[[], _Look], sleep: Calla
             elif arguments.format == "json":
                 print(as_line({"at": found.at.isoformat(), **_document(found)}), flush=True)
             else:
-                print(without_trailing_spaces(f"{_heading(found)}\n{_text(arguments, found).text}"), flush=True)
+                print(_heading(found))
+                deliver(arguments, _text(arguments, found))
+                sys.stdout.flush()
             if lost_output():
                 break  # nobody reads it any more
             sleep(interval_s)
