@@ -23,6 +23,7 @@ from monitor import __version__
 from monitor.diagnose.headline import instances, launcher, status_word
 from monitor.diagnose.quoted import quoted
 from monitor.errors import Fault
+from monitor.inert import inert
 from monitor.masking import without_secrets
 from monitor.model import Gap, Job, Report, Run
 from monitor.words import count
@@ -146,9 +147,7 @@ def _log(error: BaseException, part: str, copied: str) -> Path | None:
         if told is not None and time.monotonic() - told[0] < _AGAIN_S and told[1].exists():
             return told[1]
         trace = "".join(traceback.format_exception(error))
-        entry = without_secrets(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC\n{copied}\n{trace}\n").encode(
-            "utf-8", "replace"
-        )
+        entry = inert(without_secrets(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC\n{copied}\n{trace}\n")).encode()
         for folder in _folders():
             try:
                 path = _append(folder, entry[:_ENTRY_BYTES])

@@ -14,8 +14,9 @@ from monitor.archive.document import as_json as as_json
 from monitor.archive.document import as_line as as_line
 from monitor.archive.document import without_trailing_spaces
 from monitor.cli.paper import Paper, on_screen
+from monitor.inert import inert
 from monitor.review import Progress
-from monitor.terminal import drawn, inert
+from monitor.terminal import drawn
 
 
 def add_output_options(command: argparse.ArgumentParser, formats: tuple[str, ...]) -> None:

@@ -11,7 +11,8 @@ from typing import IO, TextIO, TypeVar
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from monitor.terminal import drawn, inert, outlets
+from monitor.inert import inert
+from monitor.terminal import drawn, outlets
 
 Shown = TypeVar("Shown")
 # Wide enough for a table of nodes where nobody says how wide the paper is.

@@ -12,7 +12,7 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from monitor.terminal import inert
+from monitor.inert import inert
 from monitor.words import DASH
 
 # A column that wraps gets at least this, so that words stay whole.
