@@ -59,8 +59,8 @@ def name_of(paths: Sequence[str]) -> str:
 
 
 def shown(path: str) -> str:
-    """A path as it is told and kept: a name need not be UTF-8, which all else is."""
-    return os.fsencode(path).decode("utf-8", "replace")
+    """A path as it is told and kept, a different one for each: a name need not be UTF-8, which all else is."""
+    return path.encode("utf-8", "backslashreplace").decode()
 
 
 def node_of(name: str, folders: Iterable[str]) -> str:
