@@ -27,12 +27,15 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from monitor.errors import BadCall
+from monitor.errors import BadCall, CannotDo
 from monitor.model import MOST_USD_PER_HOUR, is_price
 
 CACHE_GIB = 2
+_LARGEST = 4 << 20
+_BELOW_HOME = {"CONFIG": ".config", "CACHE": ".cache", "DATA": ".local/share", "STATE": ".local/state"}
 _PRICES, _PATTERNS = "prices_usd_per_instance_hour", "step_patterns"
 _KEYS = ("archive", "price_source", "public_url")
 # Section -> its keys; None: they are names of the user's.
@@ -81,18 +84,45 @@ class Settings:
         return tuple(pattern for name, pattern in self.step_patterns.items() if fnmatchcase(job, name))
 
 
-def config_file(environ: Mapping[str, str] | None = None) -> Path:
-    """Where the settings file is looked for."""
+def user_folder(
+    kind: Literal["CONFIG", "CACHE", "DATA", "STATE"], environ: Mapping[str, str] | None = None
+) -> Path | None:
+    """``$XDG_<kind>_HOME/trainwatch``, by itself in the usual folder of the user's home.
+
+    None for a user without a home, as in a container that runs under a number of its own.
+    """
     environ = os.environ if environ is None else environ
-    base = environ.get("XDG_CONFIG_HOME") or str(Path("~/.config").expanduser())
-    return Path(base) / "trainwatch" / "config.toml"
+    try:
+        return Path(environ.get(f"XDG_{kind}_HOME") or Path("~", _BELOW_HOME[kind]).expanduser()) / "trainwatch"
+    except RuntimeError:
+        return None
+
+
+def no_place(what: str, kind: str, otherwise: str = "") -> CannotDo:
+    """What is said where a user without a home would need one."""
+    return CannotDo(f"This user has no home folder for {what}.", f"Set HOME or XDG_{kind}_HOME{otherwise}.")
+
+
+def expanded(path: str) -> Path:
+    """A path as a user writes it, with ~ and ~name. CannotDo where that user has no home."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        raise CannotDo(f"{path} begins with the home folder of a user who has none.", "Write the whole path.") from None
+
+
+def config_file(environ: Mapping[str, str] | None = None) -> Path:
+    """Where the settings file is looked for. CannotDo for a user without a home."""
+    folder = user_folder("CONFIG", environ)
+    if folder is None:
+        raise no_place("settings", "CONFIG")
+    return folder / "config.toml"
 
 
 def archive_root(settings: Settings, environ: Mapping[str, str] | None = None) -> str:
-    """Where jobs are archived unless --to says it: by the settings, else ``$XDG_DATA_HOME/trainwatch/archive``."""
-    environ = os.environ if environ is None else environ
-    base = environ.get("XDG_DATA_HOME") or str(Path("~/.local/share").expanduser())
-    return settings.archive or str(Path(base) / "trainwatch" / "archive")
+    """Where jobs are archived unless --to says it: by the settings, else ``$XDG_DATA_HOME/trainwatch/archive``; "" nowhere."""
+    folder = user_folder("DATA", environ)
+    return settings.archive or (str(folder / "archive") if folder else "")
 
 
 def cache_folder(environ: Mapping[str, str] | None = None) -> Path | None:
@@ -100,30 +130,44 @@ def cache_folder(environ: Mapping[str, str] | None = None) -> Path | None:
     environ = os.environ if environ is None else environ
     if environ.get(CACHE_OFF):
         return None
-    try:
-        return Path(environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "trainwatch"
-    except RuntimeError:
-        return None
+    return user_folder("CACHE", environ)
 
 
-def data_folder(environ: Mapping[str, str] | None = None) -> Path | None:
-    """``$XDG_DATA_HOME/trainwatch`` (``~/.local/share`` otherwise), for what is kept for good; None where there is no such
-    place."""
-    environ = os.environ if environ is None else environ
+def text_of(path: Path) -> str:
+    """The text of a small file of the user's. ValueError where it is none: a device has no end, a disk image no letters."""
+    with path.open("rb") as file:
+        data = file.read(_LARGEST + 1)
+    if len(data) > _LARGEST:
+        raise ValueError(f"it is larger than {_LARGEST >> 20} MiB")
     try:
-        return Path(environ.get("XDG_DATA_HOME") or Path("~/.local/share").expanduser()) / "trainwatch"
-    except RuntimeError:
-        return None
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ValueError("it is no UTF-8 text") from None
+
+
+def toml(text: str) -> dict[str, Any]:
+    """The document. ValueError, with the place where there is one, for a text that is none."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        raise
+    except (RecursionError, ValueError) as error:
+        what = "it is nested too deep" if isinstance(error, RecursionError) else "a number in it is too long"
+        raise ValueError(what) from None
 
 
 def read(path: Path | None = None) -> Settings:
     """The settings; empty ones where no file exists. BadCall names what is wrong in a file that cannot be used."""
-    path = path or config_file()
+    if path is None:
+        folder = user_folder("CONFIG")
+        if folder is None:
+            return Settings()
+        path = folder / "config.toml"
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        data = toml(text_of(path))
     except FileNotFoundError:
         return Settings()
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise BadCall(f"The settings file {path} cannot be used: {error}.", "Correct it, or move it away.") from None
     _check_names(data, path)
     prices = data.get(_PRICES, {})

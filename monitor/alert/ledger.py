@@ -9,7 +9,6 @@ What a receiver refuses for good is set aside and kept, and so is a row that is 
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ from monitor.alert.ledger_rows import COLUMNS, KEYS, dumped, shown, trouble_of
 from monitor.alert.locks import process_that_locks
 from monitor.alert.message import Message, kept, message_from
 from monitor.errors import CannotDo
+from monitor.settings import no_place, user_folder
 
 _SCHEMA = """
 create table if not exists looks (job text, rule text, first real, primary key (job, rule));
@@ -90,11 +90,17 @@ class SetAside:
         return shown(self.sink)
 
 
-def ledger_file(environ: Mapping[str, str] | None = None) -> Path:
-    """``$XDG_STATE_HOME/trainwatch/alerts.sqlite`` (``~/.local/state`` otherwise)."""
-    environ = os.environ if environ is None else environ
-    base = environ.get("XDG_STATE_HOME") or str(Path("~/.local/state").expanduser())
-    return Path(base) / "trainwatch" / "alerts.sqlite"
+def ledger_file(environ: Mapping[str, str] | None = None) -> Path | None:
+    """``$XDG_STATE_HOME/trainwatch/alerts.sqlite`` (``~/.local/state`` otherwise); None for a user without a home."""
+    folder = user_folder("STATE", environ)
+    return folder / "alerts.sqlite" if folder else None
+
+
+def durable(path: Path | None) -> Path:
+    """The path; CannotDo where there is none, and what is said would be forgotten with the process."""
+    if path is None:
+        raise no_place("the ledger of alerts", "STATE", ", or name a file with --ledger")
+    return path
 
 
 class Ledger:

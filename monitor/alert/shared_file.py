@@ -9,6 +9,7 @@ from pathlib import Path
 
 from monitor.alert.locks import taking_turns
 from monitor.errors import BadCall, CannotDo
+from monitor.settings import text_of
 
 # To read, change and replace a small file takes no second.
 _LOCK_WAIT_S = 10.0
@@ -17,11 +18,11 @@ _LOCK_WAIT_S = 10.0
 def read_text(path: Path, what: str) -> str:
     """The text; "" where there is no file. ``what`` is what an error calls it, as "The saved thresholds"."""
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return text_of(path)
     except FileNotFoundError:
         return ""
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
         raise BadCall(f"{what} in {path} cannot be read: {why}.", "Correct the file, or move it away.") from None
 
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from monitor.alert.conditions import Rule
 from monitor.alert.delivery import Outcome, check, deliver, key_of
-from monitor.alert.ledger import Ledger, SetAside
+from monitor.alert.ledger import Ledger, SetAside, durable
 from monitor.alert.message import Message
 from monitor.alert.news import Look, news
 from monitor.alert.sink_names import Sink, sink_of
@@ -30,7 +30,7 @@ class Telling:
         self,
         rules: Sequence[Rule],
         sinks: Sequence[str],
-        ledger: Path,
+        ledger: Path | None,
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -44,7 +44,7 @@ class Telling:
             check(sink)
         self._here = Ledger()
         self.ledger = ledger
-        self._ledger = Ledger(ledger) if self.sinks else None
+        self._ledger = Ledger(durable(ledger)) if self.sinks else None
         if self._ledger is not None:
             self._ledger.forget(clock())
         self._sleep, self._clock = sleep, clock

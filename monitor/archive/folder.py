@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from monitor.errors import CannotDo
+from monitor.settings import expanded
 
 # Engines that read folders pass over names that begin with a dot.
 _UNFINISHED = ".unfinished-"
@@ -26,7 +27,7 @@ class FolderStore:
     is_far = False
 
     def __init__(self, folder: str | Path) -> None:
-        self._folder = Path(folder).expanduser()
+        self._folder = expanded(str(folder))
         self.label = str(folder)
 
     def make_ready(self) -> None:
@@ -75,8 +76,8 @@ class FolderStore:
     def _telling(self, done: str) -> Iterator[None]:
         try:
             yield
-        except OSError as error:
-            why = (error.strerror or str(error)).rstrip(".")
+        except (OSError, ValueError) as error:  # a name with a NUL in it
+            why = (getattr(error, "strerror", None) or str(error)).rstrip(".")
             remedy = "Name another folder, or make room." if done == "written" else "Check the right to read it."
             raise CannotDo(f"The archive {self.label} cannot be {done}: {why}.", remedy) from error
 

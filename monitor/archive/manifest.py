@@ -113,7 +113,7 @@ def _body(data: bytes, called: str) -> dict[str, Any]:
     try:
         told = json.loads(head + b"}")
         schema, digest = told["schema"], told["sha256"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise NoData(f"{called} is no archived job, or its head is damaged.", _AGAIN) from None
     if schema != SCHEMA:
         why = f"{called} has version {schema} of the archive's schema; this program reads version {SCHEMA}."
@@ -123,5 +123,8 @@ def _body(data: bytes, called: str) -> dict[str, Any]:
     body = body.removesuffix(b"}\n")
     if not found or hashlib.sha256(body).hexdigest() != digest:
         raise NoData(f"{called} was cut or changed after it was written.", _AGAIN)
-    out: dict[str, Any] = json.loads(body)
+    try:
+        out: dict[str, Any] = json.loads(body)
+    except (ValueError, RecursionError):
+        raise NoData(f"{called} was written by another program.", _AGAIN) from None
     return out

@@ -97,6 +97,8 @@ def explained(error: Exception, where: Where) -> TrainwatchError | None:
         return _not_aws(where, "it sends something else")
     if isinstance(error, boto.BotoCoreError):
         return _credentials(error, where) or _connection(error, where) or _call(error, where)
+    if isinstance(error, UnicodeEncodeError):
+        return BadCall("A name in this call is no UTF-8 text, which AWS takes alone.", "Check how it is written.")
     if isinstance(error, ValueError) and "endpoint" in str(error).lower():
         return BadCall(f"{_first_line(error)}.", "Set AWS_ENDPOINT_URL to a full address such as https://host:port.")
     return None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from datetime import UTC, datetime
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from monitor.alert.conditions import Rule
 from monitor.alert.document import alert_document
 from monitor.alert.evaluate import evaluate
 from monitor.alert.given import rules_of
-from monitor.alert.ledger import ledger_file
+from monitor.alert.ledger import durable, ledger_file
 from monitor.alert.news import Look
 from monitor.alert.rules_file import read_rules
 from monitor.alert.saved import saved
@@ -27,7 +26,7 @@ from monitor.cli.alert_undelivered import print_set_aside, sentences, undelivere
 from monitor.cli.alert_watch import run_watch
 from monitor.cli.durations import seconds_of
 from monitor.cli.help import add_command
-from monitor.cli.output import add_output_options, as_json, console, deliver, progress
+from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress
 from monitor.cli.sources import add_job_options, chosen_cache, job_source
 from monitor.cli.thresholds import say_doubts
 from monitor.errors import BadCall, TrainwatchError
@@ -114,7 +113,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.resend is not None:
         if arguments.job or arguments.logs or arguments.watch or arguments.backtest or arguments.publish:
             raise BadCall("--resend looks at no job.", "Leave out the job, --watch, --backtest and --publish.")
-        return run_resend(arguments, _given_rules(arguments) or saved(), ledger)
+        return run_resend(arguments, _given_rules(arguments) or saved(), durable(ledger))
     rules = asked_rules(arguments)
     seconds_of("--interval", arguments.interval)
     seconds_of("--cool-down", arguments.cool_down)
@@ -164,18 +163,17 @@ def _once(
         document = alert_document(report.job.name, verdicts, now)
         deliver(arguments, as_json(document | undelivered(outcomes, asides)))
     else:
-        out = StringIO()
-        paper = console(arguments, out)
+        paper = paper_for(arguments)
         print_verdicts(report.job.name, verdicts, now, paper)
         print_set_aside(asides, telling.ledger, paper)
-        deliver(arguments, out.getvalue())
+        deliver(arguments, paper)
     trouble = looking.publish(report, now)
     for sentence in [*sentences(telling, outcomes, set()), *filter(None, [trouble])]:
         print(f"trainwatch: {sentence}", file=sys.stderr)
     return verdicts, trouble or telling.trouble
 
 
-def _looking(arguments: argparse.Namespace, ledger: Path) -> Looking:
+def _looking(arguments: argparse.Namespace, ledger: Path | None) -> Looking:
     """How the job is looked at, and what is done with a look beside judging it."""
     extra = (step_pattern(arguments.step_regex),) if arguments.step_regex else ()
     source, name = job_source(arguments)

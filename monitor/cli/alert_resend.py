@@ -6,7 +6,6 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
-from io import StringIO
 from pathlib import Path
 
 from rich.text import Text
@@ -73,12 +72,11 @@ def _print(
         document = {"schema": SCHEMA, "sent": sent, **undelivered(outcomes, asides)}
         output.deliver(arguments, output.as_json(document))
         return
-    out = StringIO()
-    paper = output.console(arguments, out)
+    paper = output.paper_for(arguments)
     if outcomes or not asides:
         nothing = "Nothing was sent." if asides else f"Nothing to send in {ledger}."
         paper.print(Text(f"{count(sent, 'alert')} sent." if sent else nothing), soft_wrap=True)
     print_set_aside(asides, ledger, paper)
     if asides and not outcomes:
         paper.print(Text("Name the sinks they are for with --notify, or --rules: their addresses are not kept."))
-    output.deliver(arguments, out.getvalue())
+    output.deliver(arguments, paper)

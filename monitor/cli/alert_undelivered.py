@@ -61,7 +61,7 @@ def refusals(outcome: Outcome) -> Iterator[str]:
         )
 
 
-def print_set_aside(asides: Sequence[SetAside], ledger: Path, paper: Console) -> None:
+def print_set_aside(asides: Sequence[SetAside], ledger: Path | None, paper: Console) -> None:
     """The messages that were set aside, if there are any, and how to send them again."""
     if not asides:
         return

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-from pathlib import Path
 from typing import Any
 
 from monitor.cli.help import add_command
@@ -18,7 +17,7 @@ from monitor.cli.sources import (
 from monitor.serve.child import HERE
 from monitor.serve.hosts import is_this_machine_alone
 from monitor.serve.until_stopped import check, serve, stop_signals
-from monitor.settings import ARCHIVE_SHOWN, CACHE_OFF, ONE_PROFILE, READ_ONLY
+from monitor.settings import ARCHIVE_SHOWN, CACHE_OFF, ONE_PROFILE, READ_ONLY, expanded
 
 
 def add_address_options(command: argparse.ArgumentParser) -> None:
@@ -67,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     # What is missing (a region, a profile, the archive) is said here, not in the browser.
     if arguments.archive is not None:
         root = archive_source(arguments.archive, arguments).label
-        environment[ARCHIVE_SHOWN] = root if "://" in root else str(Path(root).expanduser().absolute())
+        environment[ARCHIVE_SHOWN] = root if "://" in root else str(expanded(root).absolute())
     else:
         account_source(arguments)
         environment.pop(ARCHIVE_SHOWN, None)

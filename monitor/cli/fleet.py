@@ -10,7 +10,8 @@ from io import StringIO
 from typing import Any
 
 from monitor.archive.document import SCHEMA
-from monitor.cli.output import as_json, console, deliver, progress
+from monitor.cli.output import as_json, deliver, paper_for, progress
+from monitor.cli.paper import Paper
 from monitor.cli.sources import archive_source
 from monitor.cli.tables import Column, table
 from monitor.diagnose.headline import status_word
@@ -108,12 +109,11 @@ def _csv(rows: Sequence[Row]) -> str:
     return out.getvalue()
 
 
-def _text(arguments: argparse.Namespace, source: ArchiveSource, rows: Sequence[Row], found: Sequence[Row]) -> str:
-    out = StringIO()
-    paper = console(arguments, out)
+def _text(arguments: argparse.Namespace, source: ArchiveSource, rows: Sequence[Row], found: Sequence[Row]) -> Paper:
+    paper = paper_for(arguments)
     if not rows:
-        paper.print(f"No job of the archive {source.label} matches.", markup=False)
-        return out.getvalue()
+        paper.print(f"No job of the archive {source.label} matches.")
+        return paper
     lines = [
         (
             row["job_name"],
@@ -131,13 +131,13 @@ def _text(arguments: argparse.Namespace, source: ArchiveSource, rows: Sequence[R
     ]
     paper.print(table(_COLUMNS, lines, paper.width), crop=False)
     paper.print()
-    paper.print(_total(found), markup=False)
+    paper.print(_total(found))
     paper.print(
         "HOURS are billed hours, times the instances. RECOVERABLE is of the whole job, so far if it ran.", style="dim"
     )
     if len(found) > len(rows):
         paper.print(f"{count(len(found) - len(rows), 'more job')}; --limit shows more.", style="dim")
-    return out.getvalue()
+    return paper
 
 
 def _total(rows: Sequence[Row]) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from io import StringIO
 from typing import Any
 
 from rich.text import Text
@@ -15,7 +14,8 @@ from monitor.alert.delivery import check
 from monitor.alert.saved import add, remove, saved, saved_file
 from monitor.alert.sink_names import sink_of
 from monitor.cli.help import add_command
-from monitor.cli.output import add_output_options, as_json, console, deliver
+from monitor.cli.output import add_output_options, as_json, deliver, paper_for
+from monitor.cli.paper import Paper
 from monitor.cli.tables import Column, table
 from monitor.errors import BadCall
 
@@ -116,12 +116,11 @@ def _shown(rule: Rule) -> list[str]:
     return [sink_of(sink).shown for sink in rule.notify]
 
 
-def _text(arguments: argparse.Namespace, rules: tuple[Rule, ...]) -> str:
-    out = StringIO()
-    paper = console(arguments, out)
+def _text(arguments: argparse.Namespace, rules: tuple[Rule, ...]) -> Paper:
+    paper = paper_for(arguments)
     if not rules:
         paper.print(Text(f"No threshold is saved in {saved_file()}. {_EXAMPLE}"))
-        return out.getvalue()
+        return paper
     rows = [(rule.name, rule.text, rule.severity, " ".join(_shown(rule))) for rule in rules]
     paper.print(table(_COLUMNS, rows, paper.width), crop=False)
-    return out.getvalue()
+    return paper

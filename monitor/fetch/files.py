@@ -17,7 +17,7 @@ from monitor.errors import NoData
 from monitor.fetch.gaps import gap_of
 from monitor.fetch.instance_types import lookup
 from monitor.fetch.log_beginnings import PIPE_BYTES, beginnings, go_on
-from monitor.fetch.log_files import STDIN, LogFile, find_files, name_of
+from monitor.fetch.log_files import STDIN, LogFile, find_files, name_of, shown
 from monitor.fetch.log_text import BrokenTextError, Look, chunks, look
 from monitor.fetch.metrics import without_metrics
 from monitor.fetch.renderings import restored
@@ -170,12 +170,12 @@ class FileLogs:
                 for chunk in chunks(stream, each.look):
                     if each.can_grow:
                         self._offsets[name] += chunk.size
-                    page = LogPage(name, each.file.node, before + 1, chunk.data)
+                    page = LogPage(shown(name), each.file.node, before + 1, chunk.data)
                     before += page.count
                     self._lines[name] = before
                     yield page
         except (BrokenTextError, OSError) as error:
-            why = f"'{name}' cannot be read beyond line {before:,}: {_reason(error)}."
+            why = f"'{shown(name)}' cannot be read beyond line {before:,}: {_reason(error)}."
             self._gaps.append(Gap("logs", why, "Get the file again."))
 
 
@@ -190,8 +190,8 @@ def _inspected(file: LogFile) -> _Readable:
         with nullcontext(stream) if stream else Path(file.stream).open("rb") as opened:
             seen = look(opened)
     except (BrokenTextError, OSError) as error:
-        raise NoData(f"'{file.stream}' cannot be read: {_reason(error)}.", _remedy(error)) from error
-    named = "Standard input" if file.stream == STDIN else f"'{file.stream}'"
+        raise NoData(f"'{shown(file.stream)}' cannot be read: {_reason(error)}.", _remedy(error)) from error
+    named = "Standard input" if file.stream == STDIN else f"'{shown(file.stream)}'"
     if seen.is_empty:
         raise NoData(f"{named} is empty.", "Give a file with log lines in it.")
     if seen.kind:

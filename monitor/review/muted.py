@@ -13,7 +13,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -25,7 +24,7 @@ from monitor.analyze.ending import IDS
 from monitor.errors import BadCall
 from monitor.model import Finding, Mute, Report
 from monitor.review.run_names import base_and_stamp
-from monitor.settings import config_file, unknown_name
+from monitor.settings import config_file, toml, unknown_name, user_folder
 
 LONGEST_REASON = 300
 _WHAT = "The muted findings"
@@ -40,6 +39,8 @@ def muted_file(environ: Mapping[str, str] | None = None) -> Path:
 
 def mutes(path: Path | None = None) -> tuple[Mute, ...]:
     """All of them, in the order of saving; BadCall for a file that cannot be used."""
+    if path is None and user_folder("CONFIG") is None:
+        return ()
     path = path or muted_file()
     return _mutes_in(read_text(path, _WHAT), path)
 
@@ -113,11 +114,11 @@ def _same(one: Mute, other: Mute) -> bool:
 
 def _mutes_in(text: str, path: Path) -> tuple[Mute, ...]:
     try:
-        data = tomllib.loads(text)
+        data = toml(text)
         for name in data.keys() - {"mute"}:
             raise ValueError(f"there is no {name}, {unknown_name(name, ['mute'])}")
         return tuple(map(_mute, data.get("mute", [])))
-    except (tomllib.TOMLDecodeError, TypeError, KeyError, ValueError) as error:
+    except (TypeError, KeyError, ValueError) as error:
         said = f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
         raise BadCall(f"{_WHAT} in {path} cannot be read: {said}.", "Correct the file, or move it away.") from None
 

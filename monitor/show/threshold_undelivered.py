@@ -20,9 +20,9 @@ def show_undelivered(zone: tzinfo) -> None:
     """Alerts that were refused for good, and damaged rows of the ledger; nothing where there are none."""
     try:
         ledger = ledger_file()
+        if ledger is None:
+            return
         found = undelivered(ledger)
-    except RuntimeError:
-        return  # nobody's home holds no ledger
     except CannotDo as error:
         st.warning(
             plain(str(error)), title="Can't see which alerts were delivered", icon=":material/notifications_off:"

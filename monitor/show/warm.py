@@ -14,6 +14,7 @@ import time
 from contextlib import suppress
 
 from monitor.settings import LAUNCHED
+from monitor.terminal import outlets
 
 # Decorators of the pages' modules want Streamlit's runtime to be there.
 _LOOK_EVERY_S, _GIVE_UP_AFTER_S = 0.05, 60.0
@@ -26,7 +27,9 @@ def main() -> None:
     threading.Thread(target=_import_ahead, name="imports", daemon=True).start()
     from streamlit.web.cli import main as streamlit
 
-    streamlit(prog_name="streamlit")
+    # What a page complains of may quote a log.
+    with outlets():
+        streamlit(prog_name="streamlit", color=False)
 
 
 def _end_with_launcher() -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from monitor.alert.sink_names import Sink, address_trouble
 from monitor.errors import BadCall
+from monitor.settings import expanded
 
 
 def address_of(sink: Sink) -> str:
@@ -19,8 +19,8 @@ def address_of(sink: Sink) -> str:
     else:
         where = f"The file {sink.target}"
         try:
-            found = Path(sink.target).expanduser().read_text(encoding="utf-8")
-        except (OSError, ValueError, RuntimeError) as error:
+            found = expanded(sink.target).read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) else "it is no text"
             raise BadCall(
                 f"{where} of {sink.kind}:file cannot be read: {why}.", "Check its path and its rights."
