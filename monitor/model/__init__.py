@@ -5,6 +5,7 @@ What was not observed is ``None`` (or NaN/NaT/<NA> in a frame), never 0.
 """
 
 from monitor.model.frames import (
+    LEFT_OUT,
     METRICS,
     STEP_CSV_COLUMNS,
     events_frame,
@@ -52,6 +53,7 @@ from monitor.model.run import Gap, LoadProgress, LogCoverage, LogPage, RawMetric
 
 __all__ = [
     "ENDED_STATUSES",
+    "LEFT_OUT",
     "METRICS",
     "STEP_CSV_COLUMNS",
     "Activity",
