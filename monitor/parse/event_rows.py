@@ -19,7 +19,7 @@ from monitor.parse.rows import EventRow
 #: So many of one kind are kept of a stream ...
 MOST_ALIKE = 4_000
 #: ... and so many in all; each takes about a kilobyte by the time it is judged.
-MOST_EVENTS = 100_000
+MOST_EVENTS = 50_000
 # What NCCL prints for every channel of every rank, at worst a line in five of a log: kept once for each writer and text.
 _SAID_ONCE = frozenset({"transport"})
 # Each of these counts: they mark the begin or the end of something, or are one of many parts.

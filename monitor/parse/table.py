@@ -97,7 +97,7 @@ class Table:
     epoch: Floats
     epoch_share: Floats
     counter: Floats
-    _codes: dict[str, int] = field(default_factory=dict)
+    _codes: dict[str, int] = field(default_factory=dict, init=False)
 
     def __len__(self) -> int:
         return len(self.line)
