@@ -25,6 +25,10 @@ from monitor.fetch.source import JobQuery
 from monitor.model import ApiBill, Gap, Job, JobSummary, LogPage, Node, Price, RawMetrics
 
 
+# What a shell has opened already, as for "<(zcat a.gz)".
+_OPENED = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")
+
+
 @dataclass(frozen=True, slots=True)
 class _Readable:
     """A file that holds text; ``once`` is what it is read from where it cannot be opened again (a pipe)."""
@@ -185,7 +189,9 @@ def _inspected(file: LogFile) -> _Readable:
     try:
         if file.stream == STDIN:
             stream = _standard_input()
-        elif not stat.S_ISREG(os.stat(file.stream).st_mode):  # noqa: PTH116
+        elif not stat.S_ISREG(mode := os.stat(file.stream).st_mode):  # noqa: PTH116
+            if not (stat.S_ISFIFO(mode) and file.stream.startswith(_OPENED)):
+                raise _no_file(file, mode)
             stream = Path(file.stream).open("rb")  # noqa: SIM115 - it is read later, and cannot be opened twice
         with nullcontext(stream) if stream else Path(file.stream).open("rb") as opened:
             seen = look(opened)
@@ -201,6 +207,12 @@ def _inspected(file: LogFile) -> _Readable:
     if not seen.is_text:
         raise NoData(f"{named} is no text.", "Give the log itself: of packed files only gzip is read as it is.")
     return _Readable(file, seen, stream, stream.peek(PIPE_BYTES)[:PIPE_BYTES] if stream else b"")
+
+
+def _no_file(file: LogFile, mode: int) -> NoData:
+    """Opening a pipe waits until somebody writes into it, and a device may never end."""
+    kind = "a named pipe" if stat.S_ISFIFO(mode) else "a socket" if stat.S_ISSOCK(mode) else "a device"
+    return NoData(f"'{file.stream}' is {kind}, not a file.", "Give a file; what a program writes can be piped in: logs:-.")
 
 
 def _standard_input() -> io.BufferedReader:

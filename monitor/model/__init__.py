@@ -5,6 +5,7 @@ What was not observed is ``None`` (or NaN/NaT/<NA> in a frame), never 0.
 """
 
 from monitor.model.frames import (
+    LEFT_OUT,
     METRICS,
     STEP_CSV_COLUMNS,
     events_frame,
@@ -54,6 +55,7 @@ from monitor.model.run import Gap, LoadProgress, LogCoverage, LogPage, RawMetric
 
 __all__ = [
     "ENDED_STATUSES",
+    "LEFT_OUT",
     "METRICS",
     "MOST_USD_PER_HOUR",
     "STEP_CSV_COLUMNS",
