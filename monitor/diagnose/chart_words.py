@@ -270,7 +270,7 @@ def not_drawn(left_out: int, of: int, odd: int) -> str:
     if not left_out:
         return ""
     if odd:
-        return f"{left_out} of {of} nodes are not drawn, {odd} of them unusual too"
+        return f"{left_out} of {of} nodes are not drawn, {odd} of them also unusual"
     return f"{left_out} of {of} nodes have nothing unusual (not drawn)"
 
 

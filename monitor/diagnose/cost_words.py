@@ -11,8 +11,8 @@ from monitor.words import DASH, percent, usd, warm_pool
 #: What the two figures of money are, for the help beside them.
 OVERHEAD_MEANS = "billed time that did not train: everything but training, evaluation and checkpoints."
 RECOVERABLE_MEANS = (
-    "what the findings say could be saved, at most; overlapping findings count once, and findings without an estimate are "
-    "not in it."
+    "what the findings say could be saved, at most; overlapping findings count once, and findings without an "
+    "estimate are not included."
 )
 
 

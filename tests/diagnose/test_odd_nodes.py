@@ -103,7 +103,7 @@ def test_a_node_that_crosses_a_threshold_has_a_row() -> None:
     [
         (0, 8, 0, ""),
         (60, 64, 0, "60 of 64 nodes have nothing unusual (not drawn)"),
-        (192, 256, 7, "192 of 256 nodes are not drawn, 7 of them unusual too"),
+        (192, 256, 7, "192 of 256 nodes are not drawn, 7 of them also unusual"),
     ],
 )
 def test_what_is_not_drawn_is_counted(left_out: int, of: int, odd: int, said: str) -> None:

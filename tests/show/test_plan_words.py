@@ -51,7 +51,7 @@ def _plan(start: dict[str, Any] | str, change: dict[str, Any], along: str | None
         ("gpt2-10b", {"shard_optimizer_state": False}, "error", "Step time about the same (-5 to +2 %); GPU memory"),
         (MEASURED, {"active_microbatches": 4}, "success", "Step time -35 %"),
         (MEASURED, {"active_microbatches": 1}, "info", "Step time +88 %"),
-        (MEASURED, {"microbatches": 9, "batch_size": 16}, "warning", "Batch and microbatches do not divide"),
+        (MEASURED, {"microbatches": 9, "batch_size": 16}, "warning", "Batch not divisible by microbatches"),
         ({**MEASURED, "pipeline_parallel_degree": 1}, {"active_microbatches": 1}, "info", "Step time unchanged"),
         (PIPELINE, {"tensor_parallel_degree": 8}, "info", "The change in step time is not known; GPU memory is not known"),
         (PIPELINE, {"fp16": True, "bf16": True}, "error", "The library rejects this"),
