@@ -104,7 +104,8 @@ def _alone(ledger: Ledger, key: str, sleep: Callable[[float], None]) -> Iterator
         lock = Path(f"{ledger.path}.{id_of(key)[:12]}.lock").open("a", encoding="utf-8")  # noqa: SIM115 - closed below
     except OSError as error:
         raise CannotDo(
-            f"The ledger of alerts {ledger.path} cannot be used: {error.strerror}.", "Check the rights of its folder."
+            f"The ledger of alerts {ledger.path} cannot be used: {error.strerror}.",
+            "Check the permissions of its folder.",
         ) from None
     with lock:
         yield _locked(lock.fileno(), sleep)

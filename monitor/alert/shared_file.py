@@ -23,8 +23,8 @@ def read_text(path: Path, what: str) -> str:
     except FileNotFoundError:
         return ""
     except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
-        raise BadCall(f"{what} in {path} cannot be read: {why}.", "Correct the file, or move it away.") from None
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise BadCall(f"{what} in {path} cannot be read: {why}.", "Correct the file or move it elsewhere.") from None
 
 
 def change(path: Path, what: str, changed: Callable[[str], str]) -> None:
@@ -39,7 +39,7 @@ def change(path: Path, what: str, changed: Callable[[str], str]) -> None:
             if new != text:
                 _replace(path, new)
     except OSError as error:
-        raise CannotDo(f"{path} cannot be written: {error.strerror}.", "Check the rights of its folder.") from None
+        raise CannotDo(f"{path} cannot be written: {error.strerror}.", "Check the permissions of its folder.") from None
 
 
 @contextmanager

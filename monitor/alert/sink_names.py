@@ -73,7 +73,7 @@ def sink_of(text: str) -> Sink:
         raise BadCall(f"There is no sink {_start(kind)}.{known}", _FORMS)
     if kind == "stdout":
         if target:
-            raise BadCall("stdout takes nothing behind it.", 'Write "stdout".')
+            raise BadCall("stdout takes nothing after it.", 'Write "stdout".')
         return Sink("stdout")
     if not target.strip():
         raise BadCall(f"The sink {kind}: lacks its target.", _FORMS)
@@ -92,7 +92,7 @@ def _start(kind: str) -> str:
 def _topic(target: str) -> Sink:
     if not _TOPIC.fullmatch(target):
         raise BadCall(
-            f'"{target}" is no ARN of an SNS topic.',
+            f'"{target}" is not the ARN of an SNS topic.',
             "Write sns:arn:aws:sns:REGION:ACCOUNT:NAME, as the SNS console shows it.",
         )
     return Sink("sns", target)
@@ -125,7 +125,7 @@ def _address(kind: Literal["slack", "webhook"], target: str) -> Sink:
         return Sink(kind, name, "file")
     if not is_address(target):
         raise BadCall(
-            f"What stands behind {kind}: is no address.",
+            f"What follows {kind}: is not an address.",
             f"Write {kind}:https://…, {kind}:env:NAME or {kind}:file:PATH.",
         )
     return Sink(kind, target)

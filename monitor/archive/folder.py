@@ -84,7 +84,9 @@ class FolderStore:
             yield
         except OSError as error:
             why = (error.strerror or str(error)).rstrip(".")
-            remedy = "Name another folder, or make room." if done == "written" else "Check the right to read it."
+            remedy = (
+                "Name another folder, or free some space." if done == "written" else "Check the permission to read it."
+            )
             raise CannotDo(f"The archive {self.label} cannot be {done}: {why}.", remedy) from error
 
 

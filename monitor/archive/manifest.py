@@ -80,7 +80,7 @@ def from_bytes(data: bytes, called: str) -> Manifest:
     try:
         manifest: Manifest = valued(Manifest, body)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise NoData(f"{called} is no archived job that can be read: {error}.", _AGAIN) from error
+        raise NoData(f"{called} is not a readable archived job: {error}.", _AGAIN) from error
     return manifest
 
 
@@ -88,7 +88,7 @@ def row_of(data: bytes, called: str) -> dict[str, Any]:
     """The row of the job alone, which is quick. NoData as above."""
     row = _body(data, called).get("row")
     if not isinstance(row, dict):
-        raise NoData(f"{called} is no archived job that can be read.", _AGAIN)
+        raise NoData(f"{called} is not a readable archived job.", _AGAIN)
     # A column that came later is null in what was written before, or had another name.
     return {name: row.get(name, row.get(OLD_NAMES.get(name, name))) for name in JOBS} | row
 
@@ -99,7 +99,7 @@ def _body(data: bytes, called: str) -> dict[str, Any]:
         told = json.loads(head + b"}")
         schema, digest = told["schema"], told["sha256"]
     except (ValueError, KeyError, TypeError):
-        raise NoData(f"{called} is no archived job, or its head is damaged.", _AGAIN) from None
+        raise NoData(f"{called} is not an archived job, or its header is damaged.", _AGAIN) from None
     if schema != SCHEMA:
         why = f"{called} has version {schema} of the archive's schema; this program reads version {SCHEMA}."
         if isinstance(schema, int) and schema > SCHEMA:
@@ -107,6 +107,6 @@ def _body(data: bytes, called: str) -> dict[str, Any]:
         raise NoData(why, _AGAIN)
     body = body.removesuffix(b"}\n")
     if not found or hashlib.sha256(body).hexdigest() != digest:
-        raise NoData(f"{called} was cut or changed after it was written.", _AGAIN)
+        raise NoData(f"{called} was truncated or changed after it was written.", _AGAIN)
     out: dict[str, Any] = json.loads(body)
     return out

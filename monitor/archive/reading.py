@@ -54,7 +54,7 @@ class Archive:
         if len(found) > 1:
             listed = ", ".join(sorted(manifest.job.arn or "one from log files" for manifest in found))
             raise BadCall(
-                f"The archive {self.store.label} holds {len(found)} jobs named {name}: {listed}.",
+                f"The archive {self.store.label} contains {len(found)} jobs named {name}: {listed}.",
                 f"Name one by its ARN: --archive {self.store.label} ARN.",
             )
         return found[0]
@@ -77,8 +77,8 @@ class Archive:
             if part is None or data is None or not part.is_in(data):
                 # What an interrupted writer leaves of a job that was archived before, too.
                 raise NoData(
-                    f"The archive of {manifest.job.name} in {self.store.label} is not whole: its {name} are "
-                    f"{'missing' if data is None else 'not those that belong to it'}.",
+                    f"The archive of {manifest.job.name} in {self.store.label} is incomplete: its {name} are "
+                    f"{'missing' if data is None else 'not the ones that belong to it'}.",
                     "Archive the job again.",
                 )
             frames[name] = to_frame(data)
@@ -103,11 +103,11 @@ class Archive:
         """The name of the one job there is. NoData where there is none, BadCall where there are several."""
         names = sorted({job_in(path) for path in self.store.listed(RUNS)})
         if not names:
-            raise NoData(f"The archive {self.store.label} holds no job.", "Archive one first: archive JOB.")
+            raise NoData(f"The archive {self.store.label} contains no jobs.", "Archive one first: archive JOB.")
         if len(names) > 1:
             some = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
             raise BadCall(
-                f"The archive {self.store.label} holds {len(names)} jobs ({some}).",
+                f"The archive {self.store.label} contains {len(names)} jobs ({some}).",
                 f"Name one: archive:{self.store.label}/JOB.",
             )
         return names[0]
@@ -118,7 +118,7 @@ class Archive:
 
     def _no_such_job(self, name: str, paths: Iterable[str]) -> NoData | NoSuchJob:
         if any(f"/job={value_of(name)}/" in path for path in self.store.listed(f"{FRAMES[0]}/")):
-            why = f"The archive of {name} in {self.store.label} was begun and not completed."
+            why = f"The archive of {name} in {self.store.label} was started but not completed."
             return NoData(why, "Archive the job again.")
         names = sorted({job_in(path) for path in paths})
         near = [other for other in names if name in other][:3] or difflib.get_close_matches(name, names, n=3)

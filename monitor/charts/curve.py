@@ -76,7 +76,9 @@ def limits(limit_gib: float | None) -> pd.DataFrame:
 
 def step_time_curve(shown: pd.DataFrame, marked: pd.DataFrame, knob: str) -> alt.LayerChart:
     """The middle as a line, its range as a band."""
-    percent = alt.Axis(title="step time, % of the start", tickCount=5, minExtent=_MARGIN_PX, maxExtent=_MARGIN_PX)
+    percent = alt.Axis(
+        title="step time, % of the starting point", tickCount=5, minExtent=_MARGIN_PX, maxExtent=_MARGIN_PX
+    )
     # The chart of the memory below has the same axis, with its labels.
     x = _along(knob, None)
     base = alt.Chart(shown).encode(x=x)

@@ -92,7 +92,7 @@ def ecdf(curves: pd.DataFrame, medians: pd.DataFrame, labels: Sequence[str], wha
     tooltip = [
         alt.Tooltip("job:N", title="job"),
         alt.Tooltip("seconds:Q", title=f"{what}, s", format=".4g"),
-        alt.Tooltip("share_pct:Q", title="steps that take at most so long, %", format=".1f"),
+        alt.Tooltip("share_pct:Q", title="cumulative share of steps, %", format=".1f"),
     ]
     lines = (
         alt.Chart(curves)

@@ -169,7 +169,7 @@ _TOOLTIP = [
     alt.Tooltip("kind:N", title="what"),
     alt.Tooltip("start:T", title="from", format=_TIME),
     alt.Tooltip("end:T", title="to", format=_TIME),
-    alt.Tooltip("count:Q", title="how many", format=",d"),
+    alt.Tooltip("count:Q", title="count", format=",d"),
     alt.Tooltip("said:N", title="said"),
 ]
 

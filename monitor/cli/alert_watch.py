@@ -133,7 +133,7 @@ def _tell(telling: Telling, look: Look, seen: _Seen, show: _Show) -> None:
 def not_sent(outcome: Outcome) -> str:
     """What is said of a sink that did not take its messages."""
     waiting = count(outcome.waiting, "message waits", "messages wait")
-    return f"{outcome.sink.shown} did not take an alert ({outcome.trouble}); {waiting} for the next try."
+    return f"{outcome.sink.shown} did not accept an alert ({outcome.trouble}); {waiting} for the next try."
 
 
 def _is_over(report: Report, now: datetime) -> bool:

@@ -200,7 +200,8 @@ def progress_said(report: Report, reached: pd.DataFrame, part: Span | None, zone
 
 
 def phases_said(report: Report, frame: pd.DataFrame) -> str:
-    """``Goodput 87 %: of 1 h 14 min billed, 1 h 4 min trained; the longest other part is initialization, 3 min ($6.55).``"""
+    """``Goodput 87 %: of 1 h 14 min billed, 1 h 4 min was training; the longest other part is initialization, 3 min
+    ($6.55).``"""
     billed: dict[str, float] = {}
     for each in report.phases:
         billed[each.name] = billed.get(each.name, 0.0) + (each.seconds if each.billed else 0.0)
@@ -214,7 +215,9 @@ def phases_said(report: Report, frame: pd.DataFrame) -> str:
         return sentence(f"{whole}; what it was spent on will show once all log lines are read")
     if report.goodput is None:
         return sentence(f"{whole}; what it was spent on is not known: no training step was read")
-    said = f"Goodput {percent(100 * report.goodput)}: of {whole}, {duration(billed.get('productive', 0.0))} trained"
+    said = (
+        f"Goodput {percent(100 * report.goodput)}: of {whole}, {duration(billed.get('productive', 0.0))} was training"
+    )
     rest = {name: seconds for name, seconds in billed.items() if name != "productive" and seconds > 0}
     if not rest:
         return sentence(said)

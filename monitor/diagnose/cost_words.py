@@ -9,7 +9,7 @@ from monitor.model import Report, Saving
 from monitor.words import DASH, percent, usd, warm_pool
 
 #: What the two figures of money are, for the help beside them.
-OVERHEAD_MEANS = "billed time that did not train: everything but training, evaluation and checkpoints."
+OVERHEAD_MEANS = "billed time not spent on training: everything but training, evaluation and checkpoints."
 RECOVERABLE_MEANS = (
     "what the findings say could be saved, at most; overlapping findings count once, and findings without an "
     "estimate are not included."

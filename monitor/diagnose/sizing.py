@@ -61,7 +61,7 @@ def fewer_features(case: Case) -> Finding | None:
         "fewer-features",
         "info",
         "medium",
-        f"Fewer memory-saving features would do: GPU memory {percent(memory)}",
+        f"Fewer memory-saving features would do: peak GPU memory {percent(memory)}",
         f"Peak GPU memory is {percent(memory)} (p95 of the fullest node), and {words}: the model would also fit "
         f"with less of that ({memory_words(found)}).",
         (

@@ -153,8 +153,8 @@ def _unused(case: Case, found: tuple[InUse, ...], told: Processes | None) -> Fin
         f"{idle} of {first.gpus} GPUs unused",
         f"{idle} of {first.gpus} GPUs seem to have no work {nodes(hit, len(case.run.job.nodes))} since "
         f"{case.clock(case.window.start) if case.window else 'the start'}: summed over the host, GPU utilization is "
-        f"{percent(first.busy_sum)} and GPU memory {percent(first.held_sum)} ({100 * first.gpus} % would be all of "
-        f"them): {why}.{money_of(case, savings, 'of idle GPUs')}",
+        f"{percent(first.busy_sum)} and GPU memory utilization {percent(first.held_sum)} ({100 * first.gpus} % "
+        f"would be all of them): {why}.{money_of(case, savings, 'of idle GPUs')}",
         _sums(case, first) + _said(told),
         _start_all(first.used, first.gpus, told),
         not_checked=("which GPUs are idle: CloudWatch has no figures for single GPUs",),

@@ -47,7 +47,7 @@ def judge(report: Report) -> Verdict:
         gain = (
             ""
             if first.prediction is None
-            else f" Predicted step time: about {_middle(first.prediction)} (model-based)."
+            else f" Predicted: step time about {_middle(first.prediction)} (model-based)."
         )
         return Verdict("critical" if first.severity == "critical" else "warning", first.title, advice + gain)
     if not seen(report):
@@ -81,7 +81,7 @@ def _dark(report: Report) -> list[str]:
     elif dark := unseen(report.job.nodes, [each.node.name for each in report.nodes if each.gpu_utilization]):
         out.append(f"{dark} is not known")
     if report.goodput is not None and report.goodput < LOW_GOODPUT:
-        out.append(f"only {percent(100 * report.goodput)} of the billed time trained it")
+        out.append(f"only {percent(100 * report.goodput)} of the billed time went into training")
     if report.broken:
         out.append(f"{count(len(report.broken), 'check')} failed")
     return out

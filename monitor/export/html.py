@@ -36,7 +36,7 @@ _LEVELS = {
     "critical": "Critical",
     "warning": "Warning",
     "healthy": "Healthy",
-    "partial": "Partly seen",
+    "partial": "Partial data",
     "muted": "Muted",
 }
 _MASK = "***"
@@ -135,7 +135,7 @@ def _span(found: Distribution | None) -> str:
 def _coverage(report: Report) -> Iterator[str]:
     run = report.run
     yield f"Metrics every {words.duration(run.metrics_period_s)}." if run.metrics_period_s else "No metrics."
-    lines = f"{words.count(run.logs.lines, 'log line')} of {words.count(run.logs.streams, 'stream')}"
+    lines = f"{words.count(run.logs.lines, 'log line')} from {words.count(run.logs.streams, 'stream')}"
     last = "" if run.logs.last_line_at is None else f", the last at {words.instant(run.logs.last_line_at)}"
     yield f"{lines}{last}."
     if report.api.calls:

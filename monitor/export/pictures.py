@@ -137,7 +137,7 @@ def _losses(report: Report, span: Span) -> Iterator[Picture]:
         return
     writer = f"As {found.node or 'the log'} logs it." if found.writers > 1 else ""
     if len((frames := loss.loss_frames(found.rows, span))[0]) or len(frames[1]):
-        note = f"{writer} A cross is a loss that is NaN or infinite." if len(frames[1]) else writer
+        note = f"{writer} A cross marks a loss that is NaN or infinite." if len(frames[1]) else writer
         yield Picture("Training loss", loss_said(found, None, UTC), note.strip(), svg(loss.loss_of(*frames), "loss"))
     if len((frames := loss.rate_frames(found.rows, span))[0]):
         drawn = svg(loss.rate_of(*frames), "learning-rate")

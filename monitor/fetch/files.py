@@ -69,7 +69,7 @@ class FilesSource:
         return FileLogs(readable, self._gaps)
 
     def metrics(self, job: Job, now: datetime) -> RawMetrics:
-        return without_metrics("Log files carry no metrics of the hosts.")
+        return without_metrics("Log files contain no host metrics.")
 
     def endpoint(self) -> str | None:
         return None
@@ -149,7 +149,7 @@ class FileLogs:
                     self._lines[name] = before
                     yield page
         except (BrokenTextError, OSError) as error:
-            why = f"'{name}' cannot be read beyond line {before:,}: {_reason(error)}."
+            why = f"'{name}' cannot be read past line {before:,}: {_reason(error)}."
             self._gaps.append(Gap("logs", why, "Get the file again."))
 
 
@@ -170,10 +170,14 @@ def _inspected(file: LogFile) -> _Readable:
         raise NoData(f"{named} is empty.", "Give a file with log lines in it.")
     if seen.kind:
         raise NoData(
-            f"{named} is {seen.kind}.", "Unpack it and name the log: of packed files only gzip is read as it is."
+            f"{named} is {seen.kind}.",
+            "Unpack it and name the log: gzip is the only compressed format that can be read directly.",
         )
     if not seen.is_text:
-        raise NoData(f"{named} is no text.", "Give the log itself: of packed files only gzip is read as it is.")
+        raise NoData(
+            f"{named} is not text.",
+            "Give the log itself: gzip is the only compressed format that can be read directly.",
+        )
     return _Readable(file, seen, stream)
 
 
@@ -199,5 +203,5 @@ def _reason(error: Exception) -> str:
 
 def _remedy(error: Exception) -> str:
     if isinstance(error, PermissionError):
-        return "Ask for the right to read it."
+        return "Ask for permission to read it."
     return "Get the file again." if isinstance(error, BrokenTextError) else "Check the file and its disk."

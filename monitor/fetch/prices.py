@@ -136,10 +136,10 @@ class PriceList:
             case (usd,):
                 return Looked(self._clock(), PRICE_HOLDS_S, usd)
             case ():
-                return self._absent(f"AWS's price list has no price of training on {instance_type} in {region}.")
+                return self._absent(f"AWS's price list has no price for training on {instance_type} in {region}.")
             case several:
                 listed = ", ".join(f"${usd:g}" for usd in several[:4]) + (", …" if len(several) > 4 else "")
-                why = f"AWS's price list has several prices of training on {instance_type} in {region}: {listed}."
+                why = f"AWS's price list has several prices for training on {instance_type} in {region}: {listed}."
                 return self._absent(why)
 
     def _absent(self, why: str) -> Looked:

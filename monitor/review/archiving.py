@@ -90,7 +90,7 @@ class Archiver:
             return Outcome(name, "failed", error=fault(error, "Archiving"))
 
     def _archived(self, source: Source, name: str, now: datetime, progress: Progress) -> Outcome:
-        progress("looking at what is archived")
+        progress("checking what is archived")
         job = source.job(name)
         known = self._archive.at(place_of(job))
         if known is not None and self._stands(known, job, source):

@@ -48,9 +48,9 @@ def mute(made: Mute, path: Path | None = None) -> None:
     path = path or muted_file()
     reason = " ".join(made.reason.split())
     if not reason:
-        raise BadCall("A finding is muted with a reason.", "Say why, in a few words: it is shown to everybody.")
+        raise BadCall("A finding is muted with a reason.", "Give a short reason; everyone can see it.")
     if len(reason) > LONGEST_REASON or not reason.isprintable():
-        raise BadCall(f"A reason has at most {LONGEST_REASON} printable characters.", "Say it shorter.")
+        raise BadCall(f"A reason has at most {LONGEST_REASON} printable characters.", "Shorten it.")
     new = replace(made, reason=reason)
 
     def added(text: str) -> str:
@@ -116,7 +116,7 @@ def _mutes_in(text: str, path: Path) -> tuple[Mute, ...]:
         return tuple(map(_mute, rows))
     except (tomllib.TOMLDecodeError, TypeError, KeyError, ValueError) as error:
         said = f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
-        raise BadCall(f"{_WHAT} in {path} cannot be read: {said}.", "Correct the file, or move it away.") from None
+        raise BadCall(f"{_WHAT} in {path} cannot be read: {said}.", "Correct the file or move it elsewhere.") from None
 
 
 def _mute(row: Mapping[str, Any]) -> Mute:

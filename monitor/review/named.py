@@ -30,14 +30,14 @@ def source_of(
 def log_files(paths: Sequence[str]) -> tuple[Source, str]:
     """Log files or folders, and what their job is called."""
     if not paths or not all(paths):
-        raise BadCall("logs: needs a path behind it.", "For example logs:./algo-1.log.")
+        raise BadCall("logs: needs a path after it.", "For example logs:./algo-1.log.")
     return FilesSource(paths), "standard-input" if [*paths] == ["-"] else Path(paths[0]).name or paths[0]
 
 
 def archived(path: str, region: str | None = None, profile: str | None = None) -> tuple[Source, str]:
     """The archive with that root, or the one that holds a job of that name, and the job that is meant."""
     if not path:
-        raise BadCall("archive: needs a path behind it.", "For example archive:./archive/my-job.")
+        raise BadCall("archive: needs a path after it.", "For example archive:./archive/my-job.")
     store, job = opened(path, archive_root(read()), region, profile)
     source = ArchiveSource(store)
     return source, job or source.only()

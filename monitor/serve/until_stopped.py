@@ -18,7 +18,7 @@ from monitor.errors import BadCall, CannotDo
 from monitor.serve.child import HERE, Dashboard
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
-HOSTS = f"Use --host 0.0.0.0 for all addresses of this machine, or none for {HERE}."
+HOSTS = f"Use --host 0.0.0.0 for all addresses of this machine, or leave out --host for {HERE}."
 REMEDY = "Choose another one: --port 8600 (make demo PORT=8600)."
 
 
@@ -46,7 +46,7 @@ def check(port: int, script: Path = APP, host: str = HERE) -> None:
             raise CannotDo(f"Port {port} is reserved for the system.", REMEDY) from error
         except OSError as error:
             if error.errno == errno.EADDRNOTAVAIL:
-                raise BadCall(f"{host} is no address of this machine.", HOSTS) from error
+                raise BadCall(f"{host} is not an address of this machine.", HOSTS) from error
             raise CannotDo(f"Port {port} is already in use.", REMEDY) from error
 
 

@@ -48,7 +48,8 @@ def show_comparison(account: data.Account, names: Sequence[str], zone: tzinfo) -
         _skeleton()
     elif len(reports) < 2:
         st.info(
-            f"{words.count(len(reports), 'job')} of {len(found)} could be reviewed; it takes two. Choose another.",
+            f"{words.count(len(reports), 'job')} of {len(found)} could be reviewed; a comparison needs two. Choose "
+            "another.",
             title="Nothing to compare",
             icon=":material/compare_arrows:",
         )

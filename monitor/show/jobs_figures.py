@@ -43,7 +43,7 @@ def figures(
             "Recoverable an hour",
             _usd(recoverable, running),
             of_running if not recovered else f"and {usd(recovered)} on finished jobs",
-            f"Running jobs, if they go on as they do: {RECOVERABLE_MEANS}",
+            f"Running jobs, if they continue as they are: {RECOVERABLE_MEANS}",
         ),
         Figure(
             "Critical",
@@ -53,7 +53,7 @@ def figures(
     )
 
 
-_PRICES = "On-demand prices: from the settings file, else from AWS's price list (asked when a job is reviewed)."
+_PRICES = "On-demand prices: from the settings file, else from AWS's price list (looked up when a job is reviewed)."
 
 
 def show_jobs_figures(tiles: Sequence[Figure]) -> None:

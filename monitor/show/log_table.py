@@ -78,7 +78,7 @@ def _columns(shown: pd.DataFrame, marked: bool, nodes: int) -> list[Column]:
     if marked:
         found.append(
             Column(
-                "mark", "Found", "140px", help="Findings that quote the line, phases that begin with it", room_px=860
+                "mark", "Found", "140px", help="Findings that quote the line, phases that start with it", room_px=860
             )
         )
     return found
@@ -109,9 +109,9 @@ def show_line(row: pd.Series, mark: str, zone: tzinfo) -> None:
         st.markdown(plain(" · ".join(part for part in said if part)))
         whole = as_it_is(row["whole"])
         st.code(whole, language=None, wrap_lines=True, height=_DETAIL_PX if len(whole) > _LONG_LINE else "content")
-        notes = [f"Stream {plain(row['stream'])}. The address of this page leads back to this line."]
+        notes = [f"Stream {plain(row['stream'])}. This page's address leads back to this line."]
         if row["masked"]:
-            notes.insert(0, "What looks like a secret is masked as ***.")
+            notes.insert(0, "Anything that looks like a secret is masked as ***.")
         if len(whole) > _LONG_LINE:
             notes.insert(0, f"{len(whole):,} characters.")
         st.caption(" ".join(notes))

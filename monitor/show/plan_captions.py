@@ -28,11 +28,11 @@ def curve_words(plan: Plan) -> str:
         point for point in known if (point.step_time_relative or 0.0) <= 1.005 * (best.step_time_relative or 0.0)
     )
     words = (
-        f"Shortest from {plan.knob} {value_words(lowest.value)} on"
+        f"Shortest from {plan.knob} {value_words(lowest.value)} upward"
         if _flat_after(plan, lowest.value)
         else f"Shortest at {plan.knob} {value_words(lowest.value)}"
     )
-    words += f", {100 * (lowest.step_time_relative or 0.0):.0f} % of the start."
+    words += f", {100 * (lowest.step_time_relative or 0.0):.0f} % of the starting point."
     if plan.advised is not None and plan.advised.value == _now(plan):
         words += f" Advised: stay at {value_words(plan.advised.value)} ({plan.advised.source})."
     elif plan.advised is not None:

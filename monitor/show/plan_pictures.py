@@ -113,7 +113,7 @@ def show_schedule(plan: Plan) -> None:
 
 
 def courses_of(plan: Plan) -> list[gantt.Course]:
-    """Both schedules in percent of the start's time for the same samples; none where there is no pipeline."""
+    """Both schedules in percent of the starting point's time for the same samples; none where there is no pipeline."""
     start, change = plan.start, plan.change
     if max(start.pipeline_degree or 1, change.pipeline_degree or 1) == 1:
         return []

@@ -27,7 +27,7 @@ LOOKS: dict[Level, Look] = {
     "critical": Look("critical", ":material/error:", "red", 0),
     "warning": Look("warning", ":material/warning:", "orange", 1),
     "unknown": Look("not judged", ":material/help:", "gray", 2),
-    "partial": Look("partly seen", ":material/visibility:", "gray", 2),
+    "partial": Look("partial data", ":material/visibility:", "gray", 2),
     "muted": Look("muted", ":material/notifications_off:", "gray", 2),
     "waiting": Look("reviewing", ":material/hourglass_empty:", "gray", 3),
     "unreviewed": Look("", "", "gray", 3),

@@ -34,7 +34,7 @@ _COLOURS = {
     "end": "gray",
 }
 _MEANING = {
-    "no step": "long time without a step",
+    "no step": "no step for a long time",
     "restart": "restart or resume",
     "signal": "stop signal",
     "error": "error",

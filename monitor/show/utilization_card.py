@@ -100,7 +100,7 @@ def _said(report: Report, metric: str, rows: Measured, part: Span | None, zone: 
 def _about(title: str, metric: str, rows: Measured, part: Span | None, alone: bool) -> str:
     width_s = bucket_seconds(rows.within(part), POINTS if alone else columns_for(min(len(rows.names), ROWS)))
     parts = [title, OF[metric], count(len(rows.names), "node")]
-    parts.append(f"mean of {duration(width_s)} a {'point' if alone else 'column'}")
+    parts.append(f"mean over {duration(width_s)} per {'point' if alone else 'column'}")
     if alone and 1000 * width_s > rows.period_ms:
         parts.append("band from lowest to highest")
     parts.append("breaks are missing data" if alone else "gray is missing data")

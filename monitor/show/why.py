@@ -107,7 +107,7 @@ def show_why(finding: Finding, report: Report, zone: tzinfo) -> None:
         local = zone_name(spans[0][0], zone)
         if local != "UTC":
             example = f"{clock(spans[0][0])} is {spans[0][0].astimezone(zone):%H:%M} {local}"
-            st.caption(plain(f"Here times are your own, {local}; the sentences above say UTC: {example}."))
+            st.caption(plain(f"Times here are in your time zone, {local}; the sentences above use UTC: {example}."))
     _facts([fact for fact in finding.evidence if fact.value is not None or fact.line is None], finding.id, zone)
     for number, fact in enumerate(finding.evidence):
         if fact.line is not None:
@@ -128,7 +128,7 @@ def _chart(finding: Finding, view: View, report: Report) -> None:
     timed = len(work(report)) > 0
     title = "Progress, steps" if view == "steps" and not timed else _TITLES[view]
     st.markdown(
-        f"**{title}**" + (" :gray[(framed\\: the time the finding speaks of)]" if spans and view != "timeline" else "")
+        f"**{title}**" + (" :gray[(framed\\: the time the finding is about)]" if spans and view != "timeline" else "")
     )
     if view == "timeline":
         st.caption(key_of(of(report)))

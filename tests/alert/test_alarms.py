@@ -260,7 +260,7 @@ class _Stub:
             more = {"NextToken": str(start + 100)} if start + 100 < len(self.rows) else {}
             return {"MetricAlarms": self.rows[start : start + 100], **more}
         if method == "put_metric_alarm":
-            raise Throttled("AWS kept asking to slow down (cloudwatch:PutMetricAlarm, LimitExceeded).")
+            raise Throttled("AWS kept throttling requests (cloudwatch:PutMetricAlarm, LimitExceeded).")
         self.deleted.append(told["AlarmNames"])
         return {}
 

@@ -245,7 +245,7 @@ def test_throughput_and_loss() -> None:
     losses = reported({"algo-1": [9.0, 7.0, 5.0, 3.0]}, "loss")
     assert verdict(job(steps=losses), "loss > 5").state == "ok"
     assert verdict(job(steps=losses), "loss < 3.5").state == "firing"
-    assert verdict(job(steps=losses), "throughput > 1").why == "No line of the log tells a throughput."
+    assert verdict(job(steps=losses), "throughput > 1").why == "No line of the log gives a throughput."
 
 
 def test_the_time_since_the_last_step() -> None:

@@ -64,7 +64,7 @@ def _rule(more: str = "", name: str = '"x"', when: str = '"loss > 3"') -> str:
         (_rule("severity = 3"), 4, "severity: write"),
         (_rule('notify = "stdout"'), 4, "notify: it is a list"),
         (_rule('notify = ["slak:https://x"]'), 4, "notify: There is no sink"),
-        (_rule() + _rule(), 5, 'name: another rule is called "x"'),
+        (_rule() + _rule(), 5, 'name: another rule is already called "x"'),
         (_rule() + _rule('note = "x"', name='"y"'), 7, "note: there is no such key"),
     ],
 )

@@ -179,7 +179,7 @@ def test_a_job_that_was_being_replaced_never_mixes_two_reviews(tmp_path: Path, a
     with pytest.raises(CannotDo):
         write(Failing(tmp_path, after), second)  # type: ignore[arg-type]
     # Steps come first; until the last of the frames the old ones do not fit together any more.
-    with pytest.raises(NoData, match="is not whole: its steps are not those"):
+    with pytest.raises(NoData, match="is incomplete: its steps are not those"):
         _read(store)
     write(store, second)
     assert len(_read(store)[0].steps) == 300
@@ -326,7 +326,7 @@ def test_who_types_half_a_name_is_told_the_whole(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("obstacle", "words"),
-    [("file", "cannot be written: "), ("full", "No space left on device. Name another folder, or make room.")],
+    [("file", "cannot be written: "), ("full", "No space left on device. Name another folder, or free some space.")],
 )
 def test_a_disk_that_refuses_is_said_in_a_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, obstacle: str, words: str

@@ -224,7 +224,7 @@ def test_a_topic_that_is_not_there_is_told(read_before: Account, capsys: pytest.
     argv = [_name(read_before, "llama2-7b-fsdp"), "--when", "finding slow-node", "--notify", sink]
     code, _, said = _alert(capsys, *argv)
     assert code == 1
-    assert f"{sink} did not take an alert" in said
+    assert f"{sink} did not accept an alert" in said
     assert said.count("\n") == 1
 
 

@@ -181,7 +181,7 @@ def test_what_is_chosen_and_the_address_follow_each_other(open_page: Open) -> No
 
 def test_the_same_job_twice_and_too_many_are_said(open_page: Open) -> None:
     page = _compare(open_page, run("a"), run("b", 1.8), jobs="a,a,b")
-    assert "a is named twice and counts once." in texts(page)
+    assert "a is named twice and counted once." in texts(page)
     assert "B takes" in "".join(_titles(page))
     assert "Choose another job" in _titles(_compare(open_page, run("a"), jobs="a,a"))
     many = [run(f"job-{place}", 2 + place / 10, count=40) for place in range(9)]

@@ -167,7 +167,7 @@ DENIED = NotAllowed("AWS does not allow this to ann.", "Have it allowed.")
         ({"search": DENIED}, 30, "AWS does not allow this to ann: instance types, tags and the figures"),
         ({"get_metric_data": DENIED}, 30, "AWS does not allow this to ann. Have it allowed."),
         ({"search": DENIED, "list_training_jobs": DENIED}, 0, "AWS does not allow this to ann. Have it allowed."),
-        ({"search": Throttled("AWS kept asking to slow down.", "Wait a minute.")}, 0, "AWS is throttling requests"),
+        ({"search": Throttled("AWS kept throttling requests.", "Wait a minute.")}, 0, "AWS is throttling requests"),
     ],
 )
 def test_what_is_refused_is_said_beside_what_is_not(

@@ -126,7 +126,7 @@ def test_a_good_one_is_saved_under_its_name_and_loudness(open_page: Open) -> Non
     page.text_input(key="when").set_value("step_time > 20").run()
     page.text_input(key="threshold-name").set_value("very slow").run()
     page.button(key="threshold-save").click().run()
-    assert 'A threshold "very slow" is saved already' in texts(page)
+    assert 'A threshold "very slow" is already saved' in texts(page)
     assert len(saved()) == 1
 
 
@@ -158,7 +158,7 @@ def test_a_folder_that_cannot_be_written_is_said(open_page: Open, monkeypatch: p
     monkeypatch.setattr(shared_file, "_replace", refuse)
     page = _thresholds(open_page)
     page.button(key="save-slow steps").click().run()
-    assert "cannot be written: Permission denied. Check the rights of its folder." in texts(page)
+    assert "cannot be written: Permission denied. Check the permissions of its folder." in texts(page)
     assert not page.exception
 
 
@@ -197,7 +197,7 @@ def test_a_job_draws_those_that_fit_and_names_those_above(open_page: Open) -> No
     page = open_page(FakeAccount((single,)), "job", job=single.job.name)
 
     assert len(page.get("vega_lite_chart")) >= 3
-    assert "Above what is drawn: hour (step_time > 3600)." in texts(page)
+    assert "Above the drawn range: hour (step_time > 3600)." in texts(page)
     rules = threshold_drawn.kept()
     assert threshold_drawn.lines_of(rules, "gpu_utilization", 100) == {"idle: < 40 for 10m": 40}
     assert list(threshold_drawn.lines_of(rules, "step_time", 100)) == [f"slow: > {rules[2].when.value:g}"]  # type: ignore[union-attr]

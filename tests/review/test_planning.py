@@ -193,8 +193,7 @@ def test_a_batch_that_does_not_divide_is_not_the_same_for_all_of_its_sizes() -> 
     assert window is not None
     assert window[1] == pytest.approx(-35.3, abs=0.1)
     assert (
-        "a batch_size that divides into microbatches"
-        in plan(start_from({"microbatches": 4, "batch_size": 30}), {}).method
+        "a batch_size divisible by microbatches" in plan(start_from({"microbatches": 4, "batch_size": 30}), {}).method
     )
 
 

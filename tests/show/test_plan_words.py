@@ -92,9 +92,12 @@ def test_a_bound_is_called_one() -> None:
 @pytest.mark.parametrize(
     ("start", "change", "along", "words"),
     [
-        ("gpt2-60b", {}, None, "Shortest from active_microbatches 2 on, 100 % of the start. Advised: stay at 2"),
-        (MEASURED, {}, None, "Shortest from active_microbatches 4 on, 65 % of the start. Advised: 4 (the pipeline's model)."),
-        ("gpt2-10b", {}, "pipeline_parallel_degree", "Shortest at pipeline_parallel_degree 1, 100 % of the start."),
+        ("gpt2-60b", {}, None, "Shortest from active_microbatches 2 upward, 100 % of the starting point. Advised: "
+        "stay at 2"),
+        (MEASURED, {}, None, "Shortest from active_microbatches 4 upward, 65 % of the starting point. Advised: 4 "
+        "(the pipeline model)."),
+        ("gpt2-10b", {}, "pipeline_parallel_degree", "Shortest at pipeline_parallel_degree 1, 100 % of the starting "
+        "point."),
         ({**PIPELINE, "pipeline_parallel_degree": 1}, {}, "active_microbatches", "Flat: active_microbatches does not change"),
         ("gpt2-10b", {}, "tensor_parallel_degree", "The effect of tensor_parallel_degree on step time is not known: what a"),
         ("gpt2-60b", {"microbatches": 5}, "pipeline_parallel_degree", "on step time is not known: A batch of 56 does"),

@@ -21,12 +21,12 @@ def address_of(sink: Sink) -> str:
         try:
             found = Path(sink.target).expanduser().read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            why = error.strerror if isinstance(error, OSError) else "it is no text"
+            why = error.strerror if isinstance(error, OSError) else "it is not text"
             raise BadCall(
-                f"{where} of {sink.kind}:file cannot be read: {why}.", "Check its path and its rights."
+                f"{where} of {sink.kind}:file cannot be read: {why}.", "Check its path and its permissions."
             ) from None
     if not found.strip():
-        raise BadCall(f"{where} is empty or not set.", f"{sink.shown} needs the address in it.")
+        raise BadCall(f"{where} is empty or not set.", f"{sink.shown} reads the address from it.")
     if not is_address(found.strip()):
-        raise BadCall(f"{where} holds no address.", f"{sink.shown} needs one that begins with https://.")
+        raise BadCall(f"{where} does not contain an address.", f"{sink.shown} needs one that begins with https://.")
     return found.strip()
