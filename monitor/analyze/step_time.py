@@ -29,7 +29,7 @@ def by_node(steps: pd.DataFrame) -> dict[str, StepSpread]:
 
 
 def summary(steps: pd.DataFrame, job: Job, lost: LostWork | None = None) -> StepStats | None:
-    """The job's step statistics; None where no step was recognised. A step that was ``lost`` and done again counts once.
+    """The job's step statistics; None where no step was recognized. A step that was ``lost`` and done again counts once.
 
     The time to finish is left to ``monitor.analyze.finish``.
     """

@@ -1,6 +1,6 @@
 """How do step time and memory run along one parameter? A curve each, one below the other; a flat one says: no use.
 
-Start, change and advice are marked by shape and colour. Step time is percent of the start's and begins at zero.
+Start, change and advice are marked by shape and color. Step time is percent of the start's and begins at zero.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def _along(knob: str, title: str | None) -> alt.X:
 
 
 def _signs(marked: pd.DataFrame, y: alt.Y, x: alt.X, what: str, legend: bool = True) -> list[alt.Chart]:
-    """Shape and colour say the same; the advised point lies below the others, and is larger."""
+    """Shape and color say the same; the advised point lies below the others, and is larger."""
     names = list(CURVE_MARKS)
     colours, shapes = ([look[place] for look in CURVE_MARKS.values()] for place in (0, 1))
     shown = alt.Legend(title=None, orient="top", symbolSize=110, symbolStrokeWidth=0) if legend else None

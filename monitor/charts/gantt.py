@@ -1,7 +1,7 @@
 """Which stage of a pipeline works when, and when does it wait? Lanes of stages, one schedule above the other.
 
 Both share one time axis, percent of the starting point's time for the same samples, so that what a change gains is
-the space at its right. The ground of a lane is grey: where nothing lies on it the stage waits.
+the space at its right. The ground of a lane is gray: where nothing lies on it the stage waits.
 """
 
 from __future__ import annotations
@@ -102,7 +102,8 @@ def is_dense(work: pd.DataFrame) -> bool:
 
 
 def gantt(ground: pd.DataFrame, work: pd.DataFrame) -> alt.LayerChart:
-    """Forward and backward of each microbatch on each stage, out of ``lanes`` and ``pieces``; grey where a stage waits."""
+    """Forward and backward of each microbatch on each stage, out of ``lanes`` and ``pieces``; gray where a stage
+    waits."""
     row = row_pixels(len(ground))
     where = alt.Y(
         "lane:N",

@@ -175,7 +175,7 @@ _TOOLTIP = [
 
 
 def _course(parts: pd.DataFrame, time: alt.X, y: alt.Y, step: int) -> tuple[alt.Chart, alt.Chart, alt.Chart]:
-    """The bar of the job: coloured by the kind of time, with edges, and with names where there is room."""
+    """The bar of the job: colored by the kind of time, with edges, and with names where there is room."""
     base = alt.Chart(parts)
     height = step - 4
     bar = base.mark_bar(height=height).encode(

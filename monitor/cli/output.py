@@ -43,7 +43,7 @@ def deliver(arguments: argparse.Namespace, text: str) -> None:
 
 
 def console(arguments: argparse.Namespace, into: StringIO) -> Console:
-    """A console that writes ``into``: colours only where the result goes to a terminal that wants them."""
+    """A console that writes ``into``: colors only where the result goes to a terminal that wants them."""
     to_terminal = arguments.output is None and sys.stdout.isatty()
     width = Console().width if to_terminal else PIPE_WIDTH
     return Console(

@@ -166,7 +166,7 @@ def out_of_time(case: Case, ending: Ending) -> Finding:
         far = f" It never trained: it waited for spot capacity{f' for {duration(spent_s)}' if spent_s else ''}."
     elif done is None:
         lines = case.run.logs.lines
-        why = f"no step was recognised in {count(lines, 'log line')}" if lines else "its logs were not read"
+        why = f"no step was recognized in {count(lines, 'log line')}" if lines else "its logs were not read"
         far = f" How far it got is not known: {why}."
     elif total:
         far = f" It had done {done:,} of {total:,} steps ({percent(100 * done / total)})."

@@ -22,7 +22,7 @@ CPU_FULL_PCT = 90.0
 IDLE_MINUTES = 10.0
 # A stretch that ended so shortly before the last minutes that are judged goes on.
 _STILL = timedelta(minutes=5)
-# Where neither a step nor a busy minute marks the beginning, start-up may still be under way for a while.
+# Where neither a step nor a busy minute marks the beginning, startup may still be under way for a while.
 IDLE_MINUTES_FROM_START = 30.0
 # Steps that go on in an idle stretch: a few reports at least, spread over most of it.
 FEWEST_REPORTS = 3

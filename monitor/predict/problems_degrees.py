@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from monitor.predict.problem import SMP1_PRACTICES, Problem, problem
 from monitor.predict.setup_types import Setup
 
-# Which ranks are neighbours: the last letter's group first (D data, P pipeline, T tensor).
+# Which ranks are neighbors: the last letter's group first (D data, P pipeline, T tensor).
 _PLACEMENTS = {"cluster": "DPT", "spread": "TPD"}
 # Divisors up to here are tried one by one.
 _LARGEST = 100_000
@@ -163,7 +163,7 @@ def _prescaled(setup: Setup) -> Iterator[Problem]:
 
 
 def _stride(setup: Setup, letter: str) -> int | None:
-    """How far apart the ranks of neighbouring members of a group are; None where the order of ranks is unknown."""
+    """How far apart the ranks of neighboring members of a group are; None where the order of ranks is unknown."""
     sizes = {"D": setup.reduced_data_parallel, "P": setup.pipeline_degree, "T": setup.tensor_degree}
     if setup.framework == "smp1":
         placed = setup.text("placement_strategy") or ""

@@ -52,7 +52,7 @@ def check(port: int, script: Path = APP, host: str = HERE) -> None:
 
 @contextmanager
 def stop_signals() -> Iterator[threading.Event]:
-    """An event that Ctrl-C, SIGTERM and SIGHUP set; afterwards these mean again what they meant before."""
+    """An event that Ctrl-C, SIGTERM and SIGHUP set; afterward these mean again what they meant before."""
     stopped = threading.Event()
     signals = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
     before = {number: signal.signal(number, lambda *_: stopped.set()) for number in signals}

@@ -36,7 +36,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row: a text a column, for a badge ``(word, colour)``, for a course ``(text, address of a picture)``.
+    """One row: a text a column, for a badge ``(word, color)``, for a course ``(text, address of a picture)``.
 
     None is not known.
     """

@@ -1,4 +1,4 @@
-"""The lines of a log as a table: when, who, how loud, the line and what was recognised in it; a click shows it whole."""
+"""The lines of a log as a table: when, who, how loud, the line and what was recognized in it; a click shows it whole."""
 
 from __future__ import annotations
 
@@ -125,5 +125,5 @@ def precise(at: datetime, zone: tzinfo) -> str:
 
 def csv_text(shown: pd.DataFrame, marks: Sequence[str]) -> str:
     """The lines that are shown, whole, with their times in UTC."""
-    frame = shown.rename(columns={"known": "recognised", "line": "_cell", "whole": "line"}).assign(mark=list(marks))
-    return as_csv(frame[["time", "stream", "node", "rank", "level", "recognised", "mark", "line"]])
+    frame = shown.rename(columns={"known": "recognized", "line": "_cell", "whole": "line"}).assign(mark=list(marks))
+    return as_csv(frame[["time", "stream", "node", "rank", "level", "recognized", "mark", "line"]])

@@ -1,7 +1,7 @@
-"""How loud is a verdict drawn? One mapping from level to word, icon and colour for the whole application.
+"""How loud is a verdict drawn? One mapping from level to word, icon and color for the whole application.
 
-Colours are names of the theme's palette, set for light and dark in ``.streamlit/config.toml``; word and icon say the
-same, so that nothing rests on colour.
+Colors are names of the theme's palette, set for light and dark in ``.streamlit/config.toml``; word and icon say the
+same, so that nothing rests on color.
 """
 
 from __future__ import annotations

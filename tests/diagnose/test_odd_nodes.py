@@ -77,7 +77,7 @@ def test_a_slow_node_is_in_every_picture(nodes: int) -> None:
     assert ground["node"].iloc[0] == name
     assert len(ground) == min(nodes, ROWS)
     assert set(shown["node"]) == set(ground["node"])
-    assert utilization.row_pixels(len(ground)) >= utilization.FRAMED_PX, "a row can be told from its neighbours"
+    assert utilization.row_pixels(len(ground)) >= utilization.FRAMED_PX, "a row can be told from its neighbors"
     found = timeline(job.run, job.phases, job.activities, None, job.reviewed_at, odd)
     assert name in found.lanes
     assert len(found.lanes) <= MOST_LANES + 2

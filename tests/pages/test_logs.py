@@ -1,4 +1,4 @@
-"""The Logs page: all nodes in time, what was recognised beside each line, and an address that restores the view."""
+"""The Logs page: all nodes in time, what was recognized beside each line, and an address that restores the view."""
 
 from __future__ import annotations
 
