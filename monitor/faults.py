@@ -25,7 +25,7 @@ from monitor.diagnose.quoted import quoted
 from monitor.errors import Fault
 from monitor.masking import without_secrets
 from monitor.model import Gap, Job, Report, Run
-from monitor.words import count
+from monitor.words import count, phase
 
 try:
     import fcntl
@@ -101,7 +101,7 @@ def shape_of_report(report: Report | None) -> tuple[str, ...]:
     """As ``shape_of``; with the phase that the job is in."""
     if report is None:
         return ()
-    last = [f"last phase {report.phases[-1].name}"] if report.phases else []
+    last = [f"last phase {phase(report.phases[-1].name)}"] if report.phases else []
     return (*shape_of(report.job, report.run), *last)
 
 

@@ -201,7 +201,7 @@ def test_jumps_lead_to_the_ends_the_first_step_findings_and_phases(open_page: Op
         "First step",
         "End of the log",
         "GPU memory ran out on algo-2",
-        "Phase: productive",
+        "Phase: training",
     ):
         assert words in labels
     page = jump.select_index(1).run()
