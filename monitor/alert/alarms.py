@@ -1,4 +1,4 @@
-"""Which of a job's rules can CloudWatch keep by itself, with which alarms, and why not the others?"""
+"""Which of a job's rules can CloudWatch evaluate by itself, with which alarms, and why not the others?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Was a finding said that a rule asks for? Silence counts only where what the finding rests on was there to be read."""
+"""Was a finding reported that a rule asks for? Its absence counts only if the data it needs could be read."""
 
 from __future__ import annotations
 

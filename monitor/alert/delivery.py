@@ -1,4 +1,4 @@
-"""What the ledger still holds for a sink is sent: in order, one process at a time, again and again until it arrives."""
+"""Sends what the ledger still has for a sink: in order, one process at a time, retried until it arrives."""
 
 from __future__ import annotations
 

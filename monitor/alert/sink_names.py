@@ -1,4 +1,4 @@
-"""Who is told? A sink as it is written on the command line or in a rule, checked and taken apart; nothing is sent here.
+"""Where do alerts go? A sink as written on the command line or in a rule, checked and parsed; nothing is sent here.
 
     stdout
     sns:arn:aws:sns:us-east-1:123456789012:training

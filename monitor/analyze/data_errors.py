@@ -1,4 +1,4 @@
-"""Does an exception of the program concern its data, or the program itself?
+"""Does an exception concern the program's data, or the program itself?
 
 Data are missing, cannot be read or decoded, or have another shape. What decides: the exception's own words, then the files
 that its traceback goes through, then whether the same program had done steps before.

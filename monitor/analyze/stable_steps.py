@@ -1,4 +1,4 @@
-"""Which step times of a job can be held against another's? Those of ordinary steps, while the pace was the same.
+"""Which step times of a job can be compared with another's? Those of ordinary steps, while the pace was the same.
 
 Warm-up, steps with a checkpoint, an evaluation or a restart before them, and all but the longest stretch between two
 changes of the level by 10 % are left out. What the lines give decides how they may be compared: a time of each step, a

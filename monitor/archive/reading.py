@@ -1,4 +1,4 @@
-"""Which jobs does an archive hold, and what was read of one of them?"""
+"""Which jobs does an archive contain, and what was read of one of them?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How do step time and memory run along one parameter? A curve each, one below the other; a flat one says: no use.
+"""How do step time and memory depend on one parameter? A curve each, one below the other; a flat one means no effect.
 
 Start, change and advice are marked by shape and color. Step time is percent of the start's and begins at zero.
 """

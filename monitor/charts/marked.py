@@ -1,4 +1,4 @@
-"""Where in a chart is what a finding speaks of? A band over its span, on top of any chart over time."""
+"""Where in a chart is what a finding is about? A band over its span, on top of any chart over time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``alarms``: the rules that CloudWatch can keep by itself, as its alarms: plan them, create them, delete them."""
+"""``alarms``: the rules that CloudWatch can evaluate by itself, as its alarms: plan them, create them, delete them."""
 
 from __future__ import annotations
 

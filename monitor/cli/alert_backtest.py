@@ -86,7 +86,7 @@ def _names(arguments: argparse.Namespace) -> list[str | None]:
         return [None]  # the path of one job, or of nothing: who reads it knows
     found = [job.name for job in source.jobs(JobQuery(limit=_EVERY_JOB))]
     if not found:
-        raise NoData(f"The archive {arguments.archive} holds no job.", "Add some with archive JOB --to DIR.")
+        raise NoData(f"The archive {arguments.archive} contains no jobs.", "Add some with archive JOB --to DIR.")
     return [*found]
 
 

@@ -1,4 +1,5 @@
-"""``--aggregate``: Logs Insights sums the steps up where reading all lines would take minutes. Said, priced, then done."""
+"""``--aggregate``: Logs Insights aggregates the steps if reading all lines would take minutes. Announced, priced,
+then done."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A report for a person at a terminal: what the job was, what stands out, where the time went, a line a node."""
+"""A report for a person at a terminal: what the job was, what stands out, where the time went, a line per node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""How is an advice said? A finding out of a predicted outcome: what to set, what it gains, what it costs, what is not known."""
+"""How is advice worded? A finding from a predicted outcome: what to set, what it gains, what it costs, what is not
+known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules about work that is spread or computed in a way that leaves GPUs below what they could do."""
+"""Rules about work that is distributed or computed in a way that leaves GPUs below what they could do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does a chart show, in one sentence that stands above it? For all of a job, or for the part of it that is shown."""
+"""What does a chart show, in one sentence above it? For all of a job, or for the part that is shown."""
 
 from __future__ import annotations
 

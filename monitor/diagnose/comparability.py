@@ -1,4 +1,4 @@
-"""Does a step of one job do work that can be held against a step of another? If not, why, and what would make it so.
+"""Does a step of one job do work comparable with a step of another? If not, why, and what would make it so?
 
 What tells two models apart is an answer by itself. Jobs of unlike machines, scripts or log formats are compared where their
 configuration shows that they train the same model, or that both are runs of one script. Where the samples of a step are not

@@ -1,4 +1,4 @@
-"""Which figures stand side by side, and how is each written? The same rows for a terminal, a page and Markdown."""
+"""Which figures are shown side by side, and how is each written? The same rows for a terminal, a page and Markdown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How is the result of a comparison said? The verdict in one sentence, why there is none, and what was predicted."""
+"""How is the result of a comparison worded? The verdict in one sentence, why there is none, and what was predicted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is to be said beside the costs of a report: whose price they have, what is not known, what they leave out."""
+"""What to say next to the costs of a report: where the price comes from, what is not known, what is left out."""
 
 from __future__ import annotations
 

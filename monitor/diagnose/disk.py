@@ -1,4 +1,4 @@
-"""Is a disk full, or will it be before the job ends? DiskUtilization is space that is used, not load."""
+"""Is a disk full, or will it be before the job ends? DiskUtilization is used space, not load."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How is a job's end told? Where, when, after what, what followed, and the lines that show it."""
+"""How is a job's end described? Where, when, after what, what followed, and the lines that show it."""
 
 from __future__ import annotations
 

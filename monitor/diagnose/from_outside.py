@@ -1,4 +1,5 @@
-"""How is an end told that came from outside the program: no capacity, a spot instance taken back, a time limit, a stop?"""
+"""How is an end described that came from outside the program: no capacity, a reclaimed spot instance, a time limit, a
+stop?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Rules about GPUs that are not full and no exact rule says why: a small batch, else the likely causes in order."""
+"""Rules about GPUs that are not full when no more specific rule says why: a small batch, otherwise the likely causes
+in order."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def _half_batch(case: Case, name: str, batch: int, to: int) -> tuple[str, dict[s
     if setup.framework == "smp1":
         if m > 1 and to % m:
             fewer = max(1, m // 2)
-            words = f"{name} {batch} -> {to}, with microbatches {m} -> {fewer} so that it divides"
+            words = f"{name} {batch} -> {to}, with microbatches {m} -> {fewer} so that it divides evenly"
             return words, {
                 "batch_size": to,
                 "microbatches": fewer,
@@ -186,7 +186,7 @@ _CHANGES: dict[str, tuple[tuple[str, str], ...]] = {
     "tensorflow": (("recompute", "tf.recompute_grad on the largest blocks"), ("fsdp", "mixed precision (mixed_float16)")),
     "torch": (
         ("recompute", "torch.utils.checkpoint on the largest blocks (about a third more time per step)"),
-        ("fsdp", "FSDP (full shard) in place of DDP"),
+        ("fsdp", "FSDP (full shard) instead of DDP"),
     ),
 }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""How does each framework call the knob? The same advice in the words of who reads it."""
+"""What does each framework call the knob? The same advice in the reader's own terms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules about steps that are slower than they were, than others are, or than they need be."""
+"""Rules about steps that are slower than they were, than others, or than necessary."""
 
 from __future__ import annotations
 

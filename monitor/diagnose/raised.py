@@ -1,4 +1,4 @@
-"""How is a failure of the program told: an exception over data, one of its own, a loss that is no number?"""
+"""How is a failure of the program described: an exception about data, one of its own, a loss that is not a number?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How are problems of a setup said as findings? One way, for the review of a job and for a plan."""
+"""How do problems in a setup become findings? In one way, for the review of a job and for a plan."""
 
 from __future__ import annotations
 

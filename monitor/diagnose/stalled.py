@@ -1,4 +1,4 @@
-"""What is said of a stall beside its length: what the GPUs do, who stopped first, where to start again from."""
+"""What is said about a stall besides its length: what the GPUs do, who stopped first, where to restart from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Rules about GPUs that wait for the CPU, or again and again for something: before the general one about low utilization."""
+"""Rules about GPUs that wait for the CPU, or repeatedly for something else; they come before the general one on low
+utilization."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of nodes that differ from their peers, by their own step times or by their GPUs."""
+"""What is said about nodes that differ from their peers, in their own step times or in their GPUs."""
 
 from __future__ import annotations
 

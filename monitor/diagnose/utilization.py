@@ -1,4 +1,4 @@
-"""Rules about GPUs that do nothing: one of several in use, fewer processes than GPUs, idle for ten minutes and more."""
+"""Rules about GPUs that do nothing: one of several in use, fewer processes than GPUs, idle for ten minutes or more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules about what cannot be seen: said once, as information, so that silence is never taken for health."""
+"""Rules about what cannot be seen: reported once, as information, so that silence is never mistaken for health."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How is a collective operation told in which ranks waited until its timeout?"""
+"""How is a collective operation described in which ranks waited until its timeout?"""
 
 from __future__ import annotations
 

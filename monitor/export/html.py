@@ -1,6 +1,6 @@
-"""A report as one HTML page that holds all it shows: no script, no font, no request; light, dark and on paper.
+"""A report as one HTML page that contains all it shows: no script, no font, no request; light, dark and on paper.
 
-Charts are still SVG: what a reader may want to measure stands in the tables, and a file without a script opens from an
+Charts are static SVG: what a reader may want to measure is in the tables, and a file without a script opens from an
 e-mail and under any policy. The template escapes all text.
 """
 

@@ -1,4 +1,5 @@
-"""Which charts has a saved report? Each as a title, what it shows in a sentence, how to read it, and the picture."""
+"""Which charts does a saved report have? Each as a title, what it shows in a sentence, how to read it, and the
+picture."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ from monitor.words import duration
 
 _NAMES = {
     "gpu_utilization": "GPU utilization by node, % of one GPU",
-    "gpu_memory_utilization": "GPU memory by node, % of one GPU",
+    "gpu_memory_utilization": "GPU memory by node, % of one GPU's memory",
     "cpu_utilization": "CPU utilization by node, % of all vCPUs",
     "memory_utilization": "Memory by node, % of the host's memory",
 }

@@ -1,4 +1,4 @@
-"""Log files as a source of one job: what they can tell, and what they cannot."""
+"""Log files as a source of one job: what they can and cannot show."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which log lines could not be had, and how much of the rest is still to come?"""
+"""Which log lines could not be read, and how much of the rest is still to come?"""
 
 from __future__ import annotations
 

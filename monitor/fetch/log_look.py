@@ -1,4 +1,4 @@
-"""What do all streams of a job hold together, in one time span? FilterLogEvents, answer by answer."""
+"""What do all streams of a job contain together, in one time span? FilterLogEvents, answer by answer."""
 
 from __future__ import annotations
 

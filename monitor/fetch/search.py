@@ -1,4 +1,4 @@
-"""Which jobs match, with their instances, starts and tags? One call of Search a hundred jobs, where it is allowed.
+"""Which jobs match, with their instances, starts and tags? One call of Search per hundred jobs, if it is allowed.
 
 Search is not in every policy. Where it is refused ListTrainingJobs answers, which knows neither instances nor tags.
 """

@@ -33,7 +33,7 @@ def step_pattern(pattern: str) -> Callable[[str], Iterator[Reading]]:
     try:
         expression = compiled(pattern)
     except Refused as error:
-        reason = error.args[0] if error.args else "it is no regular expression"
+        reason = error.args[0] if error.args else "it is not a regular expression"
         text = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
         raise BadCall(
             f"--step-regex was refused: {text}.",

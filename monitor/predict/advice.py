@@ -1,4 +1,4 @@
-"""Which point of a curve is to be advised? The narrowest window that is as fast as any that fits."""
+"""Which point of a curve should be advised? The narrowest window that is as fast as any that fits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does one hand to the SageMaker SDK for a setup, and what has to be set in the training script besides?"""
+"""What goes to the SageMaker SDK for a setup, and what else has to be set in the training script?"""
 
 from __future__ import annotations
 

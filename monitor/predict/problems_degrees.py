@@ -1,4 +1,4 @@
-"""Do the degrees divide what they must, and do groups of ranks lie where their traffic is cheap?"""
+"""Do the degrees divide what they must, and are groups of ranks placed where their traffic is cheap?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of a setup do SMP v2, Megatron-LM and DeepSpeed reject?"""
+"""What in a setup do SMP v2, Megatron-LM and DeepSpeed reject?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of a setup does SMP v1 reject or ignore?
+"""What in a setup does SMP v1 reject or ignore?
 
 Rules of its validator: an unknown name is an error, a type must match exactly, what a parameter needs is asked only where
 it is not at its default, and two names of one parameter may not contradict each other.

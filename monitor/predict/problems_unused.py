@@ -1,4 +1,4 @@
-"""What of a setup does SMP v1 take only in other company, or take and not use?"""
+"""What in a setup does SMP v1 accept only in combination with something else, or accept and not use?"""
 
 from __future__ import annotations
 

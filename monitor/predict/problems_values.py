@@ -1,6 +1,5 @@
-"""Which values of a setup are none that its parameter can have, so that they count as unknown?
-
-The library's own parameters are held against its schema elsewhere; here are those of the job, the model and the script.
+"""Which values in a setup are not valid for their parameter, so that they count as unknown? The library's own
+parameters are checked against its schema elsewhere; here are those of the job, the model and the script.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Jobs into an archive, several at a time: reviewed, unless nothing new could come of it, and written."""
+"""Jobs into an archive, several at a time: reviewed, unless that could bring nothing new, and written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What does a stretch of a log say, line by line? Who wrote it, how loud, what was recognized; without its secrets."""
+"""What does a stretch of a log say, line by line? Who wrote it, at which level, what was recognized; without its
+secrets."""
 
 from __future__ import annotations
 

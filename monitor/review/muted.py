@@ -1,4 +1,4 @@
-"""Which findings does a user not want to be told of again, and why? Kept in one file, for command line and dashboard alike.
+"""Which findings does a user not want to see again, and why? Kept in one file, for command line and dashboard alike.
 
 ``$XDG_CONFIG_HOME/trainwatch/muted.toml`` (``~/.config`` otherwise). It may be edited by hand; taking a mute back writes it anew:
 

@@ -1,4 +1,5 @@
-"""Which source has the job of that name? ``logs:PATH`` and ``archive:PATH`` are places of their own, the rest is AWS's."""
+"""Which source has the job with that name? ``logs:PATH`` and ``archive:PATH`` are places of their own, the rest is
+AWS's."""
 
 from __future__ import annotations
 

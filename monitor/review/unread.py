@@ -1,4 +1,5 @@
-"""What do lines that a reader failed on leave open? One gap that counts them; the first error of each reader is logged."""
+"""What is missing because of lines that a reader failed on? One gap that counts them; the first error of each reader
+is logged."""
 
 from __future__ import annotations
 

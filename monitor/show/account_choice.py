@@ -1,5 +1,5 @@
-"""Which account does this visitor look at? Region and profile are chosen in the sidebar; the address says them, and the
-account's number, so that a link shows the same to whoever opens it, or says why it cannot."""
+"""Which account does this visitor look at? Region and profile are chosen in the sidebar; the address contains them
+and the account's number, so that a link shows the same to whoever opens it, or says why it cannot."""
 
 from __future__ import annotations
 

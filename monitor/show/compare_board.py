@@ -1,4 +1,5 @@
-"""A comparison on the page, while its jobs come in: those that are there are compared, the others say where they are."""
+"""A comparison on the page, while its jobs come in: those that have arrived are compared, the others show their
+progress."""
 
 from __future__ import annotations
 

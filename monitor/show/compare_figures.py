@@ -1,4 +1,4 @@
-"""The figures of the compared jobs: drawn, a row each with its own scale, and all of them as a table."""
+"""The figures of the compared jobs: drawn, one row each with its own scale, and all of them as a table."""
 
 from __future__ import annotations
 

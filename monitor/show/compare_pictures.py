@@ -1,4 +1,4 @@
-"""How are the step times of the compared jobs spread, and did what was predicted come true? A picture each."""
+"""How are the step times of the compared jobs distributed, and did the prediction come true? One picture each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of a job: its nodes, its configuration, and what stands behind the review."""
+"""The tables of a job: its nodes, its configuration, and what the review is based on."""
 
 from __future__ import annotations
 

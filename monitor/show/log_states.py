@@ -1,4 +1,4 @@
-"""What is said where a log has no line to show? Why, and what would help; and the lines that findings kept of it."""
+"""What is said if a log has no lines to show? Why, and what would help; and the lines that findings kept of it."""
 
 from __future__ import annotations
 

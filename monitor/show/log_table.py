@@ -1,4 +1,5 @@
-"""The lines of a log as a table: when, who, how loud, the line and what was recognized in it; a click shows it whole."""
+"""The lines of a log as a table: when, who, which level, the line and what was recognized in it; a click shows the
+whole line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does it learn? The cards of the training loss and, where the log tells it, of the learning rate."""
+"""Does it learn? The cards of the training loss and, if the log has it, of the learning rate."""
 
 from __future__ import annotations
 

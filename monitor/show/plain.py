@@ -1,4 +1,4 @@
-"""How does text of others get onto a page? As itself: nothing in it becomes markup, a link, an image or an icon."""
+"""How does text from others get onto a page? As itself: nothing in it becomes markup, a link, an image or an icon."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What do the pictures of a plan say, in words below them? And what is handed to the SDK, as it is written."""
+"""What do the pictures of a plan say, in words below them? And the SDK's arguments, as they are written."""
 
 from __future__ import annotations
 

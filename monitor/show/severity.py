@@ -1,4 +1,4 @@
-"""How loud is a verdict drawn? One mapping from level to word, icon and color for the whole application.
+"""How prominently is a verdict drawn? One mapping from level to word, icon and color for the whole application.
 
 Colors are names of the theme's palette, set for light and dark in ``.streamlit/config.toml``; word and icon say the
 same, so that nothing rests on color.

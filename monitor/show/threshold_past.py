@@ -1,4 +1,4 @@
-"""Would a threshold have fired in past jobs, when, and how long before their end? A row a finished job."""
+"""Would a threshold have fired in past jobs, when, and how long before their end? One row per finished job."""
 
 from __future__ import annotations
 

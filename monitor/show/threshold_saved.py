@@ -1,4 +1,4 @@
-"""Which thresholds are saved, which jobs cross each, and how is one removed (and got back)?"""
+"""Which thresholds are saved, which jobs cross each, and how is one removed (and restored)?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""How busy, or how full, was each node? The card of one metric: its verdict, its heatmap (a line for one node), its data."""
+"""How busy, or how full, was each node? The card of one metric: its summary, its heatmap (a line for one node), its
+data."""
 
 from __future__ import annotations
 

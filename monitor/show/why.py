@@ -1,4 +1,5 @@
-"""Why is a finding believed? The chart in which it is seen, its span marked; the facts; the log lines as they are."""
+"""Why should a finding be believed? The chart that shows it, with its span marked; the facts; the log lines as they
+are."""
 
 from __future__ import annotations
 
@@ -37,10 +38,10 @@ _MOST_SPANS = 20
 _TITLES: dict[View, str] = {
     "steps": "Step time, seconds",
     "timeline": "What happened when, by node",
-    "gpu_utilization": "GPU utilization by node, % of one device",
-    "gpu_memory_utilization": "GPU memory by node, % of one device",
-    "cpu_utilization": "CPU utilization by node, % of one device",
-    "memory_utilization": "Memory by node, %",
+    "gpu_utilization": "GPU utilization by node, % of one GPU",
+    "gpu_memory_utilization": "GPU memory by node, % of one GPU's memory",
+    "cpu_utilization": "CPU utilization by node, % of all vCPUs",
+    "memory_utilization": "Memory by node, % of the host's memory",
     "disk_utilization": "Disk by node, %",
 }
 # Where the order of things is the evidence, and no level of a device.

@@ -217,13 +217,13 @@ def test_what_was_saved_before_it_was_refused_is_kept_and_named(tmp_path: Path) 
     path = tmp_path / "thresholds.toml"
     path.write_text(_OLD, encoding="utf-8")
     always, idle = saved(path)
-    assert "always holds" in always.doubt
+    assert "always true" in always.doubt
     assert (idle.name, idle.doubt) == ("idle", "")
     add("new", "step_time > 2s", path=path)
     assert [rule.name for rule in saved(path)] == ["always", "idle", "new"]
     assert remove("always", path=path).doubt
     assert [rule.name for rule in saved(path)] == ["idle", "new"]
-    with pytest.raises(BadCall, match="always holds"):
+    with pytest.raises(BadCall, match="always true"):
         add("again", "gpu_utilization < 400", path=path)
     add("again", "gpu_utilization < 400", path=path, strict=False)
     # A rules file of a call is refused, with its line.

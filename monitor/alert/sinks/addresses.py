@@ -1,4 +1,4 @@
-"""Where does an address stand that is a secret? In the environment or in a file, read when it is needed."""
+"""Where is an address that is a secret? In the environment or in a file, read when it is needed."""
 
 from __future__ import annotations
 
