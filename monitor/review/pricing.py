@@ -1,4 +1,4 @@
-"""What does an instance-hour of a job cost? The user's settings say so, otherwise its source, which is asked in the
+"""What does an instance-hour of a job cost? The user's settings decide, otherwise its source, which is asked in the
 background."""
 
 from __future__ import annotations

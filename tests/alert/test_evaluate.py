@@ -330,7 +330,7 @@ def test_why_there_is_no_data() -> None:
     assert verdict(denied, FOR_10).why == "Access was denied. Allow it."
     cpus = job(minutes({"algo-1": [50.0] * 60}, "cpu_utilization"))
     without = replace(cpus, run=replace(cpus.run, job=replace(cpus.job, nodes=(Node("algo-1", "ml.m5.xlarge", 0),))))
-    assert verdict(without, FOR_10).why == "The nodes have no GPU."
+    assert verdict(without, FOR_10).why == "The nodes have no GPUs."
     young = job(minutes({"algo-1": [90.0] * 2}), running=True, length=2)
     assert "newest three" in verdict(young, FOR_10).why
     losses = job(steps=reported({"algo-1": [2.0] * 20}, "loss", clock=False).assign(step_time_s=float("nan")))
