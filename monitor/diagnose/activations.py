@@ -59,7 +59,7 @@ def activation_checkpointing(case: Case) -> Finding | None:
         "activation-checkpointing",
         severity,
         "high" if known else "medium",
-        f"No activation checkpointing, GPU memory is short{_full(case)}",
+        f"GPU memory short without activation checkpointing{_full(case)}",
         f"GPU memory is short{_where(case)}, and {said}: each layer keeps its activations until its backward pass.",
         (*read(case, "activation_checkpointing"), *_evidence(case)),
         Recommendation(
@@ -107,13 +107,13 @@ def offload_activations(case: Case) -> Finding | None:
         "offload-activations",
         severity,
         "medium",
-        f"Activations stay on the GPU, GPU memory is short{_full(case)}",
+        f"Activations stay on the GPU although its memory is short{_full(case)}",
         f"GPU memory is short{_where(case)}, and it holds the checkpointed activations of up to {setup.window} "
         "microbatches.",
         (*read(case, "offload_activations", "active_microbatches", "pipeline_parallel_degree"), *_evidence(case)),
         Recommendation(
-            f"Set offload_activations to true in mp_parameters: {memory_words(found)}. It uses host memory, and "
-            "takes time where a layer's compute does not hide the copies.",
+            f"Set offload_activations to true in mp_parameters: {memory_words(found)}. Offloading uses host memory, "
+            "and takes time where a layer's compute does not hide the copies.",
             "offload_activations",
             False,
             True,

@@ -179,15 +179,15 @@ def _late(case: Case, known: tuple[Save, ...], usual: Cadence, end: datetime) ->
     disk = disk[disk["timestamp"].between(last.at, end)]
     full = [str(node) for node in disk.loc[disk["value_pct"] >= FULL_DISK_PCT, "node"].unique()]
     cause = f" The disk of {full[0]} is {percent(disk['value_pct'].max())} full." if full else ""
-    every = duration(usual.seconds) if usual.steps is None else f"{usual.steps:,.0f} steps, {duration(usual.seconds)}"
+    every = duration(usual.seconds) if usual.steps is None else f"{usual.steps:,.0f} steps ({duration(usual.seconds)})"
     return Finding(
         "checkpoint-overdue",
         "warning",
         "high" if usual.steps is not None else "medium",
         f"No checkpoint for {duration(since_s)}, usually every {duration(usual.seconds)}",
-        f"The last of {count(len(known), 'checkpoint')} was at {case.clock(last.at)}{after}; {duration(since_s)}{moved} "
-        f"{'have' if running else 'had'} passed since{'' if running else ' when the job ended'}, and the job saves every "
-        f"{every}.{risk}{cause}",
+        f"The last of {count(len(known), 'checkpoint')} was at {case.clock(last.at)}{after}; "
+        f"{duration(since_s)}{moved} {'have' if running else 'had'} passed "
+        f"since{'' if running else ' when the job ended'}, and the job usually saves every {every}.{risk}{cause}",
         (
             Evidence("since the last checkpoint", since_s, "s", None, last.at, end),
             Evidence("interval before, median", usual.seconds, "s", None, known[0].at, last.at),

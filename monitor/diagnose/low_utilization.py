@@ -125,8 +125,9 @@ def low_gpu_utilization(case: Case) -> Finding | None:
         "high" if case.window.since == "first step" else "medium",
         f"GPUs work {percent(gpu.mean)} of the time",
         f"GPUs wait for {percent(100 - gpu.mean)} of the time: GPU {spread(gpu)} {everywhere(case)} since the "
-        f"{case.window.since}, {case.clock(case.window.start)}{room}{left_out(case)}."
-        f"{money_of(case, savings, 'of waiting GPUs')} Likely, in this order: {'; '.join(causes)}.",
+        f"{case.window.since}, "
+        f"{case.clock(case.window.start)}{room}{left_out(case)}.{money_of(case, savings, 'of waiting GPUs')} Likely "
+        f"causes in order, with what would confirm each: {'; '.join(causes)}.",
         (*distributions(case), *_network_evidence(case)),
         Recommendation(_first_step(case, cpu), source="SageMaker Debugger rule LowGPUUtilization; SMP best practices"),
         not_checked=("single GPUs, kernels and network: CloudWatch has no figures for them in training jobs",),

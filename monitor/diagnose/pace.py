@@ -116,7 +116,7 @@ def step_time_regression(case: Case) -> Finding | None:
         else f"{1 / found.before_s:,.4g} to {1 / found.after_s:,.4g} {found.by}"
     )
     how = "have gradually become slower" if found.gradual else "have become slower"
-    nodes = f" on all {found.nodes} nodes" if found.nodes > 1 else ""
+    nodes = "" if found.nodes < 2 else " on both nodes" if found.nodes == 2 else f" on all {found.nodes} nodes"
     restart = " It began with a restart: the instances may have changed." if found.restarted else ""
     by_clock = " The log's timestamps show it; the printed times may leave it out." if found.by == "clock" else ""
     unknown_work = bool(case.journal["throughput"].isna().all())
@@ -128,9 +128,9 @@ def step_time_regression(case: Case) -> Finding | None:
         "step-time-regression",
         "warning",
         "medium" if unknown_work else "high",
-        f"Steps {ratio:.2f} x as slow{at}",
-        f"Steps {how}: {ratio:.2f} x{at} (step {found.step:,}){nodes}, from {figures}, and it lasts"
-        f"{f': {duration(found.lasts_s)} so far' if found.lasts_s else ''}.{by_clock}{with_it}{restart}{cost}",
+        f"Steps take {ratio:.2f} x as long{at}",
+        f"Steps {how}: they take {ratio:.2f} x as long{at} (step {found.step:,}){nodes}, from {figures}"
+        f"{f', for {duration(found.lasts_s)} so far' if found.lasts_s else ', and it lasts'}.{by_clock}{with_it}{restart}{cost}",
         (
             Evidence("before: median", before, unit, None, start if found.at else None, found.at),
             Evidence(SINCE, after, unit, None, found.at, found.end),
@@ -254,6 +254,6 @@ def _what_next(found: SlowSteps) -> str:
             "the end of an epoch (the data loader's persistent_workers), logging, garbage collection."
         )
     return (
-        "Time the data loader separately from the step: give it more workers and prefetching, read from FSx or "
+        "Time the data loader separately from the step: give it more workers and prefetching, read from FSx or in "
         "FastFile mode, and look at the samples of the slowest steps."
     )

@@ -57,7 +57,7 @@ def stall(case: Case) -> Finding | None:
     still = still_logs(found, last_line)
     sure = held is not None and held.pattern in {"waiting", "split", "idle"} and held.changed is not False and not still
     pattern, why = pattern_words(case, held)
-    after = f" It follows {_MEANWHILE[found.meanwhile]}." if found.meanwhile else ""
+    after = f" The silence follows {_MEANWHILE[found.meanwhile]}." if found.meanwhile else ""
     lines = (
         f"; no process has logged anything since {case.clock(last_line)}" if not still else "; log lines still arrive"
     )
@@ -276,7 +276,7 @@ def lost_work(case: Case) -> Finding | None:
             ),
         ),
         Recommendation(
-            "Save checkpoints more often: each restart loses about half of the work between two of them.",
+            "Save checkpoints more often: on average, a restart loses half the work between two checkpoints.",
             source="rule lost-work",
         ),
         not_checked=("the time between the failure and the first step after it",),

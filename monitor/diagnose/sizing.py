@@ -63,7 +63,7 @@ def fewer_features(case: Case) -> Finding | None:
         "medium",
         f"Fewer memory-saving features would do: peak GPU memory {percent(memory)}",
         f"Peak GPU memory is {percent(memory)} (p95 of the fullest node), and {words}: the model would also fit "
-        f"with less of that ({memory_words(found)}).",
+        f"with less of that; {memory_words(found)}.",
         (
             *read(case, parameter),
             *held(case),

@@ -42,9 +42,10 @@ def by_steps(case: Case, found: tuple[Outlier, ...], pipelined: bool) -> Finding
             f"({figures}, {worst.minutes} minutes)."
         )
     else:
+        several = f"{', '.join(names[:4])} and others" if len(names) > 4 else f"{', '.join(names[:-1])} and {names[-1]}"
         title = f"{len(names)} nodes are slow: up to {ratio:.2f} x their peers' step time"
         said = (
-            f"{', '.join(names[:4])}{' and others' if len(names) > 4 else ''} are slow: the steps of {worst.node} take "
+            f"{several} are slow: the steps of {worst.node} take "
             f"{ratio:.2f} x the median of its peers{when} ({figures}, {worst.minutes} minutes)."
         )
     by_right = " Pipeline stages may differ for good reason." if pipelined else ""

@@ -151,7 +151,8 @@ def _unused(case: Case, found: tuple[InUse, ...], told: Processes | None) -> Fin
         "warning",
         ("high" if told and told.certain else "medium") if first.against != "ceiling" else "low",
         f"{idle} of {first.gpus} GPUs unused",
-        f"{idle} of {first.gpus} GPUs seem to have no work {nodes(hit, len(case.run.job.nodes))} since "
+        f"{idle} of {first.gpus} GPUs seem{'s' if idle == 1 else ''} to have no work "
+        f"{nodes(hit, len(case.run.job.nodes))} since "
         f"{case.clock(case.window.start) if case.window else 'the start'}: summed over the host, GPU utilization is "
         f"{percent(first.busy_sum)} and GPU memory utilization {percent(first.held_sum)} ({100 * first.gpus} % "
         f"would be all of them): {why}.{money_of(case, savings, 'of idle GPUs')}",

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from monitor.predict.problem import SMP1_PRACTICES, Problem, problem
 from monitor.predict.setup_types import Setup
+from monitor.words import count
 
 # Which ranks are neighbors: the last letter's group first (D data, P pipeline, T tensor).
 _PLACEMENTS = {"cluster": "DPT", "spread": "TPD"}
@@ -135,8 +136,9 @@ def _pipeline(setup: Setup) -> Iterator[Problem]:
             "tensor_parallel_degree",
             f"{min(p, each // stride)} pipeline stages share a node of {each} GPUs, although "
             f"tensor_parallel_degree={t} leaves room there and the job has {nodes} nodes.",
-            f"Use tensor parallelism inside a node and the pipeline across nodes: tensor_parallel_degree {t} to "
-            f"{to} with {max(1, p * t // to)} stages does that. Compare both before a long run.",
+            f"Use tensor parallelism inside a node and the pipeline across nodes: change "
+            f"tensor_parallel_degree from {t} to {to}, with {count(max(1, p * t // to), 'stage')}. Compare both before a "
+            "long run.",
             SMP1_PRACTICES,
             id="pipeline-inside-node",
             severity="info",

@@ -312,7 +312,7 @@ REFUSED = [
     (("per-node", "--aggregate", "--max-usd", "0"), 3, "none was started"),
     (("per-node", "--aggregate", "--step-regex", r"(?P<step>\d+)"), 2, "--step-regex"),
     (("per-node", "--aggregate", "--max-usd", "nan"), 2, "not an amount"),
-    (("logs:/dev/null", "--aggregate"), 2, "log files and archives are read here"),
+    (("logs:/dev/null", "--aggregate"), 2, "log files and archives are read locally"),
 ]
 
 

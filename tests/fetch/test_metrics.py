@@ -218,7 +218,7 @@ def test_no_call_for_a_job_that_has_no_metrics() -> None:
 )
 def test_cloudwatch_has_nothing(given: dict[str, Any], now: datetime, words: str) -> None:
     text = only_gap(read_metrics(CloudWatch(silent=["vit"]).clients, job(**given), now))
-    assert "no metrics of this job" in text
+    assert "no metrics for this job" in text
     assert words in text
 
 

@@ -159,12 +159,12 @@ def test_the_change_of_pace_is_the_finding_s(open_page: Open) -> None:
         "step-time-regression",
         "warning",
         "high",
-        "Steps 1.31 x as slow since 12:45 UTC",
+        "Steps take 1.31 x as long since 12:45 UTC",
         "Steps have become slower.",
         (Evidence("since: median", 2.6, "s", None, since, None),),
     )
     page = _page(open_page, situations.low_utilization(findings=(finding,)))
-    assert "; steps 1.31 x as slow since 12:45" in texts(page)
+    assert "; steps take 1.31 x as long since 12:45" in texts(page)
 
 
 def test_a_saved_threshold_is_named_with_the_nodes_that_cross_it(open_page: Open) -> None:

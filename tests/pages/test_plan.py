@@ -77,7 +77,7 @@ def test_a_job_brings_its_configuration_its_measurements_and_the_advice(open_pag
     said = texts(page)
     assert "Step time -35 %" in said
     assert "stages wait 27 % of the time, 53 % at the start." in said
-    assert "at most all that was measured grows" in said
+    assert "upper bound, as if all measured memory grew" in said
     assert page.button(key="plan-advice").disabled
     page.button(key="plan-undo").click().run()
     assert "change.active_microbatches" not in page.query_params

@@ -42,7 +42,7 @@ def test_each_says_which_jobs_cross_it_and_why_nobody_knows_of_others(open_page:
     assert "`gpu_utilization > 40 for 10m`" in said
     assert "Crossed now by 1 of 1 running job]; 2 of 2 finished jobs crossed it" in said
     assert re.search(r"running · algo-\d and \d other nodes · 4\d % · since", said)
-    assert "No data in denied-metrics-1: cloudwatch:GetMetricData was refused" in said
+    assert "No data for denied-metrics-1: cloudwatch:GetMetricData was refused" in said
     assert "Not crossed; checked on 1 running job and 2 finished jobs" in said
     assert _links(page)[:3] == ["gpt-60b-run-8", "gpt-60b-run-7", "vit-mics-4"]
     assert 'python -m monitor alert gpt-60b-run-8 --when "gpu_utilization > 40 for 10m"' in said
@@ -100,7 +100,7 @@ def test_the_address_brings_back_what_was_typed_and_past_jobs_are_walked_through
     assert page.text_input(key="when").value == "gpu_utilization > 40 for 10m"
     said = texts(page)
     assert "Would have fired in 2 of 2 past jobs" in said
-    assert "No data in 1 more." in said
+    assert "No data for 1 more." in said
     table = page.dataframe[0].value
     assert table["name"].tolist() == ["gpt-60b-run-7", "vit-mics-4", "denied-metrics-1"]
     assert table["outcome"].str[0].tolist() == ["fires", "fires", "no data"]

@@ -99,7 +99,7 @@ def test_a_bound_is_called_one() -> None:
         ("gpt2-10b", {}, "pipeline_parallel_degree", "Shortest at pipeline_parallel_degree 1, 100 % of the starting "
         "point."),
         ({**PIPELINE, "pipeline_parallel_degree": 1}, {}, "active_microbatches", "Flat: active_microbatches does not change"),
-        ("gpt2-10b", {}, "tensor_parallel_degree", "The effect of tensor_parallel_degree on step time is not known: the cost of a"),
+        ("gpt2-10b", {}, "tensor_parallel_degree", "The effect of tensor_parallel_degree on step time is not known: the cost"),
         ("gpt2-60b", {"microbatches": 5}, "pipeline_parallel_degree", "on step time is not known: A batch of 56 does"),
     ],
 )  # fmt: skip
