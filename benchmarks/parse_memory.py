@@ -39,7 +39,9 @@ WORST: dict[str, Lines] = {
     "nodes, as many ranks": lambda i: (
         f"[1,mpirank:{i % 131_000},algo-{i % 131_000 + 1}]<stdout>:step={i // 131_000 + 1} step_time_s=0.{i % 9 + 1} loss=1.25"
     ),
-    "JSON lines": lambda i: f'{{"step": {i}, "loss": 1.{i % 1000:03}, "step_time": 0.51, "lr": 0.0001, "note": "{_FILLER}"}}',
+    "JSON lines": lambda i: (
+        f'{{"step": {i}, "loss": 1.{i % 1000:03}, "step_time": 0.51, "lr": 0.0001, "note": "{_FILLER}"}}'
+    ),
     "JSON that copied events": lambda i: (
         f'{{"timestamp": {1_772_611_200_000 + i}, "message": "step={i} step_time_s=0.51 {_FILLER}", "ingestionTime": 1}}'
     ),

@@ -175,22 +175,26 @@ def read(path: Path | None = None) -> Settings:
         _check_price(name, price, path)
     source = data.get("price_source", Settings().price_source)
     if not isinstance(source, str) or not source.strip():
-        raise BadCall(f"In {path} price_source is no text.", 'Write it as price_source = "our contract".')
+        raise BadCall(f"In {path}, price_source is not a string.", 'Write it as price_source = "our contract".')
     patterns = data.get("step_patterns", {})
     wrong = [name for name, pattern in patterns.items() if not isinstance(pattern, str)]
     if wrong:
-        raise BadCall(f"In {path} the step pattern of {wrong[0]} is no text.", "Write it as 'step (?P<step>\\d+)'.")
+        raise BadCall(
+            f"In {path}, the step pattern of {wrong[0]} is not a string.", "Write it as 'step (?P<step>\\d+)'."
+        )
     gib = data.get("cache", {}).get("max_gib", CACHE_GIB)
     if isinstance(gib, bool) or not isinstance(gib, (int, float)) or not 0 <= gib < 1e6:
-        raise BadCall(f"In {path} max_gib of [cache] is no number of GiB.", "Write it as max_gib = 2.")
+        raise BadCall(f"In {path}, max_gib in [cache] is not a number of GiB.", "Write it as max_gib = 2.")
     public_url = data.get("public_url", "")
     if not isinstance(public_url, str) or (public_url and not _is_address(public_url)):
         raise BadCall(
-            f"In {path} public_url is no address.", 'Write it as public_url = "https://trainwatch.example.com".'
+            f"In {path}, public_url is not an address.", 'Write it as public_url = "https://trainwatch.example.com".'
         )
     archive = data.get("archive", "")
     if not isinstance(archive, str):
-        raise BadCall(f"In {path} archive is no text.", 'Write it as archive = "s3://bucket/prefix", or a folder.')
+        raise BadCall(
+            f"In {path}, archive is not a string.", 'Write it as archive = "s3://bucket/prefix", or a folder.'
+        )
     known = {name: float(price) for name, price in prices.items()}
     return Settings(
         known,

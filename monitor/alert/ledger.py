@@ -1,4 +1,4 @@
-"""What was said already, what is still to be sent? A small database on disk, shared by all processes that alert.
+"""What has been said already, and what is still to be sent? A small database on disk, shared by all alerting processes.
 
 That something is to be said, and to whom, is written down in one step before anything is sent; that it was sent, after.
 Whoever is killed in between leaves it to the next process, which sends it again under the same id.

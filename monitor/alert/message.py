@@ -1,4 +1,4 @@
-"""What does an alert say? One value for every sink: as a sentence, as a few lines, as JSON."""
+"""What does an alert say? One value for every sink: as a sentence, a few lines, or JSON."""
 
 from __future__ import annotations
 

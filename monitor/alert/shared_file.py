@@ -40,7 +40,7 @@ def change(path: Path, what: str, changed: Callable[[str], str]) -> None:
             if new != text:
                 _replace(path, new)
     except OSError as error:
-        raise CannotDo(f"{path} cannot be written: {error.strerror}.", "Check the rights of its folder.") from None
+        raise CannotDo(f"{path} cannot be written: {error.strerror}.", "Check the permissions of its folder.") from None
 
 
 def _replace(path: Path, text: str) -> None:

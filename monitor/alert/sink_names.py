@@ -1,4 +1,4 @@
-"""Who is told? A sink as it is written on the command line or in a rule, checked and taken apart; nothing is sent here.
+"""Where do alerts go? A sink as written on the command line or in a rule, checked and parsed; nothing is sent here.
 
     stdout
     sns:arn:aws:sns:us-east-1:123456789012:training
@@ -74,7 +74,7 @@ def sink_of(text: str) -> Sink:
         raise BadCall(f"There is no sink {_start(kind)}.{known}", _FORMS)
     if kind == "stdout":
         if target:
-            raise BadCall("stdout takes nothing behind it.", 'Write "stdout".')
+            raise BadCall("stdout takes nothing after it.", 'Write "stdout".')
         return Sink("stdout")
     if not target.strip():
         raise BadCall(f"The sink {kind}: lacks its target.", _FORMS)
@@ -93,7 +93,7 @@ def _start(kind: str) -> str:
 def _topic(target: str) -> Sink:
     if not _TOPIC.fullmatch(target):
         raise BadCall(
-            f'"{target}" is no ARN of an SNS topic.',
+            f'"{target}" is not the ARN of an SNS topic.',
             "Write sns:arn:aws:sns:REGION:ACCOUNT:NAME, as the SNS console shows it.",
         )
     return Sink("sns", target)

@@ -1,4 +1,5 @@
-"""Who is told of what a look at a job brings: the terminal for as long as this process lives, others through the ledger."""
+"""Who is notified of what a look at a job brings: the terminal as long as this process runs, others through the
+ledger."""
 
 from __future__ import annotations
 

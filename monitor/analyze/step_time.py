@@ -45,7 +45,7 @@ def _percentiles(times_s: NDArray[np.float64]) -> tuple[float, float, float]:
 
 
 def summary(steps: pd.DataFrame, job: Job, lost: LostWork | None = None) -> StepStats | None:
-    """The job's step statistics; None where no step was recognised. A step that was ``lost`` and done again counts once.
+    """The job's step statistics; None where no step was recognized. A step that was ``lost`` and done again counts once.
 
     The time to finish is left to ``monitor.analyze.finish``.
     """

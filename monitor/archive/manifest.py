@@ -96,7 +96,7 @@ def row_of(data: bytes, called: str) -> dict[str, Any]:
     """The row of the job alone, which is quick. NoData as above."""
     row = _body(data, called).get("row")
     if not isinstance(row, dict):
-        raise NoData(f"{called} is no archived job that can be read.", _AGAIN)
+        raise NoData(f"{called} is not a readable archived job.", _AGAIN)
     # A column that came later is null in what was written before, or had another name.
     whole = {name: row.get(name, row.get(OLD_NAMES.get(name, name))) for name in JOBS} | row
     unknown = () if is_price(whole["price_usd_per_instance_hour"]) else _MONEY

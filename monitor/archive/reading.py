@@ -1,4 +1,4 @@
-"""Which jobs does an archive hold, and what was read of one of them?"""
+"""Which jobs does an archive contain, and what was read of one of them?"""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Archive:
         if len(found) > 1:
             listed = ", ".join(sorted(manifest.job.arn or "one from log files" for manifest in found))
             raise BadCall(
-                f"The archive {self.store.label} holds {len(found)} jobs named {name}: {listed}.",
+                f"The archive {self.store.label} contains {len(found)} jobs named {name}: {listed}.",
                 f"Name one by its ARN: --archive {self.store.label} ARN.",
             )
         return found[0]
@@ -124,11 +124,11 @@ class Archive:
         """The name of the one job there is. NoData where there is none, BadCall where there are several."""
         names = sorted({job_in(path) for path in self.store.listed(RUNS)})
         if not names:
-            raise NoData(f"The archive {self.store.label} holds no job.", "Archive one first: archive JOB.")
+            raise NoData(f"The archive {self.store.label} contains no jobs.", "Archive one first: archive JOB.")
         if len(names) > 1:
             some = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
             raise BadCall(
-                f"The archive {self.store.label} holds {len(names)} jobs ({some}).",
+                f"The archive {self.store.label} contains {len(names)} jobs ({some}).",
                 f"Name one: archive:{self.store.label}/JOB.",
             )
         return names[0]

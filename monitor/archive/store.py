@@ -1,4 +1,4 @@
-"""What must a place be able to do to hold an archive? A folder can, and a bucket (``monitor.aws.bucket``)."""
+"""What must a place be able to do to store an archive? A folder can, and a bucket (``monitor.aws.bucket``)."""
 
 from __future__ import annotations
 

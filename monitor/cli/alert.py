@@ -1,4 +1,4 @@
-"""``alert``: does a job cross its thresholds? Exit code 0 no, 1 yes, 3 where that could not be found out."""
+"""``alert``: does a job cross its thresholds? Exit code 0 no, 1 yes, 3 where that could not be determined."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def add_to(commands: Any) -> None:
         commands,
         "alert",
         "check a job against thresholds",
-        "Checks a job against thresholds: once, until it ends (--watch), or over finished jobs (--backtest). The exit code is 0 "
-        "where none is crossed, 1 where one is, 3 where that could not be found out.",
+        "Checks a job against thresholds: once, until it ends (--watch), or over finished jobs (--backtest). The "
+        "exit code is 0 where none is crossed, 1 where one is, 3 where that could not be determined.",
         (
             'alert my-training-job --when "gpu_utilization < 40% for 10 min"',
             'alert my-training-job --when "step_time > 1.3x for 20 steps" --when "finding critical" --format json',
@@ -73,15 +73,13 @@ def add_to(commands: Any) -> None:
     told.add_argument(
         "--watch", action="store_true", help="keep checking until the job has ended, then print a summary"
     )
-    told.add_argument(
-        "--interval", default="60s", metavar="60s", help="time between two looks of --watch (default 60s)"
-    )
+    told.add_argument("--interval", default="60s", metavar="60s", help="time between checks with --watch (default 60s)")
     told.add_argument(
         "--notify",
         action="append",
         default=[],
         metavar="SINK",
-        help="who is told: stdout, sns:ARN, slack:env:NAME, webhook:file:PATH, exec:PROGRAM; repeatable",
+        help="where to send alerts: stdout, sns:ARN, slack:env:NAME, webhook:file:PATH, exec:PROGRAM; repeatable",
     )
     told.add_argument(
         "--cool-down",

@@ -98,7 +98,7 @@ def _check(arguments: argparse.Namespace) -> None:
     if not arguments.all:
         for option in ("since", "status", "name_contains"):
             if getattr(arguments, option) is not None:
-                raise BadCall(f"--{option.replace('_', '-')} chooses among all jobs.", "Give --all with it.")
+                raise BadCall(f"--{option.replace('_', '-')} only works with --all.", "Add --all.")
 
 
 def _chosen(arguments: argparse.Namespace, account: Callable[[], Source], now: datetime) -> list[tuple[Source, str]]:
@@ -166,7 +166,7 @@ def _note(outcome: Outcome) -> str:
     # Of log files nobody is told when they are complete.
     if outcome.state == "archived" and not made.is_final and made.job.source == "aws":
         running = "running" if made.job.is_running else "not final yet"
-        notes.append(f"{f'not whole: {outcome.why}' if outcome.why else running} (archive it again later)")
+        notes.append(f"{f'incomplete: {outcome.why}' if outcome.why else running} (archive it again later)")
     if outcome.state == "archived" and made.masked:
         notes.append(f"masked: {', '.join(made.masked)}")
     return "; ".join(notes)

@@ -27,7 +27,7 @@ def add_address_options(command: argparse.ArgumentParser) -> None:
         "--host",
         default=HERE,
         metavar="ADDRESS",
-        help=f"address to listen on (default {HERE}, this machine alone; 0.0.0.0 lets others in: there is no sign-in)",
+        help=f"address to listen on (default {HERE}, this machine only; 0.0.0.0 lets others in: there is no sign-in)",
     )
     command.add_argument(
         "--read-only",

@@ -133,7 +133,8 @@ def _text(arguments: argparse.Namespace, source: ArchiveSource, rows: Sequence[R
     paper.print()
     paper.print(_total(found))
     paper.print(
-        "HOURS are billed hours, times the instances. RECOVERABLE is of the whole job, so far if it ran.", style="dim"
+        "HOURS are billed hours times instances. RECOVERABLE is for the whole job, or so far if it was still running.",
+        style="dim",
     )
     if len(found) > len(rows):
         paper.print(f"{count(len(found) - len(rows), 'more job')}; --limit shows more.", style="dim")

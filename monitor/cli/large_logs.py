@@ -1,4 +1,5 @@
-"""``--aggregate``: Logs Insights sums the steps up where reading all lines would take minutes. Said, priced, then done."""
+"""``--aggregate``: Logs Insights aggregates the steps if reading all lines would take minutes. Announced, priced,
+then done."""
 
 from __future__ import annotations
 
@@ -58,12 +59,10 @@ def instead(arguments: argparse.Namespace, source: Source) -> Instead | None:
     """
     most = checked_limit(arguments)
     if arguments.aggregate and arguments.step_regex:
-        raise BadCall(
-            "--aggregate asks for the formats that are known, not for --step-regex.", "Leave one of them out."
-        )
+        raise BadCall("--aggregate only works with known formats, not with --step-regex.", "Leave one of them out.")
     if isinstance(source, (FilesSource, ArchiveSource)):
         if arguments.aggregate:
-            raise BadCall("--aggregate asks CloudWatch; log files and archives are read here.", "Leave it out.")
+            raise BadCall("--aggregate works in CloudWatch; log files and archives are read locally.", "Leave it out.")
         return None
     # Imported late: log files need no AWS.
     from monitor.fetch import aggregate

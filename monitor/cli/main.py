@@ -25,9 +25,8 @@ def parser() -> argparse.ArgumentParser:
         description="Trainwatch: where the GPU hours of an Amazon SageMaker training job went, and which knob to turn.",
         epilog="A job is a training job's name, logs:PATH for log files, or archive:PATH for an archive. AWS is reached as "
         "by any boto3 program: --profile, --region and the AWS_* environment variables. Exit codes: 0 done, 1 a "
-        "threshold is crossed, 2 the call is wrong, 3 it could not be done.\n\nexamples:\n"
-        f"  {PROGRAM} jobs --status running\n  {PROGRAM} report my-training-job\n  {PROGRAM} dashboard\n"
-        f"  {PROGRAM} COMMAND --help",
+        f"threshold is crossed, 2 wrong usage, 3 it could not be done.\n\nexamples:\n  {PROGRAM} jobs --status "
+        f"running\n  {PROGRAM} report my-training-job\n  {PROGRAM} dashboard\n  {PROGRAM} COMMAND --help",
     )
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in _COMMANDS:

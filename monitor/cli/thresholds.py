@@ -49,7 +49,9 @@ def add_to(commands: Any) -> None:
     command.add_argument(
         "--severity", choices=SEVERITIES, default="warning", help="of the added threshold (default warning)"
     )
-    command.add_argument("--notify", action="append", default=[], metavar="SINK", help="who is told; repeatable")
+    command.add_argument(
+        "--notify", action="append", default=[], metavar="SINK", help="where to send alerts; repeatable"
+    )
     add_output_options(command, ("text", "json"))
     command.set_defaults(run=run)
 
@@ -76,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise BadCall("thresholds remove needs one name.", "For example: thresholds remove idle.")
         remove(words[0])
     elif words:
-        raise BadCall("thresholds list takes no further words.", _EXAMPLE)
+        raise BadCall("thresholds list takes no further arguments.", _EXAMPLE)
     rules = saved()
     say_doubts(rules)
     if arguments.format == "json":
@@ -102,7 +104,7 @@ def say_doubts(rules: Sequence[Rule]) -> None:
     for rule in rules:
         if rule.doubt:
             print(
-                f"trainwatch: the saved threshold {rule.name} ({rule.text}) tells nothing. {rule.doubt}",
+                f"trainwatch: the saved threshold {rule.name} ({rule.text}) is meaningless. {rule.doubt}",
                 file=sys.stderr,
             )
 

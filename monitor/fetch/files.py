@@ -1,4 +1,4 @@
-"""Log files as a source of one job: what they can tell, and what they cannot."""
+"""Log files as a source of one job: what they can and cannot show."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class FilesSource:
         return FileLogs(readable, self._gaps)
 
     def metrics(self, job: Job, now: datetime) -> RawMetrics:
-        return without_metrics("Log files carry no metrics of the hosts.")
+        return without_metrics("Log files contain no host metrics.")
 
     def endpoint(self) -> str | None:
         return None
@@ -202,7 +202,8 @@ def _inspected(file: LogFile) -> _Readable:
         raise NoData(f"{named} is empty.", "Give a file with log lines in it.")
     if seen.kind:
         raise NoData(
-            f"{named} is {seen.kind}.", "Unpack it and name the log: of packed files only gzip is read as it is."
+            f"{named} is {seen.kind}.",
+            "Unpack it and name the log: gzip is the only compressed format that can be read directly.",
         )
     if not seen.is_text:
         raise NoData(f"{named} is no text.", "Give the log itself: of packed files only gzip is read as it is.")
@@ -212,7 +213,9 @@ def _inspected(file: LogFile) -> _Readable:
 def _no_file(file: LogFile, mode: int) -> NoData:
     """Opening a pipe waits until somebody writes into it, and a device may never end."""
     kind = "a named pipe" if stat.S_ISFIFO(mode) else "a socket" if stat.S_ISSOCK(mode) else "a device"
-    return NoData(f"'{file.stream}' is {kind}, not a file.", "Give a file; what a program writes can be piped in: logs:-.")
+    return NoData(
+        f"'{file.stream}' is {kind}, not a file.", "Give a file; what a program writes can be piped in: logs:-."
+    )
 
 
 def _standard_input() -> io.BufferedReader:
@@ -237,5 +240,5 @@ def _reason(error: Exception) -> str:
 
 def _remedy(error: Exception) -> str:
     if isinstance(error, PermissionError):
-        return "Ask for the right to read it."
+        return "Ask for permission to read it."
     return "Get the file again." if isinstance(error, BrokenTextError) else "Check the file and its disk."

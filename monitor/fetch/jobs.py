@@ -58,7 +58,7 @@ def list_jobs(clients: Clients, query: JobQuery) -> tuple[JobSummary, ...]:
     found: list[JobSummary] = []
     for page in _pages(clients, wanted):
         found += page
-        # A service that honours the order needs not be asked for more; one that does not is read to its end.
+        # A service that honors the order needs not be asked for more; one that does not is read to its end.
         if len(found) >= query.limit and _newest_first(found):
             break
     found.sort(key=lambda summary: summary.created or _BEGINNING, reverse=True)

@@ -1,4 +1,4 @@
-"""What was found out about prices, kept in the user's cache folder: a price list is asked once a week.
+"""What was found out about prices, kept in the user's cache folder: a price list is requested once a week.
 
 One small JSON file, written beside its place and moved there. As with every cache, what cannot be read or written is as
 if it were not there.

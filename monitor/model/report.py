@@ -214,7 +214,7 @@ class Cost:
 
     usd: float | None = None
     overhead_usd: float | None = None
-    """Of ``usd``, for billed time that did not train: all but productive, evaluation and checkpoint."""
+    """Of ``usd``, for billed time not spent on training: all but productive, evaluation and checkpoint."""
     price_usd_per_instance_hour: float | None = None
     price_source: str | None = None
     at_most: bool = False

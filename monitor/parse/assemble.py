@@ -62,7 +62,7 @@ class _Reports:
 def assemble(
     steps: Rows, events: Iterable[EventRow], numbering: Mapping[str, int | None] = MappingProxyType({})
 ) -> Parsed:
-    """The frames of all rows so far; the order in which rows were recognised does not matter.
+    """The frames of all rows so far; the order in which rows were recognized does not matter.
 
     ``numbering`` has the number that a stream's first line was given where that is not 1; None where the stream's head
     was not read yet, so that of its lines the order is known and no number.

@@ -86,7 +86,7 @@ class ArchiveSource:
         return NoLines()
 
     def metrics(self, job: Job, now: datetime) -> RawMetrics:
-        return without_metrics("An archive keeps the metrics of one device, not the sums of the hosts.")
+        return without_metrics("An archive keeps metrics per device, not the hosts' sums.")
 
     def endpoint(self) -> None:
         return None
@@ -114,7 +114,7 @@ class ArchiveSource:
 class NoLines:
     """The LogReader of an archive, which keeps steps and events and no lines."""
 
-    gaps = (Gap("logs", "An archive keeps no log lines.", "Look at the job itself while CloudWatch has them."),)
+    gaps = (Gap("logs", "An archive keeps no log lines.", "Look at the job itself while CloudWatch still has them."),)
     numbering: Mapping[str, int | None] = {}
     progress = None
 

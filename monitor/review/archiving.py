@@ -1,4 +1,4 @@
-"""Jobs into an archive, several at a time: reviewed, unless nothing new could come of it, and written."""
+"""Jobs into an archive, several at a time: reviewed, unless that could bring nothing new, and written."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Archiver:
             return Outcome(name, "failed", error=fault(error, "Archiving"))
 
     def _archived(self, source: Source, name: str, now: datetime, progress: Progress) -> Outcome:
-        progress("looking at what is archived")
+        progress("checking what is archived")
         job = source.job(name)
         # Two of one name would each find nothing of the other there.
         with self._turn(place_of(job)):

@@ -1,4 +1,4 @@
-"""Which findings does a user not want to be told of again, and why? Kept in one file, for command line and dashboard alike.
+"""Which findings does a user not want to see again, and why? Kept in one file, for command line and dashboard alike.
 
 ``$XDG_CONFIG_HOME/trainwatch/muted.toml`` (``~/.config`` otherwise). It may be edited by hand; taking a mute back writes it anew:
 
@@ -50,9 +50,9 @@ def mute(made: Mute, path: Path | None = None) -> None:
     path = path or muted_file()
     reason = " ".join(made.reason.split())
     if not reason:
-        raise BadCall("A finding is muted with a reason.", "Say why, in a few words: it is shown to everybody.")
+        raise BadCall("A finding is muted with a reason.", "Give a short reason; everyone can see it.")
     if len(reason) > LONGEST_REASON or not reason.isprintable():
-        raise BadCall(f"A reason has at most {LONGEST_REASON} printable characters.", "Say it shorter.")
+        raise BadCall(f"A reason has at most {LONGEST_REASON} printable characters.", "Shorten it.")
     new = replace(made, reason=reason)
 
     def added(text: str) -> str:
@@ -120,7 +120,7 @@ def _mutes_in(text: str, path: Path) -> tuple[Mute, ...]:
         return tuple(map(_mute, data.get("mute", [])))
     except (TypeError, KeyError, ValueError) as error:
         said = f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
-        raise BadCall(f"{_WHAT} in {path} cannot be read: {said}.", "Correct the file, or move it away.") from None
+        raise BadCall(f"{_WHAT} in {path} cannot be read: {said}.", "Correct the file or move it elsewhere.") from None
 
 
 def _mute(row: Mapping[str, Any]) -> Mute:

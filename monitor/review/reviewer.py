@@ -149,7 +149,7 @@ class Reviewer:
         if self._once:
             raise BadCall(
                 "An archive holds no log lines that a pattern could read.",
-                "Leave --step-regex out, or review the job itself.",
+                "Leave out --step-regex, or review the job itself.",
             )
         progress("reading the archive")
         kept = source.archived(self._name)
@@ -233,7 +233,7 @@ class Reviewer:
         self._raw.further = (further,) if further else ()
         if refused:
             why = f"The metric definitions {', '.join(refused)} are ignored: RE2 does not support their patterns."
-            self._refused += (Gap("logs", why, "RE2 has no look-around and no back-references."),)
+            self._refused += (Gap("logs", why, "RE2 has no lookaround and no backreferences."),)
 
     def _read_metrics(self, job: Job, now: datetime) -> RawMetrics:
         if not self._with_metrics:
@@ -264,7 +264,10 @@ def _partly(reader: LogReader) -> Gap:
     done = reader.progress
     share = "" if done is None else f" ({100 * done.share:.0f} %)"
     return Gap(
-        "logs", f"Still reading older logs{share}.", "Until then, figures are of the newest lines.", transient=True
+        "logs",
+        f"Still reading older logs{share}.",
+        "Until then, the figures cover the newest lines only.",
+        transient=True,
     )
 
 
@@ -276,5 +279,5 @@ def _saved_patterns(settings: Settings, name: str) -> tuple[tuple[Recogniser, ..
         try:
             good.append(step_pattern(pattern))
         except BadCall as error:
-            refused.append(Gap("logs", f"A saved step pattern for {name} is left out: {error.message}", error.remedy))
+            refused.append(Gap("logs", f"A saved step pattern for {name} is ignored: {error.message}", error.remedy))
     return tuple(good), tuple(refused)

@@ -59,7 +59,7 @@ class Dashboard:
         """In words, for when it is not as it should be."""
         if self.exit_code is None:
             return f"does not answer at {self.url}"
-        return f"ended by itself with exit code {self.exit_code}"
+        return f"exited on its own with exit code {self.exit_code}"
 
     def wait_until_it_answers(self, given_up: Callable[[], bool]) -> bool:
         """True once pages are served; False if it has ended, takes too long, or ``given_up()`` says to stop waiting."""

@@ -19,7 +19,7 @@ from monitor.serve.hosts import who_can_see
 from monitor.settings import READ_ONLY
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
-HOSTS = f"Use --host 0.0.0.0 for all addresses of this machine, or none for {HERE}."
+HOSTS = f"Use --host 0.0.0.0 for all addresses of this machine, or leave out --host for {HERE}."
 REMEDY = "Choose another one: --port 8600 (make demo PORT=8600)."
 
 
@@ -47,13 +47,13 @@ def check(port: int, script: Path = APP, host: str = HERE) -> None:
             raise CannotDo(f"Port {port} is reserved for the system.", REMEDY) from error
         except OSError as error:
             if error.errno == errno.EADDRNOTAVAIL:
-                raise BadCall(f"{host} is no address of this machine.", HOSTS) from error
+                raise BadCall(f"{host} is not an address of this machine.", HOSTS) from error
             raise CannotDo(f"Port {port} is already in use.", REMEDY) from error
 
 
 @contextmanager
 def stop_signals() -> Iterator[threading.Event]:
-    """An event that Ctrl-C, SIGTERM and SIGHUP set; afterwards these mean again what they meant before."""
+    """An event that Ctrl-C, SIGTERM and SIGHUP set; afterward these mean again what they meant before."""
     stopped = threading.Event()
     signals = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
     before = {number: signal.signal(number, lambda *_: stopped.set()) for number in signals}

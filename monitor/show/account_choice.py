@@ -1,5 +1,5 @@
-"""Which account does this visitor look at? Region and profile are chosen in the sidebar; the address says them, and the
-account's number, so that a link shows the same to whoever opens it, or says why it cannot."""
+"""Which account does this visitor look at? Region and profile are chosen in the sidebar; the address contains them
+and the account's number, so that a link shows the same to whoever opens it, or says why it cannot."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def show_choice(account: data.Account) -> None:
         if place.archive:
             st.markdown("**Archive**")
             st.code(place.archive, language=None, wrap_lines=True)
-            st.caption("These jobs were archived; no AWS account is asked. `--archive` chose it at the start.")
+            st.caption("These jobs were archived; no AWS account is asked. It was chosen with `--archive` at startup.")
             clock.show_choice()
             return
         found = data.known_places()
@@ -101,7 +101,7 @@ def show_choice(account: data.Account) -> None:
             )
         _choice("region", "Region", found.regions, found.region or "none is set", "Where the training jobs run.")
         clock.show_choice()
-        st.caption("The address holds all of these: a link shows the same account to whoever opens it.")
+        st.caption("The address contains all of these: a link shows the same account to everyone who opens it.")
 
 
 def _choice(name: str, label: str, options: tuple[str, ...], by_itself: str, why: str) -> None:

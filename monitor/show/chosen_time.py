@@ -1,5 +1,5 @@
 """Which part of the time does a page show? It stands in the address: ``from`` and ``until`` in UTC, on every page alike, or
-``last=15m``, which goes on with a running job."""
+``last=15m``, which moves along with a running job."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FROM, UNTIL, LAST = "from", "until", "last"
 _FORM = "%Y%m%dT%H%M%SZ"
 
 Asked = Span | timedelta
-"""What an address names: a part of the time, or the newest part of so long."""
+"""What an address names: a part of the time, or the newest part, of this length."""
 
 
 def written(at: datetime) -> str:

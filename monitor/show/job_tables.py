@@ -1,4 +1,4 @@
-"""The tables of a job: its nodes, its configuration, and what stands behind the review."""
+"""The tables of a job: its nodes, its configuration, and what the review is based on."""
 
 from __future__ import annotations
 
@@ -163,13 +163,13 @@ def show_coverage(report: Report, zone: tzinfo) -> None:
     calls = sum(report.api.calls.values())
     parts = [
         f"Metrics every {run.metrics_period_s} s" if run.metrics_period_s else "No metrics",
-        f"{count(run.logs.lines, 'log line')} in {count(run.logs.streams, 'stream')}{_last(run.logs.last_line_at, zone)}",
+        f"{count(run.logs.lines, 'log line')} from {count(run.logs.streams, 'stream')}{_last(run.logs.last_line_at, zone)}",
         f"{count(calls, 'API call')} for this page, {about_usd(report.api.estimated_usd)}; "
         f"{count(sum(report.api_total.calls.values()), 'call')} by this dashboard so far, "
         f"{about_usd(report.api_total.estimated_usd)}",
     ]
     if report.archive is not None:
-        parts.append(f"From the archive {report.archive}, as it was reviewed on {instant(report.reviewed_at, zone)}")
+        parts.append(f"From the archive {report.archive}, as reviewed on {instant(report.reviewed_at, zone)}")
     if report.kept_at is not None:
         parts.append(f"Read {from_cache(report.kept_at, zone)}")
     st.caption(plain(" · ".join(parts)))

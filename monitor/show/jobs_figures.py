@@ -59,7 +59,7 @@ def figures(
     )
 
 
-_PRICES = "On-demand prices: from the settings file, else from AWS's price list (asked when a job is reviewed)."
+_PRICES = "On-demand prices: from the settings file, else from AWS's price list (looked up when a job is reviewed)."
 
 
 def show_jobs_figures(tiles: Sequence[Figure]) -> None:
@@ -94,4 +94,4 @@ def _priced(costs: Sequence[float | None], running: Sequence[JobSummary]) -> str
         return "all running jobs"
     types = sorted({(job.instance_type or "").removeprefix("ml.") for job in missing} - {""})
     which = f" ({', '.join(types[:2])}{', …' if len(types) > 2 else ''})" if types else ""
-    return f"for {len(running) - len(missing)} of {len(running)}; no price yet{which}"
+    return f"for {len(running) - len(missing)} of {count(len(running), 'running job')}; no price yet{which}"

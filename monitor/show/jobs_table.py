@@ -365,7 +365,7 @@ def instances_words(count: int | None, instance_type: str | None) -> str | None:
     return f"{count} × {short or 'unknown type'}"
 
 
-_COURSE = "A running job's last 3 h, a finished one's whole time; gaps are missing data."
+_COURSE = "The last 3 h of a running job, all of a finished one; gaps are missing data."
 # In the order in which they stand; what a narrow window has no room for goes first.
 _COLUMNS = (
     Column("name", "Job", "minmax(120px,8fr)", "name"),
@@ -376,7 +376,7 @@ _COLUMNS = (
         "Recoverable",
         "94px",
         "number",
-        "What the findings say could be saved: an hour of a running job, in all of a finished one.",
+        "What the findings say could be saved: per hour for a running job, in total for a finished one.",
         330,
     ),
     Column("cost_usd", "Cost", "72px", "number", "So far, at on-demand prices.", 640),

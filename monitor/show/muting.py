@@ -1,4 +1,4 @@
-"""How does a viewer mute a finding, with a reason, and take that back? What is muted stays on the page, in a closed list."""
+"""How does a viewer mute a finding, with a reason, and undo that? What is muted stays on the page, in a closed list."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def show_overview(
             # Below the strip: above it, its own tools would lie over them.
             if part is not None and not report.archive:
                 to = log_address.link(report.job.name, at=part[0])
-                st.page_link(LOGS_PAGE, label="Logs from there", icon=":material/article:", query_params=to)
+                st.page_link(LOGS_PAGE, label="Logs from this time", icon=":material/article:", query_params=to)
             _buttons(span, part)
 
 
@@ -79,7 +79,7 @@ def _said(span: Span, part: Span | None, rolls: bool, zone: tzinfo) -> str:
         return f"The charts below show the whole job, {whole}; times are {zone_name(span[1], zone)}."
     shown = duration((part[1] - part[0]).total_seconds())
     if rolls:
-        return f"The charts below show the last {shown}, {stretch(part, zone)}, and move on with the job."
+        return f"The charts below show the last {shown}, {stretch(part, zone)}, and keep up with the job."
     return f"The charts below show {stretch(part, zone)}, {shown} of {whole}."
 
 

@@ -107,7 +107,7 @@ def _pages() -> list[st.Page]:
             title="Logs",
             icon=":material/article:",
             url_path="logs",
-            help="Log lines of all nodes in order of time, with what was recognised beside each line.",
+            help="Log lines of all nodes in order of time, with what was recognized in each line.",
         ),
         st.Page(
             COMPARE_PAGE,

@@ -1,4 +1,4 @@
-"""Which thresholds are saved, which jobs cross each, and how is one removed (and got back)?"""
+"""Which thresholds are saved, which jobs cross each, and how is one removed (and restored)?"""
 
 from __future__ import annotations
 
@@ -91,9 +91,9 @@ def show_last() -> None:
 
 def _none_saved() -> None:
     st.info(
-        "A threshold is a condition on one figure of a job, such as GPU utilization below 40 % for ten minutes. Saved ones "
-        "are checked on every job here; `python -m monitor alert JOB` notifies you in the terminal, on Slack or through SNS. "
-        "Three to start with:",
+        "A threshold is a condition on one figure of a job, such as GPU utilization below 40 % for ten minutes. "
+        "Saved ones are checked on every job here; `python -m monitor alert JOB` notifies you in the terminal, on "
+        "Slack or through SNS. Three to start with:",
         title="No threshold is saved",
         icon=":material/notifications:",
     )
@@ -133,7 +133,7 @@ def _head(rule: Rule, place: int, crossed: Crossings, newest: str | None) -> Non
                 args=(rule,),
             )
     if rule.doubt:
-        st.caption(f":material/warning: Tells nothing. {plain(rule.doubt)}")
+        st.caption(f":material/warning: This condition is meaningless. {plain(rule.doubt)}")
     if rule.notify:
         st.caption(f":material/send: {plain(', '.join(sink_of(sink).shown for sink in rule.notify))}")
 
@@ -152,7 +152,7 @@ def _outcome(crossed: Crossings, colour: Colour) -> None:
     for why, names in crossed.reasons:
         jobs = names[0] if len(names) == 1 else count(len(names), "job")
         shown = f" ({', '.join(names[:2])}{' …' if len(names) > 2 else ''})" if len(names) > 1 else ""
-        st.caption(f":material/visibility_off: No data in {plain(jobs)}: {plain(why)}{plain(shown, strip=False)}")
+        st.caption(f":material/visibility_off: No data for {plain(jobs)}: {plain(why)}{plain(shown, strip=False)}")
     if crossed.waiting:
         st.caption(f":material/hourglass_empty: {count(crossed.waiting, 'job')} still to be checked…")
 

@@ -148,7 +148,7 @@ def test_a_program_gets_json(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("command", "words", "soon"),
-    [("false", "ended with 1", True), ("/nonexistent/program", "cannot be started", False)],
+    [("false", "exited with 1", True), ("/nonexistent/program", "cannot be started", False)],
 )
 def test_a_program_that_fails(command: str, words: str, soon: bool) -> None:
     sink = sink_of(f"exec:{command}")
@@ -162,7 +162,7 @@ def test_a_program_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(exec_sink, "LONGEST_S", 0.2)
     sink = sink_of("exec:sleep 60")
-    with pytest.raises(NotSent, match="did not end"):
+    with pytest.raises(NotSent, match="did not finish"):
         sender(sink)(message(), sink)
 
 

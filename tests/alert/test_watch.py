@@ -119,7 +119,7 @@ def test_what_a_sink_did_not_take_is_told(tmp_path: Path, capsys: pytest.Capture
         _watch(tmp_path, _looks(LEVELS, 30), ("exec:false",))
     printed = capsys.readouterr()
     assert "2 messages not sent yet" in printed.out
-    assert "exec:false did not take an alert (the program ended with 1); 1 message waits" in printed.err
+    assert "exec:false did not accept an alert (the program exited with 1); 1 message waits" in printed.err
 
 
 def test_what_a_sink_refuses_for_good_is_told_once_and_summed_up(

@@ -70,7 +70,7 @@ def test_an_address_is_a_bucket_and_a_prefix(address: str, key: str) -> None:
 
 @pytest.mark.parametrize("address", ["s3://", "s3://x", "s3://Fleet/a", "s3:///a", "s3://a_b/c"])
 def test_what_is_no_address_is_said(address: str) -> None:
-    with pytest.raises(BadCall, match=r"no address of a bucket. Write it as s3://bucket/prefix"):
+    with pytest.raises(BadCall, match=r"not the address of a bucket. Write it as s3://bucket/prefix"):
         Bucket(address, Scripted())  # type: ignore[arg-type]
 
 

@@ -92,7 +92,7 @@ def test_a_bug_on_one_job_is_that_jobs_alone(
 
     monkeypatch.setattr(Reviewer, "review", broken)
     _, err = ran(capsys, "archive", named(connected, FAILED), LOGS, "--to", str(tmp_path / "a"), code=3)
-    assert "Archiving failed on an error in Trainwatch itself (KeyError: 'oops'). Its traceback is in " in err
+    assert "Archiving failed because of an error in Trainwatch itself (KeyError: 'oops'). Its traceback is in " in err
     assert document(capsys, "jobs", "--archive", str(tmp_path / "a"))["jobs"][0]["name"].startswith("smp_v1")
 
 

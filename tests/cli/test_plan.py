@@ -136,7 +136,7 @@ def test_a_plan_starts_from_logs(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
-        ([], ["nothing to plan from", "--set", "--preset"]),
+        ([], ["nothing to start a plan from", "--set", "--preset"]),
         (["--set", "microbatches"], ["microbatches", "for example --set active_microbatches=4"]),
         (["--change", "=4"], ["--change =4"]),
         (["--set", "microbatches="], ["no value"]),

@@ -123,7 +123,7 @@ def test_it_serves_says_where_and_ends_cleanly(number: signal.Signals, tmp_path:
 @pytest.mark.parametrize(
     ("host", "said"),
     [
-        ("203.0.113.7", "203.0.113.7 is no address of this machine. Use --host 0.0.0.0"),
+        ("203.0.113.7", "203.0.113.7 is not an address of this machine. Use --host 0.0.0.0"),
         ("no such host", "There is no host 'no such host'. Use --host 0.0.0.0"),
     ],
 )

@@ -126,7 +126,7 @@ def test_three_hundred_jobs_need_at_most_ten_calls_to_show(board: Any) -> None:
 def test_the_cost_of_running_jobs_is_unknown_and_not_nothing_without_a_price(board: Any) -> None:
     tile = next(metric for metric in board(Calls(50)).metric if metric.label == "Cost / h")
     assert tile.value == "–"
-    assert tile.proto.delta_description == "for 0 of 40; no price yet (p4d.24xlarge)"
+    assert tile.proto.delta_description == "for 0 of 40 running jobs; no price yet (p4d.24xlarge)"
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ DENIED = NotAllowed("AWS does not allow this to ann.", "Have it allowed.")
         ({"search": DENIED}, 30, "AWS does not allow this to ann: instance types, tags and the figures"),
         ({"get_metric_data": DENIED}, 30, "AWS does not allow this to ann. Have it allowed."),
         ({"search": DENIED, "list_training_jobs": DENIED}, 0, "AWS does not allow this to ann. Have it allowed."),
-        ({"search": Throttled("AWS kept asking to slow down.", "Wait a minute.")}, 0, "AWS is throttling requests"),
+        ({"search": Throttled("AWS kept throttling requests.", "Wait a minute.")}, 0, "AWS is throttling requests"),
     ],
 )
 def test_what_is_refused_is_said_beside_what_is_not(

@@ -47,7 +47,7 @@ def test_each_says_which_jobs_cross_it_and_why_nobody_knows_of_others(open_page:
     assert "`gpu_utilization > 40 for 10m`" in said
     assert "Crossed now by 1 of 1 running job]; 2 of 2 finished jobs crossed it" in said
     assert re.search(r"running · algo-\d and \d other nodes · 4\d % · since", said)
-    assert "No data in denied-metrics-1: cloudwatch:GetMetricData was refused" in said
+    assert "No data for denied-metrics-1: cloudwatch:GetMetricData was refused" in said
     assert "Not crossed; checked on 1 running job and 2 finished jobs" in said
     assert _links(page)[:3] == ["gpt-60b-run-8", "gpt-60b-run-7", "vit-mics-4"]
     assert 'python -m monitor alert gpt-60b-run-8 --when "gpu_utilization > 40 for 10m"' in said
@@ -126,7 +126,7 @@ def test_the_address_brings_back_what_was_typed_and_past_jobs_are_walked_through
     assert page.text_input(key="when").value == "gpu_utilization > 40 for 10m"
     said = texts(page)
     assert "Would have fired in 2 of 2 past jobs" in said
-    assert "No data in 1 more." in said
+    assert "No data for 1 more." in said
     table = page.dataframe[0].value
     assert table["name"].tolist() == ["gpt-60b-run-7", "vit-mics-4", "denied-metrics-1"]
     assert table["outcome"].str[0].tolist() == ["fires", "fires", "no data"]
@@ -152,7 +152,7 @@ def test_a_good_one_is_saved_under_its_name_and_loudness(open_page: Open) -> Non
     page.text_input(key="when").set_value("step_time > 20").run()
     page.text_input(key="threshold-name").set_value("very slow").run()
     page.button(key="threshold-save").click().run()
-    assert 'A threshold "very slow" is saved already' in texts(page)
+    assert 'A threshold "very slow" is already saved' in texts(page)
     assert len(saved()) == 1
 
 
@@ -184,7 +184,7 @@ def test_a_folder_that_cannot_be_written_is_said(open_page: Open, monkeypatch: p
     monkeypatch.setattr(shared_file, "_replace", refuse)
     page = _thresholds(open_page)
     page.button(key="save-slow steps").click().run()
-    assert "cannot be written: Permission denied. Check the rights of its folder." in texts(page)
+    assert "cannot be written: Permission denied. Check the permissions of its folder." in texts(page)
     assert not page.exception
 
 
@@ -223,7 +223,7 @@ def test_a_job_draws_those_that_fit_and_names_those_above(open_page: Open) -> No
     page = open_page(FakeAccount((single,)), "job", job=single.job.name)
 
     assert len(page.get("vega_lite_chart")) >= 3
-    assert "Above what is drawn: hour (step_time > 3600)." in texts(page)
+    assert "Above the drawn range: hour (step_time > 3600)." in texts(page)
     rules = threshold_drawn.kept()
     assert threshold_drawn.lines_of(rules, "gpu_utilization", 100) == {"idle: < 40 for 10m": 40}
     assert list(threshold_drawn.lines_of(rules, "step_time", 100)) == [f"slow: > {rules[2].when.value:g}"]  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""How a message reaches somebody: one file a sink, found by its name.
+"""How a message reaches someone: one file per sink, found by its name.
 
 Each has ``send(message, sink)``. It returns when the message has arrived, and else raises ``NotSent`` or ``Refused``, whose
 words never hold an address or a secret.

@@ -1,4 +1,4 @@
-"""Where does an address stand that is a secret? In the environment or in a file, read when it is needed."""
+"""Where is an address that is a secret? In the environment or in a file, read when it is needed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def address_of(sink: Sink) -> str:
         except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) else "it is no text"
             raise BadCall(
-                f"{where} of {sink.kind}:file cannot be read: {why}.", "Check its path and its rights."
+                f"{where} of {sink.kind}:file cannot be read: {why}.", "Check its path and its permissions."
             ) from None
     if not found.strip():
         raise BadCall(f"{where} is empty or not set.", f"{sink.shown} needs the address in it.")

@@ -71,7 +71,7 @@ def send(message: Message, sink: Sink) -> None:
     try:
         program.communicate(json.dumps(message.document()).encode(), timeout=LONGEST_S)
     except subprocess.TimeoutExpired:
-        raise NotSent(f"the program did not end within {LONGEST_S:.0f} s", try_soon=False) from None
+        raise NotSent(f"the program did not finish within {LONGEST_S:.0f} s", try_soon=False) from None
     finally:
         if program.poll() is None:
             os.killpg(program.pid, signal.SIGKILL)
@@ -79,4 +79,4 @@ def send(message: Message, sink: Sink) -> None:
     if program.returncode == REFUSES:
         raise Refused(f"the program ended with {REFUSES}")
     if program.returncode:
-        raise NotSent(f"the program ended with {program.returncode}")
+        raise NotSent(f"the program exited with {program.returncode}")

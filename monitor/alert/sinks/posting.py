@@ -32,7 +32,7 @@ def post(address: str, body: Any, id: str) -> None:
     except requests.exceptions.Timeout:
         raise NotSent("no answer in time") from None
     except requests.exceptions.SSLError:
-        raise NotSent("its certificate is not accepted", try_soon=False) from None
+        raise NotSent("its certificate is not trusted", try_soon=False) from None
     except requests.exceptions.ConnectionError:
         raise NotSent("it cannot be reached") from None
     except (requests.exceptions.RequestException, ValueError):
