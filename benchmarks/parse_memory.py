@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -82,7 +83,7 @@ def failures() -> list[str]:
 
 def _worst() -> Iterator[tuple[str, Callable[[Path, int], int]]]:
     for name, line in WORST.items():
-        yield name, lambda path, size, line=line: _filled(path, size, line)
+        yield name, partial(_filled, line=line)
     yield "one line", lambda path, size: _pieces(path, size, b"x y 12 ")
     yield "zeros behind a few lines", lambda path, size: _pieces(path, size, b"\0", b"step=1 step_time_s=0.5\n" * 400)
 

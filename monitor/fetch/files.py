@@ -24,7 +24,6 @@ from monitor.fetch.renderings import restored
 from monitor.fetch.source import JobQuery
 from monitor.model import ApiBill, Gap, Job, JobSummary, LogPage, Node, Price, RawMetrics
 
-
 # What a shell has opened already, as for "<(zcat a.gz)".
 _OPENED = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")
 
