@@ -163,7 +163,7 @@ def test_every_type_of_the_table_and_the_settings_of_the_readme_are_taken(tmp_pa
 
 def test_an_address_needs_a_port_that_can_be_one(tmp_path: Path) -> None:
     for port in ("99999", "0", "x"):
-        with pytest.raises(BadCall, match="public_url is no address"):
+        with pytest.raises(BadCall, match="public_url is not an address"):
             read(_file(tmp_path, f"public_url = 'https://watch.example.com:{port}'"))
 
 
