@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 from rich.text import Text
 
@@ -14,9 +15,10 @@ from monitor.archive.document import as_line as as_line
 from monitor.archive.document import without_trailing_spaces
 from monitor.cli import result_file
 from monitor.cli.paper import Paper, on_screen
-from monitor.errors import CannotDo
+from monitor.errors import BadCall, CannotDo
 from monitor.inert import inert
 from monitor.review import Progress
+from monitor.review.named import LOGS
 from monitor.terminal import drawn
 
 
@@ -30,8 +32,23 @@ def add_output_options(command: argparse.ArgumentParser, formats: tuple[str, ...
 
 def check_output(arguments: argparse.Namespace) -> None:
     """CannotDo where the file that --output names could not take a result: told before any work is done."""
-    if getattr(arguments, "output", None) is not None:
-        result_file.check(arguments.output)
+    if getattr(arguments, "output", None) is None:
+        return
+    result_file.check(arguments.output)
+    for path in _read(arguments):
+        with suppress(OSError, ValueError):
+            if Path(path).expanduser().samefile(arguments.output):
+                raise BadCall(
+                    f"--output {arguments.output} is a file that the command reads.", "Name another file with --output."
+                )
+
+
+def _read(arguments: argparse.Namespace) -> Iterator[str]:
+    """The files that a call names to be read: a result must not take their place."""
+    jobs = [getattr(arguments, "job", None), *getattr(arguments, "more", ()), *getattr(arguments, "jobs", ())]
+    yield from (job.removeprefix(LOGS) for job in jobs if job and job.startswith(LOGS))
+    yield from getattr(arguments, "logs", None) or ()
+    yield from filter(None, (getattr(arguments, name, None) for name in ("rules", "ledger")))
 
 
 def deliver(arguments: argparse.Namespace, result: str | Paper) -> None:

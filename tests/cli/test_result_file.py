@@ -113,6 +113,24 @@ def test_what_is_no_file_is_said_before_any_work_is_done(
 
 
 @pytest.mark.parametrize(
+    "argv",
+    [("report", "logs:FILE"), ("steps", "--logs", "FILE"), ("compare", LOGS, "logs:FILE"), ("archive", "logs:FILE"),
+     ("alert", LOGS, "--rules", "FILE"), ("alert", LOGS, "--ledger", "FILE", "--when", "loss > 3")],
+)  # fmt: skip
+def test_a_result_never_takes_the_place_of_what_is_read(
+    tmp_path: Path, argv: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "train.log"
+    file.write_text("step=1 loss=2.0\n", encoding="utf-8")
+    (tmp_path / "link").symlink_to(file)
+    _, err = ran(
+        capsys, *(word.replace("FILE", str(file)) for word in argv), "--output", str(tmp_path / "link"), code=2
+    )
+    assert err.startswith(f"trainwatch: --output {tmp_path}/link is a file that the command reads.")
+    assert file.read_text(encoding="utf-8") == "step=1 loss=2.0\n"
+
+
+@pytest.mark.parametrize(
     ("name", "words"),
     [
         ("", "--output names no file"),
