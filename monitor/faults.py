@@ -26,7 +26,7 @@ from monitor.errors import Fault
 from monitor.inert import inert
 from monitor.masking import without_secrets
 from monitor.model import Gap, Job, Report, Run
-from monitor.words import count
+from monitor.words import count, phase
 
 try:
     import fcntl
@@ -62,8 +62,8 @@ def fault(error: BaseException, part: str, shape: Sequence[str] = ()) -> Fault:
     path = _log(error, part, copied)
     kind, said = type(error).__name__, quoted(str(error))
     said = f"{said[:_SAID]}…" if len(said) > _SAID else said
-    message = f"{part} failed on an error in Trainwatch itself ({f'{kind}: {said}' if said else kind})."
-    remedy = f"Its traceback is in {path}." if path else "No log of it could be written."
+    message = f"{part} failed because of an error in Trainwatch itself ({f'{kind}: {said}' if said else kind})."
+    remedy = f"Its traceback is in {path}." if path else "It could not be logged."
     return Fault(message, remedy, str(path or ""), copied)
 
 
@@ -102,7 +102,7 @@ def shape_of_report(report: Report | None) -> tuple[str, ...]:
     """As ``shape_of``; with the phase that the job is in."""
     if report is None:
         return ()
-    last = [f"last phase {report.phases[-1].name}"] if report.phases else []
+    last = [f"last phase {phase(report.phases[-1].name)}"] if report.phases else []
     return (*shape_of(report.job, report.run), *last)
 
 
@@ -171,7 +171,7 @@ def _append(folder: Path, entry: bytes) -> Path:
     """Writes the entry behind the others; OSError where the folder does not take it."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     if hasattr(os, "getuid") and folder.stat().st_uid not in {os.getuid(), 0}:
-        raise PermissionError("the folder is somebody else's")
+        raise PermissionError("the folder belongs to another user")
     path = folder / _NAME
     with _alone(folder):
         if path.exists() and path.stat().st_size + len(entry) > MOST_BYTES:

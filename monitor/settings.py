@@ -20,23 +20,43 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from monitor.errors import BadCall, CannotDo
+from monitor.model import MOST_USD_PER_HOUR, is_price
 
 CACHE_GIB = 2
 _LARGEST = 4 << 20
 _BELOW_HOME = {"CONFIG": ".config", "CACHE": ".cache", "DATA": ".local/share", "STATE": ".local/state"}
+_PRICES, _PATTERNS = "prices_usd_per_instance_hour", "step_patterns"
+_KEYS = ("archive", "price_source", "public_url")
+# Section -> its keys; None: they are names of the user's.
+_SECTIONS: Mapping[str, tuple[str, ...] | None] = {_PRICES: None, "cache": ("max_gib",), _PATTERNS: None}
+_TYPE = re.compile(r"ml\.[a-z]+[0-9]+[a-z0-9-]*\.(?:\d{0,3}xlarge|nano|micro|small|medium|large|metal(?:-\d+xl)?)")
+_SIZES = (
+    "medium",
+    "large",
+    "xlarge",
+    *(f"{number}xlarge" for number in (2, 3, 4, 6, 8, 9, 12, 16, 18, 24, 32, 36, 48, 72)),
+)
 #: Set in the environment to neither read nor write any cache.
 CACHE_OFF = "TRAINWATCH_NO_CACHE"
 #: Set in the environment to the archive that the dashboard shows instead of an account.
 ARCHIVE_SHOWN = "TRAINWATCH_ARCHIVE"
+#: Set in the environment to 1 where visitors may change nothing, 0 where they may; not set: as the address is.
+READ_ONLY = "TRAINWATCH_READ_ONLY"
+#: Set to 1 in the environment where no other profile may be chosen than the one the dashboard was started with.
+ONE_PROFILE = "TRAINWATCH_ONE_PROFILE"
+#: Set to 1 in the environment of a dashboard that ends when its standard input does, which its launcher holds open.
+LAUNCHED = "TRAINWATCH_LAUNCHED"
 #: Set to 1 in the environment where the account is the demo's, whose jobs never ran.
 SAMPLE_SHOWN = "TRAINWATCH_DEMO"
 
@@ -149,37 +169,32 @@ def read(path: Path | None = None) -> Settings:
         return Settings()
     except (OSError, ValueError) as error:
         raise BadCall(f"The settings file {path} cannot be used: {error}.", "Correct it, or move it away.") from None
-    for table in ("prices_usd_per_instance_hour", "step_patterns", "cache"):
-        if not isinstance(data.get(table, {}), dict):
-            raise BadCall(f"In {path} {table} is no table.", f"Write [{table}] on a line of its own, entries below.")
-    prices = data.get("prices_usd_per_instance_hour", {})
-    bad = [
-        name
-        for name, price in prices.items()
-        if isinstance(price, bool) or not isinstance(price, (int, float)) or price < 0
-    ]
-    if bad:
-        raise BadCall(
-            f"In {path} the price of {bad[0]} is no number of USD per hour.", 'Write it as "ml.p4d.24xlarge" = 25.25.'
-        )
+    _check_names(data, path)
+    prices = data.get(_PRICES, {})
+    for name, price in prices.items():
+        _check_price(name, price, path)
     source = data.get("price_source", Settings().price_source)
     if not isinstance(source, str) or not source.strip():
-        raise BadCall(f"In {path} price_source is no text.", 'Write it as price_source = "our contract".')
+        raise BadCall(f"In {path}, price_source is not a string.", 'Write it as price_source = "our contract".')
     patterns = data.get("step_patterns", {})
     wrong = [name for name, pattern in patterns.items() if not isinstance(pattern, str)]
     if wrong:
-        raise BadCall(f"In {path} the step pattern of {wrong[0]} is no text.", "Write it as 'step (?P<step>\\d+)'.")
+        raise BadCall(
+            f"In {path}, the step pattern of {wrong[0]} is not a string.", "Write it as 'step (?P<step>\\d+)'."
+        )
     gib = data.get("cache", {}).get("max_gib", CACHE_GIB)
     if isinstance(gib, bool) or not isinstance(gib, (int, float)) or not 0 <= gib < 1e6:
-        raise BadCall(f"In {path} max_gib of [cache] is no number of GiB.", "Write it as max_gib = 2.")
+        raise BadCall(f"In {path}, max_gib in [cache] is not a number of GiB.", "Write it as max_gib = 2.")
     public_url = data.get("public_url", "")
     if not isinstance(public_url, str) or (public_url and not _is_address(public_url)):
         raise BadCall(
-            f"In {path} public_url is no address.", 'Write it as public_url = "https://trainwatch.example.com".'
+            f"In {path}, public_url is not an address.", 'Write it as public_url = "https://trainwatch.example.com".'
         )
     archive = data.get("archive", "")
     if not isinstance(archive, str):
-        raise BadCall(f"In {path} archive is no text.", 'Write it as archive = "s3://bucket/prefix", or a folder.')
+        raise BadCall(
+            f"In {path}, archive is not a string.", 'Write it as archive = "s3://bucket/prefix", or a folder.'
+        )
     known = {name: float(price) for name, price in prices.items()}
     return Settings(
         known,
@@ -192,9 +207,65 @@ def read(path: Path | None = None) -> Settings:
     )
 
 
+def unknown_name(name: str, known: Iterable[str]) -> str:
+    """What is said behind a name in a file that means nothing: the nearest one that does, else all of them."""
+    known, meant = tuple(dict.fromkeys(known)), name.lower()
+    near = [each for each in known if each.startswith(meant)] or get_close_matches(meant, known, 1, 0.6)
+    return f"the nearest is {near[0]}" if near else f"known are {', '.join(known)}"
+
+
+def _check_names(data: Mapping[str, object], path: Path) -> None:
+    """BadCall for a key or a section that means nothing: it would be passed over in silence."""
+    homes = {key: section for section, keys in _SECTIONS.items() for key in keys or ()}
+    for name, value in data.items():
+        if name in _SECTIONS:
+            if not isinstance(value, dict):
+                raise BadCall(f"In {path} {name} is no table.", f"Write [{name}] on a line of its own, entries below.")
+            _check_entries(name, value, path)
+        elif name in homes:
+            raise BadCall(f"In {path} {name} stands outside of its section.", f"Write it below [{homes[name]}].")
+        elif name not in _KEYS:
+            shown = f"section [{name}]" if isinstance(value, dict) else f"setting {name}"
+            names = (*_SECTIONS, *_KEYS) if isinstance(value, dict) else (*_KEYS, *homes, *_SECTIONS)
+            near = unknown_name(name, names)
+            raise BadCall(f"In {path} there is no {shown}; {near}.", "Correct it, or take it out.")
+
+
+def _check_entries(section: str, entries: Mapping[str, object], path: Path) -> None:
+    keys = _SECTIONS[section]
+    for name in entries:
+        if section != _PATTERNS and name in _KEYS:
+            raise BadCall(
+                f"In {path} {name} stands in [{section}].",
+                "Write it above the first section, where it belongs to none.",
+            )
+        if keys and name not in keys:
+            raise BadCall(f"In {path} there is no {name} in [{section}]; {unknown_name(name, keys)}.", "Correct it.")
+
+
+def _check_price(name: str, price: object, path: Path) -> None:
+    if not _TYPE.fullmatch(name):
+        said = f"In {path} {name} in [{_PRICES}] is no instance type"
+        raise BadCall(f"{said}{_nearest_type(name)}.", 'Write it in quotes, as "ml.p4d.24xlarge" = 25.25.')
+    if not is_price(price):
+        raise BadCall(
+            f"In {path} the price of {name} is no number of USD per hour above 0 and up to {MOST_USD_PER_HOUR:,.0f}.",
+            'Write it as "ml.p4d.24xlarge" = 25.25, or leave it out where it is not known.',
+        )
+
+
+def _nearest_type(name: str) -> str:
+    """Of what has the form of a type, since nobody knows all types: the prefix and the size are what slips."""
+    family, _, size = name.lower().removeprefix("ml.").rpartition(".")
+    near = get_close_matches(size, _SIZES, 1, 0.6)
+    meant = f"ml.{family}.{near[0]}" if near else ""
+    return f"; the nearest is {meant}" if _TYPE.fullmatch(meant) else ""
+
+
 def _is_address(text: str) -> bool:
     try:
         parts = urlsplit(text)
-        return parts.scheme in {"http", "https"} and bool(parts.hostname) and text.isprintable() and " " not in text
+        is_web = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+        return is_web and text.isprintable() and " " not in text
     except ValueError:
         return False

@@ -88,8 +88,8 @@ def about_usd(value: float | None) -> str:
 
 def warm_pool(seconds: float, cost_usd: float | None) -> str:
     """What a warm pool adds to the bill of the job before it, in a sentence."""
-    cost = "" if cost_usd is None else f": {usd(cost_usd)} beside the cost of the job"
-    return f"The instances were kept in a warm pool for {duration(seconds)} after the job, and billed{cost}."
+    cost = "" if cost_usd is None else f": {usd(cost_usd)} in addition to the cost of the job"
+    return f"The instances were kept in a warm pool for {duration(seconds)} after the job and billed{cost}."
 
 
 def count(value: float | None, what: str, many: str = "") -> str:

@@ -1,4 +1,4 @@
-"""Job: is it healthy, what does it waste, what do I change? The verdict first, then what stands behind it."""
+"""Job: is it healthy, what does it waste, what should I change? The verdict first, then what it is based on."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""Logs: what did the nodes say, and when? One stream of all nodes in time, with what was recognised beside each line."""
+"""Logs: what did the nodes say, and when? One stream of all nodes in time, with what was recognized in each line."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""Plan: what would a change do? The answer first, then what may be moved, and the pictures behind the answer."""
+"""Plan: what would a change do? The answer first, then what can be changed, and the pictures behind the answer."""
 
 from __future__ import annotations
 

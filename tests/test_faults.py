@@ -55,7 +55,7 @@ def logged(folder: Path) -> str:
 def test_the_user_is_told_what_failed_and_where_the_traceback_is(state: Path) -> None:
     told = faults.fault(raised(), "The review", faults.shape_of_report(healthy()))
     assert str(told).startswith(
-        "The review failed on an error in Trainwatch itself (ValueError: no such column; HF_TOKEN=***"
+        "The review failed because of an error in Trainwatch itself (ValueError: no such column; HF_TOKEN=***"
     )
     assert str(told).endswith(f"Its traceback is in {state / 'trainwatch.log'}.")
     assert (told.exit_code, told.log) == (3, str(state / "trainwatch.log"))
@@ -99,7 +99,7 @@ def test_where_the_folder_cannot_be_written_another_is_taken_and_if_none_can_tha
     told = faults.fault(raised(), "The review")
     if in_the_way == "both":
         assert told.log == ""
-        assert str(told).endswith("No log of it could be written.")
+        assert str(told).endswith("It could not be logged.")
     else:
         assert told.log == str(tmp_path / "temporary" / "trainwatch.log")
         assert "ValueError" in logged(tmp_path / "temporary")
@@ -188,7 +188,7 @@ def test_any_error_ends_a_command_with_a_sentence_and_code_3(
     assert main(["report", "some-job"]) == 3
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith("trainwatch: The command report failed on an error in Trainwatch itself (")
+    assert err.startswith("trainwatch: The command report failed because of an error in Trainwatch itself (")
     assert str(state / "trainwatch.log") in err
     assert len(err.splitlines()) == 1
     assert "Traceback" in logged(state)

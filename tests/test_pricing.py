@@ -132,4 +132,4 @@ def test_a_run_from_the_cache_has_todays_price_and_pool(kept: tuple[Kept, Cache]
     assert again.cost.retained_usd == pytest.approx(2 * 12.0 / 6)
     (warning,) = report_document(again)["coverage"]["warnings"]
     assert "warm pool for 10 min" in warning
-    assert "$4.00 beside the cost of the job" in warning
+    assert "$4.00 in addition to the cost of the job" in warning

@@ -15,15 +15,16 @@ def findings_page() -> str:
     lines = [
         "# Findings",
         "",
-        "Every finding has an id, a severity, evidence, a next step, and what was not checked. This page is made from the",
-        "rules (`python -m tests.write_docs`); a test keeps it true.",
+        "Every finding has an id, a severity, evidence, a next step, and what was not checked. This page is generated from",
+        "the rules (`python -m tests.write_docs`); a test keeps it up to date.",
     ]
     for rule in rules():
         lines += ["", f"## `{rule.id}`", "", rule.title]
         for section in SECTIONS:
-            lines += ["", f"**{section}.** {rule.section(section)}"]
+            text = rule.section(section)
+            lines += ["", f"**{section}.** {text[:1].upper()}{text[1:]}"]
         if rule.silenced_by:
-            lines += ["", f"Not said beside {', '.join(f'`{other}`' for other in rule.silenced_by)}."]
+            lines += ["", f"Not reported together with {', '.join(f'`{other}`' for other in rule.silenced_by)}."]
     return "\n".join(lines) + "\n"
 
 

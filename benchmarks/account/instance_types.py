@@ -1,4 +1,5 @@
-"""What has an instance type? The program's own table, read without the program: the stub starts in half the time."""
+"""What does an instance type have? The program's own table, read without the program: the stub starts in half the
+time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Who is told in the simulated day? A web address on this machine that notes what it took, and is down at times."""
+"""Who gets the alerts of the simulated day? A web address on this machine that records what it accepted, and is down
+at times."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def _of_one(plan: Plan, attempt: Attempt, rng: np.random.Generator) -> list[pd.D
 
 
 def _means(edges: Floats, levels: Floats, bounds: Floats) -> Floats:
-    """The mean of a step function between each two neighbours of ``bounds``, one column for each node."""
+    """The mean of a step function between each two neighbors of ``bounds``, one column for each node."""
     lasted = np.diff(edges)
     area = np.vstack([np.zeros((1, levels.shape[1])), np.cumsum(levels * lasted[:, None], axis=0)])
     at = np.clip(np.searchsorted(edges, bounds, side="right") - 1, 0, len(lasted) - 1)

@@ -1,1 +1,1 @@
-"""Thresholds: what was asked, whether a job crosses it, since when, and who is told."""
+"""Thresholds: what was asked, whether a job crosses it, since when, and who is notified."""

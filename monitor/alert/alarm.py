@@ -1,4 +1,5 @@
-"""What is an alarm of CloudWatch, and the plan of all of a job's: frozen values, as PutMetricAlarm takes them apart."""
+"""What is a CloudWatch alarm, and the plan of all of a job's alarms? Frozen values, structured as PutMetricAlarm
+takes them."""
 
 from __future__ import annotations
 

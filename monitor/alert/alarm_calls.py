@@ -140,8 +140,8 @@ def _put(clients: Clients, job: str, alarm: Alarm, is_new: bool) -> None:
         if _QUOTA not in error.message:
             raise
         raise CannotDo(
-            "The account has as many alarms in this region as AWS allows it.",
-            "Delete some, or have the quota raised (5,000 by default); then call create again, which goes on from here.",
+            "The account has reached AWS's limit of alarms in this region.",
+            "Delete some, or have the quota raised (5,000 by default); then run create again, which continues from here.",
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""Which of a job's rules can CloudWatch keep by itself, with which alarms, and why not the others?"""
+"""Which of a job's rules can CloudWatch evaluate by itself, with which alarms, and why not the others?"""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from monitor.diagnose.headline import status_word
 from monitor.model import ENDED_STATUSES, Job
 
 _WHY_NOT = {
-    "throughput": "CloudWatch has no such metric: --publish puts step times there, not throughput.",
-    "loss": "CloudWatch has no such metric: --publish puts step times there, not losses.",
+    "throughput": "CloudWatch has no such metric: --publish sends step times there, but not throughput.",
+    "loss": "CloudWatch has no such metric: --publish sends step times there, but not the loss.",
     "cost_usd": "The cost of a job is not a CloudWatch metric; alert --watch checks this rule.",
 }
 
@@ -35,7 +35,7 @@ def alarms_of(job: Job, rules: Sequence[Rule], topics: Sequence[str] = ()) -> Al
 def _kept(job: Job, rule: Rule, topics: tuple[str, ...]) -> Kept:
     when = rule.when
     if isinstance(when, Found):
-        return cannot("A finding rests on the log and on a whole review, which CloudWatch does not make.")
+        return cannot("A finding needs the log and a full review, which CloudWatch cannot do.")
     why = _why_not(when) or _no_such_node(job, when)
     if why:
         return cannot(why)
@@ -50,7 +50,7 @@ def _why_not(when: Threshold) -> str:
     if when.relative:
         return "CloudWatch does not know the job's own median; state a number instead of a multiple."
     if when.lasting is not None and when.lasting.steps is not None:
-        return "CloudWatch counts minutes, not steps; say how long with a time, such as 10m."
+        return "CloudWatch counts minutes, not steps; give a time instead, such as 10m."
     return ""
 
 
@@ -78,17 +78,17 @@ def _notes(job: Job, rules: Sequence[Rule], alarms: Sequence[Alarm]) -> Iterable
     if not alarms:
         return
     if job.status in ENDED_STATUSES:
-        yield f"The job has ended ({status_word(job.status)}): its alarms would see no more figures."
+        yield f"The job has ended ({status_word(job.status)}): its alarms would get no more data."
     kept = {alarm.rule for alarm in alarms}
     others = {
         sink.kind for rule in rules if rule.name in kept for sink in map(sink_of, rule.notify) if sink.kind != "sns"
     }
     if others:
-        yield f"CloudWatch notifies SNS topics only; {', '.join(sorted(others))} sinks are left to alert --watch."
+        yield f"CloudWatch only notifies SNS topics; {', '.join(sorted(others))} sinks are left to alert --watch."
     silent = [name for name in kept if not any(alarm.actions for alarm in alarms if alarm.rule == name)]
     if silent:
         who = "The alarms" if len(silent) == len(kept) else f"The alarms of {', '.join(sorted(silent))}"
-        yield f"{who} notify nobody: without an SNS topic (--sns ARN) an alarm only changes colour in the console."
+        yield f"{who} notify nobody: without an SNS topic (--sns ARN) an alarm only changes color in the console."
 
 
 def _has_price(job: Job) -> bool:

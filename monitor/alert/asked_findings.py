@@ -1,4 +1,4 @@
-"""Was a finding said that a rule asks for? Silence counts only where what the finding rests on was there to be read."""
+"""Was a finding reported that a rule asks for? Its absence counts only if the data it needs could be read."""
 
 from __future__ import annotations
 
@@ -55,17 +55,17 @@ def findings_verdict(report: Report, rule: Rule, when: Found) -> Verdict:
 def missing(report: Report, subject: str) -> str:
     """Why nothing can be said of a finding, or of a severity; empty where its silence means something."""
     if report.broken and (subject in SEVERITIES or subject in report.broken):
-        return " ".join(f"{gap.why} {gap.remedy}" for gap in report.faults)
+        return " ".join(f"{gap.why} {gap.remedy}" for gap in report.faults if gap.what == "program")
     need: Need = "logs" if subject in SEVERITIES else _need(subject)
     run = report.run
     if run.job.source == "aws" and run.job.started is None:
         return ""  # what has not begun does none of it
     if need == "metrics" and run.metrics.empty:
-        return _because(report, "metrics", "There are no metrics, on which this finding rests.")
+        return _because(report, "metrics", "This finding needs metrics, and there are none.")
     if need == "steps" and run.steps.empty:
-        return _because(report, "logs", "No step was seen, on which this finding rests.")
+        return _because(report, "logs", "This finding needs steps, and none were seen.")
     if need == "logs" and not run.logs.lines:
-        return _because(report, "logs", "There are no log lines, on which this finding rests.")
+        return _because(report, "logs", "This finding needs log lines, and there are none.")
     return ""
 
 

@@ -18,7 +18,7 @@ def cost_tracks(report: Report, when: Threshold, now: datetime) -> Tracked:
     if usd is None:
         gaps = [gap for gap in report.run.gaps if gap.what == "price"]
         why = " ".join(part for part in (gaps[0].why, gaps[0].remedy) if part) if gaps else ""
-        return Tracked(why_none=why or "No price is known for the instances of this job, so neither is its cost.")
+        return Tracked(why_none=why or "No price is known for this job's instances, so its cost is not known either.")
     phases = [phase for phase in report.phases if phase.seconds > 0]
     if not phases:
         at = np.array([(report.job.ended or report.job.created or now).timestamp()])

@@ -122,7 +122,7 @@ def _not_firing(
     if now is not None and MEASURES[when.metric].kind == "host":
         last = max(moment(track, float(track.ends[place])) or now for track, place, _, _ in newest)
         if now - last > _STALE:
-            why = f"The newest figures of {MEASURES[when.metric].words} are from {last:%d %b, %H:%M} UTC."
+            why = f"The newest figures for {MEASURES[when.metric].words} are from {last:%d %b, %H:%M} UTC."
             return Verdict(rule, "no data", track.node, None, None, tracked.unit, limit, why=why)
     return Verdict(rule, "ok", track.node, None, value, tracked.unit, limit)
 

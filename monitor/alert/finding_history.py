@@ -1,4 +1,4 @@
-"""When would a finding have been said? The rules are asked again at moments of the past, closer where one appears."""
+"""When would a finding have been reported? The rules are run again as of past moments, more closely where one appears."""
 
 from __future__ import annotations
 

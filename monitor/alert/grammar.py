@@ -86,11 +86,11 @@ class _Reader:
         from monitor.diagnose.findings import rules
 
         ids = [rule.id for rule in rules()]
-        word = self._take('"finding" needs the id of a finding, or critical, or warning, behind it.')
+        word = self._take('"finding" needs the id of a finding, or critical, or warning, after it.')
         if word.text not in {*ids, *SEVERITIES}:
             self._wrong(word, f"There is no finding {_quoted(word.text)}{_nearest(word.text, [*ids, *SEVERITIES])}.")
         if self._next < len(self._words):
-            self._wrong(self._words[self._next], "Nothing can stand behind the id of a finding.")
+            self._wrong(self._words[self._next], "Nothing can follow the id of a finding.")
         return Found(word.text)
 
     def _no_metric(self, word: _Word) -> NoReturn:
@@ -101,7 +101,7 @@ class _Reader:
         self._wrong(word, f"There is no metric {_quoted(word.text)}{near}.{known}")
 
     def _operator(self, metric: str) -> Operator:
-        word = self._take(f"{metric} needs a comparison behind it: <, <=, > or >=.")
+        word = self._take(f"{metric} needs a comparison after it: <, <=, > or >=.")
         if word.text in {"=<", "=>"}:
             self._wrong(word, f'"{word.text}" is written {word.text[::-1]}.')
         if word.text not in _OPERATORS:
@@ -115,7 +115,7 @@ class _Reader:
         return cast("Operator", word.text)
 
     def _value(self, metric: str, op: str) -> tuple[float, bool]:
-        word = self._take(f"{op} needs a value behind it: a number, or 1.3x of the job's own median so far.")
+        word = self._take(f"{op} needs a value after it: a number, or 1.3x of the job's own median so far.")
         match = _NUMBER.fullmatch(word.text)
         value = float(match["number"]) if match else math.nan
         if match is None or not math.isfinite(value):
@@ -129,7 +129,7 @@ class _Reader:
                     word, f"{_quoted(word.text)} is not a multiple of a median. Write one above 0, such as 1.3x."
                 )
             if metric == "cost_usd":
-                self._wrong(word, "The cost of a job has no usual value. Write an amount in USD.")
+                self._wrong(word, "The cost of a job has no typical value. Write an amount in USD.")
             return value, True
         if match["dollar"]:
             unit = "$" if unit in {"", *USD} else f"${unit}"
@@ -161,7 +161,7 @@ class _Reader:
     def _lasting(self, metric: str) -> Lasting:
         self._next += 1
         write = "Write 90s, 10 min, 2h or 20 steps."
-        word = self._take(f'"for" needs a duration behind it. {write}')
+        word = self._take(f'"for" needs a duration after it. {write}')
         match = _NUMBER.fullmatch(word.text)
         if match is None or match["dollar"]:
             self._wrong(word, f"{_quoted(word.text)} is not a duration. {write}")
@@ -183,29 +183,29 @@ class _Reader:
         if unit in TIME_UNITS:
             return Lasting(amount, TIME_UNITS[unit])
         if amount != int(amount):
-            self._wrong(word, f"{_quoted(word.text)} is not a number of steps. Write a whole one, such as 20 steps.")
+            self._wrong(word, f"{_quoted(word.text)} is not a number of steps. Write a whole number, such as 20 steps.")
         if MEASURES[metric].kind in {"silence", "cost"}:
             self._wrong(word, f"{metric} is not counted in steps. Write 90s, 10 min or 2h.")
         return Lasting(amount, "steps")
 
     def _scope(self, metric: str) -> str:
         self._next += 1
-        word = self._take('"on" needs a scope behind it: any, all, mean, or a node such as algo-2.')
+        word = self._take('"on" needs a scope after it: any, all, mean, or a node such as algo-2.')
         if word.text not in {"any", "all", "mean"} and not _NODE.fullmatch(word.text):
             near = _nearest(word.text, ["any", "all", "mean"])
             self._wrong(
                 word, f"{_quoted(word.text)} is not a scope{near}. Write any, all, mean, or a node such as algo-2."
             )
         if MEASURES[metric].kind == "cost" and word.text.startswith("algo-"):
-            self._wrong(word, "The cost is that of the whole job, not of a node. Leave out the scope.")
+            self._wrong(word, "The cost is for the whole job, not for a node. Leave out the scope.")
         return word.text
 
     def _left_over(self, lasting: bool, scoped: bool) -> NoReturn:
         word = self._words[self._next]
         if word.text == "for" and scoped and not lasting:
-            self._wrong(word, '"for" stands before "on".')
+            self._wrong(word, '"for" comes before "on".')
         if word.text in {"for", "on"}:
-            self._wrong(word, f'"{word.text}" was there already.')
+            self._wrong(word, f'"{word.text}" appears twice.')
         if word.text in {"and", "or", "&&", "||"}:
             self._wrong(word, "An expression has one condition. Give each one a --when (or a rule) of its own.")
         allowed = [name for name, there in (("for DURATION", lasting), ("on SCOPE", scoped)) if not there]

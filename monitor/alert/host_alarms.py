@@ -15,7 +15,9 @@ from monitor.model import Job, Node
 from monitor.model.host_metrics import HOST_METRIC_NAMES, HOST_NAMESPACE, OF_GPUS, devices, devices_word, host_name
 
 _PERIOD_S = 60
-_WHY_MISSING = "the host sends nothing before the job starts and after it ends, which must neither fire nor stay red"
+_WHY_MISSING = (
+    "the host sends nothing before the job starts and after it ends, which must neither fire the alarm nor keep it red"
+)
 # Low figures of these, before the first step, are initialization.
 _OF_WORK = frozenset({*OF_GPUS, "cpu_utilization"})
 
@@ -51,8 +53,8 @@ def _without(job: Job, nodes: Sequence[Node], metric: str, some: bool) -> list[s
         elif count is None and node.instance_type is None:
             groups = " and ".join(dict.fromkeys(group.instance_type for group in job.instance_groups))
             reasons[None] = (
-                f"AWS does not tell which node is of which type ({groups or 'unknown'}), and CloudWatch's figure is a sum over "
-                f"a node's {word}."
+                f"AWS does not say which node is of which type ({groups or 'unknown'}), and CloudWatch's figure is a "
+                f"sum over a node's {word}."
             )
         elif count is None:
             reasons[node.instance_type] = (
@@ -95,14 +97,14 @@ def _meaning(when: Threshold, count: int) -> str:
 def _notes(when: Threshold, nodes: int) -> list[str]:
     notes = []
     if when.scope in {"all", "mean"} and nodes > MOST_METRICS:
-        what = "the mean of each part" if when.scope == "mean" else "each part by itself"
+        what = "the mean of each part" if when.scope == "mean" else "each part separately"
         notes.append(
-            f"an expression has {MOST_METRICS} metrics at most, so the {nodes} nodes are split, and an alarm "
+            f"an expression can have at most {MOST_METRICS} metrics, so the {nodes} nodes are split, and an alarm "
             f"judges {what}: it can fire where the rule would not."
         )
     if when.metric in _OF_WORK and when.op.startswith("<"):
         words = MEASURES[when.metric].words
         notes.append(
-            f"CloudWatch does not know when the first step was, so low {words} while the job initializes counts, too."
+            f"CloudWatch does not know when the first step was, so low {words} while the job initializes also counts."
         )
     return notes

@@ -102,8 +102,8 @@ def _begun(report: Report, now: datetime) -> datetime | None:
 def _why_none(report: Report, metric: str) -> str:
     gpus = [node.gpus for node in report.job.nodes]
     if metric.startswith("gpu") and gpus and all(count == 0 for count in gpus):
-        return "The nodes have no GPU."
+        return "The nodes have no GPUs."
     gaps = [gap for gap in report.run.gaps if gap.what in {"metrics", "normalisation"}]
     if gaps:
         return " ".join(part for part in (gaps[0].why, gaps[0].remedy) if part)
-    return f"There are no figures of {MEASURES[metric].words}."
+    return f"There are no figures for {MEASURES[metric].words}."

@@ -1,4 +1,4 @@
-"""What came of one rule on its way to CloudWatch, and what all of its alarms have in common."""
+"""What became of one rule on its way to CloudWatch, and what all of its alarms have in common."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What is there to say now that was not said yet? A look at a job is held against the ledger: new alerts, and their ends."""
+"""What is there to report that has not been reported yet? A look at a job is compared with the ledger: new alerts,
+and their ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Figures that move by themselves, in straight pieces: cut where they cross a threshold, so that each part is on one side."""
+"""Figures that change continuously, in straight pieces: cut where they cross a threshold, so that each part is on one
+side."""
 
 from __future__ import annotations
 

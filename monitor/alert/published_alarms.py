@@ -12,7 +12,7 @@ from monitor.model import Job
 from monitor.model.host_metrics import host_name
 
 _MINUTE_S = 60
-_WHY_MISSING = "these figures come from a watch, and a minute without any says nothing of the job"
+_WHY_MISSING = "these figures come from a watch, and a minute without any says nothing about the job"
 
 
 def step_alarms(job: Job, rule: Rule, when: Threshold, topics: tuple[str, ...]) -> Kept:
@@ -36,8 +36,8 @@ def step_alarms(job: Job, rule: Rule, when: Threshold, topics: tuple[str, ...]) 
         alarms.append(form.alarm(node, (node,), (series,), when.value))
     if len(asked) > 1:
         notes.append(
-            "a node whose steps the log does not show leaves its alarm without data; with `on mean` or "
-            "`on all` it is one alarm for the job."
+            "if the log does not show a node's steps, that node's alarm has no data; with `on mean` or `on all` "
+            "there is one alarm for the job."
         )
     return Kept(tuple(alarms), notes=tuple(notes))
 
@@ -48,14 +48,14 @@ def silence_alarms(job: Job, rule: Rule, when: Threshold, topics: tuple[str, ...
         return cannot(why)
     several = len(job.nodes) > 1
     if several and (when.scope == "mean" or when.scope.startswith("algo-")):
-        return cannot(f"--publish tells the time since the last step of the job, not {_of(when.scope)}.")
+        return cannot(f"--publish sends the time since the last step of the job, not {_of(when.scope)}.")
     form = Form(job.name, rule, when, "ignore", _WHY_MISSING, topics)
     series = Series(NAMESPACE, SILENCE, ((JOB, job.name),), "Maximum", _MINUTE_S)
     notes = [_needs_watch(job)]
     if several and when.scope == "any":
         notes.append(
-            "the published figure is the time since any node's last step, so a node that falls silent "
-            "alone is not seen."
+            "the published figure is the time since any node's last step, so a single node that falls silent is not "
+            "noticed."
         )
     return Kept((form.alarm("job", job.node_names, (series,), when.value),), notes=tuple(notes))
 
@@ -66,8 +66,8 @@ def _of(scope: str) -> str:
 
 def _needs_watch(job: Job) -> str:
     return (
-        f"there are figures only while `alert {job.name} --watch --publish` runs; AWS charges for these custom metrics "
-        "beside the alarms."
+        f"there are figures only while `alert {job.name} --watch --publish` runs; AWS charges for these custom "
+        "metrics in addition to the alarms."
     )
 
 

@@ -38,7 +38,7 @@ def read_rules(path: Path) -> tuple[Rule, ...]:
         raise BadCall(f"The rules file {path} cannot be read: {why}.", "Check the path behind --rules.") from None
     rules = rules_in(text, str(path))
     if not rules:
-        raise BadCall(f"{path} holds no rule.", _EXAMPLE)
+        raise BadCall(f"{path} contains no rules.", _EXAMPLE)
     return rules
 
 
@@ -52,11 +52,12 @@ def rules_in(text: str, where: str, strict: bool = True) -> tuple[Rule, ...]:
         line = f", line {place[1] or text.count(chr(10)) + 1}" if place else ""
         said = str(error)[: place.start()] if place else str(error)
         raise BadCall(
-            f"{where}{line} is not valid TOML: {said}.", "Texts stand in quotes, lists in [brackets]."
+            f"{where}{line} is not valid TOML: {said}.", "Put strings in quotes and lists in [brackets]."
         ) from None
     for key in data:
         if key != "rule":
-            _wrong(text, where, None, key, f"it stands outside of a rule, where nothing can. {_EXAMPLE}")
+            near = " The nearest is [[rule]]." if get_close_matches(key.lower(), ["rule"], 1, 0.6) else ""
+            _wrong(text, where, None, key, f"it stands outside of a rule, where nothing can.{near} {_EXAMPLE}")
     tables = data.get("rule", [])
     if not isinstance(tables, list) or not all(isinstance(table, Mapping) for table in tables):
         _wrong(text, where, None, "rule", f"rules are a list of tables. {_EXAMPLE}")
@@ -88,7 +89,7 @@ def _quoted(text: str) -> str:
 def check_name(name: str) -> str:
     """What is wrong with a rule's name; empty where nothing is."""
     if not name.strip() or name != name.strip():
-        return "a name is a text without spaces around it"
+        return "a name is a string without spaces around it"
     if len(name) > _LONGEST_NAME or not name.isprintable():
         return f"a name has at most {_LONGEST_NAME} printable characters"
     return ""
@@ -109,18 +110,18 @@ def _rule(table: Mapping[str, Any], text: str, where: str, place: int, taken: se
         if key not in table:
             wrong(key, f"it is missing in this rule. {_EXAMPLE}")
         if not isinstance(table[key], str):
-            wrong(key, "it must be a text in quotes.")
+            wrong(key, "it must be a string in quotes.")
     name, when = cast("str", table["name"]), cast("str", table["when"])
     if trouble := check_name(name):
         wrong("name", f"{trouble}.")
     if name in taken:
-        wrong("name", f'another rule is called "{name}" already. Give each a name of its own.')
+        wrong("name", f'another rule is already called "{name}". Give each rule its own name.')
     severity = table.get("severity", "warning")
     if severity not in SEVERITIES:
         wrong("severity", f"write {' or '.join(json.dumps(known) for known in SEVERITIES)}.")
     notify = table.get("notify", [])
     if not isinstance(notify, list) or not all(isinstance(sink, str) for sink in notify):
-        wrong("notify", 'it is a list of sinks, such as ["stdout"].')
+        wrong("notify", 'it must be a list of sinks, such as ["stdout"].')
     try:
         for sink in notify:
             sink_of(sink)

@@ -60,8 +60,8 @@ def add(
             return text
         if same is not None:
             raise BadCall(
-                f'A threshold "{name}" is saved already: {same.text}.',
-                f'Remove it first, with thresholds remove "{name}".',
+                f'A threshold "{name}" is already saved: {same.text}.',
+                f'Remove it first with thresholds remove "{name}".',
             )
         return f"{text.rstrip()}\n\n{as_toml([rule])}".lstrip("\n")
 

@@ -1,4 +1,4 @@
-"""Of which nodes is a condition asked? Of any, of all at once, of their mean, or of one."""
+"""Which nodes does a condition apply to? Any, all at once, their mean, or one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Can a condition hold at all, and can it fail? One that always or never does tells nothing, and is most likely a slip."""
+"""Can a condition be true at all, and can it be false? One that always or never is says nothing, and is most likely a
+slip."""
 
 from __future__ import annotations
 
@@ -25,8 +26,8 @@ def senseless(when: Condition) -> str:
         reach = f"never below {low:g}"
     nearest = str(when).replace(f"{when.op} {number(when.value)}", f"{when.op} {measure.example_of(when.op)}")
     return (
-        f"Understood as {measure.words} {_WORDS[when.op]} {number(when.value)}{_unit(measure.unit)}, which "
-        f"{'always' if always else 'never'} holds: it is {reach}. Write, for example, {nearest}."
+        f"Understood as {measure.words} {_WORDS[when.op]} {number(when.value)}{_unit(measure.unit)}, which is "
+        f"{'always' if always else 'never'} true: it is {reach}. Write, for example, {nearest}."
     )
 
 

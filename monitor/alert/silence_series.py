@@ -81,4 +81,4 @@ def _why_none(report: Report) -> str:
     gaps = [gap for gap in report.run.gaps if gap.what == "logs"]
     if not report.run.logs.lines and gaps:
         return " ".join(part for part in (gaps[0].why, gaps[0].remedy) if part)
-    return "No step has been reported yet." if report.job.is_running else "No line of the log was recognised as a step."
+    return "No step has been reported yet." if report.job.is_running else "No line of the log was recognized as a step."

@@ -1,4 +1,4 @@
-"""Who is told? A sink as it is written on the command line or in a rule, checked and taken apart; nothing is sent here.
+"""Where do alerts go? A sink as written on the command line or in a rule, checked and parsed; nothing is sent here.
 
     stdout
     sns:arn:aws:sns:us-east-1:123456789012:training
@@ -14,6 +14,7 @@ import re
 import shlex
 from dataclasses import dataclass
 from difflib import get_close_matches
+from ipaddress import ip_address
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -73,7 +74,7 @@ def sink_of(text: str) -> Sink:
         raise BadCall(f"There is no sink {_start(kind)}.{known}", _FORMS)
     if kind == "stdout":
         if target:
-            raise BadCall("stdout takes nothing behind it.", 'Write "stdout".')
+            raise BadCall("stdout takes nothing after it.", 'Write "stdout".')
         return Sink("stdout")
     if not target.strip():
         raise BadCall(f"The sink {kind}: lacks its target.", _FORMS)
@@ -92,7 +93,7 @@ def _start(kind: str) -> str:
 def _topic(target: str) -> Sink:
     if not _TOPIC.fullmatch(target):
         raise BadCall(
-            f'"{target}" is no ARN of an SNS topic.',
+            f'"{target}" is not the ARN of an SNS topic.',
             "Write sns:arn:aws:sns:REGION:ACCOUNT:NAME, as the SNS console shows it.",
         )
     return Sink("sns", target)
@@ -103,9 +104,11 @@ def _program(target: str) -> Sink:
         words = shlex.split(target)
     except ValueError:
         words = []
-    if not words:
+    if "\0" in target:
+        raise BadCall("The program of exec: holds a NUL, which no program's name has.", "Write exec:PROGRAM.")
+    if not words or not words[0]:
         raise BadCall(
-            "The program of exec: cannot be read: a quote is not closed.",
+            "The program of exec: cannot be read: it is empty, or a quote is not closed.",
             "Write exec:PROGRAM, or exec:'PROGRAM ARGUMENT'.",
         )
     return Sink("exec", target)
@@ -123,18 +126,50 @@ def _address(kind: Literal["slack", "webhook"], target: str) -> Sink:
         if not name:
             raise BadCall(f"{kind}:file: needs the path of a file.", f"For example {kind}:file:/run/secrets/hook.")
         return Sink(kind, name, "file")
-    if not is_address(target):
+    if wrong := address_trouble(target):
         raise BadCall(
-            f"What stands behind {kind}: is no address.",
+            f"What stands behind {kind}: is no address: {wrong}.",
             f"Write {kind}:https://…, {kind}:env:NAME or {kind}:file:PATH.",
         )
     return Sink(kind, target)
 
 
-def is_address(text: str) -> bool:
-    """Whether something can be sent there."""
+def address_trouble(text: str) -> str:
+    """Why nothing could ever be sent there, without the text, which may be a secret; "" where something could."""
     try:
         parts = urlsplit(text)
-        return parts.scheme in {"https", "http"} and bool(parts.hostname) and text.isprintable() and " " not in text
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        return "its host or its port cannot be read; ports go from 1 to 65535"
+    if parts.scheme not in {"https", "http"}:
+        return "it does not begin with https://"
+    if not host:
+        return "it names no host"
+    if port == 0:
+        return "its port is 0; ports go from 1 to 65535"
+    if not text.isprintable() or " " in text or "\\" in text:
+        return "it holds a sign that no address has"
+    return "" if _can_be_host(host) and _can_be_asked(text) else "its host cannot be one"
+
+
+def _can_be_host(host: str) -> bool:
+    try:
+        if ":" in host or re.fullmatch(r"[\d.]+", host):
+            ip_address(host.partition("%")[0])
+        else:
+            host.removesuffix(".").encode("idna")
     except ValueError:
         return False
+    return True
+
+
+def _can_be_asked(text: str) -> bool:
+    """By the client that will."""
+    # Imported late: most calls name no address.
+    import requests
+
+    try:
+        requests.Request("POST", text).prepare()
+    except (requests.RequestException, ValueError):
+        return False
+    return True

@@ -108,4 +108,4 @@ def _why_none(report: Report, words: str) -> str:
     gaps = [gap for gap in report.run.gaps if gap.what == "logs"]
     if not report.run.logs.lines and gaps:
         return " ".join(part for part in (gaps[0].why, gaps[0].remedy) if part)
-    return f"No line of the log tells a {words}."
+    return f"No line of the log gives a {words}."

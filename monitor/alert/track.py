@@ -40,7 +40,7 @@ class Track:
     slack_s: float = 0.0
     """A span that is shorter by this much still is "some ten minutes"."""
     rates: Floats | None = None
-    """Of figures that move by themselves: how fast each sample grows towards its value, which it has at its end."""
+    """Of figures that move by themselves: how fast each sample grows toward its value, which it has at its end."""
 
     @property
     def is_sampled(self) -> bool:

@@ -1,4 +1,4 @@
-"""Which words for units of time, of percent and of money does a threshold know, as people write them?"""
+"""Which words for units of time, percent and money does a threshold understand, as people write them?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a rule and what came of it are said to people."""
+"""How a rule and its result are worded for people."""
 
 from __future__ import annotations
 

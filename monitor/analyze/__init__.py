@@ -1,1 +1,1 @@
-"""Frames to frames and numbers, one question a file. Pure: ``now`` is an argument."""
+"""Frames to frames and numbers, one question per file. Pure: ``now`` is an argument."""

@@ -1,4 +1,4 @@
-"""When did the job do something other than steps that it is meant to do? Checkpoints and evaluations, as spans of time.
+"""When did the job do something other than steps, as intended? Checkpoints and evaluations, as spans of time.
 
 Seen in the gaps between steps: what a gap is longer than the steps in it belongs to what the lines in it tell of. A
 checkpoint that is written while the steps go on takes no time from them, and has no span.

@@ -1,4 +1,5 @@
-"""What does a line of a failure tell of its cause? Its text goes in; the kind of cause and how much it explains come out.
+"""What does a failure's log line say about its cause? Its text goes in; the kind of cause and how much it explains
+come out.
 
 Texts are matched by the words that their authors use: PyTorch, NCCL, Gloo, XLA, TensorFlow, Open MPI, torchrun, the kernel.
 """

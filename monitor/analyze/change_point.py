@@ -1,4 +1,4 @@
-"""Did the level of a series rise, at once or bit by bit, and stay there?
+"""Did the level of a series rise, at once or gradually, and stay there?
 
 Change points by ``ruptures.KernelCPD`` (linear kernel: the l2 cost) with the penalty 3 ln(n) (1.4826 MAD)^2; each is then
 verified by the medians of adjacent windows, as FALCON does with its threshold of 10 %. A cheap look at block medians comes

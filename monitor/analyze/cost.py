@@ -29,7 +29,7 @@ def cost(job: Job, parts: Sequence[Phase], buckets: Iterable[Bucket], price: Pri
     usd_per_hour, instances = price.usd_per_instance_hour, job.instance_count or 1
     # Until a spot job has ended nobody is told for how much of its time it pays.
     at_most = job.spot and (job.billable_seconds is None or not job.training_seconds)
-    source = f"{price.source}; on-demand, a spot job pays at most that" if at_most else price.source
+    source = f"{price.source}; on-demand; a spot job pays at most that" if at_most else price.source
     retained_s = job.warm_pool_billable_seconds
     retained = None if retained_s is None else retained_s * instances * usd_per_hour / 3600
     if job.training_seconds is None and job.ended is None and not job.is_running and job.started is not None:

@@ -1,4 +1,4 @@
-"""Does an exception of the program concern its data, or the program itself?
+"""Does an exception concern the program's data, or the program itself?
 
 Data are missing, cannot be read or decoded, or have another shape. What decides: the exception's own words, then the files
 that its traceback goes through, then whether the same program had done steps before.
@@ -91,9 +91,7 @@ def blame(text: str, frames: Sequence[str], steps_before: int) -> Blame:
     reads = "its traceback goes through the code that reads the data" if through_data else ""
     if _OF_CODE.search(text) and not re.search(r"default_collate", text):
         if "NoneType" in text and through_data:
-            return Blame(
-                "script-error", "medium", "", "an item of the data that could not be read and came out as None"
-            )
+            return Blame("script-error", "medium", "", "a data item that could not be read and came out as None")
         return Blame("script-error", "high", "")
     if _OF_DATA.search(text) or _STORAGE.search(text):
         return Blame("data-error", "high", reads)
@@ -109,24 +107,24 @@ def blame(text: str, frames: Sequence[str], steps_before: int) -> Blame:
                 "code that only runs at this point, such as an evaluation or the last, smaller batch",
             )  # fmt: skip
         return Blame(
-            "script-error", "medium", "no step had been done", "a batch of a shape that the model does not take"
+            "script-error", "medium", "no step had been done", "a batch of a shape that the model does not accept"
         )
     if through_data:
-        return Blame("data-error", "medium", reads, "a fault of that code itself")
+        return Blame("data-error", "medium", reads, "a bug in that code itself")
     if _UNCLEAR_INPUT.search(text):
-        return Blame("script-error", "low", "", "a file of the input that is cut off or of another kind")
+        return Blame("script-error", "low", "", "a truncated input file, or one of another kind")
     if re.search(r"^(?:\w+\.)*KeyError\b(?!: '[A-Z][A-Z0-9_]+'$)", text):
-        return Blame("script-error", "medium" if frames else "low", "", "a column or field that the data lack")
+        return Blame("script-error", "medium" if frames else "low", "", "a column or field missing from the data")
     if re.search(r"device-side assert|index out of range in self", text):
-        return Blame("script-error", "medium", "", "labels or token ids in the data beyond what the model has")
+        return Blame("script-error", "medium", "", "labels or token IDs in the data that are out of the model's range")
     if re.search(r"(?i)loss scale", text):
         return Blame("script-error", "medium", "", "a loss or gradients that overflow, before any NaN is printed")
     if re.search(r"CUBLAS_STATUS_NOT_INITIALIZED", text):
         return Blame(
-            "script-error", "low", "", "a GPU without memory left, or an index out of range in a kernel before it"
+            "script-error", "low", "", "a GPU that ran out of memory, or an index out of range in an earlier kernel"
         )
     if re.search(r"illegal memory access|misaligned address", text):
-        return Blame("script-error", "low", "", "a fault of a GPU kernel, a library or the device")
+        return Blame("script-error", "low", "", "a fault in a GPU kernel, a library or the device")
     if re.search(r"\[Errno 28\]|No space left on device", text):
         return Blame("script-error", "high", "the disk is full")
     return Blame("script-error", "high" if frames else "medium", "")

@@ -136,7 +136,7 @@ def _of_error(run: Run, first: Cascade) -> Ending:
     if kind == "killed":
         return _killed(run, found)
     if kind == "crash" and _NATIVE in first.text:
-        instead = "a fault of a library, of the driver or of the device"
+        instead = "a fault in a library, the driver or the device"
         return replace(found, id="script-error", confidence="low", instead=instead)
     if kind != "program" or first.kind == "traceback":
         return found
@@ -185,7 +185,7 @@ def _killed(run: Run, found: Ending) -> Ending:
     guessed = guessed or "OutOfMemory" in found.text
     sure: Literal["high", "medium", "low"] = "high" if confirmed else "medium" if guessed else "low"
     instead = (
-        "" if confirmed else "somebody or something else that killed the process, such as a watchdog or the host itself"
+        "" if confirmed else "something else that killed the process, such as a person, a watchdog or the host itself"
     )
     return replace(found, id="host-out-of-memory", confidence=sure, instead=instead, memory_pct=full)
 

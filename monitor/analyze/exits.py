@@ -37,5 +37,5 @@ def killed_by(events: pd.DataFrame) -> Cascade | None:
     at = None if pd.isna(row["timestamp"]) else row["timestamp"].to_pydatetime()
     signals = events[(events["kind"] == "signal") & (events["stream"] == row["stream"])]
     said = signals[signals["text"].str.contains("SIGKILL")]
-    text = str(said.iloc[0]["text"]) if len(said) else f"the launcher saw a process end: {row['text']}"
+    text = str(said.iloc[0]["text"]) if len(said) else f"the launcher reported that a process exited: {row['text']}"
     return Cascade("worker-exit", text, at, node, rank, str(row["stream"]), int(row["line"]), 0, (), ())

@@ -2,12 +2,12 @@
 
 What is left is a sum of three parts, each with its own uncertainty; the band is the 10th to the 90th percentile of draws.
 
-**Steps.** Their time is a level that wanders (a random walk of variance q a report) with noise around it (variance s).
-The mean of the last w reports misses the mean of the next l by a variance of s (1/w + 1/l) + q (w + l) / 3; w is chosen to
-make that least, w = sqrt(3 s / q), and the mean of the last w reports is the forecast. s and q are read off the differences
-between the means of neighbouring blocks of h reports, whose mean square is 2 s / h + 2 q h / 3: a pace that stays correlated
-for a while shows in long blocks as a larger s, drift as a q. A pace may also change for the first time: ``UNSEEN`` is the
-relative standard deviation of that over as much work as has been seen.
+**Steps.** Their time is a level that wanders (a random walk of variance q a report) with noise around it (variance
+s). The mean of the last w reports misses the mean of the next l by a variance of s (1/w + 1/l) + q (w + l) / 3; w is
+chosen to make that least, w = sqrt(3 s / q), and the mean of the last w reports is the forecast. s and q are read off
+the differences between the means of neighboring blocks of h reports, whose mean square is 2 s / h + 2 q h / 3: a pace
+that stays correlated for a while shows in long blocks as a larger s, drift as a q. A pace may also change for the
+first time: ``UNSEEN`` is the relative standard deviation of that over as much work as has been seen.
 
 **Checkpoints, evaluations, and pauses that come back** in equal distances of steps are counted exactly: as many as fit in.
 
@@ -155,7 +155,7 @@ def _pace(each: Floats, steps: Floats, left: int, rng: np.random.Generator) -> F
 
 
 def _variances(each: Floats) -> tuple[float, float]:
-    """(s, q) of the local level model, from the differences of neighbouring block means over doubling lengths."""
+    """(s, q) of the local level model, from the differences of neighboring block means over doubling lengths."""
     lengths, squares, weights = [], [], []
     length = 1
     while len(each) // length >= 4:

@@ -1,4 +1,5 @@
-"""Does a level grow on and on, and when would it be full? Plateaus, single steps and teeth of one height do not grow."""
+"""Does a level keep growing, and when would it be full? Plateaus, single steps and teeth of equal height do not count
+as growth."""
 
 from __future__ import annotations
 

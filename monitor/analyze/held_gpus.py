@@ -1,4 +1,4 @@
-"""What do the GPUs do while no step comes: wait in a collective, nothing at all, or work?
+"""What do the GPUs do while no step is reported: wait in a collective, nothing at all, or work?
 
 Judged on one-minute means that lie wholly in the silence; a host's mean that does not move is no training at work.
 """

@@ -1,4 +1,4 @@
-"""How did the training move on? One row a report of the process that tells the most, with what happened before it.
+"""How did the training progress? One row per report of the process that logs the most, with what happened before it.
 
 The clock is one writer's: hosts differ by seconds, and lines of several come late in different ways.
 """

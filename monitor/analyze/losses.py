@@ -1,5 +1,5 @@
-"""How does the training loss go on, by the one writer that tells most of it? Losses of evaluations are not among them: their
-lines are no reports of a step."""
+"""How does the training loss develop, according to the one writer that logs most of it? Losses of evaluations are not
+among them: their lines are no reports of a step."""
 
 from __future__ import annotations
 

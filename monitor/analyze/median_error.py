@@ -1,6 +1,6 @@
 """How far may the median of a run's step times be from the one that the same job would settle on? By a block bootstrap.
 
-Step times are correlated: thermal states, data shards and neighbours last for a while. So blocks of neighbouring times are
+Step times are correlated: thermal states, data shards and neighbors last for a while. So blocks of neighboring times are
 drawn (moving blocks, Künsch 1989). Their length is that of Politis and White (2004; corrected 2009) for the signs of the
 times about their median, which is what a median answers to, but no less than a fifth of the run and than 40 steps: a short
 run does not show how long its noise keeps. With so few blocks the error has few degrees of freedom, which the interval

@@ -108,7 +108,7 @@ def _tflops(job: Job, steps: pd.DataFrame, events: pd.DataFrame, step_s: float |
     if len(told):
         return float(told.iloc[-1]) * each / (
             step_s * gpus
-        ) / 1e12, "tokens a step in the log, step time and the model's size"
+        ) / 1e12, "tokens per step in the log, step time and the model's size"
     batch, sequence = _batch(job, events), _number(job, _SEQUENCE)
     # Trainers that print rates or tokens run in half precision unless told otherwise; of other scripts it must be known.
     if batch is None or sequence is None or not _half_precision(job):

@@ -1,4 +1,4 @@
-"""Which network did NCCL choose between the nodes? What its start-up lines say, node by node.
+"""Which network did NCCL choose between the nodes? What its startup lines say, node by node.
 
 "Bootstrap : Using eth0" tells how ranks find one another, always by sockets, and says nothing of the data. Libfabric may be
 in use with its own TCP provider: the line that names the provider counts before the one that names the plug-in.

@@ -77,7 +77,7 @@ def longest_stable(times: Floats) -> slice:
 def _changes(values: Floats) -> list[int]:
     if len(values) < 2 * _SHORTEST:
         return []
-    # The noise between neighbours, which a change of level hardly touches.
+    # The noise between neighbors, which a change of level hardly touches.
     steps = np.diff(values)
     variance = (1.4826 * float(np.median(np.abs(steps)))) ** 2 / 2
     penalty = 3 * float(np.log(len(values))) * variance

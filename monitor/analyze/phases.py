@@ -126,7 +126,7 @@ def _is_image_pull(status: str, message: str) -> bool:
 
 
 def _joined_spans(spans: Iterable[_Span]) -> list[_Span]:
-    """Without empty ones; neighbours of one status as one."""
+    """Without empty ones; neighbors of one status as one."""
     filled = [span for span in spans if span[2] > span[1]]
     groups = (list(group) for _, group in groupby(filled, key=lambda span: span[0]))
     return [(group[0][0], group[0][1], group[-1][2]) for group in groups]
@@ -171,7 +171,7 @@ def _training(
     start, end = span
     spoke = _first_line(run, start, end) if run.logs.complete else None
     begun = start if spoke is None else spoke
-    # To the millisecond inside, to the microsecond where it touches its neighbours.
+    # To the millisecond inside, to the microsecond where it touches its neighbors.
     low, high = _ms(begun), max(_ms(begun) + 1, _ms(end))
     found = training(run, told, low, high, tail, restarts)
     for kind in ("checkpoint", "evaluation"):
@@ -206,7 +206,7 @@ def _moment(ms: int) -> datetime:
 
 
 def _joined(parts: Iterable[Phase]) -> Iterable[Phase]:
-    """Neighbours of the same name and billing as one."""
+    """Neighbors of the same name and billing as one."""
     current: Phase | None = None
     for part in parts:
         if current and part.name == current.name and part.billed == current.billed:

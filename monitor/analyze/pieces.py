@@ -38,14 +38,14 @@ _COMMON = ("productive", "slow-excess", "evaluation", "checkpoint", "lost-work")
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """``edges`` in milliseconds, one more than ``codes``; none is empty, neighbours have different names."""
+    """``edges`` in milliseconds, one more than ``codes``; none is empty, neighbors have different names."""
 
     edges: Ints
     codes: NDArray[np.int8]
 
     @classmethod
     def of(cls, edges: Ints | Sequence[int], names: NDArray[np.int8] | Sequence[str]) -> Pieces:
-        """Pieces between edges that do not fall; empty ones are left out, neighbours of one name become one."""
+        """Pieces between edges that do not fall; empty ones are left out, neighbors of one name become one."""
         codes = names if isinstance(names, np.ndarray) else np.array([CODES[name] for name in names], dtype=np.int8)
         bounds = np.asarray(edges, dtype=np.int64)
         filled = np.diff(bounds) > 0
@@ -89,7 +89,7 @@ class Pieces:
         width = max(1, -(-int(self.edges[-1] - self.edges[0]) // stretches))
         lengths = np.diff(self.edges)
         common = np.isin(self.codes, [CODES[name] for name in _COMMON]) & (lengths < width)
-        # A group: neighbours that are common, up to the end of their stretch.
+        # A group: neighbors that are common, up to the end of their stretch.
         stretch = (self.edges[:-1] - self.edges[0]) // width
         opens = np.ones(len(common), dtype=bool)
         opens[1:] = ~(common[1:] & common[:-1]) | (stretch[1:] != stretch[:-1])

@@ -1,4 +1,4 @@
-"""How full was a GPU when it refused? What the line of the refusal tells of it."""
+"""How full was a GPU when it refused an allocation? What the line of the refusal says."""
 
 from __future__ import annotations
 

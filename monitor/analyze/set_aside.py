@@ -1,4 +1,5 @@
-"""Which minutes are none of the steady work? Those of checkpoints, evaluations and restarts: devices may rest in them."""
+"""Which minutes do not belong to the steady work? Those of checkpoints, evaluations and restarts: devices may rest in
+them."""
 
 from __future__ import annotations
 

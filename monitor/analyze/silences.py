@@ -1,4 +1,5 @@
-"""When did a node report no step where steps were to be expected? Far longer than its own rhythm, and nothing explains it."""
+"""When did a node report no step although steps were expected? For far longer than its usual gap, with nothing to
+explain it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Are some steps far slower than the usual one, how many, how regularly, and what do they cost?
+"""Are some steps far slower than usual, how many, how regularly, and what do they cost?
 
 Shares and medians, not means and deviations: a tenth of slow steps would hide in a standard deviation that they make.
 """

@@ -1,7 +1,7 @@
-"""Have the steps become slower for good, and since when? What makes them slower by right is left out.
+"""Have the steps become slower for good, and since when? Legitimate reasons for slower steps are excluded.
 
-By right: a step that does more work (times are compared for equal work, where a throughput tells it), another run in the
-same log, another number of processes.
+Legitimate: a step that does more work (times are compared for equal work, where a throughput tells it), another run
+in the same log, another number of processes.
 """
 
 from __future__ import annotations

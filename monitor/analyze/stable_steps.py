@@ -1,4 +1,4 @@
-"""Which step times of a job can be held against another's? Those of ordinary steps, while the pace was the same.
+"""Which step times of a job can be compared with another's? Those of ordinary steps, while the pace was the same.
 
 Warm-up, steps with a checkpoint, an evaluation or a restart before them, and all but the longest stretch between two
 changes of the level by 10 % are left out. What the lines give decides how they may be compared: a time of each step, a
@@ -67,12 +67,12 @@ def stable_steps(journal: pd.DataFrame) -> dict[By, StableSteps]:
 def why_none(journal: pd.DataFrame) -> str:
     """What a job lacks whose lines allow no way, as the end of a sentence."""
     if journal.empty:
-        return "no numbered steps were recognised"
+        return "no numbered steps were recognized"
     rows = plain_rows(journal)
     if journal["time_s"].notna().sum() == 0:
         return "no line gives a step time"
     if (rows["kind"] == "running-mean").mean() > _MOSTLY:
-        return "its lines give means since the start alone, which say nothing of single steps"
+        return "its lines only give means since the start, which say nothing about single steps"
     return f"fewer than {FEWEST_REPORTS} reports of ordinary steps have a time"
 
 

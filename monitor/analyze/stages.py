@@ -1,4 +1,5 @@
-"""Which nodes do the same part of the model? Only such nodes can be compared: stages of a pipeline differ by right."""
+"""Which nodes do the same part of the model? Only such nodes can be compared: stages of a pipeline differ for good
+reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is a job that reports no step any more standing still? What its GPUs do and whether it still logs has a say in it."""
+"""Is a job that no longer reports steps standing still? What its GPUs do and whether it still logs help to decide."""
 
 from __future__ import annotations
 

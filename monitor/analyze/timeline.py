@@ -235,7 +235,7 @@ def _begins(events: pd.DataFrame, run: Run) -> pd.DataFrame:
     again = heads["node"].duplicated()
     heads = heads[~again | (run.job.source == "aws")]
     kinds = np.where(heads["node"].duplicated(), "restart", "first line")
-    said = np.where(kinds == "restart", "the container began anew", "")
+    said = np.where(kinds == "restart", "the container started again", "")
     return _rows(_lane(heads["node"]), kinds, heads["timestamp"], heads["timestamp"], said)
 
 

@@ -1,4 +1,4 @@
-"""How much work is in a step, where a throughput tells?"""
+"""How much work is in a step, if a throughput shows it?"""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""A reviewed job on disk, in forms that outlive this program, and the cache of what was read."""
+"""A reviewed job on disk, in formats that outlive this program, and the cache of what was read."""

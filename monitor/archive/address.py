@@ -32,7 +32,7 @@ def store_of(address: str, region: str | None = None, profile: str | None = None
 
         return Bucket(address, Clients(region, profile))
     if "://" in address:
-        raise BadCall(f"Archives cannot stand at {address}.", "Name a folder, or s3://bucket/prefix.")
+        raise BadCall(f"Archives cannot be at {address}.", "Name a folder, or s3://bucket/prefix.")
     return FolderStore(address)
 
 

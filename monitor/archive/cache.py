@@ -84,7 +84,7 @@ class Cache:
             with path.open("rb") as file:
                 note = read_note(file)
                 if note != {**note, **self._note(key)}:
-                    raise NoData("It was made of something else.")
+                    raise NoData("It was made from something else.")
                 kept = Kept(read_run(file), datetime.fromisoformat(note["read_at"]))
         except OSError:
             return None

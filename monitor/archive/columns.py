@@ -1,5 +1,5 @@
-"""What columns have the tables of an archive? In types that DuckDB, Spark and Athena read alike: 64 bits, texts, instants
-in microseconds UTC. ``docs/archive.md`` says what each means.
+"""Which columns do the tables of an archive have? In types that DuckDB, Spark and Athena read alike: 64 bits, texts,
+instants in microseconds UTC. ``docs/archive.md`` says what each means.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
-"""An archive in a folder of this machine: files appear whole, stay after the power has gone, and are their owner's alone.
-
-Who is to read them besides is the owner's to say: rights that a file or a folder was given stay as they are.
+"""An archive in a folder of this machine: files appear whole, survive a power failure, and are private to their
+owner. It is up to the owner who else may read them: permissions that a file or a folder was given stay as they are.
 """
 
 from __future__ import annotations
@@ -56,13 +55,6 @@ class FolderStore:
         with self._telling("read"):
             try:
                 return (self._folder / path).read_bytes()
-            except (FileNotFoundError, NotADirectoryError):
-                return None
-
-    def size(self, path: str) -> int | None:
-        with self._telling("read"):
-            try:
-                return (self._folder / path).stat().st_size
             except (FileNotFoundError, NotADirectoryError):
                 return None
 

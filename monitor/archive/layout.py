@@ -1,4 +1,4 @@
-"""Where does a job stand in an archive? Folders that DuckDB, Spark and Athena read as partitions, and the files in them."""
+"""Where is a job in an archive? Folders that DuckDB, Spark and Athena read as partitions, and the files in them."""
 
 from __future__ import annotations
 

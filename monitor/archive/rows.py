@@ -1,4 +1,4 @@
-"""What is said about a job as rows: one of the job, one a finding, one a bucket of its time."""
+"""What is known about a job as rows: one for the job, one per finding, one per bucket of its time."""
 
 from __future__ import annotations
 

@@ -93,4 +93,4 @@ def _understood(read: Callable[[], _Read]) -> _Read:
     except OSError:
         raise
     except Exception as error:
-        raise NoData(f"This is no run that can be read: {type(error).__name__}: {error}.") from error
+        raise NoData(f"This is not a readable run: {type(error).__name__}: {error}.") from error

@@ -1,4 +1,4 @@
-"""What must a place be able to do to hold an archive? A folder can, and a bucket (``monitor.aws.bucket``)."""
+"""What must a place be able to do to store an archive? A folder can, and a bucket (``monitor.aws.bucket``)."""
 
 from __future__ import annotations
 
@@ -29,10 +29,6 @@ class Store(Protocol):
 
     def read(self, path: str) -> bytes | None:
         """The file, or None where there is none. CannotDo where it cannot be read."""
-        ...
-
-    def size(self, path: str) -> int | None:
-        """Bytes of the file, or None where there is none."""
         ...
 
     def holds(self, prefix: str) -> bool:

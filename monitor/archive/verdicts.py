@@ -1,4 +1,4 @@
-"""What was said last of each job that was reviewed, kept in the user's cache folder: so that a list can say it without a call.
+"""The last verdict on each reviewed job, kept in the user's cache folder so that a list can show it without a call.
 
 One small file a job, written beside its place and moved there. Like the cache of runs it is a convenience: what cannot be
 read or written is as if it were not there, and what another version of the rules said does not count.

@@ -1,1 +1,1 @@
-"""The one seam to AWS: clients, what their errors mean, and what the calls cost."""
+"""The only contact with AWS: clients, what their errors mean, and what the calls cost."""

@@ -1,4 +1,5 @@
-"""Where does an ARN say that its resource is? ``arn:partition:service:region:account:resource``; None where it is none."""
+"""Where is the resource, according to its ARN? ``arn:partition:service:region:account:resource``; None where it is
+none."""
 
 from __future__ import annotations
 

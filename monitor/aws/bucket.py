@@ -29,7 +29,7 @@ class Bucket:
     def __init__(self, address: str, clients: Clients) -> None:
         match = _ADDRESS.fullmatch(address.rstrip("/"))
         if match is None:
-            raise BadCall(f"{address} is no address of a bucket.", "Write it as s3://bucket/prefix.")
+            raise BadCall(f"{address} is not the address of a bucket.", "Write it as s3://bucket/prefix.")
         self.label = address.rstrip("/")
         self._bucket = match["bucket"]
         self._prefix = f"{match['prefix'].strip('/')}/" if (match["prefix"] or "").strip("/") else ""
@@ -55,10 +55,6 @@ class Bucket:
                 if not left:
                     raise
         return None
-
-    def size(self, path: str) -> int | None:
-        answer = self._found("head_object", Key=self._key(path))
-        return None if answer is None else int(answer["ContentLength"])
 
     def holds(self, prefix: str) -> bool:
         return bool(self._call("list_objects_v2", Prefix=self._key(prefix), MaxKeys=1).get("KeyCount"))
@@ -88,7 +84,9 @@ class Bucket:
             return self.clients.call("s3", method, Bucket=self._bucket, **parameters)
         except NoData as error:
             if _code(error) == "NoSuchBucket":
-                raise CannotDo(f"There is no bucket {self._bucket}.", "Make it first, or name another one.") from error
+                raise CannotDo(
+                    f"There is no bucket {self._bucket}.", "Create it first, or name another one."
+                ) from error
             raise
 
     def _key(self, path: str) -> str:

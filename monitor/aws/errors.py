@@ -39,6 +39,7 @@ _MALFORMED = re.compile(
 # S3's operations that have another name in a policy.
 _IAM_NAMES = {"ListObjectsV2": "ListBucket", "HeadObject": "GetObject"}
 _FAILED = frozenset({500, 502, 503, 504})
+_LATER = frozenset({408, 425, 429})
 _CLOCK = re.compile(r"RequestTimeTooSkewed|signature expired|not yet current", re.IGNORECASE)
 
 _WHO = re.compile(r"User: (\S+) is not authorized")
@@ -62,6 +63,18 @@ class Where:
     @property
     def place(self) -> str:
         return self.endpoint or f"region {self.region or 'unknown'}"
+
+
+def is_refused(error: TrainwatchError) -> bool:
+    """Whether AWS, or boto3 before it, refused this very call: the same again is refused again until somebody changes a
+    policy or the resource. Not where a login or a pause would help."""
+    cause = error.__cause__
+    if isinstance(cause, boto.ParamValidationError):
+        return True
+    if not isinstance(cause, boto.ClientError) or isinstance(error, Throttled | NoCredentials | Unreachable):
+        return False
+    status = cause.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    return isinstance(status, int) and 400 <= status < 500 and status not in _LATER
 
 
 @contextmanager
@@ -108,14 +121,14 @@ def _answered(error: boto.ClientError, where: Where) -> TrainwatchError:
     if _NOT_ACCEPTED.search(code):
         return NoCredentials(
             f"AWS does not accept these credentials in {where.place} ({code}).",
-            f"Check {_who(where)}, or log in again; a region that is not enabled for the account refuses them too.",
+            f"Check {_who(where)}, or log in again; a region that is not enabled for the account also refuses them.",
         )
     if _SLOW_DOWN.search(code):
-        return Throttled(f"AWS kept asking to slow down ({action}, {code}).", "Wait a minute, then try again.")
+        return Throttled(f"AWS kept throttling requests ({action}, {code}).", "Wait a minute, then try again.")
     if _ABSENT.search(code) or (_MALFORMED.search(code) and _ABSENT_TEXT.search(text)):
         return NoData(f"AWS does not have it in {where.place} ({action}: {_first_line(text)}).")
     if _MALFORMED.search(code):
-        return BadCall(f"AWS refused {action}: {_first_line(text)}.", "Check the values of the call.")
+        return BadCall(f"AWS refused {action}: {_first_line(text)}.", "Check the values in the call.")
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     if where.endpoint and (not code or code.isdigit()) and status not in _FAILED:
         return _not_aws(where, f"HTTP {code or status}")
@@ -132,7 +145,7 @@ def _denied(text: str, action: str, where: Where) -> NotAllowed:
     blocked = f" (an explicit deny in a {deny[1].strip()})" if deny else ""
     remedy = f"Have {exact} allowed in the IAM policy of that user or role."
     if deny:
-        remedy = f"Ask whoever keeps that {deny[1].strip()} to allow {exact}."
+        remedy = f"Ask whoever maintains that {deny[1].strip()} to allow {exact}."
     message = f"AWS does not allow {exact} to {who[1] if who else 'these credentials'}{blocked}."
     return NotAllowed(message, remedy, exact, deny[1].strip() if deny else "", _arn(text, who, where))
 
@@ -201,7 +214,7 @@ def _connection(error: boto.BotoCoreError, where: Where) -> TrainwatchError | No
         case boto.SSLError():
             return Unreachable(
                 f"The certificate of {target} is not trusted.",
-                "Set AWS_CA_BUNDLE to the certificates of your network, or check whether the address is http or https.",
+                "Set AWS_CA_BUNDLE to your network's certificates, or check whether the address is http or https.",
             )
         case boto.ReadTimeoutError():
             return Unreachable(f"{target} was reached but did not answer in time.", "Try again; " + _lower(check))
@@ -226,7 +239,7 @@ def _call(error: boto.BotoCoreError, where: Where) -> TrainwatchError:
             return BadCall(f"AWS has no such service in {where.place}.", "Name another region with --region.")
         case boto.ParamValidationError():
             report = str(error.kwargs.get("report", error))
-            return BadCall(f"The call cannot be made: {_first_line(report)}.", "Check the values of the call.")
+            return BadCall(f"The call cannot be made: {_first_line(report)}.", "Check the values in the call.")
         case boto.InvalidRetryConfigurationError():
             return BadCall(f"{_first_line(error)}.", "Correct AWS_RETRY_MODE or AWS_MAX_ATTEMPTS.")
     return CannotDo(f"The call to AWS failed: {_first_line(error)}.")

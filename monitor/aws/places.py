@@ -1,4 +1,4 @@
-"""Which profiles and regions may be chosen, and what holds where nobody chooses? Read from this machine alone."""
+"""Which profiles and regions can be chosen, and which apply by default? Read from this machine only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What was asked of AWS, and what does it cost? One tally for the program, and one for whatever is metered within it."""
+"""What was requested from AWS, and what does it cost? One tally for the program, and one for whatever is metered
+within it."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Frames in, Altair charts out: pure functions, one file a question. No Streamlit, no clock, no theme."""
+"""Frames in, Altair charts out: pure functions, one file per question. No Streamlit, no clock, no theme."""

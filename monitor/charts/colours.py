@@ -1,7 +1,7 @@
-"""Which colour means what: the few that are fixed, all mid-tones that read on a light and on a dark ground.
+"""Which color means what: the few that are fixed, all mid-tones that read on a light and on a dark ground.
 
-Everything else is left to the theme of whoever draws: series colours, and the sequential scale of the heatmaps.
-The four kinds of time differ in lightness as well as in hue, so they stay apart without colour vision.
+Everything else is left to the theme of whoever draws: series colors, and the sequential scale of the heatmaps.
+The four kinds of time differ in lightness as well as in hue, so they stay apart without color vision.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ CHANGE = "#8a62b5"
 #: The part of a job that the viewer chose.
 BRUSH = "#2f74bd"
 
-#: Kind of time -> colour, in the order of the legend.
+#: Kind of time -> color, in the order of the legend.
 TIME_KINDS = {
     "training": "#3b7fc4",
     "start and finish": "#7389a5",
@@ -30,7 +30,7 @@ TIME_KINDS = {
 #: A stretch that a finding speaks of, drawn over whatever chart shows it.
 MARKED = "#c2410c"
 
-#: Kind of mark in the timeline -> colour; each has its own shape too. Spans differ in lightness, moments in shape.
+#: Kind of mark in the timeline -> color; each has its own shape too. Spans differ in lightness, moments in shape.
 EVENT_KINDS = {
     "first line": "#7389a5",
     "first step": "#3b7fc4",
@@ -45,10 +45,10 @@ EVENT_KINDS = {
     "end": "#7389a5",
 }
 
-#: Words inside a chart, which no theme colours.
+#: Words inside a chart, which no theme colors.
 WORDS = "#75808d"
 
-#: What a stage of a pipeline does: a light and a dark blue, apart in lightness; waiting is the grey of the lane.
+#: What a stage of a pipeline does: a light and a dark blue, apart in lightness; waiting is the gray of the lane.
 STAGE_WORK = {"forward": "#6ea3d8", "backward": "#2b5f9e"}
 STAGE_TEXT = {"forward": "#0f1b2a", "backward": "#ffffff"}
 

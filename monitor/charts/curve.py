@@ -1,6 +1,6 @@
-"""How do step time and memory run along one parameter? A curve each, one below the other; a flat one says: no use.
+"""How do step time and memory depend on one parameter? A curve each, one below the other; a flat one means no effect.
 
-Start, change and advice are marked by shape and colour. Step time is percent of the start's and begins at zero.
+Start, change and advice are marked by shape and color. Step time is percent of the start's and begins at zero.
 """
 
 from __future__ import annotations
@@ -76,7 +76,9 @@ def limits(limit_gib: float | None) -> pd.DataFrame:
 
 def step_time_curve(shown: pd.DataFrame, marked: pd.DataFrame, knob: str) -> alt.LayerChart:
     """The middle as a line, its range as a band."""
-    percent = alt.Axis(title="step time, % of the start", tickCount=5, minExtent=_MARGIN_PX, maxExtent=_MARGIN_PX)
+    percent = alt.Axis(
+        title="step time, % of the starting point", tickCount=5, minExtent=_MARGIN_PX, maxExtent=_MARGIN_PX
+    )
     # The chart of the memory below has the same axis, with its labels.
     x = _along(knob, None)
     base = alt.Chart(shown).encode(x=x)
@@ -135,7 +137,7 @@ def _along(knob: str, title: str | None) -> alt.X:
 
 
 def _signs(marked: pd.DataFrame, y: alt.Y, x: alt.X, what: str, legend: bool = True) -> list[alt.Chart]:
-    """Shape and colour say the same; the advised point lies below the others, and is larger."""
+    """Shape and color say the same; the advised point lies below the others, and is larger."""
     names = list(CURVE_MARKS)
     colours, shapes = ([look[place] for look in CURVE_MARKS.values()] for place in (0, 1))
     shown = alt.Legend(title=None, orient="top", symbolSize=110, symbolStrokeWidth=0) if legend else None

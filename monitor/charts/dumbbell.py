@@ -1,4 +1,5 @@
-"""How do a few figures of several jobs compare? A row a figure, each with a scale and a unit of its own that begins at zero.
+"""How do a few figures of several jobs compare? One row per figure, each with its own unit and a scale that starts at
+zero.
 
 Places are worked out here, from 0 to 1 along a row, so that no row shares an axis with another; the ends of each scale are
 written below it. The signs of the jobs are joined, the outer two named with their values.

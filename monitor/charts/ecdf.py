@@ -1,4 +1,5 @@
-"""How are the step times of several jobs spread? One curve a job on one axis: the share of steps that take at most so long.
+"""How are the step times of several jobs distributed? One curve per job on one axis: the share of steps up to each
+step time.
 
 Steps far beyond the others would press all curves into a corner, so the axis ends a little after the slowest hundredth;
 what lies beyond is counted, not drawn.
@@ -92,7 +93,7 @@ def ecdf(curves: pd.DataFrame, medians: pd.DataFrame, labels: Sequence[str], wha
     tooltip = [
         alt.Tooltip("job:N", title="job"),
         alt.Tooltip("seconds:Q", title=f"{what}, s", format=".4g"),
-        alt.Tooltip("share_pct:Q", title="steps that take at most so long, %", format=".1f"),
+        alt.Tooltip("share_pct:Q", title="cumulative share of steps, %", format=".1f"),
     ]
     lines = (
         alt.Chart(curves)

@@ -1,7 +1,7 @@
 """Which stage of a pipeline works when, and when does it wait? Lanes of stages, one schedule above the other.
 
-Both share one time axis, percent of the start's time for the same samples, so that what a change gains is the space at
-its right. The ground of a lane is grey: where nothing lies on it the stage waits.
+Both share one time axis, percent of the starting point's time for the same samples, so that what a change gains is
+the space at its right. The ground of a lane is gray: where nothing lies on it the stage waits.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Course:
 
 
 def until_pct(courses: Sequence[Course], most: int = MOST_PIECES) -> float | None:
-    """How far the pieces are drawn, in percent of the start's time; None where all of them are."""
+    """How far the pieces are drawn, in percent of the starting point's time; None where all of them are."""
     starts = pd.concat([course.pieces["from_pct"] for course in courses])
     if len(starts) <= most:
         return None
@@ -102,7 +102,8 @@ def is_dense(work: pd.DataFrame) -> bool:
 
 
 def gantt(ground: pd.DataFrame, work: pd.DataFrame) -> alt.LayerChart:
-    """Forward and backward of each microbatch on each stage, out of ``lanes`` and ``pieces``; grey where a stage waits."""
+    """Forward and backward of each microbatch on each stage, out of ``lanes`` and ``pieces``; gray where a stage
+    waits."""
     row = row_pixels(len(ground))
     where = alt.Y(
         "lane:N",
@@ -115,7 +116,7 @@ def gantt(ground: pd.DataFrame, work: pd.DataFrame) -> alt.LayerChart:
     )
     x = alt.X(
         "from_pct:Q",
-        axis=alt.Axis(title="time for the same samples, % of the start", grid=False, tickCount=10),
+        axis=alt.Axis(title="time for the same samples, % of the starting point", grid=False, tickCount=10),
         scale=alt.Scale(nice=False, domainMin=0),
     )
     waiting = (

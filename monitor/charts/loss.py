@@ -1,4 +1,4 @@
-"""How do the loss and the learning rate go on? One line, its spread, and a mark where the loss was no number."""
+"""How do the loss and the learning rate develop? One line, its spread, and a mark where the loss was not a number."""
 
 from __future__ import annotations
 

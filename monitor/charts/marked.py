@@ -1,4 +1,4 @@
-"""Where in a chart is what a finding speaks of? A band over its span, on top of any chart over time."""
+"""Where in a chart is what a finding is about? A band over its span, on top of any chart over time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from monitor.charts.colours import MARKED
 def marked(chart: alt.LayerChart, spans: Sequence[tuple[datetime, datetime]], height: int) -> alt.LayerChart:
     """The chart, small, with each span as a framed band; a span without length is a line.
 
-    Over a chart that speaks by its colours the band is a frame alone.
+    Over a chart that speaks by its colors the band is a frame alone.
     """
     coloured = any(isinstance(layer.mark, alt.MarkDef) and layer.mark.type == "rect" for layer in chart.layer)
     frame = pd.DataFrame(spans, columns=["from", "to"]).astype(dict.fromkeys(("from", "to"), "datetime64[ms, UTC]"))

@@ -21,7 +21,7 @@ COLUMNS = 180
 CELLS = 24_000
 #: Points of one line at most.
 POINTS = 400
-#: Nodes with a row of their own at most: as many as a row can be told from its neighbours.
+#: Nodes with a row of their own at most: as many as a row can be told from its neighbors.
 ROWS = 64
 #: Nodes whose means lie closer than this keep their natural order: no false ranking, no jumping rows.
 ALIKE_POINTS = 3.0

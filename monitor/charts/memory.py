@@ -93,7 +93,7 @@ def memory_bars(shown: pd.DataFrame, whole: pd.DataFrame, limit: pd.DataFrame, a
         # A bar's name and, below it, its whole.
         axis=alt.Axis(title=None, ticks=False, domain=False, labelExpr="split(datum.value, '|')", labelFontWeight=600),
     )
-    gib = alt.Axis(title="GiB of the fullest GPU", grid=False, tickCount=6)
+    gib = alt.Axis(title="GiB on the fullest GPU", grid=False, tickCount=6)
     bars = (
         alt.Chart(shown)
         .mark_bar(height=BAR_PX, stroke="white", strokeWidth=0.7)

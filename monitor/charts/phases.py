@@ -79,7 +79,7 @@ def phase_bar(buckets: Sequence[Bucket]) -> alt.LayerChart:
 
 
 def phase_bar_of(frame: pd.DataFrame) -> alt.LayerChart:
-    """One horizontal bar; its colour says what kind of time a segment was."""
+    """One horizontal bar; its color says what kind of time a segment was."""
     base = alt.Chart(frame)
     along = alt.X("start:Q", axis=alt.Axis(title=None, grid=False, tickCount=8, offset=6), scale=alt.Scale(nice=False))
     bar = base.mark_bar(height=BAR_PX).encode(

@@ -1,4 +1,4 @@
-"""How far did the steps come, and when did they stop? For logs that name steps but give no time of one."""
+"""How far did the steps get, and when did they stop? For logs that name steps but give no step times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""How did a metric go over a job, in a line as small as a word? Means over its nodes, a few points, gaps left open."""
+"""How did a metric develop over a job, in a line as small as a word? Means over its nodes, a few points, gaps left
+open."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def split(chart: Any) -> tuple[dict[str, Any], dict[str, pd.DataFrame]]:
     """The Vega-Lite specification with named data, and the frame behind each name; the chart is left as it was."""
     frames: dict[str, pd.DataFrame] = {}
     specification = _named(chart, frames).to_dict()
-    # Altair's own theme: fonts, sizes and colours belong to the page that shows it.
+    # Altair's own theme: fonts, sizes and colors belong to the page that shows it.
     specification.pop("config", None)
     return specification, frames
 
@@ -60,7 +60,7 @@ def _kept(specification: dict[str, Any]) -> dict[str, Any]:
     if "name" in found.get("data", {}):
         found["data"] = {**found["data"], "format": {"parse": None}}
     mark = found.get("mark", {})
-    # A key parts lines and areas as a colour does: each row would be a line of its own.
+    # A key parts lines and areas as a color does: each row would be a line of its own.
     if mark and (mark if isinstance(mark, str) else mark["type"]) not in ("line", "area", "trail"):
         found["encoding"] = {**found.get("encoding", {}), "key": {"field": _ROW}}
     return found

@@ -169,13 +169,13 @@ _TOOLTIP = [
     alt.Tooltip("kind:N", title="what"),
     alt.Tooltip("start:T", title="from", format=_TIME),
     alt.Tooltip("end:T", title="to", format=_TIME),
-    alt.Tooltip("count:Q", title="how many", format=",d"),
+    alt.Tooltip("count:Q", title="count", format=",d"),
     alt.Tooltip("said:N", title="said"),
 ]
 
 
 def _course(parts: pd.DataFrame, time: alt.X, y: alt.Y, step: int) -> tuple[alt.Chart, alt.Chart, alt.Chart]:
-    """The bar of the job: coloured by the kind of time, with edges, and with names where there is room."""
+    """The bar of the job: colored by the kind of time, with edges, and with names where there is room."""
     base = alt.Chart(parts)
     height = step - 4
     bar = base.mark_bar(height=height).encode(

@@ -91,7 +91,7 @@ def heatmap_frames(
 
 
 def heatmap_of(ground: pd.DataFrame, shown: pd.DataFrame, own: pd.DataFrame, together: pd.DataFrame) -> alt.LayerChart:
-    """Node x time, colour 0-100 %, the odd ones on top; gray where nothing was measured.
+    """Node x time, color 0-100 %, the odd ones on top; gray where nothing was measured.
 
     How it looks hangs on the number of nodes alone.
     """
@@ -107,7 +107,7 @@ def heatmap_of(ground: pd.DataFrame, shown: pd.DataFrame, own: pd.DataFrame, tog
     )
     values = (
         alt.Chart(shown)
-        # Half a pixel more closes the hairlines between neighbours.
+        # Half a pixel more closes the hairlines between neighbors.
         .mark_rect(x2Offset=0.5)
         .encode(
             x="start:T",

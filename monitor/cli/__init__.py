@@ -1,1 +1,1 @@
-"""The command line: a file a command. Results go to standard output, everything else to standard error."""
+"""The command line: one file per command. Results go to standard output, everything else to standard error."""

@@ -1,4 +1,4 @@
-"""``alarms``: the rules that CloudWatch can keep by itself, as its alarms: plan them, create them, delete them."""
+"""``alarms``: the rules that CloudWatch can evaluate by itself, as its alarms: plan them, create them, delete them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def add_to(commands: Any) -> None:
     command = add_command(
         commands,
         "alarms",
-        "keep rules as CloudWatch alarms, which go on without this program",
+        "keep rules as CloudWatch alarms, which work without this program",
         "Turns rules into CloudWatch alarms: plan shows which, what they cost and what CloudWatch cannot check; create makes "
         "the job's alarms those of the rules; delete removes all alarms of the job.",
         (
@@ -58,7 +58,7 @@ def add_to(commands: Any) -> None:
         action="append",
         default=[],
         metavar="ARN",
-        help="a topic that is told when an alarm fires and when it returns to OK; repeatable",
+        help="a topic to notify when an alarm fires and when it returns to OK; repeatable",
     )
     add_account_options(command)
     add_output_options(command, ("text", "json"))
@@ -89,7 +89,7 @@ def _create(arguments: argparse.Namespace, source: AwsSource, plan: AlarmPlan) -
         first = plan.not_expressible[0]
         raise CannotDo(
             f"CloudWatch can keep none of these rules. {first.rule}: {first.why}",
-            "No alarm was touched; alarms plan tells it of each rule.",
+            "No alarm was changed; alarms plan gives the reason for each rule.",
         )
     with progress(arguments) as say:
         done = create(source.clients, plan.job, plan.alarms, say)
@@ -111,10 +111,10 @@ def _delete(arguments: argparse.Namespace, job: str) -> int:
 def _name(text: str) -> str:
     """The training job's name; of an ARN its end."""
     if text.startswith(("logs:", "archive:")):
-        raise BadCall(f"Alarms need a job in an AWS account, and {text} is none.", "Name a training job.")
+        raise BadCall(f"Alarms need a job in an AWS account, and {text} is not one.", "Name a training job.")
     name = text.rpartition("training-job/")[2].strip()
     if not name or "/" in name:
-        raise BadCall(f'"{text}" is no name of a training job.', "To find one, list the jobs.")
+        raise BadCall(f'"{text}" is not the name of a training job.', "To find one, list the jobs.")
     return name
 
 
@@ -138,11 +138,12 @@ def _check_topics(region: str, rules: Sequence[Rule], topics: Sequence[str]) -> 
         mine = {*topics, *(sink_of(sink).target for sink in rule.notify if sink_of(sink).kind == "sns")}
         if len(mine) > _MOST_ACTIONS:
             raise BadCall(
-                f"{rule.name} would tell {len(mine)} topics; an alarm tells {_MOST_ACTIONS} at most.", "Leave some out."
+                f"{rule.name} would notify {len(mine)} topics; an alarm notifies at most {_MOST_ACTIONS}.",
+                "Leave some out.",
             )
         for topic in sorted(mine):
             if sink_of(f"sns:{topic}").region != region:
                 raise BadCall(
-                    f"The topic {topic} is in another region than the job ({region}), where an alarm cannot reach it.",
+                    f"The topic {topic} is not in the job's region ({region}), so an alarm cannot reach it.",
                     f"Name a topic in {region}.",
                 )

@@ -54,7 +54,7 @@ def created_text(arguments: argparse.Namespace, plan: AlarmPlan, done: Created) 
         for word, names in (
             ("created", done.created),
             ("changed", done.changed),
-            ("there already", done.unchanged),
+            ("already there", done.unchanged),
             ("old ones removed", done.removed),
         )
         if names

@@ -1,4 +1,4 @@
-"""``alert``: does a job cross its thresholds? Exit code 0 no, 1 yes, 3 where that could not be found out."""
+"""``alert``: does a job cross its thresholds? Exit code 0 no, 1 yes, 3 where that could not be determined."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from monitor.alert.conditions import Rule
 from monitor.alert.document import alert_document
 from monitor.alert.evaluate import evaluate
 from monitor.alert.given import rules_of
-from monitor.alert.ledger import ledger_file
+from monitor.alert.ledger import durable, ledger_file
 from monitor.alert.news import Look
 from monitor.alert.rules_file import read_rules
 from monitor.alert.saved import saved
@@ -20,8 +20,10 @@ from monitor.alert.telling import Telling
 from monitor.alert.verdict import Verdict
 from monitor.cli.alert_backtest import run_backtest
 from monitor.cli.alert_looking import Looking, publisher
+from monitor.cli.alert_resend import run_resend
 from monitor.cli.alert_text import print_verdicts
-from monitor.cli.alert_watch import not_sent, run_watch
+from monitor.cli.alert_undelivered import print_set_aside, sentences, undelivered
+from monitor.cli.alert_watch import run_watch
 from monitor.cli.durations import seconds_of
 from monitor.cli.help import add_command
 from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress
@@ -41,8 +43,8 @@ def add_to(commands: Any) -> None:
         commands,
         "alert",
         "check a job against thresholds",
-        "Checks a job against thresholds: once, until it ends (--watch), or over finished jobs (--backtest). The exit code is 0 "
-        "where none is crossed, 1 where one is, 3 where that could not be found out.",
+        "Checks a job against thresholds: once, until it ends (--watch), or over finished jobs (--backtest). The "
+        "exit code is 0 where none is crossed, 1 where one is, 3 where that could not be determined.",
         (
             'alert my-training-job --when "gpu_utilization < 40% for 10 min"',
             'alert my-training-job --when "step_time > 1.3x for 20 steps" --when "finding critical" --format json',
@@ -71,15 +73,13 @@ def add_to(commands: Any) -> None:
     told.add_argument(
         "--watch", action="store_true", help="keep checking until the job has ended, then print a summary"
     )
-    told.add_argument(
-        "--interval", default="60s", metavar="60s", help="time between two looks of --watch (default 60s)"
-    )
+    told.add_argument("--interval", default="60s", metavar="60s", help="time between checks with --watch (default 60s)")
     told.add_argument(
         "--notify",
         action="append",
         default=[],
         metavar="SINK",
-        help="who is told: stdout, sns:ARN, slack:env:NAME, webhook:file:PATH, exec:PROGRAM; repeatable",
+        help="where to send alerts: stdout, sns:ARN, slack:env:NAME, webhook:file:PATH, exec:PROGRAM; repeatable",
     )
     told.add_argument(
         "--cool-down",
@@ -93,6 +93,12 @@ def add_to(commands: Any) -> None:
         help="also publish step times to CloudWatch (namespace Trainwatch), for alarms",
     )
     told.add_argument(
+        "--resend",
+        nargs="*",
+        metavar="ID",
+        help="look at no job; send again what the sinks of --notify and --rules refused before (with IDs: these, to these sinks)",
+    )
+    told.add_argument(
         "--ledger", metavar="FILE", help="where sent alerts are recorded (default: the user's state folder)"
     )
     add_output_options(command, ("text", "json"))
@@ -101,6 +107,11 @@ def add_to(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Evaluates, prints, tells whoever is to be told, and tells the rest by the exit code."""
+    ledger = Path(arguments.ledger) if arguments.ledger else ledger_file()
+    if arguments.resend is not None:
+        if arguments.job or arguments.logs or arguments.watch or arguments.backtest or arguments.publish:
+            raise BadCall("--resend looks at no job.", "Leave out the job, --watch, --backtest and --publish.")
+        return run_resend(arguments, _given_rules(arguments) or saved(), durable(ledger))
     rules = asked_rules(arguments)
     seconds_of("--interval", arguments.interval)
     seconds_of("--cool-down", arguments.cool_down)
@@ -110,7 +121,6 @@ def run(arguments: argparse.Namespace) -> int:
         return run_backtest(arguments, rules)
     if arguments.more:
         raise BadCall(f"{1 + len(arguments.more)} jobs were named.", "Name one; several go with --backtest.")
-    ledger = Path(arguments.ledger) if arguments.ledger else ledger_file()
     telling = Telling(rules, arguments.notify, ledger)
     said, trouble = False, ""
     try:
@@ -145,17 +155,20 @@ def _once(
     verdicts = evaluate(report, rules, now)
     if telling.sinks:
         telling.hear(Look(report, now, looking.public_url, cool_down_s), verdicts)
+    outcomes = telling.deliver()
+    asides = telling.set_aside()
     if arguments.format == "json":
-        deliver(arguments, as_json(alert_document(report.job.name, verdicts, now)))
+        document = alert_document(report.job.name, verdicts, now)
+        deliver(arguments, as_json(document | undelivered(outcomes, asides)))
     else:
         paper = paper_for(arguments)
         print_verdicts(report.job.name, verdicts, now, paper)
+        print_set_aside(asides, telling.ledger, paper)
         deliver(arguments, paper)
     trouble = looking.publish(report, now)
-    waiting = [not_sent(outcome) for outcome in telling.deliver() if outcome.trouble]
-    for sentence in [*waiting, *filter(None, [trouble])]:
+    for sentence in [*sentences(telling, outcomes, set()), *filter(None, [trouble])]:
         print(f"trainwatch: {sentence}", file=sys.stderr)
-    return verdicts, trouble
+    return verdicts, trouble or telling.trouble
 
 
 def _looking(arguments: argparse.Namespace, ledger: Path | None) -> Looking:
@@ -170,8 +183,7 @@ def _looking(arguments: argparse.Namespace, ledger: Path | None) -> Looking:
 
 def asked_rules(arguments: argparse.Namespace) -> tuple[Rule, ...]:
     """The rules of the call: those of the file and of each --when, else the saved ones."""
-    rules = read_rules(Path(arguments.rules)) if arguments.rules else ()
-    rules += rules_of(arguments.when, [rule.name for rule in rules])
+    rules = _given_rules(arguments)
     if not rules:
         rules = saved()
         say_doubts(rules)
@@ -182,6 +194,11 @@ def asked_rules(arguments: argparse.Namespace) -> tuple[Rule, ...]:
             "thresholds add.",
         )
     return rules
+
+
+def _given_rules(arguments: argparse.Namespace) -> tuple[Rule, ...]:
+    rules = read_rules(Path(arguments.rules)) if arguments.rules else ()
+    return rules + rules_of(arguments.when, [rule.name for rule in rules])
 
 
 def exit_code(verdicts: tuple[Verdict, ...]) -> int:

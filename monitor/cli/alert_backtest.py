@@ -86,7 +86,7 @@ def _names(arguments: argparse.Namespace) -> list[str | None]:
         return [None]  # the path of one job, or of nothing: who reads it knows
     found = [job.name for job in source.jobs(JobQuery(limit=_EVERY_JOB))]
     if not found:
-        raise NoData(f"The archive {arguments.archive} holds no job.", "Put some into it with archive JOB --to DIR.")
+        raise NoData(f"The archive {arguments.archive} contains no jobs.", "Add some with archive JOB --to DIR.")
     return [*found]
 
 
@@ -136,8 +136,8 @@ def _print(jobs: Sequence[BacktestedJob], rules: Sequence[Rule], paper: Console)
         _sums(jobs, rules, paper)
     paper.print(
         Text(
-            "Cost after: from the alert to the end of the job, which stopping at once would have saved. Overhead: the part of it "
-            "that was not training, evaluation or checkpoint.",
+            "Cost after: from the alert to the end of the job, what stopping at once would have saved. Overhead: "
+            "the part of it that was not training, evaluation or checkpoint.",
             "dim",
         )
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -35,6 +36,8 @@ def publisher(source: Source, path: Path | None) -> Callable[[Report, datetime],
     if not isinstance(source, AwsSource):
         raise BadCall("--publish puts metrics into a job's account, and this job has none.", "Leave it out.")
     clients, ledger = source.clients, Ledger(durable(path))
+    for sentence in ledger.damage():
+        print(f"trainwatch: {sentence}", file=sys.stderr)
 
     def published(report: Report, now: datetime) -> str:
         try:

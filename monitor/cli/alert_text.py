@@ -1,4 +1,4 @@
-"""Verdicts for a person at a terminal: a line a rule, the firing ones first, and why what is unknown is unknown."""
+"""Verdicts for a person at a terminal: a line per rule, the firing ones first, and why what is unknown is unknown."""
 
 from __future__ import annotations
 

@@ -53,7 +53,6 @@ def add_to(commands: Any) -> None:
     command.add_argument(
         "--max-usd",
         metavar="X",
-        type=float,
         help="make no metric call that would raise the cost above X USD",
     )
     add_cache_option(command)
@@ -65,12 +64,12 @@ def add_to(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Archives, and prints what became of each job."""
     _check(arguments)
-    checked_limit(arguments.max_usd)
+    most = checked_limit(arguments)
     now = datetime.now(UTC)
     settings = read()
     store = store_of(arguments.to or archive_root(settings), arguments.region, arguments.profile)
     account = cache(lambda: account_source(arguments))
-    with progress(arguments) as say, metered(arguments.max_usd):
+    with progress(arguments) as say, metered(most):
         named = _chosen(arguments, account, now)
         if named:
             store.make_ready()
@@ -99,7 +98,7 @@ def _check(arguments: argparse.Namespace) -> None:
     if not arguments.all:
         for option in ("since", "status", "name_contains"):
             if getattr(arguments, option) is not None:
-                raise BadCall(f"--{option.replace('_', '-')} chooses among all jobs.", "Give --all with it.")
+                raise BadCall(f"--{option.replace('_', '-')} only works with --all.", "Add --all.")
 
 
 def _chosen(arguments: argparse.Namespace, account: Callable[[], Source], now: datetime) -> list[tuple[Source, str]]:
@@ -136,6 +135,7 @@ def _row(outcome: Outcome) -> dict[str, Any]:
         "files": {name: part.path for name, part in made.parts.items()} if made else {},
         "masked": list(made.masked) if made else [],
         "why": str(outcome.error) if outcome.error else outcome.why or None,
+        "healed": list(outcome.healed),
     }
 
 
@@ -160,13 +160,13 @@ def _text(arguments: argparse.Namespace, store: Store, outcomes: Sequence[Outcom
 def _note(outcome: Outcome) -> str:
     made = outcome.manifest
     assert made is not None
+    notes = [f"missing or damaged, and written again: {', '.join(outcome.healed)}"] if outcome.healed else []
     if outcome.state == "kept":
-        return f"{outcome.why}."
-    notes = []
+        return f"{'; '.join([outcome.why, *notes])}."
     # Of log files nobody is told when they are complete.
     if outcome.state == "archived" and not made.is_final and made.job.source == "aws":
         running = "running" if made.job.is_running else "not final yet"
-        notes.append(f"{f'not whole: {outcome.why}' if outcome.why else running} (archive it again later)")
+        notes.append(f"{f'incomplete: {outcome.why}' if outcome.why else running} (archive it again later)")
     if outcome.state == "archived" and made.masked:
         notes.append(f"masked: {', '.join(made.masked)}")
     return "; ".join(notes)

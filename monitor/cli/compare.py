@@ -34,9 +34,9 @@ def add_to(commands: Any) -> None:
         commands,
         "compare",
         "jobs side by side, the first is the baseline",
-        "Compares jobs with the first one: which takes less time for the same work and how sure that is, what differs in the "
-        "configuration, and whether a prediction held. Where a step's work is unknown or of another kind it says so, and "
-        "what would help.",
+        "Compares jobs with the first one: which takes less time for the same work and how certain that is, what "
+        "differs in the configuration, and whether a prediction held. Where the work of a step is unknown or of a "
+        "different kind, it says so and what would help.",
         (
             "compare my-run-1 my-run-2",
             "compare my-run-1 my-run-2 my-run-3 --format markdown",
@@ -108,5 +108,5 @@ def _kept(arguments: argparse.Namespace, pairs: Sequence[Pair]) -> Record | None
     if not arguments.no_keep:
         for pair in pairs:
             if not store.keep(pair):
-                print(f"trainwatch: the pair is not kept: {store.path} cannot be written.", file=sys.stderr)
+                print(f"trainwatch: the pair is not saved: {store.path} cannot be written.", file=sys.stderr)
     return earlier

@@ -133,7 +133,8 @@ def _text(arguments: argparse.Namespace, source: ArchiveSource, rows: Sequence[R
     paper.print()
     paper.print(_total(found))
     paper.print(
-        "HOURS are billed hours, times the instances. RECOVERABLE is of the whole job, so far if it ran.", style="dim"
+        "HOURS are billed hours times instances. RECOVERABLE is for the whole job, or so far if it was still running.",
+        style="dim",
     )
     if len(found) > len(rows):
         paper.print(f"{count(len(found) - len(rows), 'more job')}; --limit shows more.", style="dim")
@@ -146,13 +147,18 @@ def _total(rows: Sequence[Row]) -> str:
     if not priced:
         return f"{count(len(rows), 'job')}, none with a known price."
     spent = sum(row["cost_usd"] for row in priced)
-    said = f"{count(len(rows), 'job')}: {usd(spent)} spent"
+    without = len(rows) - len(priced)
+    others = f", {without:,} without a known price; on the other{'s' if len(priced) > 1 else ''}" if without else ""
+    said = f"{count(len(rows), 'job')}{others}: {usd(spent)} spent"
     for name in ("overhead", "recoverable"):
         known = [row[f"{name}_usd"] for row in priced if row[f"{name}_usd"] is not None]
+        if not known:
+            said += f", {name} not known"
+            continue
         share = f" ({percent(100 * sum(known) / spent)})" if spent else ""
         unknown = sum(row[f"{name}_usd"] is None and row["cost_usd"] > 0 for row in priced)
         said += f", {name} {usd(sum(known))}{share}" + (f", not known for {count(unknown, 'job')}" if unknown else "")
-    return said + (f"; {count(len(rows) - len(priced), 'job')} without a price." if len(priced) < len(rows) else ".")
+    return f"{said}."
 
 
 def _hours(seconds: float | None) -> str:

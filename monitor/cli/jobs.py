@@ -80,9 +80,9 @@ def add_to(commands: Any) -> None:
         commands,
         "jobs",
         "list training jobs, newest first",
-        "Lists training jobs, newest first, each with the verdict of its last review. The list reviews nothing and makes no "
-        "call for it: a verdict is there once the dashboard or report has reviewed the job. Jobs of an archive are ranked by "
-        "what could be saved on them.",
+        "Lists training jobs, newest first, each with the verdict of its last review. The list itself reviews "
+        "nothing and makes no extra calls: a job has a verdict once the dashboard or report has reviewed it. Jobs "
+        "of an archive are ranked by what could be saved on them.",
         (
             "jobs",
             "jobs --status running --watch",
@@ -101,10 +101,10 @@ def add_to(commands: Any) -> None:
         "--interval",
         default="30s",
         metavar="30s",
-        help=f"time between two lists of --watch (default 30s, {SHORTEST_S:.0f}s at the least)",
+        help=f"time between lists with --watch (default 30s, at least {SHORTEST_S:.0f}s)",
     )
     add_archive_option(command, "rank the jobs of this archive by what could be saved on them")
-    add_cache_option(command, "do not look into the local cache, and so show no verdicts")
+    add_cache_option(command, "do not use the local cache, and so show no verdicts")
     add_account_options(command)
     add_output_options(command, ("text", "json", "csv"))
     command.set_defaults(run=run)
@@ -114,7 +114,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Prints the list, once or again and again."""
     now = datetime.now(UTC)
     if arguments.limit < 1:
-        raise BadCall(f"--limit {arguments.limit} lists nothing.", "Give a number from 1.")
+        raise BadCall(f"--limit {arguments.limit} lists nothing.", "Give a number of at least 1.")
     query = job_query(arguments.status, arguments.name_contains, arguments.since, now, arguments.limit)
     if arguments.watch:
         _check_watch(arguments)
@@ -266,7 +266,7 @@ def _table(found: _Look, width: int) -> Table:
     shown = [column for column in _COLUMNS if column.title != "VERDICT" or any(found.verdicts.values())]
     rows = []
     for job in found.jobs:
-        ran = (job.ended or found.at) - job.created if job.created else None
+        ran = (job.ended or found.at) - job.started if job.started else None
         cells = {
             "JOB": Text(job.name),
             "STATUS": Text(status_word(job.status)),

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from monitor.cli import alarms, alert, archive, compare, dashboard, demo, jobs, plan, report, steps, thresholds
 from monitor.cli.help import PROGRAM, formatter
+from monitor.cli.output import check_output
 from monitor.errors import CannotDo, TrainwatchError
 from monitor.terminal import lost_output, outlets
 
@@ -24,9 +25,8 @@ def parser() -> argparse.ArgumentParser:
         description="Trainwatch: where the GPU hours of an Amazon SageMaker training job went, and which knob to turn.",
         epilog="A job is a training job's name, logs:PATH for log files, or archive:PATH for an archive. AWS is reached as "
         "by any boto3 program: --profile, --region and the AWS_* environment variables. Exit codes: 0 done, 1 a "
-        "threshold is crossed, 2 the call is wrong, 3 it could not be done.\n\nexamples:\n"
-        f"  {PROGRAM} jobs --status running\n  {PROGRAM} report my-training-job\n  {PROGRAM} dashboard\n"
-        f"  {PROGRAM} COMMAND --help",
+        f"threshold is crossed, 2 wrong usage, 3 it could not be done.\n\nexamples:\n  {PROGRAM} jobs --status "
+        f"running\n  {PROGRAM} report my-training-job\n  {PROGRAM} dashboard\n  {PROGRAM} COMMAND --help",
     )
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in _COMMANDS:
@@ -50,6 +50,7 @@ def _ended(argv: Sequence[str] | None, arguments: argparse.Namespace) -> int:
     """Runs it; whatever comes of that is an exit code, with a sentence where it is not done."""
     try:
         parser().parse_args(argv, arguments)
+        check_output(arguments)
         code: int = arguments.run(arguments)
         return code
     except SystemExit as asked:  # by --help, or for a call that cannot be parsed

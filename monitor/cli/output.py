@@ -6,14 +6,15 @@ import argparse
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from rich.text import Text
 
 from monitor.archive.document import as_json as as_json
 from monitor.archive.document import as_line as as_line
 from monitor.archive.document import without_trailing_spaces
+from monitor.cli import result_file
 from monitor.cli.paper import Paper, on_screen
+from monitor.errors import CannotDo
 from monitor.inert import inert
 from monitor.review import Progress
 from monitor.terminal import drawn
@@ -27,6 +28,12 @@ def add_output_options(command: argparse.ArgumentParser, formats: tuple[str, ...
     output.add_argument("--quiet", action="store_true", help="no progress on standard error")
 
 
+def check_output(arguments: argparse.Namespace) -> None:
+    """CannotDo where the file that --output names could not take a result: told before any work is done."""
+    if getattr(arguments, "output", None) is not None:
+        result_file.check(arguments.output)
+
+
 def deliver(arguments: argparse.Namespace, result: str | Paper) -> None:
     """Writes a finished result to the file that --output names, else to standard output.
 
@@ -38,9 +45,9 @@ def deliver(arguments: argparse.Namespace, result: str | Paper) -> None:
         drawn(sys.stdout).write(text)
         return
     try:
-        Path(arguments.output).write_text(text, encoding="utf-8")
-    except OSError as error:
-        arguments.lost = f"{arguments.output} cannot be written: {error.strerror}. Name another file with --output."
+        result_file.put(arguments.output, text)
+    except CannotDo as error:
+        arguments.lost = str(error)
 
 
 def paper_for(arguments: argparse.Namespace) -> Paper:

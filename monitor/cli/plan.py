@@ -36,9 +36,10 @@ def add_to(commands: Any) -> None:
         commands,
         "plan",
         "what another model-parallel configuration would do",
-        "Predicts what another model-parallel configuration would do to step time and GPU memory. The start is a reviewed job, "
-        "a published configuration (--preset) or what --set says. Parameters have the library's names, or those that scripts "
-        "use; mp_parameters='{...}' gives several at once. Where no name tells the library, it is SMP v1.",
+        "Predicts what another model-parallel configuration would do to step time and GPU memory. The start is a "
+        "reviewed job, a published configuration (--preset) or what --set says. Parameters have the library's "
+        "names, or those that scripts use; mp_parameters='{...}' gives several at once. If no name identifies the "
+        "library, SMP v1 is assumed.",
         (
             "plan my-training-job --change active_microbatches=4",
             "plan --preset gpt2-60b --change active_microbatches=4",
@@ -58,7 +59,7 @@ def add_to(commands: Any) -> None:
         "--framework",
         metavar="LIBRARY",
         choices=sorted(FRAMEWORK_NAMES),
-        help=f"the library, where no name tells it: {', '.join(sorted(FRAMEWORK_NAMES))}",
+        help=f"the library, if no name identifies it: {', '.join(sorted(FRAMEWORK_NAMES))}",
     )
     add_job_options(command)
     add_large_log_options(command)
@@ -92,7 +93,7 @@ def _planned(arguments: argparse.Namespace) -> tuple[str, Plan, float | None]:
         chosen = _preset(arguments.preset)
         if chosen is None and not (arguments.set or arguments.change):
             raise BadCall(
-                "There is nothing to plan from.",
+                "There is nothing to start a plan from.",
                 "Name a job, a --preset, or parameters: plan --set pipeline_parallel_degree=4 --set microbatches=8 "
                 "--set active_microbatches=2 --change active_microbatches=4.",
             )
@@ -135,7 +136,7 @@ def _preset(name: str | None) -> Preset | None:
 def _name(chosen: Preset | None, start: Setup) -> str:
     if chosen is not None:
         return f"{chosen.name}: {chosen.title}"
-    return f"A configuration of {FRAMEWORK_NAMES.get(start.framework or '', 'a library that is not known')}"
+    return f"A configuration of {FRAMEWORK_NAMES.get(start.framework or '', 'an unknown library')}"
 
 
 def _list_presets(arguments: argparse.Namespace) -> None:

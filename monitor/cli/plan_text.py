@@ -180,7 +180,8 @@ def _schedules(plan: Plan, paper: Console) -> None:
                 paper.print(Text(f"  stage {number + 1:<3} {lane}"), no_wrap=True, overflow="crop")
     paper.print(
         Text(
-            "A digit is the forward of a microbatch, a letter its backward (a that of 1), · is waiting. Equal stages.",
+            "Digits: forward passes of microbatches. Letters: backward passes (a for microbatch 1). ·: waiting. "
+            "Equal stages.",
             "dim",
         )
     )

@@ -32,9 +32,9 @@ def values_of(option: str, texts: Sequence[str]) -> tuple[dict[str, Any], bool]:
         name, equals, value = (part.strip() for part in text.partition("="))
         example = f"Write parameter=value, for example {option} active_microbatches=4."
         if not equals or not name:
-            raise BadCall(f"{option} {text[:_LONGEST]} is no parameter with its value.", example)
+            raise BadCall(f"{option} {text[:_LONGEST]} is not a parameter with a value.", example)
         if not value:
-            raise BadCall(f"{option} {name[:_LONGEST]}= has no value.", f"{example} null stands for not known.")
+            raise BadCall(f"{option} {name[:_LONGEST]}= has no value.", f"{example} null means not known.")
         if setup_names.plain_name(name) == MP_PARAMETERS:
             several = library_of(value)
             readable = readable and (bool(several) or value.strip(' "{}[]').lower() in {"", "null", "none"})

@@ -10,7 +10,7 @@ from typing import Any
 from monitor.archive.document import report_document
 from monitor.aws.tally import metered
 from monitor.cli.help import add_command
-from monitor.cli.large_logs import add_large_log_options, instead
+from monitor.cli.large_logs import add_large_log_options, checked_limit, instead
 from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress
 from monitor.cli.report_text import print_report
 from monitor.cli.sources import add_job_options, chosen_cache, job_source
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     cache = chosen_cache(arguments, settings)
     with progress(arguments) as say:
         reviewer = Reviewer(source, name, settings, extra, cache=cache, instead=instead(arguments, source))
-        with metered(arguments.max_usd):
+        with metered(checked_limit(arguments)):
             report = _with_mutes(reviewer.review(datetime.now(UTC), say))
     if arguments.format == "json":
         deliver(arguments, as_json(report_document(report)))

@@ -1,4 +1,4 @@
-"""A report for a person at a terminal: what the job was, what stands out, where the time went, a line a node."""
+"""A report for a person at a terminal: what the job was, what stands out, where the time went, a line per node."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _phases(report: Report, paper: Console) -> None:
     paper.print(table(_PHASE_COLUMNS, rows, paper.width, head="dim"))
     if report.goodput is not None:
         paper.print(
-            f"Goodput {percent(100 * report.goodput)}: the share of the billed time that trained steps which were kept."
+            f"Goodput {percent(100 * report.goodput)}: the share of billed time spent training steps that were kept."
         )
     for line in cost_words(report):
         paper.print(Text(line, "dim"))
@@ -265,9 +265,9 @@ def _coverage(report: Report, paper: Console) -> None:
         if (gap.what == "price" and report.buckets) or gap.action:
             continue  # said beside the costs, and before the verdict
         if not any(gap.why.rstrip(".") in summary for summary in said):
-            head = "" if gap.what == "program" else "Not read: "
+            head = "" if gap.what in {"program", "archive"} else "Not read: "
             paper.print(Text(f"{head}{gap.why} {gap.remedy}".rstrip(), "dim"))
-    parts = [f"{count(run.logs.lines, 'log line')} of {count(run.logs.streams, 'stream')}"]
+    parts = [f"{count(run.logs.lines, 'log line')} from {count(run.logs.streams, 'stream')}"]
     if run.metrics_period_s and len(run.metrics):
         parts.append(f"metrics every {duration(run.metrics_period_s)}")
     if report.api.calls:
@@ -275,6 +275,6 @@ def _coverage(report: Report, paper: Console) -> None:
     if report.archive is not None:
         parts.append(f"from the archive {report.archive}")
     if report.kept_at is not None:
-        parts.append(f"{from_cache(report.kept_at)} (--no-cache reads it anew)")
+        parts.append(f"{from_cache(report.kept_at)} (--no-cache reads it again)")
     line = f"Read {', '.join(parts)}. Reviewed {instant(report.reviewed_at, UTC)}."
     paper.print(line, style="dim")

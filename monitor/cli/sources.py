@@ -27,7 +27,7 @@ def add_job_options(command: argparse.ArgumentParser) -> None:
         "--logs", nargs="+", metavar="PATH", help="read these log files or folders instead of AWS; - is standard input"
     )
     add_archive_option(
-        command, "read the job from this archive instead of AWS: the archive's root beside JOB, or root/JOB"
+        command, "read the job from this archive instead of AWS: the archive's root together with JOB, or root/JOB"
     )
     command.add_argument(
         "--step-regex",
@@ -78,7 +78,7 @@ def job_source(arguments: argparse.Namespace) -> tuple[Source, str]:
         if job is None:
             return named.archived(arguments.archive, arguments.region, arguments.profile)
         if job.startswith((named.LOGS, named.ARCHIVE)):
-            raise BadCall(f"Both a place of its own ({job}) and --archive were given.", "Give one of them.")
+            raise BadCall(f"Both a path ({job}) and --archive were given.", "Give one of them.")
         return archive_source(arguments.archive, arguments), job
     if paths:
         return named.log_files(paths)

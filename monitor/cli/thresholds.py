@@ -10,6 +10,7 @@ from typing import Any
 from rich.text import Text
 
 from monitor.alert.conditions import SEVERITIES, Rule
+from monitor.alert.delivery import check
 from monitor.alert.saved import add, remove, saved, saved_file
 from monitor.alert.sink_names import sink_of
 from monitor.cli.help import add_command
@@ -48,7 +49,9 @@ def add_to(commands: Any) -> None:
     command.add_argument(
         "--severity", choices=SEVERITIES, default="warning", help="of the added threshold (default warning)"
     )
-    command.add_argument("--notify", action="append", default=[], metavar="SINK", help="who is told; repeatable")
+    command.add_argument(
+        "--notify", action="append", default=[], metavar="SINK", help="where to send alerts; repeatable"
+    )
     add_output_options(command, ("text", "json"))
     command.set_defaults(run=run)
 
@@ -61,6 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
     if action == "add":
         if len(words) < 2:
             raise BadCall("thresholds add needs a name and an expression.", _EXAMPLE)
+        for text in arguments.notify:
+            _check_sink(text)
         rule = add(words[0], " ".join(words[1:]), arguments.severity, tuple(arguments.notify))
         if any(sink_of(sink).is_bare for sink in rule.notify) and not arguments.quiet:
             print(
@@ -73,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise BadCall("thresholds remove needs one name.", "For example: thresholds remove idle.")
         remove(words[0])
     elif words:
-        raise BadCall("thresholds list takes no further words.", _EXAMPLE)
+        raise BadCall("thresholds list takes no further arguments.", _EXAMPLE)
     rules = saved()
     say_doubts(rules)
     if arguments.format == "json":
@@ -83,12 +88,23 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _check_sink(text: str) -> None:
+    """BadCall for a sink that cannot be told. An address that is kept elsewhere may be there only where alert runs."""
+    sink = sink_of(text)
+    try:
+        check(sink)
+    except BadCall as error:
+        if not sink.held_in:
+            raise
+        print(f"trainwatch: {error} It is saved all the same; alert asks for it.", file=sys.stderr)
+
+
 def say_doubts(rules: Sequence[Rule]) -> None:
     """Says on standard error which saved thresholds tell nothing."""
     for rule in rules:
         if rule.doubt:
             print(
-                f"trainwatch: the saved threshold {rule.name} ({rule.text}) tells nothing. {rule.doubt}",
+                f"trainwatch: the saved threshold {rule.name} ({rule.text}) is meaningless. {rule.doubt}",
                 file=sys.stderr,
             )
 

@@ -1,4 +1,4 @@
-"""What is told of one sample job? A frozen description, without a time of day and without chance."""
+"""What is the story of one sample job? A frozen description, without a time of day and without chance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which sample jobs are launched otherwise? torchrun with FSDP or the library's second version, and plain scripts."""
+"""Which sample jobs are launched differently? torchrun with FSDP or the library's second version, and plain scripts."""
 
 from __future__ import annotations
 

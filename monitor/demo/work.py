@@ -65,7 +65,7 @@ def spans(story: Story, attempt: int = 0, from_step: int = 0) -> Iterator[Span]:
 def _step_s(story: Story, rng: random.Random, first: bool) -> float:
     if first:
         return story.first_step_s
-    # Now and then a step is late for reasons of its own: a data shard, the garbage collector, a neighbour.
+    # Now and then a step is late for reasons of its own: a data shard, the garbage collector, a neighbor.
     late = rng.uniform(1.15, 1.6) if rng.random() < 0.004 else 1.0
     return story.step_s * max(0.9, rng.gauss(1.0, story.step_noise)) * late
 

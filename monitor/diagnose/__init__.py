@@ -1,1 +1,1 @@
-"""Rules over a run, a file a family, and the order in which their findings are to be acted on."""
+"""Rules over a run, one file per family, and the order in which to act on their findings."""

@@ -26,15 +26,15 @@ from monitor.words import percent
 def activation_checkpointing(case: Case) -> Finding | None:
     """GPU memory is short, and the activations of every layer are kept.
 
-    What it means: GPU memory is above 85 % at its 95th percentile, or the job ended because a GPU had none left, and no
-    parameter turns activation checkpointing on. Said of transformers alone: of jobs with a model-parallel library, or whose
-    layers are known.
+    What it means: GPU memory is above 85 % at its 95th percentile, or the job ended because a GPU ran out of it, and
+    no parameter turns on activation checkpointing. Only reported for transformers: jobs with a model-parallel
+    library, or whose layers are known.
 
-    Why it matters: a layer without it keeps 34 bytes and more for each token and unit of width, with it 2.
+    Why it matters: without it, a layer keeps 34 bytes or more per token and unit of width; with it, 2.
 
-    What to do: checkpoint each transformer layer where memory keeps the model from a batch, a sequence or a degree that
-    gains more than the forward that is done again costs: about a third of the step time (26 to 39 % measured); selective
-    recomputation of the attention costs 2 to 7 %.
+    What to do: checkpoint each transformer layer if memory rules out a batch size, sequence length or degree that
+    would gain more than the repeated forward pass costs: about a third of the step time (26 to 39 % measured);
+    selective recomputation of the attention costs 2 to 7 %.
 
     Source: SMP best practices; arXiv 2205.05198 (bytes, selective recomputation); published pairs of step times.
     """
@@ -50,18 +50,20 @@ def activation_checkpointing(case: Case) -> Finding | None:
     known = setup.known("activation_checkpointing") is not None
     asked = len(case.run.job.configuration)
     said = (
-        "activation checkpointing is off" if known else f"none of {asked} parameters turns activation checkpointing on"
+        "activation checkpointing is off"
+        if known
+        else f"none of the {asked} known parameters turns on activation checkpointing"
     )
-    cost = "" if selective else ", and each step takes about a third longer"
+    cost = "" if selective else "; each step takes about a third longer"
     return Finding(
         "activation-checkpointing",
         severity,
         "high" if known else "medium",
-        f"No activation checkpointing, memory short{_full(case)}",
-        f"GPU memory is short{_where(case)}, and {said}: each layer keeps its activations until its backward.",
+        f"GPU memory short without activation checkpointing{_full(case)}",
+        f"GPU memory is short{_where(case)}, and {said}: each layer keeps its activations until its backward pass.",
         (*read(case, "activation_checkpointing"), *_evidence(case)),
         Recommendation(
-            f"{option.words}, if memory is what keeps you from a larger batch or a longer sequence: "
+            f"{option.words} if memory is what keeps you from a larger batch or a longer sequence: "
             f"{memory_words(found)}{cost}.",
             option.parameter,
             False if known and not selective else None,
@@ -69,7 +71,7 @@ def activation_checkpointing(case: Case) -> Finding | None:
             "SMP best practices; arXiv 2205.05198",
         ),
         prediction(found),
-        () if known else ("whether the script turns it on by itself",),
+        () if known else ("whether the script itself turns it on",),
     )
 
 
@@ -85,13 +87,13 @@ def offload_activations(case: Case) -> Finding | None:
     What it means: SMP v1 runs a pipeline with several microbatches and activation checkpointing, GPU memory is above 85 % at
     its 95th percentile or ran out, and offload_activations is off.
 
-    Why it matters: the kept inputs of all layers of all microbatches under way can wait in the host's memory; the GPU keeps
-    those of four layers (activation_loading_horizon).
+    Why it matters: the saved inputs of all layers of all microbatches in flight can wait in the host's memory; the
+    GPU keeps those of four layers (activation_loading_horizon).
 
-    What to do: turn offload_activations on, watch the step time and the host's memory; then active_microbatches may be
-    raised up to microbatches.
+    What to do: turn on offload_activations, watch the step time and the host's memory; then active_microbatches can
+    be raised up to microbatches.
 
-    Source: SMP v1 best practices (checkpointing, pipeline and several microbatches together; then raise the window).
+    Source: SMP v1 best practices (checkpointing, pipeline and several microbatches combined; then raise the window).
     """
     setup, severity = case.setup, _severity(case)
     if severity is None or setup.framework != "smp1" or setup.flag("offload_activations") is not False:
@@ -105,19 +107,20 @@ def offload_activations(case: Case) -> Finding | None:
         "offload-activations",
         severity,
         "medium",
-        f"Activations stay on the GPU, memory short{_full(case)}",
-        f"GPU memory is short{_where(case)}, and the checkpointed activations of up to {setup.window} microbatches stay there.",
+        f"Activations stay on the GPU although its memory is short{_full(case)}",
+        f"GPU memory is short{_where(case)}, and it holds the checkpointed activations of up to {setup.window} "
+        "microbatches.",
         (*read(case, "offload_activations", "active_microbatches", "pipeline_parallel_degree"), *_evidence(case)),
         Recommendation(
-            f"Set offload_activations to true in mp_parameters: {memory_words(found)}. It costs host memory, and time where "
-            "the copies do not hide behind a layer's compute.",
+            f"Set offload_activations to true in mp_parameters: {memory_words(found)}. Offloading uses host memory, "
+            "and takes time where a layer's compute does not hide the copies.",
             "offload_activations",
             False,
             True,
             "SMP v1 best practices",
         ),
         prediction(found),
-        ("whether the copies over PCIe hide behind compute", "how much memory the hosts have left"),
+        ("whether compute hides the copies over PCIe", "how much memory the hosts have left"),
     )
 
 
@@ -149,5 +152,5 @@ def _where(case: Case) -> str:
 def _evidence(case: Case) -> tuple[Evidence, ...]:
     memory = memory_p95(case)
     if memory is None or _ran_out(case):
-        return (Evidence("what the job would have taken, at least", memory, "%"),)
+        return (Evidence("what the job would have needed, at least", memory, "%"),)
     return held(case)

@@ -1,4 +1,5 @@
-"""How is an advice said? A finding out of a predicted outcome: what to set, what it gains, what it costs, what is not known."""
+"""How is advice worded? A finding from a predicted outcome: what to set, what it gains, what it costs, what is not
+known."""
 
 from __future__ import annotations
 
@@ -76,20 +77,20 @@ def memory_words(found: Outcome) -> str:
     """What becomes of the GPU memory, in words; that it is not known where it is not."""
     used, start, limit = found.memory.utilization_pct(), found.memory.start_gib, found.memory.limit_gib
     if used is None or start is None or not limit:
-        return "what it does to GPU memory cannot be predicted: " + _missing(found)
+        return "the effect on GPU memory cannot be predicted, because " + _missing(found)
     before = f"peak GPU memory {percent(100 * start / limit)}"
     if not found.memory.bound:
-        return f"{before} to about {percent(used[1])}"
+        return f"{before} → about {percent(used[1])}"
     if used[2] <= 100 * start / limit:
-        return f"{before} to {percent(used[0])} at the least"
-    return f"{before} to at most {percent(used[2])} (model shape unknown)"
+        return f"{before} → at least {percent(used[0])}"
+    return f"{before} → at most {percent(used[2])} (model shape unknown)"
 
 
 def _missing(found: Outcome) -> str:
     names = found.change.missing("layers", "hidden_size", "attention_heads", "sequence_length", "vocabulary_size")
     if found.memory.start_gib is None and not names:
         return "no GPU memory was measured"
-    return f"the model's shape is not known ({', '.join(names)})" if names else "this change is in no equation"
+    return f"the model's shape is not known ({', '.join(names)})" if names else "no equation covers this change"
 
 
 def since(case: Case) -> str:

@@ -1,4 +1,4 @@
-"""Rules about work that is spread or computed in a way that leaves GPUs below what they could do."""
+"""Rules about work that is distributed or computed in a way that leaves GPUs below what they could do."""
 
 from __future__ import annotations
 
@@ -22,18 +22,19 @@ _COMPUTES_PCT = 60.0
     whole_log=True,
 )
 def unbalanced_stages(case: Case) -> Finding | None:
-    """The stages of the pipeline are not equally busy: the busiest sets the pace of all.
+    """The stages of the pipeline are not equally busy: the busiest sets the pace.
 
-    What it means: the nodes of one group of pipeline stages are busier than those of another by at least ten points of GPU
-    utilization, at the median of their minutes. Only pipelines whose stages lie on different nodes can be judged.
+    What it means: the nodes of one group of pipeline stages are busier than those of another by at least ten points
+    of GPU utilization (median over their minutes). Only pipelines whose stages are on different nodes can be judged.
 
-    Why it matters: a step takes as long as its slowest stage; what the others could do meanwhile is lost.
+    Why it matters: a step takes as long as its slowest stage; the others' spare time is lost.
 
-    What to do: move layers from the busy stages to the others: with SMP v1 a lower memory_weight balances computation
-    (or auto_partition=false with a partition of your own), with Megatron-LM the layers of the first and last stage.
+    What to do: move layers from the busy stages to the others: with SMP v1, a lower memory_weight balances
+    computation (or use auto_partition=false with your own partition); with Megatron-LM, change the number of layers
+    of the first and last stage.
 
-    Source: SMP v1 core features (memory_weight balances memory and computation); ten points by this project. The gain is at
-    most what makes the stages equal.
+    Source: SMP v1 core features (memory_weight balances memory and computation); the ten points are this project's.
+    The gain is at most what equal stages would bring.
     """
     setup = case.setup
     if (setup.pipeline_degree or 1) < 2 or not enough(case):
@@ -53,17 +54,18 @@ def unbalanced_stages(case: Case) -> Finding | None:
         "unbalanced-stages",
         "info",
         "low",
-        f"Stages unequally busy: GPU {medians.max():.0f} and {medians.min():.0f} %",
-        f"Stage {_stage(high)} ({count(_size(groups, high), 'node')}) has its GPUs {percent(medians.max())} busy, stage "
-        f"{_stage(low)} {percent(medians.min())}, at the median of their minutes: the busiest sets the pace of all.",
+        f"Pipeline stages unequally busy: GPU {medians.max():.0f} and {medians.min():.0f} %",
+        f"The GPUs of stage {_stage(high)} ({count(_size(groups, high), 'node')}) are {percent(medians.max())} "
+        f"busy, those of stage {_stage(low)} {percent(medians.min())} (median over their minutes): the busiest "
+        "stage sets the pace.",
         tuple(
             Evidence(f"GPU utilization, median, stage {_stage(str(name))}", float(value), "%")
             for name, value in medians.items()
         ),
         Recommendation(
-            "Lower memory_weight (0.8 balances memory, 0 computation), or give a partition of your own (auto_partition=false)."
+            "Lower memory_weight (0.8 balances memory, 0 computation), or define your own partition (auto_partition=false)."
             if setup.framework == "smp1"
-            else "Move layers from the busy stages to the others, and compare the step times.",
+            else "Move layers from the busy stages to the others and compare the step times.",
             what if setup.framework == "smp1" else None,
             setup.real("memory_weight") if setup.framework == "smp1" else None,
             0.2 if setup.framework == "smp1" else None,
@@ -72,27 +74,29 @@ def unbalanced_stages(case: Case) -> Finding | None:
         Prediction(
             (most, most / 2, 0.0),
             None,
-            "Model-based, not measured. At most what makes the stages equally busy; utilization also counts waits inside NCCL.",
+            "Model-based, not measured. At most what equally busy stages would gain; utilization also counts "
+            "waiting inside NCCL.",
         ),
-        ("single stages: stages do not log their times", "waiting inside NCCL, which looks busy"),
+        ("the time of each stage: stages do not log it", "waiting inside NCCL, which looks busy"),
         savings=(Saving(STEPS, -most / 200),),
     )
 
 
 @rule("full-precision", silenced_by=("invalid-configuration", "stall"), whole_log=True)
 def full_precision(case: Case) -> Finding | None:
-    """Training runs in 32-bit precision on GPUs whose tensor cores are for 16 bits.
+    """Training runs in 32-bit precision on GPUs with 16-bit tensor cores.
 
-    What it means: neither fp16 nor bf16 is on by the library's configuration or the script's, and the GPUs compute for most
-    of the time.
+    What it means: neither the library's nor the script's configuration turns on fp16 or bf16, and the GPUs compute
+    most of the time.
 
-    Why it matters: matrix products in 16 bits run two to four times as fast on tensor cores, and activations take half of
-    the memory.
+    Why it matters: matrix products in 16 bits run two to four times as fast on tensor cores, and activations take
+    half the memory.
 
-    What to do: train in bf16 (A100 and newer) or fp16 with loss scaling, and watch the loss for as long as it takes to
-    trust it. SMP v1 takes bf16 with sharded data parallelism alone.
+    What to do: train in bf16 (A100 and newer) or fp16 with loss scaling, and watch the loss until you trust it. SMP
+    v1 accepts bf16 only with sharded data parallelism.
 
-    Source: SMP v2 best practices (mixed precision always); SMP v1 configuration (fp16 since 1.10); data sheets of the GPUs.
+    Source: SMP v2 best practices (always use mixed precision); SMP v1 configuration (fp16 since 1.10); data sheets of
+    the GPUs.
     """
     setup, gpu = case.setup, case.pooled.get("gpu_utilization")
     known = setup.known("precision")
@@ -110,18 +114,20 @@ def full_precision(case: Case) -> Finding | None:
         "info",
         "low" if known.is_default else "medium",
         f"32-bit precision on {' and '.join(sorted(models))}",
-        f"Precision is fp32 ({known.read_from}) on {' and '.join(sorted(models))}, and GPUs are {percent(gpu.p50)} busy: 16 bits "
-        "would run the matrix products two to four times as fast, with half of the activations' memory.",
+        f"Precision is fp32 ({known.read_from}) on {' and '.join(sorted(models))}, and GPUs are {percent(gpu.p50)} "
+        "busy: in 16 bits matrix products would run two to four times as fast, and activations would take half the "
+        "memory.",
         read(case, "precision", "fp16", "bf16"),
         Recommendation(
-            f"Train in {to}{' with loss scaling' if to == 'fp16' else ''}, and compare step times and losses of a short run.",
+            f"Train in {to}{' with loss scaling' if to == 'fp16' else ''}, and compare the step times and losses of "
+            "a short run.",
             to,
             False,
             True,
-            "SMP v2 best practices: mixed precision always",
+            "SMP v2 best practices: always use mixed precision",
         ),
         None,
-        ("whether the script casts by itself (autocast)", "whether the model trains as well in 16 bits"),
+        ("whether the script itself casts (autocast)", "whether the model trains as well in 16 bits"),
     )
 
 

@@ -45,7 +45,7 @@ def moved(case: Case, found: Slowdown) -> tuple[str, list[str]]:
         if metric in levels:
             before, after = levels[metric]
             same = abs(after - before) < _POINTS
-            said.append(f"{name} as before" if same else f"{name} from {before:.0f} to {percent(after)}")
+            said.append(f"{name} unchanged" if same else f"{name} from {before:.0f} to {percent(after)}")
     busy, busy_now = levels.get("gpu_utilization", (None, None))
     cpu_now = levels.get("cpu_utilization", (0.0, 0.0))[1]
     events = case.run.events
@@ -53,16 +53,16 @@ def moved(case: Case, found: Slowdown) -> tuple[str, list[str]]:
     flushed = flushed[flushed["timestamp"] >= found.at - timedelta(minutes=1)] if found.at else flushed
     likely = []
     if len(flushed):
-        likely.append("the allocator is out of memory (the log shows cache flushes since)")
+        likely.append("GPU memory is short (the log shows allocator cache flushes since then)")
     if busy is not None and busy_now is not None and busy_now <= busy - _POINTS:
         likely.append("the input pipeline" + (f" (CPU {percent(cpu_now)})" if cpu_now > 80 else ""))
-        likely.append("reads from storage or work on the host between steps")
+        likely.append("storage reads or host work between steps")
     else:
         likely += [
-            "lower clocks or a slower link on some instance, for which all wait",
+            "lower clocks or a slower link on one instance, which all others wait for",
             "longer sequences or larger batches",
         ]
-    return (f" With it: {', '.join(said)}." if said else ""), likely
+    return (f" Since then: {', '.join(said)}." if said else ""), likely
 
 
 def level_evidence(case: Case, found: Slowdown) -> tuple[Evidence, ...]:

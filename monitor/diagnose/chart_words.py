@@ -1,4 +1,4 @@
-"""What does a chart show, in one sentence that stands above it? For all of a job, or for the part of it that is shown."""
+"""What does a chart show, in one sentence above it? For all of a job, or for the part that is shown."""
 
 from __future__ import annotations
 
@@ -200,7 +200,8 @@ def progress_said(report: Report, reached: pd.DataFrame, part: Span | None, zone
 
 
 def phases_said(report: Report, frame: pd.DataFrame) -> str:
-    """``Goodput 87 %: of 1 h 14 min billed, 1 h 4 min trained; the longest other part is initialization, 3 min ($6.55).``"""
+    """``Goodput 87 %: of 1 h 14 min billed, 1 h 4 min was training; the longest other part is initialization, 3 min
+    ($6.55).``"""
     billed: dict[str, float] = {}
     for each in report.phases:
         billed[each.name] = billed.get(each.name, 0.0) + (each.seconds if each.billed else 0.0)
@@ -214,7 +215,9 @@ def phases_said(report: Report, frame: pd.DataFrame) -> str:
         return sentence(f"{whole}; what it was spent on will show once all log lines are read")
     if report.goodput is None:
         return sentence(f"{whole}; what it was spent on is not known: no training step was read")
-    said = f"Goodput {percent(100 * report.goodput)}: of {whole}, {duration(billed.get('productive', 0.0))} trained"
+    said = (
+        f"Goodput {percent(100 * report.goodput)}: of {whole}, {duration(billed.get('productive', 0.0))} was training"
+    )
     rest = {name: seconds for name, seconds in billed.items() if name != "productive" and seconds > 0}
     if not rest:
         return sentence(said)
@@ -270,7 +273,7 @@ def not_drawn(left_out: int, of: int, odd: int) -> str:
     if not left_out:
         return ""
     if odd:
-        return f"{left_out} of {of} nodes are not drawn, {odd} of them unusual too"
+        return f"{left_out} of {of} nodes are not drawn, {odd} of them also unusual"
     return f"{left_out} of {of} nodes have nothing unusual (not drawn)"
 
 

@@ -34,14 +34,15 @@ _A_DAY_S = 86_400.0
 def checkpoint_stall(case: Case) -> Finding | None:
     """Training waits for its checkpoints.
 
-    What it means: between the first and the last step 5 % of the time and more went into checkpoints during which no step
-    was done; a checkpoint that is written while the steps go on takes none. Without lines that tell of checkpoints, pauses
-    at a period in which GPUs are down and after which more disk space is in use are taken for them, with less confidence.
+    What it means: between the first and the last step, 5 % or more of the time went into checkpoints during which no
+    step was done; a checkpoint that is written while steps continue does not count. If no log line mentions
+    checkpoints, regular pauses with idle GPUs that leave more disk space in use are assumed to be checkpoints, with
+    less confidence.
 
-    Why it matters: all nodes wait while it is written.
+    Why it matters: all nodes wait while a checkpoint is written.
 
-    What to do: save asynchronously, or sharded, each rank its part, to a local disk or FSx; and not more often than the
-    job's failures ask for: every sqrt(2 x the seconds that one takes x the mean time between failures).
+    What to do: save asynchronously, or sharded (each rank saves its part), to a local disk or FSx; and not more often
+    than the job's failures require: every sqrt(2 x the seconds one takes x the mean time between failures).
 
     Source: the interval is that of Young and Daly; the threshold is this project's.
     """
@@ -64,7 +65,7 @@ def checkpoint_stall(case: Case) -> Finding | None:
     guess = (
         ""
         if unlogged is None
-        else f" The log does not mention them: they are regular pauses with idle GPUs, each of which leaves the disk "
+        else f" The log does not mention them: they are regular pauses with idle GPUs, and each leaves the disk "
         f"{unlogged.disk_points:.1f} points fuller."
     )
     advice, failures = _interval(case, one_s, every_s, total_s)
@@ -74,18 +75,18 @@ def checkpoint_stall(case: Case) -> Finding | None:
         "warning",
         "high" if unlogged is None else "medium",
         f"Checkpoints take {percent(100 * share)} of the time",
-        f"{'Likely checkpoints' if unlogged else 'Checkpoints'} take {percent(100 * share)} of the time since the first step"
-        f"{cost}: {count(len(spans), 'checkpoint')} of {_short(one_s)} each, every {duration(every_s)}, during which no "
-        f"step is done.{guess}",
+        f"{'Likely checkpoints' if unlogged else 'Checkpoints'} take {percent(100 * share)} of the time since the "
+        f"first step{cost}: {count(len(spans), 'checkpoint')} of {_short(one_s)} each, every {duration(every_s)}, "
+        f"with no step done meanwhile.{guess}",
         (
             Evidence("time in checkpoints", sum(seconds), "s", None, spans[0][0], spans[-1][1]),
             Evidence("one checkpoint, median", one_s, "s"),
             Evidence("interval, mean", every_s, "s"),
             *failures,
-            Evidence("the longest one", seconds[-1], "s", None, *max(spans, key=lambda span: span[1] - span[0])),
+            Evidence("longest checkpoint", seconds[-1], "s", None, *max(spans, key=lambda span: span[1] - span[0])),
         ),
         Recommendation(advice, source="Young and Daly's interval"),
-        not_checked=("where the time goes: gathering, serialising or writing",),
+        not_checked=("where the time goes: gathering, serializing or writing",),
         savings=savings,
     )
 
@@ -97,36 +98,38 @@ def _short(seconds: float) -> str:
 
 def _interval(case: Case, one_s: float, every_s: float, total_s: float) -> tuple[str, tuple[Evidence, ...]]:
     """The advice with the best interval put in, and the rate of failures as evidence where it is known."""
-    way = "Save asynchronously, or sharded (each rank its part), to a local disk or FSx"
+    way = "Save asynchronously, or sharded (each rank saves its part), to a local disk or FSx"
     failures = len(case.lost.losses) if case.lost else 0
     failures = max(failures, sum(1 for t in case.run.job.transitions if t.status in {"Interrupted", "Restarting"}))
     if failures:
         between_s = total_s / failures
         best_s = sqrt(2 * one_s * between_s)
-        rarer = "" if best_s <= every_s else f" and every {duration(best_s)} in place of {duration(every_s)}"
+        rarer = "" if best_s <= every_s else f" and every {duration(best_s)} instead of {duration(every_s)}"
         why = f"sqrt(2 x {_short(one_s)} x {duration(between_s)} between failures) = {duration(best_s)}"
         return f"{way}{rarer} ({why}).", (Evidence("mean time between failures", between_s, "s"),)
     a_day_s = sqrt(2 * one_s * _A_DAY_S)
     why = f"every sqrt(2 x {_short(one_s)} x mean time between failures)"
     if a_day_s > every_s:
-        return f"{way}; or save less often: {why} is enough, with one failure a day {duration(a_day_s)}.", ()
-    return f"{way}. {why[0].upper()}{why[1:]} would be enough; no failure was seen here.", ()
+        return f"{way}; or save less often: {why} is enough ({duration(a_day_s)} at one failure a day).", ()
+    return f"{way}. {why[0].upper()}{why[1:]} would be enough; no failure was seen in this job.", ()
 
 
 @rule("checkpoint-overdue", silenced_by=("stall",), about="risk", whole_log=True)
 def checkpoint_overdue(case: Case) -> Finding | None:
     """No checkpoint for far longer than this job's own interval, or none at all on a spot job.
 
-    What it means: at least three checkpoints were seen at a regular interval, and since the newest one twice that interval
-    (and one and a half times the longest so far) has passed, in steps and in time; or a managed spot job has trained for an
-    hour, no line tells of a checkpoint, and its disk has not filled. Of finished jobs it is judged at their end.
+    What it means: at least three checkpoints were seen at a regular interval, and twice that interval (and one and a
+    half times the longest so far) has passed since the newest one, in steps and in time; or a managed spot job has
+    trained for an hour, no log line mentions a checkpoint, and disk usage has not grown. Finished jobs are judged as
+    of their end.
 
     Why it matters: what was done since the last checkpoint is lost at the next interruption or failure.
 
-    What to do: look at why the last save did not end (disk space, the upload, the process that writes); on spot, save to
-    the folder that checkpoint_s3_uri names, and load from there at the start.
+    What to do: find out why the last save did not finish (disk space, the upload, the writing process); on spot, save
+    to the folder that checkpoint_s3_uri names, and load from there at the start.
 
-    Source: twice the own interval is this project's; a spot job without checkpoints begins anew (SageMaker developer guide).
+    Source: twice the job's own interval is this project's; a spot job without checkpoints starts over (SageMaker
+    developer guide).
     """
     run = case.run
     end = _end(case)
@@ -176,15 +179,15 @@ def _late(case: Case, known: tuple[Save, ...], usual: Cadence, end: datetime) ->
     disk = disk[disk["timestamp"].between(last.at, end)]
     full = [str(node) for node in disk.loc[disk["value_pct"] >= FULL_DISK_PCT, "node"].unique()]
     cause = f" The disk of {full[0]} is {percent(disk['value_pct'].max())} full." if full else ""
-    every = duration(usual.seconds) if usual.steps is None else f"{usual.steps:,.0f} steps, {duration(usual.seconds)}"
+    every = duration(usual.seconds) if usual.steps is None else f"{usual.steps:,.0f} steps ({duration(usual.seconds)})"
     return Finding(
         "checkpoint-overdue",
         "warning",
         "high" if usual.steps is not None else "medium",
         f"No checkpoint for {duration(since_s)}, usually every {duration(usual.seconds)}",
-        f"The last of {count(len(known), 'checkpoint')} was at {case.clock(last.at)}{after}; {duration(since_s)}{moved} "
-        f"{'have' if running else 'had'} passed since{'' if running else ' when the job ended'}, and the job saves every "
-        f"{every}.{risk}{cause}",
+        f"The last of {count(len(known), 'checkpoint')} was at {case.clock(last.at)}{after}; "
+        f"{duration(since_s)}{moved} {'have' if running else 'had'} passed "
+        f"since{'' if running else ' when the job ended'}, and the job usually saves every {every}.{risk}{cause}",
         (
             Evidence("since the last checkpoint", since_s, "s", None, last.at, end),
             Evidence("interval before, median", usual.seconds, "s", None, known[0].at, last.at),
@@ -195,11 +198,11 @@ def _late(case: Case, known: tuple[Save, ...], usual: Cadence, end: datetime) ->
         Recommendation(
             "Free disk space, then save."
             if full
-            else "Read what the process that saves has logged since "
-            f"{case.clock(last.at)}: a save that failed, an upload that hangs, or an interval that was changed.",
+            else "Read what the saving process has logged since "
+            f"{case.clock(last.at)}: a failed save, a hung upload, or a changed interval.",
             source="rule checkpoint-overdue",
         ),
-        not_checked=("checkpoints that are not logged",),
+        not_checked=("checkpoints the log does not mention",),
     )
 
 
@@ -219,12 +222,12 @@ def _never(case: Case, end: datetime) -> Finding | None:
         f"Spot job without a checkpoint for {duration(trained_s)}",
         f"This job runs on spot instances, has trained for {duration(trained_s)}, and its log shows no "
         f"checkpoint: an interruption would lose all of it.{risk}",
-        (Evidence("training without a checkpoint", trained_s, "s", None, first.to_pydatetime(), end), *lost),
+        (Evidence("training time without a checkpoint", trained_s, "s", None, first.to_pydatetime(), end), *lost),
         Recommendation(
             "Save to the folder that checkpoint_s3_uri copies (/opt/ml/checkpoints), and load from there at the start.",
             source="SageMaker developer guide, managed spot training",
         ),
-        not_checked=("checkpoints that are not logged",),
+        not_checked=("checkpoints the log does not mention",),
     )
 
 

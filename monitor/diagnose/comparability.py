@@ -1,4 +1,4 @@
-"""Does a step of one job do work that can be held against a step of another? If not, why, and what would make it so.
+"""Does a step of one job do work comparable with a step of another? If not, why, and what would make it so?
 
 What tells two models apart is an answer by itself. Jobs of unlike machines, scripts or log formats are compared where their
 configuration shows that they train the same model, or that both are runs of one script. Where the samples of a step are not
@@ -33,7 +33,7 @@ _OTHER_NAMES_SHARE = 0.25
 _NAMED = 4
 _BY_NAME = "model"
 
-_SAY_THE_MODEL = "It takes two runs of one model; give its name or shape as a hyperparameter of both jobs."
+_SAY_THE_MODEL = "Compare two runs of one model; give its name or shape as a hyperparameter of both jobs."
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +60,15 @@ def _reasons(
     models = [_said(job, _key) for job in jobs]
     both = models[0].keys() & models[1].keys()
     if (apart := _apart(models)) and not same_size:
-        yield Unlike(f"A and {name} train different models ({apart}).", "It takes two runs of one model.")
+        yield Unlike(f"A and {name} train different models ({apart}).", "Compare two runs of one model.")
     if same_size is False and not both >= {"layers", "hidden_size"}:
         shown = " and ".join(_billions(size) for size in sizes if size)
         yield Unlike(
-            f"A and {name} train models of different size ({shown} parameters).", "It takes two runs of one model."
+            f"A and {name} train models of different size ({shown} parameters).", "Compare two runs of one model."
         )
     inputs = [_said(job, _input_key) for job in jobs]
     if apart := _apart(inputs):
-        yield Unlike(f"Samples of A and {name} differ ({apart}).", "It takes samples of one size.")
+        yield Unlike(f"Samples of A and {name} differ ({apart}).", "Compare runs with samples of one size.")
     if not (same_size or both & {_BY_NAME, *_SHAPE} or _is_one_script(*jobs)):
         yield from _not_shown(before, after, name, work)
     # Where both say the model's name, or its size, the rest follows from it.
@@ -77,8 +77,8 @@ def _reasons(
         who = "A" if alone & {*models[0], *inputs[0]} else name
         names = sorted(alone & ({*models[0], *inputs[0]} if who == "A" else {*models[1], *inputs[1]}))
         yield Unlike(
-            f"Of {who} alone {', '.join(names)} {'is' if len(names) == 1 else 'are'} known, so whether both train the same "
-            "model on the same samples is not.",
+            f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} known for {who} only, so it is not known "
+            "whether both train the same model on the same samples.",
             f"Give {', '.join(names)} as {'a hyperparameter' if len(names) == 1 else 'hyperparameters'} of both jobs.",
         )
     if work is None:
@@ -102,9 +102,9 @@ def _not_shown(before: Report, after: Report, name: str, work: Work | None) -> I
     if formats[0] and formats[1] and not formats[0] & formats[1] and (work is None or work.assumed):
         read = [", ".join(sorted(each)) for each in formats]
         yield Unlike(
-            f"A's steps are read as {read[0]}, {name}'s as {read[1]}, and nothing else shows that a step of both is the "
-            "same work.",
-            f"Print the samples of a step in both logs. {_SAY_THE_MODEL}",
+            f"A's steps are read as {read[0]}, {name}'s as {read[1]}, and nothing else shows that a step is the "
+            "same work in both.",
+            f"Print the samples per step in both logs. {_SAY_THE_MODEL}",
         )
 
 
@@ -113,8 +113,8 @@ def _unknown_work(name: str, different: Sequence[Difference]) -> Unlike:
     machines = [each for each in different if each.parameter == "instance_count"]
     differs = f" ({_listed(bears or machines)})" if bears or machines else ""
     return Unlike(
-        f"Steps of {name} may have more or fewer samples than those of A{differs}; how many is not known.",
-        "Print the samples of a step, or samples per second, in both logs, or give the batch size of both jobs as a "
+        f"Steps of {name} may have more or fewer samples than those of A{differs}; their number is not known.",
+        "Print the samples per step, or per second, in both logs, or give the batch size of both jobs as a "
         "hyperparameter.",
     )
 

@@ -21,7 +21,7 @@ from monitor.diagnose.side_by_side import Figures, figures, scaling, shared_way
 from monitor.diagnose.work_done import Work, work_between
 from monitor.model import Came, Job, Report, came_of
 
-_PRINT = "It takes the number and the time of each step in both logs, in a line such as step=120 step_time_s=0.41."
+_PRINT = "Print the number and the time of each step in both logs, in a line such as step=120 step_time_s=0.41."
 # The clock tells of something else than the printed times where it differs by so much, and by more than both may be off.
 _OTHERWISE_PCT = 3.0
 Made = TypeVar("Made")
@@ -225,16 +225,18 @@ def _why_not(first: _Read, other: _Read, name: str) -> Unlike:
     sides = {"A": first, name: other}
     without = {who: each for who, each in sides.items() if not each.ways}
     if without:
-        why = " ".join(f"Of {who} {why_none(each.journal)}." for who, each in without.items())
+        why = " ".join(f"For {who}, {why_none(each.journal)}." for who, each in without.items())
         running = [who for who, each in without.items() if each.report.job.is_running]
         if running and all(len(sides[who].journal) for who in running):
             return Unlike(why, f"Compare again when {' and '.join(running)} has done more steps.")
         return Unlike(why, _PRINT)
     if first.ways.keys() & other.ways.keys():
-        return Unlike("As means over as many steps one of them has too few reports.", "Compare longer runs.")
+        return Unlike(
+            "Averaged over the same number of steps, one of them has too few reports.", "Compare longer runs."
+        )
     names = {"printed": "times of its steps", "clock": "the clock of its lines", "smoothed": "a smoothed rate"}
     told = [f"{who} gives {' and '.join(names[way] for way in each.ways)}" for who, each in sides.items()]
-    return Unlike(f"{', '.join(told)}: these need not measure the same.", _PRINT)
+    return Unlike(f"{', '.join(told)}: these may not measure the same thing.", _PRINT)
 
 
 def _notes(
@@ -251,16 +253,16 @@ def _of_one(name: str, read: _Read, steps: StableSteps | None) -> list[str]:
     if report.job.is_running:
         said.append(f"{name} is still running: its figures are those so far.")
     if not report.run.logs.complete:
-        said.append(f"Of {name} older log lines are still missing.")
+        said.append(f"Older log lines of {name} are still missing.")
     if is_aggregated(report.run.steps):
         said.append(f"The step times of {name} are medians over a minute or more, aggregated by Logs Insights.")
     if steps is not None and steps.share < 1:
         said.append(
-            f"The pace of {name} changed in the run; compared are steps {steps.first_step:,} to {steps.last_step:,}, "
-            f"its longest stretch of one pace ({100 * steps.share:.0f} % of the reports)."
+            f"The pace of {name} changed during the run: only steps {steps.first_step:,} to {steps.last_step:,} are "
+            f"compared, its longest stretch of one pace ({100 * steps.share:.0f} % of the reports)."
         )
     if steps is not None and steps.by == "smoothed":
-        said.append(f"{name} prints a smoothed rate; its single steps are not seen.")
+        said.append(f"{name} prints a smoothed rate; single steps cannot be seen.")
     return said
 
 
@@ -276,11 +278,11 @@ def _of_two(name: str, first: _Read, other: _Read, result: Against, clock: Chang
         )
     for level, who in zip(result.change.levels, ("A", name), strict=True):
         if level.lasts:
-            said.append(f"The step time of {who} moves by itself for long stretches; the interval is wider for it.")
+            said.append(f"The step time of {who} drifts for long stretches; the interval is wider because of it.")
     if clock is not None:
         said.append(
-            f"By the times of the log lines a step of {name} takes {range_words(clock.percent())}: the printed times leave "
-            "out part of what is between two lines."
+            f"By the times of the log lines, the step time of {name} changes by {range_words(clock.percent())}: the printed "
+            "times leave out part of what is between two lines."
         )
     return said
 

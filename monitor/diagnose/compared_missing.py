@@ -51,7 +51,7 @@ def _why(title: str, figures: Figures, report: Report) -> str:
     if figures.step_s is None:
         return "there are no step times"
     if title == "Cost of a sample" and figures.usd_per_step is not None:
-        return "neither log nor configuration tells the samples of a step"
+        return "neither the logs nor the configuration give the samples per step"
     if title.startswith("Cost"):
         return "the price of the instances is not known"
     return "the billed time is not known"
@@ -63,19 +63,20 @@ def _why_no_gpu(report: Report) -> str:
     gaps = [gap.why for gap in report.run.gaps if gap.what == "metrics"]
     if gaps:
         return f"metrics could not be read. {' '.join(gaps)}"
-    return "log files hold no metrics" if report.job.source == "logs" else "no whole minute of work was measured"
+    from_files = report.job.source == "logs"
+    return "log files contain no metrics" if from_files else "too short for a one-minute average of the work"
 
 
 def _why_no_scaling(reports: Sequence[Report]) -> str:
     counts = {report.job.instance_count for report in reports}
     types = {report.job.instance_type for report in reports}
     if None in counts:
-        return "not all numbers of instances are known"
+        return "the number of instances of some jobs is not known"
     if len(counts) == 1:
         return "all use the same number of instances"
     if len(types) > 1 or None in types:
         return "the instances are of different types"
-    return "samples and time of a step are known for fewer than two jobs"
+    return "samples per step and step time are known for fewer than two jobs"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""Which figures stand side by side, and how is each written? The same rows for a terminal, a page and Markdown."""
+"""Which figures are shown side by side, and how is each written? The same rows for a terminal, a page and Markdown."""
 
 from __future__ import annotations
 
@@ -108,8 +108,8 @@ _FIGURES: tuple[tuple[str, Callable[[Figures], str]], ...] = (
     ("step time, median", lambda each: step_seconds(each.step_s)),
     ("step time, p10 - p90", _spread),
     ("steps compared", lambda each: _whole(each.steps)),
-    ("samples a step", lambda each: _whole(each.samples_per_step)),
-    ("samples a second", lambda each: _rate(each.samples_per_s)),
+    ("samples per step", lambda each: _whole(each.samples_per_step)),
+    ("samples per second", lambda each: _rate(each.samples_per_s)),
     ("scaling efficiency", lambda each: percent(each.scaling_pct)),
     ("GPU utilization", lambda each: percent(each.gpu_utilization_pct)),
     ("GPU memory", lambda each: percent(each.gpu_memory_utilization_pct)),

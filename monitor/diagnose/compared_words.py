@@ -1,4 +1,4 @@
-"""How is the result of a comparison said? The verdict in one sentence, why there is none, and what was predicted."""
+"""How is the result of a comparison worded? The verdict in one sentence, why there is none, and what was predicted."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def headline(result: Against, name: str, seconds: tuple[float | None, float | No
         title = "Cannot tell"
         if result.change is not None and not result.is_of_one_job:
             more = result.change.more_steps(result.scale or 1.0)
-            title += f": {count(more, 'more step')} of each would do" if more else ""
+            title += f": {count(more, 'more step')} of each would be enough" if more else ""
         return title, result.reason
     low, middle, high = found if result.verdict == "slower" else tuple(-each for each in reversed(found))
     before, after = (step_seconds(each) for each in seconds)
@@ -61,7 +61,7 @@ def work_words(result: Against, name: str, samples: tuple[float | None, float | 
     if work is None or result.unlike is not None:
         return ""
     if work.assumed:
-        return f"A step of {name} is taken to do the same work as one of A, since nothing that bears on it differs."
+        return f"A step of {name} is assumed to do the same work as one of A, since nothing that affects it differs."
     if work.unit is None:
         size = f", {count(samples[0], 'sample')}" if samples[0] is not None and samples[0] == samples[1] else ""
         return f"A step of {name} does the same work as one of A{size}."
@@ -113,7 +113,7 @@ def cannot_tell(found: Change, work_ratio: float) -> str:
     seen = f"The difference is somewhere between {_signed(low)} and {_signed(high)} % ({size})"
     more = found.more_steps(work_ratio)
     if more:
-        return f"{seen}; {count(more, 'more step')} of each would do, if it stays at {_signed(middle)} %."
+        return f"{seen}; {count(more, 'more step')} of each would be enough if it stays at {_signed(middle)} %."
     for size_pct in _OF_INTEREST_PCT:
         if found.smallest_percent > size_pct and (wanted := found.more_steps_for(size_pct)):
             return f"{seen}; {count(wanted, 'more step')} of each would show one of {size_pct:.0f} %."

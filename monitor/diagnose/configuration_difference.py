@@ -1,4 +1,4 @@
-"""In which parameters do jobs differ? What every run has of its own (names, folders, addresses) is none."""
+"""In which parameters do jobs differ? What differs in every run (names, folders, addresses) does not count."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is to be said beside the costs of a report: whose price they have, what is not known, what they leave out."""
+"""What to say next to the costs of a report: where the price comes from, what is not known, what is left out."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from monitor.model import Report, Saving
 from monitor.words import DASH, percent, usd, warm_pool
 
 #: What the two figures of money are, for the help beside them.
-OVERHEAD_MEANS = "billed time that did not train: everything but training, evaluation and checkpoints."
+OVERHEAD_MEANS = "billed time not spent on training: everything but training, evaluation and checkpoints."
 RECOVERABLE_MEANS = (
-    "what the findings say could be saved, at most; overlapping findings count once, and findings without an estimate are "
-    "not in it."
+    "what the findings say could be saved, at most; overlapping findings count once, and findings without an "
+    "estimate are not included."
 )
 
 

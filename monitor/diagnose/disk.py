@@ -1,4 +1,4 @@
-"""Is a disk full, or will it be before the job ends? DiskUtilization is space that is used, not load."""
+"""Is a disk full, or will it be before the job ends? DiskUtilization is used space, not load."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ LEAST_GAIN = 3.0
 def disk_nearly_full(case: Case) -> Finding | None:
     """A disk is nearly full, or will be before the job ends.
 
-    What it means: DiskUtilization of a node, the space that is used, is above 90 % at its latest height; or a running job
-    would fill it before its planned end: the tops of a sawtooth of checkpoints rise significantly (Theil-Sen, 95 %) and in
-    each third of the time.
+    What it means: a node's DiskUtilization (used space) is above 90 % at its latest level; or a running job would
+    fill the disk before its planned end: usage (with a sawtooth of checkpoints, its peaks) rises significantly
+    (Theil-Sen, 95 %) and in each third of the time.
 
-    Why it matters: the write that finds no space ends the job, mostly in the middle of a checkpoint.
+    Why it matters: the write that finds no space ends the job, usually in the middle of a checkpoint.
 
-    What to do: keep the last few checkpoints only (save_total_limit), write them to /opt/ml/checkpoints with an S3 path, or
-    start with a larger volume (VolumeSizeInGB).
+    What to do: keep only the last few checkpoints (save_total_limit), write them to /opt/ml/checkpoints with an S3
+    path, or use a larger volume (VolumeSizeInGB).
 
     Source: SageMaker's DiskUtilization is the share of disk space (developer guide, monitoring-cloudwatch); the limit is this
     project's.
@@ -59,13 +59,13 @@ def disk_nearly_full(case: Case) -> Finding | None:
             f"{percent(one.level)} on {one.node}.{full_words(case, one)}"
         )
         evidence += [
-            Evidence("disk space in use, tops", one.level, "%", one.node, None, one.end),
+            Evidence("disk space in use, peaks", one.level, "%", one.node, None, one.end),
             Evidence("slope (Theil-Sen)", one.per_hour[1], "points/h", one.node, one.start, one.end),
         ]
     title = (
         f"Disk {percent(level)} full"
         if full
-        else f"Disk full at about {instant(growing[0].full_at(growing[0].per_hour[1]))}"
+        else f"Disk will be full at about {instant(growing[0].full_at(growing[0].per_hour[1]))}"
     )
     return Finding(
         "disk-nearly-full",
@@ -75,11 +75,11 @@ def disk_nearly_full(case: Case) -> Finding | None:
         " ".join(words),
         tuple(evidence),
         Recommendation(
-            "Delete all but the last checkpoints (save_total_limit), or start with a larger volume (VolumeSizeInGB).",
+            "Delete all but the last checkpoints (save_total_limit), or use a larger volume (VolumeSizeInGB).",
             parameter="VolumeSizeInGB",
             source="SageMaker developer guide: DiskUtilization",
         ),
-        not_checked=("what fills it: list the folders with du in the job's script",),
+        not_checked=("what fills it: run du in the job's script",),
     )
 
 

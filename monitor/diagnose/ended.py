@@ -1,4 +1,4 @@
-"""How is a job's end told? Where, when, after what, what followed, and the lines that show it."""
+"""How is a job's end described? Where, when, after what, what followed, and the lines that show it."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def followed(first: Cascade | None) -> str:
 
 def doubt(ending: Ending) -> str:
     """A sentence that names what would look the same; empty where nothing does."""
-    return f" It may instead be {ending.instead}." if ending.instead else ""
+    return f" It could also be {ending.instead}." if ending.instead else ""
 
 
 class Saved(NamedTuple):
@@ -145,7 +145,7 @@ def shown(case: Case, ending: Ending) -> tuple[Evidence, ...]:
     reason = ending.reason
     if reason is not None:
         if reason.exit_code is not None:
-            out.append(Evidence("exit code, by FailureReason", float(reason.exit_code)))
+            out.append(Evidence("exit code, from FailureReason", float(reason.exit_code)))
         if first is None or not reason.quotes_program:
             out.append(
                 Evidence(

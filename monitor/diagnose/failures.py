@@ -20,12 +20,13 @@ def cuda_out_of_memory(case: Case) -> Finding | None:
     out of memory, CUBLAS or CUDNN ALLOC_FAILED, XLA's and TensorFlow's RESOURCE_EXHAUSTED). Errors of other ranks, NCCL
     and the launcher that follow from it are counted, not listed.
 
-    Why it matters: the same configuration fails again at the same place, and every start until then is paid for.
+    Why it matters: the same configuration fails again at the same place, and every attempt is paid for.
 
-    What to do: make the model fit by the cheapest change first: a smaller batch with more accumulation, recomputing
-    activations, sharding of parameters and optimizer, tensor parallelism.
+    What to do: make the model fit, with the cheapest change first: a smaller batch with more accumulation,
+    recomputing activations, sharding parameters and optimizer state, tensor parallelism.
 
-    Source: the texts of PyTorch, CUDA, XLA and TensorFlow; the order is that of the libraries' own memory guides.
+    Source: the error messages of PyTorch, CUDA, XLA and TensorFlow; the order is that of the libraries' own memory
+    guides.
     """
     ending = _ending(case, "cuda-out-of-memory")
     if ending is None:
@@ -42,7 +43,7 @@ def cuda_out_of_memory(case: Case) -> Finding | None:
             sizes += " Another process holds the rest of the device."
     named = (
         ("in use", found.peak),
-        ("live tensors", found.now),
+        ("allocated tensors", found.now),
         ("capacity", found.capacity),
         ("requested", found.wanted),
     )
@@ -61,25 +62,25 @@ def cuda_out_of_memory(case: Case) -> Finding | None:
         (*ended.shown(case, ending), *figures),
         next_step.recommendation,
         next_step.prediction,
-        not_checked=("what held the memory: no snapshot of the allocator is taken",),
+        not_checked=("what held the memory: no allocator snapshot is taken",),
         savings=ended.not_saved(case, ending.at),
     )
 
 
 @rule("host-out-of-memory", about="end")
 def host_out_of_memory(case: Case) -> Finding | None:
-    """A process ran out of host memory, or was killed by the signal that the kernel sends then.
+    """A process ran out of host memory, or was killed by the signal that the kernel sends in that case.
 
     What it means: the first thing that went wrong is a MemoryError, a kill by the kernel's out-of-memory killer, exit
-    status 137 or SIGKILL. MemoryUtilization near 100 % confirms it; without that the finding says what else may have
+    status 137 or SIGKILL. MemoryUtilization near 100 % confirms it; otherwise the finding says what else may have
     killed the process, and its confidence is lower.
 
     Why it matters: a killed process logs nothing; the other ranks wait for it, or fail with errors of their own.
 
-    What to do: fewer or leaner data-loader workers, no whole data set in memory, checkpoints loaded on one rank at a time,
-    less offload to the CPU; or an instance with more memory.
+    What to do: use fewer or leaner data-loader workers, do not hold a whole data set in memory, load checkpoints on
+    one rank at a time, offload less to the CPU; or use an instance with more memory.
 
-    Source: exit status 137 is 128 + SIGKILL; MemoryUtilization of the host in CloudWatch; 90 % is this project's.
+    Source: exit status 137 is 128 + SIGKILL; MemoryUtilization of the host in CloudWatch; the 90 % is this project's.
     """
     ending = _ending(case, "host-out-of-memory")
     if ending is None:
@@ -87,17 +88,17 @@ def host_out_of_memory(case: Case) -> Finding | None:
     full, what, memory = ending.memory_pct, "ran out of host memory", ""
     if ending.kind == "shared-memory":
         what = "ran out of shared memory"
-        memory = " Data-loader workers hand over batches through it (/dev/shm)."
+        memory = " Data-loader workers pass batches through it (/dev/shm)."
     elif ending.kind == "killed":
         what = "was killed by SIGKILL"
-        memory = " The kernel does that where host memory runs out (exit status 137)."
+        memory = " The kernel does that when host memory runs out (exit status 137)."
     memory += "" if full is None else f" MemoryUtilization reached {percent(full)} in the last minutes."
     if full is None and ending.kind == "killed":
-        memory += " No memory metric of those minutes confirms it."
+        memory += " No memory metric from those minutes confirms it."
     elif full is not None and full < FULL_PCT:
-        memory += " A mean over a minute can miss a short peak."
-    evidence = () if full is None else (Evidence("MemoryUtilization, most in the last minutes", full, "%"),)
-    workers = "fewer data-loader workers, or workers that hold less (num_workers, prefetch_factor, no data set in Python lists)"
+        memory += " One-minute means can miss a short peak."
+    evidence = () if full is None else (Evidence("MemoryUtilization, maximum in the last minutes", full, "%"),)
+    workers = "fewer or leaner data-loader workers (num_workers, prefetch_factor, no data set in Python lists)"
     return Finding(
         "host-out-of-memory",
         "critical",
@@ -106,7 +107,7 @@ def host_out_of_memory(case: Case) -> Finding | None:
         f"{ended.opening(case, ending, what)}{memory}{ended.doubt(ending)}{ended.rest(case, ending)}",
         (*ended.shown(case, ending), *evidence),
         Recommendation(
-            f"Start with {workers}; then load checkpoints on one rank at a time, offload less to the CPU, or take an "
+            f"Start with {workers}; then load checkpoints on one rank at a time, offload less to the CPU, or use an "
             f"instance with more memory.{when_building(case)}",
             source=ended.SOURCE,
         ),
@@ -120,16 +121,16 @@ def nccl_timeout(case: Case) -> Finding | None:
     """Ranks waited for others in a collective operation until its timeout ended the job.
 
     What it means: the first error is a collective's watchdog or timeout (NCCL, Gloo, the store's barrier), and no rank failed
-    with an error of its own before it. The silence before it is part of it.
+    with an error of its own before it. The silence before it belongs to it.
 
     Why it matters: until the timeout, 10 to 30 minutes by default, all GPUs are paid for while they spin in the wait and
     look fully busy.
 
-    What to do: look first at the ranks that did not report: they are the ones that were waited for. Unequal numbers of
-    batches, a save or evaluation on some ranks only, or a host that died are the usual reasons.
+    What to do: look first at the ranks that did not report: they are the ones the others waited for. Unequal numbers
+    of batches, a save or evaluation on some ranks only, or a dead host are the usual causes.
 
-    Source: the texts of PyTorch's ProcessGroupNCCL and Gloo; torchrun's "root cause" is not used here, because it names the
-    process that it saw end first, which waited like the others.
+    Source: the messages of PyTorch's ProcessGroupNCCL and Gloo; torchrun's "root cause" is not used here, because it
+    names the process that it saw exit first, which was waiting like the others.
     """
     ending = _ending(case, "nccl-timeout")
     return None if ending is None else waited.finding(case, ending)
@@ -139,13 +140,14 @@ def nccl_timeout(case: Case) -> Finding | None:
 def spot_interruption(case: Case) -> Finding | None:
     """A spot instance was reclaimed, and the job waited, restarted or ended.
 
-    What it means: the job's status was Interrupted, or its log has the notice of the interruption. It is critical where
-    the job never resumed, else a warning.
+    What it means: the job's status was Interrupted, or its log contains the interruption notice. It is critical if
+    the job never resumed, otherwise a warning.
 
-    Why it matters: the steps since the last checkpoint are done again, and waiting for capacity is not billed but takes time.
+    Why it matters: the steps since the last checkpoint are done again, and waiting for capacity, though not billed,
+    takes time.
 
-    What to do: save about as often as sqrt(2 x time of a save x mean time between interruptions), to the folder of
-    CheckpointConfig, and load it at the start.
+    What to do: save about as often as sqrt(2 x time of a save x mean time between interruptions), to the
+    CheckpointConfig folder, and load it at the start.
 
     Source: SecondaryStatusTransitions of managed spot training (SageMaker developer guide); Young's formula.
     """
@@ -156,12 +158,12 @@ def spot_interruption(case: Case) -> Finding | None:
 def capacity(case: Case) -> Finding | None:
     """The job never got its instances.
 
-    What it means: SageMaker ended it with CapacityError, or the status messages tell of insufficient capacity, and no
+    What it means: SageMaker ended it with CapacityError, or the status messages mention insufficient capacity, and no
     container ever started.
 
     Why it matters: nothing was billed, and the same request fails again until there is capacity.
 
-    What to do: another instance type, Region or hour; fewer instances; a training plan for a guaranteed start.
+    What to do: try another instance type, Region or time; fewer instances; a training plan for a guaranteed start.
 
     Source: FailureReason and SecondaryStatusTransitions of DescribeTrainingJob.
     """
@@ -173,12 +175,12 @@ def capacity(case: Case) -> Finding | None:
 def data_error(case: Case) -> Finding | None:
     """The program failed on its data: missing, unreadable, or of the wrong format or shape.
 
-    What it means: the exception that began the failure names the data, or its traceback goes through the code that reads
-    them, or a batch had another shape than the steps before.
+    What it means: the exception that started the failure names the data, or its traceback goes through the code that
+    reads it, or a batch had a different shape from those of earlier steps.
 
-    Why it matters: a restart fails at the same sample, after the same paid time.
+    Why it matters: a restart fails at the same sample, after paying for the same time.
 
-    What to do: find the file or sample that the line names; check it outside the job, or skip and count bad samples.
+    What to do: find the file or sample named in the log line; check it outside the job, or skip and count bad samples.
 
     Source: the exceptions of Python, PyTorch, PIL, Arrow, TensorFlow and S3, and the files of the traceback.
     """
@@ -190,14 +192,14 @@ def data_error(case: Case) -> Finding | None:
 def script_error(case: Case) -> Finding | None:
     """The training program failed with an error of its own.
 
-    What it means: the exception that began the failure has nothing to do with memory, timeouts or data: an import, an
+    What it means: the exception that started the failure has nothing to do with memory, timeouts or data: an import, an
     argument, a name, an assertion, a configuration.
 
     Why it matters: the same program fails again; later errors of other ranks, NCCL and the launcher are consequences.
 
-    What to do: go to the line of the program that the finding names.
+    What to do: go to the program line that the finding names.
 
-    Source: the first traceback over all streams that stopped the training.
+    Source: the first traceback, across all streams, that stopped the training.
     """
     ending = _ending(case, "script-error")
     return None if ending is None else raised.of_program(case, ending)
@@ -208,14 +210,14 @@ def nan_loss(case: Case) -> Finding | None:
     """The loss became NaN or infinite and stayed so.
 
     What it means: one process reported a NaN or infinite loss three times in a row, or the program exited because of one.
-    Also said of jobs that completed: they trained nothing from there on.
+    Also reported for jobs that completed: they trained nothing from there on.
 
     Why it matters: the weights are useless from that step on, and every further step is wasted.
 
-    What to do: go back to the last checkpoint before it; lower the learning rate or warm up longer, clip gradients, use
-    bfloat16 in place of float16, and look at the batch of that step.
+    What to do: go back to the last checkpoint before it; lower the learning rate or warm up longer, clip gradients,
+    use bfloat16 instead of float16, and look at the batch of that step.
 
-    Source: the loss as the log prints it; three in a row is this project's measure against single bad batches.
+    Source: the loss as the log prints it; three in a row is this project's safeguard against single bad batches.
     """
     return raised.lost_loss(case, _ending(case, "nan-loss"))
 
@@ -228,7 +230,7 @@ def max_runtime(case: Case) -> Finding | None:
 
     Why it matters: the work since the last checkpoint is lost, unless the program saves when it is stopped.
 
-    What to do: raise MaxRuntimeInSeconds (max_run) for the whole of the planned steps, or resume from the checkpoint.
+    What to do: raise MaxRuntimeInSeconds (max_run) to cover all planned steps, or resume from the checkpoint.
 
     Source: SecondaryStatus and StoppingCondition of DescribeTrainingJob.
     """
@@ -242,7 +244,7 @@ def stopped_by_user(case: Case) -> Finding | None:
 
     What it means: its status is Stopped, and it had reached no time limit and logged no error that stopped the training.
 
-    Why it matters: it says why the job did not finish; that alone is nothing wrong.
+    Why it matters: it explains why the job did not finish; by itself it is not a problem.
 
     What to do: nothing, or resume from the last checkpoint.
 

@@ -1,4 +1,4 @@
-"""What does a job read, and where does it leave what it makes? One row a place, for a table."""
+"""What does a job read, and where does it leave what it makes? One row per place, for a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""How is an end told that came from outside the program: no capacity, a spot instance taken back, a time limit, a stop?"""
+"""How is an end described that came from outside the program: no capacity, a reclaimed spot instance, a time limit, a
+stop?"""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from monitor.words import count, duration, percent
 
 _TIME_WORDS = {
     "MaxRuntimeExceeded": ("its time limit (MaxRuntimeInSeconds)", "MaxRuntimeInSeconds"),
-    "MaxWaitTimeExceeded": ("its limit for waiting and training (MaxWaitTimeInSeconds)", "MaxWaitTimeInSeconds"),
+    "MaxWaitTimeExceeded": ("its limit on waiting plus training (MaxWaitTimeInSeconds)", "MaxWaitTimeInSeconds"),
 }
 _WORKS = frozenset({"Training", "Downloading", "DownloadingTrainingImage"})
 
@@ -28,20 +29,20 @@ def no_capacity(case: Case, ending: Ending) -> Finding:
     groups = " + ".join(f"{group.count} x {group.instance_type}" for group in job.instance_groups) or "the instances"
     waiting_s = (job.ended - job.created).total_seconds() if job.ended and job.created else None
     after = "" if waiting_s is None else f" after {duration(waiting_s)}"
-    began = "No container ever started, so nothing was billed" if job.started is None else "It had trained before"
+    began = "No container ever started, so nothing was billed" if job.started is None else "It had trained earlier"
     said = ending.reason.quote if ending.reason is not None else ending.text
     return Finding(
         "capacity",
         "critical",
         ending.confidence,
         f"No capacity for {groups}" if len(groups) < 50 else "No capacity for the instances",
-        f"AWS had no capacity for {groups}{after}. {began}; the job failed with 0 steps done by this attempt.",
+        f"AWS had no capacity for {groups}{after}. {began}; the job failed and this attempt did 0 steps.",
         (
             Evidence("what SageMaker says", None, "", None, job.created, job.ended, quoted(said)),
             *(() if waiting_s is None else (Evidence("time from request to end", waiting_s, "s"),)),
         ),
         Recommendation(
-            "Try another instance type or Region, fewer instances, or a later hour; a training plan reserves capacity.",
+            "Try another instance type or Region, fewer instances, or a later time; a training plan reserves capacity.",
             parameter="instance_type",
             from_value=job.instance_type,
             source="SageMaker developer guide, training plans",
@@ -85,7 +86,7 @@ def spot(case: Case) -> Finding | None:
         work = " How much work was lost is not known: " + (
             "no step was done again in the log." if case.run.logs.lines else "the logs were not read."
         )
-    gone = f" The job was away for {duration(away_s)} in all, which is not billed." if waits else ""
+    gone = f" The job was interrupted for {duration(away_s)} in all, which is not billed." if waits else ""
     end = " It never resumed." if over else ""
     title = f"{count(times, 'spot interruption')}" + (", job never resumed" if over else "")
     first = "" if at is None else f"{', the last' if times > 1 else ''} at {case.clock(at)}"
@@ -111,11 +112,11 @@ def spot(case: Case) -> Finding | None:
                 for row in told.head(3).itertuples()
             ),
             *(() if lost is None else (Evidence("steps done again", float(lost.steps), "steps"),)),
-            *(() if lost is None or lost.seconds is None else (Evidence("their step time", lost.seconds, "s"),)),
+            *(() if lost is None or lost.seconds is None else (Evidence("time they took", lost.seconds, "s"),)),
         ),
         Recommendation(
-            "Save checkpoints more often, to the folder of CheckpointConfig, and load the newest one at the start"
-            + ("; restart the job from its last one, or on demand." if over else "."),
+            "Save checkpoints more often, to the CheckpointConfig folder, and load the newest one at the start"
+            + ("; restart the job from its last checkpoint, or on demand." if over else "."),
             source="managed spot training, SageMaker developer guide",
         ),
         not_checked=("whether the checkpoints reached S3",),
@@ -166,14 +167,14 @@ def out_of_time(case: Case, ending: Ending) -> Finding:
         far = f" It never trained: it waited for spot capacity{f' for {duration(spent_s)}' if spent_s else ''}."
     elif done is None:
         lines = case.run.logs.lines
-        why = f"no step was recognised in {count(lines, 'log line')}" if lines else "its logs were not read"
+        why = f"no step was recognized in {count(lines, 'log line')}" if lines else "its logs were not read"
         far = f" How far it got is not known: {why}."
     elif total:
         far = f" It had done {done:,} of {total:,} steps ({percent(100 * done / total)})."
     else:
         far = f" It had done {count(done, 'step')}; how many were planned is not known."
     need = _needed_s(ran_s, done, total)
-    more = f" At that pace all of them take about {duration(need)}." if need is not None else ""
+    more = f" At that pace all of them would take about {duration(need)}." if need is not None else ""
     figures = (
         ("time from start to end", ran_s, "s"),
         (parameter, limit_s, "s"),
@@ -200,13 +201,13 @@ def out_of_time(case: Case, ending: Ending) -> Finding:
         ),
         Recommendation(
             f"Raise {parameter}"
-            + (f" to {duration(1.1 * need)} or more" if need is not None else " to what the planned steps take")
+            + (f" to {duration(1.1 * need)} or more" if need is not None else " to cover the planned steps")
             + ", or resume from the last checkpoint.",
             parameter=parameter,
             from_value=limit_s,
             source="StoppingCondition of CreateTrainingJob",
         ),
-        not_checked=("whether the program saved a checkpoint when it was told to stop",),
+        not_checked=("whether the program saved a checkpoint when it was asked to stop",),
         savings=ended.not_saved(case, job.ended),
     )
 

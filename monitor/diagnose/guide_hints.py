@@ -19,8 +19,8 @@ def when_ranks_wait(case: Case) -> str:
     if case.setup.framework != "smp1" or (case.setup.tensor_degree or 1) < 2:
         return ""
     return (
-        " With tensor parallelism all ranks of a group need as many batches (DistributedSampler by dp_rank), and a full "
-        "checkpoint calls state_dict() on every rank with rdp_rank 0."
+        " With tensor parallelism all ranks of a group need the same number of batches (DistributedSampler by "
+        "dp_rank), and a full checkpoint calls state_dict() on every rank with rdp_rank 0."
     )
 
 
@@ -39,7 +39,7 @@ def when_saving(case: Case) -> str:
     return (
         ""
         if billions is None or billions <= _LARGE_CHECKPOINT_BILLIONS
-        else " Of a model this large on FSx, not on S3."
+        else " Keep checkpoints of a model this large on FSx, not on S3."
     )
 
 

@@ -1,4 +1,4 @@
-"""What a job was, in a few words: the line that stands above everything else."""
+"""What a job was, in a few words: the line above everything else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How loud a verdict is."""
+"""How severe a verdict is."""
 
 from __future__ import annotations
 

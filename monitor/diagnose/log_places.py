@@ -1,4 +1,4 @@
-"""Where in a log do a report's findings and phases stand? Places to jump to, and marks beside lines."""
+"""Where in a log are a report's findings and phases? Places to jump to, and marks beside lines."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pandas as pd
 from monitor.analyze.cascade import Cascade, cascade
 from monitor.masking import without_secrets
 from monitor.model import Evidence, Finding, Phase, Report
+from monitor.words import phase as phase_words
 
 START, FIRST_STEP, FIRST_ERROR, END = "start", "first-step", "first-error", "end"
 # A fact's time may be that of the span it speaks of, not of the line to the millisecond.
@@ -107,7 +108,7 @@ def _places(report: Report, found: Sequence[Quote], error: Cascade | None) -> tu
             what = quote.fact.what if quote.fact.what else "quoted line"
             out.append(Place(f"quote-{quote.key}", f"{quote.finding.title}: {what}", quote.at, quote.key))
     for number, phase in enumerate(_phases(report)[:_MOST_PHASES]):
-        out.append(Place(f"phase-{number}", f"Phase: {phase.name.replace('-', ' ')}", phase.start))
+        out.append(Place(f"phase-{number}", f"Phase: {phase_words(phase.name)}", phase.start))
     return tuple(out)
 
 
@@ -167,7 +168,7 @@ def marks(about: Known, frame: pd.DataFrame) -> list[str]:
         at = place_at(times, phase.start)
         # A phase that began before these lines, or begins after them, begins with none of them.
         if at < len(frame) and (at > 0 or times.iloc[0] - phase.start < _BEGINS_WITH):
-            out[at].append(f"▸ {phase.name.replace('-', ' ')}")
+            out[at].append(f"▸ {phase_words(phase.name)}")
     return [", ".join(said) for said in out]
 
 

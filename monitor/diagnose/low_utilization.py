@@ -1,4 +1,5 @@
-"""Rules about GPUs that are not full and no exact rule says why: a small batch, else the likely causes in order."""
+"""Rules about GPUs that are not full when no more specific rule says why: a small batch, otherwise the likely causes
+in order."""
 
 from __future__ import annotations
 
@@ -34,19 +35,21 @@ _EXACT = ("stall", "nccl-timeout", "one-gpu-in-use", "unused-gpus", "idle-gpus",
 
 @rule("small-batch", silenced_by=_EXACT, whole_log=True)
 def small_batch(case: Case) -> Finding | None:
-    """GPU, GPU memory and CPU are all far from full: the batch is small for the machine.
+    """GPU, GPU memory and CPU are all far from full: the batch is small for this hardware.
 
-    What it means: the 95th percentiles of GPU, GPU-memory and CPU utilization are all below 70 %, there is no pipeline whose
-    bubbles would explain it, the steps are steady (MAD at most 3 % of the median), and neither full data loaders nor sockets
-    in place of EFA are seen. Minutes of checkpoints, evaluations and restarts are left out.
+    What it means: the 95th percentiles of GPU, GPU-memory and CPU utilization are all below 70 %, there is no
+    pipeline whose bubbles would explain it, the steps are steady (MAD at most 3 % of the median), and there is no
+    sign of data loaders at their limit or of sockets instead of EFA. Minutes of checkpoints, evaluations and restarts
+    are left out.
 
-    Why it matters: nothing is the bottleneck but the amount of work per step; the same samples could be done in less
+    Why it matters: the only bottleneck is the amount of work per step; the same samples could be processed in less
     time, or on a smaller instance.
 
-    What to do: raise the batch size per device until GPU memory is near 85 %, watching convergence; or take fewer or
+    What to do: raise the batch size per device until GPU memory is near 85 %, watching convergence; or use fewer or
     smaller instances.
 
-    Source: SageMaker Debugger's BatchSize rule (70/70/70), rescaled to one-minute data; steadiness by this project.
+    Source: SageMaker Debugger's BatchSize rule (70/70/70), rescaled to one-minute data; the steadiness criterion is
+    this project's.
     """
     gpu, memory, cpu = (case.pooled.get(f"{name}_utilization") for name in ("gpu", "gpu_memory", "cpu"))
     if gpu is None or memory is None or cpu is None or not enough(case) or pipeline_degree(case) > 1:
@@ -66,19 +69,19 @@ def small_batch(case: Case) -> Finding | None:
         "medium",
         f"Batch small for the GPUs: {percent(gpu.mean)} busy",
         f"The batch is small for these GPUs: GPU {spread(gpu)}, GPU memory p95 {percent(memory.p95)} and CPU p95 "
-        f"{percent(cpu.p95)} {everywhere(case)} since {case.clock(case.window.start)}, and every step takes the same "
-        f"{step_seconds(case.steps.median_s)} (MAD {wobble * 100:.1f} %){left_out(case)}. "
-        f"Nothing is full, so more work per step would cost little time.{money_of(case, savings, 'of GPUs that wait')}",
+        f"{percent(cpu.p95)} {everywhere(case)} since {case.clock(case.window.start)}, and every step takes the "
+        f"same {step_seconds(case.steps.median_s)} (MAD {wobble * 100:.1f} %){left_out(case)}. Nothing is full, so "
+        f"more work per step would take little extra time.{money_of(case, savings, 'of waiting GPUs')}",
         (*distributions(case), Evidence("step time, MAD / median", wobble * 100, "%", None, *span(case))),
         Recommendation(
-            "Raise the batch size per device step by step until GPU memory is near 85 %, and watch convergence; or take "
-            "fewer or smaller instances for the same speed.",
+            "Raise the batch size per device step by step until GPU memory is near 85 %, and watch convergence; or "
+            "use fewer or smaller instances at the same speed.",
             parameter="batch_size",
             source="SageMaker Debugger rule BatchSize",
         ),
         not_checked=(
             "whether a larger batch still converges as well",
-            "whether the allocator holds memory it does not use",
+            "whether the allocator holds memory that it does not use",
             *(("communication between the nodes, which a larger batch would hide",) if case.gpu_nodes > 1 else ()),
         ),
         savings=savings,
@@ -95,10 +98,11 @@ def low_gpu_utilization(case: Case) -> Finding | None:
     What it means: the 95th percentile of GPU utilization over all nodes and minutes after the first step is below 70 %;
     minutes of checkpoints, evaluations and restarts are left out.
 
-    Why it matters: GPU hours are paid whether the GPU works or waits.
+    Why it matters: GPU hours are billed whether the GPU works or waits.
 
-    What to do: find what it waits for: the pipeline's window, the input pipeline, communication, or a small batch; the
-    finding lists what the configuration and the other figures make likely, in order, and what would confirm each.
+    What to do: find what the GPUs wait for: the pipeline's window, the input pipeline, communication, or a small
+    batch; the finding lists what the configuration and the other figures make likely, in order, and what would
+    confirm each.
 
     Source: SageMaker Debugger's LowGPUUtilization rule (p95 below 70), rescaled to one-minute data of whole nodes.
     """
@@ -121,11 +125,12 @@ def low_gpu_utilization(case: Case) -> Finding | None:
         "high" if case.window.since == "first step" else "medium",
         f"GPUs work {percent(gpu.mean)} of the time",
         f"GPUs wait for {percent(100 - gpu.mean)} of the time: GPU {spread(gpu)} {everywhere(case)} since the "
-        f"{case.window.since}, {case.clock(case.window.start)}{room}{left_out(case)}."
-        f"{money_of(case, savings, 'of waiting GPUs')} Likely, in this order: {'; '.join(causes)}.",
+        f"{case.window.since}, "
+        f"{case.clock(case.window.start)}{room}{left_out(case)}.{money_of(case, savings, 'of waiting GPUs')} Likely "
+        f"causes in order, with what would confirm each: {'; '.join(causes)}.",
         (*distributions(case), *_network_evidence(case)),
         Recommendation(_first_step(case, cpu), source="SageMaker Debugger rule LowGPUUtilization; SMP best practices"),
-        not_checked=("single GPUs, kernels and network: CloudWatch has no figures of them for training jobs",),
+        not_checked=("single GPUs, kernels and network: CloudWatch has no figures for them in training jobs",),
         savings=savings,
     )
 
@@ -163,7 +168,7 @@ def _likely_causes(case: Case, memory: Distribution | None, cpu: Distribution | 
     gpus = {node.name: node.gpus or 0 for node in case.run.job.nodes}
     halves = sorted({count // 2 for count in gpus.values()} - {0})
     if told is None and any(within(case.by_minute, gpus, used, 1) for used in halves):
-        causes.append("a part of the GPUs without work (count the processes on each host)")
+        causes.append("some GPUs without work (count the processes on each host)")
     if not words and (cpu is None or cpu.p95 <= CPU_HIGH_PCT):
         causes.append("data loading in few processes (the step without the loader is shorter)")
     return causes[:3]
@@ -207,5 +212,5 @@ def _first_step(case: Case, cpu: Distribution | None) -> str:
     if p > 1 and m is not None and m < 4 * p:
         return f"Raise microbatches (now {m}) and the batch with it, so that the {p} stages overlap more."
     if _loader_words(case) or (cpu is not None and cpu.p95 > CPU_HIGH_PCT):
-        return "Give the data loader more workers and prefetch, or read from FSx or FastFile mode."
-    return "Time one step with the data loader left out; if it is no faster, raise the batch size per device."
+        return "Give the data loader more workers and prefetching, or read from FSx or in FastFile mode."
+    return "Time one step without the data loader; if it is no faster, raise the batch size per device."

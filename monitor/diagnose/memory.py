@@ -40,18 +40,20 @@ AS_MUCH = 0.8
     explains=("slow-steps", "fluctuating-gpu-utilization"),
 )
 def gpu_memory_pressure(case: Case) -> Finding | None:
-    """GPU memory is nearly full, or the allocator flushes its cache again and again.
+    """GPU memory is nearly full, or the allocator keeps flushing its cache.
 
-    What it means: GPU memory utilization of a node is above 92 % at its 95th percentile, or the log tells of allocator cache
-    flushes. A warning where flushes come again and again (three, and on 1 % of the reported steps), or where memory is full
-    and the steps are irregular; else information: some frameworks take nearly all memory at the start and work in it.
+    What it means: GPU memory utilization of a node is above 92 % at its 95th percentile, or the log mentions
+    allocator cache flushes. A warning if flushes keep coming (at least three, and on 1 % of the reported steps), or
+    if memory is full and the steps are irregular; otherwise information: some frameworks reserve nearly all memory at
+    the start and manage it themselves.
 
-    Why it matters: each flush waits for the GPU and slows its step, and the next longer sequence ends the job.
+    Why it matters: each flush waits for the GPU and slows its step, and the next longer sequence may end the job.
 
-    What to do: a smaller microbatch, activation checkpointing or more sharding; PYTORCH_CUDA_ALLOC_CONF with
-    expandable_segments:True against fragmentation; empty the cache of all ranks at the same step.
+    What to do: use a smaller microbatch, activation checkpointing or more sharding; set PYTORCH_CUDA_ALLOC_CONF to
+    expandable_segments:True against fragmentation; empty the cache on all ranks at the same step.
 
-    Source: DeepSpeed's warning about allocator cache flushes; the limit of 92 % and the regularity are this project's.
+    Source: DeepSpeed's warning about allocator cache flushes; the 92 % limit and the regularity criterion are this
+    project's.
     """
     held = case.metrics[case.metrics["metric"] == "gpu_memory_utilization"]
     full = {
@@ -66,7 +68,7 @@ def gpu_memory_pressure(case: Case) -> Finding | None:
     often = len(flushes) >= max(FEWEST_FLUSHES, FLUSHED_SHARE * len(case.journal))
     severity: Severity = "warning" if often or (full and slow) else "info"
     worst = max(full, key=lambda name: full[name], default=None)
-    steps = {True: "; steps are irregular", False: "; steps are steady all the same", None: ""}[slow]
+    steps = {True: "; steps are irregular", False: "; steps are steady nonetheless", None: ""}[slow]
     held_words = "" if worst is None else f"GPU memory is at {percent(full[worst])} (p95) on {worst}"
     if len(full) > 1:
         held_words += f", above {PRESSURE_PCT:.0f} % {nodes(list(full), case.gpu_nodes or len(full))}"
@@ -96,8 +98,8 @@ def gpu_memory_pressure(case: Case) -> Finding | None:
             source="DeepSpeed: allocator cache flushes; PyTorch CUDA memory notes",
         ),
         not_checked=(
-            "how much of the memory held is in use: the allocator keeps what is freed",
-            "the fullest single GPU",
+            "how much of the held memory is in use: the allocator keeps freed memory",
+            "the fullest individual GPU",
         ),
     )
 
@@ -105,25 +107,25 @@ def gpu_memory_pressure(case: Case) -> Finding | None:
 def _also(case: Case) -> str:
     """What the library's guide has besides."""
     hints = when_memory_is_short(case)
-    return f" Of the library: {'; '.join(hints)}." if hints else ""
+    return f" Library options: {'; '.join(hints)}." if hints else ""
 
 
 @rule("gpu-memory-growth", silenced_by=("cuda-out-of-memory",), about="risk")
 def gpu_memory_growth(case: Case) -> Finding | None:
-    """GPU memory grows on and on.
+    """GPU memory keeps growing.
 
-    What it means: GPU memory utilization of a node rises significantly (Theil-Sen, 95 %) and in each third of the time after
-    the first epoch (or the first third of the job), gains at least 10 points over the high-water mark until then and ends
-    above 85 %; or a running job would fill it before its planned end at the lower end of that pace. A level that is taken
-    once, or that comes with longer steps (longer sequences), is no growth.
+    What it means: GPU memory utilization of a node rises significantly (Theil-Sen, 95 %) and in each third of the
+    time after the first epoch (or the first third of the job), gains at least 10 points over the high-water mark
+    before that and ends above 85 %; or a running job would fill it before its planned end even at the lower end of
+    that pace. A one-time rise, or one that comes with longer steps (longer sequences), does not count.
 
-    Why it matters: the job ends with an out-of-memory error, and what was done since the last checkpoint is lost.
+    Why it matters: the job will end with an out-of-memory error, and the work since the last checkpoint will be lost.
 
-    What to do: look for tensors that are kept with their graph (losses summed without .item() or .detach()), caches without
-    a bound, and metrics that are collected on the GPU.
+    What to do: look for tensors kept with their graph (losses summed without .item() or .detach()), unbounded caches,
+    and metrics collected on the GPU.
 
-    Source: SageMaker Debugger's GPUMemoryIncrease (10 points); Theil-Sen because it stands outliers; the rest is this
-    project's.
+    Source: SageMaker Debugger's GPUMemoryIncrease (10 points); Theil-Sen because it tolerates outliers; the rest is
+    this project's.
     """
     return _growing(
         case,
@@ -137,28 +139,29 @@ def gpu_memory_growth(case: Case) -> Finding | None:
 
 @rule("host-memory-growth", silenced_by=("host-out-of-memory",), about="risk")
 def host_memory_growth(case: Case) -> Finding | None:
-    """The hosts' memory grows on and on.
+    """Host memory keeps growing.
 
-    What it means: MemoryUtilization of a node (RAM of the container) rises significantly (Theil-Sen, 95 %) and in each third
-    of the time after the first epoch (or the first third of the job), gains at least 10 points over the high-water mark
-    until then and ends above 85 %; or a running job would fill it before its planned end at the lower end of that pace. Of a
-    sawtooth the tops count. A cache that fills in the first epoch is no growth.
+    What it means: MemoryUtilization of a node (RAM of the container) rises significantly (Theil-Sen, 95 %) and in
+    each third of the time after the first epoch (or the first third of the job), gains at least 10 points over the
+    high-water mark before that and ends above 85 %; or a running job would fill it before its planned end even at the
+    lower end of that pace. In a sawtooth the peaks count. A cache that fills during the first epoch does not count.
 
-    Why it matters: when it is full the kernel kills a process (exit code 137), and what was done since the last checkpoint is
-    lost.
+    Why it matters: when it is full, the kernel kills a process (exit code 137), and the work since the last
+    checkpoint is lost.
 
-    What to do: data sets that hold Python objects grow in every loader worker: hold arrays instead; bound the caches; fewer
-    workers or a smaller prefetch; restart the workers each epoch (persistent_workers=False).
+    What to do: data sets that hold Python objects grow in every loader worker: use arrays instead; bound the caches;
+    use fewer workers or less prefetching; restart the workers each epoch (persistent_workers=False).
 
-    Source: reference counts copy pages into every worker (PyTorch issue on DataLoader memory); thresholds as for GPU memory.
+    Source: reference counting copies pages into every worker (PyTorch issue on DataLoader memory); thresholds as for
+    GPU memory.
     """
     return _growing(
         case,
         "memory_utilization",
         "host-memory-growth",
         "Host memory",
-        "Run a few hundred steps with num_workers=0: if memory stops growing it is the loader's workers (hold the data in "
-        "arrays, not in Python objects); if not, look for lists and caches in the training loop.",
+        "Run a few hundred steps with num_workers=0: if memory stops growing, the loader's workers are the cause "
+        "(hold the data in arrays, not in Python objects); if not, look for lists and caches in the training loop.",
     )
 
 
@@ -191,7 +194,11 @@ def full_words(case: Case, one: Growth) -> str:
     full = one.full_at(one.per_hour[1])
     left = duration((full - case.now).total_seconds())
     until = f"; {plan[1]} is expected at {instant(plan[0])}" if full < plan[0] else ""
-    return f" At that pace it is full at {instant(full)}, in {left}{until}." if full > case.now else " It is full now."
+    return (
+        f" At that pace it will be full at {instant(full)}, in {left}{until}."
+        if full > case.now
+        else " It is full now."
+    )
 
 
 def _growing(case: Case, metric: str, id: str, name: str, advice: str) -> Finding | None:
@@ -215,12 +222,12 @@ def _growing(case: Case, metric: str, id: str, name: str, advice: str) -> Findin
         f"{percent(worst.settled)} to {percent(worst.level)} between {case.clock(worst.start)} and {case.clock(worst.end)}, "
         f"{middle:.1f} points an hour ({low:.1f} to {high:.1f}).{full_words(case, worst)}",
         (
-            Evidence(f"{name}, high-water mark at first", worst.settled, "%", worst.node, worst.start),
+            Evidence(f"{name}, initial high-water mark", worst.settled, "%", worst.node, worst.start),
             Evidence(f"{name}, now", worst.level, "%", worst.node, None, worst.end),
             Evidence("slope (Theil-Sen)", middle, "points/h", worst.node, worst.start, worst.end),
         ),
         Recommendation(advice, source=f"rule {id}"),
-        not_checked=("which process or GPU grows: CloudWatch has one figure a host",),
+        not_checked=("which process or GPU grows: CloudWatch has one figure per host",),
     )
 
 

@@ -28,7 +28,7 @@ _BATCHES = (
 )
 
 
-_ADDED = " (each figure is with the changes before it)"
+_ADDED = " (each figure includes the changes before it)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,9 @@ def advice(case: Case, found: Fill) -> Advice:
     if found.shared:
         steps.append("see which other process is on that GPU (two ranks on one device: set_device by local rank)")
     if found.fragmented:
-        steps.append("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, since the allocator held enough, but in pieces")
+        steps.append(
+            "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, since the allocator held enough memory, but in pieces"
+        )
     values: dict[str, Any] = {}
     first: Outcome | None = None
     if to is not None:
@@ -56,7 +58,7 @@ def advice(case: Case, found: Fill) -> Advice:
         first = what_if(case.setup, values)
         steps.append(f"{words}{_becomes(first)}")
     elif batch is None:
-        steps.append("half the batch of one device, with twice the gradient accumulation steps")
+        steps.append("half the batch size per device, with twice the gradient accumulation steps")
     steps += [*_further(case, values), *when_memory_is_short(case)]
     told = sum("GPU memory" in step and "→" in step for step in steps) > 1
     numbered = "; ".join(f"({number}) {step}" for number, step in enumerate(steps, start=1))
@@ -77,7 +79,7 @@ def _half_batch(case: Case, name: str, batch: int, to: int) -> tuple[str, dict[s
     if setup.framework == "smp1":
         if m > 1 and to % m:
             fewer = max(1, m // 2)
-            words = f"{name} {batch} -> {to}, with microbatches {m} -> {fewer} so that it divides"
+            words = f"{name} {batch} -> {to}, with microbatches {m} -> {fewer} so that it divides evenly"
             return words, {
                 "batch_size": to,
                 "microbatches": fewer,
@@ -96,7 +98,7 @@ def _becomes(found: Outcome) -> str:
         return ""
     now = f"peak GPU memory ≥ {percent(100 * start / limit)}"
     if found.memory.bound:
-        return f" ({now} → {percent(used[0])} or more: the model's shape is not known)"
+        return f" ({now} → at least {percent(used[0])}, since the model's shape is not known)"
     return f" ({now} → about {percent(used[1])}{', fits' if used[2] < MOST_MEMORY_PCT else ''})"
 
 
@@ -141,14 +143,14 @@ _FRAMEWORK_WORDS = {
 #: (what, words, parameters that have it on already): checkpointing, sharding, tensor parallelism, in this order.
 _CHANGES: dict[str, tuple[tuple[str, str], ...]] = {
     "smp1": (
-        ("recompute", "smp.set_activation_checkpointing on the transformer layers (about a third more time a step)"),
+        ("recompute", "smp.set_activation_checkpointing on the transformer layers (about a third more time per step)"),
         ("active_microbatches", "active_microbatches {active} -> {fewer}"),
         ("shard_optimizer_state", "shard_optimizer_state: True"),
         ("offload_activations", "offload_activations: True, with checkpointing and microbatches above 1"),
         ("tensor", "tensor_parallel_degree {tensor} -> {doubled}, inside a node"),
     ),
     "smp2": (
-        ("recompute", "apply_activation_checkpointing on the transformer layers (about a third more time a step)"),
+        ("recompute", "apply_activation_checkpointing on the transformer layers (about a third more time per step)"),
         ("hybrid_shard_degree", "a larger hybrid_shard_degree, or 0 for all ranks"),
         ("sm_activation_offloading", "sm_activation_offloading: true"),
         ("tensor", "tensor_parallel_degree {tensor} -> {doubled}, inside a node"),
@@ -164,7 +166,7 @@ _CHANGES: dict[str, tuple[tuple[str, str], ...]] = {
         ("tensor", "--tensor-model-parallel-size {tensor} -> {doubled}, inside a node"),
     ),
     "hf": (
-        ("recompute", "gradient_checkpointing=True (about a third more time a step)"),
+        ("recompute", "gradient_checkpointing=True (about a third more time per step)"),
         ("fsdp", 'fsdp="full_shard auto_wrap", or a DeepSpeed configuration with ZeRO stage 3'),
     ),
     "lightning": (
@@ -172,7 +174,7 @@ _CHANGES: dict[str, tuple[tuple[str, str], ...]] = {
         ("fsdp", 'strategy="fsdp" or "deepspeed_stage_3"'),
     ),
     "fsdp": (
-        ("recompute", "apply_activation_checkpointing on the transformer blocks (about a third more time a step)"),
+        ("recompute", "apply_activation_checkpointing on the transformer blocks (about a third more time per step)"),
         ("full_shard", "ShardingStrategy.FULL_SHARD, with each block wrapped by itself"),
         ("tensor", "tensor parallelism (parallelize_module), inside a node"),
     ),
@@ -183,8 +185,8 @@ _CHANGES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "tensorflow": (("recompute", "tf.recompute_grad on the largest blocks"), ("fsdp", "mixed precision (mixed_float16)")),
     "torch": (
-        ("recompute", "torch.utils.checkpoint on the largest blocks (about a third more time a step)"),
-        ("fsdp", "FSDP (full shard) in place of DDP"),
+        ("recompute", "torch.utils.checkpoint on the largest blocks (about a third more time per step)"),
+        ("fsdp", "FSDP (full shard) instead of DDP"),
     ),
 }  # fmt: skip
 

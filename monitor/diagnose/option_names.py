@@ -1,4 +1,4 @@
-"""How does each framework call the knob? The same advice in the words of who reads it."""
+"""What does each framework call the knob? The same advice in the reader's own terms."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ SHARD_OPTIMIZER: Mapping[Framework, Option] = {
     "smp1": Option("shard_optimizer_state", True, "Set shard_optimizer_state to true in mp_parameters"),
     "megatron": Option("use_distributed_optimizer", True, "Add --use-distributed-optimizer"),
     "deepspeed": Option("zero_stage", 1, 'Set "zero_optimization": {"stage": 1} in the DeepSpeed configuration'),
-    "fsdp": Option("sharding_strategy", "SHARD_GRAD_OP", "Set ShardingStrategy.SHARD_GRAD_OP in place of NO_SHARD"),
+    "fsdp": Option("sharding_strategy", "SHARD_GRAD_OP", "Set ShardingStrategy.SHARD_GRAD_OP instead of NO_SHARD"),
     "ddp": Option(
         "sharding_strategy",
         "SHARD_GRAD_OP",
-        "Wrap the optimizer in ZeroRedundancyOptimizer, or take FSDP with SHARD_GRAD_OP",
+        "Wrap the optimizer in ZeroRedundancyOptimizer, or use FSDP with SHARD_GRAD_OP",
     ),
 }
 #: Each layer's forward done again in the backward.
@@ -50,22 +50,23 @@ CHECKPOINTING: Mapping[Framework | None, Option] = {
     "megatron": Option(
         "recompute_granularity",
         "selective",
-        "Add --recompute-granularity selective (2 to 7 % of time); full with --recompute-method uniform if that is not enough",
+        "Add --recompute-granularity selective (2 to 7 % more time), or full with --recompute-method uniform if "
+        "that is not enough",
     ),
     "deepspeed": Option(
         "activation_checkpointing",
         True,
-        "Checkpoint the layers with deepspeed.checkpointing, or gradient_checkpointing_enable() of the model",
+        "Checkpoint the layers with deepspeed.checkpointing, or the model's gradient_checkpointing_enable()",
     ),
     None: Option(
-        "gradient_checkpointing", True, "Turn on gradient_checkpointing (torch.utils.checkpoint) of the layers"
+        "gradient_checkpointing", True, "Turn on gradient_checkpointing (torch.utils.checkpoint) for the layers"
     ),
 }
 #: Groups of full sharding that stay inside a node of {each} GPUs.
 GROUP_IN_NODE: Mapping[Framework, tuple[str, str]] = {
     "smp1": ("sharded_data_parallel_degree", "Set sharded_data_parallel_degree to {each} in mp_parameters"),
     "smp2": ("hybrid_shard_degree", "Set hybrid_shard_degree to {each}"),
-    "fsdp": ("sharding_strategy", "Set ShardingStrategy.HYBRID_SHARD: full sharding inside a node, replicas between"),
+    "fsdp": ("sharding_strategy", "Set ShardingStrategy.HYBRID_SHARD: full sharding inside a node, replicas across nodes"),
     "deepspeed": ("mics_shard_size", 'Set "mics_shard_size": {each} under zero_optimization, with deepspeed.zero.MiCS_Init'),
 }  # fmt: skip
 
@@ -86,6 +87,6 @@ def microbatches_option(setup: Setup, to: int) -> Option:
         return Option(
             "global_batch_size",
             batch * to // now,
-            f"Raise --global-batch-size from {batch} to {batch * to // now}, for {to} microbatches in place of {now}",
+            f"Raise --global-batch-size from {batch} to {batch * to // now}, for {to} microbatches instead of {now}",
         )
     return Option("microbatches", to, f"Raise the number of microbatches from {now} to {to}")

@@ -1,4 +1,4 @@
-"""How does a running job go on? When it will be done and for how much, and what would be lost if it died now."""
+"""What lies ahead for a running job? When it will be done and for how much, and what would be lost if it died now."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules about steps that are slower than they were, than others are, or than they need be."""
+"""Rules about steps that are slower than they were, than others, or than necessary."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ _GROWING_WORK = ("curriculum", "rampup", "ramp_up", "seqlen_warmup", "sequence_l
 def slow_node(case: Case) -> Finding | None:
     """A node is slower than its peers, and the others wait for it.
 
-    What it means: in at least 5 of 10 minutes the step times that a node prints of its own (or, where it prints none, its
-    GPU utilization) differ from the median of its peers at the same steps, or in the same minute, by more than 5 robust
-    standard deviations and by at least 10 %. Peers have the same instance type and, for utilization, the same stages of the
-    pipeline. Of two nodes the difference is told, but neither is blamed without a further sign.
+    What it means: in at least 5 of 10 minutes, the step times that a node itself prints (or, if it prints none, its
+    GPU utilization) differ from the median of its peers at the same steps, or in the same minute, by more than 5
+    robust standard deviations and by at least 10 %. Peers have the same instance type and, for utilization, the same
+    pipeline stages. With two nodes the difference is reported, but neither is blamed without further evidence.
 
     Why it matters: synchronous training runs at the pace of its slowest node.
 
-    What to do: replace the instance (a new run gets another one); if the node of the same number is slow again, look at
-    its share of the data.
+    What to do: replace the instance (a new run gets a different one); if the node with the same number is slow again,
+    look at its share of the data.
 
-    Source: peer comparison by median and MAD as in published straggler detectors; thresholds are this project's.
+    Source: peer comparison by median and MAD, as in published straggler detectors; thresholds are this project's.
     """
     job = case.run.job
     stages = peer_groups(job)
@@ -82,19 +82,20 @@ def _without_activities(case: Case) -> pd.DataFrame:
     "step-time-regression", silenced_by=("slow-node",), explains=("low-gpu-utilization", "slow-steps"), whole_log=True
 )
 def step_time_regression(case: Case) -> Finding | None:
-    """Steps have become slower, and have stayed so, on all nodes.
+    """Steps have become slower, and stayed slower, on all nodes.
 
-    What it means: a change point of the step times (evaluation, checkpoints, restarts and warm-up left out) after which
-    every level up to the end is at least 10 % above the one before it, for ten minutes and more; or a climb of as much from
-    the first to the last fifth. Not where a step has more tokens or
-    samples in it, nor where the steps of another run, or epoch, become slower at the same number.
+    What it means: a change point in the step times (evaluations, checkpoints, restarts and warm-up left out) after
+    which every level until the end is at least 10 % above the one before it, for ten minutes or more; or a climb of
+    that size from the first fifth to the last. Not reported if the steps contain more tokens or samples, or if the
+    steps of another run or epoch become slower at the same step number.
 
-    Why it matters: from then on every step costs so much more.
+    Why it matters: from then on, every step costs that much more.
 
-    What to do: look at what changed at that time: the finding says how GPU, CPU and memory moved with it. Restarting from
-    the last checkpoint on other instances tells hardware from software.
+    What to do: look at what changed at that time: the finding says how GPU, CPU and memory changed with it.
+    Restarting from the last checkpoint on new instances tells hardware from software.
 
-    Source: change points by ruptures (KernelCPD, penalty 3 ln n MAD^2), verified by adjacent windows at 10 % as in FALCON.
+    Source: change points from ruptures (KernelCPD, penalty 3 ln n MAD^2), verified with adjacent windows at 10 % as
+    in FALCON.
     """
     found = slowdown(case.journal, case.run.steps, case.run.events, case.run.job.source == "logs")
     if found is None or _work_may_grow(case, found.at) or memory_grew(case, found):
@@ -114,10 +115,10 @@ def step_time_regression(case: Case) -> Finding | None:
         if timed
         else f"{1 / found.before_s:,.4g} to {1 / found.after_s:,.4g} {found.by}"
     )
-    how = "have become slower bit by bit" if found.gradual else "have become slower"
-    nodes = f" on all {found.nodes} nodes" if found.nodes > 1 else ""
-    restart = " It began with a restart: the instances may be others." if found.restarted else ""
-    by_clock = " The clock shows it; the times that are printed may leave it out." if found.by == "clock" else ""
+    how = "have gradually become slower" if found.gradual else "have become slower"
+    nodes = "" if found.nodes < 2 else " on both nodes" if found.nodes == 2 else f" on all {found.nodes} nodes"
+    restart = " It began with a restart: the instances may have changed." if found.restarted else ""
+    by_clock = " The log's timestamps show it; the printed times may leave it out." if found.by == "clock" else ""
     unknown_work = bool(case.journal["throughput"].isna().all())
     with_it, likely = moved(case, found)
     unit = "s" if timed else found.by
@@ -127,25 +128,25 @@ def step_time_regression(case: Case) -> Finding | None:
         "step-time-regression",
         "warning",
         "medium" if unknown_work else "high",
-        f"Steps {ratio:.2f} x as slow{at}",
-        f"Steps {how}: {ratio:.2f} x{at} (step {found.step:,}){nodes}, from {figures}, and it lasts"
-        f"{f': {duration(found.lasts_s)} so far' if found.lasts_s else ''}.{by_clock}{with_it}{restart}{cost}",
+        f"Steps take {ratio:.2f} x as long{at}",
+        f"Steps {how}: they take {ratio:.2f} x as long{at} (step {found.step:,}){nodes}, from {figures}"
+        f"{f', for {duration(found.lasts_s)} so far' if found.lasts_s else ', and it lasts'}.{by_clock}{with_it}{restart}{cost}",
         (
             Evidence("before: median", before, unit, None, start if found.at else None, found.at),
             Evidence(SINCE, after, unit, None, found.at, found.end),
             *level_evidence(case, found),
         ),
         Recommendation(
-            f"Look at what changed at {case.clock(found.at) if found.at else f'step {found.step:,}'}. Likely, in this order: "
-            f"{'; '.join(likely)}. If nothing did, start again from the last checkpoint: other instances tell hardware from "
-            "software.",
+            f"Look at what changed at {case.clock(found.at) if found.at else f'step {found.step:,}'}. Likely, in "
+            f"this order: {'; '.join(likely)}. If nothing did, restart from the last checkpoint: new instances will "
+            "tell hardware from software.",
             source="rule step-time-regression",
         ),
         not_checked=(
-            "clocks, temperature and network of the instances: they are not in CloudWatch",
-            "whether a step does more work now: the log has no tokens or samples a second"
+            "clock speed, temperature and network of the instances: CloudWatch does not have them",
+            "whether a step does more work now: the log has no tokens or samples per second"
             if unknown_work
-            else "single layers and kernels: no trace is taken",
+            else "individual layers and kernels: no trace is taken",
         ),
         savings=savings,
     )
@@ -177,19 +178,19 @@ def _work_may_grow(case: Case, at: datetime | None) -> bool:
     whole_log=True,
 )
 def slow_steps_rule(case: Case) -> Finding | None:
-    """Some steps take more than twice as long as the usual one.
+    """Some steps take more than twice as long as usual.
 
-    What it means: 2 % and more of the reports, and at least five, took more than twice the median and more than five robust
-    standard deviations over it, with no checkpoint, evaluation or restart before them, and with no more tokens in them.
-    Where a report is the mean of several steps, a single slow one hides in it.
+    What it means: at least 2 % of the reports, and at least five, took more than twice the median and more than five
+    robust standard deviations above it, with no checkpoint, evaluation or restart before them and no more tokens in
+    them. If a report is the mean of several steps, a single slow one can hide in it.
 
-    Why it matters: all nodes wait for the slow step of any of them.
+    Why it matters: all nodes wait for a slow step on any one of them.
 
-    What to do: where they come at a period, look for what the script does every so many steps (logging, saving, collecting
-    garbage, the end of an epoch); where they do not, look at the data: large or remote files, too few workers.
+    What to do: if they are periodic, look for what the script does at that interval (logging, saving, garbage
+    collection, the end of an epoch); if not, look at the data: large or remote files, too few workers.
 
-    Source: shares of the median, because deviations are inflated by what they are to find (SageMaker Debugger's StepOutlier
-    misses one slow step in ten); thresholds are this project's.
+    Source: multiples of the median, because standard deviations are inflated by the very steps they should find
+    (SageMaker Debugger's StepOutlier misses one slow step in ten); thresholds are this project's.
     """
     if case.journal.empty:
         return None
@@ -208,11 +209,11 @@ def slow_steps_rule(case: Case) -> Finding | None:
     slowest = (
         ""
         if found.longest is None
-        else f", the slowest is step {found.longest[0]:,} with {step_seconds(found.longest[1])}"
+        else f", the slowest is step {found.longest[0]:,} at {step_seconds(found.longest[1])}"
     )
     since = f" between {case.clock(found.start)} and {case.clock(found.end)}" if found.start and found.end else ""
     lost = "" if share is None else f" Together they cost {percent(100 * share)} of the time{cost}."
-    by_clock = " The clock shows them; the printed times leave them out." if found.by == "clock" else ""
+    by_clock = " The log's timestamps show them; the printed times leave them out." if found.by == "clock" else ""
     return Finding(
         "slow-steps",
         "warning",
@@ -234,8 +235,8 @@ def slow_steps_rule(case: Case) -> Finding | None:
         ),
         Recommendation(_what_next(found), source="rule slow-steps"),
         not_checked=(
-            "which node was late: the logs tell no cause of a single step",
-            *(("single steps: the lines give means of several",) if not single else ()),
+            "which node was late: the logs do not show the cause of a single slow step",
+            *(("single steps: the lines give means over several",) if not single else ()),
         ),
         savings=savings,
     )
@@ -249,10 +250,10 @@ def _only_late(case: Case, found: SlowSteps) -> bool:
 def _what_next(found: SlowSteps) -> str:
     if found.period is not None:
         return (
-            f"Look for what the script does every {found.period:,} steps: saving or evaluating without a line of log, the end "
-            "of an epoch (persistent_workers of the data loader), logging, collecting garbage."
+            f"Look for what the script does every {found.period:,} steps: saving or evaluating without logging it, "
+            "the end of an epoch (the data loader's persistent_workers), logging, garbage collection."
         )
     return (
-        "Time the data loader apart from the step: give it more workers and prefetch, read from FSx or FastFile mode, and "
-        "look at the samples of the slowest steps."
+        "Time the data loader separately from the step: give it more workers and prefetching, read from FSx or in "
+        "FastFile mode, and look at the samples of the slowest steps."
     )

@@ -1,4 +1,4 @@
-"""Which pair of predicted and measured does a comparison leave behind? Of two jobs that are over, and nothing that is secret."""
+"""Which pair of predicted and measured does a comparison leave behind? Of two finished jobs, and nothing secret."""
 
 from __future__ import annotations
 

@@ -36,19 +36,20 @@ _MICROBATCHES_A_STAGE = 4
 
 @rule("raise-active-microbatches", silenced_by=_EXACT, whole_log=True)
 def raise_active_microbatches(case: Case) -> Finding | None:
-    """The pipeline's window is smaller than the pipeline: stages wait although there is memory for more.
+    """The pipeline's window is smaller than the pipeline: stages wait although there is memory for a wider one.
 
-    What it means: SMP v1 runs with a pipeline, GPU and GPU memory are both below 70 % at their 95th percentiles, and fewer
-    microbatches may be under way at once (active_microbatches) than there are stages and microbatches for. The schedule of
-    the window, simulated for equal stages, gains at least 3 % with a wider one, and GPU memory stays below 92 %.
+    What it means: SMP v1 runs with a pipeline, GPU and GPU memory are both below 70 % at their 95th percentiles, and
+    fewer microbatches may be in flight at once (active_microbatches) than the stages and microbatches allow for. A
+    wider window, simulated for equal stages, gains at least 3 %, and GPU memory stays below 92 %.
 
-    Why it matters: with two microbatches under way in four stages, two stages wait at any time, and all are paid for.
+    Why it matters: with two microbatches in flight across four stages, two stages are always waiting, and all four
+    are paid for.
 
-    What to do: raise active_microbatches to the value that is named and compare the step times. Each microbatch under way
-    holds its activations, so that GPU memory grows; above the number of stages and two there is nothing more to gain.
+    What to do: raise active_microbatches to the suggested value and compare the step times. Each microbatch in flight
+    holds its activations, so GPU memory grows; beyond the number of stages plus two there is nothing more to gain.
 
-    Source: SMP v1 best practices (raise it where GPU and memory are under-used); schedule of the library, simulated; memory
-    bound: all that was measured grows with the microbatches under way, where the shape of the model is not known.
+    Source: SMP v1 best practices (raise it where GPU and memory are underused); the library's schedule, simulated;
+    memory bound if the model's shape is not known: all measured memory grows with the microbatches in flight.
     """
     if not _idle(case) or case.setup.framework != "smp1":
         return None
@@ -69,12 +70,13 @@ def raise_active_microbatches(case: Case) -> Finding | None:
         "warning",
         _explained(case, gpu.mean),
         f"Pipeline window too small: {a} of {m} microbatches active",
-        f"GPUs wait for {percent(100 - gpu.mean)} of the time: the pipeline window is too small. {since(case)}; memory has "
-        f"room, p95 {percent(memory.p95)}. At most {a} of {m} microbatches (active_microbatches) are under way in {p} stages.",
+        f"GPUs wait for {percent(100 - gpu.mean)} of the time: the pipeline window is too small. {since(case)}; "
+        f"memory has room, p95 {percent(memory.p95)}. At most {a} of {m} microbatches (active_microbatches) are in "
+        f"flight across {p} stages.",
         (*read(case, "active_microbatches", "microbatches", "pipeline_parallel_degree"), *_bubbles(found), *distributions(case)),
         Recommendation(
-            f"Raise active_microbatches from {a} to {to} and compare the step times.{saved(case, found)} It costs memory: "
-            f"{memory_words(found)}.",
+            f"Raise active_microbatches from {a} to {to} and compare the step times.{saved(case, found)} It uses "
+            f"more memory: {memory_words(found)}.",
             "active_microbatches",
             a,
             to,
@@ -90,16 +92,16 @@ def raise_active_microbatches(case: Case) -> Finding | None:
 def lower_active_microbatches(case: Case) -> Finding | None:
     """The pipeline's window is wider than useful, and GPU memory is short.
 
-    What it means: SMP v1 keeps more than the number of stages and two microbatches under way, and GPU memory is above 85 %
-    at its 95th percentile.
+    What it means: SMP v1 keeps more microbatches in flight than the number of stages plus two, and GPU memory is
+    above 85 % at its 95th percentile.
 
-    Why it matters: what waits in the window holds its activations and makes no step faster; the next longer sequence, or a
-    larger batch, has no room.
+    Why it matters: microbatches that wait in the window hold their activations and make no step faster; a longer
+    sequence or a larger batch has no room.
 
-    What to do: lower active_microbatches to the number of stages and two: nearly the same speed, less memory.
+    What to do: lower active_microbatches to the number of stages plus two: nearly the same speed, less memory.
 
-    Source: SMP v1's default (pipeline degree and two); schedule of the library, simulated: 0 to 2 % of time up to 16 stages;
-    SageMaker's troubleshooting page lowers it against out-of-memory errors.
+    Source: SMP v1's default (pipeline degree plus two); the library's schedule, simulated: 0 to 2 % of the time up to
+    16 stages; SageMaker's troubleshooting page suggests lowering it to avoid out-of-memory errors.
     """
     pipeline, memory = case.setup.pipeline(), memory_p95(case)
     if pipeline is None or case.setup.framework != "smp1" or pipeline.stages < 2 or pipeline.schedule != "smp":
@@ -113,8 +115,8 @@ def lower_active_microbatches(case: Case) -> Finding | None:
         "warning",
         "high",
         f"Pipeline window wider than useful: {a} active, {p} stages",
-        f"GPU memory is at {percent(memory)} (p95 of the fullest node), and {a} microbatches may be under way in {p} stages: "
-        f"beyond {p + 2} they wait, and hold their activations.",
+        f"GPU memory is at {percent(memory)} (p95 of the fullest node), and up to {a} microbatches are in flight "
+        f"across {p} stages: those beyond {p + 2} only wait, and hold their activations.",
         (
             *read(case, "active_microbatches", "microbatches", "pipeline_parallel_degree"),
             *held(case),
@@ -127,7 +129,7 @@ def lower_active_microbatches(case: Case) -> Finding | None:
             "SMP v1 default; pipeline model",
         ),
         prediction(found),
-        ("how much of the memory held is in use: the allocator keeps what is freed",),
+        ("how much of the held memory is in use: the allocator keeps freed memory",),
     )
 
 
@@ -138,18 +140,19 @@ def lower_active_microbatches(case: Case) -> Finding | None:
     whole_log=True,
 )
 def raise_microbatches(case: Case) -> Finding | None:
-    """Few microbatches for so many stages: the pipeline fills and empties for much of each step.
+    """Too few microbatches for so many stages: the pipeline spends much of each step filling and draining.
 
-    What it means: the job has a pipeline with fewer than four microbatches a stage, its window is as wide as is of use, and
-    GPU utilization is below 70 % at its 95th percentile.
+    What it means: the job has a pipeline with fewer than four microbatches per stage, its window is as wide as is
+    useful, and GPU utilization is below 70 % at its 95th percentile.
 
-    Why it matters: with p stages and m microbatches a share of (p-1)/(m+p-1) of every step is spent waiting.
+    Why it matters: with p stages and m microbatches, a share of (p-1)/(m+p-1) of every step is spent waiting.
 
-    What to do: raise the microbatches together with the batch, so that each microbatch keeps its size, and the window
-    along; see whether the larger batch trains as well, or give the optimizer fewer replicas for the same global batch.
+    What to do: raise the microbatches together with the batch, so that each microbatch keeps its size, and widen the
+    window with them; check whether the larger batch trains as well, or use fewer replicas to keep the global batch.
 
-    Source: SMP v1 best practices and configuration tips (raise microbatches, batch with them); GPipe (arXiv 1811.06965):
-    the bubble hardly counts from four microbatches a stage; Megatron-LM (arXiv 2104.04473), schedule 1F1B.
+    Source: SMP v1 best practices and configuration tips (raise microbatches, batch with them); GPipe (arXiv
+    1811.06965): the bubble is negligible from four microbatches per stage; Megatron-LM (arXiv 2104.04473), schedule
+    1F1B.
     """
     pipeline = case.setup.pipeline()
     gpu = case.pooled.get("gpu_utilization")
@@ -175,7 +178,7 @@ def raise_microbatches(case: Case) -> Finding | None:
     option, batch = microbatches_option(case.setup, to), case.setup.number("batch_size")
     along = f", active_microbatches from {window} to {active}" if active is not None and active != window else ""
     if case.setup.framework == "smp1":
-        along += f" and the batch from {batch} to {batch * to // m}" if batch else " and the batch as many times"
+        along += f" and the batch from {batch} to {batch * to // m}" if batch else " and the batch by the same factor"
     return Finding(
         "raise-microbatches",
         "warning",
@@ -186,15 +189,16 @@ def raise_microbatches(case: Case) -> Finding | None:
         (*read(case, "microbatches", "active_microbatches", "gradient_accumulation_steps", "pipeline_parallel_degree"),
          *_bubbles(found), *distributions(case)),
         Recommendation(
-            f"{option.words}{along}, so that each microbatch keeps its size.{saved(case, found)} The global batch grows "
-            f"{to / m:g}-fold: watch convergence, or divide it over fewer replicas. {capitalised(memory_words(found))}.",
+            f"{option.words}{along}, so that each microbatch keeps its size.{saved(case, found)} The global batch "
+            f"grows {to / m:g}-fold: watch convergence, or use fewer replicas to keep the global batch. "
+            f"{capitalised(memory_words(found))}",
             option.parameter,
             _now(case, option.parameter, m),
             option.to,
             f"{SMP_PRACTICES}; pipeline model" if case.setup.framework == "smp1" else "pipeline model (1F1B)",
         ),
         prediction(found),
-        ("whether the larger global batch converges as well", *_not_checked(case, gpu.mean)),
+        ("whether the larger global batch still converges as well", *_not_checked(case, gpu.mean)),
         savings=gain(found),
     )  # fmt: skip
 
@@ -234,7 +238,7 @@ def _worked(case: Case) -> bool:
 
 
 def _bubbles(found: Outcome) -> tuple[Evidence, ...]:
-    pairs = (("bubble of the schedule now", found.bubble_start), ("bubble then", found.bubble_change))
+    pairs = (("bubble of the current schedule", found.bubble_start), ("bubble after the change", found.bubble_change))
     return tuple(Evidence(what, round(100 * share, 1), "%") for what, share in pairs if share is not None)
 
 
@@ -254,6 +258,6 @@ def _not_checked(case: Case, gpu_pct: float) -> tuple[str, ...]:
     out = ["stage imbalance (stages do not log their times)"]
     if bubble is not None and abs(100 * (1 - bubble) - gpu_pct) > EXPLAINED_POINTS:
         out.append(
-            f"why GPUs are {percent(gpu_pct)} busy where the schedule alone would give {percent(100 * (1 - bubble))}"
+            f"why GPUs are {percent(gpu_pct)} busy where the schedule alone would allow {percent(100 * (1 - bubble))}"
         )
     return tuple(out)

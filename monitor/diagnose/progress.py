@@ -30,21 +30,22 @@ _MEANWHILE = {
 
 @rule("stall", silenced_by=ENDED_BY_ERROR, about="now", whole_log=True)
 def stall(case: Case) -> Finding | None:
-    """No step for far longer than this job's own rhythm.
+    """No step for far longer than is normal for this job.
 
-    What it means: since the last step of any process more time has passed than five of the job's usual gaps between
-    reports, and than five minutes; a pause that the log announces (checkpoint, evaluation, restart) may last one and a half
-    times the longest of its kind before, the first checkpoint 15 minutes, the first evaluation and the first step after a
-    restart two hours. GPUs that go on working, or lines that go on coming without flat GPUs, are no stall.
+    What it means: no process has done a step for longer than five of the job's usual gaps between reports, and for
+    longer than five minutes. A pause that the log announces (checkpoint, evaluation, restart) may last one and a half
+    times the longest earlier one of its kind; the first checkpoint may take 15 minutes, the first evaluation and the
+    first step after a restart two hours. It is not a stall if the GPUs keep working, or if log lines keep arriving
+    and GPU utilization is not flat.
 
-    Why it matters: every instance goes on billing with no progress. A collective operation that never completes keeps
+    Why it matters: every instance keeps billing with no progress. A collective operation that never completes keeps
     GPUs at 100 % while they wait, so utilization looks perfect; NCCL gives up only after 10 to 30 minutes, if at all.
 
-    What to do: stop the job and start again from its last checkpoint; find the rank that is missing with
+    What to do: stop the job and restart it from its last checkpoint; find the missing rank with
     TORCH_NCCL_TRACE_BUFFER_SIZE, or look for ranks with fewer batches than the others.
 
-    Source: the rhythm is this project's, the times for first pauses are those of DLRover's detector of hangs; NCCL's default
-    timeout is in the PyTorch documentation.
+    Source: the limits relative to the job's own gaps are this project's, those for first pauses are from DLRover's
+    hang detector; NCCL's default timeout is in the PyTorch documentation.
     """
     found = _silence(case)
     if found is None:
@@ -56,8 +57,10 @@ def stall(case: Case) -> Finding | None:
     still = still_logs(found, last_line)
     sure = held is not None and held.pattern in {"waiting", "split", "idle"} and held.changed is not False and not still
     pattern, why = pattern_words(case, held)
-    after = f" It follows {_MEANWHILE[found.meanwhile]}." if found.meanwhile else ""
-    lines = f"; no process has logged anything since {case.clock(last_line)}" if not still else "; lines still come"
+    after = f" The silence follows {_MEANWHILE[found.meanwhile]}." if found.meanwhile else ""
+    lines = (
+        f"; no process has logged anything since {case.clock(last_line)}" if not still else "; log lines still arrive"
+    )
     running = case.run.job.is_running
     savings = (Saving(("stall", "unknown"), most_s=found.seconds, goes_on=1.0),)
     lost, spent = case.bill.saved_usd(savings), ""
@@ -65,7 +68,7 @@ def stall(case: Case) -> Finding | None:
         spent = f" {capitalised(f'{money} so far' if running else f'{money} spent on it')}"
     step = "" if found.step is None else f" {found.step:,}"
     usual = "" if found.usual_s is None else f", usual gap {step_seconds(found.usual_s)}"
-    longest = "" if found.longest_s is None else f", longest pause before {duration(found.longest_s)}"
+    longest = "" if found.longest_s is None else f", longest earlier pause {duration(found.longest_s)}"
     advice, saved = last_checkpoint(case, found)
     failed = error(case, found)
     return Finding(
@@ -78,7 +81,7 @@ def stall(case: Case) -> Finding | None:
         (
             Evidence("silence since the last step", found.seconds, "s", None, found.since, found.until),
             *(() if found.usual_s is None else (Evidence("usual gap between step reports", found.usual_s, "s"),)),
-            Evidence("silence allowed by this job's rhythm", found.allowed_s, "s"),
+            Evidence("longest silence that is normal for this job", found.allowed_s, "s"),
             *gpu_evidence(held, found),
             *first_to_stop(case),
             *saved,
@@ -87,7 +90,7 @@ def stall(case: Case) -> Finding | None:
         Recommendation(f"{advice}{when_ranks_wait(case)}", source="rule stall"),
         not_checked=(
             "which rank is missing (TORCH_NCCL_TRACE_BUFFER_SIZE records it)",
-            *(("what the GPUs did meanwhile",) if held is None else ()),
+            *(("what the GPUs did during that time",) if held is None else ()),
         ),
         savings=savings,
     )
@@ -128,14 +131,14 @@ def _done(case: Case) -> bool:
 def long_initialization(case: Case) -> Finding | None:
     """The first step came late.
 
-    What it means: more than 20 minutes passed from the beginning of the status Training to the beginning of the first step;
-    or as many have passed, there is no step yet, and the GPUs do next to nothing.
+    What it means: more than 20 minutes passed between the start of the Training status and the start of the first
+    step; or that much time has passed, there is no step yet, and the GPUs do next to nothing.
 
-    Why it matters: all instances are billed from the beginning, at every start and restart of the job.
+    Why it matters: all instances are billed during that time, at every start and restart of the job.
 
-    What to do: make the part that takes longest shorter, as the finding names it: a smaller image or one in the same region
-    before the container's first line; data preparation, checkpoint loading and compilation after it. A warm pool keeps
-    instances for the next start.
+    What to do: shorten the part that takes longest, which the finding names: before the container's first log line, a
+    smaller image or one in the same region; after it, data preparation, checkpoint loading and compilation. A warm
+    pool keeps instances for the next start.
 
     Source: SageMaker Debugger's rule MaxInitializationTime, 20 minutes.
     """
@@ -166,23 +169,28 @@ def long_initialization(case: Case) -> Finding | None:
         "warning",
         "high" if found.first_step else "medium",
         title,
-        f"{title}: Training began {case.clock(found.start)}, the first step {case.clock(end)}{cost}.{parts}"
+        f"{title}: training began at {case.clock(found.start)}, the first step at {case.clock(end)}{cost}.{parts}"
         if found.first_step
-        else f"{title}: Training began {case.clock(found.start)}, and the GPUs are nearly idle{cost}.{parts}",
+        else f"{title}: training began at {case.clock(found.start)}, and the GPUs are nearly idle{cost}.{parts}",
         (
-            Evidence("from Training to the first step", took_s, "s", None, found.start, end),
+            Evidence("from the start of training to the first step", took_s, "s", None, found.start, end),
             *(
                 ()
                 if image_s is None
                 else (
                     Evidence(
-                        "of it before the container's first line", image_s, "s", None, found.start, found.first_line
+                        "of which before the container's first log line",
+                        image_s,
+                        "s",
+                        None,
+                        found.start,
+                        found.first_line,
                     ),
                 )
             ),
         ),
         Recommendation(f"{advice}{when_building(case)}", source="SageMaker Debugger rule MaxInitializationTime"),
-        not_checked=("what the processes did meanwhile: no trace is taken",),
+        not_checked=("what the processes did during that time: no trace is taken",),
         savings=savings,
     )
 
@@ -200,24 +208,29 @@ def _parts(
     own_s = took_s - (image_s or 0.0)
     if image_s is not None and image_s > own_s:
         words = (
-            f" {duration(image_s)} of it passed before the container's first line: its image was pulled and started."
+            f" {duration(image_s)} of that passed before the container's first log line, while its image was pulled "
+            "and started."
         )
         return words, "Make the image smaller, keep it in the job's region, or keep instances in a warm pool."
-    head = "" if image_s is None else f" The container spoke after {duration(image_s)}; then it took {duration(own_s)}."
+    head = (
+        ""
+        if image_s is None
+        else f" The container's first log line came after {duration(image_s)}; the rest took {duration(own_s)}."
+    )
     events = case.run.events
     inside = events[(events["kind"] == "resume") & (events["timestamp"] >= start) & (events["timestamp"] <= end)]
     rows = case.run.metrics[case.run.metrics["timestamp"].between(first_line or start, end)]
     cpu = rows.loc[rows["metric"] == "cpu_utilization", "value_pct"].mean()
-    busy = "" if cpu != cpu else f" CPU {percent(cpu)} meanwhile."
+    busy = "" if cpu != cpu else f" CPU during that time: {percent(cpu)}."
     if len(inside):
         return (
             f"{head}{busy} A checkpoint was loaded in that time.",
-            "Load the checkpoint in parallel (sharded, each rank its part), from FSx or a local disk.",
+            "Load the checkpoint in parallel (sharded, each rank loads its part), from FSx or a local disk.",
         )
     return (
-        f"{head}{busy} Likely: data that is prepared or copied by the script, a model that is built and traced, compilation.",
-        f"Read what was logged between {case.clock(first_line or start)} and {case.clock(end)}; prepare data before the job, "
-        "read it from FSx or in FastFile mode, and cache what is compiled.",
+        f"{head}{busy} Likely causes: the script prepares or copies data, builds and traces the model, or compiles.",
+        f"Read what was logged between {case.clock(first_line or start)} and {case.clock(end)}; prepare data before "
+        "the job, read it from FSx or in FastFile mode, and cache the compiled model.",
     )
 
 
@@ -225,15 +238,15 @@ def _parts(
 def lost_work(case: Case) -> Finding | None:
     """Steps were done, lost to a restart, and done again.
 
-    What it means: the step counter fell back to an earlier checkpoint; the steps between it and the last one before the
-    restart were done for nothing. A warning where they are 5 % of all steps done or more, else information.
+    What it means: the step counter fell back to an earlier checkpoint; the steps between it and the last one before
+    the restart were done for nothing. A warning if they are 5 % or more of all steps done, otherwise information.
 
-    Why it matters: every instance is billed for them twice; what is lost at a restart is, on average, half of what is done
-    between two checkpoints.
+    Why it matters: every instance is billed for them twice; on average, a restart loses half the work between two
+    checkpoints.
 
-    What to do: save more often, the more often a run is interrupted; keep checkpoints where a restarted job finds them.
+    What to do: save more often the more often a run is interrupted; keep checkpoints where a restarted job can find them.
 
-    Source: the counter and the restarts in the job's own log; the threshold is this project's.
+    Source: the step counter and the restarts in the job's own log; the threshold is this project's.
     """
     lost, steps = case.lost, case.steps
     if lost is None or steps is None:
@@ -250,10 +263,11 @@ def lost_work(case: Case) -> Finding | None:
         "high",
         f"{count(lost.steps, 'step')} lost to {count(restarts, 'restart')}",
         f"{count(lost.steps, 'step')} were lost to {count(restarts, 'restart')} and done again{took}: "
-        f"{percent(100 * share)} of the steps done. The largest loss fell from step {worst.reached:,} back to {worst.kept:,}.",
+        f"{percent(100 * share)} of the steps done. The largest loss went from step {worst.reached:,} back to step "
+        f"{worst.kept:,}.",
         (
             Evidence("steps done again", float(lost.steps), "steps"),
-            *(() if lost.seconds is None else (Evidence("their step time", lost.seconds, "s"),)),
+            *(() if lost.seconds is None else (Evidence("time they took", lost.seconds, "s"),)),
             *(
                 Evidence(
                     f"back to step {loss.kept:,}", float(loss.steps), "steps", loss.node or None, loss.start, loss.end
@@ -262,9 +276,9 @@ def lost_work(case: Case) -> Finding | None:
             ),
         ),
         Recommendation(
-            "Save checkpoints more often: each restart loses about half of the work between two of them.",
+            "Save checkpoints more often: on average, a restart loses half the work between two checkpoints.",
             source="rule lost-work",
         ),
-        not_checked=("the time from the failure to the first step after it",),
+        not_checked=("the time between the failure and the first step after it",),
         savings=savings,
     )

@@ -1,4 +1,4 @@
-"""How is a line of a log quoted? Without the secrets that it may hold, and not longer than a person reads."""
+"""How is a line of a log quoted? Without the secrets that it may contain, and no longer than a person would read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How is a failure of the program told: an exception over data, one of its own, a loss that is no number?"""
+"""How is a failure of the program described: an exception about data, one of its own, a loss that is not a number?"""
 
 from __future__ import annotations
 
@@ -21,17 +21,16 @@ def of_data(case: Case, ending: Ending) -> Finding:
     """The finding ``data-error``."""
     by_service = ending.kind == "data"
     what = "could not get its input data" if by_service else "failed on its data"
-    why = f" It concerns the data because {ending.why}." if ending.why else ""
+    why = f" It looks like a data problem because {ending.why}." if ending.why else ""
     step = (
-        "Check the channel's S3 address, that objects lie there, and that the job's role may read them (s3:GetObject, "
-        "s3:ListBucket, and kms:Decrypt for encrypted ones)."
+        "Check the channel's S3 address, that it contains objects, and that the job's role may read them "
+        "(s3:GetObject, s3:ListBucket, and kms:Decrypt for encrypted ones)."
         if by_service or "S3" in ending.text or "s3://" in ending.text or "operation:" in ending.text
-        else "Read the file or sample that the line names outside the job; then repair it, or skip bad samples and count them."
+        else "Read the file or sample named in the log line outside the job; then repair it, or skip bad samples "
+        "and count them."
     )
     if "another shape" in ending.why or "equal size" in ending.text:
-        step = (
-            "Print the shapes of that batch first; pad or drop what differs (drop_last=True for a last, smaller one)."
-        )
+        step = "First print the shapes in that batch; pad or drop whatever differs (drop_last=True for a last, smaller one)."
     return _program(
         case, ending, "data-error", "Data error", f"{ended.opening(case, ending, what)}{ended.said(ending)}{why}", step
     )
@@ -40,10 +39,10 @@ def of_data(case: Case, ending: Ending) -> Finding:
 def of_program(case: Case, ending: Ending) -> Finding:
     """The finding ``script-error``."""
     why = f" {ending.why[:1].upper()}{ending.why[1:]}." if ending.why else ""
-    opening = f"{ended.opening(case, ending, 'failed in the program itself')}{ended.said(ending)}{why}"
+    opening = f"{ended.opening(case, ending, 'failed in the training program itself')}{ended.said(ending)}{why}"
     own = [frame for frame in ending.frames if not frame.startswith("data: ")]
-    at = own[-1].partition(" in ")[0] if own else ended.line_words(ending.first) or "the line that is shown"
-    step = f"Start at {at}, and run it on one instance with one or two steps before the next long run."
+    at = own[-1].partition(" in ")[0] if own else ended.line_words(ending.first) or "the line shown"
+    step = f"Start at {at}, and test with one or two steps on one instance before the next long run."
     return _program(case, ending, "script-error", "Program error", opening, step)
 
 
@@ -59,16 +58,16 @@ def lost_loss(case: Case, ending: Ending | None) -> Finding | None:
         title = f"Loss is NaN{ended.place(ending.first)}"
     else:
         at = found.start
-        rank = "" if found.rank is None else f", as rank {found.rank} reports"
+        rank = "" if found.rank is None else f", as reported by rank {found.rank}"
         step = "" if found.step is None else f" at step {found.step:,}"
         title = f"Loss is NaN since step {found.step:,}" if found.step is not None else "Loss is NaN"
         good = "" if found.last_good is None else f"; step {found.last_good:,} was the last good one"
         stayed = (
             "then came back"
             if found.recovered
-            else "stayed so to the end"
+            else "stayed so until the end"
             if not case.run.job.is_running
-            else "is so still"
+            else "still is"
         )
         when = f" ({case.clock(at)})" if at else ""
         opening = (
@@ -91,11 +90,11 @@ def lost_loss(case: Case, ending: Ending | None) -> Finding | None:
         f"{opening}{after}{ended.from_checkpoint(case, at)}",
         evidence,
         Recommendation(
-            "Go back to the last checkpoint with a finite loss; lower the learning rate or warm up longer, clip gradients, use "
-            "bfloat16 in place of float16, and look at the batch of that step.",
+            "Go back to the last checkpoint with a finite loss; lower the learning rate or warm up longer, clip "
+            "gradients, use bfloat16 instead of float16, and look at the batch of that step.",
             source=ended.SOURCE,
         ),
-        not_checked=("gradients and weights: only the printed loss is seen",),
+        not_checked=("gradients and weights: only the printed loss can be seen",),
         savings=savings,
     )
 
@@ -122,6 +121,6 @@ def _program(case: Case, ending: Ending, id: str, title: str, opening: str, step
         f"{opening}{ended.doubt(ending)}{ended.rest(case, ending)}",
         ended.shown(case, ending),
         Recommendation(step, source=ended.SOURCE),
-        not_checked=("lines that the program did not print, and output that was still buffered",),
+        not_checked=("anything the program did not print, or had not yet flushed",),
         savings=ended.not_saved(case, ending.at),
     )

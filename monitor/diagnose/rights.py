@@ -1,4 +1,4 @@
-"""Which rights are missing, what can not be judged because of that, and what has to be put into the IAM policy?"""
+"""Which rights are missing, what cannot be judged because of that, and what has to go into the IAM policy?"""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _TOGETHER = (
 _OF_LOG_GROUP = _TOGETHER[0] | {"logs:StartQuery", "logs:GetQueryResults"}
 _OF_JOBS = frozenset({"sagemaker:DescribeTrainingJob"})
 _NOTHING = {
-    "logs:": "Without it no log line can be shown.",
-    "sagemaker:DescribeTrainingJob": "Without it no job can be reviewed.",
-    "sagemaker:List": "Without it the jobs cannot be listed.",
+    "logs:": "Without it, no log lines can be shown.",
+    "sagemaker:DescribeTrainingJob": "Without it, no job can be reviewed.",
+    "sagemaker:List": "Without it, the jobs cannot be listed.",
 }
 _SIDS = {"logs": "Logs", "cloudwatch": "Metrics", "sagemaker": "Jobs"}
 
@@ -50,8 +50,8 @@ class MissingRights:
         """What to do with ``statement``."""
         if self.denied_by:
             return (
-                f"A {self.denied_by} denies it explicitly: whoever keeps that has to allow it. "
-                "The IAM policy needs this statement as well."
+                f"A {self.denied_by} denies it explicitly: whoever maintains that policy has to allow it. The IAM "
+                "policy needs this statement as well."
             )
         return "Add this statement to the IAM policy of that user or role:"
 
@@ -64,12 +64,12 @@ class MissingRights:
 def of_report(report: Report) -> tuple[MissingRights, ...]:
     """What was refused to the review of a job, and what it therefore cannot say."""
     lost = {
-        "logs": "Without the logs nothing is known of steps, progress, errors, or what the time was spent on."
+        "logs": "Without the logs, nothing is known about steps, progress, errors, or what the time was spent on."
         if not report.run.logs.lines
         else "Some of the logs could not be read: steps and errors in them are not known.",
-        "metrics": "Without the metrics nothing is known of GPU, CPU and memory use."
+        "metrics": "Without the metrics, nothing is known about GPU, CPU and memory use."
         if report.run.metrics.empty
-        else "Some of the metrics could not be read: the use of those devices is not known.",
+        else "Some of the metrics could not be read: the utilization of those devices is not known.",
     }
     return of_gaps(report.run.gaps, lost, report.job.arn)
 
@@ -77,8 +77,8 @@ def of_report(report: Report) -> tuple[MissingRights, ...]:
 def of_list(gaps: Iterable[Gap], reports: Iterable[Report]) -> tuple[MissingRights, ...]:
     """What was refused to a list of jobs and to the reviews in it. The list itself does without Search."""
     lost = {
-        "logs": "Without the logs nothing is known of the steps and errors of these jobs.",
-        "metrics": "Without the metrics nothing is known of how busy these jobs keep their GPUs.",
+        "logs": "Without the logs, nothing is known about the steps and errors of these jobs.",
+        "metrics": "Without the metrics, it is not known how busy these jobs keep their GPUs.",
     }
     of_reports = (gap for report in reports for gap in report.run.gaps)
     return of_gaps([gap for gap in (*gaps, *of_reports) if gap.what in lost], lost)

@@ -1,4 +1,4 @@
-"""How are problems of a setup said as findings? One way, for the review of a job and for a plan."""
+"""How do problems in a setup become findings? In one way, for the review of a job and for a plan."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from monitor.predict.problems import UNKNOWN
 from monitor.predict.setup_types import FRAMEWORK_NAMES, Setup
 
 _TITLES: Mapping[str, str] = {
-    "batch-not-divisible": "Batch and microbatches do not divide",
+    "batch-not-divisible": "Batch not divisible by microbatches",
     "tensor-parallel-across-nodes": "Tensor parallelism across nodes",
-    "tensor-parallel-degree": "Tensor-parallel degree is no power of two",
+    "tensor-parallel-degree": "Tensor-parallel degree is not a power of two",
     "prescaled-batch-off": "prescaled_batch is off",
     "pipeline-inside-node": "Pipeline stages share a node",
 }

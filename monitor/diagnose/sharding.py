@@ -30,16 +30,16 @@ _STATELESS = ("sgd",)
 
 @rule("shard-optimizer-state", silenced_by=("invalid-configuration",), about="risk", whole_log=True)
 def shard_optimizer_state(case: Case) -> Finding | None:
-    """Each GPU keeps the whole optimizer state of its part of the model, although several GPUs have the same part.
+    """Each GPU keeps the full optimizer state of its part of the model, although several GPUs have the same part.
 
-    What it means: more than one data-parallel rank holds the same optimizer states, nothing shards them, and the model has
-    over a billion parameters or GPU memory is above 85 % at its 95th percentile.
+    What it means: more than one data-parallel rank holds the same optimizer state, nothing shards it, and the model
+    has over a billion parameters or GPU memory is above 85 % at its 95th percentile.
 
-    Why it matters: Adam's states take 12 of 16 bytes a parameter in half precision; shared out among d ranks, each keeps a
-    d-th of them for the same traffic.
+    Why it matters: Adam's state takes 12 of 16 bytes per parameter in half precision; sharded over d ranks, each
+    keeps 1/d of it for the same traffic.
 
-    What to do: shard the optimizer's state; use the memory for a larger batch, or for less recomputation. Checkpoints are
-    then written in parts, one a rank.
+    What to do: shard the optimizer state; use the memory for a larger batch, or for less recomputation. Checkpoints
+    are then written in parts, one per rank.
 
     Source: SMP v1 best practices (shard_optimizer_state; useful above about a billion parameters); ZeRO stage 1, arXiv
     1910.02054.
@@ -58,41 +58,43 @@ def shard_optimizer_state(case: Case) -> Finding | None:
     found = what_if(
         setup, {"shard_optimizer_state": True} if setup.framework == "ddp" else {option.parameter: option.to}
     )
-    size = "" if billions is None else f" of a model of {billions:.3g} billion parameters"
+    size = "" if billions is None else f" of a model with {billions:.3g} billion parameters"
     full = "" if memory is None else f"; GPU memory is at {percent(memory)} (p95 of the fullest node)"
     return Finding(
         "shard-optimizer-state",
         "warning" if short else "info",
         "high" if large else "medium",
         f"Optimizer state not sharded over {ranks} ranks",
-        f"{ranks} data-parallel ranks keep the same optimizer state each{size}{full}.",
+        f"Each of {ranks} data-parallel ranks keeps the same optimizer state{size}{full}.",
         (*read(case, "shard_optimizer_state", "sharding_strategy", "zero_stage", "parameters_billion"), *held(case)),
         Recommendation(
-            f"{option.words}: {memory_words(found)}, for the same traffic. Checkpoints are then written in parts.",
+            f"{option.words}: {memory_words(found)}; traffic stays the same. Checkpoints are then written in parts.",
             option.parameter,
             _now(case, option.parameter),
             option.to,
             f"{SMP_PRACTICES}; ZeRO (arXiv 1910.02054)",
         ),
         prediction(found),
-        ("whether the optimizer keeps states: its kind is not known",) if not _named_optimizer(case) else (),
+        ("whether the optimizer has state: its type is not known",) if not _named_optimizer(case) else (),
     )
 
 
 @rule("sharding-across-nodes", silenced_by=("invalid-configuration", "communication-bound"), whole_log=True)
 def sharding_across_nodes(case: Case) -> Finding | None:
-    """States are sharded over more GPUs than a node has, although a node's GPUs could hold them.
+    """The model state is sharded over more GPUs than a node has, although one node's GPUs could hold it.
 
-    What it means: the degree of full sharding (or the world, where everything is sharded over it) is larger than the GPUs
-    of a node, and with groups of one node's GPUs the predicted memory stays below 92 %.
+    What it means: the full-sharding degree (or the world size, if everything is sharded over it) is larger than the
+    number of GPUs per node, and with groups of one node's GPUs the predicted memory stays below 92 %.
 
-    Why it matters: every layer of every microbatch gathers its parameters over the network between the nodes; inside a
-    group of one node only gradients cross it, once a step.
+    Why it matters: every layer of every microbatch gathers its parameters over the network between the nodes; with
+    groups inside a node only gradients cross it, once per step.
 
-    What to do: set the degree to the GPUs of a node and compare the step times; memory grows by what is shared less.
+    What to do: set the degree to the number of GPUs per node and compare the step times; memory use grows because
+    each GPU holds a larger share.
 
-    Source: MiCS (arXiv 2205.00119); SMP guides: the smallest degree that fits. Without NVLink the sign is certain and 5 to
-    30 % are claimed: one measurement is known, 14 % for ViT-630M on g4dn.12xlarge. With NVLink and EFA it is little.
+    Source: MiCS (arXiv 2205.00119); SMP guides: use the smallest degree that fits. Without NVLink a gain is certain
+    and 5 to 30 % is predicted: one measurement is known, 14 % for ViT-630M on g4dn.12xlarge. With NVLink and EFA the
+    gain is small.
     """
     setup = case.setup
     each, nodes, sharded = setup.gpus_per_node, setup.nodes, sharding_of(setup)
@@ -117,16 +119,16 @@ def sharding_across_nodes(case: Case) -> Finding | None:
         "warning" if slow else "info",
         "high" if slow else "medium",
         f"Sharded over {degree} GPUs, nodes have {each}",
-        f"{FRAMEWORK_NAMES[setup.framework or 'fsdp']} shards parameters over {degree} GPUs on {-(-degree // each)} nodes of "
-        f"{each}: each layer is gathered over the network. The states would fit a node's {each} GPUs: "
-        f"{memory_words(found)}{'; the GPUs of a node have no NVLink' if slow else ''}.",
+        f"{FRAMEWORK_NAMES[setup.framework or 'fsdp']} shards parameters over {degree} GPUs on {-(-degree // each)} "
+        f"nodes of {each}: each layer is gathered over the network. The model state would fit one node's {each} "
+        f"GPUs: {memory_words(found)}{'; the GPUs of a node have no NVLink' if slow else ''}.",
         (
             *read(case, "sharded_data_parallel_degree", "hybrid_shard_degree", "sharding_strategy", "zero_stage"),
             *read(case, "parameters_billion", "gpus_per_node"),
             *held(case),
         ),
         Recommendation(
-            f"{words.format(each=each)} and compare the step times.{saved(case, found)} It costs memory: "
+            f"{words.format(each=each)} and compare the step times.{saved(case, found)} It uses more memory: "
             f"{memory_words(found)}.",
             parameter,
             _now(case, parameter, degree),
@@ -134,7 +136,7 @@ def sharding_across_nodes(case: Case) -> Finding | None:
             "SMP best practices: the smallest degree that fits; MiCS (arXiv 2205.00119)",
         ),
         predicted,
-        ("how much of the gathering hides behind compute",),
+        ("how much of the gathering is hidden behind compute",),
         savings=gain(found),
     )
 

@@ -1,4 +1,4 @@
-"""What did each of several jobs cost and reach, in the same figures? One value a job, unknown where it is unknown."""
+"""What did each of several jobs cost and achieve, in the same figures? One value per job, unknown where it is unknown."""
 
 from __future__ import annotations
 

@@ -37,15 +37,15 @@ _BROKEN = ("stall", "nccl-timeout", "one-gpu-in-use", "unused-gpus", "idle-gpus"
     "fewer-features", silenced_by=(*_ADVISED, *_BROKEN, "cuda-out-of-memory", "sharding-across-nodes"), whole_log=True
 )
 def fewer_features(case: Case) -> Finding | None:
-    """GPU memory is half empty, and the job pays for a feature that saves memory.
+    """GPU memory is half empty, but the job pays for a memory-saving feature.
 
     What it means: tensor parallelism, activation checkpointing or offloading is in use while GPU memory stays below 50 % at
     its 95th percentile, and with less of it the predicted memory stays below 92 %.
 
-    Why it matters: recomputing costs about a quarter of each step, and every tensor-parallel degree its collectives; where
-    the model fits without them nothing is had for it.
+    Why it matters: recomputing costs about a quarter of each step, and tensor parallelism costs collectives; if the
+    model fits without them, that buys nothing.
 
-    What to do: take the feature back one degree or one layer group at a time, and compare the step times.
+    What to do: scale the feature back one degree or one layer group at a time, and compare the step times.
 
     Source: SMP v1 best practices (a model that fits with a subset of the features seldom gains from more); published pairs
     with and without recomputation.
@@ -61,22 +61,22 @@ def fewer_features(case: Case) -> Finding | None:
         "fewer-features",
         "info",
         "medium",
-        f"The model would fit with less: memory {percent(memory)}",
-        f"Peak GPU memory is {percent(memory)} (p95 of the fullest node), and {words}: the model would fit "
-        f"with less ({memory_words(found)}).",
+        f"Fewer memory-saving features would do: peak GPU memory {percent(memory)}",
+        f"Peak GPU memory is {percent(memory)} (p95 of the fullest node), and {words}: the model would also fit "
+        f"with less of that; {memory_words(found)}.",
         (
             *read(case, parameter),
             *held(case),
         ),
         Recommendation(
-            f"Try {parameter} {_plain(to)} in place of {_plain(now)} and compare the step times.{saved(case, found)}",
+            f"Try {parameter} {_plain(to)} instead of {_plain(now)} and compare the step times.{saved(case, found)}",
             parameter,
             now,
             to,
             SMP_PRACTICES,
         ),
         prediction(found),
-        ("single GPUs: CloudWatch has one figure a host",),
+        ("individual GPUs: CloudWatch has one figure per host",),
         savings=gain(found, "waiting" if parameter == "tensor_parallel_degree" else "computing"),
     )
 
@@ -95,7 +95,7 @@ def _less(case: Case) -> Iterator[tuple[str, object, object, str, Outcome]]:
                 "activation_checkpointing",
                 True,
                 False,
-                "every forward is done twice (activation checkpointing)",
+                "every forward pass is done twice (activation checkpointing)",
                 found,
             )
     t = setup.tensor_degree or 1
@@ -108,17 +108,18 @@ def _less(case: Case) -> Iterator[tuple[str, object, object, str, Outcome]]:
 
 @rule("instance-type", silenced_by=(*_ADVISED, *_BROKEN, "cpu-bottleneck", "sharding-across-nodes"), whole_log=True)
 def instance_type(case: Case) -> Finding | None:
-    """The instances do not suit the job: a slow network or small GPUs for model parallelism, or more of them than it uses.
+    """The instances do not suit the job: slow network or small GPUs for model parallelism, or more than it uses.
 
-    What it means: groups of model parallelism (pipeline, tensor or full sharding) span nodes of a type without EFA, or of
-    GPUs with 24 GiB and less; or GPU and GPU memory are so idle that half of the nodes would do.
+    What it means: model-parallel groups (pipeline, tensor or full sharding) span nodes of a type without EFA, or with
+    GPUs of 24 GiB or less; or GPU and GPU memory are so little used that half the nodes would be enough.
 
-    Why it matters: model parallelism over a slow network, or in many small parts, spends its time on traffic; idle nodes
-    are paid like busy ones.
+    Why it matters: model parallelism over a slow network, or in many small parts, spends its time on traffic; idle
+    nodes cost as much as busy ones.
 
-    What to do: compare the cost of a sample on an instance type with EFA and larger GPUs, or on half as many nodes.
+    What to do: compare the cost per sample on an instance type with EFA and larger GPUs, or on half as many nodes.
 
-    Source: SMP v1 best practices (EFA classes such as p4d for large models); half-idle nodes by this project's arithmetic.
+    Source: SMP v1 best practices (EFA classes such as p4d for large models); the estimate for half-idle nodes is this
+    project's.
     """
     return _unsuited(case) or _half_idle(case)
 
@@ -144,21 +145,21 @@ def _unsuited(case: Case) -> Finding | None:
         "instance-type",
         "info",
         "medium",
-        f"Model parallelism over {len(hosts)} nodes of {name}",
+        f"Model parallelism across {len(hosts)} nodes of {name}",
         f"Groups of {group} GPUs span nodes of {each}, and {name} {' and '.join(lacks)}: layers wait for the network.",
         read(
             case, "pipeline_parallel_degree", "tensor_parallel_degree", "sharded_data_parallel_degree", "gpus_per_node"
         ),
         Recommendation(
-            "Compare the cost of a sample on fewer, larger GPUs with EFA (ml.p4d.24xlarge, ml.p4de.24xlarge, ml.p5.48xlarge): "
-            "a short run of both tells.",
+            "Compare the cost per sample on fewer, larger GPUs with EFA (ml.p4d.24xlarge, ml.p4de.24xlarge, "
+            "ml.p5.48xlarge): a short run of each will tell.",
             "instance_type",
             setup.text("instance_type"),
             "ml.p4d.24xlarge",
             SMP_PRACTICES,
         ),
         None,
-        ("the price of a sample on another type: nothing here has measured it",),
+        ("the cost per sample on another type: it has not been measured",),
     )
 
 
@@ -178,19 +179,20 @@ def _half_idle(case: Case) -> Finding | None:
         "instance-type",
         "info",
         "low",
-        f"{nodes} nodes less than half used",
-        f"GPU p95 {percent(gpu.p95)} and GPU memory p95 {percent(memory)}: {half} with twice the work each would do{money}.",
+        f"{nodes} nodes are less than half used",
+        f"GPU p95 {percent(gpu.p95)} and GPU memory p95 {percent(memory)}: {half} with twice the work each would be "
+        f"enough{money}.",
         distributions(case),
         Recommendation(
-            f"Run on {half} with twice the batch of a device, or on a smaller type; for the same global batch "
-            "nothing else changes.",
+            f"Run on {half} with twice the batch size per device, or on a smaller instance type; the global batch "
+            "stays the same.",
             "instance_count",
             nodes,
             nodes // 2,
-            "arithmetic of the utilization",
+            "arithmetic from the utilization",
         ),
         None,
-        ("why the GPUs wait: a slow loader or network is not cured by fewer nodes",),
+        ("why the GPUs wait: fewer nodes do not fix a slow loader or network",),
         savings=savings,
     )
 

@@ -1,4 +1,4 @@
-"""What is said of a stall beside its length: what the GPUs do, who stopped first, where to start again from."""
+"""What is said about a stall besides its length: what the GPUs do, who stopped first, where to restart from."""
 
 from __future__ import annotations
 
@@ -17,20 +17,22 @@ def pattern_words(case: Case, held: HeldGpus | None) -> tuple[str, str]:
         return "", ""
     where = nodes(sorted(held.levels), case.gpu_nodes or len(held.levels))
     if held.pattern == "waiting":
-        same = " They were at that level before, too." if held.changed is False else ""
-        words = " That pattern is a collective operation that never completes: the GPUs wait in it. NCCL gives up "
-        words += "after 10 min by default (30 in older PyTorch), if at all."
+        same = " They were at that level before as well." if held.changed is False else ""
+        words = (
+            " That pattern means a collective operation that never completes: the GPUs wait in it. NCCL gives up "
+            "after 10 min by default (30 in older PyTorch), if at all."
+        )
         return f"; GPUs pinned near 100 % {where}", words + same
     if held.pattern == "idle":
         return (
             f"; GPUs idle {where}",
-            " The processes wait outside the GPU; likely a data read, a lock, or a dead peer.",
+            " The processes wait for something other than the GPU; likely a data read, a lock, or a dead peer.",
         )
     low, high = percent(min(held.levels.values())), percent(max(held.levels.values()))
     if held.pattern == "split":
         idle = nodes(held.idle_nodes, len(held.levels))
-        return f"; GPUs idle {idle}, the others wait", f" What the others (up to {high}) wait for is {idle}."
-    return f"; GPUs flat between {low} and {high}", " Training does not hold such a flat level."
+        return f"; GPUs idle {idle}, the others wait", f" The others (up to {high}) wait for something {idle}."
+    return f"; GPUs flat between {low} and {high}", " Training never keeps utilization that flat."
 
 
 def gpu_evidence(held: HeldGpus | None, found: Silence) -> tuple[Evidence, ...]:
@@ -39,7 +41,8 @@ def gpu_evidence(held: HeldGpus | None, found: Silence) -> tuple[Evidence, ...]:
     ordered = sorted(held.levels.items(), key=lambda item: item[1])
     chosen = ordered if len(ordered) <= 4 else [*ordered[:2], *ordered[-2:]]
     return tuple(
-        Evidence("GPU utilization in the silence", level, "%", node, found.since, found.until) for node, level in chosen
+        Evidence("GPU utilization during the silence", level, "%", node, found.since, found.until)
+        for node, level in chosen
     )
 
 
@@ -64,18 +67,18 @@ def last_checkpoint(case: Case, found: Silence) -> tuple[str, tuple[Evidence, ..
     if not known:
         words = "the log shows no checkpoint"
         return (
-            f"Stop the job and start again from its last checkpoint ({words}); every instance is billed meanwhile."
+            f"Stop the job and restart it from its last checkpoint ({words}); every instance is billed while it hangs."
             if ends
             else f"Look for the rank that stopped first before the next run; {words}."
         ), ()
     save = known[-1]
     after = "" if save.step is None else f", step {save.step:,}"
     age_s = (found.since - save.at).total_seconds()
-    words = f"from its last checkpoint, {case.clock(save.at)}{after} ({duration(age_s)} of work is done again)"
+    words = f"from its last checkpoint, {case.clock(save.at)}{after} ({duration(age_s)} of work to repeat)"
     evidence = (Evidence("last checkpoint before the last step", age_s, "s of work", None, save.at, found.since),)
     if ends:
-        return f"Stop the job and start again {words}.", evidence
-    return f"Look for the rank that stopped first, then start again {words}.", evidence
+        return f"Stop the job and restart it {words}.", evidence
+    return f"Look for the rank that stopped first, then restart the job {words}.", evidence
 
 
 def error(case: Case, found: Silence) -> str:

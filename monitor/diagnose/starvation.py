@@ -1,4 +1,5 @@
-"""Rules about GPUs that wait for the CPU, or again and again for something: before the general one about low utilization."""
+"""Rules about GPUs that wait for the CPU, or repeatedly for something else; they come before the general one on low
+utilization."""
 
 from __future__ import annotations
 
@@ -18,8 +19,9 @@ CPU_BOUND_PCT = 70.0
 GPU_WAITS_PCT = 60.0
 CPU_IN_DIPS_PCT = 80.0
 _MORE_WORKERS = (
-    "Give the data loader more workers (up to vCPUs / processes) with prefetch and persistent_workers, or move decoding to the "
-    "GPU or out of the job. First check: train for ten minutes on data that are cached in memory; if the GPUs fill, it was this."
+    "Give the data loader more workers (up to vCPUs / processes) with prefetching and persistent_workers, or move "
+    "decoding to the GPU or out of the job. To check first: train for ten minutes on data cached in memory; if the "
+    "GPUs fill up, this was the cause."
 )
 
 
@@ -33,15 +35,15 @@ def cpu_bottleneck(case: Case) -> Finding | None:
 
     What it means: CPU utilization of the GPU hosts (or of hosts without GPUs that feed them) is above 90 % at its 95th
     percentile and above 70 % at its median, GPU utilization is below 60 % at its median, and both still hold in the second
-    half of the time: a cache that fills in the first epoch, or tokenization at the start, is none.
+    half of the time: a cache that fills during the first epoch, or tokenization at the start, does not count.
 
-    Why it matters: the most expensive part of the instance waits for the cheapest; more or larger GPUs change nothing.
+    Why it matters: the most expensive part of the instance waits for the cheapest; more or larger GPUs would not help.
 
-    What to do: more loader workers and prefetch, decode and augment on the GPU or before the job, or an instance with more
-    vCPUs for each GPU; for hosts that feed the GPUs, more of them.
+    What to do: use more loader workers and prefetching, decode and augment on the GPU or before the job, or use an
+    instance with more vCPUs per GPU; if separate hosts feed the GPUs, use more of them.
 
-    Source: SageMaker Debugger's CPUBottleneck (CPU above 90 %) and OverallSystemUsage (above 70 % is bound by the CPU), on
-    one-minute means of hosts; the limit of the GPU and the second half are this project's.
+    Source: SageMaker Debugger's CPUBottleneck (CPU above 90 %) and OverallSystemUsage (above 70 % is bound by the
+    CPU), on one-minute means per host; the GPU limit and the second-half condition are this project's.
     """
     if case.window is None or not enough(case):
         return None
@@ -60,7 +62,7 @@ def cpu_bottleneck(case: Case) -> Finding | None:
         "cpu-bottleneck",
         "warning",
         "high" if cpu.p50 > CPU_FULL_PCT and case.window.since == "first step" else "medium",
-        f"CPU full at {percent(cpu.p50)}, GPUs wait at {percent(gpu.p50)}",
+        f"CPUs full at {percent(cpu.p50)}, GPUs waiting at {percent(gpu.p50)}",
         f"GPUs wait for the CPU: GPU {spread(gpu)} while the CPUs of {place} are at {percent(cpu.p50)} (p95 {cpu.p95:.0f}) "
         f"{where} since {case.clock(case.window.start)}{left_out(case)}.{money_of(case, savings, 'of waiting GPUs')}",
         (
@@ -69,10 +71,10 @@ def cpu_bottleneck(case: Case) -> Finding | None:
             Evidence("GPU utilization, p50", gpu.p50, "%", None, *span(case)),
         ),
         Recommendation(
-            "Add hosts to the group that feeds the GPUs, or take larger ones." if hosts is feeders else _MORE_WORKERS,
+            "Add hosts to the group that feeds the GPUs, or use larger ones." if hosts is feeders else _MORE_WORKERS,
             source="SageMaker Debugger rule CPUBottleneck",
         ),
-        not_checked=("which process uses the CPU: CloudWatch has one figure a host",),
+        not_checked=("which process uses the CPU: CloudWatch has one figure per host",),
         savings=savings,
     )
 
@@ -105,16 +107,16 @@ def _half(rows: pd.DataFrame) -> pd.Timestamp:
     whole_log=True,
 )
 def fluctuating_gpu_utilization(case: Case) -> Finding | None:
-    """GPUs are busy, and again and again idle for a minute or more.
+    """GPUs are busy, but repeatedly idle for a minute or more.
 
-    What it means: GPU utilization of a node is at 70 % and more at its 95th percentile and below 10 % at its 5th, in three
-    dips or more that go on in the second half of the time. Minutes of checkpoints, evaluations and restarts are left out,
-    and so are dips in which the disk fills: checkpoints that are not logged.
+    What it means: a node's GPU utilization is 70 % or more at its 95th percentile and below 10 % at its 5th, with
+    three or more dips that continue in the second half of the time. Minutes of checkpoints, evaluations and restarts
+    are left out, and so are dips during which disk usage grows: these are checkpoints that are not logged.
 
-    Why it matters: the GPUs can be filled, so what they wait for in the dips is all that is in the way.
+    Why it matters: the GPUs can be kept busy, so what they wait for in the dips is the only obstacle.
 
-    What to do: read what the log says in the dips; a data loader that runs dry, a shard that is fetched, or a log or
-    checkpoint that is written in the training loop are the usual causes.
+    What to do: read what the log says during the dips; a data loader that runs dry, fetching a shard, or writing a
+    log or checkpoint in the training loop are the usual causes.
 
     Source: SageMaker Debugger's LowGPUUtilization rule (p95 above 70, p5 below 10 is fluctuation), on one-minute means;
     the number of dips is this project's.
@@ -128,7 +130,9 @@ def fluctuating_gpu_utilization(case: Case) -> Finding | None:
     share = max(0.0, 1 - float(busy.mean()) / worst.p95) * len(hit) / max(len(hit), case.gpu_nodes)
     savings = (Saving(STEPS, share),)
     by_cpu = worst.cpu_in_dips is not None and worst.cpu_in_dips > CPU_IN_DIPS_PCT
-    cause = f" The CPU is at {percent(worst.cpu_in_dips)} in the dips: the input pipeline runs dry." if by_cpu else ""
+    cause = (
+        f" The CPU is at {percent(worst.cpu_in_dips)} in the dips: the input pipeline cannot keep up." if by_cpu else ""
+    )
     return Finding(
         "fluctuating-gpu-utilization",
         "warning",
@@ -143,18 +147,18 @@ def fluctuating_gpu_utilization(case: Case) -> Finding | None:
             Evidence(f"dips below {LOW_PCT:.0f} %", float(worst.dips), "", worst.node, *span(case)),
             *(
                 Evidence(f"CPU utilization {when}, median", value, "%", worst.node)
-                for when, value in (("in the dips", worst.cpu_in_dips), ("else", worst.cpu_else))
+                for when, value in (("in the dips", worst.cpu_in_dips), ("otherwise", worst.cpu_else))
                 if value is not None
             ),
         ),
         Recommendation(
             _MORE_WORKERS
             if by_cpu
-            else "Read what the log says in the dips; then train for ten minutes on data that are cached in memory. If the dips "
-            "go, it is the input: more workers and prefetch, FastFile mode or FSx.",
+            else "Read what the log says during the dips; then train for ten minutes on data cached in memory. If "
+            "the dips go away, the input is the cause: use more workers and prefetching, FastFile mode or FSx.",
             source="SageMaker Debugger rule LowGPUUtilization",
         ),
-        not_checked=("disk and network: CloudWatch has no figures of their load for training jobs",),
+        not_checked=("disk and network: CloudWatch has no figures for their load in training jobs",),
         savings=savings,
     )
 

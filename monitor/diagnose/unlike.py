@@ -1,4 +1,4 @@
-"""What is said of nodes that differ from their peers, by their own step times or by their GPUs."""
+"""What is said about nodes that differ from their peers, in their own step times or in their GPUs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def by_steps(case: Case, found: tuple[Outlier, ...], pipelined: bool) -> Finding
         title = f"{worst.node} and {worst.peer} differ: {figures} a step"
         said = (
             f"The two nodes differ: {worst.node}'s steps take {ratio:.2f} x those of {worst.peer}{when} ({figures}, "
-            f"{worst.minutes} minutes). With only two nodes this does not show which one is at fault."
+            f"{worst.minutes} minutes). With only two nodes, this does not show which one is at fault."
         )
     elif len(names) == 1:
         title = f"{worst.node} is slow: {ratio:.2f} x its peers' step time"
@@ -42,12 +42,13 @@ def by_steps(case: Case, found: tuple[Outlier, ...], pipelined: bool) -> Finding
             f"({figures}, {worst.minutes} minutes)."
         )
     else:
+        several = f"{', '.join(names[:4])} and others" if len(names) > 4 else f"{', '.join(names[:-1])} and {names[-1]}"
         title = f"{len(names)} nodes are slow: up to {ratio:.2f} x their peers' step time"
         said = (
-            f"{', '.join(names[:4])}{' and others' if len(names) > 4 else ''} are slow: the steps of {worst.node} take "
+            f"{several} are slow: the steps of {worst.node} take "
             f"{ratio:.2f} x the median of its peers{when} ({figures}, {worst.minutes} minutes)."
         )
-    by_right = " Pipeline stages may legitimately differ." if pipelined else ""
+    by_right = " Pipeline stages may differ for good reason." if pipelined else ""
     who = worst.node if len(names) == 1 else "one of them"
     return Finding(
         "slow-node",
@@ -64,12 +65,14 @@ def by_steps(case: Case, found: tuple[Outlier, ...], pipelined: bool) -> Finding
             )
         ),
         Recommendation(
-            f"Replace the instance: a new run gets another one. If {who} is slow again in the next run, look at its data shard."
+            f"Replace the instance: a new run gets a different one. If {who} is slow again in the next run, look at "
+            "its data shard."
             if blamed
-            else f"Compare what {worst.node} and {worst.peer} load and log; in the next run see whether the same number is slow.",
+            else f"Compare what {worst.node} and {worst.peer} load and log; in the next run, see whether the node "
+            f"with that number is slow again.",
             source="rule slow-node",
         ),
-        not_checked=("the cause: temperature, ECC errors and network of an instance are not in CloudWatch",),
+        not_checked=("the cause: CloudWatch does not have an instance's temperature, ECC errors and network",),
         savings=savings,
     )
 
@@ -83,15 +86,16 @@ def by_gpu(case: Case, found: tuple[Outlier, ...]) -> Finding:
     if worst.alone:
         title = f"GPUs of {worst.node} and {worst.peer} differ: {figures}"
         said = (
-            f"The GPUs of the two nodes differ by {gap:.0f} points{when}: {worst.node} {percent(worst.value)}, {worst.peer} "
-            f"{percent(worst.peers)}. With only two nodes this does not show which one holds up the other."
+            f"The GPUs of the two nodes differ by {gap:.0f} points{when}: {worst.node} {percent(worst.value)}, "
+            f"{worst.peer} {percent(worst.peers)}. With only two nodes, this does not show which one holds up the "
+            "other."
         )
     else:
         names = [one.node for one in found]
         title = (
-            f"{worst.node}'s GPUs are unlike its peers': {figures}"
+            f"{worst.node}'s GPUs differ from its peers': {figures}"
             if len(names) == 1
-            else f"GPUs of {len(names)} nodes are unlike their peers'"
+            else f"GPUs of {len(names)} nodes differ from their peers'"
         )
         more = "" if len(names) == 1 else f" So are {', '.join(names[1:4])}{' and others' if len(names) > 4 else ''}."
         guess = (
@@ -100,8 +104,9 @@ def by_gpu(case: Case, found: tuple[Outlier, ...]) -> Finding:
             else "the others seem to wait for it"
         )
         said = (
-            f"{worst.node} is unlike its peers: its GPU utilization is {gap:.0f} points {'lower' if lower else 'higher'} than "
-            f"their median{when} ({figures}, {worst.minutes} minutes): {guess}.{more}"
+            f"{worst.node} differs from its peers: its GPU utilization is {gap:.0f} points "
+            f"{'lower' if lower else 'higher'} than their median{when} ({figures}, {worst.minutes} minutes): "
+            f"{guess}.{more}"
         )
     return Finding(
         "slow-node",
@@ -120,13 +125,13 @@ def by_gpu(case: Case, found: tuple[Outlier, ...]) -> Finding:
             )
         ),
         Recommendation(
-            f"Print a step time on each node to see which one is slow; look at what {worst.node} loads and logs, and replace "
-            "the instance if a new run shows the same.",
+            f"Print a step time on each node to see which one is slow; look at what {worst.node} loads and logs, "
+            "and replace the instance if that shows it too.",
             source="rule slow-node",
         ),
         not_checked=(
-            "step times of the single nodes: the logs have none",
-            "the cause: temperature, ECC errors and network of an instance are not in CloudWatch",
+            "step times of individual nodes: the logs have none",
+            "the cause: CloudWatch does not have an instance's temperature, ECC errors and network",
         ),
     )
 
@@ -153,7 +158,7 @@ def _others(case: Case, found: Outlier) -> str:
         if found.node in means.index and len(means) > 2:
             gap = means[found.node] - means.drop(found.node).median()
             lower = "lower" if gap < 0 else "higher"
-            like = f"its {name} is like theirs"
+            like = f"its {name} matches theirs"
             said.append(like if abs(gap) < _POINTS else f"its {name} is {abs(gap):.0f} points {lower}")
     return f" I{'; '.join(said)[1:]}." if said else ""
 

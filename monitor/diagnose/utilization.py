@@ -1,4 +1,4 @@
-"""Rules about GPUs that do nothing: one of several in use, fewer processes than GPUs, idle for ten minutes and more."""
+"""Rules about GPUs that do nothing: one of several in use, fewer processes than GPUs, idle for ten minutes or more."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CPU_FULL_PCT = 90.0
 IDLE_MINUTES = 10.0
 # A stretch that ended so shortly before the last minutes that are judged goes on.
 _STILL = timedelta(minutes=5)
-# Where neither a step nor a busy minute marks the beginning, start-up may still be under way for a while.
+# Where neither a step nor a busy minute marks the beginning, startup may still be under way for a while.
 IDLE_MINUTES_FROM_START = 30.0
 # Steps that go on in an idle stretch: a few reports at least, spread over most of it.
 FEWEST_REPORTS = 3
@@ -30,19 +30,20 @@ FEWEST_REPORTS = 3
 
 @rule("one-gpu-in-use", silenced_by=("stall", "nccl-timeout"))
 def one_gpu_in_use(case: Case) -> Finding | None:
-    """One GPU of a multi-GPU host works, the others are paid for.
+    """Only one GPU of a multi-GPU host works; the others are paid for and idle.
 
     What it means: the host's GPU utilization, summed over its GPUs, never passes that of one GPU, and the summed GPU
-    memory fits one GPU, on nearly every minute after the first step. Where the launcher starts several processes, or the
-    CPU is full, only a sum that stays near that of one full GPU counts: other such hosts use all GPUs, a little.
+    memory fits one GPU, in nearly every minute after the first step. If the launcher starts several processes, or the
+    CPU is full, only a sum that stays near that of one full GPU counts: such a host may also be using all its GPUs a
+    little.
 
-    Why it matters: an instance is billed whole; with one of eight GPUs in use seven eighths of the bill buy nothing.
+    Why it matters: the whole instance is billed; with one of eight GPUs in use, seven eighths of the bill buy nothing.
 
-    What to do: start one process per GPU (torchrun --nproc_per_node, processes_per_host of the distribution) and let each
-    take its own (torch.cuda.set_device with LOCAL_RANK), or move to an instance with one GPU.
+    What to do: start one process per GPU (torchrun --nproc_per_node, or the distribution's processes_per_host) and
+    let each take its own (torch.cuda.set_device with LOCAL_RANK), or move to an instance with one GPU.
 
     Source: CloudWatch reports GPU metrics of training jobs as sums over the host's GPUs (SageMaker developer guide,
-    monitoring-cloudwatch); thresholds are this project's: sum at most 110 % on 95 % of the minutes.
+    monitoring-cloudwatch); thresholds are this project's: a sum of at most 110 % in 95 % of the minutes.
     """
     told = processes_per_host(case.run.job, case.run.events)
     cpu = case.pooled.get("cpu_utilization")
@@ -65,24 +66,24 @@ def one_gpu_in_use(case: Case) -> Finding | None:
         "warning",
         "high" if first.busy_sum >= 50 and not several else "medium",
         f"One of {first.gpus} GPUs in use",
-        f"It looks as if one of {first.gpus} GPUs is in use {nodes(hit, len(case.run.job.nodes))} since "
-        f"{case.clock(case.window.start)}: the GPUs together reach {percent(first.busy_sum)} (one full GPU is 100 %), their "
-        f"memory {percent(first.held_sum)}. The other {first.gpus - 1} are paid for and idle."
-        f"{money_of(case, savings, 'of idle GPUs')}"
-        + (f" {told.each} processes run on each host: they seem to share one GPU." if told and several else ""),
+        f"It looks as if only one of {first.gpus} GPUs is in use {nodes(hit, len(case.run.job.nodes))} since "
+        f"{case.clock(case.window.start)}: the GPUs together reach {percent(first.busy_sum)} (one full GPU is "
+        f"100 %), their memory {percent(first.held_sum)}. The other {first.gpus - 1} are paid for and "
+        f"idle.{money_of(case, savings, 'of idle GPUs')}"
+        + (f" {told.each} processes run on each host and seem to share one GPU." if told and several else ""),
         _sums(case, first) + _said(told),
         Recommendation(
             "Let each process take its own GPU: torch.cuda.set_device(int(os.environ['LOCAL_RANK'])) before anything is "
             "allocated."
             if several
             else f"Start {first.gpus} processes on each host (torchrun --nproc_per_node={first.gpus}, or "
-            f"processes_per_host={first.gpus}); if the work fits one GPU, take an instance with one.",
+            f"processes_per_host={first.gpus}); if the work fits on one GPU, use an instance with one.",
             parameter=None if several else "processes_per_host",
             from_value=None if several else 1,
             to_value=None if several else first.gpus,
             source="CloudWatch's GPU figures are sums over a host's GPUs",
         ),
-        not_checked=("which GPU is in use: CloudWatch has no figures of single GPUs",),
+        not_checked=("which GPU is in use: CloudWatch has no figures for single GPUs",),
         savings=savings,
     )
 
@@ -97,16 +98,18 @@ def _may_be_all(case: Case, one: InUse, told: Processes | None, cpu_full: bool) 
 
 @rule("unused-gpus", silenced_by=("stall", "nccl-timeout", "one-gpu-in-use"), explains=("slow-node",))
 def unused_gpus(case: Case) -> Finding | None:
-    """Fewer processes than GPUs, so that some GPUs have no work.
+    """There are fewer processes than GPUs, so some GPUs have no work.
 
-    What it means: the launcher starts fewer processes on a host than it has GPUs, and GPU utilization and memory, summed
-    over the host, fit that many GPUs; or both stay at the same k/g of what its peers reach; or both stay just below what k
-    of g full GPUs can give. Memory or utilization alone never says it: a pipeline's stages differ by right.
+    What it means: the launcher starts fewer processes on a host than it has GPUs, and GPU utilization and memory,
+    summed over the host, fit that many GPUs; or both stay at the same k/g of what its peers reach; or both stay just
+    below what k of g full GPUs would give. Memory or utilization alone is not enough: pipeline stages differ for good
+    reason.
 
-    Why it matters: an instance is billed whole, and the GPUs without a process do nothing from the first step to the last.
+    Why it matters: the whole instance is billed, and the GPUs without a process do nothing from the first step to the
+    last.
 
-    What to do: set processes_per_host (or torchrun --nproc_per_node) to the number of GPUs; if that was so, look for the
-    rank that died or never began.
+    What to do: set processes_per_host (or torchrun --nproc_per_node) to the number of GPUs; if it already is, look
+    for a rank that died or never started.
 
     Source: CloudWatch's GPU figures are sums over a host's GPUs; the toolkit starts as many processes as the distribution's
     processes_per_host says (SageMaker training toolkit); tolerances are this project's: 10 points of the sum, 2 % of a ratio.
@@ -138,21 +141,24 @@ def _unused(case: Case, found: tuple[InUse, ...], told: Processes | None) -> Fin
     savings = _idle(share_of(case, (one.gpus - one.used for one in found)))
     idle = first.gpus - first.used
     why = {
-        "peers": f"both are {first.used}/{first.gpus} of what its peers of the same type reach",
-        "ceiling": f"both stay just below what {first.used} full GPUs give",
-    }.get(first.against, f"that fits {first.used}, and no more processes run there ({told.said_by if told else ''})")
+        "peers": f"both are {first.used}/{first.gpus} of what peers of the same type reach",
+        "ceiling": f"both stay just below what {first.used} full GPUs would give",
+    }.get(
+        first.against, f"that fits {first.used} GPUs, and no more processes run there ({told.said_by if told else ''})"
+    )
     return Finding(
         "unused-gpus",
         "warning",
         ("high" if told and told.certain else "medium") if first.against != "ceiling" else "low",
         f"{idle} of {first.gpus} GPUs unused",
-        f"{idle} of {first.gpus} GPUs seem to have no work {nodes(hit, len(case.run.job.nodes))} since "
-        f"{case.clock(case.window.start) if case.window else 'the start'}: GPU utilization is {percent(first.busy_sum)} in sum "
-        f"({100 * first.gpus} % is all of them), GPU memory {percent(first.held_sum)} in sum: {why}."
-        f"{money_of(case, savings, 'of idle GPUs')}",
+        f"{idle} of {first.gpus} GPUs seem{'s' if idle == 1 else ''} to have no work "
+        f"{nodes(hit, len(case.run.job.nodes))} since "
+        f"{case.clock(case.window.start) if case.window else 'the start'}: summed over the host, GPU utilization is "
+        f"{percent(first.busy_sum)} and GPU memory utilization {percent(first.held_sum)} ({100 * first.gpus} % "
+        f"would be all of them): {why}.{money_of(case, savings, 'of idle GPUs')}",
         _sums(case, first) + _said(told),
         _start_all(first.used, first.gpus, told),
-        not_checked=("which GPUs are idle: CloudWatch has no figures of single GPUs",),
+        not_checked=("which GPUs are idle: CloudWatch has no figures for single GPUs",),
         savings=savings,
     )
 
@@ -184,9 +190,11 @@ def _unused_unseen(case: Case, told: Processes | None) -> Finding | None:
 def _start_all(used: int, gpus: int, told: Processes | None) -> Recommendation:
     known = told is not None and told.each < gpus
     text = (
-        f"Set processes_per_host to {gpus} (torchrun --nproc_per_node={gpus}), and the degrees and the batch with it."
+        f"Set processes_per_host to {gpus} (torchrun --nproc_per_node={gpus}), and adjust the parallel degrees and "
+        "the batch to match."
         if known
-        else f"Check that {gpus} processes run on each host (processes_per_host, --nproc_per_node), and that none has died."
+        else f"Check that {gpus} processes run on each host (processes_per_host, --nproc_per_node), and that none "
+        f"of them has died."
     )
     return Recommendation(text, "processes_per_host", used, gpus, "SageMaker training toolkit: processes_per_host")
 
@@ -198,12 +206,13 @@ def idle_gpus(case: Case) -> Finding | None:
     What it means: GPU utilization of a node stays below 5 % for at least 10 minutes in a row after the first step, outside
     checkpoints, evaluations and restarts.
 
-    Why it matters: the job goes on billing all its instances while nothing is computed: a hung process, a data loader
-    that waits, a model that was never moved to the GPU, or an export or upload that runs on the CPU.
+    Why it matters: all instances keep billing while nothing is computed: a hung process, a waiting data loader, a
+    model that was never moved to the GPU, or an export or upload that runs on the CPU.
 
-    What to do: read the log lines of that span; stop the job if nothing comes; move long CPU work to a job without GPUs.
+    What to do: read the log lines from that time; stop the job if nothing happens; move long CPU work to a job
+    without GPUs.
 
-    Source: thresholds are this project's; idle GPUs that go on billing are among the most frequent complaints of users.
+    Source: thresholds are this project's; paying for idle GPUs is among users' most frequent complaints.
     """
     if case.window is None:
         return None
@@ -231,9 +240,9 @@ def idle_gpus(case: Case) -> Finding | None:
         f"GPUs idle for {duration(worst.minutes * 60)}"
         + ("" if len(hit) == case.gpu_nodes else f" {nodes(hit, case.gpu_nodes or len(hit))}"),
         f"GPUs are idle {nodes(hit, case.gpu_nodes or len(case.run.job.nodes))}: below {IDLE_PCT:.0f} % for "
-        f"{worst.minutes:.0f} minutes in a row{f' on {worst.node}' if len(hit) > 1 else ''}, {case.clock(worst.start)} to "
-        f"{case.clock(worst.end)}, after training had begun.{_meanwhile(case, worst, hit)} "
-        f"The instances are billed meanwhile.{money}",
+        f"{worst.minutes:.0f} minutes in a row{f' on {worst.node}' if len(hit) > 1 else ''}, "
+        f"{case.clock(worst.start)} to {case.clock(worst.end)}, after training had "
+        f"begun.{_meanwhile(case, worst, hit)} The instances are billed all the same.{money}",
         (
             Evidence(
                 f"GPU utilization below {IDLE_PCT:.0f} %",
@@ -245,9 +254,9 @@ def idle_gpus(case: Case) -> Finding | None:
             ),
         ),
         Recommendation(_what_next(case, worst), source="rule idle-gpus"),
-        not_checked=("what the processes did meanwhile: no trace is taken",)
+        not_checked=("what the processes did during that time: no trace is taken",)
         if case.window.since == "first step"
-        else ("when the first step was: no step line was recognised",)
+        else ("when the first step was: no step line was recognized",)
         if case.run.logs.lines
         else ("steps, checkpoints and evaluations: the logs were not read",),
         savings=savings,
@@ -258,13 +267,13 @@ def _meanwhile(case: Case, worst: Stretch, hit: list[str]) -> str:
     """What else was seen in the stretch: steps, the CPU, the other nodes."""
     said = ""
     if _steps_go_on(case, worst):
-        said += " Steps continue meanwhile."
+        said += " Steps continue during that time."
     elif not case.run.job.is_running and not (case.journal["at"] > worst.start).any() and len(case.journal):
         said += " That is after the last step."
     rows = case.metrics[(case.metrics["timestamp"] >= worst.start) & (case.metrics["timestamp"] < worst.end)]
     cpu = rows.loc[(rows["metric"] == "cpu_utilization") & (rows["node"] == worst.node), "value_pct"]
     if len(cpu):
-        said += f" Its CPU is at {percent(float(cpu.median()))}."
+        said += f" The CPU of {worst.node} is at {percent(float(cpu.median()))}."
     others = rows[(rows["metric"] == "gpu_utilization") & ~rows["node"].isin(hit)]["value_pct"]
     if len(others):
         said += f" The GPUs of the other nodes are at {percent(float(others.median()))}."
@@ -274,8 +283,8 @@ def _meanwhile(case: Case, worst: Stretch, hit: list[str]) -> str:
 def _what_next(case: Case, worst: Stretch) -> str:
     if _steps_go_on(case, worst):
         return (
-            "Check that model and batches are on the GPU (next(model.parameters()).device) in this version of the script: "
-            "steps continue while its GPUs are idle."
+            "Check that the model and its batches are on the GPU (next(model.parameters()).device) in this version "
+            "of the script: steps continue while its GPUs are idle."
         )
     return (
         f"Read what {worst.node} logged from {case.clock(worst.start)} on. If the job is hung, stop it; if it "

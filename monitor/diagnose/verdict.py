@@ -44,7 +44,11 @@ def judge(report: Report) -> Verdict:
     if ask:
         first = ask[0]
         advice = first.recommendation.text.partition("\n")[0] if first.recommendation else first.summary
-        gain = "" if first.prediction is None else f" Step time about {_middle(first.prediction)}, by model."
+        gain = (
+            ""
+            if first.prediction is None
+            else f" Predicted: step time about {_middle(first.prediction)} (model-based)."
+        )
         return Verdict("critical" if first.severity == "critical" else "warning", first.title, advice + gain)
     if not seen(report):
         # Which right is missing is said before the verdict.
@@ -71,13 +75,13 @@ def _dark(report: Report) -> list[str]:
     refused = {gap.what for gap in report.run.gaps if gap.action}
     out = []
     if not _has_step_times(report):
-        out.append("its logs may not be read" if "logs" in refused else "step times are not known")
+        out.append("there is no access to its logs" if "logs" in refused else "step times are not known")
     if not _has_metrics(report):
-        out.append("its metrics may not be read" if "metrics" in refused else "utilization is not known")
+        out.append("there is no access to its metrics" if "metrics" in refused else "utilization is not known")
     elif dark := unseen(report.job.nodes, [each.node.name for each in report.nodes if each.gpu_utilization]):
         out.append(f"{dark} is not known")
     if report.goodput is not None and report.goodput < LOW_GOODPUT:
-        out.append(f"only {percent(100 * report.goodput)} of the billed time trained it")
+        out.append(f"only {percent(100 * report.goodput)} of the billed time went into training")
     if report.broken:
         out.append(f"{count(len(report.broken), 'check')} failed")
     return out
@@ -105,9 +109,9 @@ def failure_words(job: Job) -> str:
 _NO_CAUSE = {
     "hardware": "a GPU or its host failed",
     "internal": "an internal error of SageMaker; nothing in the job explains it",
-    "gone": "nodes lost their peers; the one that failed first logged nothing",
-    "summary": "ended by a signal or a launcher; no line says by whom",
-    "crash": "native code or NCCL crashed; no line says why",
+    "gone": "nodes lost contact with a peer; the one that failed first logged nothing",
+    "summary": "ended by a signal or a launcher; no log line says why",
+    "crash": "native code or NCCL crashed; no log line says why",
 }
 
 
@@ -127,7 +131,7 @@ def _what_is_seen(report: Report) -> str:
     ending, job = ending_of(report.run), report.job
     whole = report.run.logs.complete
     parts = [
-        "Nothing that was read names the cause."
+        "Nothing in the logs names the cause."
         if whole
         else "Older log lines, which may name the cause, are still being read."
     ]
@@ -194,10 +198,10 @@ def _why_unseen(report: Report) -> str:
     if job.started is None:
         return "Waiting for instances: nothing to judge yet" if job.is_running else "Never started: nothing to judge"
     if refused >= {"logs", "metrics"}:
-        return "Cannot be judged: neither logs nor metrics may be read"
+        return "Cannot be judged: no access to logs or metrics"
     if refused & {"logs", "metrics"}:
         denied, lacking = ("logs", "no metrics") if "logs" in refused else ("metrics", "no step times")
-        return f"Cannot be judged: its {denied} may not be read, and there are {lacking}"
+        return f"Cannot be judged: no access to its {denied}, and there are {lacking}"
     if job.is_running:
         return "Too early to judge: no metrics and no steps yet"
     if job.training_seconds is not None and job.training_seconds < TOO_SHORT_S:

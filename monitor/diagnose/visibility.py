@@ -1,4 +1,4 @@
-"""Rules about what cannot be seen: said once, as information, so that silence is never taken for health."""
+"""Rules about what cannot be seen: reported once, as information, so that silence is never mistaken for health."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ NODE_LINE = (
 
 @rule("no-step-lines", about="sight", whole_log=True)
 def no_step_lines(case: Case) -> Finding | None:
-    """The logs have lines, but none was recognised as a training step.
+    """The logs have lines, but none was recognized as a training step.
 
-    What it means: no log line has a form that Trainwatch reads as a report of a training step.
+    What it means: no log line has a format that Trainwatch recognizes as a training step.
 
-    Why it matters: without steps there is no step time, no progress and no first step, and utilization is judged from the
-    first busy minute instead.
+    Why it matters: without steps there is no step time and no progress, and utilization is judged from the first busy
+    minute instead of the first step.
 
-    What to do: give the pattern of your own line with --step-regex; or print step=… step_time_s=… from one process a node.
+    What to do: give the pattern of your step lines with --step-regex, or print step=… step_time_s=… from one process
+    per node.
 
-    Source: the forms that are read are listed in the documentation of log formats.
+    Source: the recognized formats are listed in docs/log-formats.md.
     """
     logs = case.run.logs
     if not logs.lines or len(case.run.steps):
@@ -41,24 +42,24 @@ def no_step_lines(case: Case) -> Finding | None:
         "no-step-lines",
         "info",
         "high",
-        "No step lines recognised",
-        f"None of {logs.lines:,} log lines in {_streams(logs.streams)} was recognised as a training step, "
-        f"so there is no step time.{shown}",
-        tuple(Evidence("unrecognised line", line=line) for line in logs.sample),
+        "No step lines recognized",
+        f"None of {logs.lines:,} log lines in {_streams(logs.streams)} was recognized as a training step, so there "
+        f"is no step time.{shown}",
+        tuple(Evidence("unrecognized line", line=line) for line in logs.sample),
         Recommendation(advice, parameter="--step-regex" if pattern else None, to_value=pattern, source="log formats"),
     )
 
 
 @rule("node-timing-unobservable", about="sight", whole_log=True)
 def node_timing_unobservable(case: Case) -> Finding | None:
-    """Fewer nodes log step times than the job has.
+    """Not all nodes log step times.
 
     What it means: only some processes print (usually rank 0), or the lines of several nodes share one stream without
-    naming their node, or all nodes print one figure that was reduced over the ranks.
+    naming their node, or all nodes print one figure that is reduced over the ranks.
 
-    Why it matters: step times cannot show a slow node; only the metrics can.
+    Why it matters: step times cannot reveal a slow node; only the metrics can.
 
-    What to do: print one line per step from the first process of each node; the finding gives the line of Python.
+    What to do: print one line per step from the first process of each node; the finding gives the line of Python to use.
 
     Source: the samples of the model parallel library print on rank 0 only, and mpirun sends all ranks to one stream.
     """
@@ -77,7 +78,8 @@ def node_timing_unobservable(case: Case) -> Finding | None:
             else "the others"
         )
         some = ", ".join(seen[:3]) + (" and others" if len(seen) > 3 else "")
-        said = f"Of {count} nodes only {some} {'logs' if len(seen) == 1 else 'log'} step times; those of {which} cannot be seen."
+        verb = "logs" if len(seen) == 1 else "log"
+        said = f"Of {count} nodes, only {some} {verb} step times; those of {which} cannot be seen."
     else:
         said = (
             f"The step lines of {count} nodes share one stream and do not name their node, "
@@ -93,22 +95,25 @@ def node_timing_unobservable(case: Case) -> Finding | None:
         f"{said} A slow node would only show in its GPU and CPU figures.",
         (Evidence("nodes with step lines", float(stats.nodes_observed), f"of {count}"),),
         Recommendation(
-            f"Print one line a step from the first process of each node:\n{NODE_LINE}", source="log format key-value"
+            f"Print one line per step from the first process of each node:\n{NODE_LINE}", source="log format key-value"
         ),
     )
 
 
 @rule("metrics-unavailable", about="sight")
 def metrics_unavailable(case: Case) -> Finding | None:
-    """No metrics could be read, or none of the accelerators.
+    """No metrics could be read, or none for the accelerators.
 
-    What it means: CloudWatch gave no figures for this job, or CPU figures alone (it has none of NeuronCores), and why.
+    What it means: CloudWatch returned no figures for this job, or only CPU figures (it has none for NeuronCores); the
+    finding says why.
 
-    Why it matters: nothing is said about GPU, memory or CPU use; that does not mean that they are fine.
+    Why it matters: nothing can be said about GPU, memory or CPU use; that does not mean they are fine.
 
-    What to do: what the reason says: a right, a region, a tool of the accelerator's own, or nothing where the job never ran.
+    What to do: depending on the reason: grant a right, change the region, use the accelerator's own tools; nothing if
+    the job never ran.
 
-    Source: metrics of a job live 15 days at one minute, 63 at five, 455 at one hour (CloudWatch documentation).
+    Source: CloudWatch keeps metrics 15 days at one minute, 63 at five minutes, 455 at one hour (CloudWatch
+    documentation).
     """
     if case.run.metrics.empty:
         return _unavailable(case, "metrics", "metrics-unavailable", "utilization is unknown")
@@ -118,10 +123,10 @@ def metrics_unavailable(case: Case) -> Finding | None:
     if not dark:
         return None
     gaps = [gap for gap in case.run.gaps if gap.what in {"metrics", "normalisation"}]
-    why, remedy = f"CloudWatch has no GPU metrics of this job; {dark} is unknown.", gaps[0].remedy if gaps else ""
+    why, remedy = f"CloudWatch has no GPU metrics for this job; {dark} is unknown.", gaps[0].remedy if gaps else ""
     if "NeuronCore" in dark:
-        why = f"CloudWatch has no metrics of NeuronCores; {dark} is unknown."
-        remedy = "Run neuron-monitor beside the training, or log its figures from the script."
+        why = f"CloudWatch has no metrics for NeuronCores; {dark} is unknown."
+        remedy = "Run neuron-monitor alongside the training, or log its figures from the script."
     elif gaps:
         why = f"{gaps[0].why.rstrip('.')}; {dark} is unknown."
     facts = tuple(Evidence(gap.why) for gap in gaps) or (
@@ -142,11 +147,12 @@ def metrics_unavailable(case: Case) -> Finding | None:
 def logs_unavailable(case: Case) -> Finding | None:
     """No logs could be read.
 
-    What it means: the job has no readable log stream, and why.
+    What it means: the job has no readable log stream; the finding says why.
 
     Why it matters: without logs there are no step times, no progress and no errors to show.
 
-    What to do: what the reason says: a right, a retention setting, or patience where the container has not started.
+    What to do: depending on the reason: grant a right, check the retention setting, or wait until the container has
+    started.
 
     Source: a stream appears when its container first writes (CloudWatch Logs).
     """
@@ -163,9 +169,9 @@ def coarse_metrics(case: Case) -> Finding | None:
 
     What it means: CloudWatch keeps one-minute data for 15 days, five-minute data for 63, hourly data for 455.
 
-    Why it matters: short events are averaged away; percentiles are of longer means.
+    Why it matters: short events are averaged out; percentiles are taken over longer means.
 
-    What to do: archive jobs within two weeks if their details matter.
+    What to do: archive jobs within two weeks if details matter.
 
     Source: CloudWatch documentation, retention of metric data.
     """
@@ -178,8 +184,8 @@ def coarse_metrics(case: Case) -> Finding | None:
         "info",
         "high",
         f"Metrics are {minutes}-minute means",
-        f"The job is so old that CloudWatch only keeps {minutes}-minute means of its metrics; anything shorter is averaged "
-        "away.",
+        f"The job is so old that CloudWatch only has {minutes}-minute means of its metrics; anything shorter is "
+        "averaged away.",
         (Evidence("metric period", float(period), "s"),),
     )
 

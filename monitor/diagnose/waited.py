@@ -1,4 +1,4 @@
-"""How is a collective operation told in which ranks waited until its timeout?"""
+"""How is a collective operation described in which ranks waited until its timeout?"""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def finding(case: Case, ending: Ending) -> Finding:
     operation = next((found[1] for text in told["text"] if (found := _OPERATION.search(text))), "")
     who = ended.who(first, "A process")
     collective = f"a collective operation{f' ({operation})' if operation else ''}"
-    what = f"waited for other ranks in {collective}, and its watchdog ended the job"
+    what = f"waited for other ranks in {collective} until its watchdog ended the job"
     others = f" {count(len(reported), 'rank')} reported the timeout." if len(reported) > 1 else ""
     suspects = ""
     if missing:
@@ -63,9 +63,10 @@ def finding(case: Case, ending: Ending) -> Finding:
         "critical",
         ending.confidence,
         f"Collective timed out{f' after {duration(silence_s)}' if silence_s else ''}{ended.place(first)}"[:79],
-        f"{who} {what}{ended.when(case, ending)} ({ended.line_words(first) or 'by FailureReason'}).{silence}{others}{joined}"
-        f"{suspects} Which rank was missing is not confirmed: the one that reports first is only the first to time out."
-        f"{ended.from_checkpoint(case, ending.since or ending.at)}",
+        f"{who} {what}{ended.when(case, ending)} "
+        f"({ended.line_words(first) or 'by FailureReason'}).{silence}{others}{joined}{suspects} Which rank was "
+        "missing is not confirmed: the rank that reports first is only the first to time "
+        f"out.{ended.from_checkpoint(case, ending.since or ending.at)}",
         (
             *ended.shown(case, ending),
             *(
@@ -78,8 +79,9 @@ def finding(case: Case, ending: Ending) -> Finding:
         ),
         Recommendation(
             (f"Read what rank {culprit or missing[0]} did last. " if culprit or missing else "")
-            + "Compare the ranks' numbers of batches, and saves or evaluations that only some ranks do; the next run with "
-            "TORCH_NCCL_TRACE_BUFFER_SIZE=2000 and TORCH_NCCL_DUMP_ON_TIMEOUT=1 records which rank is missing.",
+            + "Compare the number of batches on each rank, and look for saves or evaluations that only some ranks "
+            "do; a next run with TORCH_NCCL_TRACE_BUFFER_SIZE=2000 and TORCH_NCCL_DUMP_ON_TIMEOUT=1 records which "
+            "rank is missing.",
             source="PyTorch, flight recorder",
         ),
         not_checked=("which rank never joined the operation: flight recorder dumps are not read",),

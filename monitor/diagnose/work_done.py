@@ -1,4 +1,5 @@
-"""How much work is in a step of one job, and how much more in one of another? So that unlike steps are not held for alike."""
+"""How much work is in a step of one job, and how much more in one of another? So that different steps are not taken
+for equal."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ class Work:
     length: float = 1.0
     """Tokens of a sample, over those of the first job's."""
     assumed: bool = False
-    """Nobody told the samples of a step; they are taken for the same since nothing that bears on them differs."""
+    """The samples per step are not known; they are assumed to be the same since nothing that affects them differs."""
 
     @property
     def unit(self) -> Unit | None:

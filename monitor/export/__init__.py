@@ -1,1 +1,1 @@
-"""A report to keep and to pass on: one HTML page, Markdown, JSON, tables as CSV."""
+"""A report to keep and to share: one HTML page, Markdown, JSON, tables as CSV."""

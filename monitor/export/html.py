@@ -1,6 +1,6 @@
-"""A report as one HTML page that holds all it shows: no script, no font, no request; light, dark and on paper.
+"""A report as one HTML page that contains all it shows: no script, no font, no request; light, dark and on paper.
 
-Charts are still SVG: what a reader may want to measure stands in the tables, and a file without a script opens from an
+Charts are static SVG: what a reader may want to measure is in the tables, and a file without a script opens from an
 e-mail and under any policy. The template escapes all text.
 """
 
@@ -36,7 +36,7 @@ _LEVELS = {
     "critical": "Critical",
     "warning": "Warning",
     "healthy": "Healthy",
-    "partial": "Partly seen",
+    "partial": "Partial data",
     "muted": "Muted",
 }
 _MASK = "***"
@@ -135,7 +135,7 @@ def _span(found: Distribution | None) -> str:
 def _coverage(report: Report) -> Iterator[str]:
     run = report.run
     yield f"Metrics every {words.duration(run.metrics_period_s)}." if run.metrics_period_s else "No metrics."
-    lines = f"{words.count(run.logs.lines, 'log line')} of {words.count(run.logs.streams, 'stream')}"
+    lines = f"{words.count(run.logs.lines, 'log line')} from {words.count(run.logs.streams, 'stream')}"
     last = "" if run.logs.last_line_at is None else f", the last at {words.instant(run.logs.last_line_at)}"
     yield f"{lines}{last}."
     if report.api.calls:

@@ -1,4 +1,5 @@
-"""Which charts has a saved report? Each as a title, what it shows in a sentence, how to read it, and the picture."""
+"""Which charts does a saved report have? Each as a title, what it shows in a sentence, how to read it, and the
+picture."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ from monitor.words import duration
 
 _NAMES = {
     "gpu_utilization": "GPU utilization by node, % of one GPU",
-    "gpu_memory_utilization": "GPU memory by node, % of one GPU",
+    "gpu_memory_utilization": "GPU memory by node, % of one GPU's memory",
     "cpu_utilization": "CPU utilization by node, % of all vCPUs",
     "memory_utilization": "Memory by node, % of the host's memory",
 }
@@ -137,7 +138,7 @@ def _losses(report: Report, span: Span) -> Iterator[Picture]:
         return
     writer = f"As {found.node or 'the log'} logs it." if found.writers > 1 else ""
     if len((frames := loss.loss_frames(found.rows, span))[0]) or len(frames[1]):
-        note = f"{writer} A cross is a loss that is NaN or infinite." if len(frames[1]) else writer
+        note = f"{writer} A cross marks a loss that is NaN or infinite." if len(frames[1]) else writer
         yield Picture("Training loss", loss_said(found, None, UTC), note.strip(), svg(loss.loss_of(*frames), "loss"))
     if len((frames := loss.rate_frames(found.rows, span))[0]):
         drawn = svg(loss.rate_of(*frames), "learning-rate")

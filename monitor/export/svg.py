@@ -1,4 +1,4 @@
-"""A chart as a still picture: SVG that takes its words' colour and font from the page around it, and loads nothing.
+"""A chart as a static picture: SVG that takes its words' color and font from the page around it, and loads nothing.
 
 Vega's own converter draws it. No script is left in the file: it opens from an e-mail, offline, and under any policy.
 """

@@ -47,8 +47,9 @@ def offer(clients: Clients, job: Job, now: datetime, tell: Say) -> Aggregated:
             return Aggregated()
         if guess is not None and guess.seconds > LONG_S:
             tell(
-                f"Reading all log lines takes about {duration(guess.seconds)} at the quota (some {guess.pages:,.0f} pages); "
-                f"--aggregate asks Logs Insights for medians a minute instead, for {_cost(guess, clients.region)}."
+                f"Reading all log lines takes about {duration(guess.seconds)} at the quota (some {guess.pages:,.0f} "
+                "pages); --aggregate asks Logs Insights for medians per minute instead, for "
+                f"{_cost(guess, clients.region)}."
             )
     return Aggregated()
 
@@ -75,12 +76,12 @@ def aggregate(
     parsed = assemble(raw.steps, raw.events)
     choice = choose(raw.steps.table(), parsed, texts)
     if choice is None or guess is None:
-        why = "Logs Insights cannot be asked for this job's steps: no pattern for it finds them in the sampled lines"
+        why = "Logs Insights cannot find this job's steps: none of its patterns matches them in the sampled lines"
         return _instead(Gap("logs", f"{why}; all lines were read instead."), tell)
     if max_usd is not None and guess.usd > max_usd:
         raise CannotDo(
             f"The query would cost {_cost(guess, clients.region)}, more than --max-usd {max_usd:g}; none was started.",
-            "Allow more, or leave --aggregate out.",
+            "Allow more, or leave out --aggregate.",
         )
     tell(f"Logs Insights scans {_cost(guess, clients.region)}; reading all lines: {duration(guess.seconds)}.")
     answered, minutes = _ask(clients, job, now, choice, len(raw.streams), max_usd, progress)
@@ -113,7 +114,7 @@ def _cost(guess: samples.Estimate, region: str) -> str:
     what = (
         "all jobs' lines of that time"
         if guess.whole_group
-        else "this job's lines, other jobs' of that time come on top"
+        else "this job's lines; other jobs' lines of that time come on top"
     )
     return f"{about_usd(guess.usd)} (an estimate: {_size(guess.scanned_bytes)}, {what}, at ${insights.usd_per_gb(region):g} a GB)"
 
@@ -129,5 +130,6 @@ def _marked(steps: pd.DataFrame, minutes: int, answered: insights.Answered, samp
         "logs",
         f"The step figures are aggregated: medians of each process over {minutes} min, from {count(reports, 'report')} "
         f"(Logs Insights scanned {_size(answered.scanned_bytes)}, about {paid}).",
-        f"Of all else in the logs {count(sampled, 'sampled line')} tell; leave --aggregate out to read every line.",
+        f"Everything else from the logs comes from {count(sampled, 'sampled line')}; leave out --aggregate to read "
+        "every line.",
     )

@@ -63,7 +63,7 @@ class Memory:
 def joined(pages: Iterable[LogPage]) -> Iterator[LogPage]:
     """The pages with each such rest put where it belongs; where it stood an empty line, or what follows it, remains.
 
-    A rest is recognised where a line fills a chunk, where a number goes on, or where both parts together look as other
+    A rest is recognized where a line fills a chunk, where a number goes on, or where both parts together look as other
     lines did and the first does not. Pages of one stream must be consecutive; the last line of each is held back until
     the next is known.
     """
@@ -123,7 +123,7 @@ def _joined(page: LogPage, memory: Memory) -> tuple[LogPage, int | None]:
     filled = ends > starts
     begins_tagged = is_tagged & (np.frombuffer(data + b"\n", np.uint8)[starts] == _BRACKET)
     rests = np.flatnonzero(may_go_on[:-1] & filled[:-1] & ~begins_tagged[1:] & filled[1:]) + 1
-    # Copies put times and colours in front of a tag.
+    # Copies put times and colors in front of a tag.
     doubtful = is_tagged[rests]
     rests = np.delete(
         rests,
@@ -240,7 +240,7 @@ def _fills(words: str) -> bool:
 
 
 def _without_reset(line: str) -> str:
-    """The line without the colours' end, which stands at the end of each event that the SDK prints."""
+    """The line without the colors' end, which stands at the end of each event that the SDK prints."""
     reset = _RESET.search(line, max(0, len(line) - 16))
     return line[: reset.start()] if reset else line
 

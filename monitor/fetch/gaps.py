@@ -1,4 +1,4 @@
-"""How does trouble with a part become words beside the rest?"""
+"""How is a problem with one part worded, next to the rest?"""
 
 from __future__ import annotations
 

@@ -159,22 +159,22 @@ def _look(clients: Clients, name: str, running: dict[str, _Running], answered: A
     query.scanned_bytes = float((told.get("statistics") or {}).get("bytesScanned") or 0.0)
     if status in _RUNNING:
         if time.monotonic() - query.started_s > _LONGEST_QUERY_S:
-            raise CannotDo(f"A query of Logs Insights ran longer than {_LONGEST_QUERY_S / 60:.0f} min.", _AGAIN)
+            raise CannotDo(f"A Logs Insights query ran longer than {_LONGEST_QUERY_S / 60:.0f} min.", _AGAIN)
         return
     del running[name]
     answered.scanned_bytes += query.scanned_bytes
     if status != "Complete":
-        raise CannotDo(f"A query of Logs Insights ended as {status}.", _AGAIN)
+        raise CannotDo(f"A Logs Insights query ended as {status}.", _AGAIN)
     rows = [_row(cells) for cells in told.get("results", ())]
     while token := told.get("nextToken"):
         told = clients.call("logs", "get_query_results", queryId=name, nextToken=token)
         rows += [_row(cells) for cells in told.get("results", ())]
     answered.rows += rows
     if len(rows) >= MOST_ROWS:
-        raise CannotDo("An answer of Logs Insights is full: more processes write steps than were seen.", _AGAIN)
+        raise CannotDo("A Logs Insights answer is full: more processes write steps than could be returned.", _AGAIN)
 
 
-_AGAIN = "Try again, or read the log lines themselves: leave --aggregate out."
+_AGAIN = "Try again, or read the log lines themselves: leave out --aggregate."
 
 
 def _row(cells: list[dict[str, Any]]) -> Row:
@@ -188,5 +188,5 @@ def _keep_within(max_usd: float | None, answered: Answered, running: dict[str, _
     if spent > max_usd:
         raise CannotDo(
             f"The queries were stopped: what they scanned costs about ${spent:.2f}, more than --max-usd {max_usd:g}.",
-            "Allow more, or leave --aggregate out.",
+            "Allow more, or leave out --aggregate.",
         )

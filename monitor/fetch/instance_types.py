@@ -1,4 +1,5 @@
-"""How many GPUs and vCPUs has an instance type, and what joins them? The bundled table first, EC2 for newer types."""
+"""How many GPUs and vCPUs does an instance type have, and what links them? The bundled table first, EC2 for newer
+types."""
 
 from __future__ import annotations
 

@@ -88,8 +88,8 @@ def _behind(typed: str) -> Iterator[LogFile]:
     if not files:
         endings = ", ".join(f"*{ending}" for ending in ENDINGS)
         raise NoData(
-            f"The folder '{typed}' holds no log files.",
-            f"Looked there and below for {endings}, files without an ending, and the same with .gz: name other files.",
+            f"The folder '{typed}' contains no log files.",
+            f"Looked there and below for {endings}, files without an extension, and the same with .gz: name other files.",
         )
     yield from files
 
@@ -110,7 +110,9 @@ def _logs_in(top: str) -> Iterator[LogFile]:
 
 def _unreadable(error: OSError) -> None:
     reason = (error.strerror or str(error)).lower()
-    raise NoData(f"The folder '{error.filename}' cannot be read: {reason}.", "Ask for the right to read it.") from error
+    raise NoData(
+        f"The folder '{error.filename}' cannot be read: {reason}.", "Ask for permission to read it."
+    ) from error
 
 
 def _natural(path: str) -> list[tuple[int, str]]:
@@ -125,6 +127,6 @@ def _why(error: OSError | ValueError) -> str:
 
 def _advice(path: str) -> str:
     if "\0" in path:
-        return "Check how it is written."
+        return "Check the spelling."
     nearest = next(folder for folder in Path(path).absolute().parents if folder.is_dir())
     return f"Check the spelling; the nearest folder that exists is '{nearest}'."

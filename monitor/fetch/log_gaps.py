@@ -1,4 +1,4 @@
-"""Which log lines could not be had, and how much of the rest is still to come?"""
+"""Which log lines could not be read, and how much of the rest is still to come?"""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def no_lines(job: Job) -> Gap:
         return Gap("logs", "The job has not logged anything yet.", "Look again once its container has started.")
     return Gap(
         "logs",
-        "CloudWatch has no log lines of this job.",
+        "CloudWatch has no log lines for this job.",
         "A job that never started has none; older ones may have been deleted by the log group's retention.",
     )
 

@@ -1,4 +1,4 @@
-"""What do all streams of a job hold together, in one time span? FilterLogEvents, answer by answer."""
+"""What do all streams of a job contain together, in one time span? FilterLogEvents, answer by answer."""
 
 from __future__ import annotations
 
@@ -78,9 +78,7 @@ def in_time(
         "logs", "filter_log_events", logGroupName=GROUP, logStreamNamePrefix=own, startTime=from_ms, **more
     )
     if "events" not in answer:
-        raise CannotDo(
-            "CloudWatch gave an answer to logs:FilterLogEvents that tells nothing.", "Try again in a minute."
-        )
+        raise CannotDo("CloudWatch gave an incomplete answer to logs:FilterLogEvents.", "Try again in a minute.")
     # Not every stand-in for AWS looks at the prefix. The end of the span belongs to it, AWS says.
     events = [
         event

@@ -1,4 +1,4 @@
-"""Which lines stand in a job's log around a moment, before one, after one, or at its end? A bounded number of calls.
+"""Which lines are in a job's log around a moment, before one, after one, or at its end? A bounded number of calls.
 
 FilterLogEvents gives all streams together in time, from a beginning on: so lines after a moment take a call or two,
 whatever the number of nodes. Lines before one are read in windows that grow backwards while little is found, and

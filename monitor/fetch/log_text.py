@@ -1,4 +1,4 @@
-"""How does a stream of bytes become lines? Plain, gzip or UTF-16 text, split at line feeds alone."""
+"""How does a stream of bytes become lines? Plain, gzip or UTF-16 text, split only at line feeds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What did all streams hold, window after window back in time? For who may filter log events but not read streams."""
+"""What did all streams hold, window after window back in time? For users who may filter log events but not read
+streams."""
 
 from __future__ import annotations
 

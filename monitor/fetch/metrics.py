@@ -99,16 +99,18 @@ def _aligned(moment: datetime, period: int, up: bool = False) -> datetime:
 
 def _missing(job: Job, frame: pd.DataFrame, now: datetime) -> Iterator[Gap]:
     if frame.empty:
-        yield Gap("metrics", "CloudWatch has no metrics of this job.", _why_none(job, now))
+        yield Gap("metrics", "CloudWatch has no metrics for this job.", _why_none(job, now))
         return
     seen = set(frame["node"].unique())
     silent = [node.name for node in job.nodes if node.name not in seen]
     if silent:
-        yield Gap("metrics", f"CloudWatch has no metrics of {some_of(silent)}.")
+        yield Gap("metrics", f"CloudWatch has no metrics for {some_of(silent)}.")
     with_gpu = set(frame.loc[frame["metric"].isin(OF_GPUS), "node"].unique())
     blind = [node.name for node in job.nodes if node.gpus and node.name in seen and node.name not in with_gpu]
     if blind:
-        yield Gap("metrics", f"CloudWatch has no GPU metrics of {some_of(blind)}, although the type has GPUs.")
+        yield Gap(
+            "metrics", f"CloudWatch has no GPU metrics for {some_of(blind)}, although the instance type has GPUs."
+        )
 
 
 def _why_none(job: Job, now: datetime) -> str:
@@ -116,4 +118,4 @@ def _why_none(job: Job, now: datetime) -> str:
         return "They appear a few minutes after training starts."
     if job.training_seconds is not None and job.training_seconds < 120:
         return f"It trained for {job.training_seconds} s, and metrics are written once a minute."
-    return "Check that CloudWatch is asked in the job's own account and region."
+    return "Check that the account and region are the job's own."

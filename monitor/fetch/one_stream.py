@@ -60,7 +60,7 @@ def turn(clients: Clients, place: Place, until_ms: float | None = None) -> Turn:
     token = answer.get("nextBackwardToken" if place.backward else "nextForwardToken")
     if token is None:
         # AWS sends one with every page: this is no page, and not the end.
-        raise CannotDo("CloudWatch gave an answer to logs:GetLogEvents that tells nothing.", "Try again in a minute.")
+        raise CannotDo("CloudWatch gave an incomplete answer to logs:GetLogEvents.", "Try again in a minute.")
     # An empty page is not the end; the same token again is.
     done = token == place.token
     if place.backward:

@@ -1,4 +1,4 @@
-"""What does AWS ask for an hour of training on an instance type? Its public price list is asked, in the background.
+"""What does AWS charge for an hour of training on an instance type? Its public price list is queried in the background.
 
 A price is never worth waiting for: one attempt, a few seconds at most, and what did not answer is left alone for a while.
 """
@@ -136,10 +136,10 @@ class PriceList:
             case (usd,):
                 return Looked(self._clock(), PRICE_HOLDS_S, usd)
             case ():
-                return self._absent(f"AWS's price list has no price of training on {instance_type} in {region}.")
+                return self._absent(f"AWS's price list has no price for training on {instance_type} in {region}.")
             case several:
                 listed = ", ".join(f"${usd:g}" for usd in several[:4]) + (", …" if len(several) > 4 else "")
-                why = f"AWS's price list has several prices of training on {instance_type} in {region}: {listed}."
+                why = f"AWS's price list has several prices for training on {instance_type} in {region}: {listed}."
                 return self._absent(why)
 
     def _absent(self, why: str) -> Looked:

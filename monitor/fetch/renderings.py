@@ -88,7 +88,7 @@ def _rich_width(lines: Iterable[str]) -> int:
 
 
 def _from_rich(pages: Iterator[LogPage], width: int) -> Iterator[LogPage]:
-    """The console of the SDK's ModelTrainer: records wrapped at the terminal's width, colours inside of numbers."""
+    """The console of the SDK's ModelTrainer: records wrapped at the terminal's width, colors inside of numbers."""
     open_lines: tuple[str, ...] = ()
     open_times: tuple[int | None, ...] = ()
     last: LogPage | None = None

@@ -1,4 +1,4 @@
-"""Which jobs match, with their instances, starts and tags? One call of Search a hundred jobs, where it is allowed.
+"""Which jobs match, with their instances, starts and tags? One call of Search per hundred jobs, if it is allowed.
 
 Search is not in every policy. Where it is refused ListTrainingJobs answers, which knows neither instances nor tags.
 """
@@ -115,13 +115,13 @@ def _listed(clients: Clients, query: JobQuery, refused: TrainwatchError) -> Foun
     remedy = refused.remedy or ""
     if query.tag or query.instance_type:
         raise CannotDo(
-            f"{refused.message.rstrip('.')}: without it jobs cannot be filtered by tag or instance type.",
+            f"{refused.message.rstrip('.')}: without it, jobs cannot be filtered by tag or instance type.",
             f"{remedy} Or clear these filters.".strip(),
         ) from refused
     # One more than asked for tells whether there are more.
     rows = list_jobs(clients, replace(query, limit=query.limit + 1))
     rows = tuple(row for row in rows if matches(row, query))
-    without = "instance types, tags and the figures of running jobs are known only of jobs that were reviewed"
+    without = "instance types, tags and the figures of running jobs are only known for reviewed jobs"
     gap = replace(gap_of("job", refused), why=f"{refused.message.rstrip('.')}: {without}.", transient=True)
     return Found(rows[: query.limit], len(rows) > query.limit, (gap,))
 

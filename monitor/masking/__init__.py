@@ -1,7 +1,8 @@
-"""What may not be shown? Secrets, told by their names, by their own form, and by being a value that the job itself keeps under
-a secret name. One list of names serves settings, command lines, JSON, headers and addresses alike.
+"""What must not be shown? Secrets, recognized by their names, by their format, and by being a value that the job
+itself stores under a secret name. One list of names serves settings, command lines, JSON, headers and addresses
+alike.
 
-The patterns are this project's own. Of the detectors that can be had, detect-secrets is the nearest; it finds which lines of a
+The patterns are this project's own. Of the available detectors, detect-secrets comes closest; it finds which lines of a
 source file deserve a look, where this room takes a secret out of a line and leaves the rest. Measured on the tables of
 ``tests/attack``: all its plugins find 104 of 126 shapes, and flag 50 of 52 harmless lines and most lines of real logs (hashes,
 digests, job names); those that know a form alone flag no harmless line, and find 11 (none for Hugging Face, Google or

@@ -1,4 +1,4 @@
-"""Takes secrets out of texts and settings: behind a name that says so, in an address, in a header, or by their own form."""
+"""Takes secrets out of texts and settings: after a name that says so, in an address, in a header, or by their format."""
 
 from __future__ import annotations
 

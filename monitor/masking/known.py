@@ -1,4 +1,4 @@
-"""Which values does a job itself keep secret? Those are masked wherever they appear, whatever stands around them."""
+"""Which values does a job itself keep secret? These are masked wherever they appear, whatever is around them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Which names are a secret's? One list, for settings, environments, options, JSON keys, headers and query parameters."""
+"""Which names indicate a secret? One list, for settings, environments, options, JSON keys, headers and query
+parameters."""
 
 from __future__ import annotations
 

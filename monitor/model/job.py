@@ -1,4 +1,4 @@
-"""The job itself: what SageMaker, or the log alone, tells of it. Times are aware UTC."""
+"""The job itself: what SageMaker, or the log alone, says about it. Times are aware UTC."""
 
 from __future__ import annotations
 

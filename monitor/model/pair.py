@@ -1,4 +1,4 @@
-"""A job before and after a change: what was predicted of the change, and what came of it."""
+"""A job before and after a change: what was predicted for the change, and how it turned out."""
 
 from __future__ import annotations
 

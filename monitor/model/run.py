@@ -80,8 +80,8 @@ class LoadProgress:
 class Gap:
     """Something that could not be read, and why, in words for the user."""
 
-    what: Literal["metrics", "logs", "job", "price", "normalisation", "program"]
-    """"program": a part of this program failed, and what it says is missing."""
+    what: Literal["metrics", "logs", "job", "price", "normalisation", "program", "archive"]
+    """"program": a part of this program failed, and what it says is missing. "archive": so is what stands beside the run."""
     why: str
     remedy: str = ""
     transient: bool = False
@@ -97,7 +97,7 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class RawMetrics:
-    """GetMetricData's answer before normalisation: frame of ``timestamp node metric value`` (host sums)."""
+    """GetMetricData's answer before normalization: frame of ``timestamp node metric value`` (host sums)."""
 
     frame: pd.DataFrame
     period_s: int | None
@@ -113,7 +113,7 @@ class LogCoverage:
     last_line_at: datetime | None = None
     """When any process last wrote anything; None where lines carry no time."""
     sample: tuple[str, ...] = ()
-    """Up to three of the most number-like line shapes, for when no step was recognised."""
+    """Up to three of the most number-like line shapes, for when no step was recognized."""
     complete: bool = True
     """False while older lines are still being read: what begins with the first line or step is not known then."""
 

@@ -1,4 +1,4 @@
-"""Step times out of what was printed: clocks are differenced, rates are held against the clock beside them.
+"""Step times from what was printed: clocks are differenced, rates are checked against the clock next to them.
 
 Functions take the reports of ONE series (one writer, one format, one segment) in order and give a time per report,
 NaN where none can be told.

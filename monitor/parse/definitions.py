@@ -1,4 +1,4 @@
-"""The job's own metric definitions (name and regular expression) as a further recogniser.
+"""The job's own metric definitions (name and regular expression) as a further recognizer.
 
 They come from outside and run on a linear-time engine; a pattern that it refuses is named and left out. A name says what
 its number is ("step_time", "train:samples_per_second", "loss"); names of nothing that a step report holds are left out.
@@ -22,7 +22,7 @@ Recogniser = Callable[[str], Iterator[Reading]]
 
 
 def recogniser(definitions: Mapping[str, str]) -> tuple[Recogniser | None, tuple[str, ...]]:
-    """(recogniser, names that were refused); no recogniser where no definition tells a time, a rate or a throughput.
+    """(recognizer, names that were refused); no recognizer where no definition tells a time, a rate or a throughput.
 
     A line is a report where it gives one of these; its loss and step number are taken along. A loss alone is none: it is
     printed in summaries and evaluations too.

@@ -1,7 +1,7 @@
 """Tables of comma-separated values in a log, such as the metrics file of Lightning's CSVLogger: rows meet their header.
 
 ``epoch,step,train_loss,val_loss,val_acc`` and ``0,49,2.31,,``: what a row means its header says, lines before it. So headers
-and rows are recognised as events, each by itself, and paired here. Rows with every field filled are not looked for: the
+and rows are recognized as events, each by itself, and paired here. Rows with every field filled are not looked for: the
 two commas side by side are what tells a row from other lines that hold numbers.
 """
 

@@ -1,4 +1,4 @@
-"""What wraps a training script's own words: process tags, labels, colours, carriage returns, escapes, times of copies.
+"""What wraps a training script's own words: process tags, labels, colors, carriage returns, escapes, times of copies.
 
 Taken off once, here. ``monitor.fetch.renderings`` turns what only a whole file can tell (tables, JSON, wrapped consoles,
 srun's bare numbers) into lines that are read here.
@@ -44,11 +44,11 @@ _PREFIX = re.compile(
 _COLOUR = re.compile(r"\x1b\[[\d;]*m")
 _RESET = "\x1b[0m"
 _ESCAPE = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
-# A colour whose escape character a copy lost: "[32mloss[39m", "[1m 40/500[0m". Alone "[35m" might be minutes.
+# A color whose escape character a copy lost: "[32mloss[39m", "[1m 40/500[0m". Alone "[35m" might be minutes.
 _BARE_COLOUR = re.compile(r"\[(?:\d{1,3};){0,8}\d{1,3}m")
 _SURELY_COLOURED = re.compile(r"\[(?:[39]\dm[A-Za-z]|38;[25];\d|(?:1|[39]\d)m[^\n]{0,200}?\[(?:0|22|39)m)")
 _LOOKED_AT_FOR_COLOUR = 2_000
-# Prefixes end within so many characters; colours are taken off there first, to see them.
+# Prefixes end within so many characters; colors are taken off there first, to see them.
 _HEAD = 600
 _MOST_PREFIXES = 8
 # Anything that asks for more than cutting one tag off: control characters, their escapes, another tag.
@@ -112,7 +112,7 @@ def fragments(line: str, plain: bool = False) -> list[Fragment]:
     """
     if ("[3" in line or "[9" in line or "[1m" in line) and "\x1b" not in line and "#033" not in line:
         line = _without_bare_colours(line)
-    # Most lines have no wrapping, or one tag and nothing else; the SDK puts a colour around.
+    # Most lines have no wrapping, or one tag and nothing else; the SDK puts a color around.
     if not plain and line[:1] == "\x1b" and line.endswith(_RESET) and (colour := _COLOUR.match(line)) is not None:
         line = line[colour.end() : -len(_RESET)]
     rank, host, text = None, "", line
@@ -213,7 +213,7 @@ def without_octal(text: str) -> str:
 
 
 def without_escapes(text: str) -> str:
-    """The text without terminal escapes: colours, cursor movements, links."""
+    """The text without terminal escapes: colors, cursor movements, links."""
     return _ESCAPE.sub("", text) if "\x1b" in text else text
 
 

@@ -1,4 +1,5 @@
-"""Which lines of a page may anybody know, and who is to be asked about each? One scan for the literals of all recognisers."""
+"""Which lines of a page may anybody know, and who is to be asked about each? One scan for the literals of all
+recognizers."""
 
 from __future__ import annotations
 
@@ -44,7 +45,7 @@ def families() -> tuple[ModuleType, ...]:
 
 
 def wanted(data: bytes, ends: Lines) -> Iterator[tuple[Readers, Lines]]:
-    """The lines that hold a gate of any recogniser, by the recognisers whose gates they hold; ``ends`` of all lines."""
+    """The lines that hold a gate of any recognizer, by the recognizers whose gates they hold; ``ends`` of all lines."""
     found = _SCAN.find_matches_as_indexes(data, overlapping=True)
     if not found:
         return

@@ -1,6 +1,6 @@
 """What the name of a printed number means: ``step_time_ms``, ``Train Steps/Sec``, ``tok/s``, ``max mem``, ``val_loss``.
 
-The generic recognisers share it. A name is cut into words, words that only decorate are taken off, and what is left is
+The generic recognizers share it. A name is cut into words, words that only decorate are taken off, and what is left is
 looked up in ``monitor.parse.vocabulary``. A name that is not known means nothing: so ``data_time``, ``eta`` and
 ``ckpt_time`` drop out.
 """

@@ -1,4 +1,4 @@
-"""How loud does a line say that it is? Its level as its logger wrote it, or none: most of a training's lines have none."""
+"""Which level does a line claim to have? The one its logger wrote, or none: most training output has none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the words around the numbers say that a line is something else than the report of a training step.
+"""Whether the words around the numbers say that a line is something other than the report of a training step.
 
 A shape is a line whose numbers are NULs; names of numbers that tell of the number alone, such as "val_loss", are not in
 it.

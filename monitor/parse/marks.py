@@ -1,4 +1,4 @@
-"""Lines that mark an event in the life of a job: checkpoints, evaluations, restarts, trouble in numbers and network.
+"""Lines that mark an event in the life of a job: checkpoints, evaluations, restarts, numerical and network problems.
 
 What one event prints in many ways stands in one pattern; of a line the first row that knows it names the event.
 """

@@ -32,7 +32,7 @@ def read_page(
     extra: tuple[Recogniser, ...] = (),
     further: tuple[Recogniser, ...] = (),
 ) -> None:
-    """Adds what a page says. ``extra`` recognisers are asked first and ``further`` ones last, about every line.
+    """Adds what a page says. ``extra`` recognizers are asked first and ``further`` ones last, about every line.
 
     A line that a reader fails on costs that line.
     """

@@ -1,4 +1,4 @@
-"""A table of what lines tell, a row a kind of event; one scan of a line finds the rows that may know it."""
+"""A table of what lines say, one row per kind of event; one scan of a line finds the rows that may know it."""
 
 from __future__ import annotations
 

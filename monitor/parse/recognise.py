@@ -22,12 +22,12 @@ __all__ = ["RawRows", "Recogniser", "families"]
 
 @dataclass
 class RawRows:
-    """All rows recognised so far; ``add`` takes pages of any stream in any order."""
+    """All rows recognized so far; ``add`` takes pages of any stream in any order."""
 
     extra: tuple[Recogniser, ...] = ()
-    """Recognisers that the user gave: asked first."""
+    """Recognizers that the user gave: asked first."""
     further: tuple[Recogniser, ...] = ()
-    """Recognisers that the job brought along: asked last."""
+    """Recognizers that the job brought along: asked last."""
     steps: Rows = field(default_factory=Rows)
     events: EventRows = field(default_factory=EventRows)
     lines: int = 0

@@ -13,7 +13,7 @@ Meaning = Literal["step", "interval", "smoothed", "running-mean", "clock", "eith
 
 
 class Reading(NamedTuple):
-    """One report as a recogniser reads it. Times are seconds whatever was printed; None is what the text lacks."""
+    """One report as a recognizer reads it. Times are seconds whatever was printed; None is what the text lacks."""
 
     format: str
     step: int | None = None
@@ -49,7 +49,7 @@ NO_STEP = Reading(format="")
 
 
 class EventRow(NamedTuple):
-    """Something other than a step: a fact printed at start-up, an error, a change of status."""
+    """Something other than a step: a fact printed at startup, an error, a change of status."""
 
     stream: str
     stream_node: str

@@ -1,4 +1,4 @@
-"""The shapes of lines that nobody recognised, so that a user sees what could be read and how."""
+"""The shapes of lines that nobody recognized, so that a user sees what could be read and how."""
 
 from __future__ import annotations
 

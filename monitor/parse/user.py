@@ -25,7 +25,7 @@ _KNOWN = ("step", "total", "epoch", "rank", "loss", "throughput", *_TIME_GROUPS,
 
 
 def step_pattern(pattern: str) -> Callable[[str], Iterator[Reading]]:
-    """A recogniser from a regular expression with named groups: step, time_s or time_ms or it_per_s, loss, throughput.
+    """A recognizer from a regular expression with named groups: step, time_s or time_ms or it_per_s, loss, throughput.
 
     A time may be a step's or a clock ("95.1", "0:01:35"): the whole series tells. BadCall says what is wrong with a
     pattern that RE2 refuses or that has no group this program knows.
@@ -35,7 +35,7 @@ def step_pattern(pattern: str) -> Callable[[str], Iterator[Reading]]:
     except UnicodeEncodeError:
         raise BadCall("--step-regex is no UTF-8 text.", "Log lines are read as UTF-8: write the pattern so.") from None
     except Refused as error:
-        reason = error.args[0] if error.args else "it is no regular expression"
+        reason = error.args[0] if error.args else "it is not a regular expression"
         text = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
         raise BadCall(
             f"--step-regex was refused: {text}.",

@@ -1,4 +1,4 @@
-"""Which point of a curve is to be advised? The narrowest window that is as fast as any that fits."""
+"""Which point of a curve should be advised? The narrowest window that is as fast as any that fits."""
 
 from __future__ import annotations
 
@@ -39,4 +39,4 @@ def advised_window(points: Sequence[Point], limit_gib: float | None) -> Advised 
     if max(relative for _, relative in timed) <= AS_GOOD * best:
         return None
     point = next(point for point, relative in timed if relative <= AS_GOOD * best)
-    return Advised(point.parameter, point.value, "the pipeline's model")
+    return Advised(point.parameter, point.value, "the pipeline model")

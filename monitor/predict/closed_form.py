@@ -1,6 +1,6 @@
-"""How long is a step, for equal stages, without simulating it? The formulas that the simulations are held against.
+"""How long is a step, for equal stages, without simulating it? The formulas that the simulations are checked against.
 
-``u`` is the forward and backward of one microbatch on one stage, ``c`` the hop to a neighbour, and ``R = p u + 2 (p-1) c``
+``u`` is the forward and backward of one microbatch on one stage, ``c`` the hop to a neighbor, and ``R = p u + 2 (p-1) c``
 the round trip of one microbatch. GPipe: arXiv 1811.06965; 1F1B and its interleaved form: arXiv 2104.04473; the window of
 SMP v1: derived from its schedule as in ``monitor.predict.window``, exact without hops where b/f is a whole number.
 """

@@ -1,6 +1,5 @@
-"""How do step time and memory run along one parameter? The points of a curve, today's first of all.
-
-A curve that is flat says that its knob does nothing.
+"""How do step time and memory depend on one parameter? The points of a curve, the current one first. A flat curve
+means that its knob has no effect.
 """
 
 from __future__ import annotations

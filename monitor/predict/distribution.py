@@ -1,4 +1,4 @@
-"""What does one hand to the SageMaker SDK for a setup, and what has to be set in the training script besides?"""
+"""What goes to the SageMaker SDK for a setup, and what else has to be set in the training script?"""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _IN_SCRIPT: Mapping[str, Mapping[str, str]] = {
     "smp1": {
         "activation_checkpointing": "smp.set_activation_checkpointing(module)",
         "activation_checkpointing_layers": 'strategy="group_N" of smp.set_activation_checkpointing',
-        "batch_size": "the batch of each process's data loader",
+        "batch_size": "the batch size of each process's data loader",
     },
     "smp2": {
         "activation_checkpointing": "apply_activation_checkpointing(model)",
         "sharding_strategy": "FullyShardedDataParallel(sharding_strategy=...)",
-        "batch_size": "the batch of each process's data loader",
+        "batch_size": "the batch size of each process's data loader",
     },
     "fsdp": {
         "activation_checkpointing": "apply_activation_checkpointing(model)",
         "sharding_strategy": "FullyShardedDataParallel(sharding_strategy=...)",
-        "batch_size": "the batch of each process's data loader",
+        "batch_size": "the batch size of each process's data loader",
     },
     "deepspeed": {
         "zero_stage": "zero_optimization.stage",

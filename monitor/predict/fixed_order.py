@@ -50,7 +50,7 @@ class _Step:
     needs: int
     """The place of the piece that gives its input; -1 where it needs none."""
     hops: bool
-    """Its input comes from a neighbour."""
+    """Its input comes from a neighbor."""
 
 
 def _run(pipeline: Pipeline, name: Name, chunks: int) -> Schedule:

@@ -110,16 +110,18 @@ def _methods(found: Outcome) -> list[str]:
     memory = found.memory
     if memory.measured and memory.bound:
         parts.append(
-            "memory: at most all that was measured grows with the microbatches in flight (model shape unknown)"
+            "memory: upper bound, as if all measured memory grew with the microbatches in flight (model shape unknown)"
         )
     elif memory.measured and memory.change_gib is not None:
-        parts.append("memory: measured, and the difference by the equations of states and activations")
+        parts.append(
+            "memory: measured, plus the difference calculated from the equations for model states and activations"
+        )
     elif memory.change_gib is not None:
         assumed = ""
         precision = found.change.known("precision")
         if not found.change.is_job and (precision is None or precision.is_default) and in_half_precision(found.change):
             assumed = ", half precision assumed"
-        parts.append(f"memory: states by arXiv 1910.02054, activations by arXiv 2205.05198{assumed}")
+        parts.append(f"memory: model states from arXiv 1910.02054, activations from arXiv 2205.05198{assumed}")
     else:
         missing = ", ".join(_missing(found.change))
         why = f"missing {missing}" if missing else "the model does not cover this change"
@@ -131,7 +133,7 @@ def _missing(setup: Setup) -> tuple[str, ...]:
     names = dict.fromkeys((*setup.missing(*SHAPE), *missing_of_layout(setup)))
     said = {}
     if setup.known("batch_size"):
-        said["batch_size"] = "a batch_size that divides into microbatches"
+        said["batch_size"] = "a batch_size divisible by microbatches"
     if setup.world is not None:
-        said["world_size"] = "degrees that divide the processes"
+        said["world_size"] = "degrees that divide the number of processes"
     return tuple(said.get(name, name) for name in names)

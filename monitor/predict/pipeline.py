@@ -14,7 +14,7 @@ class Pipeline:
     """``microbatches`` that pass all stages forward and back again, once a step.
 
     ``forward_s`` and ``backward_s`` hold the time of ONE microbatch on each stage, in seconds or any other unit; with full
-    recomputation a backward is about three forwards, without about two. ``hop_s`` is the way to a neighbouring stage.
+    recomputation a backward is about three forwards, without about two. ``hop_s`` is the way to a neighboring stage.
     """
 
     microbatches: int

@@ -106,7 +106,7 @@ PRESETS: tuple[Preset, ...] = (
             "sharded_data_parallel_degree": 32,
             "vocabulary_size": 1000,
         },
-        "A published run of a ViT with 632 million parameters: a group of 4 GPUs was about 14 % faster than 32",
+        "A published run of a ViT with 632 million parameters: a group of 4 GPUs was about 14 % faster than one of 32",
         {"sharded_data_parallel_degree": 4},
     ),
 )

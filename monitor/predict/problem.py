@@ -1,4 +1,4 @@
-"""What is a problem of a setup, and how is it said?"""
+"""What is a problem in a setup, and how is it worded?"""
 
 from __future__ import annotations
 

@@ -67,27 +67,28 @@ def _unknowns(setup: Setup) -> Iterator[Problem]:
     if instance_type and setup.number("gpus_per_node") == 0:
         yield unknown(
             "instance_type",
-            f"{instance_type} has no GPU: degrees are checked against each other alone.",
-            "Take an instance type with GPUs.",
+            f"{instance_type} has no GPU: degrees are only checked against each other.",
+            "Use an instance type with GPUs.",
         )
     elif instance_type and setup.number("gpus_per_node") is None:
         yield unknown(
             "instance_type",
-            f"How many GPUs {instance_type} has is not known: degrees are checked against each other alone.",
+            f"It is not known how many GPUs {instance_type} has: degrees are only checked against each other.",
             "Check the name of the instance type, or give gpus_per_node.",
         )
     elif split and setup.world is None:
         missing = "instance_count" if setup.nodes is None else "instance_type"
         yield unknown(
             missing,
-            "The number of processes is not known: whether the degrees divide it cannot be said; the pipeline's schedule can.",
+            "The number of processes is not known: it cannot be checked whether the degrees divide it; the "
+            "pipeline's schedule can still be predicted.",
             "Give instance_type and instance_count." if missing == "instance_count" else "Give instance_type.",
         )
     microbatches = setup.number("microbatches")
     if setup.framework == "smp1" and microbatches and microbatches > 1 and setup.number("batch_size") is None:
         yield unknown(
             "batch_size",
-            f"The batch size is not known: whether it divides into {microbatches} microbatches, and what they take of memory, "
-            "cannot be said; the pipeline's schedule can.",
-            "Give batch_size, what one process reads for a step.",
+            f"The batch size is not known: it cannot be checked whether it divides into {microbatches} "
+            "microbatches, nor how much memory they take; the pipeline's schedule can still be predicted.",
+            "Give batch_size, the samples that one process reads per step.",
         )

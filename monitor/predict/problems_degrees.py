@@ -1,4 +1,4 @@
-"""Do the degrees divide what they must, and do groups of ranks lie where their traffic is cheap?"""
+"""Do the degrees divide what they must, and are groups of ranks placed where their traffic is cheap?"""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from monitor.predict.problem import SMP1_PRACTICES, Problem, problem
 from monitor.predict.setup_types import Setup
+from monitor.words import count
 
-# Which ranks are neighbours: the last letter's group first (D data, P pipeline, T tensor).
+# Which ranks are neighbors: the last letter's group first (D data, P pipeline, T tensor).
 _PLACEMENTS = {"cluster": "DPT", "spread": "TPD"}
 # Divisors up to here are tried one by one.
 _LARGEST = 100_000
@@ -36,7 +37,7 @@ def _division(setup: Setup) -> Iterator[Problem]:
                 setup,
                 name,
                 words,
-                f"Take a divisor of {world}, such as {to}.",
+                f"Use a divisor of {world}, such as {to}.",
                 _RANKS,
                 to=to,
                 rejected=True,
@@ -50,7 +51,7 @@ def _division(setup: Setup) -> Iterator[Problem]:
             setup,
             "pipeline_parallel_degree",
             words,
-            f"Let their product divide {world}: {to} stages would.",
+            f"Their product has to divide {world}: {to} stages would work.",
             _RANKS,
             to=to,
             rejected=True,
@@ -68,7 +69,8 @@ def _batch(setup: Setup) -> Iterator[Problem]:
         "batch_size",
         f"A batch of {batch} does not divide into {m} microbatches: {batch % m} samples are left over, and the step fails "
         "or is uneven.",
-        f"Take a batch of {to}, or microbatches that divide {batch}; drop the last, smaller batch of an epoch (drop_last).",
+        f"Use a batch of {to}, or a number of microbatches that divides {batch}; drop the last, smaller batch of an "
+        "epoch (drop_last).",
         "SageMaker developer guide, SMP v1 configuration tips and pitfalls",
         id="batch-not-divisible",
         to=to,
@@ -86,8 +88,9 @@ def _tensor(setup: Setup) -> Iterator[Problem]:
         yield problem(
             setup,
             "tensor_parallel_degree",
-            f"tensor_parallel_degree={t} is no power of two: layers, heads and nodes of 8 GPUs do not split evenly by {t}.",
-            f"Take 2, 4 or 8, at most the GPUs of a node: {to} in place of {t}.",
+            f"tensor_parallel_degree={t} is not a power of two: layers, heads and nodes of 8 GPUs do not split "
+            f"evenly by {t}.",
+            f"Use 2, 4 or 8, at most the GPUs of a node: {to} instead of {t}.",
             SMP1_PRACTICES,
             id="tensor-parallel-degree",
             to=to,
@@ -99,7 +102,7 @@ def _tensor(setup: Setup) -> Iterator[Problem]:
             setup,
             "tensor_parallel_degree",
             f"tensor_parallel_degree={t} is more than the {each} GPUs of a node: every layer's collectives cross the network.",
-            f"Set tensor_parallel_degree to {each} and let a pipeline, or sharding, go from node to node.",
+            f"Set tensor_parallel_degree to {each} and use a pipeline, or sharding, across nodes.",
             SMP1_PRACTICES,
             id="tensor-parallel-across-nodes",
             to=each,
@@ -113,7 +116,7 @@ def _tensor(setup: Setup) -> Iterator[Problem]:
             "tensor_parallel_degree",
             f"Tensor-parallel groups of {t} span nodes: with placement_strategy={placed} their ranks are {stride} apart, and "
             f"a node has {each} GPUs.",
-            "Set placement_strategy to cluster, which makes tensor-parallel ranks neighbours.",
+            "Set placement_strategy to cluster, which places tensor-parallel ranks next to each other.",
             SMP1_PRACTICES,
             id="tensor-parallel-across-nodes",
             to="cluster",
@@ -131,10 +134,11 @@ def _pipeline(setup: Setup) -> Iterator[Problem]:
         yield problem(
             setup,
             "tensor_parallel_degree",
-            f"{min(p, each // stride)} pipeline stages share a node of {each} GPUs, although tensor_parallel_degree={t} leaves "
-            f"room there and the job has {nodes} nodes.",
-            f"Tensor parallelism inside a node, pipeline from node to node: tensor_parallel_degree {t} to {to} with "
-            f"{max(1, p * t // to)} stages does that. Compare both before a long run.",
+            f"{min(p, each // stride)} pipeline stages share a node of {each} GPUs, although "
+            f"tensor_parallel_degree={t} leaves room there and the job has {nodes} nodes.",
+            f"Use tensor parallelism inside a node and the pipeline across nodes: change "
+            f"tensor_parallel_degree from {t} to {to}, with {count(max(1, p * t // to), 'stage')}. Compare both before a "
+            "long run.",
             SMP1_PRACTICES,
             id="pipeline-inside-node",
             severity="info",
@@ -151,9 +155,9 @@ def _prescaled(setup: Setup) -> Iterator[Problem]:
         yield problem(
             setup,
             "prescaled_batch",
-            f"prescaled_batch is off with {p} pipeline stages and tensor_parallel_degree={t}: each of the {t} ranks of a "
-            "tensor-parallel group reads its own batch, and they exchange them in every step.",
-            f"Set prescaled_batch to true and let the script read one batch for the {t} ranks, {t} times as large.{also}",
+            f"prescaled_batch is off with {p} pipeline stages and tensor_parallel_degree={t}: each of the {t} ranks "
+            "of a tensor-parallel group reads its own batch, and they exchange their samples in every step.",
+            f"Set prescaled_batch to true and have the script read one batch for the {t} ranks, {t} times as large.{also}",
             SMP1_PRACTICES,
             id="prescaled-batch-off",
             to=True,
@@ -161,7 +165,7 @@ def _prescaled(setup: Setup) -> Iterator[Problem]:
 
 
 def _stride(setup: Setup, letter: str) -> int | None:
-    """How far apart the ranks of neighbouring members of a group are; None where the order of ranks is unknown."""
+    """How far apart the ranks of neighboring members of a group are; None where the order of ranks is unknown."""
     sizes = {"D": setup.reduced_data_parallel, "P": setup.pipeline_degree, "T": setup.tensor_degree}
     if setup.framework == "smp1":
         placed = setup.text("placement_strategy") or ""

@@ -1,4 +1,4 @@
-"""What of a setup do SMP v2, Megatron-LM and DeepSpeed reject?"""
+"""What in a setup do SMP v2, Megatron-LM and DeepSpeed reject?"""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def of_smp2(setup: Setup) -> Iterator[Problem]:
     """Names of v1, values out of range, and degrees that do not go together."""
     for name, value in setup.library.items():
         if ALIASES_V1.get(name, name) in V1 and name not in V2 and value not in (None, False, 1):
-            words = f'"{name}" is a parameter of SMP v1; v2 has no pipeline and no microbatches, and does not know it.'
-            yield problem(setup, name, words, f'Take "{name}" out.', SMP2_REFERENCE, rejected=True, refutable=True)
+            words = f'"{name}" is a parameter of SMP v1; v2 has no pipeline or microbatches and does not know it.'
+            yield problem(setup, name, words, f'Remove "{name}".', SMP2_REFERENCE, rejected=True, refutable=True)
         wrong = what_is_wrong(V2[name], value) if name in V2 and value is not None else ""
         if wrong:
             words = f"{name}={value!r} is {wrong}."
-            yield problem(setup, name, words, f"Give {name} a value that it takes.", SMP2_REFERENCE, rejected=True)
+            yield problem(setup, name, words, f"Give {name} a value that it accepts.", SMP2_REFERENCE, rejected=True)
     yield from _degrees_of_smp2(setup)
 
 
@@ -35,12 +35,12 @@ def _degrees_of_smp2(setup: Setup) -> Iterator[Problem]:
         for name, degree in degrees.items():
             if degree > 1 and world % degree:
                 words = f"{name}={degree} does not divide the {world} processes of the job."
-                remedy = f"Take a divisor of {world}."
+                remedy = f"Use a divisor of {world}."
                 yield problem(
                     setup, name, words, remedy, SMP2_REFERENCE, rejected=True, refutable=setup.world_is_assumed
                 )
     if 0 < shard < context:
-        words = f"context_parallel_degree={context} is above hybrid_shard_degree={shard}; it may not be."
+        words = f"context_parallel_degree={context} is above hybrid_shard_degree={shard}, which is not allowed."
         remedy = f"Raise hybrid_shard_degree to {context} or more."
         yield problem(
             setup,
@@ -53,7 +53,7 @@ def _degrees_of_smp2(setup: Setup) -> Iterator[Problem]:
             rejected=True,
         )
     if expert > 1 and tensor > 1:
-        words = f"expert_parallel_degree={expert} does not go with tensor_parallel_degree={tensor}."
+        words = f"expert_parallel_degree={expert} cannot be combined with tensor_parallel_degree={tensor}."
         remedy = "Set one of them to 1."
         yield problem(setup, "expert_parallel_degree", words, remedy, SMP2_REFERENCE, rejected=True)
 
@@ -65,22 +65,25 @@ def of_megatron(setup: Setup) -> Iterator[Problem]:
         each = micro * ranks
         to = max(each, whole - whole % each)
         words = (
-            f"global_batch_size={whole} does not divide by micro_batch_size={micro} times {ranks} data-parallel ranks."
+            f"global_batch_size={whole} is not divisible by micro_batch_size={micro} times {ranks} data-parallel ranks."
         )
-        remedy = f"Take a multiple of {each}, such as {to}."
+        remedy = f"Use a multiple of {each}, such as {to}."
         yield problem(
             setup, "global_batch_size", words, remedy, _MEGATRON, to=to, rejected=True, refutable=setup.world_is_assumed
         )
     pipeline = setup.pipeline()
     if pipeline is not None and not pipeline.is_possible:
         m, p = pipeline.microbatches, pipeline.stages
-        words = f"Interleaved stages ({pipeline.chunks} parts each) need microbatches that divide by the {p} stages: {m} do not."
-        remedy = f"Take a batch of {m + p - m % p} microbatches, or no virtual stages."
+        words = (
+            f"Interleaved stages ({pipeline.chunks} parts each) need a number of microbatches divisible by the {p} "
+            f"stages: {m} is not."
+        )
+        remedy = f"Use {m + p - m % p} microbatches per batch, or no virtual stages."
         yield problem(setup, "virtual_stages", words, remedy, _MEGATRON, rejected=True, refutable=True)
     heads, tensor = setup.number("attention_heads"), setup.tensor_degree or 1
     if heads and heads % tensor:
         words = f"tensor_parallel_degree={tensor} does not divide the {heads} attention heads."
-        yield problem(setup, "tensor_parallel_degree", words, f"Take a divisor of {heads}.", _MEGATRON, rejected=True)
+        yield problem(setup, "tensor_parallel_degree", words, f"Use a divisor of {heads}.", _MEGATRON, rejected=True)
 
 
 def of_deepspeed(setup: Setup) -> Iterator[Problem]:
@@ -106,7 +109,7 @@ def of_deepspeed(setup: Setup) -> Iterator[Problem]:
         )
     stage, stages = setup.number("zero_stage"), setup.pipeline_degree or 1
     if stage is not None and not 0 <= stage <= 3:
-        yield problem(setup, "zero_stage", f"ZeRO has no stage {stage}.", "Take 0 to 3.", _DEEPSPEED, rejected=True)
+        yield problem(setup, "zero_stage", f"ZeRO has no stage {stage}.", "Use 0 to 3.", _DEEPSPEED, rejected=True)
     elif stage is not None and stage >= 2 and stages > 1:
-        words = f"ZeRO stage {stage} does not go with a pipeline of {stages} stages."
-        yield problem(setup, "zero_stage", words, "Take stage 1 with a pipeline.", _DEEPSPEED, to=1, rejected=True)
+        words = f"ZeRO stage {stage} cannot be combined with a pipeline of {stages} stages."
+        yield problem(setup, "zero_stage", words, "Use stage 1 with a pipeline.", _DEEPSPEED, to=1, rejected=True)

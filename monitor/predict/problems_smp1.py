@@ -1,4 +1,4 @@
-"""What of a setup does SMP v1 reject or ignore?
+"""What in a setup does SMP v1 reject or ignore?
 
 Rules of its validator: an unknown name is an error, a type must match exactly, what a parameter needs is asked only where
 it is not at its default, and two names of one parameter may not contradict each other.
@@ -35,8 +35,14 @@ def _names(setup: Setup) -> Iterator[Problem]:
         if name in known or setup.is_printed:
             continue
         near = difflib.get_close_matches(name, sorted(known), 1, _ALIKE)
-        why = f'did you mean "{near[0]}"?' if near else "it is one of SMP v2." if name in V2 else "its schema lacks it."
-        remedy = f'Write "{near[0]}" in its place.' if near else f'Take "{name}" out of mp_parameters.'
+        why = (
+            f'did you mean "{near[0]}"?'
+            if near
+            else "it belongs to SMP v2."
+            if name in V2
+            else "its schema does not contain it."
+        )
+        remedy = f'Write "{near[0]}" instead.' if near else f'Remove "{name}" from mp_parameters.'
         words = f'SMP v1 knows no parameter "{name}": {why}'
         yield problem(setup, name, words, remedy, SMP1_SCHEMA, rejected=True, refutable=not near and name not in V2)
     for other, name in ALIASES_V1.items():
@@ -45,8 +51,8 @@ def _names(setup: Setup) -> Iterator[Problem]:
             yield problem(
                 setup,
                 name,
-                f"{other}={given[other]} and {name}={given[name]} are one parameter with two values.",
-                f"Give {name} alone.",
+                f"{other}={given[other]} and {name}={given[name]} set one parameter to two values.",
+                f"Give only {name}.",
                 SMP1_SCHEMA,
                 rejected=True,
             )
@@ -66,7 +72,7 @@ def _values(setup: Setup) -> Iterator[Problem]:
                 setup,
                 name,
                 f"{written}={value!r} is {wrong}.",
-                f"Set {name} to {to}." if to is not None else f"Give {name} a value that it takes.",
+                f"Set {name} to {to}." if to is not None else f"Give {name} a value that it accepts.",
                 SMP1_SCHEMA,
                 to=to,
                 rejected=True,
@@ -80,11 +86,11 @@ def what_is_wrong(entry: Entry, value: Any) -> str:
     if not fits:
         return f"not {_NAMES[entry.kind]} (its type must match exactly)"
     if entry.least is not None and value < entry.least:
-        return f"below {entry.least:g}, the least it may be"
+        return f"below {entry.least:g}, the minimum"
     if entry.most is not None and value > entry.most:
-        return f"above {entry.most:g}, the most it may be"
+        return f"above {entry.most:g}, the maximum"
     if entry.words and value not in entry.words:
-        return f"none of {', '.join(entry.words)}"
+        return f"not one of {', '.join(entry.words)}"
     return ""
 
 
@@ -106,7 +112,7 @@ def _needs(setup: Setup) -> Iterator[Problem]:
         yield problem(
             setup,
             "active_microbatches",
-            f"active_microbatches={active} is above microbatches={microbatches}: there are no more to be active.",
+            f"active_microbatches={active} is above microbatches={microbatches}: there are no more that could be active.",
             f"Set active_microbatches to {microbatches} or raise microbatches.",
             SMP1_SCHEMA,
             to=microbatches,
@@ -126,13 +132,13 @@ def _needs(setup: Setup) -> Iterator[Problem]:
             refutable=not setup.is_given("ddp"),
         )
     if setup.flag("prescaled_batch") and setup.text("optimize") == "memory":
-        words = "prescaled_batch=true needs optimize=speed, and it is memory."
+        words = "prescaled_batch=true needs optimize=speed, but optimize is memory."
         remedy = "Set optimize to speed, or prescaled_batch to false."
         yield problem(
             setup, "prescaled_batch", words, remedy, SMP1_SCHEMA, to="speed", change="optimize", rejected=True
         )
     if setup.flag("ddp") and setup.flag("horovod"):
-        words = "ddp and horovod are both true: one of them may be."
+        words = "ddp and horovod are both true: only one of them may be."
         yield problem(
             setup,
             "horovod",
@@ -156,8 +162,8 @@ def _needs(setup: Setup) -> Iterator[Problem]:
                 rejected=name == "ddp_port",
             )
     if setup.flag("bf16") and (setup.flag("fp16") or setup.flag("fp16_params")):
-        words = "bf16 and fp16 are both true: one of them may be."
-        yield problem(setup, "bf16", words, "Leave one of bf16 and fp16 on.", SMP1_SCHEMA, rejected=True)
+        words = "bf16 and fp16 are both true: only one of them may be."
+        yield problem(setup, "bf16", words, "Turn off bf16 or fp16.", SMP1_SCHEMA, rejected=True)
     default = setup.number("default_partition")
     if setup.flag("auto_partition") is False and setup.is_given("auto_partition") and default is None:
         words = f"auto_partition=false needs default_partition, one of 0 to {p - 1}."
@@ -173,5 +179,5 @@ def _needs(setup: Setup) -> Iterator[Problem]:
             refutable=True,
         )
     if default is not None and default >= p and setup.flag("auto_partition") is False:
-        words = f"default_partition={default} is no stage of a pipeline of {p}: they are 0 to {p - 1}."
+        words = f"default_partition={default} is not a stage of a {p}-stage pipeline: stages are 0 to {p - 1}."
         yield problem(setup, "default_partition", words, f"Set it to 0 to {p - 1}.", SMP1_SCHEMA, to=0, rejected=True)

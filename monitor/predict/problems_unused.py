@@ -1,4 +1,4 @@
-"""What of a setup does SMP v1 take only in other company, or take and not use?"""
+"""What in a setup does SMP v1 accept only in combination with something else, or accept and not use?"""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ def of_sharding(setup: Setup) -> Iterator[Problem]:
     """What does not go with sharded data parallelism, or only with it."""
     degree = setup.number("sharded_data_parallel_degree") or 1
     if setup.flag("bf16") and degree == 1:
-        words = "bf16=true is for sharded data parallelism alone, and sharded_data_parallel_degree is 1."
+        words = "bf16=true is only for sharded data parallelism, and sharded_data_parallel_degree is 1."
         yield problem(setup, "bf16", words, "Use fp16, or shard with sharded_data_parallel_degree above 1.", SMP1_GUIDE)
     if degree <= 1:
         return
     p, tensor = setup.pipeline_degree or 1, setup.tensor_degree or 1
     name = f"sharded_data_parallel_degree={degree}"
     if p > 1:
-        words = f"{name} does not go with a pipeline, and pipeline_parallel_degree is {p}."
+        words = f"{name} cannot be combined with a pipeline, and pipeline_parallel_degree is {p}."
         yield problem(
             setup,
             "sharded_data_parallel_degree",
@@ -32,7 +32,7 @@ def of_sharding(setup: Setup) -> Iterator[Problem]:
             rejected=True,
         )
     if setup.flag("shard_optimizer_state"):
-        words = f"{name} shards the optimizer's state already and does not go with shard_optimizer_state."
+        words = f"{name} shards the optimizer's state already and cannot be combined with shard_optimizer_state."
         yield problem(
             setup,
             "shard_optimizer_state",
@@ -62,7 +62,7 @@ def of_sharding(setup: Setup) -> Iterator[Problem]:
             setup,
             "sharded_data_parallel_degree",
             words,
-            f"Take a divisor of {ranks}, such as {to}.",
+            f"Use a divisor of {ranks}, such as {to}.",
             SMP1_GUIDE,
             to=to,
             rejected=True,
@@ -87,7 +87,7 @@ def of_useless(setup: Setup) -> Iterator[Problem]:
         words = f"active_microbatches={active} does nothing: with pipeline_parallel_degree=1 there is no pipeline."
         yield problem(setup, "active_microbatches", words, "Leave active_microbatches out.", SMP1_GUIDE)
     if setup.flag("shard_optimizer_state") and setup.data_parallel == 1:
-        words = "shard_optimizer_state=true does nothing: there is 1 data-parallel rank."
+        words = "shard_optimizer_state=true does nothing: there is only 1 data-parallel rank."
         yield problem(
             setup,
             "shard_optimizer_state",
@@ -104,13 +104,13 @@ def _offload(setup: Setup) -> Iterator[Problem]:
         return
     if setup.flag("activation_checkpointing") is False:
         words = (
-            "offload_activations=true does nothing: it moves checkpointed activations, and checkpointing is off (0)."
+            "offload_activations=true does nothing: it moves checkpointed activations, but checkpointing is off (0)."
         )
         yield problem(
             setup,
             "offload_activations",
             words,
-            "Turn activation checkpointing on, or offload_activations off.",
+            "Turn on activation checkpointing, or turn off offload_activations.",
             SMP1_GUIDE,
             to=True,
             change="activation_checkpointing",
@@ -121,7 +121,7 @@ def _offload(setup: Setup) -> Iterator[Problem]:
         return
     for name, number in (("microbatches", setup.microbatches), ("active_microbatches", setup.window)):
         if number == 1:
-            words = f"offload_activations=true saves nothing with {name}=1: it takes more than one in flight."
+            words = f"offload_activations=true saves nothing with {name}=1: it needs more than one in flight."
             yield problem(
                 setup,
                 "offload_activations",

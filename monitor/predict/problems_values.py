@@ -1,6 +1,5 @@
-"""Which values of a setup are none that its parameter can have, so that they count as unknown?
-
-The library's own parameters are held against its schema elsewhere; here are those of the job, the model and the script.
+"""Which values in a setup are not valid for their parameter, so that they count as unknown? The library's own
+parameters are checked against its schema elsewhere; here are those of the job, the model and the script.
 """
 
 from __future__ import annotations
@@ -61,8 +60,8 @@ def of_values(setup: Setup) -> Iterator[Problem]:
             yield problem(
                 setup,
                 name,
-                f"{name}={known.value!r:.60} is {wrong}: it counts as not known.",
-                f"Give {name} a value that it can have, or leave it out.",
+                f"{name}={known.value!r:.60} is {wrong}: it is treated as not known.",
+                f"Give {name} a valid value, or leave it out.",
                 "",
             )
     shape, billions = setup.shape(), setup.real("parameters_billion")
@@ -70,14 +69,14 @@ def of_values(setup: Setup) -> Iterator[Problem]:
         by_shape = 12e-9 * shape.layers * shape.hidden**2 + 1e-9 * shape.embedding
         if not 1 / _COUNT_FACTOR <= billions / by_shape <= _COUNT_FACTOR:
             words = (
-                f"parameters_billion={billions:g} does not go with the shape: {shape.layers} layers of {shape.hidden} are a GPT "
-                f"of {by_shape:.3g} billion."
+                f"parameters_billion={billions:g} does not match the shape: {shape.layers} layers of {shape.hidden} "
+                f"are a GPT of {by_shape:.3g} billion parameters."
             )
             yield problem(
                 setup,
                 "parameters_billion",
                 words,
-                "Correct the one or the other; a model that is no GPT (experts, gated layers) may differ so much.",
+                "Correct one or the other; a model other than a GPT (experts, gated layers) may differ that much.",
                 "arXiv 2104.04473, equation 2",
                 severity="info",
             )
@@ -87,19 +86,19 @@ def _wrong(setup: Setup, name: str, value: Any) -> str:
     """Why ``value`` says nothing; "" where it does."""
     if name in _COUNTS:
         number = whole_number(value)
-        return "no whole number from 1" if number is None or number < 1 else ""
+        return "not a whole number of at least 1" if number is None or number < 1 else ""
     if name == "gpus_per_node":
         number = whole_number(value)
-        return "no whole number from 0" if number is None or number < 0 else ""
+        return "not a whole number of at least 0" if number is None or number < 0 else ""
     if name == "gpu_memory_utilization":
         share = setup.real(name)
-        return "no percentage of a device's memory" if share is None or share > MOST_USED_PCT else ""
+        return "not a percentage of a device's memory" if share is None or share > MOST_USED_PCT else ""
     if name in _AMOUNTS:
-        return "no amount above 0" if not setup.real(name) else ""
+        return "not an amount above 0" if not setup.real(name) else ""
     if name in _FLAGS:
         return "neither true nor false" if yes_or_no(value) is None else ""
     if name == "instance_type":
-        return "no name of an instance type" if not isinstance(value, str) or not value else ""
+        return "not the name of an instance type" if not isinstance(value, str) or not value else ""
     if name in _WORDS:
-        return f"none of {', '.join(_WORDS[name])}" if value not in _WORDS[name] else ""
+        return f"not one of {', '.join(_WORDS[name])}" if value not in _WORDS[name] else ""
     return ""

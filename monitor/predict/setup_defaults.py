@@ -1,4 +1,4 @@
-"""What does a library take where a parameter is not given? Defaults by framework, formulas worked out."""
+"""What does a library assume if a parameter is not given? Defaults by framework, with formulas evaluated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Under which names do training scripts write what a setup is made of?
+"""Under which names do training scripts specify a setup?
 
 A name is looked up in small letters, hyphens as underscores, and without the sections in front of its last dot
 ("model.tensor_model_parallel_size", "parallelism.tensor_parallel_degree").

@@ -1,4 +1,4 @@
-"""What a model is made of, and how it is laid over GPUs, as far as memory and traffic ask."""
+"""What a model consists of, and how it is laid out over GPUs, as far as memory and traffic are concerned."""
 
 from __future__ import annotations
 

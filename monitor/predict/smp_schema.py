@@ -1,7 +1,7 @@
 """Which parameters does the SageMaker model-parallel library know, of which type, within which bounds, with which default?
 
 v1: schema of release 1.12.1 with what the developer guide adds up to the last release, 1.15; v2: the developer guide's
-reference. Facts of names and numbers alone.
+reference. Only facts: names and numbers.
 """
 
 from __future__ import annotations

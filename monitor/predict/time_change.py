@@ -127,13 +127,14 @@ def _effects(
     known |= {"activation_checkpointing", "selective_recomputation", "offload_activations", "instance_count"}
     known |= {"sm_activation_offloading"}
     for name in sorted(left - known):
-        yield _UNKNOWN.get(name, f"the model does not cover what {name} does to the step time")
+        yield _UNKNOWN.get(name, f"the model does not cover the effect of {name} on the step time")
 
 
 _UNKNOWN = {
-    "tensor_parallel_degree": "what a tensor-parallel degree costs depends on links and kernels, which the model does not cover",
-    "prescaled_batch": "prescaled_batch changes what batch_size means: give the batch of the whole group on both sides",
-    "instance_type": "GPUs of two types are not compared here",
+    "tensor_parallel_degree": "the cost of a tensor-parallel degree depends on links and kernels, which the model "
+    "does not cover",
+    "prescaled_batch": "prescaled_batch changes the meaning of batch_size: give the batch of the whole group on both sides",
+    "instance_type": "GPUs of two types cannot be compared here",
 }
 
 
@@ -153,7 +154,7 @@ def _pipeline(start: Setup, change: Setup, size_kept: bool, most_draws: int) -> 
         after = replace(after, microbatch_size=before.microbatches / after.microbatches)
     for setting in (before, after) if before != after else ():
         if not setting.is_possible:
-            return f"an interleaved schedule takes microbatches that divide by its {setting.stages} stages"
+            return f"an interleaved schedule needs a number of microbatches divisible by its {setting.stages} stages"
         if most_draws and not setting.is_small:
             return f"{setting.microbatches} microbatches on {setting.stages} stages are too many to simulate here"
     found = step_time_change_pct(before, after, False, most_draws)
@@ -175,7 +176,7 @@ def _setting(setup: Setup) -> PipelineSetting | None:
 
 def _schedule_words(before: PipelineSetting, after: PipelineSetting) -> str:
     if before.stages == after.stages == 1:
-        return "time of a microbatch = a fixed part + its samples"
+        return "time of a microbatch = a fixed part + a part per sample"
     name = {"smp": "SMP's window", "gpipe": "GPipe", "1f1b": "1F1B"}[after.schedule]
     return f"simulation of the pipeline ({name}; middle: equal stages, no hop cost)"
 
@@ -184,7 +185,7 @@ def _recomputation(start: Setup, change: Setup) -> Iterator[Effect]:
     before, after = (bool(setup.flag("activation_checkpointing")) for setup in (start, change))
     if before != after:
         yield Effect(
-            recomputation_change_pct(after), "full recomputation: 4/3 of the time, published pairs are within 6 %"
+            recomputation_change_pct(after), "full recomputation: 4/3 of the time (published pairs are within 6 %)"
         )
     before, after = (bool(setup.flag("selective_recomputation")) for setup in (start, change))
     if before != after:
@@ -204,7 +205,7 @@ def _offload(start: Setup, change: Setup) -> Effect | str:
     worst = 2 * _GPU_FLOPS[1] / (24 * hidden * _PCIE_BYTES_S[0])
     extra = 100 * 0.5 * max(0.0, worst - 1)
     found = (0.0, 0.0, extra)
-    return Effect(found if on else _back(found), "offloading: copies over PCIe that no layer's compute hides")
+    return Effect(found if on else _back(found), "offloading: PCIe copies that no layer's compute hides")
 
 
 def _sharding(start: Setup, change: Setup) -> Effect | str:
@@ -216,11 +217,9 @@ def _sharding(start: Setup, change: Setup) -> Effect | str:
     if "full" not in (before[0], after[0]):
         grows = before[0] == "none"
         found = OPTIMIZER_SHARDING_PCT if grows else _back(OPTIMIZER_SHARDING_PCT) if after[0] == "none" else (0, 0, 0)
-        return Effect(found, "sharding the optimizer's state: the same traffic (no measurement is known)")
+        return Effect(found, "sharding the optimizer state: same traffic (no measurement is known)")
     if before[0] != after[0]:
-        return (
-            "the model does not cover what full sharding costs beside another scheme: three transfers in place of two"
-        )
+        return "the model does not cover what full sharding costs compared with another scheme: three transfers instead of two"
     return _degree(start, before[1], after[1])
 
 
@@ -237,9 +236,7 @@ def _degree(setup: Setup, before: int, after: int) -> Effect | str:
             return "both degrees span nodes, and the model does not cover how much they differ"
         least, most = STATED_GAIN_PCT
         found = (-most, -_STATED_MIDDLE_PCT, -least)
-        method = (
-            "groups inside a node keep gathering off the network: the sign is certain, 5 to 30 % (one measured case)"
-        )
+        method = "groups inside a node keep gathering off the network: the direction is certain, 5 to 30 % (one measured case)"
     else:
         doublings = math.log2(large / max(small, each))
         found = (-DOUBLING_PCT[2], -DOUBLING_PCT[1] * doublings, -DOUBLING_PCT[0])
@@ -262,10 +259,10 @@ def _hosts(start: Setup, change: Setup) -> Effect | str:
 def _model(start: Setup, change: Setup) -> Effect | str:
     before, after = _operations(start), _operations(change)
     if before is None or after is None:
-        return "the operations of a sample depend on layers, hidden_size and sequence_length, which are not all known"
+        return "the operations per sample depend on layers, hidden_size and sequence_length, not all of which are known"
     ratio = after / before
     low, middle, high = sorted(100 * (ratio * (1 + each) - 1) for each in (-_SHAPE_RESIDUAL, 0, _SHAPE_RESIDUAL))
-    return Effect((low, middle, high), "floating-point operations of a sample, +-10 %")
+    return Effect((low, middle, high), "floating-point operations per sample, ±10 %")
 
 
 def _operations(setup: Setup) -> float | None:

@@ -1,4 +1,5 @@
-"""Which lines of a stretch of a log are shown? Those that match, and of many the ones next to the place looked at."""
+"""Which lines of a stretch of a log are shown? Those that match; of many, the ones nearest to the place being looked
+at."""
 
 from __future__ import annotations
 

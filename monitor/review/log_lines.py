@@ -1,4 +1,5 @@
-"""What does a stretch of a log say, line by line? Who wrote it, how loud, what was recognised; without its secrets."""
+"""What does a stretch of a log say, line by line? Who wrote it, at which level, what was recognized; without its
+secrets."""
 
 from __future__ import annotations
 
@@ -59,7 +60,7 @@ def tabled(
     before: LogTable | None = None,
     secrets: tuple[str, ...] = (),
 ) -> LogTable:
-    """The table of a span; recognisers as the job's own review has them, ``secrets`` the job's own, masked anywhere.
+    """The table of a span; recognizers as the job's own review has them, ``secrets`` the job's own, masked anywhere.
 
     What ``before`` has is not read again.
     """
@@ -118,7 +119,7 @@ def _frame(rows: Sequence[tuple[Any, ...]]) -> pd.DataFrame:
 
 
 def cell(whole: str) -> str:
-    """A line as one cell: without process tag, colours and what was drawn over."""
+    """A line as one cell: without process tag, colors and what was drawn over."""
     text = without_escapes(without_octal(whole[: 8 * LONGEST_CELL]))
     tag = TAG.match(text)
     text = text[tag.end() :] if tag else text

@@ -1,4 +1,4 @@
-"""Stretches of logs that somebody looks at, read in the background: the newest state of each, at once."""
+"""Stretches of logs that somebody is looking at, read in the background: the newest state of each, at once."""
 
 from __future__ import annotations
 

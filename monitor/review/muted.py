@@ -1,4 +1,4 @@
-"""Which findings does a user not want to be told of again, and why? Kept in one file, for command line and dashboard alike.
+"""Which findings does a user not want to see again, and why? Kept in one file, for command line and dashboard alike.
 
 ``$XDG_CONFIG_HOME/trainwatch/muted.toml`` (``~/.config`` otherwise). It may be edited by hand; taking a mute back writes it anew:
 
@@ -24,11 +24,12 @@ from monitor.analyze.ending import IDS
 from monitor.errors import BadCall
 from monitor.model import Finding, Mute, Report
 from monitor.review.run_names import base_and_stamp
-from monitor.settings import config_file, toml, user_folder
+from monitor.settings import config_file, toml, unknown_name, user_folder
 
 LONGEST_REASON = 300
 _WHAT = "The muted findings"
 _TEXTS = ("finding", "job", "reason")
+_KEYS = (*_TEXTS, "since", "all_runs")
 
 
 def muted_file(environ: Mapping[str, str] | None = None) -> Path:
@@ -49,9 +50,9 @@ def mute(made: Mute, path: Path | None = None) -> None:
     path = path or muted_file()
     reason = " ".join(made.reason.split())
     if not reason:
-        raise BadCall("A finding is muted with a reason.", "Say why, in a few words: it is shown to everybody.")
+        raise BadCall("A finding is muted with a reason.", "Give a short reason; everyone can see it.")
     if len(reason) > LONGEST_REASON or not reason.isprintable():
-        raise BadCall(f"A reason has at most {LONGEST_REASON} printable characters.", "Say it shorter.")
+        raise BadCall(f"A reason has at most {LONGEST_REASON} printable characters.", "Shorten it.")
     new = replace(made, reason=reason)
 
     def added(text: str) -> str:
@@ -113,16 +114,21 @@ def _same(one: Mute, other: Mute) -> bool:
 
 def _mutes_in(text: str, path: Path) -> tuple[Mute, ...]:
     try:
-        rows = toml(text).get("mute", [])
-        return tuple(map(_mute, rows))
+        data = toml(text)
+        for name in data.keys() - {"mute"}:
+            raise ValueError(f"there is no {name}, {unknown_name(name, ['mute'])}")
+        return tuple(map(_mute, data.get("mute", [])))
     except (TypeError, KeyError, ValueError) as error:
         said = f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
-        raise BadCall(f"{_WHAT} in {path} cannot be read: {said}.", "Correct the file, or move it away.") from None
+        raise BadCall(f"{_WHAT} in {path} cannot be read: {said}.", "Correct the file or move it elsewhere.") from None
 
 
 def _mute(row: Mapping[str, Any]) -> Mute:
     if not isinstance(row, Mapping) or not all(isinstance(row[name], str) for name in _TEXTS):
         raise TypeError("finding, job and reason are texts in [[mute]]")
+    for name in row:
+        if name not in _KEYS:
+            raise ValueError(f"there is no {name} in [[mute]], {unknown_name(name, _KEYS)}")
     since, all_runs = row["since"], row.get("all_runs", False)
     if not isinstance(since, datetime) or since.tzinfo is None or not isinstance(all_runs, bool):
         raise TypeError("since is an instant such as 2026-11-22T10:00:00Z, and all_runs is true or false")

@@ -1,4 +1,5 @@
-"""Which source has the job of that name? ``logs:PATH`` and ``archive:PATH`` are places of their own, the rest is AWS's."""
+"""Which source has the job with that name? ``logs:PATH`` and ``archive:PATH`` are places of their own, the rest is
+AWS's."""
 
 from __future__ import annotations
 
@@ -38,7 +39,7 @@ def log_files(paths: Sequence[str]) -> tuple[Source, str]:
 def archived(path: str, region: str | None = None, profile: str | None = None) -> tuple[Source, str]:
     """The archive with that root, or the one that holds a job of that name, and the job that is meant."""
     if not path:
-        raise BadCall("archive: needs a path behind it.", "For example archive:./archive/my-job.")
+        raise BadCall("archive: needs a path after it.", "For example archive:./archive/my-job.")
     store, job = opened(path, archive_root(read()), region, profile)
     source = ArchiveSource(store)
     return source, job or source.only()

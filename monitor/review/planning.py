@@ -1,4 +1,5 @@
-"""What would a change of a setup do? One value with all that is said of it, for the command line and for the page.
+"""What would a change of a setup do? One value with everything that is said about it, for the command line and for
+the page.
 
 A start is made by ``start_of`` (a reviewed job) or ``start_from`` (values, a preset); ``plan`` asks what a change of it
 does. Nothing is read but the bundled table of instance types.

@@ -1,4 +1,5 @@
-"""What does an instance-hour of a job cost? The user's settings say it, else its source, which is asked on the side."""
+"""What does an instance-hour of a job cost? The user's settings decide, otherwise its source, which is asked in the
+background."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which jobs of an account are worth holding against each other? Told by their names alone."""
+"""Which jobs of an account are worth comparing? Judged by their names alone."""
 
 from __future__ import annotations
 

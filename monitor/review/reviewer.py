@@ -27,7 +27,7 @@ from monitor.review.archived import ArchiveSource
 from monitor.review.masked import Masked
 from monitor.review.pricing import Pricing
 from monitor.review.reports import coverage, report
-from monitor.review.unread import unread
+from monitor.review.unread import left_out, unread
 from monitor.settings import Settings
 
 # CloudWatch publishes a host's metrics once a minute; asking more often only costs.
@@ -149,7 +149,7 @@ class Reviewer:
         if self._once:
             raise BadCall(
                 "An archive holds no log lines that a pattern could read.",
-                "Leave --step-regex out, or review the job itself.",
+                "Leave out --step-regex, or review the job itself.",
             )
         progress("reading the archive")
         kept = source.archived(self._name)
@@ -160,7 +160,7 @@ class Reviewer:
                 run = replace(run, gaps=tuple(gap for gap in run.gaps if gap.what != "price"))
         api = running()[-1].bill() if running() else ApiBill()
         found = report(run, kept.manifest.reviewed_at, price, api, source.bill())
-        return replace(found, archive=source.label)
+        return replace(found, archive=source.label, faults=(*found.faults, *kept.gaps))
 
     def _last(self, run: Run, now: datetime, newest_first: bool) -> Iterator[Report]:
         """The report of all that is read; before it the one without a price, where that is still being asked for."""
@@ -211,7 +211,7 @@ class Reviewer:
         progress("reading metrics")
         raw = self._read_metrics(job, now)
         metrics, unknown = utilization.normalised(raw, job.nodes)
-        gaps = (*raw.gaps, *unknown, *log_gaps, *self._refused, *unread(self._raw.failures))
+        gaps = (*raw.gaps, *unknown, *log_gaps, *self._refused, *unread(self._raw.failures), *left_out(self._raw))
         logs = coverage(self._raw, complete)
         return self._masked(Run(job, parsed.steps, metrics, parsed.events, gaps, raw.period_s, logs))
 
@@ -233,7 +233,7 @@ class Reviewer:
         self._raw.further = (further,) if further else ()
         if refused:
             why = f"The metric definitions {', '.join(refused)} are ignored: RE2 does not support their patterns."
-            self._refused += (Gap("logs", why, "RE2 has no look-around and no back-references."),)
+            self._refused += (Gap("logs", why, "RE2 has no lookaround and no backreferences."),)
 
     def _read_metrics(self, job: Job, now: datetime) -> RawMetrics:
         if not self._with_metrics:
@@ -264,7 +264,10 @@ def _partly(reader: LogReader) -> Gap:
     done = reader.progress
     share = "" if done is None else f" ({100 * done.share:.0f} %)"
     return Gap(
-        "logs", f"Still reading older logs{share}.", "Until then, figures are of the newest lines.", transient=True
+        "logs",
+        f"Still reading older logs{share}.",
+        "Until then, the figures cover the newest lines only.",
+        transient=True,
     )
 
 
@@ -276,5 +279,5 @@ def _saved_patterns(settings: Settings, name: str) -> tuple[tuple[Recogniser, ..
         try:
             good.append(step_pattern(pattern))
         except BadCall as error:
-            refused.append(Gap("logs", f"A saved step pattern for {name} is left out: {error.message}", error.remedy))
+            refused.append(Gap("logs", f"A saved step pattern for {name} is ignored: {error.message}", error.remedy))
     return tuple(good), tuple(refused)

@@ -1,4 +1,4 @@
-"""What do the names of runs say? SageMaker's SDK makes one of a base and the time at which the run was made."""
+"""What do the names of runs say? SageMaker's SDK builds one from a base and the time at which the run was created."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Jobs that somebody looks at, reviewed in the background, what is looked at first: the newest report of each, at once."""
+"""Jobs that somebody is looking at, reviewed in the background, those in view first: the newest report of each, at
+once."""
 
 from __future__ import annotations
 

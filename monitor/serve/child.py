@@ -9,7 +9,7 @@ import urllib.request
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from monitor.settings import user_folder
+from monitor.settings import LAUNCHED, user_folder
 
 #: Reached from this machine alone.
 HERE = "127.0.0.1"
@@ -40,8 +40,9 @@ class Dashboard:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "monitor.show.warm", "run", str(script), *given],
             cwd=script.parent,
-            env=_with_home(environment),
-            stdin=subprocess.DEVNULL,
+            env={**_with_home(environment), LAUNCHED: "1"},
+            # Nothing is ever written: it ends with this process, however that ends.
+            stdin=subprocess.PIPE,
             # Streamlit prints a page's errors there; results go to nobody, so to this process's standard error.
             stdout=2,
             # Ctrl-C is for the launching process alone, which then ends this one.
@@ -58,7 +59,7 @@ class Dashboard:
         """In words, for when it is not as it should be."""
         if self.exit_code is None:
             return f"does not answer at {self.url}"
-        return f"ended by itself with exit code {self.exit_code}"
+        return f"exited on its own with exit code {self.exit_code}"
 
     def wait_until_it_answers(self, given_up: Callable[[], bool]) -> bool:
         """True once pages are served; False if it has ended, takes too long, or ``given_up()`` says to stop waiting."""
@@ -82,6 +83,9 @@ class Dashboard:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        finally:
+            if self._process.stdin is not None:
+                self._process.stdin.close()
 
 
 def _with_home(environment: Mapping[str, str]) -> dict[str, str]:

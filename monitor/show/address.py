@@ -1,4 +1,5 @@
-"""What does the address hold? Choices that it restores, that a link may change, and that go along to another page.
+"""What does the address contain? Choices that it restores, that a link may change, and that are carried along to
+another page.
 
 Streamlit can bind an input to the address by itself. That does not do here: a bound parameter does not survive a link
 from a page that binds the same name, and whatever this program writes to the address puts bound ones back to what they

@@ -1,4 +1,4 @@
-"""Which job did they mean? Of a name that no job has: the jobs that have it as a part, a click away."""
+"""Which job was meant? For a name that no job has: the jobs whose names contain it, a click away."""
 
 from __future__ import annotations
 

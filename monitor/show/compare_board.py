@@ -1,4 +1,5 @@
-"""A comparison on the page, while its jobs come in: those that are there are compared, the others say where they are."""
+"""A comparison on the page, while its jobs come in: those that have arrived are compared, the others show their
+progress."""
 
 from __future__ import annotations
 
@@ -48,7 +49,8 @@ def show_comparison(account: data.Account, names: Sequence[str], zone: tzinfo) -
         _skeleton()
     elif len(reports) < 2:
         st.info(
-            f"{words.count(len(reports), 'job')} of {len(found)} could be reviewed; it takes two. Choose another.",
+            f"{words.count(len(reports), 'job')} of {len(found)} could be reviewed; a comparison needs two. Choose "
+            "another.",
             title="Nothing to compare",
             icon=":material/compare_arrows:",
         )

@@ -50,7 +50,7 @@ def show_choice(account: data.Account) -> tuple[str, ...]:
             )
     if len(asked) > len(once):
         twice = [name for name in once if asked.count(name) > 1]
-        st.caption(f":material/content_copy: {plain(', '.join(twice))} is named twice and counts once.")
+        st.caption(f":material/content_copy: {plain(', '.join(twice))} is named twice and counted once.")
     if len(once) > MOST:
         st.caption(f":material/filter_8: {len(once)} jobs are named; the first {MOST} are compared.")
     if len(shown) > 1:

@@ -39,7 +39,9 @@ def show_difference(comparison: Comparison) -> None:
             st.markdown("Nothing in the known configuration.")
         said = _left_out(left_out)
         if any(MASK in str(value) for each in (*different, *same) for value in each.values):
-            st.caption(f":material/lock: {plain(MASK)} stands for what looks like a secret; it was never kept.")
+            st.caption(
+                f":material/lock: {plain(MASK)} replaces anything that looks like a secret; secrets are never stored."
+            )
         if not same:
             st.caption(plain(f"No parameter is known to be the same. {said}"))
             return
@@ -101,4 +103,4 @@ def _left_out(names: Sequence[str]) -> str:
         return ""
     shown = ", ".join(names[:5])
     more = "" if len(names) <= 5 else f" and {len(names) - 5} more"
-    return f"Left out, since every run has its own: {shown}{more}."
+    return f"Left out because every run has its own: {shown}{more}."

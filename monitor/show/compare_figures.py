@@ -1,4 +1,4 @@
-"""The figures of the compared jobs: drawn, a row each with its own scale, and all of them as a table."""
+"""The figures of the compared jobs: drawn, one row each with its own scale, and all of them as a table."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def show_figures(comparison: Comparison) -> None:
         alt_of(comparison, "Figures side by side", said),
     )
     st.caption(
-        "Each row has its own scale from zero; percentages end at 100 %. GPU and GPU memory are means of one device while "
-        "steps ran; the cost of a step is that of all instances for its median time."
+        "Each row has its own scale from zero; percentages end at 100 %. GPU and GPU memory are means of one device "
+        "while steps ran; the cost of a step is that of all instances during its median time."
     )
 
 
@@ -64,7 +64,7 @@ def figures_words(found: list[Measure], letters: list[str]) -> str:
         if len(values) > 1 and min(values)[0] > 0:
             known.append((max(values)[0] / min(values)[0], each, max(values), min(values)))
     if not known:
-        return "No figure is known for two of these jobs."
+        return "No figure is known for more than one of these jobs."
     ratio, each, high, low = max(known, key=lambda one: one[0])
     if ratio < 1.02:
         return "No figure differs by more than 2 %."

@@ -1,4 +1,4 @@
-"""How are the step times of the compared jobs spread, and did what was predicted come true? A picture each."""
+"""How are the step times of the compared jobs distributed, and did the prediction come true? One picture each."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def show_spread(comparison: Comparison) -> None:
     said = spread_words(_of_same_work(comparison), letters) or (
         f"Step times of {found[0].letter}; there is nothing to compare them with."
         if len(found) == 1
-        else f"Step times of {', '.join(each.letter for each in found)}, each of its own work: they are not comparable."
+        else f"Step times of {', '.join(each.letter for each in found)}, each for its own work: they are not comparable."
     )
     st.markdown(plain(said))
     labels = [each.label for each in found]
@@ -72,7 +72,7 @@ def _spread_caption(comparison: Comparison, found: list[ecdf.Times]) -> str:
             parts.append(
                 f"{letter(place)}: {count(steps.steps, 'step')}, {steps.first_step:,} to {steps.last_step:,}, by {_BY[steps.by]}"
             )
-    said = "Ordinary steps at one pace; without warm-up, checkpoints and evaluations. "
+    said = "Ordinary steps at a steady pace, without warm-up, checkpoints and evaluations. "
     said += f"{'; '.join(parts)}. Dashed: medians."
     divided = _divided(comparison)
     if divided:

@@ -1,4 +1,4 @@
-"""How does a viewer take the figures behind a chart or a table along? A small button that makes a CSV file when clicked."""
+"""How does a viewer save the figures behind a chart or a table? A small button that makes a CSV file when clicked."""
 
 from __future__ import annotations
 

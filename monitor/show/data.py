@@ -1,7 +1,7 @@
 """What the pages ask for: the account, its jobs, the newest review of one. The only place where Streamlit caches.
 
-Nothing here raises an error of ``monitor.errors``: what could not be had comes back as a value that says why, so that
-the cache holds it too and a refusing account is not asked at every rerun.
+Nothing here raises an error of ``monitor.errors``: what could not be obtained comes back as a value that says why, so
+that the cache holds it too and a refusing account is not asked at every rerun.
 """
 
 from __future__ import annotations

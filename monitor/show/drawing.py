@@ -1,4 +1,5 @@
-"""How does a chart get onto a page? Made once a report, named for who cannot see it, and steady under a viewer's hand."""
+"""How does a chart get onto a page? Built once per report, described for those who cannot see it, and steady while a
+viewer zooms."""
 
 from __future__ import annotations
 

@@ -51,15 +51,15 @@ def figures(report: Report) -> tuple[Figure, ...]:
         )
     )
     progress = _progress(steps) if job.started else "not started"
-    tiles.append(Figure("Duration", duration(report.ran_s), progress, "From the start of the job's instances."))
+    tiles.append(Figure("Duration", duration(report.ran_s), progress, "Since the job's instances started."))
     if report.goodput is not None:
         tiles.append(
             Figure(
                 "Goodput",
                 percent(100 * report.goodput),
                 "of the billed time",
-                "The share of the billed time that trained steps which were kept: start, slow steps, checkpoints, "
-                "evaluations, stalls and work done again are not in it.",
+                "The share of billed time spent training steps that were kept: startup, slow steps, checkpoints, "
+                "evaluations, stalls and work done again do not count.",
             )
         )
     if report.cost.usd is not None:
@@ -108,15 +108,14 @@ def _step_context(report: Report) -> str:
     if steps is None:
         return "no step lines" if report.run.logs.lines else "no logs read"
     if steps.median_s is None:
-        return "step lines have no time"
+        return "no times in step lines"
     return f"p10 {step_seconds(steps.p10_s)}, p90 {step_seconds(steps.p90_s)}"
 
 
 def _progress(steps: StepStats | None) -> str:
     if steps is None or steps.done is None:
         return "since the start"
-    lost = f", {steps.lost_steps:,} done twice" if steps.lost_steps else ""
-    return (f"{steps.done:,} of {steps.total:,} steps" if steps.total else f"{steps.done:,} steps") + lost
+    return f"{steps.done:,} of {steps.total:,} steps" if steps.total else f"{steps.done:,} steps"
 
 
 def _observed(nodes: int, total: int) -> str:

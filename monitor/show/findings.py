@@ -1,4 +1,5 @@
-"""What was found: the verdict, with what it rests on, and a card for each further finding, in the order of acting.
+"""What was found: the verdict, with what it is based on, and a card for each further finding, in the order in which
+to act.
 
 Where the verdict is a finding's, its card begins with it, so that nothing is said twice.
 """

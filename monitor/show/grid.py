@@ -1,4 +1,4 @@
-"""A table that tells which of its rows are looked at: arrows move, Enter or a click opens, boxes choose several.
+"""A table that reports which of its rows are in view: arrows move, Enter or a click opens, checkboxes select several.
 
 Streamlit's own table is a canvas: it says nothing of what is in view, and each arrow key is a click to it.
 """
@@ -36,7 +36,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row: a text a column, for a badge ``(word, colour)``, for a course ``(text, address of a picture)``.
+    """One row: a text a column, for a badge ``(word, color)``, for a course ``(text, address of a picture)``.
 
     None is not known.
     """

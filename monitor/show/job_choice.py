@@ -1,4 +1,4 @@
-"""Which job? The one input for it on all pages that are of a job: its name, a part of it, or one of the newest."""
+"""Which job? The input for it on all pages about one job: its name, a part of it, or one of the newest."""
 
 from __future__ import annotations
 

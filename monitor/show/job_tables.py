@@ -1,4 +1,4 @@
-"""The tables of a job: its nodes, its configuration, and what stands behind the review."""
+"""The tables of a job: its nodes, its configuration, and what the review is based on."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _NODE_NAMES = {
 
 
 def node_rows(report: Report) -> pd.DataFrame:
-    """One row a node, those worth a look first: mean percent of each metric, p5 to p95 of the GPU, reports, median and p10
-    to p90 of the steps."""
+    """One row a node, those worth a look first: GPU (mean percent, p5 to p95), steps (median, p10 to p90), mean percent of
+    the other metrics, reports."""
     rows = []
     first = {name: place for place, name in enumerate(odd_nodes(report))}
     for stats in sorted(report.nodes, key=lambda stats: first.get(stats.node.name, len(first))):
@@ -50,6 +50,9 @@ def node_rows(report: Report) -> pd.DataFrame:
         return frame
     numbers = [*METRICS, "step_median_s", "step_reports"]
     frame[numbers] = frame[numbers].astype("float64")
+    # A narrow window shows the first columns.
+    last = ("cpu_utilization", "memory_utilization", "disk_utilization", "step_reports")
+    frame = frame[[*(name for name in frame.columns if name not in last), *last]]
     return frame.dropna(axis="columns", how="all")
 
 
@@ -160,13 +163,13 @@ def show_coverage(report: Report, zone: tzinfo) -> None:
     calls = sum(report.api.calls.values())
     parts = [
         f"Metrics every {run.metrics_period_s} s" if run.metrics_period_s else "No metrics",
-        f"{count(run.logs.lines, 'log line')} in {count(run.logs.streams, 'stream')}{_last(run.logs.last_line_at, zone)}",
+        f"{count(run.logs.lines, 'log line')} from {count(run.logs.streams, 'stream')}{_last(run.logs.last_line_at, zone)}",
         f"{count(calls, 'API call')} for this page, {about_usd(report.api.estimated_usd)}; "
         f"{count(sum(report.api_total.calls.values()), 'call')} by this dashboard so far, "
         f"{about_usd(report.api_total.estimated_usd)}",
     ]
     if report.archive is not None:
-        parts.append(f"From the archive {report.archive}, as it was reviewed on {instant(report.reviewed_at, zone)}")
+        parts.append(f"From the archive {report.archive}, as reviewed on {instant(report.reviewed_at, zone)}")
     if report.kept_at is not None:
         parts.append(f"Read {from_cache(report.kept_at, zone)}")
     st.caption(plain(" · ".join(parts)))

@@ -1,4 +1,5 @@
-"""Where does a link within Trainwatch lead? The page's own parameters, and the account and clock of who follows it."""
+"""Where does a link within Trainwatch lead? The page's own parameters, plus the account and clock of whoever follows
+it."""
 
 from __future__ import annotations
 

@@ -135,9 +135,9 @@ def _lines(view: View, snapshot: LogSnapshot, report: Report | None, zone: tzinf
         show_line(shown.iloc[chosen], beside[chosen], zone)
     _ways(view, snapshot, shown, found, beside)
     masked = int(shown["masked"].sum())
-    notes = ["Click a line, or press Enter on it, to see it whole, with process tags and colors as written."]
+    notes = ["Click a line, or press Enter on it, to see all of it, with process tags and colors as written."]
     if masked:
-        notes.append(f"{words.count(masked, 'line')} held what looks like a secret, masked as ***.")
+        notes.append(f"{words.count(masked, 'line')} contained something that looks like a secret, masked as ***.")
     if len(shown) < len(found) and not is_tail:
         notes.append(f"The table shows at most {lines.MOST_SHOWN:,} lines.")
     st.caption(" ".join(notes))
@@ -192,7 +192,7 @@ def _status(view: View, snapshot: LogSnapshot, matching: int, zone: tzinfo, now:
             st.toggle(
                 "Follow",
                 key="logs-follow",
-                help="Shows the newest lines as they arrive, some seconds after they are written.",
+                help="Shows the newest lines as they arrive, a few seconds after they are written.",
                 on_change=lambda: _follow(last),
             )
 
@@ -220,7 +220,7 @@ def _ways(view: View, snapshot: LogSnapshot, shown: pd.DataFrame, found: pd.Data
             icon=":material/arrow_upward:",
             key="logs-older",
             disabled=all_before and not span.older,
-            help="The lines before these",
+            help="Lines before these",
             on_click=lambda: log_address.move(end=older),
         )
         st.button(
@@ -228,7 +228,7 @@ def _ways(view: View, snapshot: LogSnapshot, shown: pd.DataFrame, found: pd.Data
             icon=":material/arrow_downward:",
             key="logs-newer",
             disabled=all_after and not _has_newer(view, span),
-            help="The lines after these",
+            help="Lines after these",
             on_click=lambda: log_address.move(start=newer),
         )
         if not view.ask.is_newest:
@@ -265,14 +265,14 @@ def _nothing(view: View, snapshot: LogSnapshot, report: Report | None, zone: tzi
         st.warning(advice(f"{span.gap.why} {span.gap.remedy}"), icon=":material/visibility_off:")
     elif view.node:
         where = "in this log" if view.ask.is_newest else "here"
-        said = f"No line from {view.node} {where}. Its processes may write to another node's stream: try all nodes."
+        said = f"No lines from {view.node} {where}. Its processes may write to another node's stream: try all nodes."
         st.info(plain(said), icon=":material/search_off:")
     elif view.ask.is_newest or not (span.older or span.newer):
         log_states.no_lines_at_all(snapshot.job)
         log_states.show_quotes(known_of(report).quotes, zone)
         return
     else:
-        st.info("No node wrote a line here. Try older or newer lines.", icon=":material/search_off:")
+        st.info("No node wrote any lines here. Try older or newer lines.", icon=":material/search_off:")
     _ways(view, snapshot, snapshot.table.frame, snapshot.table.frame, [])
 
 

@@ -1,4 +1,4 @@
-"""What does the newest report know of its log? Worked out once a report, for the Logs page and for links to it."""
+"""What does the newest report know of its log? Worked out once per report, for the Logs page and for links to it."""
 
 from __future__ import annotations
 

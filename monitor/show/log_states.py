@@ -1,4 +1,4 @@
-"""What is said where a log has no line to show? Why, and what would help; and the lines that findings kept of it."""
+"""What is said if a log has no lines to show? Why, and what would help; and the lines that findings kept of it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def no_archived_lines(report: Report | None) -> None:
     where = f"The archive {report.archive}" if report is not None and report.archive else "An archive"
     st.info(
         plain(
-            f"{where} keeps what was recognized in a job's log and the lines that findings quote, not the log itself."
+            f"{where} keeps what was recognized in a job's log and the lines that findings quote, but not the log itself."
         )
         + " To read the whole log, open the job in the account where it ran, while CloudWatch still has it.",
         title="The log is not in the archive",
@@ -37,15 +37,15 @@ def no_lines_at_all(job: Job) -> None:
     elif job.started is None:
         why = f"SageMaker says: {quoted(job.failure_reason)}" if job.failure_reason else "SageMaker gives no reason."
         st.info(
-            plain(f"No container had started yet. {why}"),
+            plain(f"No container had started. {why}"),
             title="The job ended before it wrote a log line",
             icon=":material/do_not_disturb_on:",
         )
     else:
         st.warning(
             advice(
-                "CloudWatch has no log lines for this job. The log group's retention may have deleted them, "
-                "or the job's role may not write logs. Check the retention of /aws/sagemaker/TrainingJobs, "
+                "CloudWatch has no log lines for this job. The log group's retention may have deleted them, or the "
+                "job's role may not be allowed to write logs. Check the retention of /aws/sagemaker/TrainingJobs, "
                 "and that the role allows logs:CreateLogStream and logs:PutLogEvents."
             ),
             title="No log lines",

@@ -1,4 +1,5 @@
-"""The lines of a log as a table: when, who, how loud, the line and what was recognised in it; a click shows it whole."""
+"""The lines of a log as a table: when, who, which level, the line and what was recognized in it; a click shows the
+whole line."""
 
 from __future__ import annotations
 
@@ -78,7 +79,7 @@ def _columns(shown: pd.DataFrame, marked: bool, nodes: int) -> list[Column]:
     if marked:
         found.append(
             Column(
-                "mark", "Found", "140px", help="Findings that quote the line, phases that begin with it", room_px=860
+                "mark", "Found", "140px", help="Findings that quote the line, phases that start with it", room_px=860
             )
         )
     return found
@@ -109,9 +110,9 @@ def show_line(row: pd.Series, mark: str, zone: tzinfo) -> None:
         st.markdown(plain(" · ".join(part for part in said if part)))
         whole = as_it_is(row["whole"])
         st.code(whole, language=None, wrap_lines=True, height=_DETAIL_PX if len(whole) > _LONG_LINE else "content")
-        notes = [f"Stream {plain(row['stream'])}. The address of this page leads back to this line."]
+        notes = [f"Stream {plain(row['stream'])}. This page's address leads back to this line."]
         if row["masked"]:
-            notes.insert(0, "What looks like a secret is masked as ***.")
+            notes.insert(0, "Anything that looks like a secret is masked as ***.")
         if len(whole) > _LONG_LINE:
             notes.insert(0, f"{len(whole):,} characters.")
         st.caption(" ".join(notes))
@@ -125,5 +126,5 @@ def precise(at: datetime, zone: tzinfo) -> str:
 
 def csv_text(shown: pd.DataFrame, marks: Sequence[str]) -> str:
     """The lines that are shown, whole, with their times in UTC."""
-    frame = shown.rename(columns={"known": "recognised", "line": "_cell", "whole": "line"}).assign(mark=list(marks))
-    return as_csv(frame[["time", "stream", "node", "rank", "level", "recognised", "mark", "line"]])
+    frame = shown.rename(columns={"known": "recognized", "line": "_cell", "whole": "line"}).assign(mark=list(marks))
+    return as_csv(frame[["time", "stream", "node", "rank", "level", "recognized", "mark", "line"]])

@@ -1,4 +1,4 @@
-"""Does it learn? The cards of the training loss and, where the log tells it, of the learning rate."""
+"""Does it learn? The cards of the training loss and, if the log has it, of the learning rate."""
 
 from __future__ import annotations
 
@@ -71,5 +71,5 @@ def _about(title: str, found: Losses, points: pd.DataFrame) -> str:
     who = " ".join(part for part in (found.node, "" if found.rank is None else f"rank {found.rank}") if part)
     parts = [title, f"as {who} logs it" if found.writers > 1 and who else who, count(points["reports"].sum(), "report")]
     if len(points) and points["reports"].max() > 1:
-        parts.append("median, and band from lowest to highest")
+        parts.append("median, with a band from lowest to highest")
     return " · ".join(part for part in parts if part)

@@ -1,4 +1,4 @@
-"""What is made of reports and charts, once for all viewers and refreshes. Pages use it by ``monitor.show.data``."""
+"""What is made of reports and charts, once for all viewers and refreshes. Pages use it through ``monitor.show.data``."""
 
 from __future__ import annotations
 

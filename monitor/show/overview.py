@@ -64,14 +64,12 @@ def show_overview(
             alt=f"{what} over the whole job; the part that the charts below show can also be chosen with the buttons",
         )
         with st.container(horizontal=True, vertical_alignment="center"):
-            words = (
-                f"{what}, median and p10 to p90 of all nodes. Drag to zoom in, click outside the selection to reset."
-            )
+            words = f"{what}: median and p10 to p90 of all nodes. Drag to zoom, click outside to reset."
             st.caption(plain(words), width="stretch")
             # Below the strip: above it, its own tools would lie over them.
             if part is not None and not report.archive:
                 to = log_address.link(report.job.name, at=part[0])
-                st.page_link(LOGS_PAGE, label="Logs from there", icon=":material/article:", query_params=to)
+                st.page_link(LOGS_PAGE, label="Logs from this time", icon=":material/article:", query_params=to)
             _buttons(span, part)
 
 
@@ -81,7 +79,7 @@ def _said(span: Span, part: Span | None, rolls: bool, zone: tzinfo) -> str:
         return f"The charts below show the whole job, {whole}; times are {zone_name(span[1], zone)}."
     shown = duration((part[1] - part[0]).total_seconds())
     if rolls:
-        return f"The charts below show the last {shown}, {stretch(part, zone)}, and move on with the job."
+        return f"The charts below show the last {shown}, {stretch(part, zone)}, and keep up with the job."
     return f"The charts below show {stretch(part, zone)}, {shown} of {whole}."
 
 

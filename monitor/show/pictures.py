@@ -1,4 +1,4 @@
-"""The charts of a report: where the time went, then a strip that chooses what part of it all others show."""
+"""The charts of a report: where the time went, then a strip that selects the part of it that all others show."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does text of others get onto a page? As itself: nothing in it becomes markup, a link, an image or an icon."""
+"""How does text from others get onto a page? As itself: nothing in it becomes markup, a link, an image or an icon."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ def plain(text: str, strip: bool = True) -> str:
     """The text such that Markdown shows it as it is: no markup, links, images, icons, formulas or arrows come of it."""
     text = " ".join(text.split()) if strip else text
     escaped = re.sub(r"([\\`*_{}\[\]()#+\-.!|<>~$:&@/^=])", r"\\\1", text)
-    # Addresses, mail and arrows are recognised after escapes are resolved; an invisible joiner parts them.
+    # Addresses, mail and arrows are recognized after escapes are resolved; an invisible joiner parts them.
     return re.sub(r"(\\:(?=\\/\\/)|www(?=\\\.)|\\@|\\-(?=\\[->])|\\<(?=\\-))", rf"\1{_JOINER}", escaped)

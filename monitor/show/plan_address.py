@@ -1,7 +1,7 @@
-"""Which plan is asked for? One value that an address holds and restores: a start, what is stated of it, what is changed.
+"""Which plan is asked for? One value that an address contains and restores: a start, corrections to it, a change.
 
-``/plan?from=job&of=NAME&change.active_microbatches=4`` or ``/plan?from=gpt2-60b&set.sequence_length=1024``. Typed by hand,
-``/plan?job=NAME`` will do.
+``/plan?from=job&of=NAME&change.active_microbatches=4`` or ``/plan?from=gpt2-60b&set.sequence_length=1024``. Typed by
+hand, ``/plan?job=NAME`` works as well.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What do the pictures of a plan say, in words below them? And what is handed to the SDK, as it is written."""
+"""What do the pictures of a plan say, in words below them? And the SDK's arguments, as they are written."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def curve_words(plan: Plan) -> str:
         point for point in known if (point.step_time_relative or 0.0) <= 1.005 * (best.step_time_relative or 0.0)
     )
     words = (
-        f"Shortest from {plan.knob} {value_words(lowest.value)} on"
+        f"Shortest from {plan.knob} {value_words(lowest.value)} upward"
         if _flat_after(plan, lowest.value)
         else f"Shortest at {plan.knob} {value_words(lowest.value)}"
     )
-    words += f", {100 * (lowest.step_time_relative or 0.0):.0f} % of the start."
+    words += f", {100 * (lowest.step_time_relative or 0.0):.0f} % of the starting point."
     if plan.advised is not None and plan.advised.value == _now(plan):
         words += f" Advised: stay at {value_words(plan.advised.value)} ({plan.advised.source})."
     elif plan.advised is not None:
@@ -87,22 +87,24 @@ def memory_words(plan: Plan) -> str:
         parts.append("Bars: predicted. Diamond: measured, plus the predicted difference.")
     elif plan.asked:
         parts.append("Diamond and whisker: expected value and range.")
-    parts.append("Dashed: 85 and 110 % of the limit; in between, published runs went both ways.")
+    parts.append("Dashed: 85 and 110 % of the limit; in between, some published runs fit and some did not.")
     return " ".join(parts)
 
 
 def gantt_words(until_pct: float | None) -> str:
     """What the lanes show."""
-    words = "Light: forward; dark: backward; grey: waiting; the number is the microbatch. Equal stages, no hop cost."
+    words = "Light: forward; dark: backward; gray: waiting; numbers are microbatches. Equal stages, no hop cost."
     if until_pct is not None:
         words += f" Only the first {until_pct:.0f} % is drawn."
     return words
 
 
 def head_words(name: str, length_pct: float | None, bubble: float | None, stages: int) -> str:
-    """Above a schedule: ``change: 65 % of the start's time, stages wait 15 %``."""
+    """Above a schedule: ``change: 65 % of the starting point's time, stages wait 15 %``."""
     length = (
-        "time not known, drawn at equal length" if length_pct is None else f"{length_pct:.0f} % of the start's time"
+        "time not known, drawn at equal length"
+        if length_pct is None
+        else f"{length_pct:.0f} % of the starting point's time"
     )
     waits = "" if bubble is None or stages == 1 else f", stages wait {percent(100 * bubble)} of it"
     return f"{name}: {count(stages, 'stage')}, {length}{waits}"

@@ -31,32 +31,38 @@ class Input:
     help: str = ""
 
 
-_MICRO = Input("Microbatch size", help="Samples of one microbatch on one data-parallel rank.")
+_MICRO = Input("Microbatch size", help="Samples per microbatch on one data-parallel rank.")
 INPUTS: Mapping[str, Input] = {
-    "pipeline_parallel_degree": Input("Pipeline degree", "degree", help="Stages that the layers are cut into."),
+    "pipeline_parallel_degree": Input("Pipeline degree", "degree", help="Number of stages the layers are split into."),
     "tensor_parallel_degree": Input("Tensor degree", "degree", help="GPUs that share each layer."),
-    "microbatches": Input("Microbatches", "degree", help="Parts of a batch that follow each other through the stages."),
-    "active_microbatches": Input("Active microbatches", help="Microbatches under way at the same time: the window."),
-    "batch_size": Input("Batch size", help="Samples that one process (prescaled: one tensor group) reads for a step."),
+    "microbatches": Input(
+        "Microbatches", "degree", help="Parts of a batch that go through the stages one after another."
+    ),
+    "active_microbatches": Input("Active microbatches", help="Microbatches in flight at the same time: the window."),
+    "batch_size": Input("Batch size", help="Samples that one process (prescaled: one tensor group) reads per step."),
     "micro_batch_size": _MICRO,
-    "global_batch_size": Input("Global batch size", help="Samples of one optimizer step over all ranks."),
-    "gradient_accumulation_steps": Input("Accumulation steps", help="Microbatches of one optimizer step."),
+    "global_batch_size": Input("Global batch size", help="Samples per optimizer step, over all ranks."),
+    "gradient_accumulation_steps": Input("Accumulation steps", help="Microbatches per optimizer step."),
     "sharded_data_parallel_degree": Input("Sharding degree", "degree", help="Ranks that share all model states."),
     "hybrid_shard_degree": Input(
-        "Sharding degree", "degree", help="Ranks that share all model states; 0 is FSDP's own."
+        "Sharding degree", "degree", help="Ranks that share all model states; 0 is FSDP's default."
     ),
-    "shard_optimizer_state": Input("Optimizer sharding", "switch", help="Ranks share the optimizer's states."),
+    "shard_optimizer_state": Input("Optimizer sharding", "switch", help="Ranks share the optimizer state."),
     "zero_stage": Input("ZeRO stage", "choice", ("0", "1", "2", "3")),
     "sharding_strategy": Input(
         "Sharding strategy", "choice", ("full_shard", "shard_grad_op", "hybrid_shard", "hybrid_shard_zero2", "no_shard")
     ),
-    "activation_checkpointing": Input("Checkpointing", "switch", help="Activations are recomputed on the way back."),
+    "activation_checkpointing": Input(
+        "Checkpointing", "switch", help="Activations are recomputed in the backward pass."
+    ),
     "activation_checkpointing_layers": Input("Layers grouped", help="Layers that are recomputed together."),
-    "selective_recomputation": Input("Selective recompute", "switch", help="Attention alone is recomputed."),
-    "offload_activations": Input("Offload", "switch", help="Kept activations wait in the memory of the host."),
-    "sm_activation_offloading": Input("Offload", "switch", help="Kept activations wait in the memory of the host."),
-    "prescaled_batch": Input("Prescaled batch", "switch", help="A tensor group reads one batch, not one a rank."),
-    "virtual_stages": Input("Virtual stages", help="Parts of a stage in interleaved 1F1B."),
+    "selective_recomputation": Input("Selective recompute", "switch", help="Only attention is recomputed."),
+    "offload_activations": Input("Offload", "switch", help="Saved activations wait in host memory."),
+    "sm_activation_offloading": Input("Offload", "switch", help="Saved activations wait in host memory."),
+    "prescaled_batch": Input(
+        "Prescaled batch", "switch", help="A tensor group reads one batch, instead of one per rank."
+    ),
+    "virtual_stages": Input("Virtual stages", help="Chunks per stage in interleaved 1F1B."),
     "sequence_parallel": Input("Sequence parallel", "switch"),
     "instance_count": Input("Instances"),
     "instance_type": Input("Instance type", "choice"),
@@ -66,12 +72,12 @@ INPUTS: Mapping[str, Input] = {
     "vocabulary_size": Input("Vocabulary"),
     "sequence_length": Input("Sequence length"),
     "parameters_billion": Input(
-        "Parameters, billion", "number", help="Where the count is known; otherwise the shape gives it."
+        "Parameters, billion", "number", help="If the count is known; otherwise calculated from the shape."
     ),
     "precision": Input("Precision", "choice", ("bf16", "fp16", "fp32")),
     "flash_attention": Input("Flash attention", "switch"),
     "gpu_memory_gib": Input("GPU memory, GiB", "number"),
-    "gpu_memory_utilization": Input("Memory measured, %", "number", help="Of one device, of the fullest GPU."),
+    "gpu_memory_utilization": Input("Memory measured, %", "number", help="Percent of one device, on the fullest GPU."),
     "step_time_s": Input("Step time measured, s", "number"),
 }
 

@@ -24,7 +24,7 @@ _START, _CHANGE = "start", "change"
 def show_curve(plan: Plan) -> None:
     """Step time along the knob and, below it, memory; start, change and advice marked."""
     if plan.knob is None or not plan.curve:
-        st.caption(":material/visibility_off: No parameter of this setup is known to draw a curve along.")
+        st.caption(":material/visibility_off: This setup has no known parameter to draw a curve for.")
         return
     along = plan.knob
     shown = curve.points(
@@ -113,7 +113,7 @@ def show_schedule(plan: Plan) -> None:
 
 
 def courses_of(plan: Plan) -> list[gantt.Course]:
-    """Both schedules in percent of the start's time for the same samples; none where there is no pipeline."""
+    """Both schedules in percent of the starting point's time for the same samples; none where there is no pipeline."""
     start, change = plan.start, plan.change
     if max(start.pipeline_degree or 1, change.pipeline_degree or 1) == 1:
         return []

@@ -1,4 +1,4 @@
-"""How does a viewer take a report along? As a page, as Markdown, as JSON, or its tables; built when it is asked for."""
+"""How does a viewer save a report? As a page, as Markdown, as JSON, or its tables; built when it is asked for."""
 
 from __future__ import annotations
 

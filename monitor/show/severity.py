@@ -1,7 +1,7 @@
-"""How loud is a verdict drawn? One mapping from level to word, icon and colour for the whole application.
+"""How prominently is a verdict drawn? One mapping from level to word, icon and color for the whole application.
 
-Colours are names of the theme's palette, set for light and dark in ``.streamlit/config.toml``; word and icon say the
-same, so that nothing rests on colour.
+Colors are names of the theme's palette, set for light and dark in ``.streamlit/config.toml``; word and icon say the
+same, so that nothing rests on color.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LOOKS: dict[Level, Look] = {
     "critical": Look("critical", ":material/error:", "red", 0),
     "warning": Look("warning", ":material/warning:", "orange", 1),
     "unknown": Look("not judged", ":material/help:", "gray", 2),
-    "partial": Look("partly seen", ":material/visibility:", "gray", 2),
+    "partial": Look("partial data", ":material/visibility:", "gray", 2),
     "muted": Look("muted", ":material/notifications_off:", "gray", 2),
     "waiting": Look("reviewing", ":material/hourglass_empty:", "gray", 3),
     "unreviewed": Look("", "", "gray", 3),

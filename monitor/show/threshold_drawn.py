@@ -47,7 +47,7 @@ def above_words(rules: Sequence[Rule], metric: str, highest: float) -> str:
         for rule in rules
         if isinstance(rule.when, Threshold) and _applies(rule.when, metric) and rule.when.value > highest
     ]
-    return f" Above what is drawn: {', '.join(names)}." if names else ""
+    return f" Above the drawn range: {', '.join(names)}." if names else ""
 
 
 def _applies(when: Threshold, metric: str) -> bool:
@@ -85,7 +85,7 @@ def crossed_words(rules: Sequence[Rule], metric: str, spans: pd.DataFrame, part:
         if not names:
             said.append(f"{words} is not crossed")
         elif names == [""]:
-            said.append(f"{words} is crossed by all together")
+            said.append(f"{words} is crossed by all nodes together")
         else:
             more = f" and {count(len(names) - 3, 'more node')}" if len(names) > 3 else ""
             said.append(f"{words} is crossed on {', '.join(names[:3])}{more}")

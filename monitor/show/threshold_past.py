@@ -1,4 +1,4 @@
-"""Would a threshold have fired in past jobs, when, and how long before their end? A row a finished job."""
+"""Would a threshold have fired in past jobs, when, and how long before their end? One row per finished job."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _sum(rule: Rule, found: Sequence[Past], left: int) -> str:
         said = f"**{verb} {len(firing)} of {known}**{alerts}."
     else:
         said = f"**Silent in {known}.**" if lacking < len(found) else "**No past job has data.**"
-    more = f"No data in {lacking} more." if lacking and lacking < len(found) else ""
+    more = f"No data for {lacking} more." if lacking and lacking < len(found) else ""
     rest = f"{count(left, 'job')} still to be replayed…" if left else ""
     return " ".join(part for part in (said, more, rest) if part)
 
@@ -90,13 +90,13 @@ def _sum(rule: Rule, found: Sequence[Past], left: int) -> str:
 def _how(rule: Rule, job: str, zone: tzinfo) -> str:
     if isinstance(rule.when, Found):
         return (
-            "When a finding would first have appeared takes seconds a job to work out. In a terminal: "
+            "Finding out when a finding would first have appeared takes seconds per job. In a terminal: "
             f"`{command(job, rule.text, '--backtest')}`"
         )
     return (
-        "First alert: CloudWatch's figures are used three minutes late, as in a running job. Cost after: from that moment to "
-        "the end of the job, which stopping at once would have saved. Click a row to open the job. "
-        f"Times are {getattr(zone, 'key', None) or 'UTC'}."
+        "First alert: CloudWatch's figures are used three minutes late, as in a running job. Cost after: from that "
+        "moment to the end of the job, what stopping at once would have saved. Click a row to open the job. Times "
+        f"are {getattr(zone, 'key', None) or 'UTC'}."
     )
 
 
@@ -128,7 +128,7 @@ def _table(found: Sequence[tuple[str, Past]], timed: bool, zone: tzinfo) -> None
         height="content" if len(frame) <= _ROWS else (_ROWS + 1) * _ROW_PX,
         row_height=_ROW_PX,
         placeholder=DASH,
-        alt="Past jobs, those in which it would have fired first; click a row to open the job",
+        alt="Past jobs, those where it would have fired first; click a row to open the job",
         column_order=list(frame) if timed else ["name", "outcome", "what"],
         column_config={
             "name": config.TextColumn("Job", width=285),

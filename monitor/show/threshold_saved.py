@@ -1,4 +1,4 @@
-"""Which thresholds are saved, which jobs cross each, and how is one removed (and got back)?"""
+"""Which thresholds are saved, which jobs cross each, and how is one removed (and restored)?"""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from monitor.alert.saved import add, remove
 from monitor.alert.sink_names import sink_of
 from monitor.errors import TrainwatchError
 from monitor.model import Report
-from monitor.show import address, links
+from monitor.show import address, links, visitor
 from monitor.show.plain import plain
 from monitor.show.severity import LOOKS, Colour
 from monitor.show.shell import JOB_PAGE
@@ -42,6 +42,7 @@ def save(name: str, text: str, severity: RuleSeverity, notify: tuple[str, ...] =
     """Saves one, from a button: what goes wrong is said when the page is drawn again."""
     _forget()
     try:
+        visitor.refuse_if_read_only("thresholds")
         add(name, text, severity, notify, strict=strict)
     except TrainwatchError as error:
         st.session_state[_TROUBLE] = ("Not saved", error)
@@ -56,6 +57,7 @@ def _save(name: str, text: str, severity: RuleSeverity) -> None:
 def _remove(rule: Rule) -> None:
     _forget()
     try:
+        visitor.refuse_if_read_only("thresholds")
         st.session_state[_REMOVED] = remove(rule.name)
     except TrainwatchError as error:
         st.session_state[_TROUBLE] = ("Not removed", error)
@@ -89,9 +91,9 @@ def show_last() -> None:
 
 def _none_saved() -> None:
     st.info(
-        "A threshold is a condition on one figure of a job, such as GPU utilization below 40 % for ten minutes. Saved ones "
-        "are checked on every job here; `python -m monitor alert JOB` notifies you in the terminal, on Slack or through SNS. "
-        "Three to start with:",
+        "A threshold is a condition on one figure of a job, such as GPU utilization below 40 % for ten minutes. "
+        "Saved ones are checked on every job here; `python -m monitor alert JOB` notifies you in the terminal, on "
+        "Slack or through SNS. Three to start with:",
         title="No threshold is saved",
         icon=":material/notifications:",
     )
@@ -100,7 +102,10 @@ def _none_saved() -> None:
             st.badge(severity, icon=LOOKS[severity].icon, color=LOOKS[severity].colour)
             st.markdown(f"**{plain(name)}** `{text}`  \n{plain(what)}", width="stretch")
             st.button("Try", key=f"try-{name}", icon=":material/science:", on_click=fill, args=(text,))
-            st.button("Save", key=f"save-{name}", icon=":material/add:", on_click=_save, args=(name, text, severity))
+            if not visitor.is_read_only():
+                st.button(
+                    "Save", key=f"save-{name}", icon=":material/add:", on_click=_save, args=(name, text, severity)
+                )
 
 
 def _head(rule: Rule, place: int, crossed: Crossings, newest: str | None) -> None:
@@ -118,16 +123,17 @@ def _head(rule: Rule, place: int, crossed: Crossings, newest: str | None) -> Non
         )  # fmt: skip
         with st.popover("Command", icon=":material/terminal:", type="tertiary", key=f"command-{place}"):
             show_command(job, rule.text)
-        st.button(
-            "Remove",
-            key=f"remove-{rule.name}",
-            icon=":material/delete:",
-            type="tertiary",
-            on_click=_remove,
-            args=(rule,),
-        )
+        if not visitor.is_read_only():
+            st.button(
+                "Remove",
+                key=f"remove-{rule.name}",
+                icon=":material/delete:",
+                type="tertiary",
+                on_click=_remove,
+                args=(rule,),
+            )
     if rule.doubt:
-        st.caption(f":material/warning: Tells nothing. {plain(rule.doubt)}")
+        st.caption(f":material/warning: This condition is meaningless. {plain(rule.doubt)}")
     if rule.notify:
         st.caption(f":material/send: {plain(', '.join(sink_of(sink).shown for sink in rule.notify))}")
 
@@ -146,7 +152,7 @@ def _outcome(crossed: Crossings, colour: Colour) -> None:
     for why, names in crossed.reasons:
         jobs = names[0] if len(names) == 1 else count(len(names), "job")
         shown = f" ({', '.join(names[:2])}{' …' if len(names) > 2 else ''})" if len(names) > 1 else ""
-        st.caption(f":material/visibility_off: No data in {plain(jobs)}: {plain(why)}{plain(shown, strip=False)}")
+        st.caption(f":material/visibility_off: No data for {plain(jobs)}: {plain(why)}{plain(shown, strip=False)}")
     if crossed.waiting:
         st.caption(f":material/hourglass_empty: {count(crossed.waiting, 'job')} still to be checked…")
 

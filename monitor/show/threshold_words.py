@@ -21,7 +21,7 @@ EXAMPLES: tuple[tuple[str, str, RuleSeverity, str], ...] = (
         "no progress",
         "seconds_since_last_step > 15 min",
         "critical",
-        "No step for 15 minutes: the job hangs",
+        "No step for 15 minutes: the job may be hanging",
     ),
 )
 

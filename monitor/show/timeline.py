@@ -1,4 +1,5 @@
-"""The timeline of a job on a page: the chart, what its signs mean, and the same as a table for who reads it otherwise."""
+"""The timeline of a job on a page: the chart, what its symbols mean, and the same as a table for other ways of
+reading."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ _COLOURS = {
     "end": "gray",
 }
 _MEANING = {
-    "no step": "long time without a step",
+    "no step": "no step for a long time",
     "restart": "restart or resume",
     "signal": "stop signal",
     "error": "error",

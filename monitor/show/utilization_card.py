@@ -1,4 +1,5 @@
-"""How busy, or how full, was each node? The card of one metric: its verdict, its heatmap (a line for one node), its data."""
+"""How busy, or how full, was each node? The card of one metric: its summary, its heatmap (a line for one node), its
+data."""
 
 from __future__ import annotations
 
@@ -100,7 +101,7 @@ def _said(report: Report, metric: str, rows: Measured, part: Span | None, zone: 
 def _about(title: str, metric: str, rows: Measured, part: Span | None, alone: bool) -> str:
     width_s = bucket_seconds(rows.within(part), POINTS if alone else columns_for(min(len(rows.names), ROWS)))
     parts = [title, OF[metric], count(len(rows.names), "node")]
-    parts.append(f"mean of {duration(width_s)} a {'point' if alone else 'column'}")
+    parts.append(f"mean over {duration(width_s)} per {'point' if alone else 'column'}")
     if alone and 1000 * width_s > rows.period_ms:
         parts.append("band from lowest to highest")
     parts.append("breaks are missing data" if alone else "gray is missing data")

@@ -1,4 +1,5 @@
-"""Why is a finding believed? The chart in which it is seen, its span marked; the facts; the log lines as they are."""
+"""Why should a finding be believed? The chart that shows it, with its span marked; the facts; the log lines as they
+are."""
 
 from __future__ import annotations
 
@@ -37,10 +38,10 @@ _MOST_SPANS = 20
 _TITLES: dict[View, str] = {
     "steps": "Step time, seconds",
     "timeline": "What happened when, by node",
-    "gpu_utilization": "GPU utilization by node, % of one device",
-    "gpu_memory_utilization": "GPU memory by node, % of one device",
-    "cpu_utilization": "CPU utilization by node, % of one device",
-    "memory_utilization": "Memory by node, %",
+    "gpu_utilization": "GPU utilization by node, % of one GPU",
+    "gpu_memory_utilization": "GPU memory by node, % of one GPU's memory",
+    "cpu_utilization": "CPU utilization by node, % of all vCPUs",
+    "memory_utilization": "Memory by node, % of the host's memory",
     "disk_utilization": "Disk by node, %",
 }
 # Where the order of things is the evidence, and no level of a device.
@@ -107,7 +108,7 @@ def show_why(finding: Finding, report: Report, zone: tzinfo) -> None:
         local = zone_name(spans[0][0], zone)
         if local != "UTC":
             example = f"{clock(spans[0][0])} is {spans[0][0].astimezone(zone):%H:%M} {local}"
-            st.caption(plain(f"Here times are your own, {local}; the sentences above say UTC: {example}."))
+            st.caption(plain(f"Times here are in your time zone, {local}; the sentences above use UTC: {example}."))
     _facts([fact for fact in finding.evidence if fact.value is not None or fact.line is None], finding.id, zone)
     for number, fact in enumerate(finding.evidence):
         if fact.line is not None:
@@ -128,7 +129,7 @@ def _chart(finding: Finding, view: View, report: Report) -> None:
     timed = len(work(report)) > 0
     title = "Progress, steps" if view == "steps" and not timed else _TITLES[view]
     st.markdown(
-        f"**{title}**" + (" :gray[(framed\\: the time the finding speaks of)]" if spans and view != "timeline" else "")
+        f"**{title}**" + (" :gray[(framed\\: the time the finding is about)]" if spans and view != "timeline" else "")
     )
     if view == "timeline":
         st.caption(key_of(of(report)))

@@ -106,7 +106,7 @@ def test_more_nodes_than_an_expression_takes_are_several_alarms() -> None:
     plan = _plan("gpu_utilization < 40 for 10m on mean", job=_job(nodes_of(25)))
     assert [len(alarm.series) for alarm in plan.alarms] == [9, 8, 8]
     assert plan.alarms[0].on == "mean-algo-1-to-algo-9"
-    assert any("10 metrics at most" in note for note in plan.notes)
+    assert any("at most 10 metrics" in note for note in plan.notes)
     assert plan.usd_per_month == 2.5
 
 
@@ -125,7 +125,7 @@ def test_parts_are_few_and_even(count: int) -> None:
         ("step_time > 1.3x", "own median"),
         ("gpu_utilization < 40 for 20 steps", "not steps"),
         ("throughput < 100", "not throughput"),
-        ("loss > 3", "not losses"),
+        ("loss > 3", "not the loss"),
         ("cost_usd > 100", "not a CloudWatch metric"),
         ("finding stall", "finding"),
         ("gpu_utilization < 40 for 25h", "one day"),
@@ -260,7 +260,7 @@ class _Stub:
             more = {"NextToken": str(start + 100)} if start + 100 < len(self.rows) else {}
             return {"MetricAlarms": self.rows[start : start + 100], **more}
         if method == "put_metric_alarm":
-            raise Throttled("AWS kept asking to slow down (cloudwatch:PutMetricAlarm, LimitExceeded).")
+            raise Throttled("AWS kept throttling requests (cloudwatch:PutMetricAlarm, LimitExceeded).")
         self.deleted.append(told["AlarmNames"])
         return {}
 
@@ -273,7 +273,7 @@ def test_pages_of_alarms_are_deleted_a_hundred_at_once() -> None:
 
 def test_a_quota_of_alarms_is_no_pace() -> None:
     stub = _Stub(3)
-    with pytest.raises(CannotDo, match="as many alarms") as caught:
+    with pytest.raises(CannotDo, match="limit of alarms") as caught:
         create(stub, "vit", _plan("memory_utilization > 90").alarms)  # type: ignore[arg-type]
     assert not isinstance(caught.value, Throttled)
     assert stub.deleted == []

@@ -245,7 +245,7 @@ def test_throughput_and_loss() -> None:
     losses = reported({"algo-1": [9.0, 7.0, 5.0, 3.0]}, "loss")
     assert verdict(job(steps=losses), "loss > 5").state == "ok"
     assert verdict(job(steps=losses), "loss < 3.5").state == "firing"
-    assert verdict(job(steps=losses), "throughput > 1").why == "No line of the log tells a throughput."
+    assert verdict(job(steps=losses), "throughput > 1").why == "No line of the log gives a throughput."
 
 
 def test_the_time_since_the_last_step() -> None:
@@ -330,7 +330,7 @@ def test_why_there_is_no_data() -> None:
     assert verdict(denied, FOR_10).why == "Access was denied. Allow it."
     cpus = job(minutes({"algo-1": [50.0] * 60}, "cpu_utilization"))
     without = replace(cpus, run=replace(cpus.run, job=replace(cpus.job, nodes=(Node("algo-1", "ml.m5.xlarge", 0),))))
-    assert verdict(without, FOR_10).why == "The nodes have no GPU."
+    assert verdict(without, FOR_10).why == "The nodes have no GPUs."
     young = job(minutes({"algo-1": [90.0] * 2}), running=True, length=2)
     assert "newest three" in verdict(young, FOR_10).why
     losses = job(steps=reported({"algo-1": [2.0] * 20}, "loss", clock=False).assign(step_time_s=float("nan")))

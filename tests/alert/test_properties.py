@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from monitor.model import Report, metrics_frame, steps_frame
 from tests.alert.jobs import job, minutes, reported, verdict
 
-# Few levels and many equal neighbours: stretches of some length.
+# Few levels and many equal neighbors: stretches of some length.
 _STRETCH = st.tuples(st.sampled_from([20.0, 35.0, 45.0, 90.0, None]), st.integers(1, 14))
 _LEVELS = st.lists(_STRETCH, min_size=1, max_size=8).map(lambda parts: [level for level, n in parts for _ in range(n)])
 _NODES = st.dictionaries(st.sampled_from(["algo-1", "algo-2", "algo-3"]), _LEVELS, min_size=1)

@@ -49,22 +49,22 @@ def _rule(more: str = "", name: str = '"x"', when: str = '"loss > 3"') -> str:
     [
         ('[[rule]]\nname = "x\n', 2, "is not valid TOML"),
         ("[[rule]]\nname = ", 2, "is not valid TOML"),
-        ("\n\n[[rules]]\n", 3, "rules: it stands outside"),
+        ("\n\n[[rules]]\n", 3, "rules: it stands outside of a rule, where nothing can. The nearest is [[rule]]."),
         ('when = "loss > 3"\n', 1, "when: it stands outside"),
         ('[rule]\nname = "x"\n', 1, "rule: rules are a list"),
         ("rule = 3", 1, "rule: rules are a list"),
         ('[[rule]]\nnam = "x"\n', 2, "nam: there is no such key; the nearest is name"),
         ('\n[[rule]]\nname = "x"\n', 2, "when: it is missing"),
-        (_rule(name="3"), 2, "name: it must be a text"),
+        (_rule(name="3"), 2, "name: it must be a string"),
         (_rule(name='""'), 2, "name: a name is"),
         (_rule(name='" x"'), 2, "name: a name is"),
-        (_rule(when="3"), 3, "when: it must be a text"),
+        (_rule(when="3"), 3, "when: it must be a string"),
         (_rule(when='"los > 3"'), 3, "when: There is no metric"),
         (_rule('severity = "loud"'), 4, "severity: write"),
         (_rule("severity = 3"), 4, "severity: write"),
-        (_rule('notify = "stdout"'), 4, "notify: it is a list"),
+        (_rule('notify = "stdout"'), 4, "notify: it must be a list"),
         (_rule('notify = ["slak:https://x"]'), 4, "notify: There is no sink"),
-        (_rule() + _rule(), 5, 'name: another rule is called "x"'),
+        (_rule() + _rule(), 5, 'name: another rule is already called "x"'),
         (_rule() + _rule('note = "x"', name='"y"'), 7, "note: there is no such key"),
     ],
 )
@@ -78,7 +78,7 @@ def test_what_is_wrong_is_named_with_line_and_key(text: str, line: int, words: s
 def test_a_file_that_cannot_be_used(tmp_path: Path) -> None:
     (tmp_path / "empty.toml").write_text("# nothing yet\n", encoding="utf-8")
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
-    for name, words in (("empty.toml", "no rule"), ("binary.toml", "no UTF-8"), ("none.toml", "No such file")):
+    for name, words in (("empty.toml", "no rules"), ("binary.toml", "not UTF-8"), ("none.toml", "No such file")):
         with pytest.raises(BadCall, match=words):
             read_rules(tmp_path / name)
 
@@ -127,7 +127,7 @@ def test_the_same_again_is_fine_and_another_of_that_name_is_not(tmp_path: Path) 
     before = path.read_text(encoding="utf-8")
     add("idle", "loss > 3", path=path)
     assert path.read_text(encoding="utf-8") == before
-    with pytest.raises(BadCall, match="saved already"):
+    with pytest.raises(BadCall, match="already saved"):
         add("idle", "loss > 4", path=path)
     with pytest.raises(BadCall, match="There are idle"):
         remove("nope", path)
@@ -217,13 +217,13 @@ def test_what_was_saved_before_it_was_refused_is_kept_and_named(tmp_path: Path) 
     path = tmp_path / "thresholds.toml"
     path.write_text(_OLD, encoding="utf-8")
     always, idle = saved(path)
-    assert "always holds" in always.doubt
+    assert "always true" in always.doubt
     assert (idle.name, idle.doubt) == ("idle", "")
     add("new", "step_time > 2s", path=path)
     assert [rule.name for rule in saved(path)] == ["always", "idle", "new"]
     assert remove("always", path=path).doubt
     assert [rule.name for rule in saved(path)] == ["idle", "new"]
-    with pytest.raises(BadCall, match="always holds"):
+    with pytest.raises(BadCall, match="always true"):
         add("again", "gpu_utilization < 400", path=path)
     add("again", "gpu_utilization < 400", path=path, strict=False)
     # A rules file of a call is refused, with its line.

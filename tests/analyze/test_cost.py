@@ -44,7 +44,7 @@ def test_a_spot_job_that_runs_costs_at_most_the_on_demand_price() -> None:
     running = cost(replace(JOB, spot=True), PARTS, (), PRICE)
     assert running.usd == pytest.approx(40.0)
     assert running.at_most
-    assert running.price_source == f"{PRICE.source}; on-demand, a spot job pays at most that"
+    assert running.price_source == f"{PRICE.source}; on-demand; a spot job pays at most that"
     ended = replace(JOB, spot=True, status="Completed", ended=NOW, training_seconds=3600, billable_seconds=1080)
     told = cost(ended, PARTS, (), PRICE)
     assert (told.usd, told.at_most, told.price_source) == (pytest.approx(12.0), False, PRICE.source)

@@ -163,7 +163,7 @@ def test_an_interrupted_run_leaves_no_job_and_is_completed_by_the_next(tmp_path:
     store = FolderStore(tmp_path)
     with pytest.raises(CannotDo, match="No space"):
         write(Failing(tmp_path, after), _report())  # type: ignore[arg-type]
-    with pytest.raises(NoData if after else NoSuchJob, match="begun and not completed" if after else "no job"):
+    with pytest.raises(NoData if after else NoSuchJob, match="started but not completed" if after else "no job"):
         _read(store)
     write(store, _report())
     assert _read(store)[1].is_final
@@ -179,7 +179,7 @@ def test_a_job_that_was_being_replaced_never_mixes_two_reviews(tmp_path: Path, a
     with pytest.raises(CannotDo):
         write(Failing(tmp_path, after), second)  # type: ignore[arg-type]
     # Steps come first; until the last of the frames the old ones do not fit together any more.
-    with pytest.raises(NoData, match="is not whole: its steps are not those"):
+    with pytest.raises(NoData, match="is incomplete: its steps are not the ones"):
         _read(store)
     write(store, second)
     assert len(_read(store)[0].steps) == 300
@@ -228,11 +228,10 @@ def test_a_damaged_table_is_said_and_not_read(tmp_path: Path, table: str, harm: 
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
     path.unlink() if harm == "gone" else path.write_bytes(data if harm == "changed" else data[:-9])
-    with pytest.raises(NoData, match=rf"not whole: its {table} are.*Archive the job again") as told:
+    with pytest.raises(NoData, match=rf"incomplete: its {table} are.*Archive the job again") as told:
         _read(FolderStore(tmp_path))
     assert ("missing" in told.value.message) == (harm == "gone")
-    if harm != "changed":  # sizes alone are looked at before a job is archived again
-        assert not Archive(FolderStore(tmp_path)).is_whole(manifest)
+    assert Archive(FolderStore(tmp_path)).broken(manifest) == (table,)
 
 
 _FILE = manifests.to_bytes(
@@ -326,7 +325,7 @@ def test_who_types_half_a_name_is_told_the_whole(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("obstacle", "words"),
-    [("file", "cannot be written: "), ("full", "No space left on device. Name another folder, or make room.")],
+    [("file", "cannot be written: "), ("full", "No space left on device. Name another folder, or free some space.")],
 )
 def test_a_disk_that_refuses_is_said_in_a_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, obstacle: str, words: str

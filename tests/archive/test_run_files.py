@@ -152,7 +152,7 @@ def _file() -> bytes:
     ],
 )
 def test_what_is_no_run_is_said(data: bytes) -> None:
-    with pytest.raises(NoData, match="no run"):
+    with pytest.raises(NoData, match="not a readable run"):
         read_run(BytesIO(data))
 
 

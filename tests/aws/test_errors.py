@@ -49,9 +49,9 @@ DENY_TEXT = (
         (client_error("InvalidSignatureException", "Signature expired: 2026"), NoCredentials, ["clock"]),
         (client_error("InvalidClientTokenId"), NoCredentials, ["does not accept", "eu-west-1"]),
         (client_error("UnrecognizedClientException"), NoCredentials, ["does not accept"]),
-        (client_error("ThrottlingException", "Rate exceeded"), Throttled, ["slow down", "logs:GetLogEvents"]),
+        (client_error("ThrottlingException", "Rate exceeded"), Throttled, ["throttling", "logs:GetLogEvents"]),
         (client_error("Throttling"), Throttled, ["Wait a minute"]),
-        (client_error("RequestLimitExceeded"), Throttled, ["slow down"]),
+        (client_error("RequestLimitExceeded"), Throttled, ["throttling"]),
         (
             client_error("ResourceNotFoundException", "The log group does not exist."),
             NoData,

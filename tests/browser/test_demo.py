@@ -66,7 +66,9 @@ def test_why_is_drawn_when_asked_for_and_stays_open_while_the_job_goes_on(
     expect(charts).to_have_count(8)
     page.get_by_text("Show the evidence").click()
     expect(charts).to_have_count(9)
-    expect(page.get_by_text("Here times are your own, JST; the sentences above say UTC", exact=False)).to_be_visible()
+    expect(
+        page.get_by_text("Times here are in your time zone, JST; the sentences above use UTC", exact=False)
+    ).to_be_visible()
     page.evaluate("document.querySelector('[data-testid=stVegaLiteChart]').dataset.mark = 'mine'")
     # A running job's page is drawn anew every few seconds.
     updated = page.get_by_text("Updated", exact=False).first

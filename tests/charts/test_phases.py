@@ -1,4 +1,4 @@
-"""What the bar of phases promises: it is as long as the job, in order, and each kind of time has its colour."""
+"""What the bar of phases promises: it is as long as the job, in order, and each kind of time has its color."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ def _drawn(specification: dict[str, Any], frames: dict[str, pd.DataFrame]) -> st
         )
         for name, frame in frames.items()
     }
-    # Colour scales are numbered from picture to picture.
+    # Color scales are numbered from picture to picture.
     return re.sub(r"gradient_\d+", "gradient", svg.picture(specification, sent, "chart"))
 
 

@@ -84,7 +84,7 @@ def test_the_text_names_rule_node_value_and_reason(capsys: pytest.CaptureFixture
     assert main(["alert", "--logs", SMP, "--when", "step_time > 1", "--when", "gpu_utilization < 40"]) == 1
     printed = capsys.readouterr()
     assert printed.err == ""
-    for needed in ("firing", "step_time > 1", "algo-2", "2.00 s", "no data", "Log files carry no metrics"):
+    for needed in ("firing", "step_time > 1", "algo-2", "2.00 s", "no data", "Log files contain no host metrics"):
         assert needed in printed.out
     assert "\x1b" not in printed.out
 
@@ -224,7 +224,7 @@ def test_a_topic_that_is_not_there_is_told(read_before: Account, capsys: pytest.
     argv = [_name(read_before, "llama2-7b-fsdp"), "--when", "finding slow-node", "--notify", sink]
     code, _, said = _alert(capsys, *argv)
     assert code == 1
-    assert f"{sink} did not take an alert" in said
+    assert f"{sink} did not accept an alert" in said
     assert said.count("\n") == 1
 
 

@@ -92,7 +92,7 @@ def test_a_bug_on_one_job_is_that_jobs_alone(
 
     monkeypatch.setattr(Reviewer, "review", broken)
     _, err = ran(capsys, "archive", named(connected, FAILED), LOGS, "--to", str(tmp_path / "a"), code=3)
-    assert "Archiving failed on an error in Trainwatch itself (KeyError: 'oops'). Its traceback is in " in err
+    assert "Archiving failed because of an error in Trainwatch itself (KeyError: 'oops'). Its traceback is in " in err
     assert document(capsys, "jobs", "--archive", str(tmp_path / "a"))["jobs"][0]["name"].startswith("smp_v1")
 
 
@@ -134,7 +134,7 @@ def test_a_bucket_holds_what_a_folder_holds(
     assert _states(document(capsys, "archive", name, "--to", root)) == {name: "unchanged"}
     live = document(capsys, "report", name)
     archived = document(capsys, "report", f"archive:{root}/{name}")
-    assert archived.pop("api")["calls"] == {"GetObject": 4, "ListObjectsV2": 1}
+    assert archived.pop("api")["calls"] == {"GetObject": 8, "ListObjectsV2": 1}
     live.pop("api")
     assert archived == live
     assert {job["name"] for job in document(capsys, "jobs", "--archive", root)["jobs"]} == {

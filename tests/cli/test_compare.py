@@ -79,7 +79,7 @@ def test_a_comparison_for_people(jobs: dict[str, str], capsys: pytest.CaptureFix
         "Predicted step time -13.0 % (-30.0 to -5.0), measured -14.0 %",
         "The prediction held.",
         "The prediction is model-based: ",
-        "Not comparable: of C no numbered steps were recognised.",
+        "Not comparable: of C no numbered steps were recognized.",
         "goodput",
         "cost of a million samples",
     ):
@@ -125,7 +125,7 @@ def test_logs_that_cannot_be_compared_say_why(tmp_path: Path, capsys: pytest.Cap
     found = _json(capsys, _log(tmp_path / "1.log", 0.5, 1), f"logs:{empty}")
     assert found["verdict"] == "cannot tell"
     assert found["step_time_change_percent"] is None
-    assert found["reason"] == "Of B no numbered steps were recognised."
+    assert found["reason"] == "For B, no numbered steps were recognized."
 
 
 @pytest.mark.parametrize(

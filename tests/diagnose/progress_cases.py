@@ -177,7 +177,7 @@ SILENT: Cases = {
         # The first line tells of 200 steps, or comes with a block of lines.
         looked_at(Plan(before_s=1000, report_every=200)),
         looked_at(Plan(before_s=1000, block_s=400)),
-        _no_step_yet(looked_at(Plan(before_s=1800))),  # no line is recognised, but GPUs work
+        _no_step_yet(looked_at(Plan(before_s=1800))),  # no line is recognized, but GPUs work
     ],
     "slow-node": lambda: [
         looked_at(FOUR),

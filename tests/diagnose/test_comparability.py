@@ -94,19 +94,19 @@ LLM = {"num_layers": 24, "hidden_size": 2048, "train_batch_size": 8, "seq_length
             job("a", formats=("hf-trainer",)),
             job("b", formats=("tqdm",)),
             "A's steps are read as hf-trainer, B's as tqdm, and nothing else shows",
-            "Print the samples of a step",
+            "Print the samples per step",
         ),
         (
             job("a", given={"num_layers": 24, "lr": 1}),
             job("b", given={"lr": 1}),
-            "Of A alone layers is known",
+            "layers is known for A only",
             "Give layers as a hyperparameter of both jobs.",
         ),
         (
             job("a", given={"my_batch": 8}, hyperparameters=SCRIPT),
             job("b", given={"my_batch": 16}, hyperparameters=SCRIPT),
-            "more or fewer samples than those of A (my_batch 8 and 16); how many is not known.",
-            "Print the samples of a step",
+            "more or fewer samples than those of A (my_batch 8 and 16); their number is not known.",
+            "Print the samples per step",
         ),
         (
             job("a", given={"my_batch": 8, "lr": 1}, hyperparameters=SCRIPT),
@@ -121,9 +121,9 @@ LLM = {"num_layers": 24, "hidden_size": 2048, "train_batch_size": 8, "seq_length
             "",
         ),
         (job("a", given={**LLM, "seq_length": None}), job("b", given=LLM), "(seq_length not given and 2048)", ""),
-        (job("a", unit="tokens/s"), job("b", unit="samples/s"), "how many is not known", ""),
-        (job("a"), job("b", count=6, status="Failed"), "Of B fewer than 8 reports", "number and the time of each step"),
-        (job("a"), job("b", count=6, status="InProgress"), "Of B fewer than 8 reports", "when B has done more steps"),
+        (job("a", unit="tokens/s"), job("b", unit="samples/s"), "their number is not known", ""),
+        (job("a"), job("b", count=6, status="Failed"), "For B, fewer than 8 reports", "number and the time of each step"),
+        (job("a"), job("b", count=6, status="InProgress"), "For B, fewer than 8 reports", "when B has done more steps"),
     ],
 )  # fmt: skip
 def test_what_is_no_comparison_says_why_and_what_would_be_one(a: Report, b: Report, why: str, remedy: str) -> None:
@@ -176,7 +176,7 @@ def test_for_programs_the_verdict_keeps_its_three_values() -> None:
     assert told["comparable"] is False
     assert told["step_time_change_percent"] is None
     assert told["why_not"] == told["reason"] == "A and B train different models (layers 24 and 48)."
-    assert told["would_make_comparable"] == "It takes two runs of one model."
+    assert told["would_make_comparable"] == "Compare two runs of one model."
     assert told["compared_by"] is told["steps_compared"] is told["more_steps"] is None
     assert told["prediction"]["outcome"] is told["prediction"]["held"] is None
     same = comparison_document(compare([job("a"), job("b", 1.3)]))

@@ -106,8 +106,8 @@ def test_an_unknown_number_of_samples_is_no_comparison() -> None:
     result = found.against[0]
     assert (result.verdict, result.answer, result.judged_pct) == ("cannot tell", "not comparable", None)
     assert said(found).startswith(
-        "Not comparable: steps of B may have more or fewer samples than those of A (microbatches 8 and 16); how many is "
-        "not known. Print the samples of a step"
+        "Not comparable: steps of B may have more or fewer samples than those of A (microbatches 8 and 16); their "
+        "number is not known. Print the samples per step"
     )
 
 
@@ -238,7 +238,7 @@ def test_a_job_without_steps_says_which_and_why() -> None:
     empty = report("run-2", step_frame=steps_frame())
     result = compare([job(), empty]).against[0]
     assert (result.verdict, result.step_pct) == ("cannot tell", None)
-    assert result.reason == "Of B no numbered steps were recognised."
+    assert result.reason == "For B, no numbered steps were recognized."
 
 
 def test_times_of_lines_that_say_the_opposite_of_the_printed_ones_leave_it_open() -> None:
@@ -251,7 +251,7 @@ def test_times_of_lines_that_say_the_opposite_of_the_printed_ones_leave_it_open(
     milder = rows.assign(timestamp=rows["timestamp"].iloc[0] + (rows["timestamp"] - rows["timestamp"].iloc[0]) * 0.5)
     found = compare([job(), replace(fast, run=replace(fast.run, steps=steps_frame(milder)))])
     assert found.against[0].verdict == "faster"
-    assert any("By the times of the log lines" in note for note in found.notes)
+    assert any("By the timestamps of the log lines" in note for note in found.notes)
 
 
 def test_a_difference_too_small_to_see_says_what_would_help() -> None:

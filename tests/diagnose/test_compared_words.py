@@ -27,7 +27,7 @@ from tests.diagnose.test_compared import job
         (job("b", 1.8), "B takes 10.0 % less time a step (", "1.80 s, not 2.00 s."),
         (job("b", 3.6, {"microbatches": 8, "train_batch_size": 96}), "for the same samples", "Its steps have 2 x the"),
         (job("b", 2.002), "Cannot tell", "The difference is somewhere between"),
-        (report("b"), "Not comparable", "Of B no numbered steps were recognised. It takes the number and the time"),
+        (report("b"), "Not comparable", "For B, no numbered steps were recognized. Print the number and the time"),
         (job(), "Cannot tell", "Both are the same job."),
     ],
 )
@@ -46,7 +46,7 @@ def test_a_headline_says_how_many_steps_would_do() -> None:
     )
     title, _ = headline(compare([a, b]).against[0], "B", (2.0, 2.05))
     assert title.startswith("Cannot tell: ")
-    assert title.endswith("more steps of each would do")
+    assert title.endswith("more steps of each would be enough")
 
 
 def _rough(made: Report, seed: int) -> Any:
@@ -63,7 +63,7 @@ def test_the_work_of_a_step_is_said() -> None:
     assert work_words(same, "B", (None, None)) == "A step of B does the same work as one of A."
     assert work_words(replace(more, unlike=Unlike("a", "b")), "C", (None, None)) == ""
     taken = replace(more, work=Work(1.0, assumed=True))
-    assert "is taken to do the same work" in work_words(taken, "C", (None, None))
+    assert "is assumed to do the same work" in work_words(taken, "C", (None, None))
 
 
 def test_several_verdicts_are_one_sentence() -> None:
@@ -95,10 +95,11 @@ def test_unlike_steps_are_brought_to_the_same_work() -> None:
 @pytest.mark.parametrize(
     ("other", "said"),
     [
-        (report("b"), "Step times: Of B no numbered steps were recognised."),
-        (report("b"), "GPU utilization and GPU memory of A and B: no whole minute of work was measured."),
+        (report("b"), "Step times: For B, no numbered steps were recognized."),
+        (report("b"), "GPU utilization and GPU memory of A and B: too short for a one-minute average of the work."),
         (replace(job("b"), cost=Cost()), "Cost of a step and cost of a sample of B: the price of the instances is not known."),
-        (job("b", changes={"train_batch_size": None}), "Cost of a sample of B: neither log nor configuration tells"),
+        (job("b", changes={"train_batch_size": None}), "Cost of a sample of B: neither the logs nor the "
+        "configuration give"),
         (job("b"), "Scaling efficiency: all use the same number of instances."),
     ],
 )  # fmt: skip

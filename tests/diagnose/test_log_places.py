@@ -40,7 +40,7 @@ def test_marks_are_findings_first_error_and_phases() -> None:
     about = known(report)
     assert [place.key for place in about.places[:4]] == ["start", "first-step", "first-error", "end"]
     lines = frame((1, "algo-1", "hello"), (200, "algo-1", "step 1"), (1560, "algo-2", str(OOM.evidence[0].line)))
-    assert marks(about, lines) == ["▸ initialization", "▸ productive", "◆ cuda-out-of-memory, ✕ first error"]
+    assert marks(about, lines) == ["▸ initialization", "▸ training", "◆ cuda-out-of-memory, ✕ first error"]
     assert marks(about, frame((400, "algo-1", "step 9"))) == [""], "the phase began before these lines"
 
 

@@ -77,7 +77,7 @@ def test_a_slow_node_is_in_every_picture(nodes: int) -> None:
     assert ground["node"].iloc[0] == name
     assert len(ground) == min(nodes, ROWS)
     assert set(shown["node"]) == set(ground["node"])
-    assert utilization.row_pixels(len(ground)) >= utilization.FRAMED_PX, "a row can be told from its neighbours"
+    assert utilization.row_pixels(len(ground)) >= utilization.FRAMED_PX, "a row can be told from its neighbors"
     found = timeline(job.run, job.phases, job.activities, None, job.reviewed_at, odd)
     assert name in found.lanes
     assert len(found.lanes) <= MOST_LANES + 2
@@ -103,7 +103,7 @@ def test_a_node_that_crosses_a_threshold_has_a_row() -> None:
     [
         (0, 8, 0, ""),
         (60, 64, 0, "60 of 64 nodes have nothing unusual (not drawn)"),
-        (192, 256, 7, "192 of 256 nodes are not drawn, 7 of them unusual too"),
+        (192, 256, 7, "192 of 256 nodes are not drawn, 7 of them also unusual"),
     ],
 )
 def test_what_is_not_drawn_is_counted(left_out: int, of: int, odd: int, said: str) -> None:

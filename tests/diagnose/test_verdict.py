@@ -21,7 +21,7 @@ from tests.builders import report
         (situations.healthy(), "healthy", "Healthy as far as can be seen"),
         (situations.no_steps(), "partial", "step times are not known"),
         (situations.no_gpu(), "partial", "step times are not known"),
-        (situations.gappy(), "partial", "its metrics may not be read"),
+        (situations.gappy(), "partial", "there is no access to its metrics"),
         (situations.never_started(), "critical", "Failed: CapacityError"),
         (report(status="Stopped", start=None), "unknown", "Never started"),
         (report(status="InProgress", start=None), "unknown", "Waiting for instances"),

@@ -31,7 +31,7 @@ def test_verdicts_have_a_row_a_job_after_the_first(tables: dict[str, pd.DataFram
     assert rows["comparable"].tolist() == ["yes", "no"]
     assert rows["prediction"].tolist()[0] == "held"
     assert rows["change_low_pct"].isna().tolist() == [False, True]
-    assert rows["reason"].tolist()[1] == "Of C no numbered steps were recognised."
+    assert rows["reason"].tolist()[1] == "For C, no numbered steps were recognized."
 
 
 def test_differences_have_a_row_a_parameter_and_job(tables: dict[str, pd.DataFrame]) -> None:

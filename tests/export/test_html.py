@@ -106,7 +106,9 @@ def test_what_is_masked_is_said() -> None:
     hidden = {**report.job.configuration, "hf_token": Parameter("***", "hyperparameters")}
     job = replace(report.job, configuration=hidden)
     assert "masked" not in html(report, MADE)
-    assert "What looks like a secret is masked" in html(replace(report, run=replace(report.run, job=job)), MADE)
+    assert "Anything that looks like a secret is masked" in html(
+        replace(report, run=replace(report.run, job=job)), MADE
+    )
 
 
 def test_no_two_things_on_a_page_have_one_name() -> None:

@@ -70,7 +70,7 @@ def test_paths_that_do_not_exist(folder: Path) -> None:
 def test_folder_without_logs(folder: Path) -> None:
     write(folder / "run" / "train.py")
     text = error("run")
-    assert "'run' holds no log files" in text
+    assert "'run' contains no log files" in text
     assert "*.log" in text
 
 
@@ -127,7 +127,7 @@ def test_what_files_cannot_tell(folder: Path) -> None:
     source = FilesSource(["a.log"])
     raw = source.metrics(source.job(), datetime.now(UTC))
     assert raw.frame.empty
-    assert [gap.why for gap in raw.gaps] == ["Log files carry no metrics of the hosts."]
+    assert [gap.why for gap in raw.gaps] == ["Log files contain no host metrics."]
     assert source.bill().calls == {}
     assert [summary.name for summary in source.jobs(JobQuery())] == ["a"]
     node = source.instance_type("ml.p4d.24xlarge")

@@ -162,13 +162,13 @@ def test_trouble_on_one_stream_leaves_the_others() -> None:
     service = CloudWatchLogs()
     for number in range(1, 6):
         service.write(f"vit/algo-{number}-1700000000", "line")
-    service.broken["vit/algo-2-1700000000"] = Throttled("AWS kept asking to slow down.", "Wait.")
-    service.broken["vit/algo-3-1700000000"] = Throttled("AWS kept asking to slow down.", "Wait.")
+    service.broken["vit/algo-2-1700000000"] = Throttled("AWS kept throttling requests.", "Wait.")
+    service.broken["vit/algo-3-1700000000"] = Throttled("AWS kept throttling requests.", "Wait.")
     service.broken["vit/algo-4-1700000000"] = NoData("AWS knows no such thing.")
     reader = JobLogs(service.clients, job())
     assert len(texts(reader.read())) == 2
     assert sorted(gap.why for gap in reader.gaps) == [
-        "algo-2-1700000000, algo-3-1700000000: AWS kept asking to slow down.",
+        "algo-2-1700000000, algo-3-1700000000: AWS kept throttling requests.",
         "algo-4-1700000000: AWS knows no such thing.",
     ]
     service.broken.clear()

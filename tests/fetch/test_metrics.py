@@ -218,16 +218,16 @@ def test_no_call_for_a_job_that_has_no_metrics() -> None:
 )
 def test_cloudwatch_has_nothing(given: dict[str, Any], now: datetime, words: str) -> None:
     text = only_gap(read_metrics(CloudWatch(silent=["vit"]).clients, job(**given), now))
-    assert "no metrics of this job" in text
+    assert "no metrics for this job" in text
     assert words in text
 
 
 def test_nodes_and_gpus_without_metrics_are_named() -> None:
     five = job(ResourceConfig=cluster(5))
     (gap,) = read_metrics(CloudWatch(silent=["algo-2", "algo-4"]).clients, five, LATER).gaps
-    assert gap.why == "CloudWatch has no metrics of algo-2, algo-4."
+    assert gap.why == "CloudWatch has no metrics for algo-2, algo-4."
     (gap,) = read_metrics(CloudWatch(silent=["GPU"]).clients, five, LATER).gaps
-    assert gap.why.startswith("CloudWatch has no GPU metrics of algo-1, algo-2, algo-3 and 2 more")
+    assert gap.why.startswith("CloudWatch has no GPU metrics for algo-1, algo-2, algo-3 and 2 more")
 
 
 def test_missing_right_is_a_gap(account: Clients) -> None:
@@ -258,12 +258,12 @@ def test_trouble_with_one_call_leaves_the_others() -> None:
 
     def throttled_once(**asked: Any) -> dict[str, Any]:
         if asked["MetricDataQueries"][0]["Id"] == "gpu_utilization_algo_101":
-            raise Throttled("AWS kept asking to slow down.", "Wait.")
+            raise Throttled("AWS kept throttling requests.", "Wait.")
         return service.answer(**asked)
 
     raw = read_metrics(Scripted(get_metric_data=throttled_once), job(ResourceConfig=cluster(300)), LATER)
     assert raw.frame["node"].nunique() == 200
-    assert [gap.why for gap in raw.gaps] == ["AWS kept asking to slow down."]
+    assert [gap.why for gap in raw.gaps] == ["AWS kept throttling requests."]
 
 
 def test_trouble_in_the_middle_keeps_the_pages_before() -> None:
@@ -271,7 +271,7 @@ def test_trouble_in_the_middle_keeps_the_pages_before() -> None:
 
     def breaking(**asked: Any) -> dict[str, Any]:
         if "NextToken" in asked:
-            raise Throttled("AWS kept asking to slow down.", "Wait.")
+            raise Throttled("AWS kept throttling requests.", "Wait.")
         return service.answer(**asked)
 
     raw = read_metrics(Scripted(get_metric_data=breaking), job(), LATER)

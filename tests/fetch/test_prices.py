@@ -88,7 +88,7 @@ def _why(found: Price | Gap) -> str:
         (of("3.0", "2.5"), "several prices of training on ml.g5.12xlarge in eu-west-1: $2.5, $3."),
         (Unreachable("It is not there."), "cannot be read: It is not there."),
         (CannotDo("The stub has no such call."), "cannot be read: The stub"),
-        (KeyError("odd"), "failed on an error in Trainwatch itself (KeyError"),
+        (KeyError("odd"), "failed because of an error in Trainwatch itself (KeyError"),
         (not_allowed, "does not allow pricing:GetProducts"),
     ],
 )

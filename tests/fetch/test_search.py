@@ -123,7 +123,7 @@ def test_a_filter_that_cannot_be_kept_is_an_error_and_not_everything(asked: dict
 
 
 def test_who_is_asked_to_slow_down_does_not_ask_otherwise() -> None:
-    account = Account(refuse=Throttled("AWS kept asking to slow down.", "Wait."))
+    account = Account(refuse=Throttled("AWS kept throttling requests.", "Wait."))
     with pytest.raises(Throttled):
         _found(account)
     assert len(account.asked) == 1

@@ -77,7 +77,7 @@ def test_a_job_that_ran_stands_as_it_was_reviewed(archive: Path) -> None:
     page.switch_page("pages/job.py").run()
     said = _until(page, "Reviewed 25 Sep 2026")
     assert "1 h 30 min" in said
-    assert f"From the archive {archive}, as it was reviewed on 25 Sep 2026, 13:35 UTC" in said
+    assert f"From the archive {archive}, as reviewed on 25 Sep 2026, 13:35 UTC" in said
     assert "ago" not in said
 
 

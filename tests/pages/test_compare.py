@@ -70,11 +70,12 @@ def test_the_published_pair_reads_well(open_page: Open) -> None:
         (lambda: (run("a"), run("b", 2.2)), "B takes 10.0 % more", ["2.20 s, not 2.00 s.", "No prediction: no parameter"], 2),
         (lambda: (run("a"), run("b", 2.002)), "Cannot tell", ["two runs of one configuration differ by as much"], 2),
         (lambda: (run("a", count=40, noise=0.06), run("bb", 2.05, count=40, noise=0.06)), "Cannot tell: ",
-            ["more steps of each would do", "A step of B does the same work as one of A"],
+            ["more steps of each would be enough", "A step of B does the same work as one of A"],
             2,
         ),
         (lambda: (run("a"), situations.no_steps("b")), "Not comparable",
-            ["Of B no numbered steps were recognised. It takes the number", "Step times of A; there is nothing to compare",
+            ["For B, no numbered steps were recognized. It takes the "
+            "number", "Step times of A; there is nothing to compare",
              "Goodput and cost of a step"],
             2,
         ),
@@ -180,7 +181,7 @@ def test_what_is_chosen_and_the_address_follow_each_other(open_page: Open) -> No
 
 def test_the_same_job_twice_and_too_many_are_said(open_page: Open) -> None:
     page = _compare(open_page, run("a"), run("b", 1.8), jobs="a,a,b")
-    assert "a is named twice and counts once." in texts(page)
+    assert "a is named twice and counted once." in texts(page)
     assert "B takes" in "".join(_titles(page))
     assert "Choose another job" in _titles(_compare(open_page, run("a"), jobs="a,a"))
     many = [run(f"job-{place}", 2 + place / 10, count=40) for place in range(9)]

@@ -17,7 +17,7 @@ from tests import situations
 from tests.pages.conftest import Open
 from tests.pages.fake import FakeAccount, texts
 
-FAILED = "failed on an error in Trainwatch itself (KeyError: 'oops'). Its traceback is in"
+FAILED = "failed because of an error in Trainwatch itself (KeyError: 'oops'). Its traceback is in"
 # Where a part is drawn -> what the page calls it.
 PARTS = {
     ("header", "show_header"): "Header",

@@ -137,7 +137,7 @@ def test_what_has_the_same_name_has_the_same_value(base: str, reports: dict[str,
     [
         ("GPU 47 % (p5 43, p95 50) on all 4 nodes", "GPU 46 % on all 4 nodes since 15:32 UTC."),
         ("algo-3 is slow: 1.30 x its peers' step time", "algo-3 takes 2.97 s, 1.29 x the median of its peers."),
-        ("Goodput 87 %: of 1 h billed, 52 min trained", "Goodput 83 %."),
+        ("Goodput 87 %: of 1 h billed, 52 min was training", "Goodput 83 %."),
         (
             "completed · started 17 Nov 2026, 15:24 UTC · 9 min · $8.35",
             "x · started 17 Nov 2026, 15:24 UTC · 10 min · $8.35",

@@ -70,7 +70,7 @@ def test_why_shows_the_chart_in_which_a_finding_is_seen_with_its_span(open_page:
     charts = page.get("vega_lite_chart")
     assert len(charts) == before + 1
     assert charts[0].proto.alt.startswith("GPU utilization by node")
-    assert "framed: the time the finding speaks of" in texts(page)
+    assert "framed: the time the finding is about" in texts(page)
     assert page.dataframe[0].value["What"].tolist() == [
         "GPU utilization, mean",
         "GPU memory, p95",

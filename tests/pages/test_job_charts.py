@@ -107,17 +107,17 @@ def test_the_parts_can_be_chosen_by_keyboard_and_whole_job_leads_back(open_page:
     assert "The charts below show 13:20 to 13:35 UTC, 15 min of 1 h 30 min." in texts(page)
     assert "15m" in page.query_params["last"]
     links = {link.proto.label: link.proto.query_string for link in page.get("page_link")}
-    assert "at=20260925T132000" in links["Logs from there"]
+    assert "at=20260925T132000" in links["Logs from this time"]
     page.button(key="overview-all").click().run()
     assert "whole job" in texts(page)
     assert "last" not in page.query_params
-    assert "Logs from there" not in [link.proto.label for link in page.get("page_link")]
+    assert "Logs from this time" not in [link.proto.label for link in page.get("page_link")]
 
 
 def test_the_last_minutes_go_on_with_a_running_job(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     account = FakeAccount((situations.running(now=START + timedelta(minutes=60), minutes=60),))
     page = open_page(account, "job", job=account.reports[0].job.name, last="15m")
-    assert "The charts below show the last 15 min, 12:50 to 13:05 UTC, and move on with the job." in texts(page)
+    assert "The charts below show the last 15 min, 12:50 to 13:05 UTC, and keep up with the job." in texts(page)
     (strip,) = _specifications(page, True)
     account.reports = (situations.running(now=START + timedelta(minutes=70), minutes=70),)
     page.run()
@@ -159,12 +159,12 @@ def test_the_change_of_pace_is_the_finding_s(open_page: Open) -> None:
         "step-time-regression",
         "warning",
         "high",
-        "Steps 1.31 x as slow since 12:45 UTC",
+        "Steps take 1.31 x as long since 12:45 UTC",
         "Steps have become slower.",
         (Evidence("since: median", 2.6, "s", None, since, None),),
     )
     page = _page(open_page, situations.low_utilization(findings=(finding,)))
-    assert "; steps 1.31 x as slow since 12:45" in texts(page)
+    assert "; steps take 1.31 x as long since 12:45" in texts(page)
 
 
 def test_a_saved_threshold_is_named_with_the_nodes_that_cross_it(open_page: Open) -> None:

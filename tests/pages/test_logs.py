@@ -1,4 +1,4 @@
-"""The Logs page: all nodes in time, what was recognised beside each line, and an address that restores the view."""
+"""The Logs page: all nodes in time, what was recognized beside each line, and an address that restores the view."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def test_jumps_lead_to_the_ends_the_first_step_findings_and_phases(open_page: Op
         "First step",
         "End of the log",
         "GPU memory ran out on algo-2",
-        "Phase: productive",
+        "Phase: training",
     ):
         assert words in labels
     page = jump.select_index(1).run()

@@ -77,7 +77,7 @@ def test_a_job_brings_its_configuration_its_measurements_and_the_advice(open_pag
     said = texts(page)
     assert "Step time -35 %" in said
     assert "stages wait 27 % of the time, 53 % at the start." in said
-    assert "at most all that was measured grows" in said
+    assert "upper bound, as if all measured memory grew" in said
     assert page.button(key="plan-advice").disabled
     page.button(key="plan-undo").click().run()
     assert "change.active_microbatches" not in page.query_params
@@ -169,7 +169,7 @@ def test_from_nothing_what_is_not_known_is_said_and_never_zero(open_page: Open) 
 @pytest.mark.parametrize(
     ("change", "title", "words"),
     [
-        ({"microbatches": "5"}, "Batch and microbatches do not divide", "A batch of 56 does not divide into 5 microbatches"),
+        ({"microbatches": "5"}, "Batch not divisible by microbatches", "A batch of 56 does not divide into 5 microbatches"),
         ({"microbatches": "0"}, "The library rejects this", "microbatches=0 is below 1"),
         ({"microbatches": "99999999999999999999"}, "", ""),
         ({"tensor_parallel_degree": "3"}, "The library rejects this", "does not divide the 256 processes"),

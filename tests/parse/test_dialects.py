@@ -1,4 +1,4 @@
-"""Habits of training scripts that the generic recognisers know, one by one: how names, units and counts are set."""
+"""Habits of training scripts that the generic recognizers know, one by one: how names, units and counts are set."""
 
 from __future__ import annotations
 

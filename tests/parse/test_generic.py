@@ -1,4 +1,4 @@
-"""The recognisers for dialects that nobody has seen: what a line says does not hang on how it is written."""
+"""The recognizers for dialects that nobody has seen: what a line says does not hang on how it is written."""
 
 from __future__ import annotations
 

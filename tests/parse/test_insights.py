@@ -94,7 +94,7 @@ def test_the_question_follows_from_the_lines(case: str) -> None:
 
 @pytest.mark.parametrize("case", ["keyvalue_what_is_no_step", "litgpt_accumulated", "keyvalue_dialects"])
 def test_no_question_where_none_finds_the_same(case: str) -> None:
-    """Lines that are no steps, micro-batches that only their neighbours tell apart, and a mix of forms."""
+    """Lines that are no steps, micro-batches that only their neighbors tell apart, and a mix of forms."""
     assert chosen((FORMATS / f"{case}.log").read_text(encoding="utf-8").splitlines()) is None
 
 

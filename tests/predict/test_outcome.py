@@ -196,7 +196,7 @@ def test_a_schedule_that_there_is_not_is_no_error() -> None:
     start = setup_from({"pp_size": 4, "tensor_model_parallel_size": 1, "num_microbatches": 8, "virtual_stages": 2})
     found = what_if(start, {"microbatches": 6})
     assert found.step_time_change_pct is None
-    assert "divide by its 4 stages" in found.method
+    assert "divisible by its 4 stages" in found.method
     assert (found.bubble_start, found.bubble_change) == (pytest.approx(3 / 19), None)
 
 

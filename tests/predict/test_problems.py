@@ -189,8 +189,8 @@ def test_types_and_bounds_are_the_schemas(name: str, value: Any, to: Any) -> Non
     ("name", "said"),
     [
         ("pipeline_paralel_degree", 'did you mean "pipeline_parallel_degree"?'),
-        ("hybrid_shard_degree", "one of SMP v2"),
-        ("zero_infinity", "its schema lacks it"),
+        ("hybrid_shard_degree", "belongs to SMP v2"),
+        ("zero_infinity", "its schema does not contain it"),
         ("deterministic_server", ""),
         ("_match_weights", ""),
     ],

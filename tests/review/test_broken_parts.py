@@ -57,7 +57,9 @@ def test_a_rule_that_fails_costs_itself_and_is_named(monkeypatch: pytest.MonkeyP
         name: each for name, each in SAID.items() if name != id and name not in silenced
     }
     (gap,) = found.faults
-    assert gap.why.startswith(f"The check ({id}) failed on an error in Trainwatch itself (ZeroDivisionError: oops)")
+    assert gap.why.startswith(
+        f"The check ({id}) failed because of an error in Trainwatch itself (ZeroDivisionError: oops)"
+    )
     assert "trainwatch.log" in gap.remedy
     assert found.broken == {id}
     assert found.gaps[-1] == gap
@@ -144,7 +146,7 @@ def test_a_chart_that_fails_costs_itself_in_a_saved_page(monkeypatch: pytest.Mon
     assert len(found) == whole
     lost = [each for each in found if not each.svg]
     assert len(lost) == (2 if name == "_utilization" else 1)
-    assert all("failed on an error in Trainwatch itself (KeyError: 'oops')" in each.said for each in lost)
+    assert all("failed because of an error in Trainwatch itself (KeyError: 'oops')" in each.said for each in lost)
     assert html_has(report, lost[0].said)
 
 
@@ -154,7 +156,7 @@ def test_a_chart_that_fails_costs_itself_in_a_saved_page(monkeypatch: pytest.Mon
 def test_a_section_that_fails_costs_itself_in_a_ticket(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr(ticket, name, lambda _: 1 / 0)
     said = ticket.markdown(situations.low_utilization())
-    assert said.count("failed on an error in Trainwatch itself") == 1
+    assert said.count("failed because of an error in Trainwatch itself") == 1
     assert ("## Nodes" in said) == (name != "_nodes")
 
 
@@ -164,7 +166,7 @@ def test_a_section_that_fails_costs_itself_in_a_ticket(monkeypatch: pytest.Monke
 def test_a_section_that_fails_costs_itself_at_a_terminal(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr(f"monitor.cli.report_text.{name}", lambda *_: 1 / 0)
     said = _text(situations.low_utilization())
-    assert said.count("failed on an error in Trainwatch itself") == 1
+    assert said.count("failed because of an error in Trainwatch itself") == 1
     assert ("NODE" in said) == (name != "_nodes")
 
 
@@ -174,7 +176,7 @@ def test_a_section_that_fails_costs_itself_at_a_terminal(monkeypatch: pytest.Mon
 def test_a_section_that_fails_costs_itself_in_a_saved_page(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr(page, name, lambda *_: 1 / 0)
     said = page.html(situations.low_utilization(), datetime.now(UTC))
-    assert said.count("failed on an error in Trainwatch itself") == 1
+    assert said.count("failed because of an error in Trainwatch itself") == 1
     assert "<h2>Findings</h2>" in said
 
 

@@ -1,4 +1,4 @@
-"""A line in the table: who wrote it, how loud, what was recognised; without secrets, and without what acts."""
+"""A line in the table: who wrote it, how loud, what was recognized; without secrets, and without what acts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TOLD = {
     "[1,mpirank:12,algo-2]<stdout>:step 412 step_time: 2.02 loss: 2.1": "step 412 · 2.02 s · loss 2.1",
     "Saving checkpoint to /opt/ml/checkpoints/400": "checkpoint begins",
     "torch.OutOfMemoryError: CUDA out of memory.": "error: torch.OutOfMemoryError: CUDA out of memory.",
-    "algo-1:77:77 [0] NCCL INFO NET/Socket : Using [0]eth0:10.0.0.1<0>": "start-up: NET/Socket",
+    "algo-1:77:77 [0] NCCL INFO NET/Socket : Using [0]eth0:10.0.0.1<0>": "startup: NET/Socket",
     "a line that nobody knows": "",
 }
 

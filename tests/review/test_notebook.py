@@ -50,7 +50,7 @@ def test_a_page_that_cannot_be_drawn_is_a_sentence(shown: ShownReport, monkeypat
     report = replace(shown, run=hostile().run)
     said = report._repr_html_()
     assert said.startswith(
-        "<p>Drawing the page failed on an error in Trainwatch itself (ZeroDivisionError: division by zero)."
+        "<p>Drawing the page failed because of an error in Trainwatch itself (ZeroDivisionError: division by zero)."
     )
     assert "trainwatch.log" in said
     assert "<b>" not in report._repr_html_()

@@ -140,12 +140,12 @@ def test_parameters_are_smp_v1s_unless_a_name_tells_otherwise(values: dict[str, 
         ({"microbatches": "abc"}, {}, "microbatches", "not a whole number"),
         ({"microbatches": 4.5}, {}, "microbatches", "not a whole number"),
         ({**PIPELINE, "batch_size": 30}, {"microbatches": 4}, "batch_size", "2 samples are left over"),
-        ({"tensor_parallel_degree": 6}, {}, "tensor_parallel_degree", "no power of two"),
+        ({"tensor_parallel_degree": 6}, {}, "tensor_parallel_degree", "not a power of two"),
         ({"tensor_parallel_degree": 2, "ddp": False}, {}, "tensor_parallel_degree", "needs ddp=true"),
         (PIPELINE, {"zero_infinity": True}, "zero_infinity", "knows no parameter"),
         ({"partitions": 2, "pipeline_parallel_degree": 4}, {}, "pipeline_parallel_degree", "two values"),
         (PIPELINE, {"partitions": 2, "pipeline_parallel_degree": 4}, "pipeline_parallel_degree", "two values"),
-        ({"hidden_size": -4}, {}, "hidden_size", "counts as not known"),
+        ({"hidden_size": -4}, {}, "hidden_size", "is treated as not known"),
         ({"gpu_memory_utilization": 4000}, {}, "gpu_memory_utilization", "no percentage"),
         ({"precision": "fp17"}, {}, "precision", "none of fp16"),
         ({"activation_checkpointing": "perhaps"}, {}, "activation_checkpointing", "neither true nor false"),
@@ -193,8 +193,7 @@ def test_a_batch_that_does_not_divide_is_not_the_same_for_all_of_its_sizes() -> 
     assert window is not None
     assert window[1] == pytest.approx(-35.3, abs=0.1)
     assert (
-        "a batch_size that divides into microbatches"
-        in plan(start_from({"microbatches": 4, "batch_size": 30}), {}).method
+        "a batch_size divisible by microbatches" in plan(start_from({"microbatches": 4, "batch_size": 30}), {}).method
     )
 
 

@@ -51,7 +51,7 @@ def _plan(start: dict[str, Any] | str, change: dict[str, Any], along: str | None
         ("gpt2-10b", {"shard_optimizer_state": False}, "error", "Step time about the same (-5 to +2 %); GPU memory"),
         (MEASURED, {"active_microbatches": 4}, "success", "Step time -35 %"),
         (MEASURED, {"active_microbatches": 1}, "info", "Step time +88 %"),
-        (MEASURED, {"microbatches": 9, "batch_size": 16}, "warning", "Batch and microbatches do not divide"),
+        (MEASURED, {"microbatches": 9, "batch_size": 16}, "warning", "Batch not divisible by microbatches"),
         ({**MEASURED, "pipeline_parallel_degree": 1}, {"active_microbatches": 1}, "info", "Step time unchanged"),
         (PIPELINE, {"tensor_parallel_degree": 8}, "info", "The change in step time is not known; GPU memory is not known"),
         (PIPELINE, {"fp16": True, "bf16": True}, "error", "The library rejects this"),
@@ -92,11 +92,14 @@ def test_a_bound_is_called_one() -> None:
 @pytest.mark.parametrize(
     ("start", "change", "along", "words"),
     [
-        ("gpt2-60b", {}, None, "Shortest from active_microbatches 2 on, 100 % of the start. Advised: stay at 2"),
-        (MEASURED, {}, None, "Shortest from active_microbatches 4 on, 65 % of the start. Advised: 4 (the pipeline's model)."),
-        ("gpt2-10b", {}, "pipeline_parallel_degree", "Shortest at pipeline_parallel_degree 1, 100 % of the start."),
+        ("gpt2-60b", {}, None, "Shortest from active_microbatches 2 upward, 100 % of the starting point. Advised: "
+        "stay at 2"),
+        (MEASURED, {}, None, "Shortest from active_microbatches 4 upward, 65 % of the starting point. Advised: 4 "
+        "(the pipeline model)."),
+        ("gpt2-10b", {}, "pipeline_parallel_degree", "Shortest at pipeline_parallel_degree 1, 100 % of the starting "
+        "point."),
         ({**PIPELINE, "pipeline_parallel_degree": 1}, {}, "active_microbatches", "Flat: active_microbatches does not change"),
-        ("gpt2-10b", {}, "tensor_parallel_degree", "The effect of tensor_parallel_degree on step time is not known: what a"),
+        ("gpt2-10b", {}, "tensor_parallel_degree", "The effect of tensor_parallel_degree on step time is not known: the cost"),
         ("gpt2-60b", {"microbatches": 5}, "pipeline_parallel_degree", "on step time is not known: A batch of 56 does"),
     ],
 )  # fmt: skip

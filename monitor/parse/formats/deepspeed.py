@@ -5,7 +5,7 @@ MemAllocated=6.01GB, MaxMemAllocated=19.52GB``: samples of all ranks per second 
 ``0/80, SamplesPerSec=51.2``, a mean since the start, its counter one of micro-batches); GB are 2^30 bytes. There is no
 time in it. The pipeline engine prints ``steps: 20 loss: 2.31 iter time (s): 0.512 samples/sec: 31.2``, a mean over the
 interval. ``step=20, skipped=0, lr=[…], mom=[…]`` says the same step a second time and nothing of its speed, and stands
-at start-up for step 0; ``time (ms) | fwd: … | bwd: …`` are parts of a step: none of them is a report.
+at startup for step 0; ``time (ms) | fwd: … | bwd: …`` are parts of a step: none of them is a report.
 """
 
 from __future__ import annotations

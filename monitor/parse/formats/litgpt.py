@@ -4,7 +4,7 @@
 is of one iteration, that is of one micro-batch. An optimizer step ended only where ``(step)`` stands behind it (once
 ``(opt.step)``, before that ``(optimizer.step)``): only these lines are steps, the others parts of the next. Where a
 step has several (``iter 40 step 10``) its time is the sum of theirs, known where all of them are printed: they are not
-equally long, and without a synchronisation the last one waits for all of them.
+equally long, and without a synchronization the last one waits for all of them.
 """
 
 from __future__ import annotations
