@@ -79,7 +79,7 @@ def test_a_comparison_for_people(jobs: dict[str, str], capsys: pytest.CaptureFix
         "Predicted step time -13.0 % (-30.0 to -5.0), measured -14.0 %",
         "The prediction held.",
         "The prediction is model-based: ",
-        "Not comparable: of C no numbered steps were recognized.",
+        "Not comparable: for C, no numbered steps were recognized.",
         "goodput",
         "cost of a million samples",
     ):
