@@ -92,12 +92,12 @@ def test_the_text_tells_cost_limits_and_what_to_do_next(capsys: pytest.CaptureFi
     ("argv", "code", "words"),
     [
         (("plan", "vit"), 2, "none is saved"),
-        (("plan", "logs:x.log", *IDLE), 2, "none"),
+        (("plan", "logs:x.log", *IDLE), 2, "is not one"),
         (("plan", "other", *IDLE), 3, "no training job"),
         (("create", "vit", "--when", "loss > 3"), 3, "none of these rules"),
-        (("create", "vit", *IDLE, "--sns", "topic"), 2, "no ARN"),
-        (("create", "vit", *IDLE, "--sns", TOPIC.replace(REGION, "eu-west-3")), 2, "another region"),
-        (("delete", "a/b"), 2, "no name"),
+        (("create", "vit", *IDLE, "--sns", "topic"), 2, "not the ARN"),
+        (("create", "vit", *IDLE, "--sns", TOPIC.replace(REGION, "eu-west-3")), 2, "not in the job's region"),
+        (("delete", "a/b"), 2, "not the name"),
     ],
 )
 def test_what_goes_wrong_is_one_sentence(

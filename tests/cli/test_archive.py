@@ -46,7 +46,7 @@ def test_a_part_that_is_gone_is_written_again(
     name = named(connected, FINISHED)
     next(root.glob(f"metrics/*/*/job={name}/*.parquet")).unlink()
     _, err = ran(capsys, "report", f"archive:{root}/{name}", code=3)
-    assert "not whole: its metrics are missing. Archive the job again." in err
+    assert "incomplete: its metrics are missing. Archive the job again." in err
     assert _states(document(capsys, "archive", name, "--to", str(root))) == {name: "archived"}
     ran(capsys, "report", f"archive:{root}/{name}")
 

@@ -69,7 +69,7 @@ def test_an_archived_job_can_be_named_in_every_way(
     ("argv", "code", "words"),
     [
         (("report", "archive:"), 2, "needs a path after it"),
-        (("report", "archive:ROOT"), 2, "holds 3 jobs (churn-mlp"),
+        (("report", "archive:ROOT"), 2, "contains 3 jobs (churn-mlp"),
         (("report", "archive:ROOT/churn"), 3, "There is no job 'churn' in the archive ROOT. Did you mean churn-mlp"),
         (("report", "archive:nowhere/x"), 3, "There is no archive at nowhere/x. Name the folder"),
         (("report", "archive:nothing"), 3, "There is no archive at nothing, nor one of your own at "),
@@ -141,7 +141,7 @@ def test_one_damaged_job_does_not_hide_the_others(
     out, err = ran(capsys, "jobs", "--archive", str(root))
     assert "2 jobs: " in out
     assert err.startswith(f"trainwatch: left out: {root}/runs/")
-    assert "cut or changed after it was written. Archive the job again." in err
+    assert "truncated or changed after it was written. Archive the job again." in err
 
 
 @pytest.mark.parametrize("option", [True, False])

@@ -158,7 +158,7 @@ def test_a_query_that_fails_or_finds_nothing(
 def test_logs_without_steps_are_not_asked_about(aws: Running) -> None:
     found = summed("silent", [])
     assert found.steps is None
-    assert "cannot be asked" in found.gaps[0].why
+    assert "none of its patterns" in found.gaps[0].why
     assert "StartQuery" not in aws.counts().calls
 
 

@@ -83,9 +83,9 @@ def _why(found: Price | Gap) -> str:
 @pytest.mark.parametrize(
     ("answer", "why"),
     [
-        ([], "has no price of training on ml.g5.12xlarge in eu-west-1"),
+        ([], "has no price for training on ml.g5.12xlarge in eu-west-1"),
         (of("0.0"), "has no price"),
-        (of("3.0", "2.5"), "several prices of training on ml.g5.12xlarge in eu-west-1: $2.5, $3."),
+        (of("3.0", "2.5"), "several prices for training on ml.g5.12xlarge in eu-west-1: $2.5, $3."),
         (Unreachable("It is not there."), "cannot be read: It is not there."),
         (CannotDo("The stub has no such call."), "cannot be read: The stub"),
         (KeyError("odd"), "failed because of an error in Trainwatch itself (KeyError"),
