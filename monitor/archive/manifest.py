@@ -122,7 +122,7 @@ def _body(data: bytes, called: str) -> dict[str, Any]:
         raise NoData(why, _AGAIN)
     body = body.removesuffix(b"}\n")
     if not found or hashlib.sha256(body).hexdigest() != digest:
-        raise NoData(f"{called} was cut or changed after it was written.", _AGAIN)
+        raise NoData(f"{called} was truncated or changed after it was written.", _AGAIN)
     try:
         out: dict[str, Any] = json.loads(body)
     except (ValueError, RecursionError):

@@ -99,7 +99,7 @@ class Archive:
             if name in broken or name not in data:
                 # What an interrupted writer leaves of a job that was archived before, too.
                 raise NoData(
-                    f"The archive of {manifest.job.name} in {self.store.label} is not whole: its {name} are "
+                    f"The archive of {manifest.job.name} in {self.store.label} is incomplete: its {name} are "
                     f"{'missing' if data.get(name) is None else 'not those that belong to it'}.",
                     _AGAIN,
                 )

@@ -45,7 +45,7 @@ def not_sent(outcome: Outcome) -> str:
         waiting = count(outcome.waiting, "message waits", "messages wait")
         return f"{outcome.holder} is sending to {outcome.sink.shown}; {waiting} for it, or for the next try."
     waiting = count(outcome.waiting, "message waits", "messages wait")
-    return f"{outcome.sink.shown} did not take an alert ({outcome.trouble}); {waiting} for the next try."
+    return f"{outcome.sink.shown} did not accept an alert ({outcome.trouble}); {waiting} for the next try."
 
 
 def refusals(outcome: Outcome) -> Iterator[str]:

@@ -115,7 +115,7 @@ def test_a_program_refuses_with_65(ledger: Ledger, tmp_path: Path) -> None:
     sink = sink_of(f"exec:{sys.executable} -c {shlex.quote(program)}")
     noted(ledger, sink, message("one"), message("two"))
     outcome = _delivered(ledger, sink)
-    assert (outcome.sent, [aside.why for aside in outcome.refused]) == (1, ["the program ended with 65"])
+    assert (outcome.sent, [aside.why for aside in outcome.refused]) == (1, ["the program exited with 65"])
     assert taken.read_text(encoding="utf-8") == "CRITICAL: one\nCRITICAL: two\n"
     for code in (1, 64, 66, 75, 127):
         with pytest.raises(NotSent, match=f"ended with {code}"):
@@ -265,7 +265,7 @@ def test_it_is_said_once_listed_always_and_sent_again(
     out, err = _alert(capsys, *FIRES, "--notify", at_home)
     (line,) = err.splitlines()
     assert line == (
-        "trainwatch: webhook:env:HOOK did not take an alert and will not (HTTP 400): WARNING: step_time-above-1 on algo-2, job "
+        "trainwatch: webhook:env:HOOK did not accept an alert and will not (HTTP 400): WARNING: step_time-above-1 on algo-2, job "
         "smp_v1_two_nodes_mpi. It is set aside; alert --resend sends it again."
     )
     assert f"1 alert that was refused is set aside in {tmp_path / 'state'}/trainwatch/alerts.sqlite" in out
@@ -282,7 +282,7 @@ def test_it_is_said_once_listed_always_and_sent_again(
     assert aside["id"][:8] in out
     assert "--notify" in out
     out, err = _alert(capsys, "--resend", "--notify", at_home, code=3)
-    assert "did not take an alert and will not (HTTP 400)" in err
+    assert "did not accept an alert and will not (HTTP 400)" in err
     receiver.judge = lambda body: 200
     out, err = _alert(capsys, "--resend", "--notify", at_home, code=0)
     assert (out, err) == ("1 alert sent.\n", "")

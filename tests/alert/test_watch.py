@@ -130,7 +130,7 @@ def test_what_a_sink_refuses_for_good_is_told_once_and_summed_up(
     script.chmod(0o755)
     _watch(tmp_path, _looks(LEVELS, 30), (f"exec:{script}",), form="json", output=str(tmp_path / "out.json"))
     printed = capsys.readouterr()
-    assert printed.err.count("did not take an alert and will not (the program ended with 65): WARNING: ") == 1
+    assert printed.err.count("did not accept an alert and will not (the program exited with 65): WARNING: ") == 1
     assert printed.err.count("\n") == 1
     summary = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
     assert summary["not_sent"] == 0
@@ -179,7 +179,7 @@ def test_trouble_that_goes_on_is_told_once(tmp_path: Path, capsys: pytest.Captur
         patch.setattr(delivery.deliver, "__defaults__", (lambda seconds: None, lambda: next(later), ()))
         patch.setattr("monitor.alert.telling.deliver", lambda ledger, sink, *_, **__: delivery.deliver(ledger, sink))
         _watch(tmp_path, _looks(LEVELS, 30), ("exec:false",))
-    assert capsys.readouterr().err.count("did not take an alert (the program ended with 1)") == 1
+    assert capsys.readouterr().err.count("did not accept an alert (the program exited with 1)") == 1
 
 
 def test_trouble_in_between_is_got_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

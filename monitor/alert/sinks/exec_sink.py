@@ -77,6 +77,6 @@ def send(message: Message, sink: Sink) -> None:
             os.killpg(program.pid, signal.SIGKILL)
             program.wait()
     if program.returncode == REFUSES:
-        raise Refused(f"the program ended with {REFUSES}")
+        raise Refused(f"the program exited with {REFUSES}")
     if program.returncode:
         raise NotSent(f"the program exited with {program.returncode}")
