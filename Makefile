@@ -6,11 +6,16 @@ BIN := .venv/bin
 RUN_STAMP := .venv/.run-installed
 DEV_STAMP := .venv/.dev-installed
 
-.PHONY: help demo test check bench clean .venv
+# With LOCKED=1 what is tested are the versions and hashes of constraints.txt, and nothing newer.
+LOCKED ?=
+
+.PHONY: help demo test check bench clean audit constraints .venv
 help:
 	@echo "make demo [PORT=8501]  the dashboard on an embedded account with sample jobs"
 	@echo "make test              every check and test"
 	@echo "make bench             the benchmarks, as tables"
+	@echo "make audit             known vulnerabilities of the locked versions (asks the auditor's service)"
+	@echo "make constraints       new locked versions, from requirements*.txt"
 	@echo "make .venv             the environment alone"
 
 .venv: $(RUN_STAMP)
@@ -20,12 +25,12 @@ $(RUN_STAMP): requirements.txt
 	@$(PYTHON) -c 'import venv, ensurepip' || { echo "This Python cannot make environments. Install its venv package (Debian: apt-get install python3-venv), then try again."; exit 1; }
 	@echo "Building the environment in .venv (about a minute, only once)..."
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(LOCKED),--require-hashes -r constraints.txt,-r requirements.txt)
 	@touch $@
 
-$(DEV_STAMP): $(RUN_STAMP) requirements-dev.txt
+$(DEV_STAMP): $(RUN_STAMP) requirements-dev.txt constraints.txt
 	@echo "Adding the test tools to .venv (only once)..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(LOCKED),--require-hashes -r constraints.txt,-r requirements-dev.txt)
 	@touch $@
 
 demo: $(RUN_STAMP)
@@ -43,5 +48,15 @@ test: check
 bench: $(DEV_STAMP)
 	@$(BIN)/python -m benchmarks
 
+# Both come from the registry when they are asked for, into a folder of their own.
+audit:
+	@$(PYTHON) -m venv .venv-tools && .venv-tools/bin/python -m pip install --quiet --disable-pip-version-check pip-audit
+	@.venv-tools/bin/pip-audit --strict --require-hashes --disable-pip -r constraints.txt
+
+constraints:
+	@$(PYTHON) -m venv .venv-tools && .venv-tools/bin/python -m pip install --quiet --disable-pip-version-check uv
+	@{ grep '^#' constraints.txt; .venv-tools/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+		--no-header --no-annotate requirements.txt requirements-dev.txt; } > constraints.new && mv constraints.new constraints.txt
+
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-tools .mypy_cache .ruff_cache .pytest_cache .hypothesis

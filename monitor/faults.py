@@ -23,6 +23,7 @@ from monitor import __version__
 from monitor.diagnose.headline import instances, launcher, status_word
 from monitor.diagnose.quoted import quoted
 from monitor.errors import Fault
+from monitor.inert import inert
 from monitor.masking import without_secrets
 from monitor.model import Gap, Job, Report, Run
 from monitor.words import count, phase
@@ -49,7 +50,7 @@ _lock = threading.Lock()
 _written: dict[tuple[str, ...], tuple[float, Path]] = {}
 
 
-def fault(error: Exception, part: str, shape: Sequence[str] = ()) -> Fault:
+def fault(error: BaseException, part: str, shape: Sequence[str] = ()) -> Fault:
     """The error as the user is told of it, once it is logged; one that is a Fault already stays the same.
 
     ``part`` is what failed, in words that name no job ("The review", "Chart of the step times"); ``shape`` is that of the
@@ -105,7 +106,7 @@ def shape_of_report(report: Report | None) -> tuple[str, ...]:
     return (*shape_of(report.job, report.run), *last)
 
 
-def _report(error: Exception, part: str, shape: Sequence[str]) -> str:
+def _report(error: BaseException, part: str, shape: Sequence[str]) -> str:
     """What can be passed on: the types of the errors and where they arose, and no word of their messages."""
     lines = [
         f"Trainwatch {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}",
@@ -138,7 +139,7 @@ def _places(error: BaseException) -> list[str]:
     return out
 
 
-def _log(error: Exception, part: str, copied: str) -> Path | None:
+def _log(error: BaseException, part: str, copied: str) -> Path | None:
     """The file that the traceback is in; None where no file can be written."""
     which = (part, type(error).__name__, *_places(error))
     with _lock:
@@ -146,9 +147,7 @@ def _log(error: Exception, part: str, copied: str) -> Path | None:
         if told is not None and time.monotonic() - told[0] < _AGAIN_S and told[1].exists():
             return told[1]
         trace = "".join(traceback.format_exception(error))
-        entry = without_secrets(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC\n{copied}\n{trace}\n").encode(
-            "utf-8", "replace"
-        )
+        entry = inert(without_secrets(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC\n{copied}\n{trace}\n")).encode()
         for folder in _folders():
             try:
                 path = _append(folder, entry[:_ENTRY_BYTES])

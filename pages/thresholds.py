@@ -9,12 +9,13 @@ from monitor.alert.saved import saved, saved_file
 from monitor.errors import BadCall
 from monitor.model import Report
 from monitor.review import Snapshot
-from monitor.show import data, jobs_table, shell
+from monitor.show import data, jobs_table, shell, visitor
 from monitor.show.pace import IDLE, WAITING, Pace, live
 from monitor.show.parts import part
 from monitor.show.plain import plain
 from monitor.show.threshold_saved import show_last, show_saved
 from monitor.show.threshold_try import show_try
+from monitor.show.threshold_undelivered import show_undelivered
 from monitor.show.threshold_words import show_wrong
 from monitor.show.trouble import show_error, show_stale
 from monitor.words import count
@@ -33,6 +34,7 @@ def board() -> Pace:
     elif listing.error:
         show_error(listing.error, "thresholds", "Listing jobs")
     show_last()
+    part(None, "Alerts that were not delivered", show_undelivered, visit.zone)
     # On top, where what a card's Try brings is seen.
     waiting = bool(part(None, "Trying a threshold", show_try, rules, reports, visit.zone, name))
     if rules is not None:
@@ -63,7 +65,11 @@ def about(rules: tuple[Rule, ...], newest: list[Snapshot], listed: int, refused:
     """What they were checked on, and where they are kept."""
     if not rules:
         return
-    parts = [f"Kept in {saved_file()}."]
+    parts = [
+        f"{visitor.READ_ONLY_WORDS}; thresholds are changed on the machine that runs it."
+        if visitor.is_read_only()
+        else f"Kept in {saved_file()}."
+    ]
     if listed:
         parts.append(against(newest, listed))
     elif not refused:

@@ -15,6 +15,7 @@ FLOORS = {
     "errors": 0,
     "words": 0,
     "masking": 0,
+    "inert": 0,
     "parse": 1,
     "analyze": 1,
     "predict": 1,
@@ -23,6 +24,7 @@ FLOORS = {
     "aws": 3,
     "settings": 3,
     "faults": 3,
+    "terminal": 3,
     "fetch": 4,
     "archive": 4,
     "alert": 4,
@@ -36,7 +38,7 @@ FLOORS = {
     "app": 9,
     "pages": 9,
 }
-PURE = {"model", "errors", "words", "masking", "parse", "analyze", "predict", "charts", "diagnose"}
+PURE = {"model", "errors", "words", "masking", "inert", "parse", "analyze", "predict", "charts", "diagnose"}
 # Package -> the only rooms that may import it.
 KEPT_TO = {
     "streamlit": {"show", "pages", "app"},

@@ -53,7 +53,8 @@ def receiving(clock: SimulatedClock, unanswered: float) -> Iterator[Receiver]:
                     receiver.refused += 1
                     if how < 0.3:
                         return  # the connection breaks
-                    status = 503 if how < 0.8 else 404
+                    # Who is down refuses for now; 4xx would be for good.
+                    status = 503 if how < 0.8 else 429
                 else:
                     status = 502 if how < unanswered else 200
                     key = self.headers.get("Idempotency-Key", "")

@@ -55,7 +55,7 @@ def findings_verdict(report: Report, rule: Rule, when: Found) -> Verdict:
 def missing(report: Report, subject: str) -> str:
     """Why nothing can be said of a finding, or of a severity; empty where its silence means something."""
     if report.broken and (subject in SEVERITIES or subject in report.broken):
-        return " ".join(f"{gap.why} {gap.remedy}" for gap in report.faults)
+        return " ".join(f"{gap.why} {gap.remedy}" for gap in report.faults if gap.what == "program")
     need: Need = "logs" if subject in SEVERITIES else _need(subject)
     run = report.run
     if run.job.source == "aws" and run.job.started is None:

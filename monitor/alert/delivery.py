@@ -1,28 +1,29 @@
-"""Sends what the ledger still has for a sink: in order, one process at a time, retried until it arrives."""
+"""What the ledger still holds for a sink is sent: in order, one process at a time, again and again until it arrives.
+
+A message that the receiver refuses for good is set aside, and the next one sent.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from monitor.alert.ledger import Ledger, Pending
+from monitor.alert.ledger import Ledger, Pending, SetAside
+from monitor.alert.locks import Turn, taking_turns
 from monitor.alert.message import id_of
 from monitor.alert.sink_names import Sink
-from monitor.alert.sinks import NotSent, sender
+from monitor.alert.sinks import NotSent, Refused, exec_sink, sender
 from monitor.alert.sinks.addresses import address_of
 from monitor.errors import BadCall, CannotDo
-
-try:
-    import fcntl
-except ImportError:  # no such locks there: two processes that send in the same instant may send the same
-    fcntl = None  # type: ignore[assignment]
+from monitor.faults import fault
 
 #: Waits between tries in one call; after that the message waits in the ledger.
 AT_ONCE_S = (1.0, 4.0)
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 15.0, 900.0
+# A message that was tried so often in so long a time stands in the way of the others no longer.
+_MOST_TRIES, _LONGEST_S = 20, 7 * 86400.0
 # Another process that is sending to the same sink takes what is there for both.
 _LOCK_WAIT_S = 60.0
 
@@ -35,6 +36,10 @@ class Outcome:
     sent: int = 0
     waiting: int = 0
     trouble: str = ""
+    refused: tuple[SetAside, ...] = ()
+    """What was set aside now."""
+    holder: str = ""
+    """Who is sending to the sink instead, in words."""
 
 
 def key_of(sink: Sink) -> str:
@@ -43,9 +48,11 @@ def key_of(sink: Sink) -> str:
 
 
 def check(sink: Sink) -> None:
-    """BadCall where the address that a sink needs is not there."""
+    """BadCall where the address or the program that a sink needs is not there."""
     if sink.kind in {"slack", "webhook"}:
         address_of(sink)
+    if sink.kind == "exec":
+        exec_sink.check(sink)
 
 
 def deliver(
@@ -54,17 +61,45 @@ def deliver(
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.time,
     at_once_s: tuple[float, ...] = AT_ONCE_S,
+    *,
+    what: str = "",
 ) -> Outcome:
-    """Sends what the sink has not got. The first message that cannot be sent ends it: the receiver is down."""
+    """Sends what the sink has not got. The first message that cannot be sent now ends it: the receiver is down.
+
+    ``what`` is what other processes are told of this one meanwhile.
+    """
+    if ledger.path is None:
+        return _sent(ledger, sink, Turn(True), sleep, clock, at_once_s)
+    lock = Path(f"{ledger.path}.{id_of(key_of(sink))[:12]}.lock")
+    try:
+        with taking_turns(lock, what, _LOCK_WAIT_S, sleep) as turn:
+            return _sent(ledger, sink, turn, sleep, clock, at_once_s)
+    except OSError as error:
+        raise CannotDo(
+            f"The ledger of alerts {ledger.path} cannot be used: {error.strerror}.", "Check the rights of its folder."
+        ) from None
+
+
+def _sent(
+    ledger: Ledger,
+    sink: Sink,
+    turn: Turn,
+    sleep: Callable[[float], None],
+    clock: Callable[[], float],
+    at_once_s: tuple[float, ...],
+) -> Outcome:
     key, sent, trouble = key_of(sink), 0, ""
-    with _alone(ledger, key, sleep) as mine:
-        while mine and not trouble:
-            waiting = ledger.pending(key, clock())
-            if not waiting:
-                break
+    refused: list[SetAside] = []
+    while turn.mine and not trouble:
+        waiting = ledger.pending(key, clock())
+        if not waiting:
+            break
+        try:
             trouble = _send(ledger, waiting[0], sink, sleep, clock, at_once_s)
             sent += not trouble
-    return Outcome(sink, sent, ledger.count_pending(key), trouble)
+        except Refused as error:
+            refused.append(ledger.refuse(waiting[0], clock(), str(error)))
+    return Outcome(sink, sent, ledger.count_pending(key), trouble, tuple(refused), turn.holder)
 
 
 def _send(
@@ -75,7 +110,7 @@ def _send(
     clock: Callable[[], float],
     at_once_s: tuple[float, ...],
 ) -> str:
-    """Sends one message; what was in the way, or nothing."""
+    """Sends one message; what was in the way for now, or nothing. Refused where it is no use to try again."""
     for wait_s in (*at_once_s, None):
         try:
             sender(sink)(pending.message, sink)
@@ -84,43 +119,17 @@ def _send(
             if again and wait_s is not None:
                 sleep(wait_s)
                 continue
-            later_s = min(_FIRST_WAIT_S * 2**pending.tries, _LONGEST_WAIT_S)
+            if pending.tries >= _MOST_TRIES and clock() - pending.created >= _LONGEST_S:
+                raise Refused(f"{error}, tried {pending.tries + 1} times in {_LONGEST_S / 86400:.0f} days") from None
+            later_s = min(_FIRST_WAIT_S * 2.0 ** min(pending.tries, 16), _LONGEST_WAIT_S)
             if isinstance(error, NotSent):
                 later_s = max(later_s, error.wait_s)
             ledger.failed(pending, clock() + later_s, str(error))
             return str(error)
+        except Refused:
+            raise
+        except Exception as error:  # a bug on one message must not cost the others
+            raise Refused(str(fault(error, "Sending an alert"))) from error
         ledger.sent(pending, clock())
         return ""
     raise AssertionError("the last try has no wait behind it")
-
-
-@contextmanager
-def _alone(ledger: Ledger, key: str, sleep: Callable[[float], None]) -> Iterator[bool]:
-    """True while no other process sends to this sink; a killed one holds nothing. False where another one keeps at it."""
-    if fcntl is None or ledger.path is None:
-        yield True
-        return
-    try:
-        lock = Path(f"{ledger.path}.{id_of(key)[:12]}.lock").open("a", encoding="utf-8")  # noqa: SIM115 - closed below
-    except OSError as error:
-        raise CannotDo(
-            f"The ledger of alerts {ledger.path} cannot be used: {error.strerror}.",
-            "Check the permissions of its folder.",
-        ) from None
-    with lock:
-        yield _locked(lock.fileno(), sleep)
-
-
-def _locked(handle: int, sleep: Callable[[float], None]) -> bool:
-    waited_s, step_s = 0.0, 0.05
-    while True:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if waited_s >= _LOCK_WAIT_S:
-                return False
-            sleep(step_s)
-            waited_s += step_s
-            step_s = min(1.0, 1.5 * step_s)
-        else:
-            return True

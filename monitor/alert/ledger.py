@@ -2,20 +2,25 @@
 
 That something is to be said, and to whom, is written down in one step before anything is sent; that it was sent, after.
 Whoever is killed in between leaves it to the next process, which sends it again under the same id.
+
+What a receiver refuses for good is set aside and kept, and so is a row that is damaged: neither stops the others.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from monitor.alert.message import Message, message_from
+from monitor.alert.ledger_rows import COLUMNS, KEYS, dumped, shown, trouble_of
+from monitor.alert.locks import process_that_locks
+from monitor.alert.message import Message, kept, message_from
 from monitor.errors import CannotDo
+from monitor.settings import no_place, user_folder
 
 _SCHEMA = """
 create table if not exists looks (job text, rule text, first real, primary key (job, rule));
@@ -26,11 +31,18 @@ create table if not exists alerts (
 );
 create table if not exists deliveries (
     id text, sink text, message text, created real, tries integer default 0, next_try real default 0, sent real,
-    trouble text default '', primary key (id, sink)
+    trouble text default '', refused real, primary key (id, sink)
 );
+create table if not exists damaged (origin text, place integer, why text, held text, at real, said integer default 0);
 """
+#: Of the file; a newer one is a later program's, which must not be undone.
+_VERSION = 1
 _KEPT_S = 400 * 86400.0
+#: What was set aside waits so long for somebody to send it again.
+ASIDE_KEPT_S = 90 * 86400.0
 _WAIT_S = 30.0
+# What is still to be sent by itself.
+_WAITS = "sent is null and refused is null"
 #: Nobody is left in peace for longer after a failure.
 LONGEST_WAIT_S = 3600.0
 
@@ -59,13 +71,36 @@ class Pending:
     message: Message
     sink: str
     tries: int
+    created: float
 
 
-def ledger_file(environ: Mapping[str, str] | None = None) -> Path:
-    """``$XDG_STATE_HOME/trainwatch/alerts.sqlite`` (``~/.local/state`` otherwise)."""
-    environ = os.environ if environ is None else environ
-    base = environ.get("XDG_STATE_HOME") or str(Path("~/.local/state").expanduser())
-    return Path(base) / "trainwatch" / "alerts.sqlite"
+@dataclass(frozen=True, slots=True)
+class SetAside:
+    """A message that a sink will not get by itself any more."""
+
+    message: Message
+    sink: str
+    """As the ledger calls it."""
+    why: str
+    at: float
+
+    @property
+    def shown(self) -> str:
+        """The sink, without what may be secret."""
+        return shown(self.sink)
+
+
+def ledger_file(environ: Mapping[str, str] | None = None) -> Path | None:
+    """``$XDG_STATE_HOME/trainwatch/alerts.sqlite`` (``~/.local/state`` otherwise); None for a user without a home."""
+    folder = user_folder("STATE", environ)
+    return folder / "alerts.sqlite" if folder else None
+
+
+def durable(path: Path | None) -> Path:
+    """The path; CannotDo where there is none, and what is said would be forgotten with the process."""
+    if path is None:
+        raise no_place("the ledger of alerts", "STATE", ", or name a file with --ledger")
+    return path
 
 
 class Ledger:
@@ -79,10 +114,28 @@ class Ledger:
                 # Messages name jobs and nodes: its owner's business alone.
                 path.touch(0o600)
             self._db = sqlite3.connect(path or ":memory:", timeout=_WAIT_S, isolation_level=None)
+            # One text that is none must not keep the others from being read.
+            self._db.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
             self._db.execute("pragma synchronous = full")
             with self.change():
-                for statement in filter(str.strip, _SCHEMA.split(";")):
-                    self._db.execute(statement)
+                self._make_ready()
+
+    def _make_ready(self) -> None:
+        found = int(self._db.execute("pragma user_version").fetchone()[0])
+        if found > _VERSION:
+            raise CannotDo(
+                f"The ledger of alerts {self.path} is of version {found}; this program knows version {_VERSION}.",
+                "Use a newer version of this program, or name another ledger with --ledger.",
+            )
+        for statement in filter(str.strip, _SCHEMA.split(";")):
+            self._db.execute(statement)
+        if "refused" not in {row[1] for row in self._db.execute("pragma table_info(deliveries)")}:
+            self._db.execute("alter table deliveries add column refused real")
+        # Always written, so that a file which cannot be changed is told now and not when something is to be said.
+        self._db.execute(f"pragma user_version = {_VERSION}")
+        for table in COLUMNS:
+            # Of what was sent only that counts.
+            self._sound(table, "where typeof(sent) not in ('real', 'integer')" if table == "deliveries" else "")
 
     def close(self) -> None:
         self._db.close()
@@ -94,36 +147,36 @@ class Ledger:
             self._db.execute("begin immediate")
             try:
                 yield
+                self._db.execute("commit")
             except BaseException:
-                self._db.execute("rollback")
+                if self._db.in_transaction:
+                    self._db.execute("rollback")
                 raise
-            self._db.execute("commit")
 
     def first_look(self, job: str, rule: str, now: float) -> float:
         """When a rule was first asked of a job: now, if never before."""
-        self._db.execute("insert or ignore into looks values (?, ?, ?)", (job, rule, now))
-        found = self._db.execute("select first from looks where job = ? and rule = ?", (job, rule)).fetchone()
-        return float(found[0])
+        found = self._sound("looks", "where job = ? and rule = ?", (job, rule))
+        if not found:
+            self._db.execute("insert into looks values (?, ?, ?)", (job, rule, now))
+        return float(found[0]["first"]) if found else now
 
     def mark(self, name: str) -> float | None:
         """How far something has come."""
-        with self._translating():
-            found = self._db.execute("select at from marks where name = ?", (name,)).fetchone()
-        return None if found is None else float(found[0])
+        with self.change():
+            found = self._sound("marks", "where name = ?", (name,))
+        return float(found[0]["at"]) if found else None
 
     def set_mark(self, name: str, at: float) -> None:
         """Notes how far it has come now."""
         with self.change():
-            self._db.execute("insert or replace into marks values (?, ?)", (name, at))
+            self._db.execute("delete from marks where name = ?", (name,))
+            self._db.execute("insert into marks values (?, ?)", (name, at))
 
     def newest(self, job: str, rule: str) -> dict[str, Told]:
         """By key, the newest alert of each."""
-        rows = self._db.execute(
-            "select key, number, since, fired, absent, closed, cleared, about from alerts where job = ? and rule = ? "
-            "order by number",
-            (job, rule),
-        )
-        return {row[0]: Told(*row) for row in rows}
+        rows = self._sound("alerts", "where job = ? and rule = ?", (job, rule))
+        names = ("key", "number", "since", "fired", "absent", "closed", "cleared", "about")
+        return {row["key"]: Told(*(row[name] for name in names)) for row in sorted(rows, key=lambda row: row["number"])}
 
     def open(
         self,
@@ -160,26 +213,22 @@ class Ledger:
         """Notes that a sink is to get a message."""
         self._db.execute(
             "insert or ignore into deliveries (id, sink, message, created) values (?, ?, ?, ?)",
-            (message.id, sink, json.dumps(message.document()), now),
+            (message.id, sink, json.dumps(kept(message)), now),
         )
 
     def pending(self, sink: str, now: float) -> list[Pending]:
         """What a sink has not got, the oldest first; nothing while it is left in peace after a failure."""
-        with self._translating():
-            rows = self._db.execute(
-                "select message, sink, tries, next_try from deliveries where sink = ? and sent is null "
-                # As they were written down: by its clock, which may be set back, an end could come before its beginning.
-                "order by rowid",
-                (sink,),
-            ).fetchall()
+        with self.change():
+            # As they were written down: by its clock, which may be set back, an end could come before its beginning.
+            rows = self._sound("deliveries", f"where sink = ? and {_WAITS}", (sink,))
         # A wait that is longer than any was told before the clock was set back.
-        if any(now < row[3] <= now + LONGEST_WAIT_S for row in rows):
+        if any(now < row["next_try"] <= now + LONGEST_WAIT_S for row in rows):
             return []
-        return [Pending(message_from(json.loads(row[0])), row[1], row[2]) for row in rows]
+        return [Pending(message_from(json.loads(row["message"])), sink, row["tries"], row["created"]) for row in rows]
 
     def count_pending(self, sink: str) -> int:
         with self._translating():
-            query = "select count(*) from deliveries where sink = ? and sent is null"
+            query = f"select count(*) from deliveries where sink = ? and {_WAITS}"
             return int(self._db.execute(query, (sink,)).fetchone()[0])
 
     def sent(self, pending: Pending, now: float) -> None:
@@ -198,19 +247,94 @@ class Ledger:
                 (next_try, trouble, pending.message.id, pending.sink),
             )
 
-    def forget(self, now: float) -> None:
-        """Drops what is more than a year old."""
+    def refuse(self, pending: Pending, now: float, why: str) -> SetAside:
+        """Sets a message aside that its sink refuses for good."""
         with self.change():
+            self._db.execute(
+                "update deliveries set tries = tries + 1, refused = ?, trouble = ? where id = ? and sink = ?",
+                (now, why, pending.message.id, pending.sink),
+            )
+        return SetAside(pending.message, pending.sink, why, now)
+
+    def set_aside(self) -> list[SetAside]:
+        """All that was set aside and not sent again, the oldest first."""
+        with self.change():
+            rows = self._sound("deliveries", "where sent is null and refused is not null")
+        return [
+            SetAside(message_from(json.loads(row["message"])), row["sink"], row["trouble"], row["refused"])
+            for row in rows
+        ]
+
+    def try_again(self, aside: SetAside, sinks: Sequence[str], now: float) -> None:
+        """A message that was set aside waits again, for these sinks in place of the one it was for, and at once."""
+        with self.change():
+            self._db.execute("delete from deliveries where id = ? and sink = ?", (aside.message.id, aside.sink))
+            for sink in sinks:
+                self.add(aside.message, sink, now)
+                self._db.execute("update deliveries set next_try = 0 where sink = ?", (sink,))
+
+    def damage(self) -> list[str]:
+        """A sentence for each row that was found damaged and not told yet: what is wrong, and where it is."""
+        with self.change():
+            rows = self._db.execute("select rowid, origin, place, why from damaged where said = 0").fetchall()
+            self._db.execute("update damaged set said = 1 where said = 0")
+        return [
+            f"A row of the ledger {self.path} is damaged (row {place} of {origin}: {why}); it is left out, and kept there as "
+            f"row {row} of damaged."
+            for row, origin, place, why in rows
+        ]
+
+    def forget(self, now: float) -> None:
+        """Drops what is more than a year old, and what was set aside and left lying."""
+        with self.change():
+            self._db.execute("delete from deliveries where refused < ?", (now - ASIDE_KEPT_S,))
+            self._db.execute("delete from damaged where at < ?", (now - ASIDE_KEPT_S,))
             self._db.execute("delete from deliveries where coalesce(sent, created) < ?", (now - _KEPT_S,))
             self._db.execute("delete from alerts where opened < ?", (now - _KEPT_S,))
+
+    def _sound(self, table: str, where: str = "", values: Sequence[object] = ()) -> list[dict[str, Any]]:
+        """The rows that can be relied on, in the order in which they were written. Within a change: others go aside."""
+        names = [*COLUMNS[table]]
+        query = f"select rowid, {', '.join(names)} from {table} {where} order by rowid"
+        sound: dict[tuple[Any, ...], dict[str, Any]] = {}
+        for place, *found in self._db.execute(query, values).fetchall():
+            row = dict(zip(names, found, strict=True))
+            key = tuple(row[name] for name in KEYS[table])
+            why = trouble_of(table, row)
+            if not why and (key in sound or (table == "deliveries" and self._was_sent(place, *key))):
+                why = "it is there twice"
+            if why:
+                self._db.execute(
+                    "insert into damaged (origin, place, why, held, at) values (?, ?, ?, ?, strftime('%s'))",
+                    (table, place, why, dumped(found)),
+                )
+                self._db.execute(f"delete from {table} where rowid = ?", (place,))
+            else:
+                sound[key] = row
+        return [*sound.values()]
+
+    def _was_sent(self, place: int, id: str, sink: str) -> bool:
+        """Whether another row says so of the same message."""
+        query = "select 1 from deliveries where id = ? and sink = ? and sent is not null and rowid <> ?"
+        return self._db.execute(query, (id, sink, place)).fetchone() is not None
 
     @contextmanager
     def _translating(self) -> Iterator[None]:
         try:
             yield
-        except (sqlite3.Error, OSError) as error:
-            why = error.strerror if isinstance(error, OSError) else str(error)
+        except sqlite3.OperationalError as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_BUSY:
+                raise self._unusable(str(error)) from error
+            holder = process_that_locks(self.path) if self.path else "another process"
             raise CannotDo(
-                f"The ledger of alerts {self.path or ''} cannot be used: {why}.",
-                "Check its folder, move the file away, or name another one with --ledger.",
+                f"The ledger of alerts {self.path} is locked by {holder}, which did not let go of it for {_WAIT_S:.0f} s.",
+                "Try again, or end that process.",
             ) from error
+        except (sqlite3.Error, OSError) as error:
+            raise self._unusable((error.strerror or "") if isinstance(error, OSError) else str(error)) from error
+
+    def _unusable(self, why: str) -> CannotDo:
+        return CannotDo(
+            f"The ledger of alerts {self.path or ''} cannot be used: {why}.",
+            "Check its folder, move the file away, or name another one with --ledger.",
+        )

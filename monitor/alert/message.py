@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 from urllib.parse import urlencode
 
 from monitor.alert.conditions import Rule, Threshold
@@ -17,6 +18,8 @@ from monitor.model import Job
 from monitor.words import clock, duration
 
 Kind = Literal["firing", "resolved", "ended"]
+#: Of the form in which messages are kept; a message of another one is left alone.
+VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +98,33 @@ def message_of(
     )
 
 
+def kept(message: Message) -> dict[str, Any]:
+    """The message as the ledger keeps it."""
+    return {"version": VERSION, **message.document()}
+
+
 def message_from(data: dict[str, Any]) -> Message:
-    """The message that ``document`` made ``data`` of."""
+    """The message that ``kept`` made ``data`` of. ValueError, as "has an odd title", where it is something else."""
+    if data.get("version", VERSION) != VERSION:
+        raise ValueError("is of a version that this program does not know")
+    for field in fields(Message):
+        if not _fits(str(field.type), data.get(field.name)):
+            raise ValueError(f"has {'an odd' if field.name in data else 'no'} {field.name}")
+        if field.name in {"at", "since"} and data.get(field.name) is not None:
+            try:
+                datetime.fromisoformat(data[field.name])
+            except ValueError:
+                raise ValueError(f"has an odd {field.name}") from None
     return Message(**{field.name: data.get(field.name) for field in fields(Message)})  # type: ignore[arg-type]
+
+
+def _fits(kind: str, value: Any) -> bool:
+    """Whether a value is of a field's type, as it is written above."""
+    if value is None:
+        return kind.endswith("| None")
+    if kind.startswith("float"):
+        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, str) and (kind != "Kind" or value in get_args(Kind))
 
 
 def id_of(*parts: object) -> str:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -22,6 +21,7 @@ from monitor.alert.grammar import parse
 from monitor.alert.sense import senseless
 from monitor.alert.sink_names import sink_of
 from monitor.errors import BadCall
+from monitor.settings import text_of, toml
 
 _KEYS = ("name", "when", "severity", "notify")
 _LONGEST_NAME = 100
@@ -32,10 +32,10 @@ HEADER = re.compile(r"^[ \t]*\[\[[ \t]*rule[ \t]*\]\][ \t]*(?:#.*)?$", re.MULTIL
 def read_rules(path: Path) -> tuple[Rule, ...]:
     """The rules of a file, at least one."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise BadCall(f"The rules file {path} cannot be read: {why}.", "Check the path given with --rules.") from None
+        text = text_of(path)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise BadCall(f"The rules file {path} cannot be read: {why}.", "Check the path behind --rules.") from None
     rules = rules_in(text, str(path))
     if not rules:
         raise BadCall(f"{path} contains no rules.", _EXAMPLE)
@@ -46,8 +46,8 @@ def rules_in(text: str, where: str, strict: bool = True) -> tuple[Rule, ...]:
     """The rules of a text; ``where`` is what errors call it. Without ``strict`` a condition that can never or always hold is
     kept, with its doubt."""
     try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        data = toml(text)
+    except ValueError as error:
         place = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)", str(error))
         line = f", line {place[1] or text.count(chr(10)) + 1}" if place else ""
         said = str(error)[: place.start()] if place else str(error)
@@ -56,7 +56,8 @@ def rules_in(text: str, where: str, strict: bool = True) -> tuple[Rule, ...]:
         ) from None
     for key in data:
         if key != "rule":
-            _wrong(text, where, None, key, f"it is outside of a rule, where nothing is allowed. {_EXAMPLE}")
+            near = " The nearest is [[rule]]." if get_close_matches(key.lower(), ["rule"], 1, 0.6) else ""
+            _wrong(text, where, None, key, f"it stands outside of a rule, where nothing can.{near} {_EXAMPLE}")
     tables = data.get("rule", [])
     if not isinstance(tables, list) or not all(isinstance(table, Mapping) for table in tables):
         _wrong(text, where, None, "rule", f"rules are a list of tables. {_EXAMPLE}")

@@ -16,7 +16,7 @@ from monitor.alert.sense import senseless
 from monitor.alert.shared_file import change, read_text
 from monitor.alert.sink_names import sink_of
 from monitor.errors import BadCall
-from monitor.settings import config_file
+from monitor.settings import config_file, user_folder
 
 WHAT = "The saved thresholds"
 
@@ -29,6 +29,8 @@ def saved_file(environ: Mapping[str, str] | None = None) -> Path:
 def saved(path: Path | None = None) -> tuple[Rule, ...]:
     """The saved thresholds, in the order of saving; BadCall for a file that cannot be used. Those that can never or always
     hold are among them, with their doubt: they were saved before such were refused."""
+    if path is None and user_folder("CONFIG") is None:
+        return ()
     path = path or saved_file()
     return rules_in(read_text(path, WHAT), str(path), strict=False)
 

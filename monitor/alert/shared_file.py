@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
+from monitor.alert.locks import taking_turns
 from monitor.errors import BadCall, CannotDo
+from monitor.settings import text_of
 
-try:
-    import fcntl
-except ImportError:  # no such locks there: two that save in the same instant may lose one
-    fcntl = None  # type: ignore[assignment]
+# To read, change and replace a small file takes no second.
+_LOCK_WAIT_S = 10.0
 
 
 def read_text(path: Path, what: str) -> str:
     """The text; "" where there is no file. ``what`` is what an error calls it, as "The saved thresholds"."""
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return text_of(path)
     except FileNotFoundError:
         return ""
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise BadCall(f"{what} in {path} cannot be read: {why}.", "Correct the file or move it elsewhere.") from None
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise BadCall(f"{what} in {path} cannot be read: {why}.", "Correct the file, or move it away.") from None
 
 
 def change(path: Path, what: str, changed: Callable[[str], str]) -> None:
@@ -33,21 +32,15 @@ def change(path: Path, what: str, changed: Callable[[str], str]) -> None:
     path = path.resolve()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(path):
+        with taking_turns(path.with_suffix(".lock"), "", _LOCK_WAIT_S) as turn:
+            if not turn.mine:
+                raise CannotDo(f"{path} is being changed by {turn.holder}.", "Try again, or end that process.")
             text = read_text(path, what)
             new = changed(text)
             if new != text:
                 _replace(path, new)
     except OSError as error:
         raise CannotDo(f"{path} cannot be written: {error.strerror}.", "Check the permissions of its folder.") from None
-
-
-@contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    with path.with_suffix(".lock").open("a", encoding="utf-8") as lock:
-        if fcntl is not None:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def _replace(path: Path, text: str) -> None:

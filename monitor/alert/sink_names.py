@@ -14,6 +14,7 @@ import re
 import shlex
 from dataclasses import dataclass
 from difflib import get_close_matches
+from ipaddress import ip_address
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -103,9 +104,11 @@ def _program(target: str) -> Sink:
         words = shlex.split(target)
     except ValueError:
         words = []
-    if not words:
+    if "\0" in target:
+        raise BadCall("The program of exec: holds a NUL, which no program's name has.", "Write exec:PROGRAM.")
+    if not words or not words[0]:
         raise BadCall(
-            "The program of exec: cannot be read: a quote is not closed.",
+            "The program of exec: cannot be read: it is empty, or a quote is not closed.",
             "Write exec:PROGRAM, or exec:'PROGRAM ARGUMENT'.",
         )
     return Sink("exec", target)
@@ -123,18 +126,50 @@ def _address(kind: Literal["slack", "webhook"], target: str) -> Sink:
         if not name:
             raise BadCall(f"{kind}:file: needs the path of a file.", f"For example {kind}:file:/run/secrets/hook.")
         return Sink(kind, name, "file")
-    if not is_address(target):
+    if wrong := address_trouble(target):
         raise BadCall(
-            f"What follows {kind}: is not an address.",
+            f"What stands behind {kind}: is no address: {wrong}.",
             f"Write {kind}:https://…, {kind}:env:NAME or {kind}:file:PATH.",
         )
     return Sink(kind, target)
 
 
-def is_address(text: str) -> bool:
-    """Whether something can be sent there."""
+def address_trouble(text: str) -> str:
+    """Why nothing could ever be sent there, without the text, which may be a secret; "" where something could."""
     try:
         parts = urlsplit(text)
-        return parts.scheme in {"https", "http"} and bool(parts.hostname) and text.isprintable() and " " not in text
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        return "its host or its port cannot be read; ports go from 1 to 65535"
+    if parts.scheme not in {"https", "http"}:
+        return "it does not begin with https://"
+    if not host:
+        return "it names no host"
+    if port == 0:
+        return "its port is 0; ports go from 1 to 65535"
+    if not text.isprintable() or " " in text or "\\" in text:
+        return "it holds a sign that no address has"
+    return "" if _can_be_host(host) and _can_be_asked(text) else "its host cannot be one"
+
+
+def _can_be_host(host: str) -> bool:
+    try:
+        if ":" in host or re.fullmatch(r"[\d.]+", host):
+            ip_address(host.partition("%")[0])
+        else:
+            host.removesuffix(".").encode("idna")
     except ValueError:
         return False
+    return True
+
+
+def _can_be_asked(text: str) -> bool:
+    """By the client that will."""
+    # Imported late: most calls name no address.
+    import requests
+
+    try:
+        requests.Request("POST", text).prepare()
+    except (requests.RequestException, ValueError):
+        return False
+    return True

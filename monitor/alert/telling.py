@@ -6,16 +6,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from monitor.alert.conditions import Rule
 from monitor.alert.delivery import Outcome, check, deliver, key_of
-from monitor.alert.ledger import Ledger
+from monitor.alert.ledger import Ledger, SetAside, durable
 from monitor.alert.message import Message
 from monitor.alert.news import Look, news
 from monitor.alert.sink_names import Sink, sink_of
 from monitor.alert.verdict import Verdict
+from monitor.errors import CannotDo
 
 _TERMINAL = "stdout"
+_Answer = TypeVar("_Answer")
 
 
 class Telling:
@@ -28,7 +31,7 @@ class Telling:
         self,
         rules: Sequence[Rule],
         sinks: Sequence[str],
-        ledger: Path,
+        ledger: Path | None,
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -41,17 +44,28 @@ class Telling:
         for sink in self.sinks:
             check(sink)
         self._here = Ledger()
-        self._ledger = Ledger(ledger) if self.sinks else None
+        self.ledger = ledger
+        self._ledger = Ledger(durable(ledger)) if self.sinks else None
         if self._ledger is not None:
             self._ledger.forget(clock())
         self._sleep, self._clock = sleep, clock
+        self._job = ""
+        self.trouble = ""
+        """Why the ledger could not be used since the last look; "" where it could."""
 
     def hear(self, look: Look, verdicts: Sequence[Verdict]) -> tuple[Message, ...]:
-        """Writes down what is new for the sinks, and gives what is new to be printed."""
+        """Writes down what is new for the sinks, and gives what is new to be printed.
+
+        A ledger that cannot be used (``trouble``) loses nothing: what is new then is new at the next look, too.
+        """
+        self.trouble, self._job = "", look.job.name
         if self._ledger is not None:
             sent = [verdict for verdict in verdicts if self._sent[verdict.rule.name]]
             keys = {name: tuple(map(key_of, mine)) for name, mine in self._sent.items()}
-            news(self._ledger, look, sent, keys)
+            try:
+                news(self._ledger, look, sent, keys)
+            except CannotDo as error:
+                self.trouble = str(error)
         printed = [verdict for verdict in verdicts if verdict.rule.name in self._printed]
         return news(self._here, look, printed, {})
 
@@ -59,7 +73,29 @@ class Telling:
         """Sends what the ledger holds for these sinks, that of earlier processes too."""
         if self._ledger is None:
             return ()
-        return tuple(deliver(self._ledger, sink, self._sleep, self._clock) for sink in self.sinks)
+        outcomes, what = [], f"alert on {self._job}"
+        for sink in self.sinks:
+            try:
+                outcomes.append(deliver(self._ledger, sink, self._sleep, self._clock, what=what))
+            except CannotDo as error:
+                self.trouble = str(error)
+        return tuple(outcomes)
+
+    def set_aside(self) -> tuple[SetAside, ...]:
+        """What these sinks refused for good, now or before."""
+        keys = set(map(key_of, self.sinks))
+        return tuple(aside for aside in self._asked(Ledger.set_aside) if aside.sink in keys)
+
+    def damage(self) -> tuple[str, ...]:
+        """A sentence for each damaged row of the ledger that nobody was told of."""
+        return tuple(self._asked(Ledger.damage))
+
+    def _asked(self, ask: Callable[[Ledger], list[_Answer]]) -> list[_Answer]:
+        try:
+            return [] if self._ledger is None else ask(self._ledger)
+        except CannotDo as error:
+            self.trouble = str(error)
+            return []
 
 
 def _different(texts: Sequence[str]) -> tuple[Sink, ...]:

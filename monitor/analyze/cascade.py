@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from monitor.analyze.causes import NAMES_A_CAUSE, kind_of, strength
+from monitor.analyze.left_out import left_out
 from monitor.analyze.writers import moments, with_writers
 
 #: The kinds of events that are errors by themselves; a traceback counts where its last line is missing.
@@ -92,11 +93,17 @@ def cascade(events: pd.DataFrame, steps: pd.DataFrame) -> Cascade | None:
     return replace(
         as_error(first),
         rank=own_rank,
-        followers=len(after),
+        followers=len(after) + _further(events, first),
         ranks=_ranks(after, own_rank),
         nodes=tuple(sorted(set(after["node"]) - {str(first["node"]), ""})),
         at_once=_ranks(left.loc[others], own_rank),
     )
+
+
+def _further(events: pd.DataFrame, first: pd.Series) -> int:
+    """How many errors are not kept that came after the first one."""
+    rows = left_out(events, ERRORS)
+    return int(rows.loc[(rows["stream"] != first["stream"]) | (rows["line"] > first["line"]), "count"].sum())
 
 
 def as_error(row: pd.Series) -> Cascade:

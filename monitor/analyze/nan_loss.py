@@ -11,6 +11,7 @@ from datetime import datetime
 import numpy as np
 import pandas as pd
 
+from monitor.analyze.left_out import left_out
 from monitor.analyze.writers import with_writers
 
 #: So many reports in a row are no single bad batch.
@@ -33,7 +34,7 @@ class NanLoss:
     end: datetime | None
     """When the last bad report of the row came."""
     reports: int
-    """How many in a row."""
+    """How many in a row; of a log with thousands all that its stream tells of."""
     recovered: bool
     """Whether a finite loss came again."""
     line: str
@@ -61,17 +62,19 @@ def nan_loss(steps: pd.DataFrame, events: pd.DataFrame) -> NanLoss | None:
     lone = lone[lone["rank"].notna() | (lone["line"] > lone["stream"].map(last_good).astype("float64").fillna(-np.inf))]
     rows = pd.concat([reported[["node", "rank", "step", "timestamp", "bad", *places]], lone]).sort_values(places)
     texts = said.drop_duplicates(places).set_index(places)["text"]
-    found = [
-        row
-        for _, part in rows.groupby(["stream", "rank"], dropna=False, observed=True, sort=True)
-        if (row := _first_row(part, texts)) is not None
-    ]
+    more = left_out(events, {"nan"}).set_index("stream")
+    found = []
+    writers = rows.groupby(["stream", "rank"], dropna=False, observed=True, sort=True)
+    for (stream, _), part in writers:
+        further = more.loc[stream] if stream in more.index else None
+        if (row := _first_row(part, texts, further)) is not None:
+            found.append(row)
     dated = [row for row in found if row.start is not None]
     return min(dated, key=lambda row: row.start.timestamp() if row.start else 0.0) if dated else next(iter(found), None)
 
 
-def _first_row(rows: pd.DataFrame, texts: pd.Series) -> NanLoss | None:
-    """The first long enough row of bad reports of one writer."""
+def _first_row(rows: pd.DataFrame, texts: pd.Series, further: pd.Series | None) -> NanLoss | None:
+    """The first long enough row of bad reports of one writer; ``further`` are those of its stream that are not kept."""
     bad = rows["bad"].to_numpy(dtype=bool)
     piece = pd.Series(bad != rows["bad"].shift(fill_value=False).to_numpy(dtype=bool), index=rows.index).cumsum()
     for _, part in rows[bad].groupby(piece[bad].to_numpy(), sort=True):
@@ -83,6 +86,8 @@ def _first_row(rows: pd.DataFrame, texts: pd.Series) -> NanLoss | None:
         place = rows.index.get_indexer_for([first.name])
         before = rows.loc[(rows["line"] < first["line"]) & ~bad, "step"].dropna()
         after = rows.loc[(rows["line"] > last["line"]) & ~bad]
+        if further is not None and first["line"] < further["line"] < last["line"]:
+            reports += int(further["count"])
         assert len(place)
         return NanLoss(
             node=str(first["node"]),

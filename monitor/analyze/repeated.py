@@ -20,10 +20,16 @@ _FIGURES = ["step_time_s", "throughput"]
 _KEY = ["segment", "step", "node"]
 
 
+# A node is compared with so many others at most: thousands that print much alike would be millions of pairs.
+_MOST_COMPARED = 16
+
+
 @dataclass(frozen=True, slots=True)
 class _Printed:
-    """What one node printed, by step."""
+    """What one node printed."""
 
+    step: NDArray[np.int64]
+    """A number for each step that it reported."""
     figure: NDArray[np.int64]
     """The same number for the same time and throughput."""
     known: NDArray[np.int8]
@@ -41,41 +47,46 @@ def own_timings(steps: pd.DataFrame) -> int:
     if every < 2:
         return every
     rows = steps.loc[named & steps["step"].notna(), ["format", *_KEY, *_FIGURES]]
-    repeating = 0
-    for written in rows["format"].unique():
-        different: list[_Printed] = []
-        for own in _by_node(rows[rows["format"] == written]):
-            if any(_same(own, other) for other in different):
-                repeating += 1
-            else:
-                different.append(own)
-    return max(1, every - repeating)
+    return max(1, every - sum(_repeating(written) for _, written in rows.groupby("format", observed=True)))
 
 
-def _by_node(rows: pd.DataFrame) -> list[_Printed]:
-    """A row a step, the same steps for all nodes."""
+def _repeating(rows: pd.DataFrame) -> int:
+    """How many nodes print the figures of another one."""
     step, node = codes(rows["segment"], rows["step"]), codes(rows["node"])
-    shape = (int(node.max()) + 1, int(step.max()) + 1)
-    cells = node * shape[1] + step
-    if np.bincount(cells).max() > 1:
+    if len(np.unique(cells := node * (int(step.max()) + 1) + step)) < len(cells):
         # One report a step and node is the rule; a median of each is only made where it is not.
-        return _by_node(rows.groupby(_KEY, observed=True, dropna=False)[_FIGURES].median().reset_index())
+        return _repeating(rows.groupby(_KEY, observed=True, dropna=False)[_FIGURES].median().reset_index())
     time_s, throughput = (rows[name].to_numpy("float64") for name in _FIGURES)
-    figure, known = np.full(shape, -1), np.zeros(shape, dtype=np.int8)
-    figure.flat[cells] = codes(time_s, throughput)
-    known.flat[cells] = ~np.isnan(time_s) + 2 * ~np.isnan(throughput)
-    return [_Printed(*each) for each in zip(figure, known, strict=True)]
+    figure = codes(time_s, throughput)
+    known = (~np.isnan(time_s) + 2 * ~np.isnan(throughput)).astype(np.int8)
+    order = np.argsort(node, kind="stable")
+    step, figure, known = step[order], figure[order], known[order]
+    printed = np.split(np.arange(len(order)), np.flatnonzero(np.diff(node[order])) + 1)
+    # Who prints what nobody else does at that step is like nobody: most nodes, as a rule.
+    cell = codes(step, figure)
+    shared = (np.bincount(cell)[cell] > 1) & (known > 0)
+    different: list[tuple[NDArray[np.int64], NDArray[np.int8]]] = []
+    repeating = 0
+    for at in printed:
+        own = at[shared[at]]
+        if len(own) < LEAST_SHARE * LEAST_STEPS or len(np.unique(figure[own])) < LEAST_DIFFERENT * LEAST_STEPS:
+            continue
+        one = _Printed(step[at], figure[at], known[at])
+        if any(_same(one, *other) for other in different):
+            repeating += 1
+        elif len(different) < _MOST_COMPARED:
+            size = int(step.max()) + 1
+            by_step, seen = np.full(size, -1), np.zeros(size, np.int8)
+            by_step[one.step], seen[one.step] = one.figure, one.known
+            different.append((by_step, seen))
+    return repeating
 
 
-def _same(one: _Printed, other: _Printed) -> bool:
-    """Whether two nodes' figures are the same."""
-    # Most pairs of nodes differ from the start: so many steps at odds are too many whatever the rest says.
-    begin = slice(0, 1 + len(one.figure) // 4)
-    at_odds = (one.figure[begin] != other.figure[begin]) & (one.known[begin] & other.known[begin] != 0)
-    if np.count_nonzero(at_odds) - 0.5 > (1 - LEAST_SHARE) * len(one.figure):
+def _same(one: _Printed, figure: NDArray[np.int64], known: NDArray[np.int8]) -> bool:
+    """Whether a node's figures are those of another, which are given by step."""
+    both = one.known & known[one.step] != 0
+    equal = both & (one.figure == figure[one.step])
+    common = np.count_nonzero(both)
+    if common < LEAST_STEPS or np.count_nonzero(equal) < LEAST_SHARE * common:
         return False
-    both = one.known & other.known != 0
-    common, equal = np.count_nonzero(both), np.count_nonzero(both & (one.figure == other.figure))
-    if common < LEAST_STEPS or equal < LEAST_SHARE * common:
-        return False
-    return len(pd.unique(one.figure[both])) >= LEAST_DIFFERENT * int(common)
+    return len(np.unique(one.figure[both])) >= LEAST_DIFFERENT * int(common)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from monitor.analyze.lost import LostWork, without
 from monitor.analyze.repeated import own_timings
@@ -14,18 +15,33 @@ def spread(steps: pd.DataFrame) -> StepSpread | None:
     """The spread of the rows given, without warm-up; None of no rows. Times are None where no line gives one."""
     if steps.empty:
         return None
-    times, reports = _steady(steps), int(steps["reports"].sum())
-    if times.empty:
-        return StepSpread(reports, None, None, None)
-    p10, p50, p90 = np.quantile(times.to_numpy("float64"), [0.1, 0.5, 0.9])
-    return StepSpread(reports, float(p50), float(p10), float(p90))
+    times_s, reports = _steady(steps), int(steps["reports"].sum())
+    return StepSpread(reports, *_percentiles(times_s)) if len(times_s) else StepSpread(reports, None, None, None)
 
 
 def by_node(steps: pd.DataFrame) -> dict[str, StepSpread]:
     """node -> spread, for the nodes that the log attributes steps to."""
-    known = steps.loc[steps["node"] != "", ["node", "step_time_s", "warm_up", "reports"]]
-    found = {str(node): spread(rows) for node, rows in known.groupby("node", observed=True)}
-    return {node: value for node, value in found.items() if value is not None}
+    known = steps[steps["node"] != ""]
+    # A frame a node takes a hundred times as long as its figures do.
+    node, names = pd.factorize(known["node"], sort=True)
+    times_s, warm_up = known["step_time_s"].to_numpy("float64"), known["warm_up"].to_numpy("bool")
+    steady = ~np.isnan(times_s) & ~warm_up
+    # Where a node has warm-up alone that is what there is.
+    only = np.bincount(node[steady], minlength=len(names)) == 0
+    steady |= ~np.isnan(times_s) & only[node]
+    at = np.flatnonzero(steady)[np.argsort(node[steady], kind="stable")]
+    reports = np.bincount(node, known["reports"].to_numpy("float64"), minlength=len(names))
+    parts = np.split(times_s[at], np.searchsorted(node[at], np.arange(1, len(names))))
+    found = {}
+    for name, own_s, count in zip(names, parts, reports.tolist(), strict=False):
+        found[str(name)] = StepSpread(int(count), *(_percentiles(own_s) if len(own_s) else (None, None, None)))
+    return found
+
+
+def _percentiles(times_s: NDArray[np.float64]) -> tuple[float, float, float]:
+    """The median, and the times that a tenth and nine tenths are below."""
+    p10, p50, p90 = np.quantile(times_s, [0.1, 0.5, 0.9]).tolist()
+    return p50, p10, p90
 
 
 def summary(steps: pd.DataFrame, job: Job, lost: LostWork | None = None) -> StepStats | None:
@@ -115,13 +131,15 @@ def _planned(steps: pd.DataFrame, job: Job) -> int | None:
 
 def variation(steps: pd.DataFrame) -> float | None:
     """MAD / median of the step times without warm-up: 0.03 and less is steady. None of fewer than ten."""
-    times = _steady(steps)
-    if len(times) < 10:
+    times_s = _steady(steps)
+    if len(times_s) < 10:
         return None
-    median = float(times.median())
-    return float((times - median).abs().median()) / median
+    median_s = np.median(times_s)
+    return float(np.median(np.abs(times_s - median_s)) / median_s)
 
 
-def _steady(steps: pd.DataFrame) -> pd.Series:
-    times = steps.loc[~steps["warm_up"], "step_time_s"].dropna()
-    return times if len(times) else steps["step_time_s"].dropna()
+def _steady(steps: pd.DataFrame) -> NDArray[np.float64]:
+    times_s, warm_up = steps["step_time_s"].to_numpy("float64"), steps["warm_up"].to_numpy("bool")
+    known = ~np.isnan(times_s)
+    steady: NDArray[np.float64] = times_s[known & ~warm_up]
+    return steady if len(steady) else times_s[known]

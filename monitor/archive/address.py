@@ -44,9 +44,10 @@ def opened(path: str, own_root: str, region: str | None = None, profile: str | N
     if match := _FILE.fullmatch(path):
         return store_of(match["root"], region, profile), unquote(match["job"])
     match = _LAST.fullmatch(path.rstrip("/"))
-    assert match is not None
+    if match is None:
+        raise no_archive(path)
     root = match["root"] or ("/" if path.startswith("/") else own_root)
-    if path.startswith(_S3) and not root.startswith(_S3):
+    if not root or (path.startswith(_S3) and not root.startswith(_S3)):
         raise no_archive(path)
     within = store_of(root, region, profile)
     if within.holds(RUNS):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -26,11 +27,23 @@ from monitor.predict.setup import resolved
 from monitor.words import warm_pool
 
 SCHEMA = 1
+_NOT_ASCII = re.compile(r"[^\n -~]+")
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 def as_json(document: Any) -> str:
-    """The document, indented, in ASCII-safe UTF-8 with a newline at its end."""
-    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    """The document, indented, in ASCII with a newline at its end."""
+    return _in_ascii(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)) + "\n"
+
+
+def as_line(document: Any) -> str:
+    """The document on a line of its own, in ASCII."""
+    return _in_ascii(json.dumps(document, ensure_ascii=False, allow_nan=False))
+
+
+def _in_ascii(text: str) -> str:
+    """JSON escapes all else: it is the same on any terminal and in any encoding. Half a character is none."""
+    return _NOT_ASCII.sub(lambda found: json.dumps(_HALF.sub("\ufffd", found[0]))[1:-1], text)
 
 
 def without_trailing_spaces(text: str) -> str:

@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from monitor.errors import CannotDo
+from monitor.settings import expanded
 
 # Engines that read folders pass over names that begin with a dot.
 _UNFINISHED = ".unfinished-"
@@ -25,7 +26,7 @@ class FolderStore:
     is_far = False
 
     def __init__(self, folder: str | Path) -> None:
-        self._folder = Path(folder).expanduser()
+        self._folder = expanded(str(folder))
         self.label = str(folder)
 
     def make_ready(self) -> None:
@@ -57,13 +58,6 @@ class FolderStore:
             except (FileNotFoundError, NotADirectoryError):
                 return None
 
-    def size(self, path: str) -> int | None:
-        with self._telling("read"):
-            try:
-                return (self._folder / path).stat().st_size
-            except (FileNotFoundError, NotADirectoryError):
-                return None
-
     def holds(self, prefix: str) -> bool:
         with self._telling("read"):
             return next(_files(self._folder / prefix), None) is not None
@@ -81,11 +75,9 @@ class FolderStore:
     def _telling(self, done: str) -> Iterator[None]:
         try:
             yield
-        except OSError as error:
-            why = (error.strerror or str(error)).rstrip(".")
-            remedy = (
-                "Name another folder, or free some space." if done == "written" else "Check the permission to read it."
-            )
+        except (OSError, ValueError) as error:  # a name with a NUL in it
+            why = (getattr(error, "strerror", None) or str(error)).rstrip(".")
+            remedy = "Name another folder, or make room." if done == "written" else "Check the right to read it."
             raise CannotDo(f"The archive {self.label} cannot be {done}: {why}.", remedy) from error
 
 

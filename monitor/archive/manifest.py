@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -17,10 +18,12 @@ from monitor.archive.columns import JOBS, OLD_NAMES
 from monitor.archive.layout import SCHEMA
 from monitor.archive.values import plain, valued
 from monitor.errors import NoData
-from monitor.model import Gap, Job, LogCoverage, Price
+from monitor.model import Gap, Job, LogCoverage, Price, is_price
 
 _BODY = b', "run": '
 _AGAIN = "Archive the job again."
+# What nobody knows without a price.
+_MONEY = frozenset({name for name in JOBS if "_usd" in name} | {"price_usd_per_instance_hour", "price_source"})
 
 
 class NewerSchema(NoData):
@@ -65,6 +68,8 @@ class Manifest:
     """By the name of the table, and "report"."""
     row: Mapping[str, Any]
     """As in the table of jobs, so that a list of jobs needs no more than these files."""
+    beginnings: Mapping[str, str] = field(default_factory=dict)
+    """Of log files: what tells them from others of their name."""
 
 
 def to_bytes(manifest: Manifest) -> bytes:
@@ -80,7 +85,10 @@ def from_bytes(data: bytes, called: str) -> Manifest:
     try:
         manifest: Manifest = valued(Manifest, body)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise NoData(f"{called} is not a readable archived job: {error}.", _AGAIN) from error
+        raise NoData(f"{called} is no archived job that can be read: {error}.", _AGAIN) from error
+    if manifest.price is not None and not is_price(manifest.price.usd_per_instance_hour):
+        # Settings once took any number for one.
+        return replace(manifest, price=None)
     return manifest
 
 
@@ -90,7 +98,14 @@ def row_of(data: bytes, called: str) -> dict[str, Any]:
     if not isinstance(row, dict):
         raise NoData(f"{called} is not a readable archived job.", _AGAIN)
     # A column that came later is null in what was written before, or had another name.
-    return {name: row.get(name, row.get(OLD_NAMES.get(name, name))) for name in JOBS} | row
+    whole = {name: row.get(name, row.get(OLD_NAMES.get(name, name))) for name in JOBS} | row
+    unknown = () if is_price(whole["price_usd_per_instance_hour"]) else _MONEY
+    return {name: None if name in unknown or _is_odd(value) else value for name, value in whole.items()}
+
+
+def _is_odd(value: Any) -> bool:
+    """NaN and endless numbers, which no column holds."""
+    return isinstance(value, float) and not math.isfinite(value)
 
 
 def _body(data: bytes, called: str) -> dict[str, Any]:
@@ -98,8 +113,8 @@ def _body(data: bytes, called: str) -> dict[str, Any]:
     try:
         told = json.loads(head + b"}")
         schema, digest = told["schema"], told["sha256"]
-    except (ValueError, KeyError, TypeError):
-        raise NoData(f"{called} is not an archived job, or its header is damaged.", _AGAIN) from None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise NoData(f"{called} is no archived job, or its head is damaged.", _AGAIN) from None
     if schema != SCHEMA:
         why = f"{called} has version {schema} of the archive's schema; this program reads version {SCHEMA}."
         if isinstance(schema, int) and schema > SCHEMA:
@@ -107,6 +122,9 @@ def _body(data: bytes, called: str) -> dict[str, Any]:
         raise NoData(why, _AGAIN)
     body = body.removesuffix(b"}\n")
     if not found or hashlib.sha256(body).hexdigest() != digest:
-        raise NoData(f"{called} was truncated or changed after it was written.", _AGAIN)
-    out: dict[str, Any] = json.loads(body)
+        raise NoData(f"{called} was cut or changed after it was written.", _AGAIN)
+    try:
+        out: dict[str, Any] = json.loads(body)
+    except (ValueError, RecursionError):
+        raise NoData(f"{called} was written by another program.", _AGAIN) from None
     return out

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from monitor.archive.values import plain, valued
 from monitor.model import Pair
-from monitor.settings import data_folder
+from monitor.settings import user_folder
 
 _FORMAT = 1
 _NAME = "pairs.jsonl"
@@ -100,7 +100,7 @@ def record_line(earlier: Record | None) -> str:
 
 def user_pairs(environ: Mapping[str, str] | None = None) -> Pairs | None:
     """The user's file; None where there is no home to keep it in."""
-    folder = data_folder(environ)
+    folder = user_folder("DATA", environ)
     return None if folder is None else Pairs(folder / _NAME)
 
 

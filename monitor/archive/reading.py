@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,18 +12,21 @@ import pandas as pd
 
 from monitor.archive import manifest as manifests
 from monitor.archive.columns import FRAMES
-from monitor.archive.layout import RUNS, Place, job_in, value_of
-from monitor.archive.manifest import Manifest, NewerSchema
+from monitor.archive.layout import RUNS, Place, job_in, place_of, value_of
+from monitor.archive.manifest import Manifest
 from monitor.archive.parquet import to_frame
 from monitor.archive.store import Store
 from monitor.errors import BadCall, NoData, NoSuchJob
-from monitor.model import Run, events_frame, in_order_of_time, metrics_frame, steps_frame
+from monitor.model import Gap, Run, events_frame, in_order_of_time, metrics_frame, steps_frame
 
 _MADE: dict[str, Callable[[Any], pd.DataFrame]] = {
     "steps": steps_frame,
     "metrics": metrics_frame,
     "events": events_frame,
 }
+_AGAIN = "Archive the job again."
+# A job that is replaced while it is read is read again, so often.
+_LOOKS = 3
 _JOB_ARN = re.compile(r"arn:[^/]*:training-job/(?P<name>.+)")
 
 
@@ -33,6 +36,17 @@ class Archived:
 
     run: Run
     manifest: Manifest
+    broken: tuple[str, ...] = ()
+    """The files beside the frames that are missing or not those that were written: engines read these."""
+
+    @property
+    def gaps(self) -> tuple[Gap, ...]:
+        """What is to be said of them."""
+        if not self.broken:
+            return ()
+        are, them = ("files are", "them") if self.broken[1:] else ("file is", "it")
+        why = f"The archive's {' and '.join(self.broken)} {are} missing or damaged; this report does not need {them}."
+        return (Gap("archive", why, _AGAIN),)
 
 
 class Archive:
@@ -60,28 +74,36 @@ class Archive:
         return found[0]
 
     def at(self, place: Place) -> Manifest | None:
-        """The job in a place, None where none was archived as a whole. NoData where a later version wrote it."""
+        """The job in a place, None where none is there. NoData where it is damaged, or a later version wrote it."""
+        return self._manifest(place.run)
+
+    def row_at(self, place: Place) -> Mapping[str, Any]:
+        """The row of a job as engines read it, for what is left when the rest is damaged; empty where it is, too."""
+        data = self.store.read(place.table("jobs"))
         try:
-            return self._manifest(place.run)
-        except NewerSchema:
-            raise
-        except NoData:
-            return None
+            (row,) = [] if data is None else to_frame(data).to_dict("records")
+        except Exception:  # Arrow has many errors of its own for what is no Parquet
+            return {}
+        return {str(name): None if pd.isna(value) else value for name, value in row.items()}
 
     def load(self, manifest: Manifest) -> Archived:
         """A job with its frames. NoData where these are not the ones that were archived with it."""
-        frames: dict[str, pd.DataFrame] = {}
+        for _ in range(_LOOKS):
+            data = {name: self.store.read(part.path) for name, part in manifest.parts.items()}
+            broken = tuple(name for name, part in manifest.parts.items() if not part.is_in(data[name]))
+            newer = self.at(place_of(manifest.job)) if broken else None
+            if newer is None or newer == manifest:
+                break
+            manifest = newer  # it was replaced meanwhile
         for name in FRAMES:
-            part = manifest.parts.get(name)
-            data = self.store.read(part.path) if part else None
-            if part is None or data is None or not part.is_in(data):
+            if name in broken or name not in data:
                 # What an interrupted writer leaves of a job that was archived before, too.
                 raise NoData(
-                    f"The archive of {manifest.job.name} in {self.store.label} is incomplete: its {name} are "
-                    f"{'missing' if data is None else 'not the ones that belong to it'}.",
-                    "Archive the job again.",
+                    f"The archive of {manifest.job.name} in {self.store.label} is not whole: its {name} are "
+                    f"{'missing' if data.get(name) is None else 'not those that belong to it'}.",
+                    _AGAIN,
                 )
-            frames[name] = to_frame(data)
+        frames = {name: to_frame(part) for name, part in data.items() if name in FRAMES and part is not None}
         if frames["steps"]["line"].isna().any() or frames["events"]["line"].isna().any():
             # Archives were written so where the head of a stream could not be read.
             frames["steps"], frames["events"] = in_order_of_time(frames["steps"], frames["events"])
@@ -92,12 +114,11 @@ class Archive:
             logs=manifest.logs,
             **{name: made(frames[name]) for name, made in _MADE.items()},
         )
-        return Archived(run, manifest)
+        return Archived(run, manifest, broken)
 
-    def is_whole(self, manifest: Manifest) -> bool:
-        """Whether all parts stand in their places, by their sizes."""
-        sizes = {name: self.store.size(part.path) for name, part in manifest.parts.items()}
-        return None not in sizes.values() and all(sizes[name] == manifest.parts[name].size_bytes for name in FRAMES)
+    def broken(self, manifest: Manifest) -> tuple[str, ...]:
+        """The parts that are missing or not those that were written, by their checksums: every file is read."""
+        return tuple(name for name, part in manifest.parts.items() if not part.is_in(self.store.read(part.path)))
 
     def only(self) -> str:
         """The name of the one job there is. NoData where there is none, BadCall where there are several."""
@@ -118,8 +139,8 @@ class Archive:
 
     def _no_such_job(self, name: str, paths: Iterable[str]) -> NoData | NoSuchJob:
         if any(f"/job={value_of(name)}/" in path for path in self.store.listed(f"{FRAMES[0]}/")):
-            why = f"The archive of {name} in {self.store.label} was started but not completed."
-            return NoData(why, "Archive the job again.")
+            why = f"The archive of {name} in {self.store.label} was begun and not completed."
+            return NoData(why, _AGAIN)
         names = sorted({job_in(path) for path in paths})
         near = [other for other in names if name in other][:3] or difflib.get_close_matches(name, names, n=3)
         guess = f"Did you mean {' or '.join(near)}?" if near else "List its jobs:"

@@ -31,10 +31,6 @@ class Store(Protocol):
         """The file, or None where there is none. CannotDo where it cannot be read."""
         ...
 
-    def size(self, path: str) -> int | None:
-        """Bytes of the file, or None where there is none."""
-        ...
-
     def holds(self, prefix: str) -> bool:
         """Whether any file's path begins with ``prefix``, which ends in a slash."""
         ...

@@ -67,7 +67,7 @@ class Verdicts:
         """What was said of a job; None where that is not known."""
         if endpoint is None or created is None:
             return None
-        with suppress(OSError, ValueError, KeyError, TypeError):
+        with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
             said = json.loads(self._path(endpoint, name, created).read_bytes())
             if said["version"] == self._version:
                 at = datetime.fromisoformat(said["reviewed_at"])

@@ -7,7 +7,9 @@ begin again completes it; several writers of a job that is over write the same f
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from monitor.archive import manifest as manifests
 from monitor.archive import parquet
@@ -22,11 +24,17 @@ from monitor.archive.store import Store
 from monitor.model import ENDED_STATUSES, Report
 
 
-def write(store: Store, report: Report, masked: tuple[str, ...] = (), reader: str | None = None) -> Manifest:
+def write(
+    store: Store,
+    report: Report,
+    masked: tuple[str, ...] = (),
+    reader: str | None = None,
+    beginnings: Mapping[str, str] = MappingProxyType({}),
+) -> Manifest:
     """Archives a report. ``masked`` are the parameters whose values were masked when the job was read.
 
-    ``reader`` is the version of the reader that made the frames, if it is not this one. CannotDo, or another error of
-    the store, where it cannot be written.
+    ``reader`` is the version of the reader that made the frames, if it is not this one; ``beginnings`` are those of log
+    files. CannotDo, or another error of the store, where it cannot be written.
     """
     run, place = report.run, place_of(report.job)
     final = is_settled(report)
@@ -52,6 +60,7 @@ def write(store: Store, report: Report, masked: tuple[str, ...] = (), reader: st
         masked=masked,
         parts={name: Part.of(path, data) for name, (path, data) in files.items()},
         row=row,
+        beginnings=beginnings,
     )
     for path, data in files.values():
         store.write(path, data)

@@ -56,10 +56,6 @@ class Bucket:
                     raise
         return None
 
-    def size(self, path: str) -> int | None:
-        answer = self._found("head_object", Key=self._key(path))
-        return None if answer is None else int(answer["ContentLength"])
-
     def holds(self, prefix: str) -> bool:
         return bool(self._call("list_objects_v2", Prefix=self._key(prefix), MaxKeys=1).get("KeyCount"))
 

@@ -14,7 +14,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.utils import parse_timestamp
 
-from monitor.aws import fast_answers, whole_answers
+from monitor.aws import fast_answers, whole_answers, whole_text
 from monitor.aws.arn import account_of
 from monitor.aws.errors import Where, no_region, translating
 from monitor.aws.pace import pacer_of
@@ -163,6 +163,7 @@ class Clients:
         events.register("after-call.sagemaker", self._remember_account)
         whole_answers.listen(events, client.meta.config.retries.get("total_max_attempts", MAX_ATTEMPTS))
         fast_answers.listen(events)
+        whole_text.listen(events)
 
     def _count(self, event_name: str, **_: Any) -> None:
         operation = event_name.rpartition(".")[2]

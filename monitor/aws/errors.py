@@ -39,6 +39,7 @@ _MALFORMED = re.compile(
 # S3's operations that have another name in a policy.
 _IAM_NAMES = {"ListObjectsV2": "ListBucket", "HeadObject": "GetObject"}
 _FAILED = frozenset({500, 502, 503, 504})
+_LATER = frozenset({408, 425, 429})
 _CLOCK = re.compile(r"RequestTimeTooSkewed|signature expired|not yet current", re.IGNORECASE)
 
 _WHO = re.compile(r"User: (\S+) is not authorized")
@@ -64,6 +65,18 @@ class Where:
         return self.endpoint or f"region {self.region or 'unknown'}"
 
 
+def is_refused(error: TrainwatchError) -> bool:
+    """Whether AWS, or boto3 before it, refused this very call: the same again is refused again until somebody changes a
+    policy or the resource. Not where a login or a pause would help."""
+    cause = error.__cause__
+    if isinstance(cause, boto.ParamValidationError):
+        return True
+    if not isinstance(cause, boto.ClientError) or isinstance(error, Throttled | NoCredentials | Unreachable):
+        return False
+    status = cause.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    return isinstance(status, int) and 400 <= status < 500 and status not in _LATER
+
+
 @contextmanager
 def translating(where: Where) -> Iterator[None]:
     """Inside it every error of botocore becomes one of ``monitor.errors``; any other error passes unchanged."""
@@ -84,6 +97,8 @@ def explained(error: Exception, where: Where) -> TrainwatchError | None:
         return _not_aws(where, "it sends something else")
     if isinstance(error, boto.BotoCoreError):
         return _credentials(error, where) or _connection(error, where) or _call(error, where)
+    if isinstance(error, UnicodeEncodeError):
+        return BadCall("A name in this call is no UTF-8 text, which AWS takes alone.", "Check how it is written.")
     if isinstance(error, ValueError) and "endpoint" in str(error).lower():
         return BadCall(f"{_first_line(error)}.", "Set AWS_ENDPOINT_URL to a full address such as https://host:port.")
     return None

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from io import StringIO
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -15,7 +13,8 @@ from monitor.alert.alarm import Alarm, AlarmPlan, Missing
 from monitor.alert.alarm_calls import Created
 from monitor.alert.alarm_names import prefix_of
 from monitor.alert.conditions import number
-from monitor.cli.output import console
+from monitor.cli.output import paper_for
+from monitor.cli.paper import Paper
 from monitor.cli.tables import Column, table
 from monitor.words import DASH
 
@@ -39,19 +38,17 @@ _MISSING: dict[Missing, str] = {
 }
 
 
-def plan_text(arguments: argparse.Namespace, plan: AlarmPlan) -> str:
+def plan_text(arguments: argparse.Namespace, plan: AlarmPlan) -> Paper:
     """What ``create`` would make."""
-    out = StringIO()
-    paper = console(arguments, out)
+    paper = paper_for(arguments)
     paper.print(Text(f"{plan.job}: {_count(len(plan.alarms))}{_cost(plan)}", style="bold"))
     _body(paper, plan)
-    return out.getvalue()
+    return paper
 
 
-def created_text(arguments: argparse.Namespace, plan: AlarmPlan, done: Created) -> str:
+def created_text(arguments: argparse.Namespace, plan: AlarmPlan, done: Created) -> Paper:
     """What ``create`` did."""
-    out = StringIO()
-    paper = console(arguments, out)
+    paper = paper_for(arguments)
     said = [
         f"{len(names)} {word}"
         for word, names in (
@@ -65,20 +62,19 @@ def created_text(arguments: argparse.Namespace, plan: AlarmPlan, done: Created) 
     paper.print(Text(f"{plan.job}: {_count(len(plan.alarms))} ({', '.join(said)}){_cost(plan)}", style="bold"))
     _body(paper, plan)
     paper.print(Text(f"After the job: python -m monitor alarms delete {plan.job}"))
-    return out.getvalue()
+    return paper
 
 
-def deleted_text(arguments: argparse.Namespace, job: str, names: tuple[str, ...]) -> str:
+def deleted_text(arguments: argparse.Namespace, job: str, names: tuple[str, ...]) -> Paper:
     """What ``delete`` removed."""
-    out = StringIO()
-    paper = console(arguments, out)
+    paper = paper_for(arguments)
     if not names:
         paper.print(Text(f"{job} has no alarms whose names begin with {prefix_of(job)}: nothing to delete."))
-        return out.getvalue()
+        return paper
     paper.print(Text(f"Deleted {_count(len(names))} of {job}:"))
     for name in names:
         paper.print(Text(f"  {name}"), soft_wrap=True)
-    return out.getvalue()
+    return paper
 
 
 def _count(alarms: int) -> str:
@@ -110,9 +106,10 @@ def _body(paper: Console, plan: AlarmPlan) -> None:
         ("What to know", list(plan.notes) + _missing(plan.alarms)),
     ):
         if lines:
-            paper.print(f"\n[bold]{title}[/bold]")
+            paper.print()
+            paper.print(Text(title, "bold"))
             for line in lines:
-                paper.print(f"- {escape(line)}")
+                paper.print(Text(f"- {line}"))
 
 
 def _table(plan: AlarmPlan, width: int) -> Table:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from datetime import UTC, datetime
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from monitor.alert.conditions import Rule
 from monitor.alert.document import alert_document
 from monitor.alert.evaluate import evaluate
 from monitor.alert.given import rules_of
-from monitor.alert.ledger import ledger_file
+from monitor.alert.ledger import durable, ledger_file
 from monitor.alert.news import Look
 from monitor.alert.rules_file import read_rules
 from monitor.alert.saved import saved
@@ -21,11 +20,13 @@ from monitor.alert.telling import Telling
 from monitor.alert.verdict import Verdict
 from monitor.cli.alert_backtest import run_backtest
 from monitor.cli.alert_looking import Looking, publisher
+from monitor.cli.alert_resend import run_resend
 from monitor.cli.alert_text import print_verdicts
-from monitor.cli.alert_watch import not_sent, run_watch
+from monitor.cli.alert_undelivered import print_set_aside, sentences, undelivered
+from monitor.cli.alert_watch import run_watch
 from monitor.cli.durations import seconds_of
 from monitor.cli.help import add_command
-from monitor.cli.output import add_output_options, as_json, console, deliver, progress
+from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress
 from monitor.cli.sources import add_job_options, chosen_cache, job_source
 from monitor.cli.thresholds import say_doubts
 from monitor.errors import BadCall, TrainwatchError
@@ -92,6 +93,12 @@ def add_to(commands: Any) -> None:
         help="also publish step times to CloudWatch (namespace Trainwatch), for alarms",
     )
     told.add_argument(
+        "--resend",
+        nargs="*",
+        metavar="ID",
+        help="look at no job; send again what the sinks of --notify and --rules refused before (with IDs: these, to these sinks)",
+    )
+    told.add_argument(
         "--ledger", metavar="FILE", help="where sent alerts are recorded (default: the user's state folder)"
     )
     add_output_options(command, ("text", "json"))
@@ -100,6 +107,11 @@ def add_to(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Evaluates, prints, tells whoever is to be told, and tells the rest by the exit code."""
+    ledger = Path(arguments.ledger) if arguments.ledger else ledger_file()
+    if arguments.resend is not None:
+        if arguments.job or arguments.logs or arguments.watch or arguments.backtest or arguments.publish:
+            raise BadCall("--resend looks at no job.", "Leave out the job, --watch, --backtest and --publish.")
+        return run_resend(arguments, _given_rules(arguments) or saved(), durable(ledger))
     rules = asked_rules(arguments)
     seconds_of("--interval", arguments.interval)
     seconds_of("--cool-down", arguments.cool_down)
@@ -108,8 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise BadCall("--backtest only looks at the past.", "Leave out --watch, --notify and --publish.")
         return run_backtest(arguments, rules)
     if arguments.more:
-        raise BadCall(f"{1 + len(arguments.more)} jobs were named.", "Name one; only --backtest takes several.")
-    ledger = Path(arguments.ledger) if arguments.ledger else ledger_file()
+        raise BadCall(f"{1 + len(arguments.more)} jobs were named.", "Name one; several go with --backtest.")
     telling = Telling(rules, arguments.notify, ledger)
     said, trouble = False, ""
     try:
@@ -144,20 +155,23 @@ def _once(
     verdicts = evaluate(report, rules, now)
     if telling.sinks:
         telling.hear(Look(report, now, looking.public_url, cool_down_s), verdicts)
+    outcomes = telling.deliver()
+    asides = telling.set_aside()
     if arguments.format == "json":
-        deliver(arguments, as_json(alert_document(report.job.name, verdicts, now)))
+        document = alert_document(report.job.name, verdicts, now)
+        deliver(arguments, as_json(document | undelivered(outcomes, asides)))
     else:
-        out = StringIO()
-        print_verdicts(report.job.name, verdicts, now, console(arguments, out))
-        deliver(arguments, out.getvalue())
+        paper = paper_for(arguments)
+        print_verdicts(report.job.name, verdicts, now, paper)
+        print_set_aside(asides, telling.ledger, paper)
+        deliver(arguments, paper)
     trouble = looking.publish(report, now)
-    waiting = [not_sent(outcome) for outcome in telling.deliver() if outcome.trouble]
-    for sentence in [*waiting, *filter(None, [trouble])]:
+    for sentence in [*sentences(telling, outcomes, set()), *filter(None, [trouble])]:
         print(f"trainwatch: {sentence}", file=sys.stderr)
-    return verdicts, trouble
+    return verdicts, trouble or telling.trouble
 
 
-def _looking(arguments: argparse.Namespace, ledger: Path) -> Looking:
+def _looking(arguments: argparse.Namespace, ledger: Path | None) -> Looking:
     """How the job is looked at, and what is done with a look beside judging it."""
     extra = (step_pattern(arguments.step_regex),) if arguments.step_regex else ()
     source, name = job_source(arguments)
@@ -169,8 +183,7 @@ def _looking(arguments: argparse.Namespace, ledger: Path) -> Looking:
 
 def asked_rules(arguments: argparse.Namespace) -> tuple[Rule, ...]:
     """The rules of the call: those of the file and of each --when, else the saved ones."""
-    rules = read_rules(Path(arguments.rules)) if arguments.rules else ()
-    rules += rules_of(arguments.when, [rule.name for rule in rules])
+    rules = _given_rules(arguments)
     if not rules:
         rules = saved()
         say_doubts(rules)
@@ -181,6 +194,11 @@ def asked_rules(arguments: argparse.Namespace) -> tuple[Rule, ...]:
             "thresholds add.",
         )
     return rules
+
+
+def _given_rules(arguments: argparse.Namespace) -> tuple[Rule, ...]:
+    rules = read_rules(Path(arguments.rules)) if arguments.rules else ()
+    return rules + rules_of(arguments.when, [rule.name for rule in rules])
 
 
 def exit_code(verdicts: tuple[Verdict, ...]) -> int:

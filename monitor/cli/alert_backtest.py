@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from io import StringIO
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
@@ -17,7 +16,8 @@ from monitor.alert.backtest import Backtested, BacktestedJob, Said, backtest
 from monitor.alert.backtest_document import backtest_document
 from monitor.alert.conditions import Rule, Threshold
 from monitor.alert.words import figure
-from monitor.cli.output import as_json, console, deliver
+from monitor.cli.output import as_json, deliver, paper_for
+from monitor.cli.paper import Paper, on_screen
 from monitor.cli.sources import archive_source, chosen_cache, job_source
 from monitor.cli.tables import Cell, Column, table
 from monitor.diagnose.headline import status_word
@@ -69,9 +69,9 @@ def run_backtest(arguments: argparse.Namespace, rules: tuple[Rule, ...]) -> int:
     if arguments.format == "json":
         deliver(arguments, as_json(backtest_document(jobs)))
     else:
-        out = StringIO()
-        _print(jobs, rules, console(arguments, out))
-        deliver(arguments, out.getvalue())
+        paper = paper_for(arguments)
+        _print(jobs, rules, paper)
+        deliver(arguments, paper)
     return _exit_code(jobs, troubles)
 
 
@@ -118,7 +118,7 @@ def _bar(arguments: argparse.Namespace, jobs: int) -> Iterator[_Advance]:
         yield lambda place, name, share: None
         return
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TextColumn("{task.percentage:>3.0f} %"))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with on_screen(Progress(*columns, console=Paper.on(sys.stderr), transient=True)) as bar:
         task = bar.add_task("reading", total=jobs)
         yield lambda place, name, share: bar.update(task, description=name, completed=place + share)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from monitor.alert.ledger import Ledger
+from monitor.alert.ledger import Ledger, durable
 from monitor.errors import BadCall, TrainwatchError
 from monitor.fetch.source import Source
 from monitor.model import Report
@@ -26,7 +27,7 @@ class Looking:
     """Done with each report; gives what was in the way, or nothing."""
 
 
-def publisher(source: Source, path: Path) -> Callable[[Report, datetime], str]:
+def publisher(source: Source, path: Path | None) -> Callable[[Report, datetime], str]:
     """Puts what is new of a report's step times into CloudWatch. BadCall for jobs of no account."""
     # Imported late: log files need no AWS.
     from monitor.alert.publish import publish
@@ -34,7 +35,9 @@ def publisher(source: Source, path: Path) -> Callable[[Report, datetime], str]:
 
     if not isinstance(source, AwsSource):
         raise BadCall("--publish puts metrics into a job's account, and this job has none.", "Leave it out.")
-    clients, ledger = source.clients, Ledger(path)
+    clients, ledger = source.clients, Ledger(durable(path))
+    for sentence in ledger.damage():
+        print(f"trainwatch: {sentence}", file=sys.stderr)
 
     def published(report: Report, now: datetime) -> str:
         try:

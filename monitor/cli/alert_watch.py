@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from io import StringIO
+from pathlib import Path
 
-from rich.console import Console, Group
+from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
@@ -20,6 +19,7 @@ from monitor.alert.conditions import Rule
 from monitor.alert.delivery import Outcome
 from monitor.alert.document import alert_document
 from monitor.alert.evaluate import evaluate
+from monitor.alert.ledger import SetAside
 from monitor.alert.message import Message
 from monitor.alert.news import Look
 from monitor.alert.telling import Telling
@@ -27,11 +27,14 @@ from monitor.alert.verdict import Verdict
 from monitor.analyze.window import LEFT_OUT_AT_END
 from monitor.cli.alert_looking import LookAt, Looking
 from monitor.cli.alert_text import print_verdicts, verdict_table
+from monitor.cli.alert_undelivered import print_set_aside, sentences, undelivered
 from monitor.cli.durations import seconds_of
-from monitor.cli.output import as_json, console, deliver, progress
+from monitor.cli.output import as_json, as_line, deliver, paper_for, progress
+from monitor.cli.paper import Paper, on_screen
 from monitor.diagnose.headline import status_word
 from monitor.errors import BadCall, TrainwatchError
 from monitor.model import Report
+from monitor.terminal import lost_output
 from monitor.words import clock, count, duration
 
 SHORTEST_S = 1.0
@@ -47,6 +50,9 @@ class _Seen:
     at: datetime
     messages: list[Message] = field(default_factory=list)
     outcomes: tuple[Outcome, ...] = ()
+    set_aside: tuple[SetAside, ...] = ()
+    told: set[str] = field(default_factory=set)
+    """Troubles of the sinks that go on."""
 
 
 _Show = Callable[[Message | _Seen, str], None]
@@ -65,6 +71,7 @@ def run_watch(
     cool_down_s = seconds_of("--cool-down", arguments.cool_down)
     seen: _Seen | None = None
     not_published: set[str] = set()
+    unheard = False
     try:
         with _screen(arguments) as show:
             for report, at, trouble in _looks(arguments, looking.look_at, pace):
@@ -72,16 +79,20 @@ def run_watch(
                     if seen is not None:
                         show(seen, trouble)
                     continue
-                seen = _Seen(report, evaluate(report, rules, at), at, seen.messages if seen else [])
+                before = (seen.messages, seen.outcomes, seen.set_aside, seen.told) if seen else ()
+                seen = _Seen(report, evaluate(report, rules, at), at, *before)
                 _tell(telling, Look(report, at, looking.public_url, cool_down_s), seen, show)
                 if trouble := looking.publish(report, at):
                     _trouble(trouble, not_published)
+                # What it would say from now on reaches nobody; sinks are told to the end.
+                if unheard := lost_output() is not None and not telling.sinks:
+                    break
     except KeyboardInterrupt:
         if seen is not None:
-            _summary(arguments, seen, stopped=True)
+            _summary(arguments, seen, telling.ledger, stopped=True)
         raise
     assert seen is not None, "the first look brings a report or an error"
-    _summary(arguments, seen)
+    _summary(arguments, seen, telling.ledger, stopped=unheard)
     return seen.verdicts, any(message.kind == "firing" for message in seen.messages)
 
 
@@ -122,18 +133,10 @@ def _tell(telling: Telling, look: Look, seen: _Seen, show: _Show) -> None:
     seen.messages.extend(new)
     for message in new:
         show(message, "")
-    before = {outcome.trouble for outcome in seen.outcomes}
-    seen.outcomes = telling.deliver()
-    for outcome in seen.outcomes:
-        if outcome.trouble:
-            _trouble(not_sent(outcome), before)
+    seen.outcomes, seen.set_aside = telling.deliver(), telling.set_aside()
+    for sentence in sentences(telling, seen.outcomes, seen.told):
+        print(f"trainwatch: {sentence}", file=sys.stderr)
     show(seen, "")
-
-
-def not_sent(outcome: Outcome) -> str:
-    """What is said of a sink that did not take its messages."""
-    waiting = count(outcome.waiting, "message waits", "messages wait")
-    return f"{outcome.sink.shown} did not accept an alert ({outcome.trouble}); {waiting} for the next try."
 
 
 def _is_over(report: Report, now: datetime) -> bool:
@@ -159,8 +162,8 @@ def _screen(arguments: argparse.Namespace) -> Iterator[_Show]:
     if not sys.stdout.isatty():
         yield lambda what, trouble: _text_line(what)
         return
-    paper = Console(highlight=False)
-    with Live(console=paper, auto_refresh=False, transient=True) as live:
+    paper = Paper.on(sys.stdout)
+    with on_screen(Live(console=paper, auto_refresh=False, transient=True)) as live:
 
         def show(what: Message | _Seen, trouble: str) -> None:
             if isinstance(what, Message):
@@ -173,7 +176,7 @@ def _screen(arguments: argparse.Namespace) -> Iterator[_Show]:
 
 def _json_line(what: Message | _Seen) -> None:
     if isinstance(what, Message):
-        print(json.dumps({"type": what.kind, **what.document()}, ensure_ascii=False), flush=True)
+        print(as_line({"type": what.kind, **what.document()}), flush=True)
 
 
 def _text_line(what: Message | _Seen) -> None:
@@ -197,20 +200,20 @@ def _heading(seen: _Seen, trouble: str) -> Text:
     return line
 
 
-def _summary(arguments: argparse.Namespace, seen: _Seen, stopped: bool = False) -> None:
+def _summary(arguments: argparse.Namespace, seen: _Seen, ledger: Path | None, stopped: bool = False) -> None:
     """What was said in all, and how the rules stand at the end."""
     job = seen.report.job
-    waiting = sum(outcome.waiting for outcome in seen.outcomes)
+    left = undelivered(seen.outcomes, seen.set_aside)
+    waiting = left["not_sent"]
     if arguments.format == "json":
         document = alert_document(job.name, seen.verdicts, seen.at)
-        document |= {"status": job.status, "alerts": [each.document() for each in seen.messages], "not_sent": waiting}
+        document |= {"status": job.status, "alerts": [each.document() for each in seen.messages], **left}
         if arguments.output is None:
-            print(json.dumps({"type": "summary", **document}, ensure_ascii=False), flush=True)
+            print(as_line({"type": "summary", **document}), flush=True)
         else:
             deliver(arguments, as_json(document))
         return
-    out = StringIO()
-    paper = console(arguments, out)
+    paper = paper_for(arguments)
     paper.print()
     paper.print(Text(_how_it_ended(seen, stopped), "bold"))
     fired = [message for message in seen.messages if message.kind == "firing"]
@@ -226,9 +229,10 @@ def _summary(arguments: argparse.Namespace, seen: _Seen, stopped: bool = False) 
                 "yellow",
             )
         )
+    print_set_aside(seen.set_aside, ledger, paper)
     paper.print()
     print_verdicts(job.name, seen.verdicts, seen.at, paper)
-    deliver(arguments, out.getvalue())
+    deliver(arguments, paper)
 
 
 def _how_it_ended(seen: _Seen, stopped: bool) -> str:

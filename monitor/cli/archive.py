@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import cache
-from io import StringIO
 from typing import Any
 
 from monitor.archive.address import store_of
@@ -17,7 +16,8 @@ from monitor.aws.tally import metered
 from monitor.cli.help import add_command
 from monitor.cli.jobs import job_query
 from monitor.cli.large_logs import checked_limit
-from monitor.cli.output import add_output_options, as_json, console, deliver, progress
+from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress
+from monitor.cli.paper import Paper
 from monitor.cli.sources import account_source, add_account_options, add_cache_option, chosen_cache, source_of
 from monitor.cli.tables import Column, table
 from monitor.errors import BadCall
@@ -53,7 +53,6 @@ def add_to(commands: Any) -> None:
     command.add_argument(
         "--max-usd",
         metavar="X",
-        type=float,
         help="make no metric call that would raise the cost above X USD",
     )
     add_cache_option(command)
@@ -65,12 +64,12 @@ def add_to(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Archives, and prints what became of each job."""
     _check(arguments)
-    checked_limit(arguments.max_usd)
+    most = checked_limit(arguments)
     now = datetime.now(UTC)
     settings = read()
     store = store_of(arguments.to or archive_root(settings), arguments.region, arguments.profile)
     account = cache(lambda: account_source(arguments))
-    with progress(arguments) as say, metered(arguments.max_usd):
+    with progress(arguments) as say, metered(most):
         named = _chosen(arguments, account, now)
         if named:
             store.make_ready()
@@ -136,34 +135,34 @@ def _row(outcome: Outcome) -> dict[str, Any]:
         "files": {name: part.path for name, part in made.parts.items()} if made else {},
         "masked": list(made.masked) if made else [],
         "why": str(outcome.error) if outcome.error else outcome.why or None,
+        "healed": list(outcome.healed),
     }
 
 
-def _text(arguments: argparse.Namespace, store: Store, outcomes: Sequence[Outcome]) -> str:
-    out = StringIO()
-    paper = console(arguments, out)
+def _text(arguments: argparse.Namespace, store: Store, outcomes: Sequence[Outcome]) -> Paper:
+    paper = paper_for(arguments)
     if not outcomes:
         paper.print("No training job matches; nothing was archived.")
-        return out.getvalue()
+        return paper
     shown = [outcome for outcome in outcomes if not outcome.error]
     if shown:
         rows = [(outcome.name, _WORDS[outcome.state], _note(outcome)) for outcome in shown]
         paper.print(table(_COLUMNS, rows, paper.width), crop=False)
     counts: Counter[str] = Counter(outcome.state for outcome in outcomes)
     said = ", ".join(f"{counts[state]:,} {_WORDS.get(state, state)}" for state in (*_WORDS, "failed") if counts[state])
-    paper.print(f"\n{said}: {store.label}" if shown else f"{said}: {store.label}", markup=False, soft_wrap=True)
+    paper.print(f"\n{said}: {store.label}" if shown else f"{said}: {store.label}", soft_wrap=True)
     if shown:
         for command in (f"report archive:{store.label}/JOB", f"jobs --archive {store.label}"):
-            paper.print(f"python -m monitor {command}", markup=False, soft_wrap=True, style="dim")
-    return out.getvalue()
+            paper.print(f"python -m monitor {command}", soft_wrap=True, style="dim")
+    return paper
 
 
 def _note(outcome: Outcome) -> str:
     made = outcome.manifest
     assert made is not None
+    notes = [f"missing or damaged, and written again: {', '.join(outcome.healed)}"] if outcome.healed else []
     if outcome.state == "kept":
-        return f"{outcome.why}."
-    notes = []
+        return f"{'; '.join([outcome.why, *notes])}."
     # Of log files nobody is told when they are complete.
     if outcome.state == "archived" and not made.is_final and made.job.source == "aws":
         running = "running" if made.job.is_running else "not final yet"

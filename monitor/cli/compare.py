@@ -8,7 +8,6 @@ import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cache
-from io import StringIO
 from typing import Any
 
 from monitor.archive.comparison_document import comparison_document
@@ -16,7 +15,7 @@ from monitor.archive.pairs import Record, record, user_pairs
 from monitor.aws.tally import metered
 from monitor.cli.compare_text import print_comparison
 from monitor.cli.help import add_command
-from monitor.cli.output import add_output_options, as_json, console, deliver, progress
+from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress
 from monitor.cli.sources import account_source, add_account_options, add_cache_option, chosen_cache, source_of
 from monitor.diagnose.compared import compare
 from monitor.diagnose.pair_of import pairs_of
@@ -76,9 +75,9 @@ def run(arguments: argparse.Namespace) -> int:
     elif arguments.format == "markdown":
         deliver(arguments, markdown(comparison, earlier))
     else:
-        out = StringIO()
-        print_comparison(comparison, earlier, console(arguments, out))
-        deliver(arguments, out.getvalue())
+        paper = paper_for(arguments)
+        print_comparison(comparison, earlier, paper)
+        deliver(arguments, paper)
     return 0
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-from pathlib import Path
 from typing import Any
 
 from monitor.cli.help import add_command
@@ -16,8 +15,9 @@ from monitor.cli.sources import (
     archive_source,
 )
 from monitor.serve.child import HERE
+from monitor.serve.hosts import is_this_machine_alone
 from monitor.serve.until_stopped import check, serve, stop_signals
-from monitor.settings import ARCHIVE_SHOWN, CACHE_OFF
+from monitor.settings import ARCHIVE_SHOWN, CACHE_OFF, ONE_PROFILE, READ_ONLY, expanded
 
 
 def add_address_options(command: argparse.ArgumentParser) -> None:
@@ -29,6 +29,19 @@ def add_address_options(command: argparse.ArgumentParser) -> None:
         metavar="ADDRESS",
         help=f"address to listen on (default {HERE}, this machine only; 0.0.0.0 lets others in: there is no sign-in)",
     )
+    command.add_argument(
+        "--read-only",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="whether nobody can change thresholds and mutes, nor choose another profile (default: only where --host lets "
+        "others in)",
+    )
+
+
+def visitors(arguments: argparse.Namespace) -> dict[str, str]:
+    """What the dashboard's environment says of who may change something."""
+    shared = not is_this_machine_alone(arguments.host)
+    return {READ_ONLY: "1" if (shared if arguments.read_only is None else arguments.read_only) else "0"}
 
 
 def add_to(commands: Any) -> None:
@@ -53,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     # What is missing (a region, a profile, the archive) is said here, not in the browser.
     if arguments.archive is not None:
         root = archive_source(arguments.archive, arguments).label
-        environment[ARCHIVE_SHOWN] = root if "://" in root else str(Path(root).expanduser().absolute())
+        environment[ARCHIVE_SHOWN] = root if "://" in root else str(expanded(root).absolute())
     else:
         account_source(arguments)
         environment.pop(ARCHIVE_SHOWN, None)
@@ -61,6 +74,10 @@ def run(arguments: argparse.Namespace) -> int:
         environment["AWS_REGION"] = environment["AWS_DEFAULT_REGION"] = arguments.region
     if arguments.profile:
         environment["AWS_PROFILE"] = arguments.profile
+    environment |= visitors(arguments)
+    # Started for one profile, or for people who are not its owner: the other profiles of this machine are no one's to choose.
+    if arguments.profile or os.environ.get("AWS_PROFILE") or not is_this_machine_alone(arguments.host):
+        environment[ONE_PROFILE] = "1"
     if arguments.no_cache:
         environment[CACHE_OFF] = "1"
     check(arguments.port, host=arguments.host)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from monitor.cli.dashboard import add_address_options
+from monitor.cli.dashboard import add_address_options, visitors
 from monitor.cli.help import add_command
 
 
@@ -26,4 +26,4 @@ def run(arguments: argparse.Namespace) -> int:
     """Runs the demo until it is stopped."""
     from monitor.demo.serve import run as serve_demo
 
-    return serve_demo(arguments.port, host=arguments.host)
+    return serve_demo(arguments.port, host=arguments.host, visitors=visitors(arguments))

@@ -10,7 +10,8 @@ from io import StringIO
 from typing import Any
 
 from monitor.archive.document import SCHEMA
-from monitor.cli.output import as_json, console, deliver, progress
+from monitor.cli.output import as_json, deliver, paper_for, progress
+from monitor.cli.paper import Paper
 from monitor.cli.sources import archive_source
 from monitor.cli.tables import Column, table
 from monitor.diagnose.headline import status_word
@@ -108,12 +109,11 @@ def _csv(rows: Sequence[Row]) -> str:
     return out.getvalue()
 
 
-def _text(arguments: argparse.Namespace, source: ArchiveSource, rows: Sequence[Row], found: Sequence[Row]) -> str:
-    out = StringIO()
-    paper = console(arguments, out)
+def _text(arguments: argparse.Namespace, source: ArchiveSource, rows: Sequence[Row], found: Sequence[Row]) -> Paper:
+    paper = paper_for(arguments)
     if not rows:
-        paper.print(f"No job of the archive {source.label} matches.", markup=False)
-        return out.getvalue()
+        paper.print(f"No job of the archive {source.label} matches.")
+        return paper
     lines = [
         (
             row["job_name"],
@@ -131,14 +131,14 @@ def _text(arguments: argparse.Namespace, source: ArchiveSource, rows: Sequence[R
     ]
     paper.print(table(_COLUMNS, lines, paper.width), crop=False)
     paper.print()
-    paper.print(_total(found), markup=False)
+    paper.print(_total(found))
     paper.print(
         "HOURS are billed hours times instances. RECOVERABLE is for the whole job, or so far if it was still running.",
         style="dim",
     )
     if len(found) > len(rows):
         paper.print(f"{count(len(found) - len(rows), 'more job')}; --limit shows more.", style="dim")
-    return out.getvalue()
+    return paper
 
 
 def _total(rows: Sequence[Row]) -> str:
@@ -147,13 +147,18 @@ def _total(rows: Sequence[Row]) -> str:
     if not priced:
         return f"{count(len(rows), 'job')}, none with a known price."
     spent = sum(row["cost_usd"] for row in priced)
-    said = f"{count(len(rows), 'job')}: {usd(spent)} spent"
+    without = len(rows) - len(priced)
+    others = f", {without:,} without a known price; on the other{'s' if len(priced) > 1 else ''}" if without else ""
+    said = f"{count(len(rows), 'job')}{others}: {usd(spent)} spent"
     for name in ("overhead", "recoverable"):
         known = [row[f"{name}_usd"] for row in priced if row[f"{name}_usd"] is not None]
+        if not known:
+            said += f", {name} not known"
+            continue
         share = f" ({percent(100 * sum(known) / spent)})" if spent else ""
         unknown = sum(row[f"{name}_usd"] is None and row["cost_usd"] > 0 for row in priced)
         said += f", {name} {usd(sum(known))}{share}" + (f", not known for {count(unknown, 'job')}" if unknown else "")
-    return said + (f"; {count(len(rows) - len(priced), 'job')} without a price." if len(priced) < len(rows) else ".")
+    return f"{said}."
 
 
 def _hours(seconds: float | None) -> str:

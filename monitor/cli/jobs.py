@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import json
 import re
 import sys
 import time
@@ -21,12 +20,13 @@ from rich.table import Table
 from rich.text import Text
 
 from monitor.archive.cache import Cache
-from monitor.archive.document import jobs_document, without_trailing_spaces
+from monitor.archive.document import jobs_document
 from monitor.archive.verdicts import Kept
 from monitor.cli import fleet
 from monitor.cli.durations import seconds_of
 from monitor.cli.help import add_command
-from monitor.cli.output import add_output_options, as_json, console, deliver, progress
+from monitor.cli.output import add_output_options, as_json, as_line, deliver, paper_for, progress
+from monitor.cli.paper import Paper, on_screen
 from monitor.cli.sources import (
     account_source,
     add_account_options,
@@ -41,6 +41,7 @@ from monitor.fetch.source import JobQuery, Source
 from monitor.model import JobSummary, Mute
 from monitor.review.muted import is_muted, mutes
 from monitor.settings import read
+from monitor.terminal import lost_output
 from monitor.words import DASH, clock, count, duration, instant
 
 #: Between two looks of --watch at the least: each is a call or two, and one more for each new job.
@@ -137,9 +138,12 @@ def watch(arguments: argparse.Namespace, look: Callable[[], _Look], sleep: Calla
     """Lists again and again: in place on a terminal, else one block (or one line of JSON) after the other. Ctrl-C ends it."""
     interval_s = max(SHORTEST_S, seconds_of("--interval", arguments.interval))
     in_place = arguments.format == "text" and sys.stdout.isatty()
-    paper = Console(highlight=False)
+    paper = Paper.on(sys.stdout)
     found, trouble = None, ""
-    with suppress(KeyboardInterrupt), Live(console=paper, auto_refresh=False) if in_place else nullcontext() as live:
+    with (
+        suppress(KeyboardInterrupt),
+        on_screen(Live(console=paper, auto_refresh=False)) if in_place else nullcontext() as live,
+    ):
         while True:
             try:
                 found, trouble = look(), ""
@@ -152,9 +156,13 @@ def watch(arguments: argparse.Namespace, look: Callable[[], _Look], sleep: Calla
             elif trouble:
                 print(f"trainwatch: {trouble}", file=sys.stderr)
             elif arguments.format == "json":
-                print(json.dumps({"at": found.at.isoformat(), **_document(found)}, ensure_ascii=False), flush=True)
+                print(as_line({"at": found.at.isoformat(), **_document(found)}), flush=True)
             else:
-                print(without_trailing_spaces(f"{_heading(found)}\n{_text(arguments, found)}"), flush=True)
+                print(_heading(found))
+                deliver(arguments, _text(arguments, found))
+                sys.stdout.flush()
+            if lost_output():
+                break  # nobody reads it any more
             sleep(interval_s)
     return 0
 
@@ -191,7 +199,10 @@ def _since(text: str | None, now: datetime) -> datetime | None:
     match = re.fullmatch(r"(\d{1,6})([mhdw])", text.strip())
     if match is None:
         raise BadCall(f"--since {text} is not a duration.", "Write a number and a unit: 90m, 12h, 7d or 4w.")
-    return now - timedelta(seconds=int(match[1]) * _UNITS[match[2]])
+    try:
+        return now - timedelta(seconds=int(match[1]) * _UNITS[match[2]])
+    except OverflowError:
+        raise BadCall(f"--since {text} is longer ago than any job.", "Leave it out to list all.") from None
 
 
 def _look(arguments: argparse.Namespace, source: Source, cache: Cache | None) -> _Look:
@@ -240,23 +251,22 @@ def _csv(found: _Look) -> str:
     return out.getvalue()
 
 
-def _text(arguments: argparse.Namespace, found: _Look) -> str:
-    out = StringIO()
-    paper = console(arguments, out)
+def _text(arguments: argparse.Namespace, found: _Look) -> Paper:
+    paper = paper_for(arguments)
     if not found.jobs:
         paper.print("No training job matches.")
-        return out.getvalue()
+        return paper
     paper.print(_table(found, paper.width), crop=False)
     if not arguments.no_cache and not any(found.verdicts.values()):
         paper.print("No verdicts yet: report JOB reviews one job, the dashboard reviews the newest.", style="dim")
-    return out.getvalue()
+    return paper
 
 
 def _table(found: _Look, width: int) -> Table:
     shown = [column for column in _COLUMNS if column.title != "VERDICT" or any(found.verdicts.values())]
     rows = []
     for job in found.jobs:
-        ran = (job.ended or found.at) - job.created if job.created else None
+        ran = (job.ended or found.at) - job.started if job.started else None
         cells = {
             "JOB": Text(job.name),
             "STATUS": Text(status_word(job.status)),

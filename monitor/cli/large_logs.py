@@ -15,6 +15,9 @@ from monitor.model import Job
 from monitor.review import Instead, Progress
 from monitor.review.archived import ArchiveSource
 
+# Whoever means "as much as it takes" leaves the option out.
+_MOST_USD = 1_000_000.0
+
 
 def add_large_log_options(command: argparse.ArgumentParser) -> None:
     """--aggregate and --max-usd."""
@@ -28,15 +31,24 @@ def add_large_log_options(command: argparse.ArgumentParser) -> None:
     large.add_argument(
         "--max-usd",
         metavar="X",
-        type=float,
         help="make no AWS call that would raise the cost above X USD; what is left out is listed",
     )
 
 
-def checked_limit(most: float | None) -> float | None:
-    """The value of --max-usd. BadCall where it is no amount."""
-    if most is not None and (not math.isfinite(most) or most < 0):
-        raise BadCall(f"--max-usd {most} is not an amount.", "Give USD, such as --max-usd 0.50.")
+def checked_limit(arguments: argparse.Namespace) -> float | None:
+    """The value of --max-usd. BadCall where it is no amount that anybody would spend on calls."""
+    typed: str | None = arguments.max_usd
+    if typed is None:
+        return None
+    try:
+        most = float(typed)
+    except ValueError:
+        most = math.nan
+    if not 0 <= most <= _MOST_USD:
+        said = typed if math.isnan(most) else most
+        raise BadCall(
+            f"--max-usd {said} is not an amount.", f"Give USD, such as --max-usd 0.50; {_MOST_USD:,.0f} is the most."
+        )
     return most
 
 
@@ -45,7 +57,7 @@ def instead(arguments: argparse.Namespace, source: Source) -> Instead | None:
 
     BadCall where the options make no sense.
     """
-    most = checked_limit(arguments.max_usd)
+    most = checked_limit(arguments)
     if arguments.aggregate and arguments.step_regex:
         raise BadCall("--aggregate only works with known formats, not with --step-regex.", "Leave one of them out.")
     if isinstance(source, (FilesSource, ArchiveSource)):

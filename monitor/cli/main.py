@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import os
+import errno
 import sys
 from collections.abc import Sequence
 
 from monitor.cli import alarms, alert, archive, compare, dashboard, demo, jobs, plan, report, steps, thresholds
 from monitor.cli.help import PROGRAM, formatter
-from monitor.errors import TrainwatchError
+from monitor.cli.output import check_output
+from monitor.errors import CannotDo, TrainwatchError
+from monitor.terminal import lost_output, outlets
 
 _COMMANDS = (jobs, report, steps, compare, alert, thresholds, alarms, plan, archive, dashboard, demo)
 EXIT_INTERRUPTED = 130
@@ -33,25 +35,53 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command and gives its exit code."""
-    arguments = parser().parse_args(argv)
-    try:
-        code: int = arguments.run(arguments)
+    """Runs one command and gives its exit code: that of what it found out, else 3 where its output was lost."""
+    with outlets():
+        arguments = argparse.Namespace(lost="")
+        code = _ended(argv, arguments)
         sys.stdout.flush()
+        lost = arguments.lost or _lost_output()
+        if lost:
+            _say(lost)
+        return code or (CannotDo.exit_code if lost else 0)
+
+
+def _ended(argv: Sequence[str] | None, arguments: argparse.Namespace) -> int:
+    """Runs it; whatever comes of that is an exit code, with a sentence where it is not done."""
+    try:
+        parser().parse_args(argv, arguments)
+        check_output(arguments)
+        code: int = arguments.run(arguments)
         return code
+    except SystemExit as asked:  # by --help, or for a call that cannot be parsed
+        return asked.code if isinstance(asked.code, int) else CannotDo.exit_code
     except TrainwatchError as error:
-        print(f"trainwatch: {error}", file=sys.stderr)
+        _say(str(error))
         return error.exit_code
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
-    except BrokenPipeError:
-        # The reader (head, less) has had enough; Python would complain once more while it closes the stream.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except Exception as error:
+    except BaseException as error:  # parts that are written in Rust panic with one that is no Exception
         # Imported late: what it needs is large, and hardly ever needed.
         from monitor.faults import fault
 
-        told = fault(error, f"The command {arguments.run.__module__.rpartition('.')[2]}")
-        print(f"trainwatch: {told}", file=sys.stderr)
+        command = arguments.run.__module__.rpartition(".")[2] if "run" in arguments else "line"
+        told = fault(error, f"The command {command}")
+        _say(str(told))
         return told.exit_code
+
+
+def _lost_output() -> str:
+    """What is said of standard output that could not be written; a reader that has had enough (head, less) knows."""
+    lost = lost_output()
+    if lost is None or isinstance(lost, BrokenPipeError):
+        return ""
+    why = getattr(lost, "strerror", None) or str(lost)
+    closed = getattr(lost, "errno", None) == errno.EBADF
+    return (
+        f"Standard output {'is closed' if closed else f'cannot be written ({why})'}, and the result is not all there. Send it "
+        "elsewhere, such as to a file with --output."
+    )
+
+
+def _say(sentence: str) -> None:
+    print(f"trainwatch: {sentence}", file=sys.stderr)

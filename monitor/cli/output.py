@@ -5,19 +5,21 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from io import StringIO
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from rich.console import Console
+from rich.text import Text
 
 from monitor.archive.document import as_json as as_json
+from monitor.archive.document import as_line as as_line
 from monitor.archive.document import without_trailing_spaces
-from monitor.errors import CannotDo
+from monitor.cli import result_file
+from monitor.cli.paper import Paper, on_screen
+from monitor.errors import BadCall, CannotDo
+from monitor.inert import inert
 from monitor.review import Progress
-
-# Wide enough for a table of nodes where nobody says how wide the paper is.
-PIPE_WIDTH = 110
+from monitor.review.named import LOGS
+from monitor.terminal import drawn
 
 
 def add_output_options(command: argparse.ArgumentParser, formats: tuple[str, ...]) -> None:
@@ -28,27 +30,46 @@ def add_output_options(command: argparse.ArgumentParser, formats: tuple[str, ...
     output.add_argument("--quiet", action="store_true", help="no progress on standard error")
 
 
-def deliver(arguments: argparse.Namespace, text: str) -> None:
-    """Writes a finished result to the file that --output names, else to standard output."""
-    text = without_trailing_spaces(text)
+def check_output(arguments: argparse.Namespace) -> None:
+    """CannotDo where the file that --output names could not take a result: told before any work is done."""
+    if getattr(arguments, "output", None) is None:
+        return
+    result_file.check(arguments.output)
+    for path in _read(arguments):
+        with suppress(OSError, ValueError):
+            if Path(path).expanduser().samefile(arguments.output):
+                raise BadCall(
+                    f"--output {arguments.output} is a file that the command reads.", "Name another file with --output."
+                )
+
+
+def _read(arguments: argparse.Namespace) -> Iterator[str]:
+    """The files that a call names to be read: a result must not take their place."""
+    jobs = [getattr(arguments, "job", None), *getattr(arguments, "more", ()), *getattr(arguments, "jobs", ())]
+    yield from (job.removeprefix(LOGS) for job in jobs if job and job.startswith(LOGS))
+    yield from getattr(arguments, "logs", None) or ()
+    yield from filter(None, (getattr(arguments, name, None) for name in ("rules", "ledger")))
+
+
+def deliver(arguments: argparse.Namespace, result: str | Paper) -> None:
+    """Writes a finished result to the file that --output names, else to standard output.
+
+    Raises nothing where it cannot be written: what a command found out, and whom it still has to tell, does not hang on that.
+    ``main`` says what ``arguments.lost`` holds, and sees by itself what standard output has lost.
+    """
+    text = without_trailing_spaces(result.text if isinstance(result, Paper) else inert(result))
     if arguments.output is None:
-        sys.stdout.write(text)
+        drawn(sys.stdout).write(text)
         return
     try:
-        Path(arguments.output).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise CannotDo(
-            f"{arguments.output} cannot be written: {error.strerror}.", "Name another file with --output."
-        ) from None
+        result_file.put(arguments.output, text)
+    except CannotDo as error:
+        arguments.lost = str(error)
 
 
-def console(arguments: argparse.Namespace, into: StringIO) -> Console:
-    """A console that writes ``into``: colors only where the result goes to a terminal that wants them."""
-    to_terminal = arguments.output is None and sys.stdout.isatty()
-    width = Console().width if to_terminal else PIPE_WIDTH
-    return Console(
-        file=into, force_terminal=to_terminal or None, width=max(60, width), highlight=False, soft_wrap=False
-    )
+def paper_for(arguments: argparse.Namespace) -> Paper:
+    """What a result for people is drawn on: colors only where it goes to a terminal that wants them."""
+    return Paper.for_result(arguments.output is None and sys.stdout.isatty())
 
 
 @contextmanager
@@ -57,5 +78,5 @@ def progress(arguments: argparse.Namespace, first: str = "reading the job") -> I
     if arguments.quiet or not sys.stderr.isatty():
         yield lambda text: None
         return
-    with Console(stderr=True).status(first, spinner="line") as status:
-        yield status.update
+    with on_screen(Paper.on(sys.stderr).status(Text(first), spinner="line")) as status:
+        yield lambda text: status.update(Text(text))

@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 from datetime import UTC, datetime
-from io import StringIO
 from typing import Any
 
 from monitor.cli.help import add_command
 from monitor.cli.large_logs import add_large_log_options, instead
-from monitor.cli.output import add_output_options, as_json, console, deliver, progress
+from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress
 from monitor.cli.plan_markdown import markdown
 from monitor.cli.plan_text import print_plan
 from monitor.cli.plan_values import values_of
@@ -79,9 +78,9 @@ def run(arguments: argparse.Namespace) -> int:
     elif arguments.format == "markdown":
         deliver(arguments, markdown(name, found, usd))
     else:
-        out = StringIO()
-        print_plan(name, found, console(arguments, out), usd)
-        deliver(arguments, out.getvalue())
+        paper = paper_for(arguments)
+        print_plan(name, found, paper, usd)
+        deliver(arguments, paper)
     return 0
 
 
@@ -148,8 +147,7 @@ def _list_presets(arguments: argparse.Namespace) -> None:
         ]
         deliver(arguments, as_json({"schema": 1, "presets": presets}))
         return
-    out = StringIO()
-    paper = console(arguments, out)
+    paper = paper_for(arguments)
     columns = (Column("PRESET"), Column("WHAT", wraps=True), Column("SOURCE", goes=1, wraps=True))
     paper.print(table(columns, [(each.name, each.title, each.source) for each in PRESETS], paper.width, head="dim"))
-    deliver(arguments, out.getvalue())
+    deliver(arguments, paper)

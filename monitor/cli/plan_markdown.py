@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from monitor.cli.plan_text import marks, rows, title_of, written
-from monitor.export.markdown import as_code, as_table
+from monitor.export.markup import as_code, block, bold, document, heading, joined, table
 from monitor.review.planning import Plan
 from monitor.show.plan_captions import curve_words, script_lines, snippet
 from monitor.show.plan_words import answer, changed_words
@@ -13,16 +13,16 @@ from monitor.words import DASH
 def markdown(name: str, plan: Plan, usd_per_hour: float | None = None) -> str:
     """The whole plan; ``usd_per_hour`` is what the job costs."""
     said = answer(plan, usd_per_hour)
-    lines = [f"# {as_code(name)}", ""]
+    lines: list[str] = [heading(1, as_code(name)), ""]
     if plan.asked:
         lines += [as_code(changed_words(plan)), ""]
-    lines += [f"**{title_of(said)}** {said.body}", ""]
+    lines += [joined(bold(title_of(said)), said.body), ""]
     titles = ("parameter", "start", "change", "read from")
     found = [
-        (f"**{name}**" if is_changed else name, start, change, read_from)
+        (bold(name) if is_changed else name, start, change, read_from)
         for name, start, change, read_from, is_changed in rows(plan)
     ]
-    lines += [*as_table(titles, found), ""]
+    lines += [*table(titles, found), ""]
     if plan.curve and plan.knob:
         points = [
             (
@@ -33,14 +33,14 @@ def markdown(name: str, plan: Plan, usd_per_hour: float | None = None) -> str:
             )
             for point in plan.curve
         ]
-        lines += [*as_table((plan.knob, "step time", "GPU memory, GiB", ""), points), "", curve_words(plan), ""]
+        lines += [*table((plan.knob, "step time", "GPU memory, GiB", ""), points), "", curve_words(plan), ""]
     for finding in plan.problems:
-        lines += [f"## {finding.severity}: {finding.title}", "", finding.summary, ""]
+        lines += [heading(2, f"{finding.severity}: {finding.title}"), "", finding.summary, ""]
         if finding.recommendation:
             lines += [f"Next: {finding.recommendation.text}", ""]
     if plan.distribution:
-        lines += ["```python", *snippet(plan), "```", ""]
+        lines += [block("\n".join(snippet(plan)), "python"), ""]
         lines += ["The library rejects this: fix the problems named above first.", ""] if plan.is_rejected else []
         lines += [*script_lines(plan), ""]
     lines.append(plan.method)
-    return "\n".join(lines) + "\n"
+    return document(lines)

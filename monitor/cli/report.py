@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 from datetime import UTC, datetime
-from io import StringIO
 from typing import Any
 
 from monitor.archive.document import report_document
 from monitor.aws.tally import metered
 from monitor.cli.help import add_command
-from monitor.cli.large_logs import add_large_log_options, instead
-from monitor.cli.output import add_output_options, as_json, console, deliver, progress
+from monitor.cli.large_logs import add_large_log_options, checked_limit, instead
+from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress
 from monitor.cli.report_text import print_report
 from monitor.cli.sources import add_job_options, chosen_cache, job_source
 from monitor.errors import BadCall
@@ -52,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     cache = chosen_cache(arguments, settings)
     with progress(arguments) as say:
         reviewer = Reviewer(source, name, settings, extra, cache=cache, instead=instead(arguments, source))
-        with metered(arguments.max_usd):
+        with metered(checked_limit(arguments)):
             report = _with_mutes(reviewer.review(datetime.now(UTC), say))
     if arguments.format == "json":
         deliver(arguments, as_json(report_document(report)))
@@ -64,9 +63,9 @@ def run(arguments: argparse.Namespace) -> int:
 
         deliver(arguments, html(report, datetime.now(UTC)))
     else:
-        out = StringIO()
-        print_report(report, console(arguments, out))
-        deliver(arguments, out.getvalue())
+        paper = paper_for(arguments)
+        print_report(report, paper)
+        deliver(arguments, paper)
     return 0
 
 

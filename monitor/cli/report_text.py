@@ -7,7 +7,6 @@ from datetime import UTC
 from functools import partial
 
 from rich.console import Console
-from rich.markup import escape
 from rich.padding import Padding
 from rich.text import Text
 
@@ -47,7 +46,7 @@ _NODES_SHOWN = 16
 def print_report(report: Report, paper: Console) -> None:
     """Prints all of it to ``paper``."""
     paper.print(Text(report.job.name, "bold"))
-    paper.print(" · ".join([status_word(report.job.status), *facts(report)]), markup=False)
+    paper.print(" · ".join([status_word(report.job.status), *facts(report)]))
     for clause in outlook(report):
         paper.print(Text(capitalised(clause)))
     for part, draw in (
@@ -184,7 +183,7 @@ def _memory(report: Report, paper: Console) -> None:
         said += f"; {min(peak.peak_gib for peak in peaks):.1f} GiB on the rank with the least, of {len(peaks)}"
     if report.steps is None:
         paper.print()
-    paper.print(said, markup=False)
+    paper.print(said)
 
 
 def _nodes(report: Report, paper: Console) -> None:
@@ -255,7 +254,7 @@ def _configuration(report: Report, paper: Console) -> None:
     rows = [(name, str(each.value)[:60], each.read_from) for name, each in report.job.configuration.items()]
     paper.print(table(_SETTING_COLUMNS, rows, paper.width, head="dim"), crop=False)
     if said := hidden_words(report.job):
-        paper.print(escape(said))
+        paper.print(Text(said))
 
 
 def _coverage(report: Report, paper: Console) -> None:
@@ -266,7 +265,7 @@ def _coverage(report: Report, paper: Console) -> None:
         if (gap.what == "price" and report.buckets) or gap.action:
             continue  # said beside the costs, and before the verdict
         if not any(gap.why.rstrip(".") in summary for summary in said):
-            head = "" if gap.what == "program" else "Not read: "
+            head = "" if gap.what in {"program", "archive"} else "Not read: "
             paper.print(Text(f"{head}{gap.why} {gap.remedy}".rstrip(), "dim"))
     parts = [f"{count(run.logs.lines, 'log line')} from {count(run.logs.streams, 'stream')}"]
     if run.metrics_period_s and len(run.metrics):
@@ -278,4 +277,4 @@ def _coverage(report: Report, paper: Console) -> None:
     if report.kept_at is not None:
         parts.append(f"{from_cache(report.kept_at)} (--no-cache reads it again)")
     line = f"Read {', '.join(parts)}. Reviewed {instant(report.reviewed_at, UTC)}."
-    paper.print(line, style="dim", markup=False)
+    paper.print(line, style="dim")

@@ -6,13 +6,13 @@ import argparse
 import json
 import sys
 from datetime import UTC, datetime
-from io import StringIO
 from typing import Any
 
 import pandas as pd
 
 from monitor.cli.help import add_command
-from monitor.cli.output import add_output_options, as_json, console, deliver, progress
+from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress
+from monitor.cli.paper import Paper
 from monitor.cli.sources import add_job_options, chosen_cache, job_source
 from monitor.cli.tables import Column, table
 from monitor.errors import NoData
@@ -87,13 +87,12 @@ def _json_rows(steps: pd.DataFrame) -> str:
     return text
 
 
-def _text(arguments: argparse.Namespace, report: Report) -> str:
-    out = StringIO()
-    paper = console(arguments, out)
+def _text(arguments: argparse.Namespace, report: Report) -> Paper:
+    paper = paper_for(arguments)
     steps = report.run.steps
     if steps.empty:
         paper.print(_why_none(report))
-        return out.getvalue()
+        return paper
     head, tail = (steps, steps.iloc[:0]) if len(steps) <= 2 * _SHOWN else (steps.head(_SHOWN), steps.tail(_SHOWN))
     rows = [_cells(row) for row in head.itertuples()]
     if len(tail):
@@ -102,7 +101,7 @@ def _text(arguments: argparse.Namespace, report: Report) -> str:
     hidden = len(steps) - len(head) - len(tail)
     if hidden:
         paper.print(f"\n{hidden:,} more rows; --format csv prints all {len(steps):,}.")
-    return out.getvalue()
+    return paper
 
 
 def _cells(row: Any) -> list[str]:

@@ -12,6 +12,7 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
+from monitor.inert import inert
 from monitor.words import DASH
 
 # A column that wraps gets at least this, so that words stay whole.
@@ -45,7 +46,7 @@ def table(
     head: str = "bold",
 ) -> Table:
     """The columns that have room in ``width``; ``styles`` is one a row. Cells are text, never markup."""
-    cells = [[cell if isinstance(cell, Text) else Text(cell) for cell in row] for row in rows]
+    cells = [[_text(cell) for cell in row] for row in rows]
     natural = [
         max([cell_len(column.title), *(_length(row[place]) for row in cells)]) for place, column in enumerate(columns)
     ]
@@ -106,6 +107,13 @@ def _with_below(first: Text, under: Text, width: int) -> Text:
     style = str(under.style) or "dim"
     lines = Text(" ".join(under.plain.split())).wrap(_PAPER, width - _GAP, overflow="fold")
     return Text.assemble(first, *((f"\n{' ' * _GAP}{line.plain}", style) for line in lines))
+
+
+def _text(cell: Cell) -> Text:
+    """What is inert has its width from the start."""
+    text = cell.copy() if isinstance(cell, Text) else Text(cell)
+    text.plain = inert(text.plain)
+    return text
 
 
 def _length(cell: Text) -> int:

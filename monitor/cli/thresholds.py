@@ -5,16 +5,17 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from io import StringIO
 from typing import Any
 
 from rich.text import Text
 
 from monitor.alert.conditions import SEVERITIES, Rule
+from monitor.alert.delivery import check
 from monitor.alert.saved import add, remove, saved, saved_file
 from monitor.alert.sink_names import sink_of
 from monitor.cli.help import add_command
-from monitor.cli.output import add_output_options, as_json, console, deliver
+from monitor.cli.output import add_output_options, as_json, deliver, paper_for
+from monitor.cli.paper import Paper
 from monitor.cli.tables import Column, table
 from monitor.errors import BadCall
 
@@ -63,6 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
     if action == "add":
         if len(words) < 2:
             raise BadCall("thresholds add needs a name and an expression.", _EXAMPLE)
+        for text in arguments.notify:
+            _check_sink(text)
         rule = add(words[0], " ".join(words[1:]), arguments.severity, tuple(arguments.notify))
         if any(sink_of(sink).is_bare for sink in rule.notify) and not arguments.quiet:
             print(
@@ -85,6 +88,17 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _check_sink(text: str) -> None:
+    """BadCall for a sink that cannot be told. An address that is kept elsewhere may be there only where alert runs."""
+    sink = sink_of(text)
+    try:
+        check(sink)
+    except BadCall as error:
+        if not sink.held_in:
+            raise
+        print(f"trainwatch: {error} It is saved all the same; alert asks for it.", file=sys.stderr)
+
+
 def say_doubts(rules: Sequence[Rule]) -> None:
     """Says on standard error which saved thresholds tell nothing."""
     for rule in rules:
@@ -104,12 +118,11 @@ def _shown(rule: Rule) -> list[str]:
     return [sink_of(sink).shown for sink in rule.notify]
 
 
-def _text(arguments: argparse.Namespace, rules: tuple[Rule, ...]) -> str:
-    out = StringIO()
-    paper = console(arguments, out)
+def _text(arguments: argparse.Namespace, rules: tuple[Rule, ...]) -> Paper:
+    paper = paper_for(arguments)
     if not rules:
         paper.print(Text(f"No threshold is saved in {saved_file()}. {_EXAMPLE}"))
-        return out.getvalue()
+        return paper
     rows = [(rule.name, rule.text, rule.severity, " ".join(_shown(rule))) for rule in rules]
     paper.print(table(_COLUMNS, rows, paper.width), crop=False)
-    return out.getvalue()
+    return paper

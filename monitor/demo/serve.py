@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 
 from monitor.serve.child import HERE
 from monitor.serve.until_stopped import APP, check, serve, stop_signals
 
 
-def run(port: int, script: Path = APP, host: str = HERE) -> int:
+def run(port: int, script: Path = APP, host: str = HERE, visitors: Mapping[str, str] = MappingProxyType({})) -> int:
     """Serves the dashboard on the embedded account until Ctrl-C, SIGTERM or SIGHUP, then ends both; returns 0.
+
+    ``visitors``: what the dashboard's environment says of who may change something.
 
     Runs in the main thread. BadCall for an impossible port or host; CannotDo if the port is taken or the dashboard ends by
     itself.
@@ -25,7 +29,7 @@ def run(port: int, script: Path = APP, host: str = HERE) -> int:
         with start(datetime.now(UTC)) as account:
             if not stopped.is_set():
                 account.feeder.start()
-                serve(port, account.environment, stopped, _announcement, script, host)
+                serve(port, {**account.environment, **visitors}, stopped, _announcement, script, host)
     return 0
 
 

@@ -281,8 +281,8 @@ def _of_two(name: str, first: _Read, other: _Read, result: Against, clock: Chang
             said.append(f"The step time of {who} drifts for long stretches; the interval is wider because of it.")
     if clock is not None:
         said.append(
-            f"By the timestamps of the log lines, a step of {name} takes {range_words(clock.percent())}: the printed "
-            "times leave out part of the time between two lines."
+            f"By the times of the log lines, the step time of {name} changes by {range_words(clock.percent())}: the printed "
+            "times leave out part of what is between two lines."
         )
     return said
 

@@ -1,4 +1,4 @@
-"""A comparison as Markdown, for a ticket or a pull request. Names and values stand in code, so that none is markup."""
+"""A comparison as Markdown, for a ticket or a pull request. Names and values stand in code."""
 
 from __future__ import annotations
 
@@ -6,30 +6,29 @@ from monitor.archive.pairs import Record, record_line
 from monitor.diagnose.compared import Comparison, letter
 from monitor.diagnose.compared_rows import difference_rows, figure_rows, prediction_lines, verdict_lines
 from monitor.diagnose.headline import facts, status_word
-from monitor.export.markdown import as_code, as_table
+from monitor.export.markup import Markup, as_code, bold, broken, document, heading, item, table
 from monitor.words import DASH
 
 
 def markdown(comparison: Comparison, earlier: Record | None) -> str:
     """The whole comparison."""
     names = [letter(place) for place in range(len(comparison.reports))]
-    lines = ["# Comparison", ""]
+    lines: list[str] = [heading(1, "Comparison"), ""]
     for verdict in verdict_lines(comparison):
-        lines += [f"**{verdict}**", ""]
+        lines += [bold(verdict), ""]
     for name, report in zip(names, comparison.reports, strict=True):
-        lines.append(
-            f"- {name}: {as_code(report.job.name)}, {', '.join([status_word(report.job.status), *facts(report)])}"
-        )
-    lines += ["", "## What differs", ""]
+        said = ", ".join([status_word(report.job.status), *facts(report)])
+        lines.append(item(f"{name}:", Markup(f"{as_code(report.job.name)},"), said))
+    lines += ["", heading(2, "What differs"), ""]
     rows = [
         (as_code(row[0]), *(cell if cell == DASH else as_code(cell) for cell in row[1:]))
         for row in difference_rows(comparison)
     ]
-    lines += [*as_table(("parameter", *names), rows)] if rows else ["Nothing in the known configuration."]
-    lines += ["", "## Side by side", "", *as_table(("", *names), figure_rows(comparison)), ""]
-    lines += [f"{note}  " for note in comparison.notes]
+    lines += [*table(("parameter", *names), rows)] if rows else ["Nothing in the known configuration."]
+    lines += ["", heading(2, "Side by side"), "", *table(("", *names), figure_rows(comparison)), ""]
+    lines += map(broken, comparison.notes)
     if foretold := prediction_lines(comparison):
-        lines += ["", "## Predicted and measured", "", *(f"{sentence}  " for sentence in foretold)]
+        lines += ["", heading(2, "Predicted and measured"), "", *map(broken, foretold)]
     if line := record_line(earlier):
         lines += ["", line]
-    return "\n".join(lines) + "\n"
+    return document(lines)

@@ -1,8 +1,8 @@
-"""A report as Markdown, for a ticket or a pull request. Log text and names stand in code, so that none is markup."""
+"""A report as Markdown, for a ticket or a pull request. Log text and names stand in code."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from functools import partial
 
 from monitor.analyze.step_time import is_aggregated
@@ -13,6 +13,7 @@ from monitor.diagnose.muted_words import muted_words
 from monitor.diagnose.outlook import outlook
 from monitor.diagnose.rights import of_report
 from monitor.diagnose.verdict import gain_words, judge
+from monitor.export.markup import Markup, as_code, block, bold, broken, document, heading, item, joined, table
 from monitor.faults import attempt
 from monitor.model import Distribution, Report
 from monitor.words import DASH, capitalised, duration, from_cache, instant, percent, phase, sentence, step_seconds, usd
@@ -30,10 +31,10 @@ def markdown(report: Report) -> str:
         ("What could not be read", _gaps),
         ("Coverage", _coverage),
     )
-    lines = [f"# {as_code(report.job.name)}", ""]
+    lines = [heading(1, as_code(report.job.name)), ""]
     for part, made in parts:
         lines += attempt(report, part, partial(made, report), lambda said: [as_code(said), ""])
-    return "\n".join(lines) + "\n"
+    return document(lines)
 
 
 def _header(report: Report) -> list[str]:
@@ -41,38 +42,38 @@ def _header(report: Report) -> list[str]:
     return [
         " · ".join([status_word(report.job.status), *facts(report)]),
         "",
-        *(f"{capitalised(clause)}  " for clause in clauses),
+        *(broken(capitalised(clause)) for clause in clauses),
         *([""] if clauses else []),
     ]
 
 
 def _rights(report: Report) -> list[str]:
-    lines = []
+    lines: list[str] = []
     for right in of_report(report):
-        lines += [f"**{sentence(right.title)}** {right.lost} {as_code(right.why)} {right.remedy}", ""]
-        lines += ["```json", right.statement, "```", ""]
+        lines += [joined(bold(sentence(right.title)), right.lost, as_code(right.why), right.remedy), ""]
+        lines += [block(right.statement, "json"), ""]
     return lines
 
 
 def _verdict(report: Report) -> list[str]:
     verdict = judge(report)
     failed = [as_code(verdict.detail), ""] if verdict.headline.startswith("Failed: ") else []
-    return [f"**{sentence(verdict.headline)}**", "", *failed]
+    return [bold(sentence(verdict.headline)), "", *failed]
 
 
 def _findings(report: Report) -> list[str]:
-    lines = []
+    lines: list[str] = []
     for finding in report.findings:
-        lines += [f"## {finding.severity}: {finding.title}", "", finding.summary, ""]
+        lines += [heading(2, f"{finding.severity}: {finding.title}"), "", finding.summary, ""]
         if finding.id in report.muted:
             lines += [as_code(muted_words(report.muted[finding.id])), ""]
         if finding.recommendation:
             step, _, code = finding.recommendation.text.partition("\n")
-            lines += [f"Next: {step}", "", *(["```", code, "```", ""] if code else [])]
+            lines += [f"Next: {step}", "", *([block(code), ""] if code else [])]
         if finding.prediction:
             lines += [f"Predicted: {gain_words(finding.prediction)}", ""]
         quoted = [evidence.line for evidence in finding.evidence if evidence.line]
-        lines += [f"- {as_code(line)}" for line in quoted] + ([""] if quoted else [])
+        lines += [*(item(as_code(line)) for line in quoted), *([""] if quoted else [])]
         if finding.not_checked:
             lines += [f"Not checked: {'; '.join(finding.not_checked)}.", ""]
     return lines
@@ -83,8 +84,8 @@ def _phases(report: Report) -> list[str]:
         return []
     rows = [(phase(bucket.name), duration(bucket.seconds), usd(bucket.cost_usd)) for bucket in report.buckets]
     goodput = [] if report.goodput is None else [f"Goodput {percent(100 * report.goodput)}."]
-    table = as_table(("phase", "time", "cost"), rows)
-    return ["## Where the time went", "", *table, "", *goodput, *cost_words(report), ""]
+    found = table(("phase", "time", "cost"), rows)
+    return [heading(2, "Where the time went"), "", *found, "", *goodput, *cost_words(report), ""]
 
 
 def _nodes(report: Report) -> list[str]:
@@ -101,7 +102,7 @@ def _nodes(report: Report) -> list[str]:
         )
         for stats in report.nodes
     ]
-    return ["## Nodes", "", *as_table(titles, nodes), ""]
+    return [heading(2, "Nodes"), "", *table(titles, nodes), ""]
 
 
 def _gaps(report: Report) -> list[str]:
@@ -110,34 +111,21 @@ def _gaps(report: Report) -> list[str]:
     gaps = [
         gap for gap in report.gaps if not gap.action and gap.what != "price" and f"{gap.what}-unavailable" not in said
     ]
-    lines = [f"- {as_code(' '.join(part for part in (gap.why, gap.remedy) if part))}" for gap in gaps]
-    return ["## What could not be read", "", *lines, ""] if lines else []
+    lines = [item(as_code(" ".join(part for part in (gap.why, gap.remedy) if part))) for gap in gaps]
+    return [heading(2, "What could not be read"), "", *lines, ""] if lines else []
 
 
 def _coverage(report: Report) -> list[str]:
-    lines = []
+    lines: list[str] = []
     if is_aggregated(report.run.steps) and not any("aggregated" in gap.why for gap in report.run.gaps):
         lines += ["The step figures are aggregated.", ""]
-    kept = "" if report.kept_at is None else f", {from_cache(report.kept_at)}"
-    if report.archive is not None:
-        kept = f", from the archive {as_code(report.archive)}"
     if said := hidden_words(report.job):
         lines += [as_code(said), ""]
-    return [*lines, f"Reviewed {instant(report.reviewed_at)}{kept}."]
+    reviewed = f"Reviewed {instant(report.reviewed_at)}"
+    if report.archive is not None:
+        return [*lines, joined(f"{reviewed}, from the archive", Markup(f"{as_code(report.archive)}."))]
+    return [*lines, f"{reviewed}{'' if report.kept_at is None else f', {from_cache(report.kept_at)}'}."]
 
 
 def _mean(found: Distribution | None) -> str:
     return DASH if found is None else percent(found.mean)
-
-
-def as_code(text: str) -> str:
-    """One line of text as code; a longer fence where the text holds back-ticks."""
-    text = " ".join(text.split())
-    return f"`` {text} ``" if "`" in text else f"`{text}`"
-
-
-def as_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    def line(cells: Sequence[str]) -> str:
-        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-
-    return [line(titles), line(["---"] * len(titles)), *(line(row) for row in rows)]

@@ -122,7 +122,11 @@ def masked_texts(hyperparameters: Mapping[str, str], secrets: Sequence[str] = ()
 def decoded(text: str) -> Any:
     """The value of an SDK's JSON text, or the text itself where it is none."""
     try:
-        return json.loads(text, parse_constant=_no_number, parse_float=_number, parse_int=integer)
+        value = json.loads(text, parse_constant=_no_number, parse_float=_number, parse_int=integer)
+        if "\\ud" in text.lower():
+            # An escaped half of a character is no text, which this raises for.
+            json.dumps(value, ensure_ascii=False).encode()
+        return value
     except (ValueError, RecursionError):
         return text
 

@@ -11,6 +11,10 @@ from typing import NamedTuple
 from monitor.model import LogPage
 
 STREAM_NODE = re.compile(r"\b(algo-[1-9]\d{0,8})(?:-\d+)?$")
+#: Of a copy that holds more than so many characters a part at a time is turned back.
+PORTION_CHARS = 16 << 20
+# What an event takes beside its message.
+_EVENT_CHARS = 200
 # 2001 to 2100: what lies outside is no time of a log, and some of it no time at all.
 _EARLIEST_MS, _LATEST_MS = 978_307_200_000, 4_102_444_800_000
 
@@ -23,8 +27,10 @@ class Event(NamedTuple):
     message: str
 
 
-def as_pages(events: Iterable[Event], origin: LogPage) -> Iterator[LogPage]:
-    """One page a stream, its lines numbered from 1; events without a stream belong to ``origin``'s."""
+def as_pages(events: Iterable[Event], origin: LogPage, written: dict[str, int]) -> Iterator[LogPage]:
+    """One page a stream; events without a stream belong to ``origin``'s. ``written`` has how many lines each stream had
+    before, and is added to.
+    """
     streams: dict[str, tuple[list[str], list[int | None]]] = {}
     for event in events:
         lines, times = streams.setdefault(event.stream or origin.stream, ([], []))
@@ -33,7 +39,23 @@ def as_pages(events: Iterable[Event], origin: LogPage) -> Iterator[LogPage]:
         times += [event.time_ms] * len(said)
     for name, (lines, times) in streams.items():
         node = STREAM_NODE.search(name)
-        yield LogPage.of(name, node[1] if node else origin.node, 1, lines, tuple(times))
+        before = written.get(name, 0)
+        written[name] = before + len(lines)
+        yield LogPage.of(name, node[1] if node else origin.node, before + 1, lines, tuple(times))
+
+
+def portions(events: Iterable[Event]) -> Iterator[list[Event]]:
+    """The events in lists of so much text as may be in memory at once; of most copies that is one."""
+    found: list[Event] = []
+    size = 0
+    for event in events:
+        found.append(event)
+        size += len(event.message) + _EVENT_CHARS
+        if size >= PORTION_CHARS:
+            yield found
+            found, size = [], 0
+    if found:
+        yield found
 
 
 def oldest_first(events: list[Event]) -> list[Event]:

@@ -6,7 +6,7 @@ import io
 import os
 import stat
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,12 +16,16 @@ from typing import cast
 from monitor.errors import NoData
 from monitor.fetch.gaps import gap_of
 from monitor.fetch.instance_types import lookup
-from monitor.fetch.log_files import STDIN, LogFile, find_files, name_of
+from monitor.fetch.log_beginnings import PIPE_BYTES, beginnings, go_on
+from monitor.fetch.log_files import STDIN, LogFile, find_files, name_of, shown
 from monitor.fetch.log_text import BrokenTextError, Look, chunks, look
 from monitor.fetch.metrics import without_metrics
 from monitor.fetch.renderings import restored
 from monitor.fetch.source import JobQuery
 from monitor.model import ApiBill, Gap, Job, JobSummary, LogPage, Node, Price, RawMetrics
+
+# What a shell has opened already, as for "<(zcat a.gz)".
+_OPENED = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,8 @@ class _Readable:
     file: LogFile
     look: Look
     once: io.BufferedReader | None = None
+    head: bytes = b""
+    """Of what is read once: its first bytes."""
 
     @property
     def can_grow(self) -> bool:
@@ -63,6 +69,29 @@ class FilesSource:
         numbers = {int(each.file.node.removeprefix("algo-")) for each in self._readable()}
         nodes = tuple(Node(f"algo-{number}") for number in sorted(numbers))
         return Job(name=name_of(self._paths), source="logs", nodes=nodes)
+
+    def beginnings(self) -> dict[str, str]:
+        """What tells this log from another one of its name. NoData where a file cannot be read any more."""
+        try:
+            return beginnings(self._by_name())
+        except OSError as error:
+            raise NoData(f"The log cannot be read again: {_reason(error)}.", _remedy(error)) from error
+
+    def goes_on(self, known: Mapping[str, str]) -> bool:
+        """Whether this log is the one with those beginnings, or what came of it since."""
+        try:
+            return go_on(self._by_name(), known)
+        except OSError as error:
+            raise NoData(f"The log cannot be read again: {_reason(error)}.", _remedy(error)) from error
+
+    def _by_name(self) -> dict[str, Path | bytes]:
+        top = os.path.expanduser(self._paths[0])  # noqa: PTH111
+        top = top if Path(top).is_dir() else os.path.dirname(top)  # noqa: PTH120
+        out: dict[str, Path | bytes] = {}
+        for each in self._readable():
+            path = each.file.stream
+            out[path if each.once else os.path.relpath(path, top or ".")] = each.head if each.once else Path(path)
+        return out
 
     def logs(self, job: Job) -> FileLogs:
         readable = self._readable()
@@ -144,12 +173,12 @@ class FileLogs:
                 for chunk in chunks(stream, each.look):
                     if each.can_grow:
                         self._offsets[name] += chunk.size
-                    page = LogPage(name, each.file.node, before + 1, chunk.data)
+                    page = LogPage(shown(name), each.file.node, before + 1, chunk.data)
                     before += page.count
                     self._lines[name] = before
                     yield page
         except (BrokenTextError, OSError) as error:
-            why = f"'{name}' cannot be read past line {before:,}: {_reason(error)}."
+            why = f"'{shown(name)}' cannot be read beyond line {before:,}: {_reason(error)}."
             self._gaps.append(Gap("logs", why, "Get the file again."))
 
 
@@ -159,13 +188,15 @@ def _inspected(file: LogFile) -> _Readable:
     try:
         if file.stream == STDIN:
             stream = _standard_input()
-        elif not stat.S_ISREG(os.stat(file.stream).st_mode):  # noqa: PTH116
+        elif not stat.S_ISREG(mode := os.stat(file.stream).st_mode):  # noqa: PTH116
+            if not (stat.S_ISFIFO(mode) and file.stream.startswith(_OPENED)):
+                raise _no_file(file, mode)
             stream = Path(file.stream).open("rb")  # noqa: SIM115 - it is read later, and cannot be opened twice
         with nullcontext(stream) if stream else Path(file.stream).open("rb") as opened:
             seen = look(opened)
     except (BrokenTextError, OSError) as error:
-        raise NoData(f"'{file.stream}' cannot be read: {_reason(error)}.", _remedy(error)) from error
-    named = "Standard input" if file.stream == STDIN else f"'{file.stream}'"
+        raise NoData(f"'{shown(file.stream)}' cannot be read: {_reason(error)}.", _remedy(error)) from error
+    named = "Standard input" if file.stream == STDIN else f"'{shown(file.stream)}'"
     if seen.is_empty:
         raise NoData(f"{named} is empty.", "Give a file with log lines in it.")
     if seen.kind:
@@ -174,11 +205,16 @@ def _inspected(file: LogFile) -> _Readable:
             "Unpack it and name the log: gzip is the only compressed format that can be read directly.",
         )
     if not seen.is_text:
-        raise NoData(
-            f"{named} is not text.",
-            "Give the log itself: gzip is the only compressed format that can be read directly.",
-        )
-    return _Readable(file, seen, stream)
+        raise NoData(f"{named} is no text.", "Give the log itself: of packed files only gzip is read as it is.")
+    return _Readable(file, seen, stream, stream.peek(PIPE_BYTES)[:PIPE_BYTES] if stream else b"")
+
+
+def _no_file(file: LogFile, mode: int) -> NoData:
+    """Opening a pipe waits until somebody writes into it, and a device may never end."""
+    kind = "a named pipe" if stat.S_ISFIFO(mode) else "a socket" if stat.S_ISSOCK(mode) else "a device"
+    return NoData(
+        f"'{file.stream}' is {kind}, not a file.", "Give a file; what a program writes can be piped in: logs:-."
+    )
 
 
 def _standard_input() -> io.BufferedReader:

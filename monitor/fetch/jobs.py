@@ -29,7 +29,9 @@ _LONGEST_NAME_PART = 63
 _TOGETHER = timedelta(minutes=1)
 _BEGINNING = datetime.min.replace(tzinfo=UTC)
 
-InstancesByJob = dict[tuple[str, datetime | None], tuple[str | None, int | None]]
+# Instance type and count, and when training started.
+_Told = tuple[str | None, int | None, datetime | None]
+InstancesByJob = dict[tuple[str, datetime | None], _Told]
 
 
 def describe(clients: Clients, name: str) -> Job:
@@ -66,19 +68,26 @@ def list_jobs(clients: Clients, query: JobQuery) -> tuple[JobSummary, ...]:
 def with_instances(
     clients: Clients, summaries: Sequence[JobSummary], known: InstancesByJob | None = None
 ) -> tuple[JobSummary, ...]:
-    """The same rows with instance type and count, which ListTrainingJobs lacks: a DescribeTrainingJob each.
+    """The same rows with what ListTrainingJobs lacks (instances, start of training): a DescribeTrainingJob each.
 
-    ``known`` remembers them between calls (they never change). Where AWS refuses, they stay None.
+    ``known`` remembers them between calls (once it has started, a job's never change). Where AWS refuses, they stay None.
     """
     memory = {} if known is None else known
     missing = [summary for summary in summaries if _key(summary) not in memory]
-    if missing:
-        answers = side_by_side(lambda row: _instances(clients, row), missing, _SIDE_BY_SIDE)
-        for summary, instances in zip(missing, answers, strict=True):
-            if instances is not None:
-                memory[_key(summary)] = instances
-    filled = ((summary, memory.get(_key(summary), (None, None))) for summary in summaries)
-    return tuple(replace(row, instance_type=kind, instance_count=count) for row, (kind, count) in filled)
+    for summary, told in zip(
+        missing, side_by_side(lambda row: _told(clients, row), missing, _SIDE_BY_SIDE), strict=True
+    ):
+        if told is not None:
+            memory[_key(summary)] = told
+    nothing: _Told = (None, None, None)
+    rows = []
+    for summary in summaries:
+        kind, count, started = memory.get(_key(summary), nothing)
+        rows.append(replace(summary, instance_type=kind, instance_count=count, started=started))
+    for summary in missing:
+        if summary.ended is None and memory.get(_key(summary), nothing)[2] is None:
+            memory.pop(_key(summary), None)
+    return tuple(rows)
 
 
 def _pages(clients: Clients, wanted: dict[str, Any]) -> Iterator[list[JobSummary]]:
@@ -116,15 +125,15 @@ def _key(summary: JobSummary) -> tuple[str, datetime | None]:
     return summary.name, summary.created
 
 
-def _instances(clients: Clients, summary: JobSummary) -> tuple[str | None, int | None] | None:
+def _told(clients: Clients, summary: JobSummary) -> _Told | None:
     try:
         answer = clients.call("sagemaker", "describe_training_job", TrainingJobName=summary.name)
     except TrainwatchError:
-        # Two columns are not worth the list.
+        # Three columns are not worth the list.
         return None
     groups = instance_groups(answer)
     types = dict.fromkeys(group.instance_type for group in groups if group.instance_type)
-    return " + ".join(types) or None, sum(group.count for group in groups) or None
+    return " + ".join(types) or None, sum(group.count for group in groups) or None, utc(answer.get("TrainingStartTime"))
 
 
 def _no_such_job(clients: Clients, name: str) -> NoSuchJob:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from monitor.fetch.events import Event, as_pages, oldest_first, unix_ms
+from monitor.fetch.events import PORTION_CHARS, Event, as_pages, oldest_first, unix_ms
 from monitor.model import LogPage
 
 _KEYS = (
@@ -21,7 +21,13 @@ _KEYS = (
 )
 _HEAD = re.compile(rf'[\[{{\s]{{1,200}}+"(?:{_KEYS})"\s*+:')
 _EVENT_KEYS = {"timestamp", "message", "ingestionTime", "eventId", "logStreamName"}
-_BLANK = re.compile(r"\s*+")
+_BLANK, _BLANK_OR_COMMA = re.compile(r"\s*+"), re.compile(r"[\s,]*+")
+_MEMBER = r'"[^"]{0,200}"\s{0,200}+:\s{0,200}+'
+# An answer up to the first of its events, behind what is told in a word.
+_LIST = re.compile(
+    rf'\{{\s*+(?:{_MEMBER}(?:"[^"]{{0,2000}}"|\d{{1,20}}|null|\[\s*+\])\s*+,\s*+){{0,9}}"(?:events|results)"\s*+:\s*+\[|\['
+)
+_OPENED = '{"": 0'
 
 
 def looks_like(sample: Sequence[str]) -> bool:
@@ -36,28 +42,76 @@ def looks_like(sample: Sequence[str]) -> bool:
 
 
 def restored(pages: Iterator[LogPage]) -> Iterator[LogPage]:
-    """The events' lines; text that is no such answer after all passes as it is."""
-    kept = list(pages)
-    events = _events("\n".join(line for page in kept for line in page.lines))
-    yield from as_pages(events, kept[0]) if events else kept
+    """The events' lines; text that is no such answer after all passes as it is, of a very large one from where it is none."""
+    origin: LogPage | None = None
+    kept: list[LogPage] = []
+    size = 0
+    text, is_open = "", False
+    written: dict[str, int] = {}
+    for page in pages:
+        origin = origin or page
+        kept.append(page)
+        size += len(page.data)
+        if size >= PORTION_CHARS:
+            taken = _taken(_together(text, kept), is_open)
+            if taken is None:
+                break
+            found, text, is_open = taken
+            yield from as_pages(found, origin, written)
+            kept, size = [], 0
+    assert origin is not None
+    taken = _taken(_together(text, kept), is_open)
+    if taken is not None and not taken[1].strip():
+        yield from as_pages(taken[0], origin, written) if taken[0] or written else kept
+        return
+    if text:
+        yield LogPage.of(origin.stream, origin.node, written.get(origin.stream, 0) + 1, text.split("\n"))
+    yield from kept
+    yield from pages
 
 
-def _events(text: str) -> list[Event]:
-    """The events of all answers in ``text``, one behind the other; none where anything else stands among them."""
+def _together(text: str, pages: Sequence[LogPage]) -> str:
+    return "\n".join(([text] if text else []) + [line for page in pages for line in page.lines])
+
+
+def _taken(text: str, is_open: bool) -> tuple[list[Event], str, bool] | None:
+    """(the events of all answers that end in ``text``, what is left of it, whether that is of a list that goes on); None where
+    anything else stands among them.
+
+    An answer that does not end in a text so long is opened: the elements of its list are taken one by one.
+    """
     decoder, place, found = json.JSONDecoder(), 0, list[Event]()
     queried = False
-    while place < len(text):
-        blank = _BLANK.match(text, place)
-        place = blank.end() if blank else place
+    while True:
+        between = (_BLANK_OR_COMMA if is_open else _BLANK).match(text, place)
+        place = between.end() if between else place
         if place >= len(text):
             break
+        if is_open and text[place] == "]":
+            is_open, place = False, place + 1
+            place += _behind(text[place:])
+            continue
         try:
             value, place = decoder.raw_decode(text, place)
         except (ValueError, RecursionError):
-            return []
+            head = None if is_open else _LIST.match(text, place)
+            if head is not None and not found and len(text) >= PORTION_CHARS:
+                is_open, place = True, head.end()
+                continue
+            if not found and (not is_open or len(text) >= 2 * PORTION_CHARS):
+                return None
+            break
         found += _of(value)
         queried = queried or '"@' in text[:2000] or (isinstance(value, dict) and "results" in value)
-    return oldest_first(found) if queried else found
+    return oldest_first(found) if queried else found, text[place:], is_open
+
+
+def _behind(text: str) -> int:
+    """How far what an answer says behind its list of events reaches; 0 where the list was all of it."""
+    try:
+        return json.JSONDecoder().raw_decode(_OPENED + text)[1] - len(_OPENED)
+    except (ValueError, RecursionError):
+        return 0
 
 
 def _of(value: Any) -> list[Event]:

@@ -45,17 +45,22 @@ def find_files(paths: Sequence[str]) -> tuple[LogFile, ...]:
 
 def name_of(paths: Sequence[str]) -> str:
     """What to call the job of these paths: the file's name without endings, or the folder that holds them all."""
-    real = [Path(path).expanduser().absolute() for path in paths if path != STDIN]
+    real = [Path(os.path.expanduser(path)).absolute() for path in paths if path != STDIN]  # noqa: PTH111
     if not real:
         return "stdin"
     folders = {path.parent for path in real}
     if len(real) > 1 and len(folders) == 1:
-        return folders.pop().name or "logs"
+        return shown(folders.pop().name) or "logs"
     path = real[0]
     if path.is_dir():
-        return Path(os.path.normpath(path)).name or "logs"
-    name = path.name.removesuffix(".gz")
+        return shown(Path(os.path.normpath(path)).name) or "logs"
+    name = shown(path.name).removesuffix(".gz")
     return Path(name).stem if Path(name).suffix in ENDINGS else name
+
+
+def shown(path: str) -> str:
+    """A path as it is told and kept, a different one for each: a name need not be UTF-8, which all else is."""
+    return path.encode("utf-8", "backslashreplace").decode()
 
 
 def node_of(name: str, folders: Iterable[str]) -> str:

@@ -7,17 +7,18 @@ and a product has terms of its own for reservations. Only what is certain to be 
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
+
+from monitor.model import is_price
 
 # "USE1-Train:ml.p4d.24xlarge", and without a prefix in the list's first region; not "SpotTrain" and the like.
 _TRAIN_USAGE = re.compile(r"(?:^|-)Train:")
 
 
 def training_prices(rows: Iterable[Any], instance_type: str, region: str) -> tuple[float, ...]:
-    """The different on-demand prices above zero, in USD an hour, lowest first; empty where there is none.
+    """The different on-demand prices that can be prices, in USD an hour, lowest first; empty where there is none.
 
     ``rows`` is the ``PriceList`` of the answer: texts of JSON. What is of another form is left out.
     """
@@ -64,5 +65,5 @@ def _hourly_usd(terms: Mapping[str, Any]) -> Iterator[float]:
                     usd = float(_at(rate, "pricePerUnit").get("USD", "nan"))
                 except (TypeError, ValueError):
                     continue
-                if math.isfinite(usd) and usd > 0:
+                if is_price(usd):
                     yield usd

@@ -7,7 +7,6 @@ if it were not there.
 from __future__ import annotations
 
 import json
-import math
 import os
 import tempfile
 from collections.abc import Mapping
@@ -17,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from monitor.model import is_price
 from monitor.settings import cache_folder
 
 _FORMAT = 1
@@ -86,7 +86,7 @@ def _looked(row: Any) -> Looked | None:
     """None for a row of another form: a damaged price is worse than none."""
     try:
         at, holds_s, usd = datetime.fromisoformat(row["at"]), float(row["holds_s"]), row["usd"]
-        if usd is not None and (isinstance(usd, bool) or not math.isfinite(usd) or usd <= 0):
+        if usd is not None and not is_price(usd):
             return None
         return Looked(at.astimezone(UTC), holds_s, None if usd is None else float(usd), str(row["why"]))
     except (KeyError, TypeError, ValueError, OverflowError):

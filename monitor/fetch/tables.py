@@ -12,7 +12,7 @@ from functools import partial
 from itertools import chain, dropwhile, islice
 from typing import NamedTuple
 
-from monitor.fetch.events import Event, as_pages, oldest_first, unix_ms
+from monitor.fetch.events import Event, as_pages, oldest_first, portions, unix_ms
 from monitor.model import LogPage
 
 _NAMES = {
@@ -70,7 +70,9 @@ def _restored(
     lines: Iterator[str] = (line for page in chain([first], pages) for line in page.lines)
     if head is not None:
         lines = islice(dropwhile(lambda line: line != head, lines), 1, None)
-    yield from as_pages(oldest_first(list(read(lines))), first)
+    written: dict[str, int] = {}
+    for events in portions(read(lines)):
+        yield from as_pages(oldest_first(events), first, written)
 
 
 def _columns(names: Sequence[str]) -> _Columns | None:

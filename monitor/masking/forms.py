@@ -193,7 +193,10 @@ def hides(name: str, value: str) -> bool:
 
 def replaced(text: str, found: Found) -> str:
     """The text with what ``found`` makes of each secret in its place."""
-    stages = {_STAGES[gate] for gate, _, _ in _SCAN.find_matches_as_indexes(text.casefold(), overlapping=True)}
+    try:
+        stages = {_STAGES[gate] for gate, _, _ in _SCAN.find_matches_as_indexes(text.casefold(), overlapping=True)}
+    except UnicodeEncodeError:  # half a character, which is no text
+        return replaced(text.encode("utf-8", "replace").decode(), found)
     out = text
     if "pem" in stages:
         out = _PEM.sub(lambda match: match[1] + found(match[0]), out)

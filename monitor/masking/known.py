@@ -60,7 +60,10 @@ def _decoded(text: str) -> Any:
     if text[:1] not in {'"', "{", "["}:
         return None
     try:
-        return json.loads(text)
+        value = json.loads(text)
+        if "\\ud" in text.lower():
+            json.dumps(value, ensure_ascii=False).encode()  # raises for half a character, which is no text
+        return value
     except (ValueError, RecursionError):
         return None
 

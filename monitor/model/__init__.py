@@ -5,6 +5,7 @@ What was not observed is ``None`` (or NaN/NaT/<NA> in a frame), never 0.
 """
 
 from monitor.model.frames import (
+    LEFT_OUT,
     METRICS,
     STEP_CSV_COLUMNS,
     events_frame,
@@ -27,6 +28,7 @@ from monitor.model.job import (
 from monitor.model.log_lines import LogAsk, LogLine, LogSpan
 from monitor.model.pair import Came, Pair, PairSide, came_of
 from monitor.model.report import (
+    MOST_USD_PER_HOUR,
     Activity,
     ApiBill,
     AtRisk,
@@ -47,12 +49,15 @@ from monitor.model.report import (
     Severity,
     StepSpread,
     StepStats,
+    is_price,
 )
 from monitor.model.run import Gap, LoadProgress, LogCoverage, LogPage, RawMetrics, Run
 
 __all__ = [
     "ENDED_STATUSES",
+    "LEFT_OUT",
     "METRICS",
+    "MOST_USD_PER_HOUR",
     "STEP_CSV_COLUMNS",
     "Activity",
     "ApiBill",
@@ -97,6 +102,7 @@ __all__ = [
     "came_of",
     "events_frame",
     "in_order_of_time",
+    "is_price",
     "line_numbers",
     "metrics_frame",
     "steps_frame",

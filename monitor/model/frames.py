@@ -14,6 +14,9 @@ import pandas as pd
 # The five per-host metrics of a training job, under the names this program uses for them.
 METRICS = ("gpu_utilization", "gpu_memory_utilization", "cpu_utilization", "memory_utilization", "disk_utilization")
 
+#: The kind of an event that counts others: "1996998 nan" stands for so many further events of kind "nan" in its stream.
+LEFT_OUT = "left-out"
+
 _STEP_DTYPES: dict[str, str] = {
     "node": "str",
     "rank": "Int64",

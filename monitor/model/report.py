@@ -190,6 +190,15 @@ class StepStats:
     """Their step times; None where no line gives one."""
 
 
+#: No instance costs as much by the hour; what is above it is a slip, or no price at all.
+MOST_USD_PER_HOUR = 100_000.0
+
+
+def is_price(value: object) -> bool:
+    """Whether it is a sane number of USD for an hour of one instance: above zero, finite, no text, no truth value."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= MOST_USD_PER_HOUR
+
+
 @dataclass(frozen=True, slots=True)
 class Price:
     """What one instance-hour costs on demand, and who says so. Of several types it is the mean by their counts."""
@@ -279,7 +288,8 @@ class Report:
     archive: str | None = None
     """The archive that the run comes from; None where it was read, or kept, for this report."""
     faults: tuple[Gap, ...] = ()
-    """The parts of this report that failed on an error of this program. They are of this report, not of the run."""
+    """The parts of this report that failed on an error of this program, and files of its archive that did. They are of this
+    report, not of the run."""
     broken: frozenset[str] = frozenset()
     """The ids of the findings among them: their silence means nothing."""
 

@@ -80,8 +80,8 @@ class LoadProgress:
 class Gap:
     """Something that could not be read, and why, in words for the user."""
 
-    what: Literal["metrics", "logs", "job", "price", "normalisation", "program"]
-    """"program": a part of this program failed, and what it says is missing."""
+    what: Literal["metrics", "logs", "job", "price", "normalisation", "program", "archive"]
+    """"program": a part of this program failed, and what it says is missing. "archive": so is what stands beside the run."""
     why: str
     remedy: str = ""
     transient: bool = False

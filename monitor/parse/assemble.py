@@ -18,7 +18,7 @@ from monitor.parse.columns import Floats, durations
 from monitor.parse.identity import Identity, identify
 from monitor.parse.rows import EventRow
 from monitor.parse.series import by_epoch, joined, number_on, numbered, said_once, segments, whole_steps
-from monitor.parse.table import NOBODY, At, Codes, Rows, Table
+from monitor.parse.table import NOBODY, At, Codes, Rows, Table, by_code
 
 # First reports contain tracing, compilation and allocation; they are marked while they are this much slower than usual.
 WARM_UP_RATIO = 1.5
@@ -26,6 +26,7 @@ WARM_UP_MOST = 20
 # Several codes make one number; before it is too large for another code, writers are counted through.
 _MOST_WRITERS = 1 << 31
 _NO_LINE = np.iinfo(np.int64).min // 2
+_NOWHERE = np.empty(0, np.intp)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ def assemble(
     reports = _Reports(
         table, [], np.full(size, np.nan), np.zeros(size, np.int32), np.zeros(size, np.int32), np.zeros(size, bool)
     )
-    merged = [table.code(stream) for stream in identity.merged]
+    merged = {table.code(stream) for stream in identity.merged}
     for by_format in _series(table):
         _report(reports, by_format, identity, int(table.stream[next(iter(by_format.values()))[0]]) in merged)
     at = np.sort(np.concatenate(reports.kept)) if reports.kept else np.empty(0, np.intp)
@@ -85,8 +86,11 @@ def assemble(
     shown = [row for row in event_rows if row.kind not in delimited.KINDS]
     newest = {row.stream: row.line for row in shown}
     moved: dict[str, int] = {}
+    of_stream = (
+        {str(table.texts[code]): here for code, here in by_code(table.stream, np.arange(size))} if numbering else {}
+    )
     for stream, first in numbering.items():
-        here = table.stream == table.code(stream)
+        here = of_stream.get(stream, _NOWHERE)
         last = max(table.line[here].max(initial=_NO_LINE), newest.get(stream, _NO_LINE))
         moved[stream] = -1 - int(last) if first is None else 1 - first
         table.line[here] += moved[stream]
@@ -123,10 +127,11 @@ def _series(table: Table) -> Iterator[dict[str, At]]:
 def _name_ranks(table: Table, identity: Identity) -> None:
     """Global ranks of processes that a label counts within their node, where the log says which node that is."""
     at = np.flatnonzero((table.rank == NOBODY) & (table.local_rank != NOBODY))
-    for stream, local_rank in {(int(table.stream[place]), int(table.local_rank[place])) for place in at}:
-        rank = identity.rank_of(local_rank, str(table.texts[stream]))
-        if rank is not None:
-            table.rank[at[(table.stream[at] == stream) & (table.local_rank[at] == local_rank)]] = rank
+    for stream, here in by_code(table.stream, at):
+        for local_rank, own in by_code(table.local_rank, here):
+            rank = identity.rank_of(local_rank, str(table.texts[stream]))
+            if rank is not None:
+                table.rank[own] = rank
 
 
 def _report(reports: _Reports, by_format: dict[str, At], identity: Identity, merged: bool) -> None:
@@ -145,9 +150,8 @@ def _report(reports: _Reports, by_format: dict[str, At], identity: Identity, mer
         bars = renumbered(table, training_rows(table, by_format["tqdm"], identity.planned_steps))
         at, parts = new_steps(table, bars, drawn_at_once(table, bars) if merged else 1)
         meanings = table.meaning[at]
-        for segment in np.unique(parts).tolist():
-            here = parts == segment
-            reports.keep(at[here], table.time_s[at[here]], meanings[here], segment)
+        for here in np.split(np.arange(len(parts)), np.flatnonzero(np.diff(parts)) + 1) if len(parts) else ():
+            reports.keep(at[here], table.time_s[at[here]], meanings[here], int(parts[here[0]]))
         _give_losses(table, at, losses)
     elif len(losses):
         if identity.steps_per_epoch is not None:

@@ -6,8 +6,10 @@ Each function takes a table and the places in it of the redraws of one stream an
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +25,9 @@ _NO_TOTAL = -1.0
 @dataclass
 class _Bar:
     key: BarKey
-    places: list[int] = field(default_factory=list)
-    """Index of each redraw among all rows of the stream and rank."""
+    first: int
+    """Index of its first redraw among all rows of the stream and rank."""
+    last: int = 0
     runs: int = 0
     distinct: int = 0
 
@@ -42,8 +45,9 @@ def training_rows(table: Table, at: At, planned_steps: int | None) -> At:
         at = _where(at, has_total | np.isin(table.bar[at], table.bar[at][has_total]))
     else:
         # Loops over a stream of unknown length have bars without a total only.
-        trains = np.array([bool(_TRAINS.search(text)) for text in table.texts])
-        return _where(at, ~np.isnan(table.loss[at]) | trains[table.bar[at]])
+        labels = np.unique(table.bar[at])
+        trains = labels[[bool(_TRAINS.search(table.texts[label])) for label in labels]]
+        return _where(at, ~np.isnan(table.loss[at]) | np.isin(table.bar[at], trains))
     names, totals = table.bar[at], np.nan_to_num(table.total[at], nan=_NO_TOTAL)
     if len(at) and (names == names[0]).all() and (totals == totals[0]).all():
         return at
@@ -53,15 +57,15 @@ def training_rows(table: Table, at: At, planned_steps: int | None) -> At:
     past_total = totals == _NO_TOTAL
     if planned_steps is not None and (totals == planned_steps).any():
         return _where(at, (totals == planned_steps) | past_total)
-    out: set[BarKey] = set()
-    for outer in bars:
-        for inner in bars:
-            if outer is inner or not _encloses(outer, inner):
-                continue
-            # An epoch bar moves once for each run of the bar inside it; a training bar moves on between them.
-            out.add(inner.key if outer.distinct > 2 * inner.runs else outer.key)
-    left = [bar for bar in bars if bar.key not in out] or bars
-    best = max(left, key=lambda bar: (bar.distinct, -bar.places[0]))
+    # An epoch bar moves once for each run of the bar inside it; a training bar moves on between them.
+    around = _largest_around([(bar.first, bar.last, bar.distinct) for bar in bars])
+    inside = _largest_around([(-bar.first, -bar.last, bar.runs) for bar in bars])
+    kept = (
+        distinct <= 2 * bar.runs and bar.distinct > 2 * runs
+        for bar, distinct, runs in zip(bars, around, inside, strict=True)
+    )
+    left = list(compress(bars, kept)) or bars
+    best = max(left, key=lambda bar: (bar.distinct, -bar.first))
     return _where(at, (names == best.key[0]) & ((totals == best.key[1]) | past_total))
 
 
@@ -79,7 +83,7 @@ def _bars(names: Sequence[int], totals: Sequence[float], steps: Sequence[float])
         key = (name, total)
         bar = bars.get(key)
         if bar is None:
-            bar = bars[key] = _Bar(key)
+            bar = bars[key] = _Bar(key, place)
         if key not in last or step < last[key]:
             bar.runs += 1
             seen[key] = set()
@@ -87,12 +91,29 @@ def _bars(names: Sequence[int], totals: Sequence[float], steps: Sequence[float])
             bar.distinct += 1
             seen[key].add(step)
         last[key] = step
-        bar.places.append(place)
+        bar.last = place
     return list(bars.values())
 
 
-def _encloses(outer: _Bar, inner: _Bar) -> bool:
-    return outer.places[0] < inner.places[0] and inner.places[-1] < outer.places[-1]
+def _largest_around(bars: Sequence[tuple[int, int, int]]) -> list[int]:
+    """For each (first, last, weight) the largest weight of those that begin before it and end after it; 0 where there are none.
+
+    A log may have thousands of bars, and so millions of pairs.
+    """
+    out = [0] * len(bars)
+    # Of those that begin before: by their ends, without those that end no later than one of no smaller weight.
+    ends: list[int] = []
+    weights: list[int] = []
+    for _, last, weight, which in sorted((*bar, which) for which, bar in enumerate(bars)):
+        at = bisect_right(ends, last)
+        out[which] = weights[at] if at < len(ends) else 0
+        if out[which] >= weight:
+            continue
+        begin = at
+        while begin and weights[begin - 1] <= weight:
+            begin -= 1
+        ends[begin:at], weights[begin:at] = [last], [weight]
+    return out
 
 
 def renumbered(table: Table, at: At) -> At:

@@ -1,30 +1,75 @@
-"""All events of a run, collected page by page in any order; what is said thousands of times is kept once."""
+"""All events of a run, collected page by page in any order; what is said thousands of times is kept in part.
+
+A program may print the same error for each of a million batches: of one kind in one stream so many are kept, the first ones,
+the last ones, and of what lies between the first of each wording. Which these are does not hang on the order of pages.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+import zlib
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from typing import Any
 
-from monitor.model import LogPage
+from monitor.model import LEFT_OUT, LogPage
+from monitor.parse import delimited, facts, marks
 from monitor.parse.rows import EventRow
 
+#: So many of one kind are kept of a stream ...
+MOST_ALIKE = 4_000
+#: ... and so many in all; each takes about a kilobyte by the time it is judged.
+MOST_EVENTS = 50_000
 # What NCCL prints for every channel of every rank, at worst a line in five of a log: kept once for each writer and text.
-SAID_ONCE = frozenset({"transport"})
+_SAID_ONCE = frozenset({"transport"})
+# Each of these counts: they mark the begin or the end of something, or are one of many parts.
+_MARKS = frozenset(["checkpoint-begin", "checkpoint-end", "evaluation-begin", "evaluation-end"])
+_EACH = _MARKS | delimited.KINDS | {"environment", "gpu-memory", "rank-map-node", "rank-map-rank", "speaker"}
+_ORDER = {kind: place for place, kind in enumerate(dict.fromkeys(row.kind for row in (*facts.ROWS, *marks.MARKS)))}
+_DIGITS = re.compile(r"\d+")
+_WORDING_CHARS = 200
 
 
 class EventRows:
     """Events, and of each stream its first line so far (kind "first-line"), whose time tells when a host began."""
 
-    def __init__(self) -> None:
-        self._rows: list[EventRow] = []
-        self._said: dict[tuple[str, int | None, str, str, str], int] = {}
+    def __init__(self, most_alike: int = MOST_ALIKE, most: int = MOST_EVENTS) -> None:
+        self._most_alike, self._most = most_alike, most
+        self._rows: dict[tuple[str, str], list[EventRow]] = {}
+        self._kept = 0
+        self._crowded = False
+        """There were more than there is room for."""
         self._first: dict[str, EventRow] = {}
+        self._read: Counter[tuple[str, str]] = Counter()
 
     def __iter__(self) -> Iterator[EventRow]:
+        """The first lines, then the events that are kept: those of one line in the order in which it is read.
+
+        An event of kind "left-out" behind those of one kind and stream says how many more there were ("1996998 nan").
+        """
+        self._thin()
         yield from self._first.values()
-        yield from self._rows
+        for pair in sorted(self._rows, key=lambda pair: (pair[0], _ORDER.get(pair[1], len(_ORDER)))):
+            rows = self._rows[pair]
+            yield from rows
+            if count := self._left_out(pair):
+                yield rows[len(rows) // 2]._replace(kind=LEFT_OUT, text=f"{count} {pair[1]}", rank=None, time_ms=None)
 
     def __len__(self) -> int:
-        return len(self._first) + len(self._rows)
+        self._thin()
+        return len(self._first) + self._kept
+
+    @property
+    def left_out(self) -> Counter[str]:
+        """How many of each kind are not kept."""
+        self._thin()
+        out: Counter[str] = Counter()
+        for pair in self._rows:
+            out[pair[1]] += self._left_out(pair)
+        return +out
+
+    def _left_out(self, pair: tuple[str, str]) -> int:
+        return 0 if pair[1] in _SAID_ONCE else self._read[pair] - len(self._rows[pair])
 
     def add_page(self, page: LogPage) -> None:
         """Remembers where the stream begins, as far as it was read."""
@@ -36,13 +81,73 @@ class EventRows:
 
     def add(self, row: EventRow) -> None:
         """Adds an event."""
-        if row.kind in SAID_ONCE:
-            # The first line that says it, whichever page comes first.
-            place = self._said.setdefault((row.stream, row.rank, row.host, row.kind, row.text), len(self._rows))
-            if place < len(self._rows):
-                self._rows[place] = min(row, self._rows[place], key=_in_stream)
-                return
-        self._rows.append(row)
+        self._read[row.stream, row.kind] += 1
+        rows = self._rows.setdefault((row.stream, row.kind), [])
+        rows.append(row)
+        self._kept += 1
+        # Twice as many as are kept in the end: so that each is looked at a few times, however many come.
+        if len(rows) > 2 * self._most_of(row.kind):
+            self._thin_one((row.stream, row.kind), self._most_of(row.kind))
+        elif self._kept > 2 * self._most:
+            self._thin()
+
+    def _most_of(self, kind: str) -> int:
+        return self._most if kind in _EACH else min(self._most_alike, self._most)
+
+    def _thin(self) -> None:
+        """Keeps no more than there is room for."""
+        self._crowded |= self._kept > self._most
+        for pair in self._rows:
+            self._thin_one(pair, self._most_of(pair[1]))
+        if self._kept > self._most:
+            each = _share([len(rows) for rows in self._rows.values()], self._most)
+            for pair in self._rows:
+                self._thin_one(pair, each)
+
+    def _thin_one(self, pair: tuple[str, str], most: int) -> None:
+        before = rows = self._rows[pair]
+        if pair[1] in _SAID_ONCE:
+            rows = _once(rows, lambda row: (row.rank, row.host, row.text), min)
+        elif self._crowded and pair[1] in _MARKS:
+            # All ranks say it: what is begun is begun with the first of them, and over with the last.
+            rows = _once(rows, lambda row: row.text, max if pair[1].endswith("-end") else min)
+        self._rows[pair] = rows = _thinned(rows, most) if len(rows) > most else rows
+        self._kept -= len(before) - len(rows)
+
+
+def _once(rows: Iterable[EventRow], what: Callable[[EventRow], Hashable], which: Callable[..., Any]) -> list[EventRow]:
+    """Of the rows that say the same the first or the last one, whichever page comes first."""
+    said: dict[Hashable, EventRow] = {}
+    for row in rows:
+        said[what(row)] = which((said.get(what(row), row), row), key=_in_stream)
+    return list(said.values())
+
+
+def _share(sizes: Sequence[int], most: int) -> int:
+    """The number that none may be larger than for all together to be no more than ``most``; at least 2."""
+    left = most
+    for place, size in enumerate(sorted(sizes)):
+        each = left // (len(sizes) - place)
+        if size > each:
+            return max(2, each)
+        left -= size
+    return max(2, most)
+
+
+def _thinned(rows: Iterable[EventRow], most: int) -> list[EventRow]:
+    """The first and the last rows, and of those between the first of each wording, as far as there is room.
+
+    What is left out of a part is left out of the whole: rows may come in any order, and be thinned in between.
+    """
+    ordered = sorted(rows, key=_in_stream)
+    wordings = most // 4
+    begin, end = (most - wordings + 1) // 2, (most - wordings) // 2
+    between = ordered[begin : len(ordered) - end]
+    first: dict[str, EventRow] = {}
+    for row in between:
+        first.setdefault(_DIGITS.sub("0", row.text[:_WORDING_CHARS]), row)
+    chosen = sorted(first, key=lambda text: (zlib.crc32(text.encode("utf-8", "replace")), text))[:wordings]
+    return [*ordered[:begin], *(first[text] for text in chosen), *ordered[len(ordered) - end :]]
 
 
 def _in_stream(row: EventRow) -> tuple[int, int]:

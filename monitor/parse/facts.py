@@ -136,7 +136,8 @@ _FACTS = Table(
 )
 #: Literal texts, one of which stands in every line read here.
 GATES = (*_FACTS.gates, *(gate for gate in delimited.GATES if gate not in _FACTS.gates))
-KINDS = frozenset(row.kind for row in _FACTS.rows)
+ROWS = _FACTS.rows
+KINDS = frozenset(row.kind for row in ROWS)
 
 
 def read(text: str) -> Iterator[tuple[str, str]]:

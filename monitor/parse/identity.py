@@ -68,10 +68,8 @@ def identify(events: Sequence[EventRow]) -> Identity:
     maps = {stream: ranks for stream, said in streams.items() if (ranks := _ranks(said, environment))}
     # A map that a stream printed says nothing of another attempt, but is the best guess where that printed none.
     rank_host = next(iter(maps.values()), {})
-    hosts: list[str] = list(dict.fromkeys([*rank_host.values(), *(host for host, _ in order)]))
-    for host in [*environment.get("distribution_hosts", []), *environment.get("hosts", [])]:
-        if host not in hosts:
-            hosts.append(host)
+    told = [*environment.get("distribution_hosts", []), *environment.get("hosts", [])]
+    hosts = dict.fromkeys([*rank_host.values(), *(host for host, _ in order), *told])
     if not rank_host:
         each = environment.get("processes_per_host") or environment.get("num_gpus") or 0
         rank_host = _slots([(host, each) for host in environment.get("distribution_hosts", [])])
@@ -79,9 +77,7 @@ def identify(events: Sequence[EventRow]) -> Identity:
     for event in events:
         if event.rank is None and (host := _speaker(event)):
             speakers.setdefault(event.stream, set()).add(host)
-    for host in sorted({host for said in speakers.values() for host in said}, key=host_number):
-        if host not in hosts:
-            hosts.append(host)
+    hosts |= dict.fromkeys(sorted({host for said in speakers.values() for host in said}, key=host_number))
     planned = _counts(events, "planned-steps")
     per_epoch = _counts(events, "steps-per-epoch")
     samples = _counts(events, "samples-per-step")

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from monitor.parse.table import At, Codes, Table
+from monitor.parse.table import At, Codes, Table, by_code
 
 # So many lines may lie between a report and what is printed of it on lines of their own: a step of reinforcement
 # learning is announced, and its rollouts talk before its figures come.
@@ -125,13 +125,9 @@ def number_on(table: Table, at: At, segment: Codes) -> None:
     """Numbers the segments of a node's streams one after the other where the node was started again: each start has a
     stream of its own, which begins when the one before has ended.
     """
-    for node in np.unique(table.node[at]).tolist():
-        of_node = at[table.node[at] == node]
-        streams = np.unique(table.stream[of_node]).tolist()
-        if len(streams) < 2:
-            continue
-        parts = [of_node[table.stream[of_node] == stream] for stream in streams]
-        if any(np.isnan(table.time_ms[part]).any() for part in parts):
+    for _, of_node in by_code(table.node, at):
+        parts = [part for _, part in by_code(table.stream, of_node)]
+        if len(parts) < 2 or any(np.isnan(table.time_ms[part]).any() for part in parts):
             continue
         parts.sort(key=lambda part: float(table.time_ms[part].min()))
         for before, part in pairwise(parts):

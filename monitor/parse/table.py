@@ -1,12 +1,13 @@
 """All step readings of a run as columns: collected page by page, put in order once, worked on as arrays.
 
-A log may hold a million reports; as columns they take a fifth of the memory and a tenth of the time that objects do.
+A log may hold a million reports; as columns they take a fifth of the memory and a tenth of the time that objects do. Of more
+than that every second, fourth, ... step is kept, as if the program had reported no others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,12 @@ At = NDArray[np.intp]
 Column = NDArray[Any]
 Constant = int | float
 """In place of a column that is the same in all rows."""
+
+#: So many readings are kept; each takes some 300 bytes by the time it is judged.
+MOST_READINGS = 1_000_000
+#: So many different hosts and labels of progress bars, those with the most readings.
+MOST_NAMES = 50_000
+_MOST_STEPS_APART = 256
 
 NOBODY = -1
 """The rank of a line that names none."""
@@ -90,17 +97,19 @@ class Table:
     epoch: Floats
     epoch_share: Floats
     counter: Floats
+    _codes: dict[str, int] = field(default_factory=dict, init=False)
 
     def __len__(self) -> int:
         return len(self.line)
 
     def code(self, text: str) -> int:
         """The code of a text."""
-        found = np.flatnonzero(self.texts == text)
-        if not len(found):
+        if len(self._codes) < len(self.texts):
+            self._codes.update(zip(self.texts.tolist(), range(len(self.texts)), strict=True))
+        if text not in self._codes:
+            self._codes[text] = len(self.texts)
             self.texts = np.append(self.texts, np.array([text], dtype=object))
-            return len(self.texts) - 1
-        return int(found[0])
+        return self._codes[text]
 
     def taken(self, name: str, at: At) -> Column:
         """The values of a column at these rows; the column is gone then, since a table and its frame are large."""
@@ -126,19 +135,36 @@ class Table:
         return same
 
 
-_COLUMNS = tuple(field.name for field in fields(Table))[1:]
+_COLUMNS = tuple(each.name for each in fields(Table))[1:-1]
+
+
+def by_code(codes: Codes, at: At) -> list[tuple[int, At]]:
+    """The places by their code in a column, those of each code in their order."""
+    own = codes[at]
+    order = np.argsort(own, kind="stable")
+    parts = np.split(at[order], np.flatnonzero(np.diff(own[order])) + 1)
+    return [(int(codes[part[0]]), part) for part in parts if len(part)]
 
 
 class Rows:
     """Collects readings; pages may come in any order."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = MOST_READINGS, most_names: int = MOST_NAMES) -> None:
+        self._most, self._most_names = most, most_names
         self._blocks: list[dict[str, Column | Constant]] = []
         self._sizes: list[int] = []
+        self._size = 0
         self._codes: dict[str, int] = {}
+        self._names_at_most = 2 * most_names
+        self.read = 0
+        """How many there were, kept or not."""
+        self.every = 1
+        """Of so many steps one is kept."""
+        self.unnamed = 0
+        """How many were left out because their host or bar hardly ever reports."""
 
     def __len__(self) -> int:
-        return sum(self._sizes)
+        return self._size
 
     def add(self, stream: str, node: str, places: Sequence[Place], readings: Sequence[Reading]) -> None:
         """Readings of one page, each with its place."""
@@ -165,8 +191,12 @@ class Rows:
                 block[name] = _packed(np.asarray(values, float))
             if isinstance(kept := block.get(name), np.ndarray) and kept.shape != (size,):
                 raise ValueError(f"{name} has {kept.shape} values for {size} readings")
-        self._blocks.append(block)
-        self._sizes.append(size)
+        self.read += size
+        self._keep(block, size)
+        if self._size > self._most:
+            self._thin()
+        if len(self._codes) > self._names_at_most:
+            self._forget_names()
 
     def table(self) -> Table:
         """All rows so far, in order."""
@@ -181,6 +211,58 @@ class Rows:
             for name in columns:
                 columns[name] = columns[name][order]
         return Table(texts, **columns)
+
+    def _keep(self, block: dict[str, Column | Constant], size: int) -> None:
+        if self.every > 1:
+            line, step = (np.broadcast_to(block.get(name, np.nan), size) for name in ("line", "step"))
+            number = np.where(np.isnan(step), line, step)
+            # Where all is of one step lines are what tells readings apart.
+            chosen = (number % min(self.every, _MOST_STEPS_APART) == 0) & (
+                line % max(1, self.every // _MOST_STEPS_APART) == 0
+            )
+            block, size = _chosen(block, chosen)
+        if size:
+            self._blocks.append(block)
+            self._sizes.append(size)
+            self._size += size
+
+    def _thin(self) -> None:
+        """Keeps one of twice as many steps as before, until there is room. What is left out stays so, in whatever order
+        pages come."""
+        while self._size > self._most:
+            self.every *= 2
+            for block, size in self._taken_out():
+                self._keep(block, size)
+
+    def _taken_out(self) -> list[tuple[dict[str, Column | Constant], int]]:
+        out = list(zip(self._blocks, self._sizes, strict=True))
+        self._blocks, self._sizes, self._size = [], [], 0
+        return out
+
+    def _forget_names(self) -> None:
+        """Lets go of the hosts and bars with the fewest readings, and of these."""
+        names = list(self._codes)
+        counts = np.zeros(len(names), np.int64)
+        for block, size in zip(self._blocks, self._sizes, strict=True):
+            for name in ("host", "bar"):
+                np.add.at(counts, np.broadcast_to(block[name], size), 1)
+        keep = np.zeros(len(names), bool)
+        keep[np.argsort(-counts, kind="stable")[: self._most_names]] = True
+        for block, size in self._taken_out():
+            named = keep[np.broadcast_to(block["host"], size)] & keep[np.broadcast_to(block["bar"], size)]
+            self.unnamed += size - int(named.sum())
+            self._keep(*_chosen(block, named))
+        for block in self._blocks:
+            for name in ("stream", "node", "host", *_TEXTS):
+                keep[np.asarray(block[name])] = True
+        code = np.cumsum(keep, dtype=np.int32) - 1
+        self._codes = {name: int(code[place]) for place, name in enumerate(names) if keep[place]}
+        for block in self._blocks:
+            for name in ("stream", "node", "host", *_TEXTS):
+                values = block[name]
+                block[name] = code[values] if isinstance(values, np.ndarray) else int(code[int(values)])
+        # Streams stay, however many they are.
+        self._names_at_most = 2 * max(self._most_names, len(self._codes))
 
     def _column(self, name: str) -> Column:
         dtype = _DTYPES.get(name, "i4" if name in {"stream", "node"} else "f8")
@@ -200,6 +282,12 @@ class Rows:
             return self._code(texts[0])
         codes = {text: self._code(text) for text in different}
         return np.fromiter(map(codes.__getitem__, texts), "i4", len(texts))
+
+
+def _chosen(block: dict[str, Column | Constant], chosen: NDArray[np.bool_]) -> tuple[dict[str, Column | Constant], int]:
+    """The rows of a block that are chosen, and how many."""
+    rows = {name: values[chosen] if isinstance(values, np.ndarray) else values for name, values in block.items()}
+    return rows, int(chosen.sum())
 
 
 def _packed(values: Column) -> Column | Constant:

@@ -32,6 +32,8 @@ def step_pattern(pattern: str) -> Callable[[str], Iterator[Reading]]:
     """
     try:
         expression = compiled(pattern)
+    except UnicodeEncodeError:
+        raise BadCall("--step-regex is no UTF-8 text.", "Log lines are read as UTF-8: write the pattern so.") from None
     except Refused as error:
         reason = error.args[0] if error.args else "it is not a regular expression"
         text = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)

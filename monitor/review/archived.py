@@ -9,6 +9,7 @@ from typing import Any
 
 from monitor.archive import manifest as manifests
 from monitor.archive.layout import RUNS
+from monitor.archive.manifest import Manifest
 from monitor.archive.reading import Archive, Archived
 from monitor.archive.store import Store
 from monitor.errors import NoData
@@ -41,7 +42,11 @@ class ArchiveSource:
 
     def archived(self, name: str) -> Archived:
         """The job with all that was read of it. NoSuchJob, or NoData where the archive is damaged."""
-        return self._archive.load(self._archive.find(name))
+        return self._archive.load(self.manifest(name))
+
+    def manifest(self, name: str) -> Manifest:
+        """The job without its frames; errors as above."""
+        return self._archive.find(name)
 
     def only(self) -> str:
         """The name of the one job there is; NoData or BadCall where that is not so."""
@@ -75,7 +80,7 @@ class ArchiveSource:
         return tuple(summaries)
 
     def job(self, name: str) -> Job:
-        return self._archive.find(name).job
+        return self.manifest(name).job
 
     def logs(self, job: Job) -> NoLines:
         return NoLines()

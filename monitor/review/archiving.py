@@ -4,32 +4,38 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 from monitor.archive.cache import Cache
-from monitor.archive.layout import place_of
-from monitor.archive.manifest import Manifest
+from monitor.archive.columns import FRAMES
+from monitor.archive.layout import Place, place_of
+from monitor.archive.manifest import Manifest, NewerSchema
 from monitor.archive.reader_version import reader_version
 from monitor.archive.reading import Archive
 from monitor.archive.store import Store
 from monitor.archive.writing import write
-from monitor.errors import NoCredentials, TrainwatchError
+from monitor.errors import BadCall, NoCredentials, NoData, TrainwatchError
 from monitor.faults import fault
 from monitor.fetch.background import begin
+from monitor.fetch.files import FilesSource
 from monitor.fetch.source import Source
 from monitor.masking import MASK
-from monitor.model import Job, Run
+from monitor.model import Job, Report, Run
 from monitor.review.archived import ArchiveSource
 from monitor.review.pricing import Pricing
+from monitor.review.reports import report as report_of
 from monitor.review.reviewer import Progress, Reviewer
 from monitor.settings import Settings
 
 #: Reviews at the same time; each reads the streams of its job side by side, all of them under one quota.
 AT_ONCE = 4
+# What the file in runs/ is called when it is damaged.
+_RECORD = "record"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +48,8 @@ class Outcome:
     manifest: Manifest | None = None
     why: str = ""
     error: TrainwatchError | None = None
+    healed: tuple[str, ...] = ()
+    """The files that were missing or damaged, and are written again."""
 
 
 class Archiver:
@@ -53,6 +61,8 @@ class Archiver:
         self._settings = settings
         self._cache = cache
         self._hopeless: TrainwatchError | None = None
+        self._turns: dict[str, threading.Lock] = {}
+        self._turns_lock = threading.Lock()
 
     def archive_all(
         self, named: Iterable[tuple[Source, str]], now: Callable[[], datetime], said: Callable[[str, str], None]
@@ -92,26 +102,98 @@ class Archiver:
     def _archived(self, source: Source, name: str, now: datetime, progress: Progress) -> Outcome:
         progress("checking what is archived")
         job = source.job(name)
-        known = self._archive.at(place_of(job))
+        # Two of one name would each find nothing of the other there.
+        with self._turn(place_of(job)):
+            return self._put(source, name, job, now, progress)
+
+    def _put(self, source: Source, name: str, job: Job, now: datetime, progress: Progress) -> Outcome:
+        known, row, broken = self._known(place_of(job))
+        self._refuse_another_log(source, name, known)
         if known is not None and self._stands(known, job, source):
-            return Outcome(job.name, "unchanged", known)
-        kept = source.archived(name).manifest if isinstance(source, ArchiveSource) else None
+            if not broken:
+                return Outcome(job.name, "unchanged", known)
+            if not set(broken) & set(FRAMES):
+                return Outcome(job.name, "archived", self._written_again(known), healed=broken)
+        kept = source.manifest(name) if isinstance(source, ArchiveSource) else None
+        begun = source.beginnings() if isinstance(source, FilesSource) else kept.beginnings if kept else {}
         report = Reviewer(source, name, self._settings, cache=self._cache).review(now, progress)
-        if known is not None and (why := _loss(known, report.run)):
-            return Outcome(job.name, "kept", known, why)
+        if why := _loss(row, report.run):
+            if known is not None and not broken:
+                return Outcome(job.name, "kept", known, why)
+            if known is not None and not set(broken) & set(FRAMES):
+                return Outcome(job.name, "kept", self._written_again(known), why, healed=broken)
+            raise NoData(
+                f"It is archived already, its {_listed(broken)} missing or damaged, and {why}.",
+                "It was left as it is: restore these files from a backup, or archive the job elsewhere with --to.",
+            )
         masked = kept.masked if kept else _masked(report.job)
+        self._refuse_another_log(source, name, self._known(place_of(job))[0])
         progress("writing")
+        made = self._write(report, masked, kept.reader if kept else None, begun)
+        open_gaps = [gap for gap in report.run.gaps if gap.transient and gap.what != "price"]
+        return Outcome(job.name, "archived", made, open_gaps[0].why if open_gaps else "", healed=broken)
+
+    @contextmanager
+    def _turn(self, place: Place) -> Iterator[None]:
+        with self._turns_lock:
+            turn = self._turns.setdefault(place.run, threading.Lock())
+        with turn:
+            yield
+
+    def _known(self, place: Place) -> tuple[Manifest | None, Mapping[str, Any], tuple[str, ...]]:
+        """The job that stands in a place, its row, and which of its files are missing or damaged. Where that is its record,
+        the table of jobs has the row."""
+        known, there = None, False
         try:
-            made = write(self._store, report, masked, kept.reader if kept else None)
+            known = self._archive.at(place)
+        except NewerSchema:
+            raise
+        except NoData:
+            there = True
+        if known is not None:
+            return known, known.row, self._archive.broken(known)
+        row = self._archive.row_at(place)
+        return None, row, (_RECORD,) if there or row else ()
+
+    def _refuse_another_log(self, source: Source, name: str, known: Manifest | None) -> None:
+        """BadCall where the archive holds another log of that name: one must not take the place of the other."""
+        if known is None or known.job.source != "logs":
+            return
+        if isinstance(source, FilesSource):
+            same = source.goes_on(known.beginnings)
+        else:
+            mine = source.manifest(name) if isinstance(source, ArchiveSource) else None
+            same = mine is not None and (
+                mine.beginnings == known.beginnings != {}
+                or all(mine.parts[name] == known.parts[name] for name in FRAMES)
+            )
+        if not same:
+            there = f"The archive {self._store.label} holds"
+            raise BadCall(
+                f"{there} another log named {known.job.name}."
+                if known.beginnings
+                else f"{there} a log named {known.job.name} already, and nothing tells whether it is this one.",
+                "Rename the file or its folder, or name another archive with --to.",
+            )
+
+    def _written_again(self, known: Manifest) -> Manifest:
+        """The job from its own frames, as it was reviewed: the tables that only engines read follow from them."""
+        kept = self._archive.load(known)
+        found = report_of(kept.run, known.reviewed_at, known.price)
+        return self._write(found, known.masked, known.reader, known.beginnings)
+
+    def _write(
+        self, report: Report, masked: tuple[str, ...], reader: str | None, beginnings: Mapping[str, str]
+    ) -> Manifest:
+        try:
+            return write(self._store, report, masked, reader, beginnings)
         except TrainwatchError as error:
             # The next job would be reviewed for nothing.
             self._hopeless = error
             raise
-        open_gaps = [gap for gap in report.run.gaps if gap.transient and gap.what != "price"]
-        return Outcome(job.name, "archived", made, open_gaps[0].why if open_gaps else "")
 
     def _stands(self, known: Manifest, job: Job, source: Source) -> bool:
-        """Whether to archive the job again would change nothing."""
+        """Whether to archive the job again would change nothing, if all of it is there."""
         before = known.job
         same = (before.status, before.ended, before.warm_pool_billable_seconds) == (
             job.status,
@@ -120,7 +202,7 @@ class Archiver:
         )
         if not (known.is_final and same and known.reader and known.reader == reader_version()):
             return False
-        return self._archive.is_whole(known) and (known.price is not None or not self._price_is_known(source, before))
+        return known.price is not None or not self._price_is_known(source, before)
 
     def _price_is_known(self, source: Source, job: Job) -> bool:
         pricing = Pricing(source, self._settings)
@@ -128,19 +210,29 @@ class Archiver:
         return pricing.found(job)[0] is not None
 
 
-def _loss(known: Manifest, run: Run) -> str:
-    """What the archive has and this run lacks, in words; "" where it may be replaced by it.
+def _loss(known: Mapping[str, Any], run: Run) -> str:
+    """What the archive has, by its row, and this run lacks, in words; "" where it may be replaced by it.
 
     CloudWatch forgets, and a right may be gone. The state of a job that went on is worth more than its early lines.
     """
-    if not known.is_final and not any(gap.transient for gap in run.gaps):
+    if not known.get("is_final") and not any(gap.transient for gap in run.gaps):
         return ""
-    if run.logs.lines < known.logs.lines:
-        return f"{run.logs.lines:,} of its {known.logs.lines:,} log lines can be read now"
-    before, period = known.row.get("metrics_period_s"), run.metrics_period_s if len(run.metrics) else None
+    lines = int(known.get("log_lines") or 0)
+    if run.logs.lines < lines:
+        return f"{run.logs.lines:,} of its {lines:,} log lines can be read now"
+    before, period = known.get("metrics_period_s"), run.metrics_period_s if len(run.metrics) else None
     if before is not None and (period is None or period > before):
-        return f"its metrics are archived every {before} s, and {f'come every {period} s' if period else 'gone'} now"
+        return (
+            f"its metrics are archived every {before:.0f} s, and {f'come every {period} s' if period else 'gone'} now"
+        )
     return ""
+
+
+def _listed(broken: Sequence[str]) -> str:
+    """As "steps and jobs are"."""
+    *others, last = broken
+    joined = f"{', '.join(others)} and {last}" if others else last
+    return f"{joined} {'is' if broken in (('report',), (_RECORD,)) else 'are'}"
 
 
 def _masked(job: Job) -> tuple[str, ...]:

@@ -13,7 +13,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -25,11 +24,12 @@ from monitor.analyze.ending import IDS
 from monitor.errors import BadCall
 from monitor.model import Finding, Mute, Report
 from monitor.review.run_names import base_and_stamp
-from monitor.settings import config_file
+from monitor.settings import config_file, toml, unknown_name, user_folder
 
 LONGEST_REASON = 300
 _WHAT = "The muted findings"
 _TEXTS = ("finding", "job", "reason")
+_KEYS = (*_TEXTS, "since", "all_runs")
 
 
 def muted_file(environ: Mapping[str, str] | None = None) -> Path:
@@ -39,6 +39,8 @@ def muted_file(environ: Mapping[str, str] | None = None) -> Path:
 
 def mutes(path: Path | None = None) -> tuple[Mute, ...]:
     """All of them, in the order of saving; BadCall for a file that cannot be used."""
+    if path is None and user_folder("CONFIG") is None:
+        return ()
     path = path or muted_file()
     return _mutes_in(read_text(path, _WHAT), path)
 
@@ -112,9 +114,11 @@ def _same(one: Mute, other: Mute) -> bool:
 
 def _mutes_in(text: str, path: Path) -> tuple[Mute, ...]:
     try:
-        rows = tomllib.loads(text).get("mute", [])
-        return tuple(map(_mute, rows))
-    except (tomllib.TOMLDecodeError, TypeError, KeyError, ValueError) as error:
+        data = toml(text)
+        for name in data.keys() - {"mute"}:
+            raise ValueError(f"there is no {name}, {unknown_name(name, ['mute'])}")
+        return tuple(map(_mute, data.get("mute", [])))
+    except (TypeError, KeyError, ValueError) as error:
         said = f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
         raise BadCall(f"{_WHAT} in {path} cannot be read: {said}.", "Correct the file or move it elsewhere.") from None
 
@@ -122,6 +126,9 @@ def _mutes_in(text: str, path: Path) -> tuple[Mute, ...]:
 def _mute(row: Mapping[str, Any]) -> Mute:
     if not isinstance(row, Mapping) or not all(isinstance(row[name], str) for name in _TEXTS):
         raise TypeError("finding, job and reason are texts in [[mute]]")
+    for name in row:
+        if name not in _KEYS:
+            raise ValueError(f"there is no {name} in [[mute]], {unknown_name(name, _KEYS)}")
     since, all_runs = row["since"], row.get("all_runs", False)
     if not isinstance(since, datetime) or since.tzinfo is None or not isinstance(all_runs, bool):
         raise TypeError("since is an instant such as 2026-11-22T10:00:00Z, and all_runs is true or false")

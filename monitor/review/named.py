@@ -9,6 +9,7 @@ from pathlib import Path
 from monitor.archive.address import no_archive, opened
 from monitor.errors import BadCall
 from monitor.fetch.files import FilesSource
+from monitor.fetch.log_files import shown
 from monitor.fetch.source import Source
 from monitor.review.archived import ArchiveSource
 from monitor.settings import archive_root, read
@@ -31,8 +32,8 @@ def source_of(
 def log_files(paths: Sequence[str]) -> tuple[Source, str]:
     """Log files or folders, and what their job is called."""
     if not paths or not all(paths):
-        raise BadCall("logs: needs a path after it.", "For example logs:./algo-1.log.")
-    return FilesSource(paths), "standard-input" if [*paths] == ["-"] else Path(paths[0]).name or paths[0]
+        raise BadCall("logs: needs a path behind it.", "For example logs:./algo-1.log.")
+    return FilesSource(paths), "standard-input" if [*paths] == ["-"] else shown(Path(paths[0]).name or paths[0])
 
 
 def archived(path: str, region: str | None = None, profile: str | None = None) -> tuple[Source, str]:

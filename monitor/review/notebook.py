@@ -15,6 +15,7 @@ from monitor.errors import BadCall
 from monitor.export.markdown import markdown
 from monitor.faults import fault, shape_of_report
 from monitor.fetch.source import Source
+from monitor.inert import inert
 from monitor.model import Report
 from monitor.review.muted import mutes, with_mutes
 from monitor.review.named import log_files, source_of
@@ -56,7 +57,7 @@ class ShownReport(Report):
             sentence(judge(self).headline),
             *(f"- {finding.severity}: {finding.title} ({finding.id})" for finding in self.findings),
         ]
-        return "\n".join(lines)
+        return inert("\n".join(lines))
 
 
 def review(

@@ -27,7 +27,7 @@ from monitor.review.archived import ArchiveSource
 from monitor.review.masked import Masked
 from monitor.review.pricing import Pricing
 from monitor.review.reports import coverage, report
-from monitor.review.unread import unread
+from monitor.review.unread import left_out, unread
 from monitor.settings import Settings
 
 # CloudWatch publishes a host's metrics once a minute; asking more often only costs.
@@ -160,7 +160,7 @@ class Reviewer:
                 run = replace(run, gaps=tuple(gap for gap in run.gaps if gap.what != "price"))
         api = running()[-1].bill() if running() else ApiBill()
         found = report(run, kept.manifest.reviewed_at, price, api, source.bill())
-        return replace(found, archive=source.label)
+        return replace(found, archive=source.label, faults=(*found.faults, *kept.gaps))
 
     def _last(self, run: Run, now: datetime, newest_first: bool) -> Iterator[Report]:
         """The report of all that is read; before it the one without a price, where that is still being asked for."""
@@ -211,7 +211,7 @@ class Reviewer:
         progress("reading metrics")
         raw = self._read_metrics(job, now)
         metrics, unknown = utilization.normalised(raw, job.nodes)
-        gaps = (*raw.gaps, *unknown, *log_gaps, *self._refused, *unread(self._raw.failures))
+        gaps = (*raw.gaps, *unknown, *log_gaps, *self._refused, *unread(self._raw.failures), *left_out(self._raw))
         logs = coverage(self._raw, complete)
         return self._masked(Run(job, parsed.steps, metrics, parsed.events, gaps, raw.period_s, logs))
 

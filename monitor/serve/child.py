@@ -9,6 +9,8 @@ import urllib.request
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from monitor.settings import LAUNCHED, user_folder
+
 #: Reached from this machine alone.
 HERE = "127.0.0.1"
 ANSWERS_WITHIN_S = 60.0
@@ -38,8 +40,9 @@ class Dashboard:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "monitor.show.warm", "run", str(script), *given],
             cwd=script.parent,
-            env=dict(environment),
-            stdin=subprocess.DEVNULL,
+            env={**_with_home(environment), LAUNCHED: "1"},
+            # Nothing is ever written: it ends with this process, however that ends.
+            stdin=subprocess.PIPE,
             # Streamlit prints a page's errors there; results go to nobody, so to this process's standard error.
             stdout=2,
             # Ctrl-C is for the launching process alone, which then ends this one.
@@ -80,3 +83,12 @@ class Dashboard:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        finally:
+            if self._process.stdin is not None:
+                self._process.stdin.close()
+
+
+def _with_home(environment: Mapping[str, str]) -> dict[str, str]:
+    """Streamlit does not start for a user without a home; as containers do, such a one is given the root."""
+    homeless = "HOME" not in environment and user_folder("CONFIG", {}) is None
+    return {**environment, **({"HOME": "/"} if homeless else {})}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import ipaddress
 import os
 import signal
 import socket
@@ -16,6 +15,8 @@ from pathlib import Path
 
 from monitor.errors import BadCall, CannotDo
 from monitor.serve.child import HERE, Dashboard
+from monitor.serve.hosts import who_can_see
+from monitor.settings import READ_ONLY
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 HOSTS = f"Use --host 0.0.0.0 for all addresses of this machine, or leave out --host for {HERE}."
@@ -80,7 +81,7 @@ def serve(
     try:
         if dashboard.wait_until_it_answers(stopped.is_set):
             print(announce(dashboard.url), flush=True)
-            if who := who_can_see(host, port):
+            if who := who_can_see(host, port, environment.get(READ_ONLY) == "1"):
                 print(who, file=sys.stderr, flush=True)
             if _has_display() and sys.stdout.isatty():
                 webbrowser.open(dashboard.url)
@@ -90,21 +91,6 @@ def serve(
         dashboard.stop()
     if not stopped.is_set():
         raise CannotDo(f"The dashboard {dashboard.state}.", "The lines above say why.")
-
-
-def who_can_see(host: str, port: int) -> str:
-    """A sentence on what others get to see and do at this address; empty where only this machine reaches it."""
-    try:
-        alone = ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        alone = host == "localhost"
-    if alone:
-        return ""
-    where = "this machine" if host in {"0.0.0.0", "::"} else host
-    return (
-        f"There is no sign-in: everyone who reaches port {port} of {where} sees all jobs, logs and costs that this dashboard "
-        "can read, and can change its thresholds and mutes. docs/hosting.md shows how to put a sign-in in front."
-    )
 
 
 def _has_display() -> bool:

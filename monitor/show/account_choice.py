@@ -5,13 +5,21 @@ from __future__ import annotations
 
 import streamlit as st
 
-from monitor.show import address, clock, data, links
+from monitor.show import address, clock, data, links, visitor
 from monitor.show.plain import plain
+
+_LEFT_OUT = "profile-left-out"
 
 
 def chosen() -> data.Account:
     """The account that the address names; nobody else's choice changes it."""
     profile = address.value("profile")
+    if visitor.is_one_profile():
+        # A word in an address must not reach other accounts with the keys of whoever started this.
+        if profile is not None and profile != data.known_places().profile:
+            st.session_state[_LEFT_OUT] = profile
+        address.keep("profile", None)
+        return data.account_of(address.value("region"), None)
     if profile and address.value("account") and profile not in data.known_places().profiles:
         # A profile is a name on the machine of whoever made the link: the account's number tells whether it is the same.
         address.keep("profile", None)
@@ -33,10 +41,16 @@ def show_other(account: data.Account, page: st.Page) -> bool:
     own = data.signed_in_to(account)
     if own is None or own == named:
         return False
-    profiles = [name for name, number in data.known_places().accounts.items() if number == named]
-    way = "Open it with a profile of that account" if profiles else f"Sign in to {named}, or choose its profile"
+    known = {} if visitor.is_one_profile() else data.known_places().accounts
+    profiles = [name for name, number in known.items() if number == named]
+    said = f"This link is for account {named}; you are signed in to {own}."
+    if visitor.is_one_profile():
+        said = f"This link is for account {named}; this dashboard serves account {own} alone."
+    else:
+        way = "Open it with a profile of that account" if profiles else f"Sign in to {named}, or choose its profile"
+        said = f"{said} {way} in the sidebar, top left."
     st.error(
-        plain(f"This link is for account {named}; you are signed in to {own}. {way} in the sidebar, top left."),
+        plain(said),
         title="A link to another account",
         icon=":material/error:",
     )
@@ -54,6 +68,15 @@ def show_other(account: data.Account, page: st.Page) -> bool:
     return True
 
 
+def show_left_out() -> None:
+    """Says once that a link's profile is not used here."""
+    if (profile := st.session_state.pop(_LEFT_OUT, None)) is not None:
+        st.warning(
+            f"The link names the profile **{plain(profile)}**; this dashboard serves one profile alone, and shows that.",
+            icon=":material/key_off:",
+        )
+
+
 def show_choice(account: data.Account) -> None:
     """The sidebar: account and clock, or the archive that is shown instead of an account."""
     with st.sidebar:
@@ -64,16 +87,18 @@ def show_choice(account: data.Account) -> None:
             st.caption("These jobs were archived; no AWS account is asked. It was chosen with `--archive` at startup.")
             clock.show_choice()
             return
-        profile = address.value("profile")
-        by_itself, found = data.known_places(), data.known_places(profile)
-        _choice(
-            "profile",
-            "AWS profile",
-            by_itself.profiles,
-            by_itself.profile or "none is set",
-            "Whose credentials are used. Without a profile: the AWS_* variables, or the role of the machine. Profiles are set "
-            "up in ~/.aws/config on the machine that runs this dashboard.",
-        )
+        found = data.known_places()
+        if not visitor.is_one_profile():
+            profile = address.value("profile")
+            by_itself, found = found, data.known_places(profile)
+            _choice(
+                "profile",
+                "AWS profile",
+                by_itself.profiles,
+                by_itself.profile or "none is set",
+                "Whose credentials are used. Without a profile: the AWS_* variables, or the role of the machine. Profiles are "
+                "set up in ~/.aws/config on the machine that runs this dashboard.",
+            )
         _choice("region", "Region", found.regions, found.region or "none is set", "Where the training jobs run.")
         clock.show_choice()
         st.caption("The address contains all of these: a link shows the same account to everyone who opens it.")

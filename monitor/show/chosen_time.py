@@ -3,17 +3,15 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime, timedelta
 
 import streamlit as st
 
 from monitor.charts.time_axis import Span
+from monitor.show.moments import length, moment
 
 FROM, UNTIL, LAST = "from", "until", "last"
 _FORM = "%Y%m%dT%H%M%SZ"
-_LASTS = re.compile(r"(\d{1,6})(s|m|h|d)")
-_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 Asked = Span | timedelta
 """What an address names: a part of the time, or the newest part, of this length."""
@@ -30,26 +28,11 @@ def written_last(lasts: timedelta) -> str:
     return f"{seconds // 60}m" if seconds % 60 == 0 else f"{seconds}s"
 
 
-def read(text: str | None) -> datetime | None:
-    """The moment that a text names, with or without separators; UTC where it says no zone; None where it is none."""
-    try:
-        found = datetime.fromisoformat((text or "").strip())
-    except ValueError:
-        return None
-    return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
-
-
-def read_last(text: str | None) -> timedelta | None:
-    """The length that a text names: ``15m``, ``90s``, ``6h``, ``1d``; None where it is none."""
-    found = _LASTS.fullmatch((text or "").strip())
-    return timedelta(**{_UNITS[found[2]]: int(found[1])}) or None if found else None
-
-
 def asked() -> Asked | None:
     """The part of the time that the address names; None where it names none. One end alone reaches as far as can be."""
-    if lasts := read_last(st.query_params.get(LAST)):
+    if lasts := length(st.query_params.get(LAST)):
         return lasts
-    start, end = read(st.query_params.get(FROM)), read(st.query_params.get(UNTIL))
+    start, end = moment(st.query_params.get(FROM)), moment(st.query_params.get(UNTIL))
     if start is None and end is None:
         return None
     start, end = start or datetime.min.replace(tzinfo=UTC), end or datetime.max.replace(tzinfo=UTC)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from monitor.errors import TrainwatchError
+from monitor.errors import CannotDo, TrainwatchError
 from monitor.model import Mute
 from monitor.review.muted import muted_file
 from monitor.review.muted import mutes as known_mutes
@@ -14,10 +14,10 @@ from monitor.review.muted import mutes as known_mutes
 
 def mutes() -> tuple[tuple[Mute, ...], TrainwatchError | None]:
     """The findings that were muted, and why they are not known where their file cannot be used."""
-    path = muted_file()
     try:
+        path = muted_file()
         stamp = path.stat()
-    except OSError:
+    except (OSError, CannotDo):  # none was muted, or there is no place for it
         return (), None
     return _mutes(str(path), stamp.st_mtime_ns, stamp.st_size, stamp.st_ino)
 

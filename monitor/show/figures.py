@@ -115,8 +115,7 @@ def _step_context(report: Report) -> str:
 def _progress(steps: StepStats | None) -> str:
     if steps is None or steps.done is None:
         return "since the start"
-    lost = f", {steps.lost_steps:,} done twice" if steps.lost_steps else ""
-    return (f"{steps.done:,} of {steps.total:,} steps" if steps.total else f"{steps.done:,} steps") + lost
+    return f"{steps.done:,} of {steps.total:,} steps" if steps.total else f"{steps.done:,} steps"
 
 
 def _observed(nodes: int, total: int) -> str:

@@ -30,8 +30,8 @@ _NODE_NAMES = {
 
 
 def node_rows(report: Report) -> pd.DataFrame:
-    """One row a node, those worth a look first: mean percent of each metric, p5 to p95 of the GPU, reports, median and p10
-    to p90 of the steps."""
+    """One row a node, those worth a look first: GPU (mean percent, p5 to p95), steps (median, p10 to p90), mean percent of
+    the other metrics, reports."""
     rows = []
     first = {name: place for place, name in enumerate(odd_nodes(report))}
     for stats in sorted(report.nodes, key=lambda stats: first.get(stats.node.name, len(first))):
@@ -50,6 +50,9 @@ def node_rows(report: Report) -> pd.DataFrame:
         return frame
     numbers = [*METRICS, "step_median_s", "step_reports"]
     frame[numbers] = frame[numbers].astype("float64")
+    # A narrow window shows the first columns.
+    last = ("cpu_utilization", "memory_utilization", "disk_utilization", "step_reports")
+    frame = frame[[*(name for name in frame.columns if name not in last), *last]]
     return frame.dropna(axis="columns", how="all")
 
 

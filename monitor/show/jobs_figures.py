@@ -29,7 +29,9 @@ def figures(
     going = [reports[job.name] for job in running if job.name in reports]
     over = [report for report in reports.values() if not report.job.is_running]
     overhead = total_usd(report.cost.overhead_usd for report in going)
-    recoverable, recovered = (total_usd(stakes(report).usd for report in those) for those in (going, over))
+    gains = [stakes(report).usd for report in going]
+    recoverable, recovered = total_usd(gains), total_usd(stakes(report).usd for report in over)
+    of_gains = f"{len(gains) - gains.count(None)} of {len(running)} known"
     levels = [standing(snapshot).level for snapshot in reviewed.values()]
     waiting = levels.count("waiting")
     done = f"{len(levels) - waiting} reviewed{' so far' if waiting else ''}"
@@ -37,13 +39,17 @@ def figures(
     stalled = sum(any(finding.id == "stall" for finding in report.warnings) for report in going)
     return (
         Figure("Running", f"{len(running)}", f"of {'the newest ' if more else ''}{count(len(jobs), 'job')}"),
-        Figure("Cost an hour", _usd(total_usd(costs), running), _priced(costs, running), _PRICES),
+        Figure("Cost / h", _usd(total_usd(costs), running), _priced(costs, running), _PRICES),
         Figure("Overhead so far", _usd(overhead, running), of_running, f"Running jobs: {OVERHEAD_MEANS}"),
         Figure(
-            "Recoverable an hour",
+            "Recoverable / h",
             _usd(recoverable, running),
-            of_running if not recovered else f"and {usd(recovered)} on finished jobs",
-            f"Running jobs, if they continue as they are: {RECOVERABLE_MEANS}",
+            "; ".join(
+                [of_gains] * (None in gains or len(gains) < len(running))
+                + [f"finished: {usd(recovered)}"] * bool(recovered)
+            )
+            or of_running,
+            f"Running jobs, an hour, if they go on as now; then finished ones, in all: {RECOVERABLE_MEANS}",
         ),
         Figure(
             "Critical",

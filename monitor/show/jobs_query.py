@@ -12,6 +12,7 @@ from monitor.diagnose.headline import status_word
 from monitor.fetch.source import JobQuery
 from monitor.show import address, data, links
 from monitor.show.job_choice import the_one
+from monitor.show.moments import moment
 from monitor.show.shell import JOB_PAGE
 
 STATUSES = ("InProgress", "Completed", "Failed", "Stopping", "Stopped")
@@ -187,10 +188,8 @@ def _days() -> None:
 
 
 def _day(text: str | None) -> date | None:
-    try:
-        return None if text is None else date.fromisoformat(text[:10])
-    except ValueError:
-        return None
+    found = moment(None if text is None else text[:10])
+    return None if found is None else found.date()
 
 
 def _start(day: date | None) -> datetime | None:

@@ -191,12 +191,20 @@ def keep_rows(account: data.Account, snapshots: Mapping[str, Snapshot]) -> None:
 
 
 def worst_first(jobs: Sequence[JobSummary], reviewed: Mapping[str, Known]) -> list[str]:
-    """The names, what asks for action first: by how loud it is, then what runs, then by what could be recovered."""
+    """The names, by what could be recovered, the most first: of jobs that ask for action those that run (an hour), then
+    those that have ended (in all), then of the rest.
+
+    Where it is not known what a failed or stalled job could recover, its cost stands in: all of it may have been in vain.
+    """
 
     def rank(job: JobSummary) -> tuple[float, ...]:
         found = reviewed.get(job.name, _UNREVIEWED)
+        loud = LOOKS[found.standing.level].rank
+        asks = loud <= LOOKS["warning"].rank
         gain = found.recoverable_usd_per_hour if is_running(job) else found.recoverable_usd
-        return LOOKS[found.standing.level].rank, not is_running(job), -(gain or 0.0)
+        if gain is None and found.standing.level == "critical":
+            gain = found.cost_usd
+        return (not is_running(job) if asks else 2), -(gain or 0.0), loud, not is_running(job)
 
     return [job.name for job in sorted(jobs, key=rank)]
 
@@ -285,7 +293,7 @@ def rows(
 
 
 def _row(job: JobSummary, found: Known, glance: Glance, now: datetime) -> dict[str, object]:
-    started = found.started if found.is_reviewed else job.started or job.created
+    started = found.started if found.is_reviewed else job.started
     ended = found.ended if found.is_reviewed else job.ended
     now = found.reviewed_at or now
     gpu, memory = glance.gpu_pct or found.courses[0], glance.gpu_memory_pct or found.courses[1]
@@ -297,7 +305,7 @@ def _row(job: JobSummary, found: Known, glance: Glance, now: datetime) -> dict[s
         "recoverable_usd_per_hour": found.recoverable_usd_per_hour,
         "cost_usd": found.cost_usd,
         "status": status_word(found.status or job.status),
-        "started": started,
+        "started": started or job.created,
         # As of its review, like all that the row says.
         "ran_s": None if started is None else ((ended or now) - started).total_seconds(),
         "gpu_pct": found.gpu_pct if found.is_reviewed else _mean(glance.gpu_pct),
@@ -360,9 +368,9 @@ def instances_words(count: int | None, instance_type: str | None) -> str | None:
 _COURSE = "The last 3 h of a running job, all of a finished one; gaps are missing data."
 # In the order in which they stand; what a narrow window has no room for goes first.
 _COLUMNS = (
-    Column("name", "Job", "minmax(120px,5fr)", "name"),
+    Column("name", "Job", "minmax(120px,8fr)", "name"),
     Column("level", "Verdict", "88px", "badge"),
-    Column("stands_out", "What stands out", "minmax(150px,6fr)", room_px=560),
+    Column("stands_out", "What stands out", "minmax(150px,7fr)", room_px=560),
     Column(
         "recoverable_usd",
         "Recoverable",
@@ -371,21 +379,21 @@ _COLUMNS = (
         "What the findings say could be saved: per hour for a running job, in total for a finished one.",
         330,
     ),
-    Column("cost_usd", "Cost", "76px", "number", "So far, at on-demand prices.", 640),
+    Column("cost_usd", "Cost", "72px", "number", "So far, at on-demand prices.", 640),
     Column("status", "Status", "78px", room_px=450),
-    Column("started", "Started", "104px", "number", room_px=860),
-    Column("ran_s", "Ran for", "82px", "number", "Since training started.", 760),
+    Column("started", "Started", "100px", "number", room_px=860),
+    Column("ran_s", "Ran for", "76px", "number", "Since training started.", 940),
     Column(
         "gpu_pct",
         "GPU over time",
         "98px",
         "course",
-        f"Mean of one GPU during work; for a job not reviewed yet, over its last 3 h. {_COURSE}",
-        960,
+        f"Mean of one GPU while it worked; of a job not reviewed yet, over its last 3 h. {_COURSE}",
+        1020,
     ),
-    Column("instances", "Nodes", "120px", room_px=1080),
-    Column("step_time", "Step time", "102px", "number", "Median, ± half the spread from p10 to p90.", 1180),
-    Column("gpu_memory_pct", "GPU memory", "98px", "course", f"Share of GPU memory in use. {_COURSE}", 1420),
+    Column("instances", "Nodes", "120px", room_px=1140),
+    Column("step_time", "Step time", "102px", "number", "Median, ± half the spread from p10 to p90.", 1340),
+    Column("gpu_memory_pct", "GPU memory", "98px", "course", f"Share of GPU memory in use. {_COURSE}", 1500),
 )
 _TEXTS = frozenset({"name", "level", "stands_out", "status", "instances"})
 

@@ -18,10 +18,10 @@ from monitor.model import LogAsk
 from monitor.parse.levels import LEVELS
 from monitor.review.log_filter import NO_LEVEL, LogFilter, ranges
 from monitor.show import address, links
+from monitor.show.moments import event, moment
 
 _ASKED, _WRITTEN = "logs-asked", "logs-written"
 _LONGEST = 200
-_EVENT = re.compile(r"(\d{12,14})-([0-9a-f]{8})")
 _NODE = re.compile(r"algo-[1-9]\d{0,5}")
 _TIMES = ("at", "start", "end")
 CHOICES = (*LEVELS, NO_LEVEL)
@@ -87,10 +87,9 @@ def link(job: str, at: datetime | None = None, quote: str | None = None, find: s
 def of_parameters(parameters: Mapping[str, str]) -> View:
     """What an address asks for; what makes no sense is passed over."""
     get = {name: value[:_LONGEST] for name, value in parameters.items() if name in _NAMES}
-    event = _EVENT.fullmatch(get.get("event", ""))
     node = get.get("node", "")
-    at, start, end = (_read(get.get(name, "")) for name in ("at", "from", "until"))
-    key = (int(event[1]), int(event[2], 16)) if event else None
+    at, start, end = (moment(get.get(name)) for name in ("at", "from", "until"))
+    key = event(get.get("event", ""))
     if key is not None and at is start is end is None:
         at = datetime.fromtimestamp(key[0] / 1000, UTC)
     return View(
@@ -126,7 +125,7 @@ def move(**changes: Any) -> None:
     assert not unknown, unknown
     if set(_TIMES) & set(changes):
         # As exact as the address is.
-        changes = {name: _read(_written(value) or "") if name in _TIMES else value for name, value in changes.items()}
+        changes = {name: moment(_written(value)) if name in _TIMES else value for name, value in changes.items()}
         changes = {"at": None, "start": None, "end": None, "event": None, "quote": None} | changes
     st.session_state[_ASKED] = replace(current(), **changes)
 
@@ -142,17 +141,8 @@ def write() -> None:
     st.session_state[_WRITTEN] = wanted
 
 
-def _written(moment: datetime | None) -> str | None:
-    if moment is None:
+def _written(at: datetime | None) -> str | None:
+    if at is None:
         return None
-    utc = moment.astimezone(UTC)
+    utc = at.astimezone(UTC)
     return f"{utc:%Y%m%dT%H%M%S}.{utc.microsecond // 1000:03d}"
-
-
-def _read(text: str) -> datetime | None:
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return moment if 2000 < moment.year < 2200 else None

@@ -10,6 +10,7 @@ from monitor.diagnose.muted_words import muted_words
 from monitor.errors import TrainwatchError
 from monitor.model import Finding, Mute, Report
 from monitor.review.muted import LONGEST_REASON, base_of_runs, can_mute, mute, unmute
+from monitor.show import visitor
 from monitor.show.data_mutes import mutes
 from monitor.show.plain import advice, plain
 from monitor.show.severity import LOOKS
@@ -21,7 +22,7 @@ _THIS = "This job only"
 
 def offer_mute(finding: Finding, report: Report) -> None:
     """The button, and behind it the question why and for which jobs."""
-    if not can_mute(finding):
+    if not can_mute(finding) or visitor.is_read_only():
         return
     with st.popover("Mute", icon=":material/notifications_off:", type="tertiary", key=f"mute-{finding.id}"):
         st.caption("It stays on this page with your reason, and in saved reports. Alerts are not affected.")
@@ -64,13 +65,14 @@ def show_muted(report: Report, zone: tzinfo) -> None:
                 with st.container(horizontal=True, vertical_alignment="center"):
                     st.badge(look.word, icon=look.icon, color="gray")
                     st.markdown(f"**{plain(finding.title)}**", width="stretch")
-                    st.button(
-                        "Unmute",
-                        icon=":material/notifications:",
-                        key=f"unmute-{finding.id}",
-                        on_click=_unmute,
-                        args=(finding.id, report.muted[finding.id]),
-                    )
+                    if not visitor.is_read_only():
+                        st.button(
+                            "Unmute",
+                            icon=":material/notifications:",
+                            key=f"unmute-{finding.id}",
+                            on_click=_unmute,
+                            args=(finding.id, report.muted[finding.id]),
+                        )
                 st.caption(plain(muted_words(report.muted[finding.id], zone)))
                 st.text(finding.summary)
 
@@ -91,6 +93,7 @@ def _mute(finding: str, job: str, base: str | None) -> None:
     )
     state.pop(_TROUBLE, None)
     try:
+        visitor.refuse_if_read_only("mutes")
         mute(made)
     except TrainwatchError as error:
         state[_TROUBLE] = (finding, error)
@@ -99,6 +102,7 @@ def _mute(finding: str, job: str, base: str | None) -> None:
 def _unmute(finding: str, gone: Mute) -> None:
     st.session_state.pop(_TROUBLE, None)
     try:
+        visitor.refuse_if_read_only("mutes")
         unmute(gone)
     except TrainwatchError as error:
         st.session_state[_TROUBLE] = (finding, error)

@@ -64,9 +64,7 @@ def show_overview(
             alt=f"{what} over the whole job; the part that the charts below show can also be chosen with the buttons",
         )
         with st.container(horizontal=True, vertical_alignment="center"):
-            words = (
-                f"{what}, median and p10 to p90 of all nodes. Drag to zoom in, click outside the selection to reset."
-            )
+            words = f"{what}: median and p10 to p90 of all nodes. Drag to zoom, click outside to reset."
             st.caption(plain(words), width="stretch")
             # Below the strip: above it, its own tools would lie over them.
             if part is not None and not report.archive:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -10,7 +9,7 @@ from datetime import UTC, datetime
 import streamlit as st
 
 from monitor import settings
-from monitor.archive.document import report_document
+from monitor.archive.document import as_json, report_document
 from monitor.export.markdown import markdown
 from monitor.export.tables import TABLES
 from monitor.model import Report
@@ -73,7 +72,7 @@ def page(report: Report) -> str:
 
 def document(report: Report) -> str:
     """The report as ``report --format json`` prints it."""
-    return json.dumps(report_document(report), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return as_json(report_document(report))
 
 
 def _newest(account: data.Account, name: str, make: Callable[[Report], str]) -> Callable[[], bytes]:

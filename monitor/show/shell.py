@@ -14,7 +14,7 @@ from pathlib import Path
 import streamlit as st
 
 from monitor.settings import SAMPLE_SHOWN
-from monitor.show import account_choice, address, clock, data
+from monitor.show import account_choice, address, clock, data, moments, visitor
 from monitor.show.parts import log_the_rest
 from monitor.show.plain import plain
 from monitor.show.trouble import whole
@@ -61,6 +61,8 @@ def run() -> None:
     account = account_choice.chosen()
     account_choice.complete(account)
     account_choice.show_choice(account)
+    account_choice.show_left_out()
+    moments.show_left_out(st.query_params.to_dict())
     _title((address.value("job") if page.url_path == "job" else None) or page.title, account)
     if account_choice.show_other(account, page):
         return
@@ -139,7 +141,8 @@ def _title(title: str, account: data.Account) -> None:
         where = f":material/inventory_2: Archive {plain(place.archive)}"
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.title(_heading(title), anchor=False, width="stretch")
-        help = None if place.archive else "Change region or profile in the sidebar, top left."
+        can = "region" if visitor.is_one_profile() else "region or profile"
+        help = None if place.archive else f"Change {can} in the sidebar, top left."
         st.caption(where, width="content", help=help)
 
 

@@ -11,7 +11,7 @@ from monitor.alert.saved import add, remove
 from monitor.alert.sink_names import sink_of
 from monitor.errors import TrainwatchError
 from monitor.model import Report
-from monitor.show import address, links
+from monitor.show import address, links, visitor
 from monitor.show.plain import plain
 from monitor.show.severity import LOOKS, Colour
 from monitor.show.shell import JOB_PAGE
@@ -42,6 +42,7 @@ def save(name: str, text: str, severity: RuleSeverity, notify: tuple[str, ...] =
     """Saves one, from a button: what goes wrong is said when the page is drawn again."""
     _forget()
     try:
+        visitor.refuse_if_read_only("thresholds")
         add(name, text, severity, notify, strict=strict)
     except TrainwatchError as error:
         st.session_state[_TROUBLE] = ("Not saved", error)
@@ -56,6 +57,7 @@ def _save(name: str, text: str, severity: RuleSeverity) -> None:
 def _remove(rule: Rule) -> None:
     _forget()
     try:
+        visitor.refuse_if_read_only("thresholds")
         st.session_state[_REMOVED] = remove(rule.name)
     except TrainwatchError as error:
         st.session_state[_TROUBLE] = ("Not removed", error)
@@ -100,7 +102,10 @@ def _none_saved() -> None:
             st.badge(severity, icon=LOOKS[severity].icon, color=LOOKS[severity].colour)
             st.markdown(f"**{plain(name)}** `{text}`  \n{plain(what)}", width="stretch")
             st.button("Try", key=f"try-{name}", icon=":material/science:", on_click=fill, args=(text,))
-            st.button("Save", key=f"save-{name}", icon=":material/add:", on_click=_save, args=(name, text, severity))
+            if not visitor.is_read_only():
+                st.button(
+                    "Save", key=f"save-{name}", icon=":material/add:", on_click=_save, args=(name, text, severity)
+                )
 
 
 def _head(rule: Rule, place: int, crossed: Crossings, newest: str | None) -> None:
@@ -118,14 +123,15 @@ def _head(rule: Rule, place: int, crossed: Crossings, newest: str | None) -> Non
         )  # fmt: skip
         with st.popover("Command", icon=":material/terminal:", type="tertiary", key=f"command-{place}"):
             show_command(job, rule.text)
-        st.button(
-            "Remove",
-            key=f"remove-{rule.name}",
-            icon=":material/delete:",
-            type="tertiary",
-            on_click=_remove,
-            args=(rule,),
-        )
+        if not visitor.is_read_only():
+            st.button(
+                "Remove",
+                key=f"remove-{rule.name}",
+                icon=":material/delete:",
+                type="tertiary",
+                on_click=_remove,
+                args=(rule,),
+            )
     if rule.doubt:
         st.caption(f":material/warning: This condition is meaningless. {plain(rule.doubt)}")
     if rule.notify:

@@ -12,7 +12,7 @@ from monitor.alert.given import free_name
 from monitor.alert.grammar import parse
 from monitor.errors import BadCall
 from monitor.model import Report
-from monitor.show import address
+from monitor.show import address, visitor
 from monitor.show.plain import plain
 from monitor.show.threshold_past import show_past
 from monitor.show.threshold_saved import TYPED, fill, save
@@ -68,6 +68,9 @@ def _saving(rule: Rule, rules: Sequence[Rule]) -> None:
     same = next((each for each in rules if each.when == rule.when), None)
     if same is not None:
         st.caption(f":material/check: Saved as {plain(same.name)}.")
+        return
+    if visitor.is_read_only():
+        st.caption(f":material/lock: {visitor.READ_ONLY_WORDS}: thresholds are saved on the machine that runs it.")
         return
     name = free_name(rule.name, [each.name for each in rules])
     with st.container(horizontal=True, vertical_alignment="center"):

@@ -7,9 +7,14 @@ from __future__ import annotations
 
 import gc
 import importlib
+import os
 import pkgutil
 import threading
 import time
+from contextlib import suppress
+
+from monitor.settings import LAUNCHED
+from monitor.terminal import outlets
 
 # Decorators of the pages' modules want Streamlit's runtime to be there.
 _LOOK_EVERY_S, _GIVE_UP_AFTER_S = 0.05, 60.0
@@ -17,10 +22,22 @@ _LOOK_EVERY_S, _GIVE_UP_AFTER_S = 0.05, 60.0
 
 def main() -> None:
     """Runs Streamlit's command line with this process's arguments."""
+    if os.environ.get(LAUNCHED) == "1":
+        threading.Thread(target=_end_with_launcher, name="launcher", daemon=True).start()
     threading.Thread(target=_import_ahead, name="imports", daemon=True).start()
     from streamlit.web.cli import main as streamlit
 
-    streamlit(prog_name="streamlit")
+    # What a page complains of may quote a log.
+    with outlets():
+        streamlit(prog_name="streamlit", color=False)
+
+
+def _end_with_launcher() -> None:
+    """A launcher that is killed cannot end this process; its end of the pipe closes all the same."""
+    with suppress(OSError):
+        while os.read(0, 4096):
+            continue
+    os._exit(0)
 
 
 def _import_ahead() -> None:

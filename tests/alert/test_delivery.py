@@ -77,8 +77,8 @@ def test_a_receiver_that_is_down_gets_it_later(receiver: Receiver, tmp_path: Pat
     assert _quietly(ledger, sink, 1000) == (0, 2, "HTTP 503")
     # It is left in peace for a while, longer after each failure.
     assert _quietly(ledger, sink, 1010) == (0, 2, "")
-    receiver.answers = [404]
-    assert _quietly(ledger, sink, 1016) == (0, 2, "HTTP 404")
+    receiver.answers = [501]
+    assert _quietly(ledger, sink, 1016) == (0, 2, "HTTP 501")
     assert _quietly(ledger, sink, 1040) == (0, 2, "")
     assert _quietly(ledger, sink, 1047) == (2, 0, "")
     assert [each["title"] for each in receiver.got[4:]] == ["CRITICAL: one", "CRITICAL: two"]
@@ -95,7 +95,7 @@ def test_a_receiver_may_ask_for_more_time(receiver: Receiver, tmp_path: Path) ->
 
 
 def test_trouble_is_told_without_the_address(receiver: Receiver, tmp_path: Path) -> None:
-    receiver.answers = [302]
+    receiver.answers, receiver.more = [302], {"Location": f"{receiver.url}&more"}
     secret = sink_of(f"webhook:{receiver.url}")
     ledger = Ledger(tmp_path / "ledger")
     noted(ledger, secret, message("one"))
@@ -239,8 +239,8 @@ def test_a_clock_that_is_set_back_changes_neither_order_nor_wait(receiver: Recei
     for name, at in (("beginning", 90_000.0), ("end", 89_000.0)):
         with ledger.change():
             ledger.add(message(name), key_of(sink), at)
-    receiver.answers = [404]
-    assert _quietly(ledger, sink, 90_000) == (0, 2, "HTTP 404")
+    receiver.answers = [501]
+    assert _quietly(ledger, sink, 90_000) == (0, 2, "HTTP 501")
     # A day back: nobody waits until the clock is there again.
     assert _quietly(ledger, sink, 3_600) == (2, 0, "")
     assert [each["id"] for each in receiver.got[1:]] == [id_of("beginning"), id_of("end")]

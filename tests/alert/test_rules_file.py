@@ -49,8 +49,8 @@ def _rule(more: str = "", name: str = '"x"', when: str = '"loss > 3"') -> str:
     [
         ('[[rule]]\nname = "x\n', 2, "is not valid TOML"),
         ("[[rule]]\nname = ", 2, "is not valid TOML"),
-        ("\n\n[[rules]]\n", 3, "rules: it is outside"),
-        ('when = "loss > 3"\n', 1, "when: it is outside"),
+        ("\n\n[[rules]]\n", 3, "rules: it stands outside of a rule, where nothing can. The nearest is [[rule]]."),
+        ('when = "loss > 3"\n', 1, "when: it stands outside"),
         ('[rule]\nname = "x"\n', 1, "rule: rules are a list"),
         ("rule = 3", 1, "rule: rules are a list"),
         ('[[rule]]\nnam = "x"\n', 2, "nam: there is no such key; the nearest is name"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sqlite3
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -119,6 +120,66 @@ def test_what_a_sink_did_not_take_is_told(tmp_path: Path, capsys: pytest.Capture
     printed = capsys.readouterr()
     assert "2 messages not sent yet" in printed.out
     assert "exec:false did not accept an alert (the program exited with 1); 1 message waits" in printed.err
+
+
+def test_what_a_sink_refuses_for_good_is_told_once_and_summed_up(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script, taken = tmp_path / "take", tmp_path / "taken"
+    script.write_text(f"#!/bin/sh\ngrep -q firing && exit 65\necho >> {taken}\n", encoding="utf-8")
+    script.chmod(0o755)
+    _watch(tmp_path, _looks(LEVELS, 30), (f"exec:{script}",), form="json", output=str(tmp_path / "out.json"))
+    printed = capsys.readouterr()
+    assert printed.err.count("did not take an alert and will not (the program ended with 65): WARNING: ") == 1
+    assert printed.err.count("\n") == 1
+    summary = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
+    assert summary["not_sent"] == 0
+    assert [each["sink"] for each in summary["set_aside"]] == [f"exec:{script}"]
+    # The end of the alert still went.
+    assert len(taken.read_text(encoding="utf-8").splitlines()) == 1
+    _watch(tmp_path, _looks(LEVELS, 30), (f"exec:{script}",))
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    assert "1 alert that was refused is set aside in " in printed.out
+
+
+def test_a_ledger_that_is_locked_for_a_while_loses_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from contextlib import closing
+
+    from monitor.alert import ledger
+
+    monkeypatch.setattr(ledger, "_WAIT_S", 0.01)
+    good, taken, script = _looks(LEVELS, 30), tmp_path / "taken", tmp_path / "take"
+    script.write_text(f"#!/bin/sh\ncat >> {taken}; echo >> {taken}\n", encoding="utf-8")
+    script.chmod(0o755)
+    with closing(sqlite3.connect(tmp_path / "ledger", isolation_level=None)) as other:
+
+        def look(now: datetime, say: Callable[[str], None]) -> Report:
+            if at(12) < now < at(18) and not other.in_transaction:
+                other.execute("begin immediate")
+            if now >= at(18) and other.in_transaction:
+                other.execute("rollback")
+            return good(now, say)
+
+        _watch(tmp_path, look, (f"exec:{script}", "stdout"))
+    printed = capsys.readouterr()
+    assert printed.err.count("is locked by ") == printed.err.count("\n") == 1
+    assert "1 alert." in printed.out
+    told = [json.loads(line)["kind"] for line in taken.read_text(encoding="utf-8").splitlines()]
+    assert told == ["firing", "resolved"]
+
+
+def test_trouble_that_goes_on_is_told_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from monitor.alert import delivery
+
+    later = iter(range(0, 10**9, 10**4))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(delivery.deliver, "__defaults__", (lambda seconds: None, lambda: next(later), ()))
+        patch.setattr("monitor.alert.telling.deliver", lambda ledger, sink, *_, **__: delivery.deliver(ledger, sink))
+        _watch(tmp_path, _looks(LEVELS, 30), ("exec:false",))
+    assert capsys.readouterr().err.count("did not take an alert (the program ended with 1)") == 1
 
 
 def test_trouble_in_between_is_got_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

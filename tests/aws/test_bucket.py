@@ -94,12 +94,8 @@ def _bucket(*answers: AWSResponse) -> Bucket:
     return Bucket("s3://fleet/a", clients)
 
 
-def test_the_length_that_a_head_announces_is_no_missing_body() -> None:
-    assert _bucket(_answer(200, length=1234)).size("jobs/x") == 1234
-
-
 def test_what_is_not_there_is_none_and_no_error() -> None:
-    assert _bucket(_answer(404)).size("jobs/x") is None
+    assert _bucket(_answer(404)).read("jobs/x") is None
     assert _bucket(_no("NoSuchKey")).read("jobs/x") is None
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect
 
 from benchmarks.account import running
 from tests.browser.started import CHROMIUM, TABLE, chromium, running_dashboard, running_demo
@@ -64,20 +65,28 @@ def names(browser: Browser, demo: str) -> list[str]:
 
 @pytest.fixture
 def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
-    """A fresh window, with what a test asks for as the fixture's parameter; the test fails if it logs an error."""
+    """A fresh window, with what a test asks for as the fixture's parameter; the test fails if it logs an error or asks another
+    machine for anything."""
     given = {"viewport": {"width": 1440, "height": 900}, "color_scheme": "light"} | getattr(request, "param", {})
     context = browser.new_context(**given)
     page = context.new_page()
     errors: list[str] = []
+    elsewhere: set[str] = set()
+
+    def asked(request: Request) -> None:
+        if urlsplit(request.url).hostname not in {"127.0.0.1", "localhost", None}:
+            elsewhere.add(request.url)
 
     def note(message: ConsoleMessage) -> None:
         # Streamlit probes for files that need not be there; the browser logs each as a failed load.
         if message.type == "error" and "Failed to load resource" not in message.text:
             errors.append(message.text)
 
+    context.on("request", asked)
     page.on("console", note)
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.set_default_timeout(_PATIENCE_MS)
     yield page
     context.close()
     assert not errors, errors
+    assert not elsewhere, elsewhere

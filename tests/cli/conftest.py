@@ -97,5 +97,5 @@ def kept(account: Account, tmp_path_factory: pytest.TempPathFactory) -> str:
             if name.startswith(("AWS_", "XDG_")):
                 patch.setenv(name, value)
         names = [named(account, base) for base in (FINISHED, RUNNING, FAILED)]
-        assert main(["archive", *names, "--to", root, "--quiet", "--output", os.devnull]) == 0
+        assert main(["archive", *names, "--to", root, "--quiet", "--output", f"{root}.txt"]) == 0
     return root

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from monitor.archive.address import store_of
 from monitor.demo.account import Account
 from monitor.errors import NoCredentials
 from monitor.fetch.account import AwsSource
@@ -134,7 +135,7 @@ def test_a_bucket_holds_what_a_folder_holds(
     assert _states(document(capsys, "archive", name, "--to", root)) == {name: "unchanged"}
     live = document(capsys, "report", name)
     archived = document(capsys, "report", f"archive:{root}/{name}")
-    assert archived.pop("api")["calls"] == {"GetObject": 4, "ListObjectsV2": 1}
+    assert archived.pop("api")["calls"] == {"GetObject": 8, "ListObjectsV2": 1}
     live.pop("api")
     assert archived == live
     assert {job["name"] for job in document(capsys, "jobs", "--archive", root)["jobs"]} == {
@@ -143,6 +144,22 @@ def test_a_bucket_holds_what_a_folder_holds(
     }
     monkeypatch.setattr("monitor.aws.bucket._PAGE", 1)
     assert len(document(capsys, "jobs", "--archive", root)["jobs"]) == 2
+
+
+def test_what_is_damaged_in_a_bucket_is_found_by_its_checksum_and_written_again(
+    connected: Account, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root, name = f"s3://{BUCKET}/damaged", named(connected, FINISHED)
+    (job,) = document(capsys, "archive", name, "--to", root)["jobs"]
+    store = store_of(root)
+    for part in ("findings", "steps"):
+        data = bytearray(store.read(job["files"][part]) or b"")
+        data[len(data) // 2] ^= 1
+        store.write(job["files"][part], bytes(data))
+        (again,) = document(capsys, "archive", name, "--to", root)["jobs"]
+        assert (again["state"], again["healed"]) == ("archived", [part])
+    assert _states(document(capsys, "archive", name, "--to", root)) == {name: "unchanged"}
+    assert document(capsys, "report", f"archive:{root}/{name}")["coverage"]["warnings"] == []
 
 
 def test_archives_side_by_side_in_a_bucket_do_not_mix(connected: Account, capsys: pytest.CaptureFixture[str]) -> None:

@@ -275,4 +275,4 @@ _PARAMETERS = st.sampled_from(
 def test_whatever_is_typed_is_answered_or_refused_in_words(start: dict[str, str], change: dict[str, str]) -> None:
     words = [f"--set={name}={value}" for name, value in start.items()]
     words += [f"--change={name}={value}" for name, value in change.items()]
-    assert main(["plan", *words, "--output", "/dev/null"]) in (0, 2)
+    assert main(["plan", *words, "--quiet"]) in (0, 2)

@@ -15,9 +15,12 @@ from pathlib import Path
 import pytest
 
 from monitor import settings
+from monitor.cli import dashboard
+from monitor.cli.main import main
 from monitor.demo.serve import run
 from monitor.errors import BadCall, CannotDo
-from monitor.serve.until_stopped import who_can_see
+from monitor.serve.hosts import who_can_see
+from monitor.settings import ONE_PROFILE, READ_ONLY
 from tests.demo.seen import Seen
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -130,17 +133,79 @@ def test_a_host_that_cannot_be_listened_on_is_a_wrong_call(host: str, said: str)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.5", "::1", "localhost"])
-def test_where_this_machine_alone_gets_in_nobody_is_warned(host: str) -> None:
-    assert who_can_see(host, 8501) == ""
+@pytest.mark.parametrize("read_only", [True, False])
+def test_where_this_machine_alone_gets_in_nobody_is_warned(host: str, read_only: bool) -> None:
+    assert who_can_see(host, 8501, read_only) == ""
 
 
 @pytest.mark.parametrize(
     ("host", "where"), [("0.0.0.0", "this machine"), ("::", "this machine"), ("10.1.2.3", "10.1.2.3")]
 )
-def test_where_others_get_in_one_sentence_says_who_sees_and_changes_what(host: str, where: str) -> None:
-    said = who_can_see(host, 8600)
+@pytest.mark.parametrize(
+    ("read_only", "can"), [(True, "can change nothing"), (False, "also change its thresholds and mutes")]
+)
+def test_where_others_get_in_one_sentence_says_who_sees_and_changes_what(
+    host: str, where: str, read_only: bool, can: str
+) -> None:
+    said = who_can_see(host, 8600, read_only)
     assert said.startswith(
-        f"There is no sign-in: everyone who reaches port 8600 of {where} sees all jobs, logs and costs"
+        f"There is no sign-in: everyone who reaches port 8600 of {where} sees all jobs, logs, parameters and costs"
     )
-    assert "thresholds and mutes" in said
+    assert can in said
     assert "docs/hosting.md" in said
+
+
+@pytest.mark.parametrize(
+    ("given", "read_only", "one_profile"),
+    [
+        ([], "0", False),
+        (["--read-only"], "1", False),
+        (["--host", "0.0.0.0"], "1", True),
+        (["--host", "0.0.0.0", "--no-read-only"], "0", True),
+        (["--host", "::1", "--profile", "training"], "0", True),
+    ],
+)
+def test_what_a_visitor_may_do_follows_from_the_call(
+    given: list[str], read_only: str, one_profile: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: dict[str, str] = {}
+    monkeypatch.delenv("AWS_PROFILE", raising=False)
+    monkeypatch.delenv(ONE_PROFILE, raising=False)
+    monkeypatch.setattr(dashboard, "account_source", lambda arguments: None)
+    monkeypatch.setattr(dashboard, "check", lambda *given, **named: None)
+    monkeypatch.setattr(dashboard, "serve", lambda port, environment, *given, **named: seen.update(environment))
+    assert main(["dashboard", *given]) == 0
+    assert seen[READ_ONLY] == read_only
+    assert (seen.get(ONE_PROFILE) == "1") is one_profile
+
+
+def test_a_dashboard_ends_when_its_launcher_is_killed(tmp_path: Path) -> None:
+    (tmp_path / "page.py").write_text(PAGE)
+    port = free_port()
+    call = (
+        "import time; from pathlib import Path; from monitor.serve.child import Dashboard; "
+        f"one = Dashboard(Path.cwd() / 'page.py', {port}, __import__('os').environ); "
+        "print(one.wait_until_it_answers(lambda: False), flush=True); time.sleep(60)"
+    )
+    launcher = subprocess.Popen(
+        [sys.executable, "-c", call],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert launcher.stdout is not None
+        assert launcher.stdout.readline() == "True\n"
+    finally:
+        launcher.kill()
+        launcher.wait()
+    until = time.monotonic() + 30
+    while _listens(port) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not _listens(port)
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0

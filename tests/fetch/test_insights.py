@@ -311,8 +311,11 @@ def test_the_command_tells_the_cost_first(command: Any, capsys: pytest.CaptureFi
 REFUSED = [
     (("per-node", "--aggregate", "--max-usd", "0"), 3, "none was started"),
     (("per-node", "--aggregate", "--step-regex", r"(?P<step>\d+)"), 2, "--step-regex"),
-    (("per-node", "--aggregate", "--max-usd", "nan"), 2, "not an amount"),
-    (("logs:/dev/null", "--aggregate"), 2, "log files and archives are read locally"),
+    *(
+        (("per-node", "--aggregate", "--max-usd", typed), 2, "is not an amount. Give USD, such as --max-usd 0.50")
+        for typed in ("nan", "inf", "1e308", "-1", "1000001", "much", "", "1,5", "$5")
+    ),
+    (("logs:/dev/null", "--aggregate"), 2, "log files and archives are read here"),
 ]
 
 

@@ -11,7 +11,7 @@ from monitor.errors import BadCall, NoSuchJob, NotAllowed, Unreachable
 from monitor.fetch.job_answer import job_of
 from monitor.fetch.jobs import describe, list_jobs, with_instances
 from monitor.fetch.source import JobQuery
-from monitor.model import Channel, InstanceGroup, Job, Outputs
+from monitor.model import Channel, InstanceGroup, Job, JobSummary, Outputs
 from tests.aws.fake import REGION, Scripted, answer_with, not_allowed, refusal
 from tests.fetch.sample import START, answer, cluster, create_job, job
 
@@ -296,6 +296,25 @@ def test_instances_are_filled_once(account: Clients) -> None:
         found = {row.name: (row.instance_type, row.instance_count) for row in with_instances(account, summaries, known)}
         assert found == {"one": ("ml.p4d.24xlarge", 8), "two": ("ml.c5.xlarge + ml.g5.xlarge", 3)}
     assert account.bill().calls["DescribeTrainingJob"] == 2
+
+
+def test_the_start_is_asked_for_until_there_is_one() -> None:
+    started: list[datetime | None] = [None, START, START]
+    asked: list[str] = []
+
+    def describe(**parameters: Any) -> dict[str, Any]:
+        asked.append(parameters["TrainingJobName"])
+        at = started[len(asked) - 1]
+        return {"ResourceConfig": {"InstanceType": "ml.p4d.24xlarge", "InstanceCount": 2}} | (
+            {"TrainingStartTime": at} if at else {}
+        )
+
+    clients = Scripted(describe_training_job=describe)
+    row, known = JobSummary("one", "InProgress", START), {}  # type: ignore[var-annotated]
+    seen = [with_instances(clients, [row], known)[0] for _ in range(3)]
+    assert [found.started for found in seen] == [None, START, START]
+    assert [found.instance_count for found in seen] == [2, 2, 2]
+    assert len(asked) == 2
 
 
 def test_instances_stay_unknown_where_they_may_not_be_read() -> None:

@@ -35,7 +35,8 @@ B200 = "ml.p6-b200.48xlarge"
         ([row(use=None, usagetype=f"Train:{KIND}")], (12.5,)),
         ([row(use=None, usagetype=f"USE1-SpotTrain:{KIND}")], ()),
         ([row(use=None)], ()),
-        ([row("NaN"), row("-1"), row("inf"), row("dear")], ()),
+        ([row("NaN"), row("-1"), row("inf"), row("dear"), row("1e308"), row("100000.01"), row("1e-400")], ()),
+        ([row("1e308"), row()], (12.5,)),
     ],
 )
 def test_the_on_demand_price_of_training_is_read(rows: list[str], found: tuple[float, ...]) -> None:

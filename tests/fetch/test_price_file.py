@@ -53,6 +53,7 @@ def test_what_holds_no_longer_leaves_the_file(tmp_path: Path) -> None:
             for at, holds, usd in [
                 ("yesterday", 9e9, 1.0), (NOW.isoformat(), "long", 1.0), (NOW.isoformat(), 9e9, -1.0),
                 (NOW.isoformat(), 9e9, True), (NOW.isoformat(), 9e9, "1"), (NOW.isoformat(), 9e9, float("nan")),
+                (NOW.isoformat(), 9e9, 1e308), (NOW.isoformat(), 9e9, float("inf")), (NOW.isoformat(), 9e9, 0),
                 (NOW.isoformat(), -1e300, 1.0), (NOW.isoformat(), float("nan"), 1.0), (7, 9e9, 1.0),
             ]
         ),

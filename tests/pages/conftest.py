@@ -41,6 +41,7 @@ def _nothing_remembered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iter
     monkeypatch.delenv("TRAINWATCH_DEMO", raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     st.cache_data.clear()
     st.cache_resource.clear()
     yield

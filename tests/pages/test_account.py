@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from monitor.settings import ONE_PROFILE
 from monitor.show import data
 from monitor.show.data import Account
 from tests import situations
@@ -78,3 +82,49 @@ def test_what_is_unknown_is_said_with_the_remedy(parameters: dict[str, str], sai
     page = _page(**parameters)
     assert said in texts(page)
     assert "traceback" not in texts(page).lower()
+
+
+def test_where_one_profile_is_served_an_address_reaches_no_other(
+    asked: list[Account], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    config = tmp_path / "config"
+    config.write_text(
+        "[profile one]\nregion = us-east-1\n[profile two]\nregion = eu-west-1\nsso_account_id = 210987654321\n"
+    )
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(config))
+    st.cache_data.clear()
+    _page(profile="two")
+    assert {account.profile for account in asked} == {"two"}
+    asked.clear()
+    monkeypatch.setenv(ONE_PROFILE, "1")
+    page = _page(profile="two")
+    assert {account.profile for account in asked} == {None}
+    assert "The link names the profile **two**; this dashboard serves one profile alone" in texts(page)
+    assert "profile" not in page.query_params
+    assert [box.key for box in page.sidebar.selectbox] == ["of-region"]
+
+
+@pytest.mark.parametrize("where", ["", "job", "logs", "thresholds"])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("from", "00010101T000000Z"),
+        ("until", "9999-12-31T23:59:59-14:00"),
+        ("at", "0001-01-01T00:00:00+14:00"),
+        ("last", "999999d"),
+        ("event", "99999999999999-00000000"),
+        ("from", "<b>banana</b>"),
+    ],
+)
+def test_an_address_with_an_absurd_time_is_one_sentence(asked: list[Account], where: str, name: str, text: str) -> None:
+    page = AppTest.from_file(str(APP), default_timeout=20)
+    for key, value in {"job": situations.healthy().job.name, name: text}.items():
+        page.query_params[key] = value
+    page.run()
+    if where:
+        page.switch_page(f"pages/{where}.py").run()
+        page.query_params[name] = text
+        page.run()
+    assert not page.exception
+    assert [said.value for said in page.warning if "is no time that a job can have" in said.value] != []
+    assert "Report to copy" not in texts(page)

@@ -19,9 +19,9 @@ def test_figures_and_table_say_which_job_needs_somebody(open_page: Open) -> None
     figures = {metric.label: metric.value for metric in page.metric}
     assert figures == {
         "Running": "0",
-        "Cost an hour": "$0",
+        "Cost / h": "$0",
         "Overhead so far": "$0",
-        "Recoverable an hour": "$0",
+        "Recoverable / h": "$0",
         "Critical": "1",
     }
     table = grid(page)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from monitor.model import Report
 from monitor.review.muted import muted_file, mutes
+from monitor.settings import READ_ONLY
 from tests import situations
 from tests.pages.conftest import Open
 from tests.pages.fake import FakeAccount, texts
@@ -66,3 +68,16 @@ def test_a_file_that_cannot_be_read_is_said_and_the_page_stays(open_page: Open) 
     said = texts(open_page(FakeAccount((_report(),)), "job", job=NAME))
     assert "The muted findings in" in said
     assert "GPUs wait half of the time" in said
+
+
+def test_a_visitor_mutes_and_unmutes_nothing(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = _muted(open_page(FakeAccount((_report(),)), "job", job=NAME), "it is planned")
+    kept = mutes()
+    muted_page = page
+    monkeypatch.setenv(READ_ONLY, "1")
+    # The page that was open before offers it, and is refused.
+    page = muted_page.button(key=f"unmute-{WINDOW}").click().run()
+    assert mutes() == kept
+    page = open_page(FakeAccount((_report(),)), "job", job=NAME)
+    assert [each.key for each in page.button if "mute" in str(each.key)] == []
+    assert "Muted: it is planned, since" in texts(page)

@@ -10,10 +10,15 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from monitor.alert import shared_file
+from monitor.alert.delivery import key_of
+from monitor.alert.ledger import Ledger, ledger_file
 from monitor.alert.saved import add, saved, saved_file
+from monitor.alert.sink_names import sink_of
 from monitor.errors import NoCredentials
-from monitor.show import threshold_crossings, threshold_drawn
+from monitor.settings import READ_ONLY
+from monitor.show import threshold_crossings, threshold_drawn, visitor
 from tests import situations
+from tests.alert.test_delivery import message
 from tests.pages import fake
 from tests.pages.conftest import Open
 from tests.pages.fake import FakeAccount
@@ -47,6 +52,27 @@ def test_each_says_which_jobs_cross_it_and_why_nobody_knows_of_others(open_page:
     assert _links(page)[:3] == ["gpt-60b-run-8", "gpt-60b-run-7", "vit-mics-4"]
     assert 'python -m monitor alert gpt-60b-run-8 --when "gpu_utilization > 40 for 10m"' in said
     assert "Checked on 4 jobs" in said
+
+
+def test_alerts_that_were_refused_stand_on_top_with_the_command_that_sends_them_again(open_page: Open) -> None:
+    assert "set aside" not in texts(_thresholds(open_page))
+    ledger = Ledger(ledger_file())
+    with ledger.change():
+        for name in ("one", "*two* <b>"):
+            ledger.add(message(name), key_of(sink_of("slack:env:HOOK")), 1.0)
+        ledger.add(message("broken"), "no sink", 1.0)
+    for pending in ledger.pending(key_of(sink_of("slack:env:HOOK")), 1.0):
+        ledger.refuse(pending, 1.7e9, "HTTP 404")
+    page = _thresholds(open_page)
+    said = texts(page)
+    assert "2 alerts were refused and set aside" in said
+    assert "14 Nov 2023, 22:13 UTC · CRITICAL: *two* <b> · slack:env:HOOK · HTTP 404" in said
+    assert f"Kept for 90 days in {ledger_file()}" in said
+    assert "python -m monitor alert --resend --notify slack:env:HOOK" in [code.value for code in page.code]
+    Ledger(ledger_file())
+    assert "1 damaged row of" in texts(_thresholds(open_page))
+    ledger_file().write_bytes(b"noise" * 999)
+    assert "Can't see which alerts were delivered" in texts(_thresholds(open_page))
 
 
 def test_without_any_it_explains_and_an_example_is_saved_with_a_click(open_page: Open) -> None:
@@ -201,3 +227,40 @@ def test_a_job_draws_those_that_fit_and_names_those_above(open_page: Open) -> No
     rules = threshold_drawn.kept()
     assert threshold_drawn.lines_of(rules, "gpu_utilization", 100) == {"idle: < 40 for 10m": 40}
     assert list(threshold_drawn.lines_of(rules, "step_time", 100)) == [f"slow: > {rules[2].when.value:g}"]  # type: ignore[union-attr]
+
+
+def test_a_visitor_saves_and_removes_nothing(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = _thresholds(open_page)
+    monkeypatch.setenv(READ_ONLY, "1")
+    # The page that was open before offers it, and is refused.
+    refused = before.button(key="save-idle GPUs").click().run()
+    assert saved() == ()
+    assert "Not saved" in texts(refused)
+    assert "This dashboard is read-only" in texts(refused)
+    monkeypatch.delenv(READ_ONLY)
+    add("busy", "gpu_utilization > 40 for 10m")
+    monkeypatch.setenv(READ_ONLY, "1")
+    page = _thresholds(open_page, when="gpu_utilization < 40% for 10 min")
+    assert [each.key for each in page.button if str(each.key).startswith(("save", "remove", "threshold-save"))] == []
+    assert "This dashboard is read-only" in texts(page)
+    assert str(saved_file()) not in texts(page)
+
+
+@pytest.mark.parametrize(
+    ("address", "said", "read_only"),
+    [
+        ("127.0.0.1", None, False),
+        ("0.0.0.0", None, True),
+        ("", None, True),
+        ("0.0.0.0", "0", False),
+        ("127.0.0.1", "1", True),
+    ],
+)
+def test_who_may_write_is_as_said_else_as_the_address(
+    address: str, said: str | None, read_only: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(READ_ONLY, raising=False)
+    if said is not None:
+        monkeypatch.setenv(READ_ONLY, said)
+    monkeypatch.setattr(visitor.st, "get_option", lambda name: address)
+    assert visitor.is_read_only() is read_only

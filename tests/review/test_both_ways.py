@@ -27,7 +27,7 @@ NUMBERS = {
     "gpu-memory-pressure": 1, "gpu-memory-growth": 7, "host-memory-growth": 5, "idle-gpus": 6, "efa-not-in-use": 7,
     "node-timing-unobservable": 1, "no-step-lines": 1, "metrics-unavailable": 4, "coarse-metrics": 6,
 }  # fmt: skip
-LINES_A_PAGE = 1000
+LINES_A_PAGE = 2000
 MINUTE = timedelta(minutes=1)
 
 pytestmark = pytest.mark.xdist_group("both-ways")
@@ -45,13 +45,13 @@ def told(place: int) -> Served:
 
 @cache
 def drawn(number: int) -> Served:
-    return account(number, most_lines=1500, most_nodes=8)
+    return account(number, most_lines=600, most_nodes=4)
 
 
 JOBS: dict[str, Callable[[], Served]] = (
     {fault: lambda fault=fault: planted(fault) for fault in FAULTS}  # type: ignore[misc]
     | {f"demo {story.base_name} {place}": lambda place=place: told(place) for place, story in enumerate(STORIES)}
-    | {f"random {number}": lambda number=number: drawn(number) for number in range(6)}
+    | {f"random {number}": lambda number=number: drawn(number) for number in range(30)}
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -61,6 +62,8 @@ def test_a_reason_is_needed(reason: str, kept: Path) -> None:
         '[[mute]]\nfinding = 1\njob = "a"\nreason = "b"\nsince = 2026-11-22T10:00:00Z',
         '[[mute]]\nfinding = "a"\njob = "a"\nreason = "b"\nsince = "today"',
         '[[mute]]\nfinding = "a"\njob = "a"\nreason = "b"\nsince = 2026-11-22T10:00:00',
+        '[[mutes]]\nfinding = "a"\njob = "a"\nreason = "b"\nsince = 2026-11-22T10:00:00Z',
+        '[[mute]]\nfinding = "a"\njob = "a"\nreason = "b"\nsince = 2026-11-22T10:00:00Z\nall_run = true',
     ],
 )
 def test_a_file_that_cannot_be_used_is_named_and_left_alone(text: str, kept: Path) -> None:
@@ -71,6 +74,18 @@ def test_a_file_that_cannot_be_used_is_named_and_left_alone(text: str, kept: Pat
     with pytest.raises(BadCall, match=r"muted\.toml cannot be read"):
         mute(WINDOW, kept)
     assert kept.read_text(encoding="utf-8") == text
+
+
+def test_a_misspelled_name_is_said_with_the_nearest(kept: Path) -> None:
+    kept.parent.mkdir()
+    for text, words in (
+        ("[[mutes]]\n", "there is no mutes, the nearest is mute."),
+        ('[[mute]]\nfinding = "a"\njob = "a"\nreason = "b"\nsince = 2026-11-22T10:00:00Z\nall-runs = true',
+         "there is no all-runs in [[mute]], the nearest is all_runs."),
+    ):  # fmt: skip
+        kept.write_text(text, encoding="utf-8")
+        with pytest.raises(BadCall, match=re.escape(words)):
+            mutes(kept)
 
 
 def _mute_number(path: str, number: int) -> None:

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from monitor.diagnose.level import Level
 from monitor.errors import NotAllowed
 from monitor.model import JobSummary
 from monitor.review import Snapshot
@@ -39,6 +40,30 @@ def test_rows_stand_as_they_are_listed_or_in_the_order_given() -> None:
     assert jobs_table.rows(JOBS, KNOWN, NOW)["name"].tolist() == [job.name for job in JOBS]
     worst = jobs_table.rows(JOBS, KNOWN, NOW, jobs_table.worst_first(JOBS, KNOWN))
     assert worst["name"].tolist() == ["llama-ft-3", "no-capacity-2", "gpt-60b-run-7", "vit-mics-4", "old-1"]
+
+
+def test_the_most_that_could_be_recovered_comes_first_of_what_asks_for_action() -> None:
+    def known(level: Level, **figures: float) -> jobs_table.Known:
+        return jobs_table.Known(jobs_table.Standing(level, level), status="x", **figures)  # type: ignore[arg-type]
+
+    jobs = {
+        "healthy": ("InProgress", known("healthy", recoverable_usd_per_hour=0.0)),
+        "listed": ("InProgress", None),
+        "judged by nobody": ("Completed", known("unknown")),
+        "an idea": ("Completed", known("info", recoverable_usd=9.0)),
+        "ended, small": ("Completed", known("critical", recoverable_usd=0.5)),
+        "ended, large": ("Completed", known("warning", recoverable_usd=700.0)),
+        "failed, all of it perhaps": ("Failed", known("critical", cost_usd=300.0)),
+        "runs, small": ("InProgress", known("critical", recoverable_usd_per_hour=1.0)),
+        "runs, large": ("InProgress", known("warning", recoverable_usd_per_hour=80.0)),
+    }
+    listed = [JobSummary(name, status, START) for name, (status, _) in jobs.items()]
+    reviewed = {name: found for name, (_, found) in jobs.items() if found is not None}
+    assert jobs_table.worst_first(listed, reviewed) == [
+        "runs, large", "runs, small",
+        "ended, large", "failed, all of it perhaps", "ended, small",
+        "an idea", "judged by nobody", "healthy", "listed",
+    ]  # fmt: skip
 
 
 def test_figures_are_those_of_the_report_and_missing_ones_are_missing() -> None:

@@ -1,7 +1,7 @@
 """How a message reaches someone: one file per sink, found by its name.
 
-Each has ``send(message, sink)``. It returns when the message has arrived, and else raises ``NotSent``, whose words never
-hold an address or a secret.
+Each has ``send(message, sink)``. It returns when the message has arrived, and else raises ``NotSent`` or ``Refused``, whose
+words never hold an address or a secret.
 """
 
 from __future__ import annotations
@@ -21,6 +21,10 @@ class NotSent(Exception):
         self.try_soon = try_soon
         self.wait_s = wait_s
         """The receiver asked to be left alone for so long."""
+
+
+class Refused(Exception):
+    """The receiver will not take this message, now or later; it may well take another one."""
 
 
 def sender(sink: Sink) -> Callable[[Message, Sink], None]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
-from monitor.alert.sink_names import Sink, is_address
+from monitor.alert.sink_names import Sink, address_trouble
 from monitor.errors import BadCall
+from monitor.settings import expanded
 
 
 def address_of(sink: Sink) -> str:
@@ -19,14 +19,14 @@ def address_of(sink: Sink) -> str:
     else:
         where = f"The file {sink.target}"
         try:
-            found = Path(sink.target).expanduser().read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            why = error.strerror if isinstance(error, OSError) else "it is not text"
+            found = expanded(sink.target).read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else "it is no text"
             raise BadCall(
                 f"{where} of {sink.kind}:file cannot be read: {why}.", "Check its path and its permissions."
             ) from None
     if not found.strip():
-        raise BadCall(f"{where} is empty or not set.", f"{sink.shown} reads the address from it.")
-    if not is_address(found.strip()):
-        raise BadCall(f"{where} does not contain an address.", f"{sink.shown} needs one that begins with https://.")
+        raise BadCall(f"{where} is empty or not set.", f"{sink.shown} needs the address in it.")
+    if wrong := address_trouble(found.strip()):
+        raise BadCall(f"{where} holds no address: {wrong}.", f"{sink.shown} needs one that begins with https://.")
     return found.strip()

@@ -6,11 +6,13 @@ from typing import Any
 
 import requests
 
-from monitor.alert.sinks import NotSent
+from monitor.alert.sinks import NotSent, Refused
 
 CONNECT_S, ANSWER_S = 5.0, 10.0
 # The receiver may well take the same a little later.
 _SOON = frozenset({408, 425, 429, 500, 502, 503, 504})
+# Of the answers that blame the message, those that say "later".
+_LATER = frozenset({408, 425, 429})
 _LONGEST_WAIT_S = 3600.0
 
 
@@ -24,6 +26,8 @@ def post(address: str, body: Any, id: str) -> None:
             timeout=(CONNECT_S, ANSWER_S),
             # A POST that is led elsewhere arrives there as something else.
             allow_redirects=False,
+            # What stands below the first line matters to nobody, and may never end.
+            stream=True,
         )
     except requests.exceptions.Timeout:
         raise NotSent("no answer in time") from None
@@ -33,8 +37,24 @@ def post(address: str, body: Any, id: str) -> None:
         raise NotSent("it cannot be reached") from None
     except (requests.exceptions.RequestException, ValueError):
         raise NotSent("its address cannot be used", try_soon=False) from None
-    if not 200 <= answer.status_code < 300:
-        raise NotSent(f"HTTP {answer.status_code}", answer.status_code in _SOON, _wait_s(answer))
+    except OSError:
+        raise NotSent("the certificates to check it with cannot be read", try_soon=False) from None
+    with answer:
+        _judge(answer)
+
+
+def _judge(answer: requests.Response) -> None:
+    code = answer.status_code
+    if 200 <= code < 300:
+        return
+    if 400 <= code < 500 and code not in _LATER:
+        raise Refused(f"HTTP {code}")
+    if 300 <= code < 400:
+        if not answer.headers.get("Location"):
+            raise Refused(f"HTTP {code}")
+        # A login page in between leads elsewhere, too; who sent this on would tell strangers.
+        raise NotSent(f"HTTP {code}: it points to another address, which is not followed", try_soon=False)
+    raise NotSent(f"HTTP {code}", code in _SOON, _wait_s(answer))
 
 
 def _wait_s(answer: requests.Response) -> float:

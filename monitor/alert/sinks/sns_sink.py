@@ -8,13 +8,14 @@ from typing import Any
 
 from monitor.alert.message import Message
 from monitor.alert.sink_names import Sink
-from monitor.alert.sinks import NotSent
+from monitor.alert.sinks import NotSent, Refused
 from monitor.aws.clients import Clients
-from monitor.errors import BadCall, NoCredentials, NoData, NotAllowed, TrainwatchError
+from monitor.aws.errors import is_refused
+from monitor.errors import BadCall, NoCredentials, TrainwatchError
 
 # SNS takes 256 KiB in all; a subject is one line of ASCII.
 _LONGEST, _LONGEST_SUBJECT = 60_000, 100
-_LASTING = (BadCall, NoCredentials, NoData, NotAllowed)
+_LASTING = (BadCall, NoCredentials)
 
 
 def send(message: Message, sink: Sink) -> None:
@@ -22,6 +23,8 @@ def send(message: Message, sink: Sink) -> None:
     try:
         _clients(sink.region).call("sns", "publish", **publication(message, sink))
     except TrainwatchError as error:
+        if is_refused(error):
+            raise Refused(str(error)) from None
         raise NotSent(str(error), try_soon=not isinstance(error, _LASTING)) from None
 
 

@@ -1,0 +1,110 @@
+"""Who may do it now? A lock file that one process holds at a time, that dies with it, and that tells the others whose it is."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from monitor.words import clock
+
+try:
+    import fcntl
+except ImportError:  # no such locks there: two processes that do a thing in the same instant may both do it
+    fcntl = None  # type: ignore[assignment]
+
+# What a holder writes of itself is shorter.
+_MOST_BYTES = 2000
+_LOCKS = Path("/proc/locks")
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What came of waiting for a lock."""
+
+    mine: bool
+    holder: str = ""
+    """Whose it is instead, in words: "process 4711 (alert on gpt2-20b, since 12:03 UTC)", or "another process"."""
+
+
+@contextmanager
+def taking_turns(path: Path, what: str, wait_s: float, sleep: Callable[[float], None] = time.sleep) -> Iterator[Turn]:
+    """Holds the lock of a file while the block runs, or says who does. ``what`` is what others are told of the holder.
+
+    OSError where the file cannot be made.
+    """
+    if fcntl is None:
+        yield Turn(True)
+        return
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        if not _held(handle, wait_s, sleep):
+            yield Turn(False, _holder(handle))
+            return
+        _write(handle, json.dumps(_self(what)).encode())
+        try:
+            yield Turn(True)
+        finally:
+            _write(handle, b"")
+    finally:
+        os.close(handle)
+
+
+def process_that_locks(path: Path) -> str:
+    """Who holds a lock on any file, as far as this system tells: "process 4711", or "another process"."""
+    try:
+        seen = path.stat()
+        place = f"{os.major(seen.st_dev):02x}:{os.minor(seen.st_dev):02x}:{seen.st_ino}"
+        held = re.search(rf"^\d+: \w+ +\w+ +WRITE (\d+) {place} ", _LOCKS.read_text(encoding="ascii"), re.MULTILINE)
+    except (OSError, ValueError, AttributeError):
+        held = None
+    return f"process {held[1]}" if held and int(held[1]) > 0 else "another process"
+
+
+def _held(handle: int, wait_s: float, sleep: Callable[[float], None]) -> bool:
+    waited_s, step_s = 0.0, 0.05
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if waited_s >= wait_s:
+                return False
+            sleep(step_s)
+            waited_s += step_s
+            step_s = min(1.0, 1.5 * step_s)
+        except OSError:
+            return True  # a file system without locks
+        else:
+            return True
+
+
+def _self(what: str) -> dict[str, object]:
+    return {"pid": os.getpid(), "host": socket.gethostname(), "what": what, "since": datetime.now(UTC).isoformat()}
+
+
+def _write(handle: int, data: bytes) -> None:
+    """Who cannot say whose the lock is has it all the same."""
+    with suppress(OSError):
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, data, 0)
+
+
+def _holder(handle: int) -> str:
+    """What the holder wrote; a file that says nothing of the kind was written by something else, or just now."""
+    try:
+        told = json.loads(os.pread(handle, _MOST_BYTES, 0))
+        pid, host, what, since = int(told["pid"]), str(told["host"]), str(told["what"]), str(told["since"])
+        begun = clock(datetime.fromisoformat(since))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return "another process"
+    there = "" if host == socket.gethostname() else f" on {host}"
+    doing = f"{what}, since {begun}" if what else f"since {begun}"
+    said = f"process {pid}{there} ({doing})"
+    return said if said.isprintable() else "another process"

@@ -1,0 +1,99 @@
+"""What is said of alerts that did not reach whom they are for: those that wait, and those that were refused for good."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from monitor.alert.delivery import Outcome
+from monitor.alert.document import iso
+from monitor.alert.ledger import SetAside
+from monitor.alert.telling import Telling
+from monitor.words import count, instant
+
+# So many messages that were set aside are listed; the others are counted.
+_LISTED = 10
+RESEND = "alert --resend"
+
+
+def sentences(telling: Telling, outcomes: Sequence[Outcome], told: set[str]) -> Iterator[str]:
+    """All that went wrong with one delivery, for standard error. What is in ``told`` and goes on is not said again."""
+    told -= {key for key in told for outcome in outcomes if outcome.sent and key.startswith(outcome.sink.shown)}
+    told &= {telling.trouble, *(key for key in told for sink in telling.sinks if key.startswith(sink.shown))}
+    for outcome in outcomes:
+        yield from refusals(outcome)
+        key = f"{outcome.sink.shown} {outcome.trouble or outcome.holder}"
+        if (outcome.trouble or (outcome.holder and outcome.waiting)) and key not in told:
+            told.add(key)
+            yield not_sent(outcome)
+    yield from telling.damage()
+    if telling.trouble and telling.trouble not in told:
+        told.add(telling.trouble)
+        yield telling.trouble
+
+
+def not_sent(outcome: Outcome) -> str:
+    """What is said of a sink that did not take its messages, or to which another process is sending."""
+    if outcome.holder:
+        waiting = count(outcome.waiting, "message waits", "messages wait")
+        return f"{outcome.holder} is sending to {outcome.sink.shown}; {waiting} for it, or for the next try."
+    waiting = count(outcome.waiting, "message waits", "messages wait")
+    return f"{outcome.sink.shown} did not take an alert ({outcome.trouble}); {waiting} for the next try."
+
+
+def refusals(outcome: Outcome) -> Iterator[str]:
+    """What is said of messages that a sink refused for good, those with the same reason together."""
+    for why, found in groupby(sorted(outcome.refused, key=lambda each: each.why), lambda each: each.why):
+        first, *more = found
+        alerts = f"{1 + len(more)} alerts" if more else "an alert"
+        others = f" and {count(len(more), 'other')}" if more else ""
+        are, them = ("They are", "them") if more else ("It is", "it")
+        yield (
+            f"{outcome.sink.shown} did not take {alerts} and will not ({why.rstrip('.')}): {first.message.title}{others}. "
+            f"{are} set aside; {RESEND} sends {them} again."
+        )
+
+
+def print_set_aside(asides: Sequence[SetAside], ledger: Path | None, paper: Console) -> None:
+    """The messages that were set aside, if there are any, and how to send them again."""
+    if not asides:
+        return
+    paper.print()
+    kept = count(len(asides), "alert that was refused is", "alerts that were refused are")
+    again = f"{RESEND} sends {'them' if asides[1:] else 'it'} again:"
+    paper.print(Text(f"{kept} set aside in {ledger}; {again}", "yellow"), soft_wrap=True)
+    for aside in asides[-_LISTED:]:
+        at = instant(datetime.fromtimestamp(aside.at, UTC))
+        paper.print(Padding(Text(f"{aside.message.id[:8]}  {aside.message.title}"), (0, 0, 0, 2), expand=False))
+        paper.print(Padding(Text(f"{aside.shown}: {aside.why}, {at}", "dim"), (0, 0, 0, 12), expand=False))
+    if len(asides) > _LISTED:
+        paper.print(Text(f"  and {len(asides) - _LISTED} more"))
+
+
+def undelivered(outcomes: Sequence[Outcome], asides: Sequence[SetAside]) -> dict[str, Any]:
+    """The same for machines."""
+    return {
+        "not_sent": sum(outcome.waiting for outcome in outcomes),
+        "set_aside": [set_aside_document(aside) for aside in asides],
+    }
+
+
+def set_aside_document(aside: SetAside) -> dict[str, Any]:
+    """One message that was refused for good."""
+    at = iso(datetime.fromtimestamp(aside.at, UTC))
+    message = aside.message
+    return {
+        "id": message.id,
+        "sink": aside.shown,
+        "job": message.job,
+        "title": message.title,
+        "why": aside.why,
+        "at": at,
+    }

@@ -1,0 +1,45 @@
+"""What comes from others: versions that are tested are locked with their hashes, and within what the project asks for."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+ROOT = Path(__file__).resolve().parents[1]
+ASKED = [
+    Requirement(line)
+    for name in ("requirements.txt", "requirements-dev.txt")
+    for line in (ROOT / name).read_text().splitlines()
+    if line and not line.startswith(("#", "-r"))
+]
+LOCKED = (ROOT / "constraints.txt").read_text().replace("\\\n", " ").splitlines()
+PINS = {
+    canonicalize_name(found[1]): Version(found[2])
+    for line in LOCKED
+    if (found := re.match(r"([\w.-]+)(?:\[[\w,]+\])?==([^\s;]+)", line))
+}
+# The first versions without a hole that is known and that this program could meet.
+WHOLE_FROM = {"requests": "2.32.4", "jinja2": "3.1.6", "orjson": "3.11.6"}
+
+
+@pytest.mark.parametrize("asked", ASKED, ids=str)
+def test_what_is_locked_is_what_is_asked_for(asked: Requirement) -> None:
+    assert PINS[canonicalize_name(asked.name)] in asked.specifier
+
+
+def test_every_locked_package_has_hashes() -> None:
+    pinned = [line for line in LOCKED if line and not line.startswith("#")]
+    assert len(pinned) >= len(PINS) > len(ASKED)
+    assert [line[:60] for line in pinned if not re.search(r"--hash=sha256:[0-9a-f]{64}", line)] == []
+
+
+@pytest.mark.parametrize("name", WHOLE_FROM)
+def test_no_version_with_a_known_hole_is_asked_for(name: str) -> None:
+    (asked,) = (each for each in ASKED if canonicalize_name(each.name) == name)
+    least = min(Version(each.version) for each in asked.specifier if each.operator == ">=")
+    assert least >= Version(WHOLE_FROM[name])
