@@ -79,16 +79,16 @@ def _half_batch(case: Case, name: str, batch: int, to: int) -> tuple[str, dict[s
     if setup.framework == "smp1":
         if m > 1 and to % m:
             fewer = max(1, m // 2)
-            words = f"{name} {batch} -> {to}, with microbatches {m} -> {fewer} so that it divides evenly"
+            words = f"{name} {batch} → {to}, with microbatches {m} -> {fewer} so that it divides evenly"
             return words, {
                 "batch_size": to,
                 "microbatches": fewer,
                 "active_microbatches": min(fewer, setup.window or 1),
             }
-        return f"{name} {batch} -> {to} with twice the gradient accumulation steps, for the same global batch", {
+        return f"{name} {batch} → {to} with twice the gradient accumulation steps, for the same global batch", {
             "batch_size": to
         }
-    return f"{name} {batch} -> {to} with twice the gradient accumulation steps, for the same global batch", {name: to}
+    return f"{name} {batch} → {to} with twice the gradient accumulation steps, for the same global batch", {name: to}
 
 
 def _becomes(found: Outcome) -> str:
@@ -144,16 +144,16 @@ _FRAMEWORK_WORDS = {
 _CHANGES: dict[str, tuple[tuple[str, str], ...]] = {
     "smp1": (
         ("recompute", "smp.set_activation_checkpointing on the transformer layers (about a third more time per step)"),
-        ("active_microbatches", "active_microbatches {active} -> {fewer}"),
+        ("active_microbatches", "active_microbatches {active} → {fewer}"),
         ("shard_optimizer_state", "shard_optimizer_state: True"),
         ("offload_activations", "offload_activations: True, with checkpointing and microbatches above 1"),
-        ("tensor", "tensor_parallel_degree {tensor} -> {doubled}, inside a node"),
+        ("tensor", "tensor_parallel_degree {tensor} → {doubled}, inside a node"),
     ),
     "smp2": (
         ("recompute", "apply_activation_checkpointing on the transformer layers (about a third more time per step)"),
         ("hybrid_shard_degree", "a larger hybrid_shard_degree, or 0 for all ranks"),
         ("sm_activation_offloading", "sm_activation_offloading: true"),
-        ("tensor", "tensor_parallel_degree {tensor} -> {doubled}, inside a node"),
+        ("tensor", "tensor_parallel_degree {tensor} → {doubled}, inside a node"),
     ),
     "deepspeed": (
         ("recompute", "activation checkpointing (gradient_checkpointing_enable or deepspeed.checkpointing)"),
@@ -163,7 +163,7 @@ _CHANGES: dict[str, tuple[tuple[str, str], ...]] = {
     "megatron": (
         ("recompute", "--recompute-activations, then --recompute-granularity full"),
         ("distributed_optimizer", "--use-distributed-optimizer and --sequence-parallel"),
-        ("tensor", "--tensor-model-parallel-size {tensor} -> {doubled}, inside a node"),
+        ("tensor", "--tensor-model-parallel-size {tensor} → {doubled}, inside a node"),
     ),
     "hf": (
         ("recompute", "gradient_checkpointing=True (about a third more time per step)"),

@@ -15,7 +15,7 @@ from monitor.diagnose.guide_hints import when_building, when_ranks_wait
 from monitor.diagnose.rule import Case, rule
 from monitor.diagnose.stalled import error, first_to_stop, gpu_evidence, last_checkpoint, pattern_words
 from monitor.model import Evidence, Finding, Recommendation, Saving
-from monitor.words import capitalised, count, duration, percent, step_seconds
+from monitor.words import count, duration, percent, step_seconds
 
 # A silence at the end belongs to the failure that began it.
 ENDED_BY_ERROR = ("cuda-out-of-memory", "host-out-of-memory", "nccl-timeout", "data-error", "script-error")
@@ -65,7 +65,7 @@ def stall(case: Case) -> Finding | None:
     savings = (Saving(("stall", "unknown"), most_s=found.seconds, goes_on=1.0),)
     lost, spent = case.bill.saved_usd(savings), ""
     if money := lost_words(case.bill, savings):
-        spent = f" {capitalised(f'{money} so far' if running else f'{money} spent on it')}"
+        spent = f" The stall has cost {money} so far." if running else f" The stall cost {money}."
     step = "" if found.step is None else f" {found.step:,}"
     usual = "" if found.usual_s is None else f", usual gap {step_seconds(found.usual_s)}"
     longest = "" if found.longest_s is None else f", longest earlier pause {duration(found.longest_s)}"

@@ -74,7 +74,7 @@ def test_the_published_pair_reads_well(open_page: Open) -> None:
             2,
         ),
         (lambda: (run("a"), situations.no_steps("b")), "Not comparable",
-            ["For B, no numbered steps were recognized. It takes the "
+            ["For B, no numbered steps were recognized. Print the "
             "number", "Step times of A; there is nothing to compare",
              "Goodput and cost of a step"],
             2,

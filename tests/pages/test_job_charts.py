@@ -47,7 +47,7 @@ def _is_overview(chart: object) -> bool:
                 "The charts below show the whole job, 1 h 30 min; times are UTC.",
                 "A step takes 4.10 s (p10 4.05 s, p90 4.15 s); no node is more than 3 % slower than its peers.",
                 "GPU 46 % on all 4 nodes since 12:08 UTC",
-                "GPU utilization by node · % of one GPU · 4 nodes · mean of 1 min a column · gray is missing data",
+                "GPU utilization by node · % of one GPU · 4 nodes · mean over 1 min per column · gray is missing data",
             ),
         ),
         (situations.sixty_four(), ("GPU 93 % on all 64 nodes since 12:05 UTC; algo-5 is 17 points lower.",)),
@@ -73,8 +73,8 @@ def test_the_time_in_the_address_is_what_all_charts_show_in_finer_buckets(open_p
     assert "The charts below show 12:30 to 12:45 UTC, 15 min of 10 h." in said
     assert "on all 64 nodes from 12:30 to 12:45 UTC; algo-5 is 1" in said
     assert "A step takes 2.01 s from 12:30 to 12:45 UTC" in said
-    assert "mean of 5 min a column" in texts(whole)
-    assert "mean of 1 min a column" in said
+    assert "mean over 5 min per column" in texts(whole)
+    assert "mean over 1 min per column" in said
     assert _specifications(whole, False) == _specifications(part, False), "only data change"
 
 

@@ -252,7 +252,7 @@ def test_secrets_are_masked_and_counted(open_page: Open) -> None:
     line = LogLine("vit-mics-4/algo-1-1700000000", START_MS, "env HF_TOKEN=hf_abcdefghijklmnopqrstuvwx done")
     page = open_page(FakeAccount((report,), logs={"vit-mics-4": [line]}), "logs", job="vit-mics-4")
     assert grid(page)["line"].tolist() == ["env HF_TOKEN=*** done"]
-    assert "1 line held what looks like a secret" in texts(page)
+    assert "1 line contained something that looks like a secret" in texts(page)
 
 
 def test_text_of_a_log_is_never_markup(open_page: Open) -> None:

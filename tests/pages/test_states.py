@@ -79,7 +79,7 @@ def test_the_job_page_says_what_it_could_not_see(open_page: Open, built: Report)
     if built.job.name == "new-1":
         assert "ealthy" not in said
     if built.job.name == "old-1":
-        assert "mean of 5 min a column" in said
+        assert "mean over 5 min per column" in said
     if built.job.name == LONG:
         assert "on all 256 nodes" in said
 
