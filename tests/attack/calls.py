@@ -21,6 +21,8 @@ from monitor.model import JobSummary
 
 STEPS = [f"step={step} step_time_s=1.0 loss=2.0" for step in range(30)]
 CROSSED, NOT_CROSSED = "step_time > 0.1", "step_time > 100"
+#: Of a name that is no UTF-8.
+HALF = "\udcff\udcfe"
 COMMANDS: tuple[str, ...] = tuple(parser()._subparsers._group_actions[0].choices)  # type: ignore[union-attr,arg-type]
 
 
@@ -41,8 +43,8 @@ def connect(patch: pytest.MonkeyPatch, account: OneJob) -> None:
     """Commands ask this account; dashboards start nothing."""
     for module in (sources, jobs, compare, archive, alarms, dashboard):
         patch.setattr(module, "account_source", lambda arguments: account)
-    patch.setattr(dashboard, "serve", lambda port, environment, stopped, announce, host: print(announce(host)))
-    patch.setattr(demo_serve, "run", lambda port, host: print(host) or 0)
+    patch.setattr(dashboard, "serve", lambda port, environment, stopped, announce, **told: print(announce(port)))
+    patch.setattr(demo_serve, "run", lambda port, **told: print(port) or 0)
 
 
 def own_machine(patch: pytest.MonkeyPatch, folder: Path) -> None:
@@ -91,3 +93,11 @@ def ran(argv: Sequence[str], on_terminal: bool = False) -> Ran:
         return Ran(main([*argv]), out.getvalue(), err.getvalue())
     finally:
         sys.stdout, sys.stderr = before
+
+
+def one_sentence(found: Ran, code: int) -> None:
+    """A code, and why in one line that is no error of the program."""
+    assert (found.code, found.out) == (code, "")
+    assert found.err.startswith("trainwatch: ")
+    assert found.err.count("\n") == 1, found.err
+    assert "Trainwatch itself" not in found.err
