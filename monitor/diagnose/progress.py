@@ -253,7 +253,9 @@ def lost_work(case: Case) -> Finding | None:
         return None
     restarts = len(lost.losses)
     share = lost.steps / ((steps.done or 0) + lost.steps)
-    took = "" if lost.seconds is None else f", {duration(lost.seconds)} of step time"
+    # As in the list of phases, where the money is from; without any, by the steps' own times.
+    took_s = case.bill.seconds.get("lost-work") or lost.seconds
+    took = "" if took_s is None else f", {duration(took_s)}"
     savings = (Saving(("lost-work",), kind="void"),)
     took += f", {money}" if (money := lost_words(case.bill, savings)) else ""
     worst = max(lost.losses, key=lambda loss: loss.steps)
