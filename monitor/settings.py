@@ -142,7 +142,7 @@ def text_of(path: Path) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise ValueError("it is no UTF-8 text") from None
+        raise ValueError("it is not UTF-8 text") from None
 
 
 def toml(text: str) -> dict[str, Any]:

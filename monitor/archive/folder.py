@@ -77,7 +77,7 @@ class FolderStore:
             yield
         except (OSError, ValueError) as error:  # a name with a NUL in it
             why = (getattr(error, "strerror", None) or str(error)).rstrip(".")
-            remedy = "Name another folder, or make room." if done == "written" else "Check the right to read it."
+            remedy = "Name another folder, or free some space." if done == "written" else "Check the right to read it."
             raise CannotDo(f"The archive {self.label} cannot be {done}: {why}.", remedy) from error
 
 

@@ -100,7 +100,7 @@ class Archive:
                 # What an interrupted writer leaves of a job that was archived before, too.
                 raise NoData(
                     f"The archive of {manifest.job.name} in {self.store.label} is incomplete: its {name} are "
-                    f"{'missing' if data.get(name) is None else 'not those that belong to it'}.",
+                    f"{'missing' if data.get(name) is None else 'not the ones that belong to it'}.",
                     _AGAIN,
                 )
         frames = {name: to_frame(part) for name, part in data.items() if name in FRAMES and part is not None}
@@ -139,7 +139,7 @@ class Archive:
 
     def _no_such_job(self, name: str, paths: Iterable[str]) -> NoData | NoSuchJob:
         if any(f"/job={value_of(name)}/" in path for path in self.store.listed(f"{FRAMES[0]}/")):
-            why = f"The archive of {name} in {self.store.label} was begun and not completed."
+            why = f"The archive of {name} in {self.store.label} was started but not completed."
             return NoData(why, _AGAIN)
         names = sorted({job_in(path) for path in paths})
         near = [other for other in names if name in other][:3] or difflib.get_close_matches(name, names, n=3)

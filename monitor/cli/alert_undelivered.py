@@ -40,7 +40,7 @@ def sentences(telling: Telling, outcomes: Sequence[Outcome], told: set[str]) -> 
 
 
 def not_sent(outcome: Outcome) -> str:
-    """What is said of a sink that did not take its messages, or to which another process is sending."""
+    """What is said of a sink that did not accept its messages, or to which another process is sending."""
     if outcome.holder:
         waiting = count(outcome.waiting, "message waits", "messages wait")
         return f"{outcome.holder} is sending to {outcome.sink.shown}; {waiting} for it, or for the next try."
@@ -56,7 +56,7 @@ def refusals(outcome: Outcome) -> Iterator[str]:
         others = f" and {count(len(more), 'other')}" if more else ""
         are, them = ("They are", "them") if more else ("It is", "it")
         yield (
-            f"{outcome.sink.shown} did not take {alerts} and will not ({why.rstrip('.')}): {first.message.title}{others}. "
+            f"{outcome.sink.shown} did not accept {alerts} and will not ({why.rstrip('.')}): {first.message.title}{others}. "
             f"{are} set aside; {RESEND} sends {them} again."
         )
 

@@ -205,7 +205,7 @@ def _inspected(file: LogFile) -> _Readable:
             "Unpack it and name the log: gzip is the only compressed format that can be read directly.",
         )
     if not seen.is_text:
-        raise NoData(f"{named} is no text.", "Give the log itself: of packed files only gzip is read as it is.")
+        raise NoData(f"{named} is not text.", "Give the log itself: of packed files only gzip is read as it is.")
     return _Readable(file, seen, stream, stream.peek(PIPE_BYTES)[:PIPE_BYTES] if stream else b"")
 
 

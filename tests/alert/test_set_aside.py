@@ -118,7 +118,7 @@ def test_a_program_refuses_with_65(ledger: Ledger, tmp_path: Path) -> None:
     assert (outcome.sent, [aside.why for aside in outcome.refused]) == (1, ["the program exited with 65"])
     assert taken.read_text(encoding="utf-8") == "CRITICAL: one\nCRITICAL: two\n"
     for code in (1, 64, 66, 75, 127):
-        with pytest.raises(NotSent, match=f"ended with {code}"):
+        with pytest.raises(NotSent, match=f"exited with {code}"):
             sender(sink_of(f"exec:sh -c 'exit {code}'"))(message(), sink_of(f"exec:sh -c 'exit {code}'"))
 
 
@@ -188,7 +188,7 @@ def test_a_bug_on_one_message_is_that_messages_alone(monkeypatch: pytest.MonkeyP
     sink = sink_of("exec:true")
     noted(ledger, sink, message("one"), message("two"))
     (aside,) = _delivered(ledger, sink).refused
-    assert "Sending an alert failed on an error in Trainwatch itself (KeyError: 'oops')" in aside.why
+    assert "Sending an alert failed because of an error in Trainwatch itself (KeyError: 'oops')" in aside.why
     assert sent == ["CRITICAL: two"]
 
 
@@ -325,7 +325,7 @@ def test_many_refusals_are_one_sentence(at_home: str, receiver: Receiver, capsys
     rules = [word for number in range(12) for word in ("--when", f"step_time > 0.{number + 10}")]
     out, err = _alert(capsys, *FIRES, *rules, "--notify", at_home)
     assert err.count("\n") == 1
-    assert "did not take 13 alerts and will not (HTTP 400)" in err
+    assert "did not accept 13 alerts and will not (HTTP 400)" in err
     assert "and 12 others. They are set aside; alert --resend sends them again." in err
     assert "13 alerts that were refused are set aside" in out
     assert "and 3 more" in out

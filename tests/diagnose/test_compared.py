@@ -251,7 +251,7 @@ def test_times_of_lines_that_say_the_opposite_of_the_printed_ones_leave_it_open(
     milder = rows.assign(timestamp=rows["timestamp"].iloc[0] + (rows["timestamp"] - rows["timestamp"].iloc[0]) * 0.5)
     found = compare([job(), replace(fast, run=replace(fast.run, steps=steps_frame(milder)))])
     assert found.against[0].verdict == "faster"
-    assert any("By the timestamps of the log lines" in note for note in found.notes)
+    assert any("By the times of the log lines" in note for note in found.notes)
 
 
 def test_a_difference_too_small_to_see_says_what_would_help() -> None:

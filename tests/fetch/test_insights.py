@@ -315,7 +315,7 @@ REFUSED = [
         (("per-node", "--aggregate", "--max-usd", typed), 2, "is not an amount. Give USD, such as --max-usd 0.50")
         for typed in ("nan", "inf", "1e308", "-1", "1000001", "much", "", "1,5", "$5")
     ),
-    (("logs:/dev/null", "--aggregate"), 2, "log files and archives are read here"),
+    (("logs:/dev/null", "--aggregate"), 2, "log files and archives are read locally"),
 ]
 
 
