@@ -27,6 +27,8 @@ FAULTS: dict[str, Callable[[Rng, str, int], Planted]] = {
     "stopped-by-user": faults_ended.stopped_by_user,
     "stall": faults_progress.stall,
     "long-initialization": faults_progress.long_initialization,
+    "long-download": faults_progress.long_download,
+    "long-upload": faults_progress.long_upload,
     "slow-node": faults_progress.slow_node,
     "step-time-regression": faults_progress.step_time_regression,
     "slow-steps": faults_progress.slow_steps,

@@ -5,7 +5,16 @@ from __future__ import annotations
 PLANTED = (
     *("cuda-out-of-memory", "host-out-of-memory", "nccl-timeout", "spot-interruption", "capacity", "data-error"),
     *("script-error", "nan-loss", "max-runtime", "stopped-by-user"),
-    *("stall", "long-initialization", "slow-node", "step-time-regression", "slow-steps", "checkpoint-stall"),
+    *(
+        "stall",
+        "long-initialization",
+        "long-download",
+        "long-upload",
+        "slow-node",
+        "step-time-regression",
+        "slow-steps",
+        "checkpoint-stall",
+    ),
     "checkpoint-overdue",
     *(
         "one-gpu-in-use",

@@ -38,6 +38,20 @@ def long_initialization(rng: Rng, name: str, seed: int) -> Planted:
     return replace(plan, opening=opening), fault("long-initialization", "idle-gpus", kind=kind)
 
 
+def long_download(rng: Rng, name: str, seed: int) -> Planted:
+    """Hundreds of gigabytes are copied to every instance first: a fifth of the bill and more."""
+    plan = ordinary(rng, name, seed, Wish(ends=("completed", "running"), minutes=(60, 150)))
+    opening = replace(plan.opening, download_s=float(rng.uniform(45, 80)) * 60)
+    return replace(plan, opening=opening), fault("long-download", kind=plan.ending.kind)
+
+
+def long_upload(rng: Rng, name: str, seed: int) -> Planted:
+    """All checkpoints of the run are packed into the model's archive."""
+    plan = ordinary(rng, name, seed, Wish(ends=("completed",), minutes=(60, 150)))
+    ending = replace(plan.ending, upload_s=float(rng.uniform(40, 80)) * 60)
+    return replace(plan, ending=ending), fault("long-upload", kind=plan.ending.kind)
+
+
 def slow_node(rng: Rng, name: str, seed: int) -> Planted:
     """One node is 1.2 to 1.6 times as slow; lines of its own work show it, or only the metrics of those who wait."""
     printed = rng.random() < 0.5

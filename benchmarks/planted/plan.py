@@ -130,6 +130,8 @@ class Levels:
 class Opening:
     """What is done before the first step, in seconds."""
 
+    download_s: float = 0.0
+    """Of the input channels, before the container starts; some minutes at most unless told."""
     image_s: float = 90.0
     imports_s: float = 25.0
     data_s: float = 20.0
@@ -153,6 +155,8 @@ class Ending:
     """Where it began."""
     silence_s: float = 0.0
     """Between the last step and the end: nothing is written."""
+    upload_s: float = 0.0
+    """Of the model and the output; a minute at most unless told."""
     silence_gpu: float = 100.0
     seen_after_s: float = 90.0
     """Running: how long after its last step ``now`` is."""

@@ -69,7 +69,7 @@ def build(plan: Plan, truth: Truth) -> Scenario:
 
 def _before_training(plan: Plan, phases: list[Phase], at_s: float, rng: np.random.Generator) -> float:
     launched = at_s + float(rng.uniform(90, 420))
-    loaded = launched + float(rng.uniform(15, 200))
+    loaded = launched + max(float(rng.uniform(15, 200)), plan.opening.download_s)
     phases.append(Phase("Starting", at_s, launched, "Preparing the instances for training"))
     phases.append(Phase("Downloading", launched, loaded, "Downloading input data"))
     return loaded
@@ -121,7 +121,7 @@ def _end(plan: Plan, phases: list[Phase], last: Attempt, rng: np.random.Generato
         phases[-1] = Phase(training.status, training.start_s, None, training.message)
         return last.until_s, ""
     ended = last.began_s + last.course.ended_s
-    upload = ended + float(rng.uniform(8, 60))
+    upload = ended + max(float(rng.uniform(8, 60)), ending.upload_s)
     phases[-1] = Phase(training.status, training.start_s, ended, training.message)
     final = {
         "completed": ("Completed", "Training job completed"),

@@ -16,6 +16,7 @@ from monitor.model import Finding, Price, Run
 _FAMILIES = (
     "failures",
     "progress",
+    "transfers",
     "pace",
     "checkpoints",
     "utilization",

@@ -251,7 +251,7 @@ def _longer_sequences(case: Case, one: Growth) -> bool:
     held = case.metrics[(case.metrics["metric"] == "gpu_memory_utilization") & (case.metrics["node"] == one.node)]
     period = int(held["period_s"].iloc[0])
     minutes = rows.groupby(rows["at"].dt.floor(f"{period}s"))["time_s"].median()
-    both = pd.concat([minutes, held.set_index("timestamp")["value_pct"]], axis=1).dropna()
+    both = pd.concat([minutes, held.set_index("timestamp")["value_pct"]], axis=1, sort=True).dropna()
     if len(both) < fewest_points(case):
         return False
     # As growth itself is judged: behind the first third.

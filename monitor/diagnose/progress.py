@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from monitor.analyze.cascade import ERRORS
-from monitor.analyze.first_step import at_work, beginning, working_since
+from monitor.analyze.first_step import Beginning, at_work, beginning, working_since
 from monitor.analyze.held_gpus import held_gpus
 from monitor.analyze.silence import Silence, silence
 from monitor.analyze.standstill import stands_still, still_logs
@@ -127,18 +127,26 @@ def _done(case: Case) -> bool:
     return case.steps.total - case.steps.done < (1.0 if a_report != a_report else a_report)
 
 
+_KEEP_COMPILED = (
+    "Keep what is compiled for the next start: point TORCHINDUCTOR_CACHE_DIR (with TORCHINDUCTOR_FX_GRAPH_CACHE=1), "
+    "NEURON_COMPILE_CACHE_URL or the XLA cache to S3 or FSx, or compile ahead; and avoid shapes that change, which "
+    "compile anew."
+)
+
+
 @rule("long-initialization", whole_log=True)
 def long_initialization(case: Case) -> Finding | None:
     """The first step came late.
 
-    What it means: more than 20 minutes passed between the start of the Training status and the start of the first
-    step; or that much time has passed, there is no step yet, and the GPUs do next to nothing.
+    What it means: more than 20 minutes passed between the start of the Training status and the end of the first step,
+    and most of it was no ordinary step; or that much time has passed, there is no step yet, and the GPUs do next to
+    nothing.
 
     Why it matters: all instances are billed during that time, at every start and restart of the job.
 
     What to do: shorten the part that takes longest, which the finding names: before the container's first log line, a
-    smaller image or one in the same region; after it, data preparation, checkpoint loading and compilation. A warm
-    pool keeps instances for the next start.
+    smaller image or one in the same region; after it, data preparation, checkpoint loading and compilation, whose
+    results can be kept. A warm pool keeps instances for the next start.
 
     Source: SageMaker Debugger's rule MaxInitializationTime, 20 minutes.
     """
@@ -155,12 +163,15 @@ def long_initialization(case: Case) -> Finding | None:
     elif not found.sure and _worked_before(case, found.start, end):
         return None
     took_s = found.seconds(case.now)
+    ordinary_s = min(took_s, found.usual_s or 0.0) if found.first_step else 0.0
+    if ordinary_s > took_s / 2:
+        return None
     image_s = (min(found.first_line, end) - found.start).total_seconds() if found.first_line else None
-    savings = (Saving(("image", "initialization"), most_s=took_s),)
+    savings = (Saving(("image", "initialization", "slow-excess"), most_s=took_s - ordinary_s),)
     cost = f", {money}" if (money := lost_words(case.bill, savings)) else ""
-    parts, advice = _parts(case, found.start, found.first_line, end, image_s, took_s)
+    parts, advice = _parts(case, found, end, image_s, took_s)
     title = (
-        f"First step after {duration(took_s)}"
+        f"First step done after {duration(took_s)}"
         if found.first_step
         else f"No step yet, {duration(took_s)} after the start"
     )
@@ -169,11 +180,11 @@ def long_initialization(case: Case) -> Finding | None:
         "warning",
         "high" if found.first_step else "medium",
         title,
-        f"{title}: training began at {case.clock(found.start)}, the first step at {case.clock(end)}{cost}.{parts}"
+        f"{title}: training began at {case.clock(found.start)}, the first step ended at {case.clock(end)}{cost}.{parts}"
         if found.first_step
         else f"{title}: training began at {case.clock(found.start)}, and the GPUs are nearly idle{cost}.{parts}",
         (
-            Evidence("from the start of training to the first step", took_s, "s", None, found.start, end),
+            Evidence("from the start of training to the end of the first step", took_s, "s", None, found.start, end),
             *(
                 ()
                 if image_s is None
@@ -201,11 +212,16 @@ def _worked_before(case: Case, start: datetime, end: datetime) -> bool:
     return since is not None and (since - start).total_seconds() <= LATE_FIRST_STEP_S
 
 
-def _parts(
-    case: Case, start: datetime, first_line: datetime | None, end: datetime, image_s: float | None, took_s: float
-) -> tuple[str, str]:
+def _parts(case: Case, found: Beginning, end: datetime, image_s: float | None, took_s: float) -> tuple[str, str]:
     """What the time was made of, as far as it is seen, and what to do about the largest part."""
+    start, first_line = found.start, found.first_line
     own_s = took_s - (image_s or 0.0)
+    if found.step_s > took_s / 2 and found.usual_s is not None:
+        words = (
+            f" The first step itself took {duration(found.step_s)} of that, and one usually takes "
+            f"{step_seconds(found.usual_s)}: the model is traced or compiled in it."
+        )
+        return words, _KEEP_COMPILED
     if image_s is not None and image_s > own_s:
         words = (
             f" {duration(image_s)} of that passed before the container's first log line, while its image was pulled "

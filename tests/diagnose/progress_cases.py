@@ -117,6 +117,8 @@ FIRES: Cases = {
     ],
     "long-initialization": lambda: [
         looked_at(Plan(before_s=1500)),
+        # It compiles in its first step, which prints what it took.
+        looked_at(Plan(factor=((1, 1, 200.0),), minutes=90)),
         looked_at(Plan(before_s=1800, first_line_s=1500)),
         _no_step_yet(looked_at(Plan(before_s=1800), hang_step=1, hang_gpu=(0.3,))),
     ],
@@ -174,6 +176,8 @@ SILENT: Cases = {
     ],
     "long-initialization": lambda: [
         looked_at(Plan(before_s=1100)),
+        # Every step takes that long.
+        looked_at(Plan(step_s=1300.0, factor=((1, 1, 0.25),), minutes=600)),
         # The first line tells of 200 steps, or comes with a block of lines.
         looked_at(Plan(before_s=1000, report_every=200)),
         looked_at(Plan(before_s=1000, block_s=400)),
