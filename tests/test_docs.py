@@ -19,7 +19,7 @@ from monitor import settings
 from monitor.alert.rules_file import rules_in
 from monitor.cli.main import main, parser
 from monitor.demo.account import start
-from monitor.diagnose.findings import rules
+from monitor.diagnose.rulebook import rules
 from monitor.parse.recognise import families
 from tests.parse.read import parse
 from tests.write_docs import FINDINGS, findings_page

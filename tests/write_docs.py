@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from monitor.diagnose.findings import rules
 from monitor.diagnose.rule import SECTIONS
+from monitor.diagnose.rulebook import rules
 
 FINDINGS = Path(__file__).parents[1] / "docs" / "findings.md"
 

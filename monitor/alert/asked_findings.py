@@ -6,7 +6,7 @@ from typing import Literal
 
 from monitor.alert.conditions import SEVERITIES, Found, Rule
 from monitor.alert.verdict import Firing, Verdict
-from monitor.diagnose.findings import rules
+from monitor.diagnose.rulebook import rules
 from monitor.model import Finding, Report
 
 Need = Literal["metrics", "steps", "logs", ""]

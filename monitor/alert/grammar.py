@@ -83,7 +83,7 @@ class _Reader:
         return Threshold(metric, op, value, relative, lasting, scope)
 
     def _finding(self) -> Found:
-        from monitor.diagnose.findings import rules
+        from monitor.diagnose.rulebook import rules
 
         ids = [rule.id for rule in rules()]
         word = self._take('"finding" needs the id of a finding, or critical, or warning, after it.')

@@ -2,51 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 
-import monitor.diagnose
-from monitor.diagnose.rule import Case, Rule
+from monitor.diagnose.rule import ABOUT, Case, Rule
+from monitor.diagnose.rulebook import rules
 from monitor.model import Finding, Price, Run
 
-# What ended the job, what stops it now, what wastes it, risks, what cannot be seen: in this order.
-_FAMILIES = (
-    "failures",
-    "progress",
-    "transfers",
-    "pace",
-    "checkpoints",
-    "utilization",
-    "starvation",
-    "parallelism",
-    "low_utilization",
-    "memory",
-    "disk",
-    "configuration",
-    "sharding",
-    "activations",
-    "sizing",
-    "balance",
-    "network",
-    "visibility",
-)
-_ABOUT = {"end": 0, "now": 1, "waste": 2, "risk": 3, "sight": 4}
 _SEVERITY = {"critical": 0, "warning": 1, "info": 2}
-
-
-def rules() -> tuple[Rule, ...]:
-    """Every rule of this package, family by family, in the order of their files."""
-    present = {module.name for module in pkgutil.iter_modules(monitor.diagnose.__path__)}
-    found: list[Rule] = []
-    for family in _FAMILIES:
-        if family in present:
-            module = importlib.import_module(f"monitor.diagnose.{family}")
-            found.extend(value for value in vars(module).values() if isinstance(value, Rule))
-    return tuple(found)
-
 
 Broke = Callable[[Rule, Exception], None]
 
@@ -91,7 +55,7 @@ def in_order(found: tuple[Finding, ...], by_id: Mapping[str, Rule]) -> tuple[Fin
     their rules, which names the exact before the general. One that explains another stands before it."""
 
     def place(finding: Finding) -> tuple[int, int, float]:
-        return _SEVERITY[finding.severity], _ABOUT[by_id[finding.id].about], -(finding.share or 0.0)
+        return _SEVERITY[finding.severity], ABOUT.index(by_id[finding.id].about), -(finding.share or 0.0)
 
     out = sorted(found, key=place)
     for finding in sorted(found, key=place, reverse=True):

@@ -20,7 +20,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar, get_args
 
 import pandas as pd
 
@@ -213,6 +213,7 @@ Check = Callable[[Case], Finding | None]
 #: What a finding is about, in the order in which they are to be acted on: what ended the job, what stops it now, what
 #: wastes it, what may go wrong, what cannot be seen.
 About = Literal["end", "now", "waste", "risk", "sight"]
+ABOUT: tuple[About, ...] = get_args(About)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from monitor.alert.asked_findings import NEEDS
-from monitor.diagnose.findings import rules
+from monitor.diagnose.rulebook import rules
 from monitor.model import Cost, Evidence, Finding, Gap, LogCoverage, Node, events_frame, metrics_frame, steps_frame
 from tests.alert.jobs import START, at, job, minutes, reported, verdict, without_times
 from tests.builders import report, steps

@@ -23,7 +23,7 @@ from benchmarks.planted.scenario import Scenario, build
 from benchmarks.planted.source import PlantedSource
 from benchmarks.planted.table import passed, rows
 from benchmarks.planted.truth import Truth, fault, healthy, remark
-from monitor.diagnose.findings import rules
+from monitor.diagnose.rulebook import rules
 from monitor.review import Reviewer
 
 

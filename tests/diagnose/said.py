@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from monitor.diagnose.findings import findings, rules
+from monitor.diagnose.findings import findings
 from monitor.diagnose.rule import Case, Rule
+from monitor.diagnose.rulebook import rules
 from monitor.model import Finding, Run
 from tests.diagnose.runs import END
 

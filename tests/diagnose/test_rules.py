@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from monitor.diagnose.findings import rules
 from monitor.diagnose.rule import SECTIONS, Rule
+from monitor.diagnose.rulebook import rules
 from monitor.diagnose.verdict import judge
 from monitor.model import Job, Run, events_frame, metrics_frame, steps_frame
 from monitor.review import report

@@ -17,8 +17,8 @@ from monitor.alert.grammar import parse
 from monitor.archive.document import report_document
 from monitor.cli.report_text import print_report
 from monitor.diagnose import findings, rule
-from monitor.diagnose.findings import rules
 from monitor.diagnose.rule import Case
+from monitor.diagnose.rulebook import rules
 from monitor.diagnose.verdict import judge
 from monitor.export import html as page
 from monitor.export import markdown as ticket

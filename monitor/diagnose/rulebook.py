@@ -1,0 +1,70 @@
+"""All rules of this package, in the order in which they are asked.
+
+A module whose text holds ``@rule(`` is one of rules: a new file needs no other edit. A rule is asked after all that can
+silence it and all that explain it; apart from that by what it is about, then by module and place in it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+
+import monitor.diagnose
+from monitor.diagnose.rule import ABOUT, Rule
+
+
+@cache
+def rules() -> tuple[Rule, ...]:
+    """Every rule. ValueError where one names an id that no rule has, has another one's id, or is to follow itself."""
+    return in_order_of_asking(_found())
+
+
+def in_order_of_asking(found: Iterable[Rule]) -> tuple[Rule, ...]:
+    """The rules, each after those that silence or explain it and otherwise in the order given, by what they are about."""
+    ordered = sorted(found, key=lambda rule: ABOUT.index(rule.about))
+    by_id = {rule.id: rule for rule in ordered}
+    if len(by_id) < len(ordered):
+        twice = sorted({rule.id for rule in ordered if by_id[rule.id] is not rule})
+        raise ValueError(f"Two rules have the id {', '.join(twice)}.")
+    for rule in ordered:
+        if unknown := [id for id in (*rule.silenced_by, *rule.explains) if id not in by_id]:
+            raise ValueError(f"The rule {rule.id} names {', '.join(unknown)}, which no rule has as its id.")
+    before = {rule.id: set(rule.silenced_by) for rule in ordered}
+    for rule in ordered:
+        for id in rule.explains:
+            before[id].add(rule.id)
+    out: dict[str, Rule] = {}
+    for rule in ordered:
+        _place(rule.id, by_id, before, out, ())
+    return tuple(out.values())
+
+
+def _place(
+    id: str, by_id: Mapping[str, Rule], before: Mapping[str, set[str]], out: dict[str, Rule], way: tuple[str, ...]
+) -> None:
+    if id in out:
+        return
+    if id in way:
+        raise ValueError(f"Rules follow one another in a circle: {' after '.join((*way[way.index(id) :], id))}.")
+    for other in by_id:
+        if other in before[id]:
+            _place(other, by_id, before, out, (*way, id))
+    out[id] = by_id[id]
+
+
+def _found() -> Iterator[Rule]:
+    for info in sorted(pkgutil.iter_modules(monitor.diagnose.__path__), key=lambda info: info.name):
+        # To import what holds no rule would take the better part of a second.
+        spec = info.module_finder.find_spec(info.name, None)
+        source = (
+            spec.loader.get_source(info.name) if spec and spec.loader and hasattr(spec.loader, "get_source") else ""
+        )
+        if source and "\n@rule(" in source:
+            module = importlib.import_module(f"{monitor.diagnose.__name__}.{info.name}")
+            yield from (value for value in vars(module).values() if _is_own(value, module.__name__))
+
+
+def _is_own(value: object, module: str) -> bool:
+    return isinstance(value, Rule) and value.check.__module__ == module
