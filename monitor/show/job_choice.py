@@ -8,6 +8,7 @@ from typing import Literal
 import streamlit as st
 
 from monitor.show import data
+from monitor.show.callbacks import calm
 from monitor.show.trouble import show_error
 
 #: So many of the newest can be taken with a click.
@@ -40,7 +41,7 @@ def choose_job(
         placeholder="Choose a job, or type part of its name",
         icon=":material/search:",
         label_visibility="collapsed",
-        on_change=moved,
+        on_change=calm("Choosing a job", moved),
         width=width,
     )
 
@@ -53,7 +54,7 @@ def show_newest(account: data.Account, key: str, choose: Callable[[str], None]) 
     names = [job.name for job in listing.jobs[:NEWEST]]
     st.session_state[key] = None
     if names:
-        st.pills("Newest jobs", names, key=key, on_change=lambda: choose(st.session_state[key]))
+        st.pills("Newest jobs", names, key=key, on_change=calm("Choosing a job", lambda: choose(st.session_state[key])))
 
 
 def the_one(names: Sequence[str], part: str) -> str | None:
