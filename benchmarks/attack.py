@@ -75,7 +75,9 @@ def attacked(seed: int, whole: bool) -> Counted:
     except Exception as error:
         out.failed(_words("reading", error), seed)
     out.slowest_s = time.thread_time() - begun_s
-    out.slow = int(out.slowest_s > SLOW_S)
+    if out.slowest_s > SLOW_S:
+        out.slow = 1
+        out.seeds["slow"] = seed
     if whole:
         out.reviews = 1
         try:
@@ -141,6 +143,8 @@ def rows() -> list[tuple[str, ...]]:
         for counted in pool.map(attack, pieces):
             total.add(counted)
     _failures[:] = [f"{times} × {what} (seed {total.seeds[what]})" for what, times in total.errors.most_common()]
+    if total.slow:
+        _failures.append(f"{total.slow} × longer than {SLOW_S:g} s (seed {total.seeds['slow']})")
     return [
         (
             "logs",

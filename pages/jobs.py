@@ -13,6 +13,7 @@ from monitor.review import Snapshot
 from monitor.show import compare_address, data, jobs_query, jobs_table, shell
 from monitor.show.callbacks import calm
 from monitor.show.csv import csv_button
+from monitor.show.job_choice import no_jobs
 from monitor.show.jobs_figures import figures, show_jobs_figures
 from monitor.show.pace import IDLE, WAITING, Pace, live
 from monitor.show.plain import advice, plain
@@ -29,7 +30,7 @@ def board() -> Pace:
         show_error(everything.error, "jobs", "Listing jobs")
         return IDLE
     if not everything.jobs:
-        no_jobs()
+        no_jobs(visit.account)
         return IDLE
     # What is in view is asked for last, and so goes first.
     newest = reviews(everything.jobs, now)
@@ -152,7 +153,7 @@ def below(found: data.Listing, now: datetime, limit: int) -> None:
     if found.read_at is not None:
         parts.append(f"Listed {words.ago(found.read_at, now)}.")
     if calls := (bill := data.bill(visit.account)).calls:
-        cost = f"${bill.estimated_usd:.3f}" if bill.estimated_usd < 1 else words.usd(bill.estimated_usd)
+        cost = words.about_usd(bill.estimated_usd)
         parts.append(f"{words.count(sum(calls.values()), 'call')} to AWS, {cost}, since the dashboard started.")
     st.caption(plain(" ".join(parts)), width="stretch")
 
@@ -165,21 +166,6 @@ def gaps(found: tuple[Gap, ...]) -> None:
 
 def list_more(limit: int) -> None:
     st.session_state["jobs-limit"] = limit + data.JOBS_LIMIT
-
-
-def no_jobs() -> None:
-    place = data.place(visit.account)
-    if place.archive:
-        st.info(
-            "Archive some with `python -m monitor archive`.", title="No jobs in this archive", icon=":material/inbox:"
-        )
-        return
-    region = place.region
-    st.info(
-        "Change region or profile in the sidebar, top left, or look at sample jobs with `python -m monitor demo`.",
-        title=f"No training jobs in {plain(region)}" if region else "No training jobs",
-        icon=":material/inbox:",
-    )
 
 
 live(board, "jobs", first_pace)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from monitor.alert.alarm import Alarm
 from monitor.alert.alarm_names import prefix_of
+from monitor.aws.pages import Onward
 from monitor.errors import CannotDo, Throttled
 
 if TYPE_CHECKING:
@@ -120,14 +121,16 @@ def _plain(value: Any) -> Any:
 
 def _existing(clients: Clients, job: str) -> Iterator[dict[str, Any]]:
     token: str | None = None
+    onward = Onward("cloudwatch:DescribeAlarms")
     while True:
         more = {"NextToken": token} if token else {}
         answer = clients.call(
             "cloudwatch", "describe_alarms", AlarmNamePrefix=prefix_of(job), MaxRecords=_AT_ONCE, **more
         )
-        yield from answer.get("MetricAlarms", ())
-        last, token = token, answer.get("NextToken")
-        if not token or token == last:
+        rows = answer.get("MetricAlarms", ())
+        yield from rows
+        token = onward.after(answer.get("NextToken"), len(rows))
+        if token is None:
             return
 
 

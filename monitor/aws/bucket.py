@@ -10,6 +10,7 @@ from botocore.exceptions import ClientError
 
 from monitor.aws.clients import Clients
 from monitor.aws.errors import Where, translating
+from monitor.aws.pages import Onward
 from monitor.errors import BadCall, CannotDo, NoData, TrainwatchError, Unreachable
 
 # By AWS's rules for the names of buckets; an access point's ARN or alias works as well.
@@ -57,19 +58,22 @@ class Bucket:
         return None
 
     def holds(self, prefix: str) -> bool:
-        return bool(self._call("list_objects_v2", Prefix=self._key(prefix), MaxKeys=1).get("KeyCount"))
+        return bool(self._call("list_objects_v2", Prefix=self._key(prefix), MaxKeys=1).get("Contents"))
 
     def listed(self, prefix: str) -> dict[str, str]:
         return {row["Key"].removeprefix(self._prefix): row.get("ETag", "") for row in self._rows(prefix)}
 
     def _rows(self, prefix: str) -> Iterator[dict[str, Any]]:
         more: dict[str, str] = {}
+        onward = Onward("s3:ListBucket")
         while True:
             answer = self._call("list_objects_v2", Prefix=self._key(prefix), MaxKeys=_PAGE, **more)
-            yield from answer.get("Contents", ())
-            if not answer.get("IsTruncated"):
+            rows = answer.get("Contents", ())
+            yield from rows
+            token = onward.after(answer.get("NextContinuationToken"), len(rows))
+            if token is None:
                 return
-            more = {"ContinuationToken": answer["NextContinuationToken"]}
+            more = {"ContinuationToken": token}
 
     def _found(self, method: str, **parameters: Any) -> dict[str, Any] | None:
         try:

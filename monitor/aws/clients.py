@@ -128,8 +128,10 @@ class Clients:
     def _new_session(self) -> boto3.Session:
         with translating(Where(region=self._named or "", profile=self.profile)):
             core = botocore.session.Session()
+            parsers = whole_answers.Parsers(core.get_component("response_parser_factory"))
             # Timestamps become aware UTC, and a hundred thousand of them cost a tenth of botocore's own parsing.
-            core.get_component("response_parser_factory").set_parser_defaults(timestamp_parser=_utc)
+            parsers.set_parser_defaults(timestamp_parser=_utc)
+            core.register_component("response_parser_factory", parsers)
             region = self._named or region_of_environment()
             return boto3.Session(botocore_session=core, profile_name=self._profile, region_name=region)
 

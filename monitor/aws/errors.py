@@ -77,6 +77,11 @@ def is_refused(error: TrainwatchError) -> bool:
     return isinstance(status, int) and 400 <= status < 500 and status not in _LATER
 
 
+def is_damaged(error: TrainwatchError) -> bool:
+    """Whether an answer came that is none of AWS's: other calls may well be answered."""
+    return isinstance(error.__cause__, ResponseParserError)
+
+
 @contextmanager
 def translating(where: Where) -> Iterator[None]:
     """Inside it every error of botocore becomes one of ``monitor.errors``; any other error passes unchanged."""
@@ -94,7 +99,7 @@ def explained(error: Exception, where: Where) -> TrainwatchError | None:
     if isinstance(error, boto.ClientError):
         return _answered(error, where)
     if isinstance(error, ResponseParserError):
-        return _not_aws(where, "it sends something else")
+        return _not_aws(where, _first_line(error))
     if isinstance(error, boto.BotoCoreError):
         return _credentials(error, where) or _connection(error, where) or _call(error, where)
     if isinstance(error, UnicodeEncodeError):

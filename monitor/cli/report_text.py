@@ -167,7 +167,9 @@ def _steps(report: Report, paper: Console) -> None:
     if steps.total is not None:
         paper.print(f"step {steps.done:,} of {steps.total:,}")
     if steps.lost_steps:
-        paper.print(done_twice(steps.lost_steps, steps.lost_seconds))
+        # As long as in the list of phases, which their cost is of.
+        took_s = sum(phase.seconds for phase in report.phases if phase.name == "lost-work")
+        paper.print(done_twice(steps.lost_steps, took_s or steps.lost_seconds))
 
 
 def _memory(report: Report, paper: Console) -> None:

@@ -9,6 +9,8 @@ from datetime import datetime
 
 from monitor.aws.arn import partition_of, region_of
 from monitor.aws.clients import Clients
+from monitor.aws.errors import is_refused
+from monitor.errors import TrainwatchError
 from monitor.fetch import jobs as training_jobs
 from monitor.fetch.glance import Glances, read_glances
 from monitor.fetch.instance_types import ask_ec2, lookup
@@ -86,7 +88,13 @@ class AwsSource:
         known = lookup(name)
         if known is None and name:
             if name not in self._types:
-                self._types[name] = ask_ec2(self.clients, name)
+                try:
+                    self._types[name] = ask_ec2(self.clients, name)
+                except TrainwatchError as error:
+                    # The counts of one type are never worth the whole review: without them they are a gap.
+                    if not is_refused(error):
+                        return None
+                    self._types[name] = None
             known = self._types[name]
         return known
 

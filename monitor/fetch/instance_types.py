@@ -9,7 +9,6 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Literal
 
-from monitor.errors import TrainwatchError
 from monitor.model import Node
 
 if TYPE_CHECKING:
@@ -65,12 +64,8 @@ def lookup(name: str) -> Node | None:
 
 
 def ask_ec2(clients: Clients, name: str) -> Node | None:
-    """The same from EC2's DescribeInstanceTypes; None where EC2 does not know the type, or may not be asked."""
-    try:
-        answer = clients.call("ec2", "describe_instance_types", InstanceTypes=[name.removeprefix("ml.")])
-    except TrainwatchError:
-        # The counts of one type are never worth the whole review: without them they are a gap.
-        return None
+    """The same from EC2's DescribeInstanceTypes; None where EC2 does not know the type. Errors of ``monitor.errors``."""
+    answer = clients.call("ec2", "describe_instance_types", InstanceTypes=[name.removeprefix("ml.")])
     for row in answer.get("InstanceTypes", ()):
         gpus = row.get("GpuInfo", {}).get("Gpus", ())
         memory_mib = [gpu["MemoryInfo"]["SizeInMiB"] for gpu in gpus if gpu.get("MemoryInfo", {}).get("SizeInMiB")]

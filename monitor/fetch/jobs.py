@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from monitor.aws.clients import Clients
+from monitor.aws.pages import Onward
 from monitor.errors import BadCall, NoData, NoSuchJob, TrainwatchError
 from monitor.fetch.background import side_by_side
 from monitor.fetch.job_answer import instance_groups, job_of, utc
@@ -93,12 +94,14 @@ def with_instances(
 def _pages(clients: Clients, wanted: dict[str, Any]) -> Iterator[list[JobSummary]]:
     """Page after page; with a filter a page may be empty and not be the last (AWS cuts pages before it filters)."""
     token: str | None = None
+    onward = Onward("sagemaker:ListTrainingJobs")
     while True:
         more = {"NextToken": token} if token else {}
         answer = clients.call("sagemaker", "list_training_jobs", **wanted, **more)
-        yield [_summary(row) for row in answer.get("TrainingJobSummaries", ())]
-        last, token = token, answer.get("NextToken")
-        if not token or token == last:
+        rows = answer.get("TrainingJobSummaries", ())
+        yield [_summary(row) for row in rows]
+        token = onward.after(answer.get("NextToken"), len(rows))
+        if token is None:
             return
 
 

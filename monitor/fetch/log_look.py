@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from monitor.aws.clients import Clients
-from monitor.errors import BadCall, CannotDo
+from monitor.aws.pages import Onward
+from monitor.errors import BadCall
 from monitor.fetch.log_pages import Event, Seen
 from monitor.fetch.log_streams import GROUP, prefix
 
@@ -36,9 +37,11 @@ class Look:
         """The events of each stream, answer by answer. Errors of ``monitor.errors``."""
         if not self.clean:
             self._again()
+        onward = Onward("logs:FilterLogEvents")
         while True:
             try:
                 found, following = filtered(clients, job_name, self.from_ms, self.token, self.to_ms)
+                following = onward.after(following, len(found))
             except BadCall:
                 if self.token is None:
                     raise
@@ -77,8 +80,6 @@ def in_time(
     answer = clients.call(
         "logs", "filter_log_events", logGroupName=GROUP, logStreamNamePrefix=own, startTime=from_ms, **more
     )
-    if "events" not in answer:
-        raise CannotDo("CloudWatch gave an incomplete answer to logs:FilterLogEvents.", "Try again in a minute.")
     # Not every stand-in for AWS looks at the prefix. The end of the span belongs to it, AWS says.
     events = [
         event

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from monitor.aws.clients import Clients
+from monitor.aws.pages import Onward
 
 GROUP = "/aws/sagemaker/TrainingJobs"
 _STREAM = re.compile(r"/algo-(?P<number>\d+)(?:-(?P<epoch>\d+))?$")
@@ -15,6 +16,7 @@ _STREAMS_PER_PAGE = 50
 def stream_names(clients: Clients, job_name: str) -> Iterator[str]:
     """All streams of a job, fifty to a call."""
     token: str | None = None
+    onward = Onward("logs:DescribeLogStreams")
     while True:
         answer = clients.call(
             "logs",
@@ -24,9 +26,10 @@ def stream_names(clients: Clients, job_name: str) -> Iterator[str]:
             limit=_STREAMS_PER_PAGE,
             **({"nextToken": token} if token else {}),
         )
-        yield from (row["logStreamName"] for row in answer.get("logStreams", ()))
-        last, token = token, answer.get("nextToken")
-        if not token or token == last:
+        rows = answer.get("logStreams", ())
+        yield from (row["logStreamName"] for row in rows)
+        token = onward.after(answer.get("nextToken"), len(rows))
+        if token is None:
             return
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from monitor.aws.pages import Onward
 from monitor.errors import NoCredentials, TrainwatchError
 from monitor.fetch.background import side_by_side
 from monitor.fetch.gaps import gap_of
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 QUERIES_PER_CALL = 500
 POINTS_PER_PAGE = 100_800
 _SIDE_BY_SIDE = 4
+# A page that holds a damaged series is asked for so often before the series is left out.
+_TRIES = 3
+# Beside CloudWatch's own words for how a series was answered.
+_DAMAGED = "Damaged"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +55,17 @@ class MetricAnswer:
 
     def add(self, page: dict[str, Any]) -> None:
         """Appends one page's points to what earlier pages gave of the same query."""
-        for result in page.get("MetricDataResults", ()):
+        for result in _results(page):
             key = result["Id"]
+            if _is_damaged(result):
+                self.statuses[key] = _DAMAGED
+                continue
             times = np.fromiter((moment.timestamp() * 1000 for moment in result.get("Timestamps", ())), float)
             self.times_ms.setdefault(key, []).append(times)
             self.values.setdefault(key, []).append(np.asarray(result.get("Values", ()), float))
             # A page that has a successor says PartialData: the last word counts.
-            self.statuses[key] = result.get("StatusCode", "Complete")
+            if self.statuses.get(key) != _DAMAGED:
+                self.statuses[key] = result.get("StatusCode", "Complete")
         for message in page.get("Messages", ()):
             self.messages[f"{message.get('Code', '')}: {message.get('Value', '')}"] = None
 
@@ -94,6 +103,10 @@ class MetricAnswer:
             of_all = f"{broken} of {len(self.statuses)}"
             why = f"CloudWatch returned {of_all} metric series only in part."
             yield Gap("metrics", why, "Try again in a few minutes.", transient=True)
+        if counts[_DAMAGED]:
+            of_all = f"{counts[_DAMAGED]} of {len(self.statuses)}"
+            why = f"CloudWatch does not answer like AWS: of {of_all} metric series, times and values do not fit."
+            yield Gap("metrics", why, "Try again in a few minutes.", transient=True)
         for message in self.messages:
             yield Gap("metrics", f"CloudWatch says {message}.", transient=True)
 
@@ -121,6 +134,27 @@ def ask(
     return answer
 
 
+def _whole(clients: Clients, wanted: dict[str, Any]) -> dict[str, Any]:
+    """The page; again where a series of it is damaged, and after some tries as it is."""
+    page: dict[str, Any] = {}
+    for _ in range(_TRIES):
+        page = clients.call("cloudwatch", "get_metric_data", **wanted)
+        if not any(map(_is_damaged, _results(page))):
+            break
+    return page
+
+
+def _results(page: dict[str, Any]) -> Sequence[dict[str, Any]]:
+    rows: Sequence[dict[str, Any]] = page.get("MetricDataResults", ())
+    return rows
+
+
+def _is_damaged(result: dict[str, Any]) -> bool:
+    """CloudWatch takes no NaN from anybody, so it gives none; and each value has its time."""
+    values = result.get("Values", ())
+    return len(values) != len(result.get("Timestamps", ())) or not all(map(math.isfinite, values))
+
+
 def _one_call(
     clients: Clients, batch: Sequence[MetricQuery], start: datetime, end: datetime
 ) -> list[dict[str, Any] | TrainwatchError]:
@@ -133,12 +167,13 @@ def _one_call(
         "ScanBy": "TimestampAscending",
     }
     token: str | None = None
+    onward = Onward("cloudwatch:GetMetricData")
     try:
         while True:
-            page = clients.call("cloudwatch", "get_metric_data", **wanted, **({"NextToken": token} if token else {}))
+            page = _whole(clients, {**wanted, **({"NextToken": token} if token else {})})
             pages.append(page)
-            last, token = token, page.get("NextToken")
-            if not token or token == last:
+            token = onward.after(page.get("NextToken"), sum(len(row.get("Values", ())) for row in _results(page)))
+            if token is None:
                 return pages
     except NoCredentials:
         raise

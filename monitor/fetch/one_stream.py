@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from monitor.aws.clients import Clients
-from monitor.errors import BadCall, CannotDo
+from monitor.aws.pages import MOST_EMPTY, lead_nowhere
+from monitor.errors import BadCall
 from monitor.fetch.cut_lines import joined_within
 from monitor.fetch.log_pages import Event, lines_of
 from monitor.fetch.log_streams import GROUP, node_of_stream
@@ -35,6 +36,8 @@ class Place:
     again: int = 0
     """Lines from the head that come again after a lost token."""
     done: bool = False
+    idle: int = 0
+    """Pages in a row that led no further in time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +60,26 @@ def turn(clients: Clients, place: Place, until_ms: float | None = None) -> Turn:
         place = replace(place, token=None, again=0 if place.backward else place.lines)
         answer = _ask(clients, place)
     events = answer.get("events", ())
-    token = answer.get("nextBackwardToken" if place.backward else "nextForwardToken")
-    if token is None:
-        # AWS sends one with every page: this is no page, and not the end.
-        raise CannotDo("CloudWatch gave an incomplete answer to logs:GetLogEvents.", "Try again in a minute.")
+    token: str = answer["nextBackwardToken" if place.backward else "nextForwardToken"]
     # An empty page is not the end; the same token again is.
     done = token == place.token
+    if not done:
+        place = _led_on(place, events)
     if place.backward:
         return backward_turn(place, events, token, done)
     reached_now = until_ms is not None and 0 < len(events) < _BACKLOG and events[-1]["timestamp"] >= until_ms
     return _forward(place, events, token, done or reached_now)
+
+
+def _led_on(place: Place, events: Any) -> Place:
+    """Unreachable where page after page says nothing new."""
+    edge = place.edge_ms
+    is_new = bool(events) and (
+        edge is None or (events[0]["timestamp"] < edge if place.backward else events[-1]["timestamp"] > edge)
+    )
+    if not is_new and place.idle >= MOST_EMPTY:
+        raise lead_nowhere("logs:GetLogEvents")
+    return replace(place, idle=0 if is_new else place.idle + 1)
 
 
 def _forward(place: Place, events: Any, token: str, done: bool) -> Turn:
@@ -80,7 +93,8 @@ def _forward(place: Place, events: Any, token: str, done: bool) -> Turn:
     if fresh := lines[known:]:
         node = node_of_stream(place.stream)
         page = joined_within(LogPage.of(place.stream, node, place.lines + 1, fresh, tuple(times[known:])))
-    edge_ms = events[-1]["timestamp"] if events else place.edge_ms
+    # Times never fall in a stream; where they do, its pages go round.
+    edge_ms = max(events[-1]["timestamp"], place.edge_ms or 0) if events else place.edge_ms
     behind = replace(place, token=token, lines=place.lines + len(fresh), edge_ms=edge_ms, done=done)
     return Turn(replace(behind, again=0 if events else known), page, tuple(events))
 

@@ -31,6 +31,11 @@ def training_prices(rows: Iterable[Any], instance_type: str, region: str) -> tup
     return tuple(sorted(found))
 
 
+def is_product(row: Any) -> bool:
+    """Whether a row can be read at all, whatever it prices."""
+    return bool(_at(_parsed(row), "product"))
+
+
 def _parsed(row: Any) -> Any:
     if not isinstance(row, (str, bytes)):
         return row

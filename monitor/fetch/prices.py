@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from monitor.errors import NoCredentials, NotAllowed, TrainwatchError
 from monitor.faults import fault
 from monitor.fetch.background import begin
-from monitor.fetch.price_answer import training_prices
+from monitor.fetch.price_answer import is_product, training_prices
 from monitor.fetch.price_file import Looked, PriceFile
 from monitor.model import Gap, Price
 
@@ -132,6 +132,8 @@ class PriceList:
         else:
             # Another price may stand in what was not read.
             return self._absent(f"AWS's price list has too many rows for {instance_type} in {region}.")
+        if rows and not any(is_product(row) for row in rows):
+            return self._trouble("AWS's price list does not answer like AWS: no row of it can be read.")
         match training_prices(rows, instance_type, region):
             case (usd,):
                 return Looked(self._clock(), PRICE_HOLDS_S, usd)

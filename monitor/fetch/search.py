@@ -11,12 +11,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from monitor.aws.clients import Clients
+from monitor.aws.errors import is_damaged
+from monitor.aws.pages import Onward
 from monitor.errors import CannotDo, NoCredentials, Throttled, TrainwatchError, Unreachable
 from monitor.fetch.gaps import gap_of
 from monitor.fetch.job_answer import instance_groups, utc
 from monitor.fetch.jobs import list_jobs
 from monitor.fetch.source import Found, JobQuery
-from monitor.model import JobSummary
+from monitor.model import Gap, JobSummary
 
 # The most that one call of Search returns.
 _PAGE = 100
@@ -29,9 +31,11 @@ def found(clients: Clients, query: JobQuery) -> Found:
     """The jobs that match. Errors of ``monitor.errors`` where not even a list can be had."""
     try:
         return _searched(clients, query)
-    except (NoCredentials, Throttled, Unreachable):
+    except (NoCredentials, Throttled):
         raise
     except TrainwatchError as error:
+        if isinstance(error, Unreachable) and not is_damaged(error):
+            raise
         return _listed(clients, query, error)
 
 
@@ -47,14 +51,25 @@ def _searched(clients: Clients, query: JobQuery) -> Found:
     jobs: list[JobSummary] = []
     looked = 0
     token: str | None = None
+    gaps: tuple[Gap, ...] = ()
+    onward = Onward("sagemaker:Search")
     while True:
-        answer = clients.call("sagemaker", "search", **wanted, **({"NextToken": token} if token else {}))
+        try:
+            answer = clients.call("sagemaker", "search", **wanted, **({"NextToken": token} if token else {}))
+            following = onward.after(answer.get("NextToken"), len(answer.get("Results", ())))
+        except NoCredentials:
+            raise
+        except TrainwatchError as error:
+            if not looked:
+                raise
+            # What came before it is worth more than nothing.
+            gaps = (gap_of("job", error),)
+            break
         page = [summary_of(row["TrainingJob"]) for row in answer.get("Results", ()) if row.get("TrainingJob")]
         looked += len(page)
         jobs += [job for job in page if matches(job, query)]
-        last, token = token, answer.get("NextToken")
-        if not token or token == last:
-            token = None
+        token = following
+        if token is None:
             break
         # Newest first: what follows a page that is too old is too old as well.
         if query.created_after and page and _created(page[-1]) < query.created_after:
@@ -63,7 +78,7 @@ def _searched(clients: Clients, query: JobQuery) -> Found:
         if len(jobs) >= query.limit or looked >= query.limit + _LOOKED_THROUGH:
             break
     jobs.sort(key=_created, reverse=True)
-    return Found(tuple(jobs[: query.limit]), more=token is not None or len(jobs) > query.limit)
+    return Found(tuple(jobs[: query.limit]), token is not None or len(jobs) > query.limit, gaps)
 
 
 def _filters(query: JobQuery) -> list[dict[str, str]]:

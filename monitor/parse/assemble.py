@@ -232,7 +232,7 @@ def _steps(reports: _Reports, at: At, identity: Identity) -> pd.DataFrame:
     whole, numbers = {}, {"line": table.taken("line", at)}
     for name in ("rank", "step", "total"):
         values = table.taken(name, at)
-        whole[name] = _whole(values, np.isnan(values) if values.dtype.kind == "f" else values < 0)
+        whole[name] = _whole(values, ~(np.abs(values) < _MOST) if values.dtype.kind == "f" else values < 0)
     for name in ("throughput", "loss", "gpu_memory_gib", "learning_rate"):
         numbers[name] = table.taken(name, at)
     said = {name: texts.take(table.taken(name, at)) for name in ("throughput_unit", "format")}
@@ -252,6 +252,8 @@ def _steps(reports: _Reports, at: At, identity: Identity) -> pd.DataFrame:
     )
 
 
+# Beyond it a float is no whole number of its own.
+_MOST = 2.0**62
 _IN_FRAME = (
     *("rank", "step", "total", "line", "throughput", "loss", "gpu_memory_gib", "learning_rate"),
     *("throughput_unit", "format", "stream", "time_ms"),

@@ -51,17 +51,17 @@ def differenced(steps: Floats, clock: Floats, tick_s: float, before: float) -> F
     ``before`` is the number of steps done when the clock stood at 0 if the series began there, NaN if unknown: it
     gives the first report its mean. Equal readings, and readings that fell, give NaN.
     """
-    elapsed, done = np.diff(clock, prepend=0.0), np.diff(steps, prepend=before)
-    if tick_s:
-        enough_s = tick_s * _TICKS
-        base = _far_enough(clock, enough_s)
-        near = elapsed < enough_s
-        near[0] = False
-        # Where nothing is far enough it is the widest span there is, if it is wide at all.
-        wide = near & (clock - clock[base] >= min(enough_s, 3 * tick_s))
-        elapsed = np.where(near, np.where(wide, clock - clock[base], np.nan), elapsed)
-        done = np.where(wide, steps - steps[base], done)
     with np.errstate(divide="ignore", invalid="ignore"):
+        elapsed, done = np.diff(clock, prepend=0.0), np.diff(steps, prepend=before)
+        if tick_s:
+            enough_s = tick_s * _TICKS
+            base = _far_enough(clock, enough_s)
+            near = elapsed < enough_s
+            near[0] = False
+            # Where nothing is far enough it is the widest span there is, if it is wide at all.
+            wide = near & (clock - clock[base] >= min(enough_s, 3 * tick_s))
+            elapsed = np.where(near, np.where(wide, clock - clock[base], np.nan), elapsed)
+            done = np.where(wide, steps - steps[base], done)
         return np.where((elapsed > 0) & (done > 0), elapsed / done, np.nan)
 
 
@@ -118,9 +118,11 @@ def samples_per_step(steps: Floats, clock: Floats, rate: Floats, tick_s: float) 
                 predicted, start = 0.0, now
         last = done
     if len(ratios) < 3:
-        usable = (rate[1:] > 0) & (np.diff(steps) > 0)
-        total = float((np.diff(steps)[usable] / rate[1:][usable]).sum())
-        elapsed = float(np.diff(clock)[usable].sum())
+        with np.errstate(invalid="ignore"):
+            moved, passed = np.diff(steps), np.diff(clock)
+        usable = (rate[1:] > 0) & (moved > 0)
+        total = float((moved[usable] / rate[1:][usable]).sum())
+        elapsed = float(passed[usable].sum())
         return elapsed / total if total > 0 and elapsed >= 5 * tick_s else float("nan")
     return float(np.median(ratios))
 

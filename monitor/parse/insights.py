@@ -24,7 +24,7 @@ from monitor.parse.said import Said, portable
 #: Rows of one answer that every account and Region gives (more can be asked for where quotas are newer).
 MOST_ROWS = 10_000
 _MOST_CHARACTERS = 10_000
-_NUMBER = r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:nan|NaN|inf)"
+_NUMBER = r"[-+]?(?:\d[\d,]{0,30}\.?\d{0,30}|\.\d{1,30})(?:[eE][-+]?\d{1,4})?|[-+]?(?:nan|NaN|inf)"
 _TAG = r"\[\d+,(?:mpirank:)?(?<rank>\d+)(?:,(?<host>algo-\d+)\]|\]<std)"
 # A name is told by its last characters; what stands further ahead may differ from line to line.
 _NAME_CHARACTERS = 24

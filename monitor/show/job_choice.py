@@ -9,6 +9,7 @@ import streamlit as st
 
 from monitor.show import data
 from monitor.show.callbacks import calm
+from monitor.show.plain import plain
 from monitor.show.trouble import show_error
 
 #: So many of the newest can be taken with a click.
@@ -53,8 +54,25 @@ def show_newest(account: data.Account, key: str, choose: Callable[[str], None]) 
         show_error(listing.error, "list", "Listing jobs")
     names = [job.name for job in listing.jobs[:NEWEST]]
     st.session_state[key] = None
+    if not names and listing.error is None:
+        no_jobs(account)
     if names:
         st.pills("Newest jobs", names, key=key, on_change=calm("Choosing a job", lambda: choose(st.session_state[key])))
+
+
+def no_jobs(account: data.Account) -> None:
+    """What an account, region or archive without any job says."""
+    place = data.place(account)
+    if place.archive:
+        st.info(
+            "Archive some with `python -m monitor archive`.", title="No jobs in this archive", icon=":material/inbox:"
+        )
+        return
+    st.info(
+        "Change region or profile in the sidebar, top left, or look at sample jobs with `python -m monitor demo`.",
+        title=f"No training jobs in {plain(place.region)}" if place.region else "No training jobs",
+        icon=":material/inbox:",
+    )
 
 
 def the_one(names: Sequence[str], part: str) -> str | None:

@@ -35,6 +35,10 @@ def offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     monkeypatch.setattr("botocore.session.create_loader", lambda path=None: _LOADER)
 
 
+#: What DescribeTrainingJob always says, beside what a test is about.
+JOB = {"TrainingJobName": "a", "TrainingJobStatus": "Completed", "CreationTime": 1_700_000_000}
+
+
 class _Body(BytesIO):
     def stream(self, **_: Any) -> Iterator[bytes]:
         while block := self.read():

@@ -11,7 +11,7 @@ from botocore.exceptions import EndpointConnectionError
 from monitor.aws.clients import Clients
 from monitor.aws.whole_answers import MAX_ATTEMPTS, MAX_CONNECTS
 from monitor.errors import BadCall, CannotDo, NoCredentials, Throttled, Unreachable
-from tests.aws.fake import ACCOUNT, REGION, answer_with, refusal, reply
+from tests.aws.fake import ACCOUNT, JOB, REGION, answer_with, refusal, reply
 
 pytestmark = pytest.mark.usefixtures("offline")
 
@@ -149,7 +149,7 @@ def test_metrics_requested_are_what_costs() -> None:
 @pytest.mark.parametrize(
     ("method", "parameters", "answer"),
     [
-        ("describe_training_job", {"TrainingJobName": "a"}, {"TrainingJobArn": ARN}),
+        ("describe_training_job", {"TrainingJobName": "a"}, {**JOB, "TrainingJobArn": ARN}),
         ("list_training_jobs", {}, {"TrainingJobSummaries": [{"TrainingJobName": "a", "TrainingJobArn": ARN}]}),
     ],
 )
@@ -165,7 +165,7 @@ def test_account_is_read_from_an_arn(method: str, parameters: dict[str, str], an
 @pytest.mark.parametrize("written", [1700000000.25, "2023-11-14T22:13:20.250000", "2023-11-14T22:13:20.250Z"])
 def test_times_are_aware_utc(written: float | str) -> None:
     clients = Clients(REGION)
-    answer_with(clients, "sagemaker", [reply({"CreationTime": written})])
+    answer_with(clients, "sagemaker", [reply({**JOB, "CreationTime": written})])
     created = clients.call("sagemaker", "describe_training_job", TrainingJobName="a")["CreationTime"]
     assert created == datetime(2023, 11, 14, 22, 13, 20, 250_000, UTC)
     assert created.utcoffset().total_seconds() == 0
@@ -175,7 +175,7 @@ def test_requests_name_the_program() -> None:
     clients = Clients(REGION)
     seen: list[str] = []
     watch: Callable[..., None] = lambda request, **_: seen.append(str(request.headers["User-Agent"]))  # noqa: E731
-    answer_with(clients, "sagemaker", [reply({})])
+    answer_with(clients, "sagemaker", [reply({"TrainingJobSummaries": []})])
     clients.client("sagemaker").meta.events.register("before-send", watch)
     clients.call("sagemaker", "list_training_jobs")
     assert "trainwatch" in seen[0]

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from monitor.aws.clients import Clients
-from tests.aws.fake import REGION, answer_with, reply
+from tests.aws.fake import JOB, REGION, answer_with, reply
 
 pytestmark = pytest.mark.usefixtures("offline")
+
+
+EVENT = '"timestamp": 1700000000000, "logStreamName": "a/algo-1"'
 
 
 @pytest.mark.parametrize(
@@ -28,9 +33,9 @@ pytestmark = pytest.mark.usefixtures("offline")
 def test_half_a_character_is_replaced(escaped: str, text: str, operation: str) -> None:
     clients = Clients(REGION)
     if operation == "DescribeTrainingJob":
-        answer_with(clients, "sagemaker", [reply(f'{{"FailureReason": "{escaped}"}}'.encode())])
+        answer_with(clients, "sagemaker", [reply(f'{json.dumps(JOB)[:-1]}, "FailureReason": "{escaped}"}}'.encode())])
         said = clients.call("sagemaker", "describe_training_job", TrainingJobName="a")["FailureReason"]
     else:
-        answer_with(clients, "logs", [reply(f'{{"events": [{{"message": "{escaped}"}}]}}'.encode())])
+        answer_with(clients, "logs", [reply(f'{{"events": [{{{EVENT}, "message": "{escaped}"}}]}}'.encode())])
         said = clients.call("logs", "filter_log_events", logGroupName="g")["events"][0]["message"]
     assert said == text

@@ -6,14 +6,18 @@ from typing import Any
 import pytest
 
 from monitor.aws.clients import Clients
+from monitor.aws.whole_answers import MAX_ATTEMPTS
 from monitor.errors import NotAllowed
 from monitor.fetch.account import AwsSource
 from monitor.fetch.files import FilesSource
 from monitor.fetch.log_streams import GROUP
 from monitor.fetch.source import JobQuery, Source
-from tests.aws.fake import Scripted, answer_with, refusal
+from tests.aws.fake import REGION, Scripted, answer_with, offline, refusal, reply
 from tests.fetch.sample import create_job
 
+__all__ = ["offline"]
+
+REFUSED = b"<Response><Errors><Error><Code>UnauthorizedOperation</Code></Error></Errors></Response>"
 OPERATIONS = {
     "DescribeTrainingJob": "sagemaker",
     "DescribeLogStreams": "logs",
@@ -84,6 +88,16 @@ def test_ec2_is_asked_once_and_only_for_unknown_types() -> None:
     assert clients.asked == []
     assert [source.instance_type("ml.z9.large").vcpus for _ in range(3)] == [2, 2, 2]
     assert len(clients.asked) == 1
+
+
+@pytest.mark.usefixtures("offline")
+@pytest.mark.parametrize(("status", "body", "calls"), [(403, REFUSED, 1), (500, b"", 3 * MAX_ATTEMPTS)])
+def test_trouble_with_ec2_is_asked_again_and_a_refusal_is_not(status: int, body: bytes, calls: int) -> None:
+    clients = Clients(REGION)
+    answer_with(clients, "ec2", (reply(body, status) for _ in range(99)))
+    source = AwsSource(clients)
+    assert [source.instance_type("ml.z9.large") for _ in range(3)] == [None] * 3
+    assert source.bill().calls == {"DescribeInstanceTypes": calls}
 
 
 def test_both_are_sources() -> None:

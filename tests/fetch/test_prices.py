@@ -87,6 +87,8 @@ def _why(found: Price | Gap) -> str:
         (of("0.0"), "has no price"),
         (of("3.0", "2.5"), "several prices for training on ml.g5.12xlarge in eu-west-1: $2.5, $3."),
         (Unreachable("It is not there."), "cannot be read: It is not there."),
+        (["{", "no JSON", "[]"], "does not answer like AWS"),
+        (list("text"), "does not answer like AWS"),
         (CannotDo("The stub has no such call."), "cannot be read: The stub"),
         (KeyError("odd"), "failed because of an error in Trainwatch itself (KeyError"),
         (not_allowed, "does not allow pricing:GetProducts"),

@@ -135,8 +135,9 @@ def test_no_match_is_said_and_can_be_undone(open_page: Open) -> None:
     assert len(grid(page)) == 4
 
 
-def test_an_empty_account_says_what_to_do(open_page: Open) -> None:
-    said = texts(open_page(FakeAccount()))
+@pytest.mark.parametrize("page", ["jobs", "job", "logs"])
+def test_an_empty_account_says_what_to_do(page: str, open_page: Open) -> None:
+    said = texts(open_page(FakeAccount(), page))
     assert "No training jobs" in said
     assert "python -m monitor demo" in said
 

@@ -23,7 +23,8 @@ from monitor.parse.said import Said
 FORMAT = "smp"
 GATES = ("Loss:", "step time is")
 
-_NUMBER = r"[-+]?(?:\d[\d,]*\.?\d*(?:[eE][-+]?\d+)?|nan|inf)"
+# Bounded: digits that may belong to either side of a missing point would be tried in all ways.
+_NUMBER = r"[-+]?(?:\d[\d,]{0,30}\.?\d{0,30}(?:[eE][-+]?\d{1,4})?|nan|inf)"
 _BATCH = re.compile(
     rf"(?:\((?P<clock>\d+)s\),\s*)?\bBatch:?\s+(?P<step>\d+),?\s+Loss:\s*(?P<loss>{_NUMBER}),"
     rf"\s*Speed:\s*(?P<speed>{_NUMBER})?\s*samples/sec",

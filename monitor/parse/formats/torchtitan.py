@@ -20,9 +20,9 @@ GATES = ("GiB(", "wps: ", "  iter: ")
 
 _HEAD = re.compile(r"(?<!validate )(?<!validation )\bstep:\s{0,8}(?P<step>\d{1,12})\s+(?=\w+:\s)")
 _VALIDATION = re.compile(r"\bvalidat(?:e|ion) step:\s{0,8}\d{1,12}\s")
-_FIELD = re.compile(r"(?<=\s)(loss|memory|tps|wps|iter):\s+([-+]?(?:[\d,]+\.?\d*(?:[eE][-+]?\d+)?|nan|inf))")
+_FIELD = re.compile(r"(?<=\s)(loss|memory|tps|wps|iter):\s+([-+]?(?:[\d,]{1,30}\.?\d{0,30}(?:[eE][-+]?\d{1,4})?|nan|inf))")
 _FIELDS_WITHIN = 600
-_VALUE = r"[-+]?(?:[\d,]+\.?\d*(?:[eE][-+]?\d+)?|nan|inf)"
+_VALUE = r"[-+]?(?:[\d,]{1,30}\.?\d{0,30}(?:[eE][-+]?\d{1,4})?|nan|inf)"
 INSIGHTS = (
     Said(
         FORMAT,
