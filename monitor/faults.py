@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import BinaryIO, TypeVar
 
 from monitor import __version__
 from monitor.diagnose.headline import instances, launcher, status_word
@@ -42,12 +42,14 @@ _ENTRY_BYTES = 64 << 10
 # A page that draws itself every few seconds fails every few seconds: the same is written once in this time.
 _AGAIN_S = 600.0
 _NAME = "trainwatch.log"
+_TRIES, _TRY_S = 20, 0.05
 _SAID = 160
 _FRAMES = 6
 _PACKAGE = Path(__file__).parent
 
 _lock = threading.Lock()
 _written: dict[tuple[str, ...], tuple[float, Path]] = {}
+_hung: set[Path] = set()
 
 
 def fault(error: BaseException, part: str, shape: Sequence[str] = ()) -> Fault:
@@ -173,8 +175,10 @@ def _append(folder: Path, entry: bytes) -> Path:
     if hasattr(os, "getuid") and folder.stat().st_uid not in {os.getuid(), 0}:
         raise PermissionError("the folder belongs to another user")
     path = folder / _NAME
-    with _alone(folder):
+    with _alone(folder) as alone:
         if path.exists() and path.stat().st_size + len(entry) > MOST_BYTES:
+            if not alone:
+                raise BlockingIOError("the file is full, and another process keeps its lock")
             path.replace(path.with_suffix(".log.1"))
         # A link in a folder that all can write to may lead anywhere.
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
@@ -184,9 +188,21 @@ def _append(folder: Path, entry: bytes) -> Path:
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
+def _alone(folder: Path) -> Iterator[bool]:
+    """Whether nobody else has the log's lock while the block runs. A holder that hangs is waited for once, for a second."""
     flags = os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
     with os.fdopen(os.open(folder / f"{_NAME}.lock", flags, 0o600), "wb") as lock:
-        if fcntl is not None:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+        tries = 1 if folder in _hung else _TRIES
+        alone = fcntl is None or any(_taken(lock, last=number == tries) for number in range(1, tries + 1))
+        (_hung.discard if alone else _hung.add)(folder)
+        yield alone
+
+
+def _taken(lock: BinaryIO, last: bool) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        if not last:
+            time.sleep(_TRY_S)
+        return False
+    return True

@@ -11,6 +11,7 @@ from monitor.diagnose.rights import of_list
 from monitor.model import Gap, JobSummary
 from monitor.review import Snapshot
 from monitor.show import compare_address, data, jobs_query, jobs_table, shell
+from monitor.show.callbacks import calm
 from monitor.show.csv import csv_button
 from monitor.show.job_choice import no_jobs
 from monitor.show.jobs_figures import figures, show_jobs_figures
@@ -122,7 +123,7 @@ def above(
             st.button(
                 f"Re-sort by {label}" if by else f"{'Re-sort' if is_sorted else 'Sort'}, worst first",
                 icon=":material/sort:",
-                on_click=jobs_table.sort_again,
+                on_click=calm("Sorting the table", jobs_table.sort_again),
                 args=(of,),
                 type="tertiary",
             )
@@ -142,7 +143,12 @@ def above(
 def below(found: data.Listing, now: datetime, limit: int) -> None:
     """What the table does not say itself: how old it is, what it cost."""
     if found.more:
-        st.button(f"List {data.JOBS_LIMIT} more", icon=":material/expand_more:", on_click=list_more, args=(limit,))
+        st.button(
+            f"List {data.JOBS_LIMIT} more",
+            icon=":material/expand_more:",
+            on_click=calm("Listing more jobs", list_more),
+            args=(limit,),
+        )
     parts = ["A click or Enter opens a job, Space selects it."]
     if found.read_at is not None:
         parts.append(f"Listed {words.ago(found.read_at, now)}.")

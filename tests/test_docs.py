@@ -131,6 +131,19 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert (page.parent / target).exists(), f"{page.name} points to {target}, which is not there"
 
 
+def test_every_promise_names_the_files_of_its_tests() -> None:
+    page = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", page.partition("## What it promises")[2], re.MULTILINE)[2:]
+    assert len(rows) >= 11
+    for promise, held_by in rows:
+        named = re.findall(r"`(tests/[^`]*)`", held_by)
+        assert named, f"nothing holds the promise: {promise}"
+        for name in named:
+            assert (ROOT / name).is_file(), f"{name} is no file; it should hold: {promise}"
+            text = (ROOT / name).read_text(encoding="utf-8")
+            assert "def test_" in text or "pytest.fixture" in text, f"{name} tests nothing; it should hold: {promise}"
+
+
 def _block(mark: str) -> str:
     (found,) = re.findall(rf"<!-- {mark} -->\n```\w+\n(.*?)```", HOSTING, re.DOTALL)
     return str(found)

@@ -174,6 +174,33 @@ def test_two_programs_write_into_one_file(tmp_path: Path) -> None:
     assert text.count("Failed: Part 0.") == text.count("Failed: Part 1.") == 50
 
 
+def test_a_process_that_hangs_with_the_lock_is_waited_for_once(
+    state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fcntl = pytest.importorskip("fcntl")
+    slept: list[float] = []
+    monkeypatch.setattr(faults.time, "sleep", slept.append)
+    monkeypatch.setattr(faults, "MOST_BYTES", 4_000)
+    faults.fault(raised(), "Part before")
+    with (state / "trainwatch.log.lock").open("wb") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        told = faults.fault(raised(), "Part 1")
+        assert told.log == str(state / "trainwatch.log")
+        assert "Failed: Part 1" in logged(state)
+        assert 0.5 < sum(slept) <= 1.0
+        waited = len(slept)
+        # The full file stays as it is, since only one may make room in it.
+        for number in range(2, 9):
+            told = faults.fault(raised(), f"Part {number}")
+        assert told.log == str(tmp_path / "temporary" / "trainwatch.log")
+        assert "Failed: Part 8" in logged(tmp_path / "temporary")
+        assert not (state / "trainwatch.log.1").exists()
+        assert (state / "trainwatch.log").stat().st_size <= 4_000
+        assert len(slept) == waited
+    assert faults.fault(raised(), "Part after").log == str(state / "trainwatch.log")
+    assert (state / "trainwatch.log.1").exists()
+
+
 @pytest.mark.parametrize(
     "error", [ZeroDivisionError("oops"), RecursionError("too deep"), UnicodeDecodeError("utf-8", b"x", 0, 1, "bad")]
 )

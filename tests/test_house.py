@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -132,6 +133,29 @@ def test_files_are_small_and_say_what_they_are_for(path: Path) -> None:
     )
     if text.strip():
         assert ast.get_docstring(ast.parse(text)), f"{_id(path)} needs an opening sentence that says what it is for"
+
+
+_CALLBACK = re.compile(r"on_(click|change|select|submit|dismiss|\w+_change)")
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if _room(path) in KEPT_TO["streamlit"]], ids=_id)
+def test_what_a_widget_calls_is_calm(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        given: list[tuple[str | None, ast.expr]] = []
+        if isinstance(node, ast.Call):
+            given = [(keyword.arg, keyword.value) for keyword in node.keywords]
+        elif isinstance(node, ast.Dict):
+            named = [key.value if isinstance(key, ast.Constant) else None for key in node.keys]
+            given = [(str(name), value) for name, value in zip(named, node.values, strict=True)]
+        for name, value in given:
+            if name is None or not _CALLBACK.fullmatch(name):
+                continue
+            calm = isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "calm"
+            nothing = isinstance(value, ast.Lambda) and isinstance(value.body, ast.Constant)
+            word = isinstance(value, ast.Constant) and value.value in {"ignore", "rerun"}
+            assert calm or nothing or word, (
+                f"{_id(path)}:{value.lineno}: {name} must be calm(…), or its errors are lost"
+            )
 
 
 def test_no_catch_all_names() -> None:

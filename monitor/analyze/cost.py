@@ -44,7 +44,7 @@ def cost(job: Job, parts: Sequence[Phase], buckets: Iterable[Bucket], price: Pri
 
 
 def goodput(job: Job, parts: Sequence[Phase]) -> float | None:
-    """Productive billed seconds / billed seconds, 0 to 1: the share of what was paid for that trained a step that was kept.
+    """Productive billed seconds / billed seconds, 0 to 1: the share of billed time spent training steps that were kept.
 
     Evaluations and checkpoints are not in it, though they are no waste. None where no step was seen, or nothing billed.
     """

@@ -15,7 +15,7 @@ from monitor.archive.pairs import Record, record, user_pairs
 from monitor.aws.tally import metered
 from monitor.cli.compare_text import print_comparison
 from monitor.cli.help import add_command
-from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress
+from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress, tell_damage
 from monitor.cli.sources import account_source, add_account_options, add_cache_option, chosen_cache, source_of
 from monitor.diagnose.compared import compare
 from monitor.diagnose.pair_of import pairs_of
@@ -68,6 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
     now = datetime.now(UTC)
     with progress(arguments) as say, metered():
         reports = _reports(arguments, now, say)
+    tell_damage(*reports)
     comparison = compare(reports)
     earlier = _kept(arguments, pairs_of(comparison, now))
     if arguments.format == "json":

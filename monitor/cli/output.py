@@ -17,6 +17,7 @@ from monitor.cli import result_file
 from monitor.cli.paper import Paper, on_screen
 from monitor.errors import BadCall, CannotDo
 from monitor.inert import inert
+from monitor.model import Report
 from monitor.review import Progress
 from monitor.review.named import LOGS
 from monitor.terminal import drawn
@@ -65,6 +66,16 @@ def deliver(arguments: argparse.Namespace, result: str | Paper) -> None:
         result_file.put(arguments.output, text)
     except CannotDo as error:
         arguments.lost = str(error)
+
+
+def tell_damage(*reports: Report) -> None:
+    """A line on standard error for each archive of which files are damaged that the result does not need; with several
+    jobs, it says of which."""
+    for report in {id(report): report for report in reports}.values():
+        of = f"{report.job.name}: " if len(reports) > 1 else ""
+        for gap in report.gaps:
+            if gap.what == "archive":
+                print(f"trainwatch: {of}{gap.why} {gap.remedy}", file=sys.stderr)
 
 
 def paper_for(arguments: argparse.Namespace) -> Paper:

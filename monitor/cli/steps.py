@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from monitor.cli.help import add_command
-from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress
+from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress, tell_damage
 from monitor.cli.paper import Paper
 from monitor.cli.sources import add_job_options, chosen_cache, job_source
 from monitor.cli.tables import Column, table
@@ -65,6 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     with progress(arguments) as say:
         reviewer = Reviewer(source, name, settings, extra, metrics=False, cache=cache)
         report = reviewer.review(datetime.now(UTC), say)
+    tell_damage(report)
     steps = report.run.steps
     missing = [gap for gap in report.run.gaps if gap.what == "logs"]
     if missing and not report.run.logs.lines:

@@ -11,6 +11,7 @@ from typing import Any
 
 from ahocorasick_rs import AhoCorasick, Implementation
 
+from monitor.masking.commands import passwords
 from monitor.masking.names import is_secret, is_token, may_be_secret
 
 MASK = "***"
@@ -74,7 +75,10 @@ _HEADER = re.compile(
 )
 _BEARER = re.compile(r"(?i)(\bbearer\s+)[\w.~+/=:-]{8,}")
 _BASIC = re.compile(r"(?i)(\bbasic\s+)([A-Za-z0-9+/_-]{6,}={0,2})")
-_USER = re.compile(r"((?<![\w-])(?:-u|--user|--proxy-user)[ =]['\"]?[^\s:'\"]{1,200}:)[^\s'\"]{1,200}")
+# Two numbers are a user's and a group's.
+_USER = re.compile(
+    r"((?<![\w-])(?:-u|--user|--proxy-user)[ =]['\"]?(?!\d{1,9}:\d{1,9}(?![^\s'\"]))[^\s:'\"]{1,200}:)(?!\*\*\*)[^\s'\"]{1,200}"
+)
 # ://user:pw@host, also where the password has a slash; a port with a path behind it is no password.
 _LOGIN = re.compile(
     r"(://[^\s:/@'\"]{0,200}:)(?:[^\s/'\"<>]{1,200}(?=@)|(?!\d{1,5}/)[^\s@'\"<>]{1,200}(?=@[\w.-]+[:/]))"
@@ -130,6 +134,7 @@ _GATES = {
     "webhook": "hooks.slack.com|/webhooks/|webhook.office|chat.googleapis",
     "address": "://",
     "user": "-u|--user|--proxy-user",
+    "command": "mysql|mariadb|mongo|redis-cli|sqlcmd|ldap|sshpass|htpasswd|curl|login",
     "wandb": "wandb",
     "name": (
         "secret|passw|passphrase|passcode|pwd|_pass|-pass|pw=|pw:|_pw|token|key|cred|auth|cookie|jwt|bearer|dsn|webhook|_pat|-pat|pat=|"
@@ -206,6 +211,8 @@ def replaced(text: str, found: Found) -> str:
         return out
     if "header" in stages:
         out = _HEADER.sub(lambda match: (match["head"] or match["cookie"]) + found(match[0]), out)
+    if "command" in stages:
+        out = _behind_commands(out, found)
     for stage, pattern in _BEHIND:
         if stage in stages:
             out = pattern.sub(lambda match: match[1] + found(match[0][len(match[1]) :]), out)
@@ -240,6 +247,18 @@ def _behind_names(text: str, head: re.Pattern[str], value: re.Pattern[str], foun
             continue
         out += (text[done:start], found(secret))
         done = place = told.end()
+    return "".join((*out, text[done:])) if out else text
+
+
+def _behind_commands(text: str, found: Found) -> str:
+    """The text without what a command in it takes as a password."""
+    out: list[str] = []
+    done = 0
+    for start, end in passwords(text):
+        value = text[start:end]
+        if not value.startswith(MASK) and not _NOTHING.fullmatch(value):
+            out += (text[done:start], found(value))
+            done = end
     return "".join((*out, text[done:])) if out else text
 
 

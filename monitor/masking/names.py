@@ -33,7 +33,7 @@ _TEXT_TOKENS = re.compile(
 _ABOUT = re.compile(
     "names?|arns?|files?|filename|paths?|dir|folder|region|type|length|len|size|enabled|count|version|policy|expiry|ttl|mode|prompt|"
     "required|manager|limit|ids|index|errors?|exception|warning|provider|class|format|header|env|var|variable|field|column|jar|store|"
-    "storage|rotation|status|state|present|set"
+    "storage|rotation|status|state|present|set|stdin"
 )
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import streamlit as st
 
 from monitor.show import address, clock, data, links, visitor
+from monitor.show.callbacks import calm
 from monitor.show.plain import plain
 
 _LEFT_OUT = "profile-left-out"
@@ -62,7 +63,7 @@ def show_other(account: data.Account, page: st.Page) -> bool:
             f"Look in account {plain(own)} instead",
             icon=":material/swap_horiz:",
             key="look-in-own-account",
-            on_click=address.keep,
+            on_click=calm("Changing the account", address.keep),
             args=("account", None),
         )
     return True
@@ -124,5 +125,5 @@ def _choice(name: str, label: str, options: tuple[str, ...], by_itself: str, why
         placeholder=by_itself,
         help=plain(why),
         key=keep["key"],
-        on_change=change,
+        on_change=calm(f"Choosing the {name}", change),
     )

@@ -13,6 +13,7 @@ from typing import Any
 
 import streamlit as st
 
+from monitor.show.callbacks import calm
 from monitor.show.links import FRAME
 
 _PAGE, _SEEN, _KEPT = "address-page", "address-seen", "address-kept"
@@ -94,7 +95,7 @@ def complete(**known: str | None) -> None:
 def bound(name: str, written: Callable[[Any], str | None] = lambda chosen: str(chosen or "") or None) -> dict[str, Any]:
     """``key`` and ``on_change`` of an input that shows what the address says of ``name`` and writes it there."""
     key = f"of-{name}"
-    return {"key": key, "on_change": lambda: keep(name, written(st.session_state[key]))}
+    return {"key": key, "on_change": calm(f'Changing "{name}"', lambda: keep(name, written(st.session_state[key])))}
 
 
 def shown(name: str, chosen: Any) -> None:

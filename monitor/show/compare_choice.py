@@ -8,6 +8,7 @@ from monitor.review.previous_run import previous
 from monitor.review.proposed_pairs import proposed
 from monitor.review.run_names import short_names
 from monitor.show import compare_address, data
+from monitor.show.callbacks import calm
 from monitor.show.compare_address import MOST
 from monitor.show.plain import plain
 from monitor.show.shell import COMPARE_PAGE, JOB_PAGE
@@ -36,7 +37,7 @@ def show_choice(account: data.Account) -> tuple[str, ...]:
             accept_new_options=True,
             max_selections=MOST,
             placeholder="Choose two or more, or type full names",
-            on_change=_chosen,
+            on_change=calm("Choosing the jobs to compare", _chosen),
         )
         if len(shown) > 1:
             st.session_state[_AGAINST] = shown[0]
@@ -45,7 +46,7 @@ def show_choice(account: data.Account) -> tuple[str, ...]:
                 shown,
                 key=_AGAINST,
                 format_func=dict(zip(shown, short_names(shown), strict=True)).__getitem__,
-                on_change=_other_baseline,
+                on_change=calm("Choosing the baseline", _other_baseline),
                 width=280,
             )
     if len(asked) > len(once):

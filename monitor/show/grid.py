@@ -13,6 +13,8 @@ from typing import Any, Literal
 
 import streamlit as st
 
+from monitor.show.callbacks import calm
+
 Kind = Literal["text", "name", "number", "badge", "course", "code"]
 Sorted = tuple[str, Literal["ascending", "descending"]]
 _HERE = Path(__file__)
@@ -123,8 +125,8 @@ def show_grid(
             "ends_in_view": ends_in_view,
             "tight": tight,
         },
-        on_opened_change=was_opened,
-        on_sorted_change=was_sorted,
+        on_opened_change=calm("Opening a row", was_opened),
+        on_sorted_change=calm("Sorting the table", was_sorted),
         on_used_change=lambda: None,
         on_seen_change=lambda: None,
         on_chosen_change=lambda: None,

@@ -8,6 +8,7 @@ from typing import Literal
 import streamlit as st
 
 from monitor.show import data
+from monitor.show.callbacks import calm
 from monitor.show.plain import plain
 from monitor.show.trouble import show_error
 
@@ -41,7 +42,7 @@ def choose_job(
         placeholder="Choose a job, or type part of its name",
         icon=":material/search:",
         label_visibility="collapsed",
-        on_change=moved,
+        on_change=calm("Choosing a job", moved),
         width=width,
     )
 
@@ -56,7 +57,7 @@ def show_newest(account: data.Account, key: str, choose: Callable[[str], None]) 
     if not names and listing.error is None:
         no_jobs(account)
     if names:
-        st.pills("Newest jobs", names, key=key, on_change=lambda: choose(st.session_state[key]))
+        st.pills("Newest jobs", names, key=key, on_change=calm("Choosing a job", lambda: choose(st.session_state[key])))
 
 
 def no_jobs(account: data.Account) -> None:

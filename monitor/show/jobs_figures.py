@@ -11,7 +11,7 @@ from monitor.diagnose.stakes import stakes, total_usd
 from monitor.model import JobSummary
 from monitor.review import Snapshot
 from monitor.show.figures import TILE_HEIGHT_PX, Figure
-from monitor.show.jobs_table import is_running, standing
+from monitor.show.jobs_table import REVIEWED, is_running, standing
 from monitor.words import DASH, count, usd
 
 
@@ -28,28 +28,32 @@ def figures(
     costs = [_hour(job, reviewed.get(job.name), known) for job in running]
     going = [reports[job.name] for job in running if job.name in reports]
     over = [report for report in reports.values() if not report.job.is_running]
-    overhead = total_usd(report.cost.overhead_usd for report in going)
+    overheads = [report.cost.overhead_usd for report in going]
     gains = [stakes(report).usd for report in going]
-    recoverable, recovered = total_usd(gains), total_usd(stakes(report).usd for report in over)
-    of_gains = f"{len(gains) - gains.count(None)} of {len(running)} known"
+    recovered = total_usd(stakes(report).usd for report in over)
     levels = [standing(snapshot).level for snapshot in reviewed.values()]
     waiting = levels.count("waiting")
     done = f"{len(levels) - waiting} reviewed{' so far' if waiting else ''}"
-    of_running = f"{len(going)} of {len(running)} reviewed" if running else "nothing is running"
     stalled = sum(any(finding.id == "stall" for finding in report.warnings) for report in going)
     return (
         Figure("Running", f"{len(running)}", f"of {'the newest ' if more else ''}{count(len(jobs), 'job')}"),
         Figure("Cost / h", _usd(total_usd(costs), running), _priced(costs, running), _PRICES),
-        Figure("Overhead so far", _usd(overhead, running), of_running, f"Running jobs: {OVERHEAD_MEANS}"),
+        Figure(
+            "Overhead so far",
+            _usd(total_usd(overheads), running),
+            _of(overheads, running),
+            _explained(f"Running jobs: {OVERHEAD_MEANS}", overheads, running),
+        ),
         Figure(
             "Recoverable / h",
-            _usd(recoverable, running),
-            "; ".join(
-                [of_gains] * (None in gains or len(gains) < len(running))
-                + [f"finished: {usd(recovered)}"] * bool(recovered)
-            )
-            or of_running,
-            f"Running jobs, an hour, if they go on as now; then finished ones, in all: {RECOVERABLE_MEANS}",
+            _usd(total_usd(gains), running),
+            _of(gains, running) + (f"; finished: {usd(recovered)}" if recovered else ""),
+            _explained(
+                "Running jobs, an hour, if they go on as now; then the finished ones among those reviewed, in all: "
+                f"{RECOVERABLE_MEANS}",
+                gains,
+                running,
+            ),
         ),
         Figure(
             "Critical",
@@ -84,6 +88,27 @@ def _hour(job: JobSummary, snapshot: Snapshot | None, known: Mapping[str, float]
 
 def _usd(value: float | None, running: Sequence[JobSummary]) -> str:
     return "$0" if not running else DASH if value is None else usd(value)
+
+
+def _of(values: Sequence[float | None], running: Sequence[JobSummary]) -> str:
+    """Which running jobs are in a sum of what is known of those reviewed."""
+    known = len(values) - values.count(None)
+    if not running:
+        return "nothing is running"
+    return "all running jobs" if known == len(running) else f"for {known} of {count(len(running), 'running job')}"
+
+
+def _explained(means: str, values: Sequence[float | None], running: Sequence[JobSummary]) -> str:
+    """What a tile means and, where jobs are missing from its sum, why."""
+    out = [means]
+    if len(values) < len(running):
+        out.append(
+            f"{len(values)} of {count(len(running), 'running job')} reviewed; these tiles cover at most the {REVIEWED} most "
+            "urgent jobs of the list."
+        )
+    if unknown := values.count(None):
+        out.append(f"Not known for {unknown} of those reviewed.")
+    return " ".join(out)
 
 
 def _priced(costs: Sequence[float | None], running: Sequence[JobSummary]) -> str:

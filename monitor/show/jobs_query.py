@@ -11,6 +11,7 @@ import streamlit as st
 from monitor.diagnose.headline import status_word
 from monitor.fetch.source import JobQuery
 from monitor.show import address, data, links
+from monitor.show.callbacks import calm
 from monitor.show.job_choice import the_one
 from monitor.show.moments import moment
 from monitor.show.shell import JOB_PAGE
@@ -103,7 +104,7 @@ def show_filters(
                 label_visibility="collapsed",
                 width="stretch",
             )
-            st.form_submit_button("Search", on_click=_search, args=(account, now, limit))
+            st.form_submit_button("Search", on_click=calm("Searching for jobs", _search), args=(account, now, limit))
         st.selectbox(
             "Status",
             STATUSES,
@@ -150,13 +151,18 @@ def show_filters(
             st.date_input(
                 "Days of UTC",
                 key="of-days",
-                on_change=_days,
+                on_change=calm("Choosing the days", _days),
                 label_visibility="collapsed",
                 format="YYYY-MM-DD",
                 width=220,
             )
         if not now.is_any:
-            st.button("Clear filters", icon=":material/filter_alt_off:", on_click=clear, key="clear-filters")
+            st.button(
+                "Clear filters",
+                icon=":material/filter_alt_off:",
+                on_click=calm("Clearing the filters", clear),
+                key="clear-filters",
+            )
 
 
 def _search(account: data.Account, now: Asked, limit: int) -> None:

@@ -14,6 +14,7 @@ from monitor.review import Snapshot
 from monitor.review import log_filter as lines
 from monitor.review.log_watch import LogSnapshot
 from monitor.show import log_address, log_states
+from monitor.show.callbacks import calm
 from monitor.show.log_address import View
 from monitor.show.log_controls import clear
 from monitor.show.log_places import known_of, node_names
@@ -96,7 +97,13 @@ def show_search(name: str, reviewed: Snapshot) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         doing = f" ({reviewed.progress})" if reviewed.progress else ""
         st.caption(f":material/hourglass_empty: Finding the first error{plain(doing)}…", width="stretch")
-        st.button("Show the end of the log", key="logs-not-first", on_click=_opened, args=(name,), type="tertiary")
+        st.button(
+            "Show the end of the log",
+            key="logs-not-first",
+            on_click=calm("Opening the end of the log", _opened),
+            args=(name,),
+            type="tertiary",
+        )
     st.skeleton(520)
 
 
@@ -193,7 +200,7 @@ def _status(view: View, snapshot: LogSnapshot, matching: int, zone: tzinfo, now:
                 "Follow",
                 key="logs-follow",
                 help="Shows the newest lines as they arrive, a few seconds after they are written.",
-                on_change=lambda: _follow(last),
+                on_change=calm("Following the log", lambda: _follow(last)),
             )
 
 
@@ -221,7 +228,7 @@ def _ways(view: View, snapshot: LogSnapshot, shown: pd.DataFrame, found: pd.Data
             key="logs-older",
             disabled=all_before and not span.older,
             help="Lines before these",
-            on_click=lambda: log_address.move(end=older),
+            on_click=calm("Moving to older lines", lambda: log_address.move(end=older)),
         )
         st.button(
             "Newer",
@@ -229,17 +236,22 @@ def _ways(view: View, snapshot: LogSnapshot, shown: pd.DataFrame, found: pd.Data
             key="logs-newer",
             disabled=all_after and not _has_newer(view, span),
             help="Lines after these",
-            on_click=lambda: log_address.move(start=newer),
+            on_click=calm("Moving to newer lines", lambda: log_address.move(start=newer)),
         )
         if not view.ask.is_newest:
             st.button(
                 "To the end",
                 icon=":material/vertical_align_bottom:",
                 key="logs-end",
-                on_click=lambda: log_address.move(at=None),
+                on_click=calm("Moving to the end of the log", lambda: log_address.move(at=None)),
             )
         if not view.wanted.is_open:
-            st.button("Clear filters", icon=":material/filter_alt_off:", key="logs-clear", on_click=clear)
+            st.button(
+                "Clear filters",
+                icon=":material/filter_alt_off:",
+                key="logs-clear",
+                on_click=calm("Clearing the filters", clear),
+            )
         if len(shown):
             st.download_button(
                 f"CSV, {words.count(len(shown), 'line')}",

@@ -10,6 +10,7 @@ import streamlit as st
 from monitor.diagnose.log_places import END, Place
 from monitor.review.log_filter import NO_LEVEL, ranges
 from monitor.show import data, links, log_address
+from monitor.show.callbacks import calm
 from monitor.show.job_choice import choose_job, show_newest
 from monitor.show.log_address import CHOICES, View
 from monitor.show.shell import JOB_PAGE
@@ -39,7 +40,7 @@ def filters(view: View, nodes: Sequence[str]) -> None:
         placeholder="Part of a line",
         icon=":material/search:",
         width=260,
-        on_change=_filtered,
+        on_change=calm("Filtering the log", _filtered),
     )
     names = list(nodes) if view.node is None or view.node in nodes else [view.node, *nodes]
     if len(names) > 1 or view.node:
@@ -50,7 +51,7 @@ def filters(view: View, nodes: Sequence[str]) -> None:
             key="logs-node",
             placeholder=f"All {len(names)}",
             width=150,
-            on_change=_filtered,
+            on_change=calm("Filtering the log", _filtered),
         )
     st.text_input(
         "Ranks",
@@ -58,7 +59,7 @@ def filters(view: View, nodes: Sequence[str]) -> None:
         placeholder="All",
         help="Such as 0 or 0, 8-15. Lines of unknown rank are left out.",
         width=110,
-        on_change=_filtered,
+        on_change=calm("Filtering the log", _filtered),
     )
     st.pills(
         "Level",
@@ -67,7 +68,7 @@ def filters(view: View, nodes: Sequence[str]) -> None:
         key="logs-level",
         format_func=lambda level: "no level" if level == NO_LEVEL else level,
         help="As written in the line. Most training output has no level.",
-        on_change=_filtered,
+        on_change=calm("Filtering the log", _filtered),
     )
 
 
@@ -90,7 +91,7 @@ def jumps(view: View, places: Sequence[Place], zone: tzinfo) -> None:
         placeholder="A finding, an error, a phase…",
         icon=":material/my_location:",
         width=300,
-        on_change=lambda: _jump(by_key.get(st.session_state["logs-jump"] or "")),
+        on_change=calm("Jumping in the log", lambda: _jump(by_key.get(st.session_state["logs-jump"] or ""))),
     )
 
 

@@ -11,6 +11,7 @@ from monitor.errors import TrainwatchError
 from monitor.model import Finding, Mute, Report
 from monitor.review.muted import LONGEST_REASON, base_of_runs, can_mute, mute, unmute
 from monitor.show import visitor
+from monitor.show.callbacks import calm
 from monitor.show.data_mutes import mutes
 from monitor.show.plain import advice, plain
 from monitor.show.severity import LOOKS
@@ -39,7 +40,7 @@ def offer_mute(finding: Finding, report: Report) -> None:
             st.form_submit_button(
                 "Mute this finding",
                 key=f"mute-save-{finding.id}",
-                on_click=_mute,
+                on_click=calm("Muting the finding", _mute),
                 args=(finding.id, report.job.name, base),
             )
         trouble = st.session_state.get(_TROUBLE)
@@ -70,7 +71,7 @@ def show_muted(report: Report, zone: tzinfo) -> None:
                             "Unmute",
                             icon=":material/notifications:",
                             key=f"unmute-{finding.id}",
-                            on_click=_unmute,
+                            on_click=calm("Unmuting the finding", _unmute),
                             args=(finding.id, report.muted[finding.id]),
                         )
                 st.caption(plain(muted_words(report.muted[finding.id], zone)))

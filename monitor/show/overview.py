@@ -14,6 +14,7 @@ from monitor.charts.time_axis import Span
 from monitor.diagnose.chart_words import stretch
 from monitor.model import Report
 from monitor.show import chosen_time, log_address
+from monitor.show.callbacks import calm
 from monitor.show.drawing import with_frames
 from monitor.show.plain import plain
 from monitor.show.shell import LOGS_PAGE
@@ -60,7 +61,7 @@ def show_overview(
         st.vega_lite_chart(
             chart.with_choice(drawn, brush.drawn),
             key=brush.key,
-            on_select=lambda: _moved(brush),
+            on_select=calm("Choosing a time range", lambda: _moved(brush)),
             alt=f"{what} over the whole job; the part that the charts below show can also be chosen with the buttons",
         )
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -91,7 +92,7 @@ def _buttons(span: Span, part: Span | None) -> None:
             st.button(
                 f"Last {duration(lasts.total_seconds())}",
                 key=f"overview-last-{chosen_time.written_last(lasts)}",
-                on_click=chosen_time.choose,
+                on_click=calm("Choosing a time range", chosen_time.choose),
                 args=(lasts,),
                 type="tertiary",
                 disabled=asked == lasts,
@@ -99,7 +100,7 @@ def _buttons(span: Span, part: Span | None) -> None:
     st.button(
         "Whole job",
         key="overview-all",
-        on_click=chosen_time.choose,
+        on_click=calm("Choosing a time range", chosen_time.choose),
         args=(None,),
         icon=":material/zoom_out_map:",
         type="tertiary",

@@ -33,7 +33,7 @@ def part(
 
 
 class _Logged(logging.Handler):
-    """Streamlit itself catches what fails before a page is drawn, such as the function of a button."""
+    """Streamlit itself catches what fails before a page is drawn, such as the reading of an input."""
 
     def emit(self, record: logging.LogRecord) -> None:
         error = record.exc_info[1] if record.exc_info else None

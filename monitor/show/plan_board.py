@@ -14,6 +14,7 @@ from monitor.predict.setup import changed
 from monitor.predict.setup_types import FRAMEWORK_NAMES, Setup
 from monitor.review.planning import Plan, advice_of, plan, start_from, start_of
 from monitor.show import plan_address
+from monitor.show.callbacks import calm
 from monitor.show.findings import show_problem
 from monitor.show.parts import part
 from monitor.show.plain import plain
@@ -113,7 +114,7 @@ def _change(found: Plan) -> None:
             icon=":material/lightbulb:",
             disabled=advised is None or _is_so(found.change, advised.parameter, advised.value),
             help=None if advised is None else plain(f"{advised.parameter} {advised.value}: {advised.source}"),
-            on_click=_take,
+            on_click=calm("Applying the advice", _take),
             args=(None if advised is None else (advised.parameter, advised.value),),
         )
         st.button(
@@ -121,7 +122,7 @@ def _change(found: Plan) -> None:
             key="plan-undo",
             icon=":material/undo:",
             disabled=not asked.changes,
-            on_click=_undo,
+            on_click=calm("Undoing the changes", _undo),
         )
 
 
@@ -165,7 +166,7 @@ def _framework(start: Setup) -> None:
         format_func=FRAMEWORK_NAMES.__getitem__,
         placeholder="not known",
         width=240,
-        on_change=_other_framework,
+        on_change=calm("Choosing the framework", _other_framework),
     )
 
 
@@ -190,7 +191,7 @@ def _knob(found: Plan) -> None:
             placeholder="choose a parameter",
             label_visibility="collapsed",
             width=280,
-            on_change=_other_knob,
+            on_change=calm("Choosing the parameter of the curve", _other_knob),
         )
 
 

@@ -14,6 +14,7 @@ import streamlit as st
 
 from monitor.predict.setup_types import Known, Setup, whole_number, yes_or_no
 from monitor.show import plan_address
+from monitor.show.callbacks import calm
 from monitor.show.plain import plain
 from monitor.show.plan_address import Group
 
@@ -158,7 +159,7 @@ def _show(group: Group, name: str, setup: Setup, given: Mapping[str, Any]) -> No
         "key": key,
         "help": plain(" ".join(part for part in (about.help, source) if part)) + f"  \n`{name}`",
         "placeholder": "not known",
-        "on_change": _moved,
+        "on_change": calm("Changing an input of the plan", _moved),
         "args": (group, name),
     }
     if about.kind == "count":

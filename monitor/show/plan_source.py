@@ -6,6 +6,7 @@ import streamlit as st
 
 from monitor.predict.presets import PRESETS
 from monitor.show import data, links, plan_address
+from monitor.show.callbacks import calm
 from monitor.show.job_choice import choose_job, show_newest
 from monitor.show.plan_address import JOB, NOTHING, Asked
 from monitor.show.shell import JOB_PAGE
@@ -29,7 +30,7 @@ def show_source(account: data.Account, asked: Asked) -> str | None:
             required=True,
             key="plan-source",
             label_visibility="collapsed",
-            on_change=_moved,
+            on_change=calm("Choosing the starting point", _moved),
         )
         if asked.source != JOB:
             source = next((each.source for each in PRESETS if each.name == asked.source), "")

@@ -17,7 +17,7 @@ from monitor.settings import SAMPLE_SHOWN
 from monitor.show import account_choice, address, clock, data, moments, visitor
 from monitor.show.parts import log_the_rest
 from monitor.show.plain import plain
-from monitor.show.trouble import whole
+from monitor.show.trouble import show_failed_callbacks, whole
 
 COMPARE_PAGE = "pages/compare.py"
 JOB_PAGE = "pages/job.py"
@@ -64,6 +64,7 @@ def run() -> None:
     account_choice.show_left_out()
     moments.show_left_out(st.query_params.to_dict())
     _title((address.value("job") if page.url_path == "job" else None) or page.title, account)
+    show_failed_callbacks(page.url_path)
     if account_choice.show_other(account, page):
         return
     st.session_state.framed = True

@@ -16,6 +16,7 @@ from monitor.alert.evaluate import judge
 from monitor.alert.words import figure
 from monitor.model import Report
 from monitor.show import data, links
+from monitor.show.callbacks import calm
 from monitor.show.severity import Colour
 from monitor.show.shell import JOB_PAGE
 from monitor.show.threshold_crossings import in_time
@@ -122,7 +123,7 @@ def _table(found: Sequence[tuple[str, Past]], timed: bool, zone: tzinfo) -> None
     st.dataframe(
         frame,
         key=_TABLE,
-        on_select=_open,
+        on_select=calm("Opening the job", _open),
         selection_mode=["single-row", "single-cell"],
         hide_index=True,
         height="content" if len(frame) <= _ROWS else (_ROWS + 1) * _ROW_PX,

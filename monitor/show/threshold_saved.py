@@ -12,6 +12,7 @@ from monitor.alert.sink_names import sink_of
 from monitor.errors import TrainwatchError
 from monitor.model import Report
 from monitor.show import address, links, visitor
+from monitor.show.callbacks import calm
 from monitor.show.plain import plain
 from monitor.show.severity import LOOKS, Colour
 from monitor.show.shell import JOB_PAGE
@@ -86,7 +87,13 @@ def show_last() -> None:
     if gone := st.session_state.get(_REMOVED):
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
             st.markdown(f":material/delete: Removed **{plain(gone.name)}** `{typed(gone.text)}`", width="stretch")
-            st.button("Undo", key="threshold-undo", icon=":material/undo:", on_click=_undo, args=(gone,))
+            st.button(
+                "Undo",
+                key="threshold-undo",
+                icon=":material/undo:",
+                on_click=calm("Restoring the threshold", _undo),
+                args=(gone,),
+            )
 
 
 def _none_saved() -> None:
@@ -101,10 +108,20 @@ def _none_saved() -> None:
         with st.container(horizontal=True, vertical_alignment="center", border=True):
             st.badge(severity, icon=LOOKS[severity].icon, color=LOOKS[severity].colour)
             st.markdown(f"**{plain(name)}** `{text}`  \n{plain(what)}", width="stretch")
-            st.button("Try", key=f"try-{name}", icon=":material/science:", on_click=fill, args=(text,))
+            st.button(
+                "Try",
+                key=f"try-{name}",
+                icon=":material/science:",
+                on_click=calm("Filling in the threshold", fill),
+                args=(text,),
+            )
             if not visitor.is_read_only():
                 st.button(
-                    "Save", key=f"save-{name}", icon=":material/add:", on_click=_save, args=(name, text, severity)
+                    "Save",
+                    key=f"save-{name}",
+                    icon=":material/add:",
+                    on_click=calm("Saving the threshold", _save),
+                    args=(name, text, severity),
                 )
 
 
@@ -118,7 +135,8 @@ def _head(rule: Rule, place: int, crossed: Crossings, newest: str | None) -> Non
             st.markdown(f"**{plain(rule.name)}**", width="content")
         st.markdown(f"`{typed(rule.text)}`", width="stretch")
         st.button(
-            "Try", key=f"try-{rule.name}", icon=":material/science:", type="tertiary", on_click=fill, args=(rule.text,),
+            "Try", key=f"try-{rule.name}", icon=":material/science:", type="tertiary",
+            on_click=calm("Filling in the threshold", fill), args=(rule.text,),
             help="Test it on past jobs, at the top of the page",
         )  # fmt: skip
         with st.popover("Command", icon=":material/terminal:", type="tertiary", key=f"command-{place}"):
@@ -129,7 +147,7 @@ def _head(rule: Rule, place: int, crossed: Crossings, newest: str | None) -> Non
                 key=f"remove-{rule.name}",
                 icon=":material/delete:",
                 type="tertiary",
-                on_click=_remove,
+                on_click=calm("Removing the threshold", _remove),
                 args=(rule,),
             )
     if rule.doubt:

@@ -13,6 +13,7 @@ from monitor.alert.grammar import parse
 from monitor.errors import BadCall
 from monitor.model import Report
 from monitor.show import address, visitor
+from monitor.show.callbacks import calm
 from monitor.show.plain import plain
 from monitor.show.threshold_past import show_past
 from monitor.show.threshold_saved import TYPED, fill, save
@@ -28,7 +29,7 @@ def show_try(rules: Sequence[Rule] | None, reports: Sequence[Report], zone: tzin
         text = st.text_input(
             "Expression",
             key=TYPED,
-            on_change=lambda: address.keep(TYPED, st.session_state[TYPED].strip()),
+            on_change=calm("Reading the threshold", lambda: address.keep(TYPED, st.session_state[TYPED].strip())),
             placeholder="Test one on past jobs, such as gpu_utilization < 40% for 10 min",
             icon=":material/science:",
             label_visibility="collapsed",
@@ -38,9 +39,21 @@ def show_try(rules: Sequence[Rule] | None, reports: Sequence[Report], zone: tzin
             show_grammar()
             st.markdown("Examples")
             for _, example, _, what in EXAMPLES:
-                st.button(example, key=f"example-{example}", help=what, on_click=fill, args=(example,))
+                st.button(
+                    example,
+                    key=f"example-{example}",
+                    help=what,
+                    on_click=calm("Filling in the threshold", fill),
+                    args=(example,),
+                )
         if text:
-            st.button("Clear", key="threshold-clear", icon=":material/close:", on_click=fill, args=("",))
+            st.button(
+                "Clear",
+                key="threshold-clear",
+                icon=":material/close:",
+                on_click=calm("Filling in the threshold", fill),
+                args=("",),
+            )
     if not (text or "").strip():
         return False
     with st.container(border=True):
@@ -80,7 +93,12 @@ def _saving(rule: Rule, rules: Sequence[Rule]) -> None:
             "Severity", SEVERITIES, default="warning", required=True, key=_LOUD, label_visibility="collapsed"
         )
         st.button(
-            "Save", key="threshold-save", icon=":material/add:", type="primary", on_click=_save, args=(rule, name)
+            "Save",
+            key="threshold-save",
+            icon=":material/add:",
+            type="primary",
+            on_click=calm("Saving the threshold", _save),
+            args=(rule, name),
         )
 
 

@@ -22,6 +22,7 @@ from monitor.errors import (
 from monitor.faults import fault
 from monitor.model import Report
 from monitor.show import data
+from monitor.show.callbacks import calm, failed_callbacks
 from monitor.show.parts import show_copied
 from monitor.show.plain import advice, plain
 
@@ -51,14 +52,26 @@ def is_lasting(error: TrainwatchError) -> bool:
 
 def show_error(error: TrainwatchError, key: str, doing: str = "Review") -> None:
     """Cause, remedy, what there is to copy, and a button that reads credentials and lists afresh."""
+    _show_cause(error, doing)
+    if not is_lasting(error):
+        st.button(
+            "Try again", icon=":material/refresh:", key=f"again-{key}", on_click=calm("Trying again", data.forget)
+        )
+
+
+def show_failed_callbacks(page: str) -> None:
+    """What the last use of a button or an input of this page ended with, if it failed."""
+    for failed in failed_callbacks(page):
+        _show_cause(failed.error, failed.doing)
+
+
+def _show_cause(error: TrainwatchError, doing: str) -> None:
     if isinstance(error, NotAllowed) and error.action:
         show_rights(of_error(error))
     else:
         st.error(_here(str(error)), title=title_of(error, doing), icon=":material/error:")
     if isinstance(error, Fault):
         show_copied(error)
-    if not is_lasting(error):
-        st.button("Try again", icon=":material/refresh:", key=f"again-{key}", on_click=data.forget)
 
 
 def whole(name: str, draw: Callable[[], Drawn], otherwise: Drawn) -> Drawn:

@@ -168,6 +168,35 @@ def test_it_is_said_on_the_terminal(
     assert "missing or damaged, and written again: jobs" in " ".join(capsys.readouterr().out.split())
 
 
+@pytest.mark.parametrize("harm", HARMS)
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_steps_and_comparisons_say_it_beside_their_result(
+    tmp_path: Path,
+    made: Manifest,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    form: str,
+    harm: str,
+) -> None:
+    for kind in ("CONFIG", "CACHE", "STATE", "DATA"):
+        monkeypatch.setenv(f"XDG_{kind}_HOME", str(tmp_path / kind.lower()))
+    one = f"archive:{tmp_path}/one"
+    calls = (["steps", one], ["compare", one, one])
+    whole = []
+    for argv in calls:
+        assert main([*argv, "--format", form]) == 0
+        whole.append(capsys.readouterr())
+    assert [captured.err for captured in whole] == ["", ""]
+    for part in ("buckets", "jobs"):
+        _harm(tmp_path / made.parts[part].path, harm)
+    said = "The archive's buckets and jobs files are missing or damaged; this report does not need them. Archive the job again."
+    for argv, before, of in zip(calls, whole, ("", "one: "), strict=True):
+        assert main([*argv, "--format", form]) == 0
+        out, err = capsys.readouterr()
+        assert err == f"trainwatch: {of}{said}\n"
+        assert out == before.out
+
+
 class Replaced(FolderStore):
     """A folder in which somebody replaces the job while its files are read."""
 

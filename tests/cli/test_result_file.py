@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import socket
 import stat
+import subprocess
+import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +21,7 @@ from monitor.cli.main import main, parser
 from monitor.errors import CannotDo
 from tests.cli.commands import LOGS, SMP, ran
 
+ROOT = Path(__file__).parents[2]
 # A call of each command that can be made without an account; the others are looked at before they ask for one.
 COMMANDS: dict[str, tuple[str, ...]] = {
     "jobs": ("--archive", "ROOT"),
@@ -85,18 +91,19 @@ def _special(folder: Path, kind: str) -> Path:
     match kind:
         case "a folder":
             path.mkdir()
-        case "a pipe":
-            os.mkfifo(path)
         case "a socket":
             with socket.socket(socket.AF_UNIX) as server:
                 server.bind(str(path))
-        case "a device":
-            return Path(os.devnull)
+        case "a block device":
+            disks = [each for each in Path("/dev").glob("*") if each.is_block_device()]
+            if not disks:
+                pytest.skip("no block device here")
+            return disks[0]
     return path
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))
-@pytest.mark.parametrize("kind", ["a folder", "a pipe", "a socket", "a device"])
+@pytest.mark.parametrize("kind", ["a folder", "a socket", "a block device"])
 def test_what_is_no_file_is_said_before_any_work_is_done(
     tmp_path: Path, command: str, kind: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -201,6 +208,112 @@ def test_whoever_reads_meanwhile_sees_the_old_or_the_new_one(tmp_path: Path) -> 
         done.set()
         watcher.join()
     assert seen <= set(texts)
+
+
+def _reading(path: Path) -> tuple[threading.Thread, list[bytes]]:
+    """What comes out of a pipe, once the thread has ended."""
+    got: list[bytes] = []
+    reader = threading.Thread(target=lambda: got.append(path.read_bytes()))
+    reader.start()
+    return reader, got
+
+
+@pytest.mark.parametrize("command", sorted(set(COMMANDS) - NEEDS_AN_ACCOUNT))
+def test_a_pipe_and_a_device_are_written_to_as_they_are(
+    tmp_path: Path, root: str, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    argv = [command, *(word.replace("ROOT", root) for word in COMMANDS[command]), "--quiet"]
+    capsys.readouterr()
+    ran(capsys, *argv, "--output", str(tmp_path / "file"))
+    ran(capsys, *argv, "--output", os.devnull)
+    assert Path(os.devnull).is_char_device()
+    os.mkfifo(tmp_path / "pipe")
+    reader, got = _reading(tmp_path / "pipe")
+    ran(capsys, *argv, "--output", str(tmp_path / "pipe"))
+    reader.join()
+    times = re.compile(rb"[\d.:TZ-]{8,}|\d+")
+    assert times.sub(b"", got[0]) == times.sub(b"", (tmp_path / "file").read_bytes())
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "pipe", "root"]
+
+
+def test_the_shell_s_pipes_and_files_that_are_open_already(tmp_path: Path) -> None:
+    ask = "import sys; from monitor.cli import result_file as f; f.check(sys.argv[1]); f.put(sys.argv[1], 'new\\n')"
+    run = f"PYTHONPATH={ROOT} {shlex.quote(sys.executable)} -c {shlex.quote(ask)}"
+    for shell, left in (
+        ("{run} >(cat > out; echo done > done); while [ ! -s done ]; do sleep 0.05; done", "new\n"),
+        ("{run} /dev/stdout | cat > out", "new\n"),
+        ("{run} /dev/stdout > out", "new\n"),
+        # What is appended to keeps what it holds.
+        ("echo old > out; {run} /dev/stdout >> out", "old\nnew\n"),
+        ("{run} /dev/stderr 2> out", "new\n"),
+        # Nobody reads any more: neither an error nor an endless wait.
+        ("{run} /dev/stdout | true; echo ${{PIPESTATUS[0]}} > out", "0\n"),
+        ("{run} /dev/fd/7 7> out", "new\n"),
+        ("{run} /dev/fd/99 2> err || echo refused > out", "refused\n"),
+        ("{run} /dev/full 2> err || echo refused > out", "refused\n"),
+    ):
+        done = subprocess.run(
+            ["bash", "-c", shell.format(run=run)], cwd=tmp_path, timeout=60, capture_output=True, text=True, check=True
+        )
+        assert (tmp_path / "out").read_text(encoding="utf-8") == left, (shell, done.stderr)
+        (tmp_path / "out").unlink()
+
+
+def test_a_device_that_takes_nothing_is_told() -> None:
+    with pytest.raises(CannotDo, match="/dev/full cannot be written: No space left on device"):
+        result_file.put("/dev/full", "x")
+
+
+def _left(target: Path, age_s: float) -> Path:
+    """What a process that was killed left beside a target, so long ago."""
+    parts: list[Path] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Path, "replace", lambda self, _: parts.append(self))
+        patch.setattr(Path, "unlink", lambda self, missing_ok=False: None)
+        result_file.put(str(target), "half")
+    (part,) = parts
+    os.utime(part, (time.time() - age_s, time.time() - age_s))
+    return part
+
+
+def test_what_a_killed_process_left_goes_with_the_next_write_to_the_same_file(tmp_path: Path) -> None:
+    old, fresh = _left(tmp_path / "x", 3600), _left(tmp_path / "x", 5)
+    other, foreign = _left(tmp_path / "y", 9e5), tmp_path / ".trainwatch-kept.part"
+    foreign.touch()
+    os.utime(foreign, (0, 0))
+    result_file.put(str(tmp_path / "x"), "new")
+    assert not old.exists()
+    assert sorted(tmp_path.iterdir()) == sorted([tmp_path / "x", fresh, other, foreign])
+
+
+@pytest.mark.parametrize("age_s", [3600, 9e5])
+def test_what_another_process_still_writes_is_never_removed(tmp_path: Path, age_s: float) -> None:
+    part = _left(tmp_path / "x", age_s)
+    ask = (
+        "import sys; from monitor.cli import result_file as f; f._lock(1); print(1, file=sys.stderr); sys.stdin.read()"
+    )
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    with (
+        part.open("ab") as held,
+        subprocess.Popen(
+            [sys.executable, "-c", ask], stdin=subprocess.PIPE, stdout=held, stderr=subprocess.PIPE, env=environment
+        ) as writer,
+    ):
+        assert writer.stderr is not None
+        writer.stderr.readline()
+        result_file.put(str(tmp_path / "x"), "new")
+        assert part.exists()
+        writer.kill()
+    result_file.put(str(tmp_path / "x"), "new")
+    assert not part.exists()
+
+
+def test_without_locks_what_is_left_waits_for_a_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(result_file, "fcntl", None)
+    hour, days = _left(tmp_path / "x", 3600), _left(tmp_path / "x", 2 * 86400)
+    result_file.put(str(tmp_path / "x"), "new")
+    assert hour.exists()
+    assert not days.exists()
 
 
 def test_a_check_leaves_nothing(tmp_path: Path) -> None:

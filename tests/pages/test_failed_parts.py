@@ -146,7 +146,7 @@ def test_a_button_that_fails_is_logged(
     monkeypatch.setattr(data, "forget", _fails)
     shown.run().button(key="again-jobs").click().run()
     log = tmp_path_factory.getbasetemp() / "state" / "trainwatch.log"
-    assert "Failed: A button or an input" in log.read_text(encoding="utf-8")
+    assert "Failed: Trying again" in log.read_text(encoding="utf-8")
 
 
 def test_a_review_that_failed_says_so_on_its_page_and_in_its_row(
