@@ -14,6 +14,7 @@ import pandas as pd
 from monitor.analyze.cascade import Cascade, as_error, cascade
 from monitor.analyze.causes import NAMES_A_CAUSE, STRENGTH, kind_of
 from monitor.analyze.data_errors import blame
+from monitor.analyze.denied import denied
 from monitor.analyze.exits import killed_by
 from monitor.analyze.nan_loss import NanLoss
 from monitor.analyze.reasons import CAPACITY, Reason, has_status, reason_of
@@ -27,6 +28,7 @@ IDS = frozenset(
         "nccl-timeout",
         "spot-interruption",
         "capacity",
+        "access-denied",
         "data-error",
         "script-error",
         "nan-loss",
@@ -45,6 +47,14 @@ _DIRECT = {
     "shared-memory": "host-out-of-memory",
     "timeout": "nccl-timeout",
     "nan": "nan-loss",
+}
+# What SageMaker's own word settles: its findings.
+_SETTLED = {
+    "capacity": "capacity",
+    "denied": "access-denied",
+    "data": "data-error",
+    "host-memory": "host-out-of-memory",
+    "internal": "",
 }
 # Words of a process that is over, whatever it did before: without them a job that runs may well go on.
 _OVER = ("toolkit-error", "exit-code", "launcher-abort", "root-cause", "worker-exit")
@@ -100,7 +110,7 @@ def ending_of(run: Run, nan: NanLoss | None = None) -> Ending | None:
         return Ending("max-runtime" if by else "stopped-by-user", reason=reason, at=job.ended, why=by or "")
     if job.status != "Failed":
         return None
-    if reason is not None and reason.said in {"capacity", "internal", "data", "host-memory"}:
+    if reason is not None and reason.said in _SETTLED:
         return _by_service(reason, first)
     if found is None or STRENGTH.get(found.kind, 0) < NAMES_A_CAUSE:
         found = _by_exit(run, reason, found) or found
@@ -120,9 +130,8 @@ def _no_capacity(run: Run, reason: Reason | None) -> Ending | None:
 
 def _by_service(reason: Reason, first: Cascade | None) -> Ending:
     """What SageMaker's own word settles; of its own errors it names no cause, and no log can."""
-    ids = {"capacity": "capacity", "data": "data-error", "host-memory": "host-out-of-memory", "internal": ""}
     at = first.at if first else None
-    return Ending(ids[reason.said], reason.said, "high", None, reason.quote, reason=reason, at=at, since=at)
+    return Ending(_SETTLED[reason.said], reason.said, "high", None, reason.quote, reason=reason, at=at, since=at)
 
 
 def _of_error(run: Run, first: Cascade) -> Ending:
@@ -144,6 +153,8 @@ def _of_error(run: Run, first: Cascade) -> Ending:
     if kind_of(text) != "program":
         inner = replace(first, text=text)
         return replace(_of_error(run, inner), first=first, frames=frames)
+    if denied(text) is not None:
+        return replace(found, id="access-denied", kind="denied", text=text, frames=frames)
     steps = run.steps["step"].nunique() if len(run.steps) else 0
     whose = blame(text, frames, int(steps))
     return replace(

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from monitor.analyze.causes import kind_of
+from monitor.analyze.denied import denied
 from monitor.model import Job
 
 #: exit: the program ended with a code; the rest is what its name says. unknown: a reason that names no cause.
-Said = Literal["capacity", "internal", "data", "host-memory", "exit", "unknown"]
+Said = Literal["capacity", "internal", "denied", "data", "host-memory", "exit", "unknown"]
 
 #: Words for instances that EC2 had none of.
 CAPACITY = re.compile(
@@ -38,6 +39,7 @@ _EXCEPTION = re.compile(
 )
 _TAG = re.compile(r"\[\d{1,9},(?:mpirank:)?\d{1,9}(?:,algo-\d{1,9})?\](?:<std\w{3}>)?:?|\[rank\d+\]:")
 _LONGEST_QUOTE = 500
+_HEAD = re.compile(r"^\s*AlgorithmError:\s*framework error:", re.IGNORECASE)
 _WRAPPER = re.compile(r"^(?:ExecuteUserScriptError|AlgorithmError|ClientError|FrameworkError)\b")
 
 
@@ -67,8 +69,10 @@ def reason_of(job: Job) -> Reason | None:
         return Reason("capacity", _sentence(text), False, code)
     if "InternalServerError" in head or "internal error" in head.lower():
         return Reason("internal", _sentence(text), False, code)
+    if "AlgorithmError" not in head and denied(text, by_service=True) is not None:
+        return Reason("denied", _sentence(text), False, code)
     quoted = found["text"] if (found := _QUOTED.search(text)) else text
-    own = _own_words(_TAG.sub("", quoted))
+    own = _own_words(_HEAD.sub("", _TAG.sub("", quoted)))
     if _DATA.search(head) and "AlgorithmError" not in head:
         return Reason("data", _sentence(text), False, code)
     if _MORE_MEMORY.search(text):

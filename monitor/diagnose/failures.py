@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from monitor.analyze.ending import FULL_PCT, Ending
 from monitor.analyze.refused import fill
-from monitor.diagnose import ended, from_outside, raised, waited
+from monitor.diagnose import ended, from_outside, raised, refused, waited
 from monitor.diagnose.guide_hints import when_building
 from monitor.diagnose.memory_advice import advice
 from monitor.diagnose.rule import Case, rule
@@ -169,6 +169,26 @@ def capacity(case: Case) -> Finding | None:
     """
     ending = _ending(case, "capacity")
     return None if ending is None else from_outside.no_capacity(case, ending)
+
+
+@rule("access-denied", about="end")
+def access_denied(case: Case) -> Finding | None:
+    """AWS refused something to the job's execution role.
+
+    What it means: SageMaker, or the program itself, was not allowed to pull the image, read or decrypt the input, mount a
+    file system, join the network or write the output. The missing permission is quoted where the text names it; else
+    those that are usually missing are named.
+
+    Why it matters: the same job fails again at the same place until somebody changes a policy.
+
+    What to do: add the statement to the policy of the job's execution role. If it is there, look at the policy of the
+    bucket, key or repository, at a permissions boundary, and in a VPC without internet access at the policies of its endpoints.
+
+    Source: FailureReason of DescribeTrainingJob, the errors of botocore and the AWS CLI; the permissions of an execution
+    role are those of the SageMaker developer guide.
+    """
+    ending = _ending(case, "access-denied")
+    return None if ending is None else refused.finding(case, ending)
 
 
 @rule("data-error", about="end")

@@ -18,7 +18,14 @@ from monitor.model import Evidence, Finding, Recommendation, Saving
 from monitor.words import count, duration, percent, step_seconds
 
 # A silence at the end belongs to the failure that began it.
-ENDED_BY_ERROR = ("cuda-out-of-memory", "host-out-of-memory", "nccl-timeout", "data-error", "script-error")
+ENDED_BY_ERROR = (
+    "cuda-out-of-memory",
+    "host-out-of-memory",
+    "nccl-timeout",
+    "access-denied",
+    "data-error",
+    "script-error",
+)
 LATE_FIRST_STEP_S = 20 * 60.0
 LOST_WORTH_A_CHANGE = 0.05
 _MEANWHILE = {

@@ -47,7 +47,8 @@ _TITLES: dict[View, str] = {
 # Where the order of things is the evidence, and no level of a device.
 _IN_TIME = frozenset(
     {
-        "cuda-out-of-memory", "nccl-timeout", "spot-interruption", "data-error", "script-error", "nan-loss", "max-runtime",
+        "cuda-out-of-memory", "nccl-timeout", "spot-interruption", "access-denied", "data-error", "script-error", "nan-loss",
+        "max-runtime",
         "stopped-by-user", "long-initialization", "lost-work", "checkpoint-stall", "checkpoint-overdue",
     }
 )  # fmt: skip

@@ -86,7 +86,7 @@ DATA: dict[str, Log] = {
         raised(
             "botocore.exceptions.ClientError: An error occurred (AccessDenied) when calling the GetObject operation: No"
         ),
-        "data-error",
+        "access-denied",
     ),
     "collate": Log(
         raised(

@@ -98,7 +98,7 @@ def test_of_equal_errors_the_launchers_word_decides_where_clocks_cannot(skew: tu
         ("ClientError: Artifact upload failed:Insufficient disk space", ""),
         (
             "ClientError: Data download failed:Unable to download object s3://b/k (AccessDenied: Access Denied)",
-            "data-error",
+            "access-denied",
         ),
         ("AlgorithmError: , exit code: 1", ""),
         ("AlgorithmError: , exit code: 143", ""),

@@ -169,6 +169,11 @@ FAILURE_FIRES: Cases = {
                transitions=spot("Training", "Interrupted", "Starting", "MaxWaitTimeExceeded", minutes=(-1, 20, 21, 60))),
         run_of(two([(1199.5, "Received spot interruption notice: action=terminate")], until_s=1199.0), end_s=1320.0),
     ],
+    "access-denied": lambda: [
+        run_of(_NONE, reason="ClientError: Data download failed:AccessDenied (403): Access Denied"),
+        run_of(_NONE, reason="ClientError: Cannot pull algorithm container. Either the image does not exist or its permissions are "
+               "incorrect."),
+    ],
     "capacity": lambda: [
         run_of(_NONE, started=False, transitions=(), metric_frame=metrics_frame(),
                reason="CapacityError: Unable to provision requested ML compute capacity. Please retry."),
@@ -222,6 +227,7 @@ FAILURE_SILENT: Cases = {
         run_of(two([(3500.0, WATCHDOG.format(rank=0))], (), 2900.0), reason="InternalServerError: We encountered an error."),
     ],
     "spot-interruption": lambda: [*_healthy()],
+    "access-denied": lambda: [run_of(_NONE, reason="ClientError: Data download failed:NoSuchKey (404): It does not exist.")],
     "capacity": lambda: [
         *_healthy(),
         run_of(_NONE, reason="InternalServerError: We encountered an internal error. Please try again."),

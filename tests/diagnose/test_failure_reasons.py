@@ -1,0 +1,72 @@
+"""What SageMaker says of failed jobs, in its own words (names and numbers are made up), and what each is to be called."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from monitor.analyze.denied import denied
+from monitor.analyze.ending import ending_of
+from monitor.diagnose.findings import diagnose
+from monitor.diagnose.headline import status_word
+from monitor.model import LogCoverage, Run, metrics_frame, steps_frame
+from tests.diagnose.runs import END, run
+
+DENIED = "access-denied"
+_TABLE = Path(__file__).parents[1] / "data" / "failure_reasons.tsv"
+
+
+def _reasons() -> list[tuple[str, str, str]]:
+    """(FailureReason, the finding's id or "" where nobody can tell, the permissions that an access-denied names)"""
+    with _TABLE.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    return [(row["reason"], row["id"], row["actions"]) for row in rows]
+
+
+REASONS = _reasons()
+
+
+def failed(reason: str) -> Run:
+    """A job whose logs nobody has: what is said is FailureReason's."""
+    of = run(metrics_frame(), steps_frame(), status="Failed", logs=LogCoverage())
+    return replace(of, job=replace(of.job, source="aws", failure_reason=reason))
+
+
+@pytest.mark.parametrize(("reason", "id", "actions"), REASONS, ids=[reason[:70] for reason, _, _ in REASONS])
+def test_each_reason_has_its_name(reason: str, id: str, actions: str) -> None:
+    of = failed(reason)
+    ending = ending_of(of)
+    assert (ending.id if ending else "") == id
+    found = {finding.id: finding for finding in diagnose(of, END)}
+    assert (id in found) == bool(id)
+    if id == DENIED:
+        assert ending is not None
+        text = found[DENIED].recommendation.text if found[DENIED].recommendation else ""
+        first = actions.split(", ")[0]
+        assert f'"{first}"' in text
+        if first in reason:
+            assert first in found[DENIED].title
+            assert found[DENIED].confidence == "high"
+
+
+def test_there_are_enough() -> None:
+    assert len({reason for reason, _, _ in REASONS}) >= 50
+    assert status_word("Failed") == "failed"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PermissionError: [Errno 13] Permission denied: '/opt/ml/model'",
+        "huggingface_hub.errors.GatedRepoError: 401 Client Error: Unauthorized for url: https://example.org",
+        "wandb: ERROR Error while calling W&B API: permission denied (<Response [403]>)",
+        "mount: permission denied",
+        "AccessDenied",
+        "step 403 forbidden fruit",
+    ],
+)
+def test_refusals_that_are_not_of_aws(text: str) -> None:
+    assert denied(text) is None
