@@ -82,6 +82,8 @@ def enter() -> Visit:
     A deep link to a fresh server runs the page's file alone; this starts again through ``app.py``, framed.
     """
     if not st.session_state.get("framed"):
+        # Without it the browser takes the page's own icon for the tab's, and asks a font service for it.
+        st.set_page_config(page_icon=_MARK)
         st.navigation(_pages(), position="top")
         st.rerun()
     return Visit(account_choice.chosen(), clock.zone())
