@@ -171,8 +171,8 @@ FAILURE_FIRES: Cases = {
     ],
     "access-denied": lambda: [
         run_of(_NONE, reason="ClientError: Data download failed:AccessDenied (403): Access Denied"),
-        run_of(_NONE, reason="ClientError: Cannot pull algorithm container. Either the image does not exist or its permissions are "
-               "incorrect."),
+        run_of(_NONE, reason="ClientError: Cannot pull algorithm container. Either the image does not exist or its "
+               "permissions are incorrect."),
     ],
     "capacity": lambda: [
         run_of(_NONE, started=False, transitions=(), metric_frame=metrics_frame(),
