@@ -15,6 +15,7 @@ Need = Literal["metrics", "steps", "logs", ""]
 NEEDS: dict[str, Need] = {
     "failures": "logs",
     "progress": "steps",
+    "transfers": "",
     "pace": "steps",
     "checkpoints": "steps",
     "utilization": "metrics",
@@ -38,6 +39,7 @@ _OWN_NEEDS: dict[str, Need] = {
     "max-runtime": "",
     "stopped-by-user": "",
     "capacity": "",
+    "access-denied": "",
 }
 
 
