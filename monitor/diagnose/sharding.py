@@ -28,7 +28,14 @@ _LARGE_BILLIONS = 1.0
 _STATELESS = ("sgd",)
 
 
-@rule("shard-optimizer-state", silenced_by=("invalid-configuration",), about="risk", whole_log=True)
+# It takes no time from the steps, as recomputing and offloading do: it is to be tried before them.
+@rule(
+    "shard-optimizer-state",
+    silenced_by=("invalid-configuration",),
+    about="risk",
+    explains=("activation-checkpointing", "offload-activations"),
+    whole_log=True,
+)
 def shard_optimizer_state(case: Case) -> Finding | None:
     """Each GPU keeps the full optimizer state of its part of the model, although several GPUs have the same part.
 
