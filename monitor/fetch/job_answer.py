@@ -7,19 +7,31 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from monitor.errors import CannotDo
 from monitor.fetch.configuration import MP_PARAMETERS, configuration, launcher, library_of, masked_texts, smp_version
 from monitor.fetch.instance_types import lookup
 from monitor.masking import secrets_of, without_secrets
 from monitor.model import ENDED_STATUSES, Channel, InstanceGroup, Job, Node, Outputs, Transition
 
+#: Clusters that are known to train have some ten thousand.
+MOST_INSTANCES = 100_000
+
 
 def job_of(answer: Mapping[str, Any], name: str = "") -> Job:
-    """The Job that an answer of DescribeTrainingJob tells; what the answer lacks stays None or empty."""
+    """The Job that an answer of DescribeTrainingJob tells; what the answer lacks stays None or empty.
+
+    CannotDo where it has more instances than any job: a billion nodes would be made before anybody could say so.
+    """
     hyperparameters = {str(key): str(text) for key, text in (answer.get("HyperParameters") or {}).items()}
     secrets = secrets_of(
         hyperparameters, library_of(hyperparameters.get(MP_PARAMETERS, "{}")), answer.get("Environment") or {}
     )
     groups = instance_groups(answer)
+    if (count := sum(group.count for group in groups)) > MOST_INSTANCES:
+        raise CannotDo(
+            f"This job is said to have {count:,} instances, and none has more than {MOST_INSTANCES:,}.",
+            "Check AWS_ENDPOINT_URL, or the answer that was read.",
+        )
     status = answer.get("TrainingJobStatus")
     transitions = _transitions(answer, secrets)
     started, ended = utc(answer.get("TrainingStartTime")), utc(answer.get("TrainingEndTime"))

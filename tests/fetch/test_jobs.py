@@ -7,7 +7,7 @@ import pytest
 
 from monitor.archive.values import plain, valued
 from monitor.aws.clients import Clients
-from monitor.errors import BadCall, NoSuchJob, NotAllowed, Unreachable
+from monitor.errors import BadCall, CannotDo, NoSuchJob, NotAllowed, Unreachable
 from monitor.fetch.job_answer import job_of
 from monitor.fetch.jobs import describe, list_jobs, with_instances
 from monitor.fetch.source import JobQuery
@@ -142,6 +142,16 @@ def test_an_almost_empty_answer_and_new_words() -> None:
     found = job_of({"TrainingJobName": "x", "TrainingJobStatus": "Dreaming", "SecondaryStatus": "Snoring"})
     assert (found.name, found.status, found.secondary_status) == ("x", "Dreaming", "Snoring")
     assert (found.created, found.started, found.ended, found.nodes, found.launcher) == (None, None, None, (), None)
+
+
+@pytest.mark.parametrize("count", [10**9, 2**31 - 1, 100_001])
+@pytest.mark.parametrize("grouped", [False, True])
+def test_more_instances_than_any_job_has_are_refused(count: int, grouped: bool) -> None:
+    resources: dict[str, Any] = {"InstanceType": "ml.p4d.24xlarge", "InstanceCount": count}
+    if grouped:
+        resources = {"InstanceGroups": [{"InstanceGroupName": "a", **resources}]}
+    with pytest.raises(CannotDo, match=f"said to have {count:,} instances"):
+        job_of({"TrainingJobName": "a", "ResourceConfig": resources})
 
 
 def test_describe_on_an_account(account: Clients) -> None:
