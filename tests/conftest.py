@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from functools import cache
 
@@ -33,6 +34,14 @@ def _log_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.Te
     """Errors that a test provokes are logged where nobody else's are."""
     monkeypatch.setattr(faults, "_written", {})
     monkeypatch.setattr(faults, "_folders", lambda: iter([tmp_path_factory.getbasetemp() / "state"]))
+
+
+@pytest.fixture(autouse=True)
+def _main_is_kept() -> Iterator[None]:
+    """A page that is tested leaves itself as ``__main__``; processes started later would run it before anything else."""
+    before = sys.modules["__main__"]
+    yield
+    sys.modules["__main__"] = before
 
 
 @pytest.hookimpl(trylast=True)

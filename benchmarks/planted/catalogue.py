@@ -20,6 +20,7 @@ FAULTS: dict[str, Callable[[Rng, str, int], Planted]] = {
     "nccl-timeout": faults_ended.nccl_timeout,
     "spot-interruption": faults_ended.spot_interruption,
     "capacity": faults_ended.capacity,
+    "access-denied": faults_ended.access_denied,
     "data-error": faults_ended.data_error,
     "script-error": faults_ended.script_error,
     "nan-loss": faults_ended.nan_loss,

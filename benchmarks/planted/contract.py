@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 PLANTED = (
-    *("cuda-out-of-memory", "host-out-of-memory", "nccl-timeout", "spot-interruption", "capacity", "data-error"),
+    *("cuda-out-of-memory", "host-out-of-memory", "nccl-timeout", "spot-interruption", "capacity", "access-denied"),
+    "data-error",
     *("script-error", "nan-loss", "max-runtime", "stopped-by-user"),
     *(
         "stall",

@@ -118,6 +118,25 @@ def _import(plan: Plan) -> list[str]:
     return [*_trace(call), "ModuleNotFoundError: No module named 'rotary'"]
 
 
+def _secret(plan: Plan) -> list[str]:
+    call = ("/opt/ml/code/tracking.py", 17, "key_of", "return client.get_secret_value(SecretId=name)['SecretString']")
+    return [
+        *_trace(_MAIN, call),
+        "botocore.exceptions.ClientError: An error occurred (AccessDeniedException) when calling the GetSecretValue"
+        " operation: User: arn:aws:sts::111122223333:assumed-role/TrainingRole/SageMaker is not authorized to perform:"
+        " secretsmanager:GetSecretValue on resource: tracking/key because no identity-based policy allows the"
+        " secretsmanager:GetSecretValue action",
+    ]
+
+
+def _refused_object(plan: Plan) -> list[str]:
+    call = ("/opt/ml/code/data.py", 44, "shard", "return s3.get_object(Bucket=bucket, Key=key)['Body']")
+    return [
+        *_trace(_MAIN, _NEXT, _FETCH, call),
+        "botocore.exceptions.ClientError: An error occurred (AccessDenied) when calling the GetObject operation: Access Denied",
+    ]
+
+
 def _killed(plan: Plan) -> list[str]:
     return ["Killed"]
 
@@ -143,6 +162,24 @@ FAILURES = {
     "key": Failure(_key),
     "division": Failure(_division),
     "import": Failure(_import),
+    "secret": Failure(_secret),
+    "refused-object": Failure(_refused_object),
     "killed": Failure(_killed, 137),
     "watchdog": Failure(_watchdog, collective=True),
 }
+
+_NOT_ALLOWED = "User: arn:aws:sts::111122223333:assumed-role/TrainingRole/SageMaker is not authorized to perform:"
+NEVER_STARTED = {
+    "": "CapacityError: Unable to provision requested ML compute capacity. Please retry using a different ML instance type.",
+    "image": "ClientError: Access denied for repository: training in registry ID: 111122223333. Please check if your ECR"
+    " repository and image exist and role arn:aws:iam::111122223333:role/TrainingRole has proper pull permissions for"
+    " SageMaker: ecr:BatchCheckLayerAvailability, ecr:BatchGetImage, ecr:GetDownloadUrlForLayer",
+    "input": f"ClientError: Data download failed: {_NOT_ALLOWED} s3:ListBucket on resource:"
+    ' "arn:aws:s3:::corpus" because no identity-based policy allows the s3:ListBucket action',
+    "input-key": f"ClientError: Failed to download data. {_NOT_ALLOWED} kms:Decrypt on resource:"
+    " arn:aws:kms:us-east-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab because no identity-based policy"
+    " allows the kms:Decrypt action",
+    "file-system": f"ClientError: File system mount failed: {_NOT_ALLOWED} elasticfilesystem:ClientMount on resource:"
+    " arn:aws:elasticfilesystem:us-east-1:111122223333:file-system/fs-01234567",
+}
+"""What SageMaker gives as reason where the container never ran; ``""`` is a lack of capacity."""

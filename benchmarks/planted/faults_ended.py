@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from benchmarks.planted.draw import Rng, Wish, ordinary
+from benchmarks.planted.failures import FAILURES
 from benchmarks.planted.hardware import CLUSTER, G5, P3_SMALL, P4D
 from benchmarks.planted.plan import Ending, Plan
 from benchmarks.planted.truth import Truth, fault, remark
@@ -73,6 +74,18 @@ def capacity(rng: Rng, name: str, seed: int) -> Planted:
     """No instance could be had."""
     plan = ordinary(rng, name, seed, Wish(hardware=(P4D, P3_SMALL, G5)))
     return replace(plan, ending=Ending("never-started"), evaluation=None), fault("capacity")
+
+
+def access_denied(rng: Rng, name: str, seed: int) -> Planted:
+    """The job's role may not do what it needs: before the container runs, or when the program asks for it."""
+    errors = ("image", "input", "input-key", "file-system", "secret", "refused-object")
+    error = errors[int(rng.integers(len(errors)))]
+    if error in FAILURES:
+        plan = _failed(rng, name, seed, (error,), 1.0 if error == "secret" else 0.3)
+    else:
+        plan = ordinary(rng, name, seed, Wish(hardware=(P4D, P3_SMALL, G5)))
+        plan = replace(plan, ending=Ending("never-started", error=error), evaluation=None)
+    return plan, fault("access-denied", kind=error)
 
 
 def data_error(rng: Rng, name: str, seed: int) -> Planted:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from benchmarks.planted.answer import Phase, answer
 from benchmarks.planted.course import CHECKPOINT, Course, course
-from benchmarks.planted.failures import FAILURES
+from benchmarks.planted.failures import FAILURES, NEVER_STARTED
 from benchmarks.planted.minutes import Attempt, host_sums
 from benchmarks.planted.plan import Plan
 from benchmarks.planted.streams import Stream, streams
@@ -148,13 +148,17 @@ def _end(plan: Plan, phases: list[Phase], last: Attempt, rng: np.random.Generato
 
 def _never_started(plan: Plan, truth: Truth, created: float, rng: np.random.Generator) -> Scenario:
     gave_up = created + float(rng.uniform(300, 3600))
-    phases = [
-        Phase(
-            "Starting", created, gave_up, "Insufficient capacity error from EC2 while launching instances, retrying!"
-        ),
-        Phase("Failed", gave_up, gave_up, "Training job failed"),
-    ]
-    reason = "CapacityError: Unable to provision requested ML compute capacity. Please retry using a different ML instance type."
+    waited = "Insufficient capacity error from EC2 while launching instances, retrying!"
+    phases = [Phase("Starting", created, gave_up, waited)]
+    if plan.ending.error:
+        ready = created + 240
+        status = "Downloading" if plan.ending.error != "image" else "Preparing"
+        phases = [
+            Phase("Starting", created, ready, "Preparing the instances for training"),
+            Phase(status, ready, gave_up, "Downloading input data"),
+        ]
+    phases.append(Phase("Failed", gave_up, gave_up, "Training job failed"))
+    reason = NEVER_STARTED[plan.ending.error]
     told = answer(plan, created, phases, gave_up + 3600, reason)
     now = datetime.fromtimestamp(gave_up + 3600, UTC)
     return Scenario(plan, truth, told, (), host_sums(plan, []), now)

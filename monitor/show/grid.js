@@ -19,7 +19,7 @@ export default function (component) {
 function made(parent) {
   const root = parent.querySelector(".grid")
   const [box, head, lines, style] = [".box", ".head", ".lines", "style"].map(part => root.querySelector(part))
-  const grid = { root, box, head, lines, style, rows: new Map(), active: null, told: "", columns: "", timer: 0, top: 0, atEnd: true }
+  const grid = { root, box, head, lines, style, rows: new Map(), active: null, told: "", columns: "", timer: 0, top: 0, atEnd: true, chosen: null }
   // Rows that come into view get their true height only then.
   grid.sizes = new ResizeObserver(() => { fitted(grid); ended(grid); tell(grid) })
   grid.sizes.observe(box)
@@ -44,6 +44,8 @@ function made(parent) {
 
 function drawn(grid, data) {
   grid.data = data
+  // Rows that were chosen since the page was asked for are not in its answer: the hand knows better.
+  grid.chosen ??= data.chosen
   grid.box.setAttribute("aria-label", data.alt)
   grid.box.setAttribute("aria-multiselectable", String(data.several))
   grid.box.setAttribute("aria-rowcount", String(data.rows.length + 1))
@@ -138,7 +140,7 @@ function badge([word, colour]) {
 }
 
 function ticked(grid) {
-  const chosen = new Set(grid.data.chosen)
+  const chosen = new Set(grid.chosen)
   for (const [key, { line }] of grid.rows) {
     const box = line.querySelector("input")
     if (box) box.checked = chosen.has(key)
@@ -230,11 +232,10 @@ function clicked(grid, event) {
 }
 
 function chose(grid, key) {
-  const chosen = grid.data.chosen.includes(key) ? grid.data.chosen.filter(one => one !== key) : [...grid.data.chosen, key]
-  grid.data.chosen = chosen
+  grid.chosen = grid.chosen.includes(key) ? grid.chosen.filter(one => one !== key) : [...grid.chosen, key]
   // After the click has set the box its own way.
   setTimeout(() => ticked(grid))
-  grid.send.setStateValue("chosen", chosen)
+  grid.send.setStateValue("chosen", grid.chosen)
 }
 
 function element(tag, className, attributes) {

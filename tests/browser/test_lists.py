@@ -41,6 +41,16 @@ def test_two_rows_that_are_ticked_are_compared(page: Page, demo: str) -> None:
     page.wait_for_url(re.compile(r"compare\?.*jobs=llama2-7b[^,&]*(%2C|,)gpt2-20b"))
 
 
+def test_rows_ticked_while_the_page_still_answers_stay_ticked(page: Page, demo: str) -> None:
+    page.goto(demo)
+    boxes = page.locator(f'{TABLE} .lines [role="row"] input')
+    expect(boxes.nth(5)).to_be_visible()
+    for place in range(6):
+        boxes.nth(place).evaluate("box => box.click()")
+        page.wait_for_timeout(60)
+    expect(page.get_by_role("link", name="Compare these 6")).to_be_visible()
+
+
 def test_a_header_sorts_and_the_first_click_is_the_largest(page: Page, demo: str) -> None:
     rows = _open(page, demo)
     page.locator(TABLE).get_by_role("button", name="Cost", exact=True).click()
