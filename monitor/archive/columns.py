@@ -109,6 +109,7 @@ JOBS: dict[str, Kind] = {
     "recoverable_instance_s": "number",
     "wasted_instance_s": "number",
     "goodput": "number",
+    "mfu_pct": "number",
     "gpu_utilization_pct": "number",
     "gpu_memory_utilization_pct": "number",
     "step_reports": "whole",

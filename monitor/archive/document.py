@@ -73,6 +73,8 @@ def report_document(report: Report) -> dict[str, Any]:
                 "price_usd_per_instance_hour": report.cost.price_usd_per_instance_hour,
                 "price_source": report.cost.price_source,
             },
+            "goodput": report.goodput,
+            "mfu_pct": None if report.mfu is None else report.mfu.mfu_pct,
             "coverage": {
                 "metrics_period_s": run.metrics_period_s,
                 "log_events": run.logs.lines,

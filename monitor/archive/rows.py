@@ -63,6 +63,7 @@ def job_row(report: Report, document: Mapping[str, Any], is_final: bool) -> Row:
         "recoverable_instance_s": _recoverable_s(report, billed_s),
         "wasted_instance_s": overhead_s,
         "goodput": report.goodput,
+        "mfu_pct": None if report.mfu is None else report.mfu.mfu_pct,
         "gpu_utilization_pct": mean_of(report, "gpu_utilization"),
         "gpu_memory_utilization_pct": mean_of(report, "gpu_memory_utilization"),
         "step_reports": steps.count if steps else None,

@@ -17,6 +17,7 @@ from monitor.diagnose.cost_words import cost_words
 from monitor.diagnose.device_words import LEFT_OUT
 from monitor.diagnose.headline import facts, status_word
 from monitor.diagnose.hidden import hidden_words
+from monitor.diagnose.mfu_words import mfu_words
 from monitor.diagnose.muted_words import muted_words
 from monitor.diagnose.outlook import outlook
 from monitor.diagnose.rights import of_report
@@ -162,6 +163,8 @@ def _steps(report: Report, paper: Console) -> None:
             f"step time {step_seconds(steps.median_s)} (p10 {step_seconds(steps.p10_s)}, p90 {step_seconds(steps.p90_s)}, "
             f"warm-up left out); first report {step_seconds(steps.first_step_s)}"
         )
+    if report.mfu is not None:
+        paper.print(mfu_words(report.mfu))
     if is_aggregated(report.run.steps):
         paper.print("Aggregated by Logs Insights: each time is a median over a minute or more, not of single steps.")
     if steps.total is not None:

@@ -14,6 +14,7 @@ from monitor.diagnose.verdict import MODEL_BASED
 from monitor.model import Distribution, Evidence, Prediction, Saving
 from monitor.predict.memory_change import memory_change
 from monitor.predict.outcome import Outcome, differences
+from monitor.predict.problems import problems_of
 from monitor.predict.setup import Setup, changed
 from monitor.words import percent
 
@@ -47,6 +48,12 @@ def fits(setup: Setup, values: Mapping[str, Any], size_kept: bool = False) -> bo
     change = changed(setup, values)
     used = memory_change(setup, change, differences(setup, change), size_kept).utilization_pct()
     return used is not None and used[2] < MOST_MEMORY_PCT
+
+
+def sound(setup: Setup, values: Mapping[str, Any]) -> bool:
+    """Whether a change breaks no rule of the library that the setup keeps today."""
+    today = {(each.id, each.parameter) for each in problems_of(setup)}
+    return all((each.id, each.parameter) in today for each in problems_of(changed(setup, values)))
 
 
 def gain(found: Outcome, kind: Literal["waiting", "computing"] = "waiting") -> tuple[Saving, ...]:

@@ -1,9 +1,8 @@
-"""Rules about work that is distributed or computed in a way that leaves GPUs below what they could do."""
+"""A rule about stages of a pipeline that are not equally busy."""
 
 from __future__ import annotations
 
 from monitor.analyze.stages import peer_groups
-from monitor.diagnose.advised import read
 from monitor.diagnose.device_words import enough, fewest_points
 from monitor.diagnose.rule import Case, rule
 from monitor.diagnose.stakes import STEPS
@@ -12,8 +11,6 @@ from monitor.words import count, percent
 
 #: Stages of equal work differ by less.
 UNEQUAL_POINTS = 10.0
-# GPUs that compute for most of the time gain from faster arithmetic.
-_COMPUTES_PCT = 60.0
 
 
 @rule(
@@ -79,55 +76,6 @@ def unbalanced_stages(case: Case) -> Finding | None:
         ),
         ("the time of each stage: stages do not log it", "waiting inside NCCL, which looks busy"),
         savings=(Saving(STEPS, -most / 200),),
-    )
-
-
-@rule("full-precision", silenced_by=("invalid-configuration", "stall"), whole_log=True)
-def full_precision(case: Case) -> Finding | None:
-    """Training runs in 32-bit precision on GPUs with 16-bit tensor cores.
-
-    What it means: neither the library's nor the script's configuration turns on fp16 or bf16, and the GPUs compute
-    most of the time.
-
-    Why it matters: matrix products in 16 bits run two to four times as fast on tensor cores, and activations take
-    half the memory.
-
-    What to do: train in bf16 (A100 and newer) or fp16 with loss scaling, and watch the loss until you trust it. SMP
-    v1 accepts bf16 only with sharded data parallelism.
-
-    Source: SMP v2 best practices (always use mixed precision); SMP v1 configuration (fp16 since 1.10); data sheets of
-    the GPUs.
-    """
-    setup, gpu = case.setup, case.pooled.get("gpu_utilization")
-    known = setup.known("precision")
-    models = {node.gpu_model or "" for node in case.run.job.nodes if node.gpus}
-    if known is None or known.value != "fp32" or gpu is None or gpu.p50 < _COMPUTES_PCT or not enough(case):
-        return None
-    if setup.framework not in ("smp1", "smp2", "fsdp", "deepspeed", "megatron") or not models:
-        return None
-    if not all(model.startswith("NVIDIA") for model in models):
-        return None
-    sharded = (setup.number("sharded_data_parallel_degree") or 1) > 1
-    to = "bf16" if setup.framework != "smp1" or (sharded and not models & {"NVIDIA V100", "NVIDIA T4"}) else "fp16"
-    return Finding(
-        "full-precision",
-        "info",
-        "low" if known.is_default else "medium",
-        f"32-bit precision on {' and '.join(sorted(models))}",
-        f"Precision is fp32 ({known.read_from}) on {' and '.join(sorted(models))}, and GPUs are {percent(gpu.p50)} "
-        "busy: in 16 bits matrix products would run two to four times as fast, and activations would take half the "
-        "memory.",
-        read(case, "precision", "fp16", "bf16"),
-        Recommendation(
-            f"Train in {to}{' with loss scaling' if to == 'fp16' else ''}, and compare the step times and losses of "
-            "a short run.",
-            to,
-            False,
-            True,
-            "SMP v2 best practices: always use mixed precision",
-        ),
-        None,
-        ("whether the script itself casts (autocast)", "whether the model trains as well in 16 bits"),
     )
 
 

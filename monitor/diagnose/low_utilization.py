@@ -6,7 +6,7 @@ from __future__ import annotations
 from monitor.analyze.devices import within
 from monitor.analyze.processes import processes_per_host
 from monitor.analyze.step_time import variation
-from monitor.diagnose import parallelism
+from monitor.diagnose import microbatch, parallelism
 from monitor.diagnose.device_words import (
     distributions,
     enough,
@@ -57,12 +57,13 @@ def small_batch(case: Case) -> Finding | None:
     wobble = variation(case.run.steps)
     if max(gpu.p95, memory.p95, cpu.p95) >= LOW_P95_PCT or wobble is None or wobble > STEADY_MAD:
         return None
-    if _loader_words(case) or _network_evidence(case):
+    if _loader_words(case) or _network_evidence(case) or microbatch.has_larger(case):
         return None
     assert case.window is not None
     assert case.steps is not None
     assert case.steps.median_s is not None
     savings = (Saving(STEPS, 1 - gpu.p50 / 100),)
+    accumulated = microbatch.small_microbatch.check(case)
     return Finding(
         "small-batch",
         "warning",
@@ -73,7 +74,9 @@ def small_batch(case: Case) -> Finding | None:
         f"same {step_seconds(case.steps.median_s)} (MAD {wobble * 100:.1f} %){left_out(case)}. Nothing is full, so "
         f"more work per step would take little extra time.{money_of(case, savings, 'of waiting GPUs')}",
         (*distributions(case), Evidence("step time, MAD / median", wobble * 100, "%", None, *span(case))),
-        Recommendation(
+        accumulated.recommendation
+        if accumulated is not None
+        else Recommendation(
             "Raise the batch size per device step by step until GPU memory is near 85 %, and watch convergence; or "
             "use fewer or smaller instances at the same speed.",
             parameter="batch_size",

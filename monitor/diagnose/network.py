@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from monitor.analyze.mfu import mfu
 from monitor.analyze.network import without_efa
 from monitor.diagnose.device_words import enough, everywhere, money_of, slow_on_efa, span
 from monitor.diagnose.rule import Case, parameter, rule
@@ -11,8 +10,6 @@ from monitor.model import Evidence, Finding, Recommendation, Saving
 from monitor.words import nodes, percent, step_seconds
 
 BUSY_P50_PCT = 90.0
-# Of the MFU that is usual on this GPU.
-LOW_MFU = 0.5
 # A shard group over so many nodes and more has its gathers on the slow links.
 SHARDED_OVER_NODES = 2
 _QUOTED = 120
@@ -86,8 +83,8 @@ def communication_bound(case: Case) -> Finding | None:
         return None
     seen = _confirmation(case)
     step_s = case.steps.median_s if case.steps is not None else None
-    got = mfu(case.run.job, case.run.steps, case.run.events, step_s) if seen is not None else None
-    if seen is None or got is None or got.value >= LOW_MFU * got.healthy:
+    got = case.mfu if seen is not None else None
+    if seen is None or got is None or got.healthy is None or not got.is_low:
         return None
     why, proof, advice = seen
     savings = (Saving(STEPS, 1 - got.value / got.healthy),)

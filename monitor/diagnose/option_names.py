@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from monitor.model import Job
+from monitor.predict.setup_names import OTHER_NAMES, plain_name
 from monitor.predict.setup_types import Framework, Setup
 
 
@@ -90,3 +92,12 @@ def microbatches_option(setup: Setup, to: int) -> Option:
             f"Raise --global-batch-size from {batch} to {batch * to // now}, for {to} microbatches instead of {now}",
         )
     return Option("microbatches", to, f"Raise the number of microbatches from {now} to {to}")
+
+
+def written_name(job: Job, canonical: str) -> str:
+    """The name under which the job's configuration has a parameter; its own where it has none."""
+    for name in job.configuration:
+        plain = plain_name(name)
+        if OTHER_NAMES.get(plain, plain) == canonical:
+            return name
+    return canonical

@@ -33,6 +33,7 @@ from monitor.analyze.ending import Ending, ending_of
 from monitor.analyze.finish import seconds_to_finish
 from monitor.analyze.journal import journal
 from monitor.analyze.lost import LostWork, lost_work
+from monitor.analyze.mfu import Mfu, mfu
 from monitor.analyze.nan_loss import NanLoss, nan_loss
 from monitor.analyze.phases import buckets
 from monitor.analyze.phases import phases as phases_of
@@ -42,6 +43,7 @@ from monitor.analyze.window import Window, in_window, training_spans, work_windo
 from monitor.diagnose.setup_seen import setup_seen
 from monitor.diagnose.stakes import Bill, bill_of
 from monitor.model import Distribution, Finding, Phase, Price, Run, StepStats
+from monitor.predict.samples import samples_of_step
 from monitor.predict.setup_types import Setup
 from monitor.words import clock
 
@@ -182,6 +184,13 @@ class Case:
         if ending is not None and ending.id == "cuda-out-of-memory":
             first = fill(self.run.events, ending.first)
         return setup_seen(self.run, self.steady, self.steps, first)
+
+    @once
+    def mfu(self) -> Mfu | None:
+        """The model FLOP utilization; None where it cannot be known."""
+        step_s = self.steps.median_s if self.steps is not None else None
+        samples, sequence = samples_of_step(self.setup), self.setup.number("sequence_length")
+        return mfu(self.run.job, self.run.steps, self.run.events, step_s, samples, sequence)
 
     def clock(self, at: datetime) -> str:
         """A time of the job in words, with its day where the job takes longer than one."""

@@ -86,7 +86,11 @@ def shard_optimizer_state(case: Case) -> Finding | None:
     )
 
 
-@rule("sharding-across-nodes", silenced_by=("invalid-configuration", "communication-bound"), whole_log=True)
+@rule(
+    "sharding-across-nodes",
+    silenced_by=("invalid-configuration", "communication-bound", "needless-sharding"),
+    whole_log=True,
+)
 def sharding_across_nodes(case: Case) -> Finding | None:
     """The model state is sharded over more GPUs than a node has, although one node's GPUs could hold it.
 

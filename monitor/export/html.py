@@ -20,6 +20,7 @@ from monitor.diagnose.device_words import LEFT_OUT
 from monitor.diagnose.evidence_words import fact_value, when
 from monitor.diagnose.file_words import file_rows
 from monitor.diagnose.headline import facts, status_word
+from monitor.diagnose.mfu_words import mfu_words
 from monitor.diagnose.muted_words import muted_words
 from monitor.diagnose.outlook import outlook
 from monitor.diagnose.rights import of_report
@@ -103,7 +104,8 @@ def _configuration(report: Report) -> list[tuple[str, str, str]]:
 
 def _costs(report: Report) -> list[str]:
     goodput = [] if report.goodput is None else [f"Goodput {words.percent(100 * report.goodput)}."]
-    return [*goodput, *(cost_words(report) if report.buckets else [])]
+    useful = [] if report.mfu is None else [mfu_words(report.mfu)]
+    return [*goodput, *useful, *(cost_words(report) if report.buckets else [])]
 
 
 def _buckets(report: Report) -> list[tuple[str, str, str]]:

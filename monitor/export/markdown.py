@@ -9,6 +9,7 @@ from monitor.analyze.step_time import is_aggregated
 from monitor.diagnose.cost_words import cost_words
 from monitor.diagnose.headline import facts, status_word
 from monitor.diagnose.hidden import hidden_words
+from monitor.diagnose.mfu_words import mfu_words
 from monitor.diagnose.muted_words import muted_words
 from monitor.diagnose.outlook import outlook
 from monitor.diagnose.rights import of_report
@@ -85,7 +86,8 @@ def _phases(report: Report) -> list[str]:
     rows = [(phase(bucket.name), duration(bucket.seconds), usd(bucket.cost_usd)) for bucket in report.buckets]
     goodput = [] if report.goodput is None else [f"Goodput {percent(100 * report.goodput)}."]
     found = table(("phase", "time", "cost"), rows)
-    return [heading(2, "Where the time went"), "", *found, "", *goodput, *cost_words(report), ""]
+    useful = [] if report.mfu is None else [mfu_words(report.mfu)]
+    return [heading(2, "Where the time went"), "", *found, "", *goodput, *useful, *cost_words(report), ""]
 
 
 def _nodes(report: Report) -> list[str]:

@@ -49,6 +49,7 @@ from monitor.model.report import (
     Severity,
     StepSpread,
     StepStats,
+    Utilized,
     is_price,
 )
 from monitor.model.run import Gap, LoadProgress, LogCoverage, LogPage, RawMetrics, Run
@@ -99,6 +100,7 @@ __all__ = [
     "StepSpread",
     "StepStats",
     "Transition",
+    "Utilized",
     "came_of",
     "events_frame",
     "in_order_of_time",

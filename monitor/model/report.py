@@ -190,6 +190,18 @@ class StepStats:
     """Their step times; None where no line gives one."""
 
 
+@dataclass(frozen=True, slots=True)
+class Utilized:
+    """The model FLOP utilization in the steps: percent of the peak of the GPUs, in half precision."""
+
+    mfu_pct: float
+    usual_pct: float | None
+    """What three of four published runs reach on this GPU; None where none are known."""
+    gpu_model: str
+    how: str
+    """What it was worked out from."""
+
+
 #: No instance costs as much by the hour; what is above it is a slip, or no price at all.
 MOST_USD_PER_HOUR = 100_000.0
 
@@ -272,6 +284,8 @@ class Report:
     """What the costs are worked out with."""
     goodput: float | None = None
     """Productive billed seconds / billed seconds, 0 to 1; None where no step was seen."""
+    mfu: Utilized | None = None
+    """None where it cannot be known."""
     at_risk: AtRisk | None = None
     """Of a running job; None where no checkpoint was seen."""
     measured: Mapping[str, Parameter] = field(default_factory=dict)

@@ -25,6 +25,9 @@ _SAID_ONCE = frozenset({"transport"})
 # Each of these counts: they mark the begin or the end of something, or are one of many parts.
 _MARKS = frozenset(["checkpoint-begin", "checkpoint-end", "evaluation-begin", "evaluation-end"])
 _EACH = _MARKS | delimited.KINDS | {"environment", "gpu-memory", "rank-map-node", "rank-map-rank", "speaker"}
+# A figure that each step prints again: a sample tells as much, and what is left out is no loss.
+_SAMPLED = frozenset({"mfu"})
+_MOST_SAMPLED = 64
 _ORDER = {kind: place for place, kind in enumerate(dict.fromkeys(row.kind for row in (*facts.ROWS, *marks.MARKS)))}
 _DIGITS = re.compile(r"\d+")
 _WORDING_CHARS = 200
@@ -69,7 +72,7 @@ class EventRows:
         return +out
 
     def _left_out(self, pair: tuple[str, str]) -> int:
-        return 0 if pair[1] in _SAID_ONCE else self._read[pair] - len(self._rows[pair])
+        return 0 if pair[1] in _SAID_ONCE | _SAMPLED else self._read[pair] - len(self._rows[pair])
 
     def add_page(self, page: LogPage) -> None:
         """Remembers where the stream begins, as far as it was read."""
@@ -92,6 +95,8 @@ class EventRows:
             self._thin()
 
     def _most_of(self, kind: str) -> int:
+        if kind in _SAMPLED:
+            return min(_MOST_SAMPLED, self._most_alike, self._most)
         return self._most if kind in _EACH else min(self._most_alike, self._most)
 
     def _thin(self) -> None:

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from monitor.parse import configured, delimited, failures, gpu_memory, model_size
+from monitor.parse import configured, delimited, failures, gpu_memory, hints, model_size
 from monitor.parse.reader import Table, event, said
 
 _SLOTS = re.compile(r"([\w.-]{1,255}):(\d{1,6})(?!\d)")
@@ -131,6 +131,7 @@ _FACTS = Table(
         *configured.ROWS,
         *failures.ROWS,
         *gpu_memory.ROWS,
+        *hints.ROWS,
         *model_size.ROWS,
     )
 )

@@ -29,6 +29,7 @@ from monitor.model import (
     Price,
     Report,
     Run,
+    Utilized,
 )
 from monitor.parse.recognise import RawRows
 from monitor.predict.setup import setup_of
@@ -69,6 +70,7 @@ def report(
         cost=failed.without("Cost", lambda: cost(run.job, parts, sums, price) if billed else Cost(), Cost()),
         price=price,
         goodput=failed.without("Goodput", lambda: goodput(run.job, parts), None),
+        mfu=failed.without("Model FLOP utilization", lambda: _mfu(case), None),
         at_risk=failed.without("Work not yet in a checkpoint", lambda: _at_risk(case), None),
         measured=failed.without("What was measured of the setup", lambda: _measured(case), {}),
         api=api,
@@ -133,6 +135,15 @@ def _measured(case: Case) -> dict[str, Parameter]:
         for name, known in case.setup.values.items()
         if told.get(name) != known
     }
+
+
+def _mfu(case: Case) -> Utilized | None:
+    found = case.mfu
+    if found is None:
+        return None
+    return Utilized(
+        100 * found.value, None if found.healthy is None else 100 * found.healthy, found.gpu_model, found.how
+    )
 
 
 def _at_risk(case: Case) -> AtRisk | None:

@@ -8,6 +8,7 @@ import streamlit as st
 
 from monitor.diagnose.cost_words import OVERHEAD_MEANS, RECOVERABLE_MEANS, recoverable_words
 from monitor.diagnose.device_words import LEFT_OUT
+from monitor.diagnose.mfu_words import mfu_words, usual_words
 from monitor.diagnose.verdict import has_gpus
 from monitor.model import Report, StepStats
 from monitor.show.plain import plain
@@ -50,6 +51,8 @@ def figures(report: Report) -> tuple[Figure, ...]:
             "Time of one optimizer step over all nodes that report it, warm-up left out.",
         )
     )
+    if report.mfu is not None:
+        tiles.append(Figure("MFU", percent(report.mfu.mfu_pct), usual_words(report.mfu), mfu_words(report.mfu)))
     progress = _progress(steps) if job.started else "not started"
     tiles.append(Figure("Duration", duration(report.ran_s), progress, "Since the job's instances started."))
     if report.goodput is not None:

@@ -24,7 +24,20 @@ def _json(capsys: pytest.CaptureFixture[str], *argv: str) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
-_REPORT_KEYS = {"schema", "job", "nodes", "steps", "phases", "buckets", "findings", "cost", "coverage", "api"}
+_REPORT_KEYS = {
+    "schema",
+    "job",
+    "nodes",
+    "steps",
+    "phases",
+    "buckets",
+    "findings",
+    "cost",
+    "goodput",
+    "mfu_pct",
+    "coverage",
+    "api",
+}
 _JOB_KEYS = {
     "name", "status", "secondary_status", "instance_type", "instance_count", "instance_groups", "gpus_per_node",
     "launcher", "smp_version", "configuration", "created", "started", "ended", "training_seconds",

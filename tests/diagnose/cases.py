@@ -12,7 +12,14 @@ import pandas as pd
 
 from monitor.model import Gap, LogCoverage, Run, metrics_frame, steps_frame
 from tests.builders import START, metrics, nodes_of, steps
-from tests.diagnose import advice_cases, configuration_cases, progress_cases, transfer_cases, utilization_cases
+from tests.diagnose import (
+    advice_cases,
+    configuration_cases,
+    progress_cases,
+    transfer_cases,
+    useful_work_cases,
+    utilization_cases,
+)
 from tests.diagnose.failure_cases import FAILURE_FIRES, FAILURE_SILENT
 from tests.diagnose.runs import BUSY, END, LOW, MINUTES, Cases, healthy, run
 
@@ -89,7 +96,14 @@ _SILENT: Cases = {
     "coarse-metrics": lambda: [healthy(), run(metrics_frame(), metrics_period_s=300)],
 }
 
-_ROOMS = (utilization_cases, configuration_cases, advice_cases, progress_cases, transfer_cases)
+_ROOMS = (
+    utilization_cases,
+    configuration_cases,
+    advice_cases,
+    progress_cases,
+    transfer_cases,
+    useful_work_cases,
+)
 _ALL_FIRES = (FAILURE_FIRES, _FIRES, *(room.FIRES for room in _ROOMS))
 _ALL_SILENT = (FAILURE_SILENT, _SILENT, *(room.SILENT for room in _ROOMS))
 

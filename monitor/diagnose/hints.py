@@ -1,0 +1,101 @@
+"""What do libraries themselves say about settings that cost time? Their warnings, and settings that the configuration tells,
+as causes with a remedy."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from monitor.diagnose.quoted import quoted
+from monitor.diagnose.rule import Case
+from monitor.model import Evidence
+from monitor.predict.setup_names import plain_name
+from monitor.predict.setup_types import yes_or_no
+
+_ATTENTION = frozenset({"attn_implementation", "_attn_implementation", "attention_implementation"})
+_COMPILE = frozenset({"torch_compile", "use_torch_compile", "compile_model"})
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """``cause`` as a clause, ``remedy`` as an order, and where it was seen."""
+
+    cause: str
+    remedy: str
+    seen: Evidence
+
+
+#: The cause that a warning about 32-bit matrix products names.
+TENSOR_CORES = "32-bit matrix products do not use the tensor cores"
+# What a library's warning says, by a piece of it: (piece, cause, remedy).
+_SAID = (
+    (
+        re.compile(r"find_unused_parameters=True was specified"),
+        "DDP searches for unused parameters in every step and finds none",
+        "Leave find_unused_parameters at false (ddp_find_unused_parameters in transformers).",
+    ),
+    (
+        re.compile(r"will create (?P<have>\d+) worker processes .*suggested max number of worker.* is (?P<most>\d+)"),
+        "{have} loader workers a process are more than the host's cores, {most}",
+        "Set the loader's workers to {most} or fewer.",
+    ),
+    (
+        re.compile(r"does not have many workers.*num_workers=(?P<most>\d+)"),
+        "the data loader has few workers; Lightning suggests up to {most}",
+        "Raise num_workers of the data loader step by step, up to {most}, and compare the step times.",
+    ),
+    (
+        re.compile(r"huggingface/tokenizers: The current process just got forked"),
+        "tokenizers turned its threads off, because the loader forked after they were used",
+        "Tokenize ahead of training, or set TOKENIZERS_PARALLELISM=false and give the loader more workers.",
+    ),
+    (
+        re.compile(r"TensorFloat32 tensor cores .* not enabled|you should set `torch\.set_float32_matmul_precision"),
+        TENSOR_CORES,
+        'Train in bf16, or call torch.set_float32_matmul_precision("high").',
+    ),
+    (
+        re.compile(r"Grad strides do not match bucket view strides"),
+        "gradients are copied, because their layout is not that of DDP's buckets",
+        "Make parameters contiguous before wrapping, or set gradient_as_bucket_view.",
+    ),
+    (
+        re.compile(r"torch\._dynamo hit config\.(?:cache_size_limit|recompile_limit)"),
+        "torch.compile gave up on a function whose shapes keep changing, and runs it uncompiled",
+        "Pad or bucket the inputs to few shapes, or compile with dynamic=True.",
+    ),
+)
+
+
+def hints(case: Case) -> tuple[Hint, ...]:
+    """What libraries and the configuration say, each once."""
+    return (*_from_the_log(case), *_from_the_configuration(case))
+
+
+def _from_the_log(case: Case) -> Iterator[Hint]:
+    told = case.run.events[case.run.events["kind"] == "hint"]
+    for pattern, cause, remedy in _SAID:
+        for row in told.itertuples():
+            if (found := pattern.search(str(row.text))) is not None:
+                values = found.groupdict()
+                seen = Evidence("a library's warning", None, "", str(row.node) or None, line=quoted(str(row.text)))
+                yield Hint(cause.format(**values), remedy.format(**values), seen)
+                break
+
+
+def _from_the_configuration(case: Case) -> Iterator[Hint]:
+    for name, known in case.run.job.configuration.items():
+        plain, value = plain_name(name), known.value
+        if plain in _ATTENTION and str(value).lower() == "eager":
+            yield Hint(
+                "attention is computed in eager mode",
+                f"Set {name} to sdpa or flash_attention_2.",
+                Evidence(f"{name} ({known.read_from})", str(value)),
+            )
+        elif plain in _COMPILE and yes_or_no(value) is False:
+            yield Hint(
+                "the model is not compiled",
+                f"Try {name}=true on a short run.",
+                Evidence(f"{name} ({known.read_from})", "false"),
+            )
