@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.planted import faults_ended, faults_progress, faults_use, remarks
+from benchmarks.planted import faults_ended, faults_progress, faults_use, faults_useful, remarks
 from benchmarks.planted.draw import Rng
 from benchmarks.planted.faults_ended import Planted
 from benchmarks.planted.healthy import draw, sort_of
@@ -41,6 +41,11 @@ FAULTS: dict[str, Callable[[Rng, str, int], Planted]] = {
     "low-gpu-utilization": faults_use.low_gpu_utilization,
     "fluctuating-gpu-utilization": faults_use.fluctuating,
     "small-batch": faults_use.small_batch,
+    "low-mfu": faults_useful.low_mfu,
+    "pipeline-bubble": faults_useful.pipeline_bubble,
+    "full-precision": faults_useful.full_precision,
+    "small-microbatch": faults_useful.small_microbatch,
+    "needless-sharding": faults_useful.needless_sharding,
     "cpu-bottleneck": faults_use.cpu_bottleneck,
     "communication-bound": faults_use.communication_bound,
     "gpu-memory-pressure": faults_use.gpu_memory_pressure,

@@ -25,6 +25,7 @@ PLANTED = (
         "fluctuating-gpu-utilization",
         "small-batch",
     ),
+    *("low-mfu", "pipeline-bubble", "full-precision", "small-microbatch", "needless-sharding"),
     *("cpu-bottleneck", "communication-bound", "gpu-memory-pressure", "gpu-memory-growth", "host-memory-growth"),
     "disk-nearly-full",
     "efa-not-in-use",
@@ -43,7 +44,6 @@ ADVICE = frozenset(
             "fewer-features",
             "instance-type",
             "unbalanced-stages",
-            "full-precision",
         ),
         *("batch-not-divisible", "invalid-configuration"),
     )

@@ -27,25 +27,35 @@ def _rate_of(plan: Plan, step: int) -> float:
     return 3e-4 * min(1.0, 20 * step / plan.steps)
 
 
+_WELL_FILLED_PCT = 70.0
+
+
 def _megatron_opening(plan: Plan) -> list[str]:
     told = {
         "global_batch_size": plan.batch,
         "log_interval": plan.log_every,
         "seq_length": plan.sequence,
-        "pipeline_model_parallel_size": 1,
+        "pipeline_model_parallel_size": plan.pipeline_parallel,
         "tensor_model_parallel_size": plan.tensor_parallel,
         "train_iters": plan.steps,
+        # Who fills the memory shares out the optimizer state.
+        "use_distributed_optimizer": plan.levels.memory > _WELL_FILLED_PCT,
         "world_size": plan.world,
     }
-    held = int(plan.parameters / plan.tensor_parallel)
+    parts = plan.tensor_parallel * plan.pipeline_parallel
+    held = int(plan.parameters / parts)
     return [
-        f"using world size: {plan.world}, data-parallel size: {plan.world // plan.tensor_parallel},"
+        f"using world size: {plan.world}, data-parallel size: {plan.world // parts},"
         f" tensor-model-parallel size: {plan.tensor_parallel},"
-        " pipeline-model-parallel size: 1",
+        f" pipeline-model-parallel size: {plan.pipeline_parallel}",
         "------------------------ arguments ------------------------",
         *(f"  {name} {'.' * (47 - len(name))} {value}" for name, value in told.items()),
         "-------------------- end of arguments ---------------------",
-        f" > number of parameters on (tensor, pipeline) model parallel rank (0, 0): {held}",
+        *(
+            f" > number of parameters on (tensor, pipeline) model parallel rank ({tensor}, {stage}): {held}"
+            for stage in range(plan.pipeline_parallel)
+            for tensor in range(plan.tensor_parallel)
+        ),
         "[before the start of training step] datetime: 2026-01-01 00:00:00",
     ]
 

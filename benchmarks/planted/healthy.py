@@ -9,7 +9,8 @@ from dataclasses import replace
 from benchmarks.planted import healthy_uneven
 from benchmarks.planted.draw import Rng, Wish, ordinary, steady
 from benchmarks.planted.faults_ended import Planted
-from benchmarks.planted.hardware import P3DN, P4D
+from benchmarks.planted.faults_useful import pipelined
+from benchmarks.planted.hardware import P3DN, P4D, P5
 from benchmarks.planted.plan import Ending, Outliers, Pause, Plan, Stage, View, Wait
 from benchmarks.planted.truth import healthy
 
@@ -230,6 +231,43 @@ def _logged_steps(rng: Rng, name: str, seed: int) -> Plan:
     return replace(plan, pace=replace(plan.pace, outliers=Outliers(0.0, 2.5, 4.0, every, gpu=30.0)))
 
 
+def _deep(rng: Rng, name: str, seed: int) -> Plan:
+    """A pipeline of Megatron-LM whose bubble is a few percent."""
+    return pipelined(rng, name, seed, 0.12, 0.0)
+
+
+def _sharded(rng: Rng, name: str, seed: int) -> Plan:
+    """A model of billions of parameters is sharded over all GPUs, since none could hold it."""
+    plan = ordinary(rng, name, seed, Wish(("hf", "pairs", "lightning"), (P4D, P5), (2, 4), ends=_LIVE))
+    given = {
+        "fsdp": json.dumps("full_shard auto_wrap"),
+        "per_device_train_batch_size": "4",
+        "gradient_accumulation_steps": str((1, 2, 4)[int(rng.integers(3))]),
+        "gradient_checkpointing": "true",
+        "bf16": "true",
+        "parameters_billion": f"{float(rng.uniform(6, 14)):.1f}",
+    }
+    levels = replace(plan.levels, memory=float(rng.uniform(60, 84)))
+    return replace(plan, hyperparameters=given, levels=levels, network="efa")
+
+
+def _accumulating(rng: Rng, name: str, seed: int) -> Plan:
+    """Gradients are accumulated over microbatches that fill the memory."""
+    plan = ordinary(rng, name, seed, Wish(("hf", "pairs", "lightning"), (P4D, P5), (1, 2, 4), ends=_LIVE))
+    given = {
+        "per_device_train_batch_size": str((1, 2, 4)[int(rng.integers(3))]),
+        "gradient_accumulation_steps": str((4, 8, 32)[int(rng.integers(3))]),
+        "bf16": "true",
+    }
+    return replace(plan, hyperparameters=given, levels=replace(plan.levels, memory=float(rng.uniform(62, 88))))
+
+
+def _prints_mfu(rng: Rng, name: str, seed: int) -> Plan:
+    """It prints what it gets of the peak: 26 to 50 percent."""
+    plan = ordinary(rng, name, seed, Wish(("nanogpt", "torchtitan", "megatron"), (P4D, P5), ends=_LIVE))
+    return replace(plan, mfu=float(rng.uniform(0.26, 0.5)))
+
+
 _SORTS: dict[str, tuple[float, Callable[[Rng, str, int], Plan]]] = {
     "usual": (6, _usual),
     "long evaluation": (2, _long_evaluation),
@@ -255,6 +293,10 @@ _SORTS: dict[str, tuple[float, Callable[[Rng, str, int], Plan]]] = {
     "full memory": (1, _full_memory),
     "host memory flat": (1, _rising_then_flat),
     "busy cores": (1, _busy_cpu),
+    "deep pipeline": (1.5, _deep),
+    "sharded by need": (1.5, _sharded),
+    "accumulating": (1.5, _accumulating),
+    "prints its MFU": (1.5, _prints_mfu),
     "pictures": (1, _logged_steps),
     "resumed": (1, healthy_uneven.resumed),
     "one node a little slower": (1.5, healthy_uneven.a_little_slower),

@@ -203,6 +203,7 @@ class Plan:
     sequence: int = 2048
     mfu: float = 0.42
     tensor_parallel: int = 1
+    pipeline_parallel: int = 1
     steps_an_epoch: int | None = None
     network: str = ""
     """What NCCL says of the network: "efa", "socket", "no-efa" (asked for, and absent), or nothing."""
