@@ -14,7 +14,7 @@ from monitor.diagnose.verdict import MODEL_BASED
 from monitor.model import Distribution, Evidence, Prediction, Saving
 from monitor.predict.memory_change import memory_change
 from monitor.predict.outcome import Outcome, differences
-from monitor.predict.problems import problems_of
+from monitor.predict.problems import refused
 from monitor.predict.setup import Setup, changed
 from monitor.words import percent
 
@@ -52,8 +52,8 @@ def fits(setup: Setup, values: Mapping[str, Any], size_kept: bool = False) -> bo
 
 def sound(setup: Setup, values: Mapping[str, Any]) -> bool:
     """Whether a change breaks no rule of the library that the setup keeps today."""
-    today = {(each.id, each.parameter) for each in problems_of(setup)}
-    return all((each.id, each.parameter) in today for each in problems_of(changed(setup, values)))
+    today = {(each.id, each.parameter) for each in refused(setup)}
+    return all((each.id, each.parameter) in today for each in refused(changed(setup, values)))
 
 
 def gain(found: Outcome, kind: Literal["waiting", "computing"] = "waiting") -> tuple[Saving, ...]:

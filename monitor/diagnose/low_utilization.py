@@ -7,6 +7,7 @@ from monitor.analyze.devices import within
 from monitor.analyze.processes import processes_per_host
 from monitor.analyze.step_time import variation
 from monitor.diagnose import microbatch, parallelism
+from monitor.diagnose.advised import SHORT_MEMORY_PCT, fits, memory_p95
 from monitor.diagnose.device_words import (
     distributions,
     enough,
@@ -209,6 +210,11 @@ def _first_step(case: Case, cpu: Distribution | None) -> str:
     p, m, a = pipeline_degree(case), case.setup.microbatches, case.setup.window
     if p > 1 and m is not None and a is not None and a < min(m, p + 2):
         better = min(m, p) if a < min(m, p) else min(m, p + 2)
+        if memory_p95(case) is not None and not fits(case.setup, {"active_microbatches": better}):
+            return (
+                f"Free GPU memory first (recompute activations, shard the optimizer state); then raise active_microbatches from "
+                f"{a} to {better}, and compare the step time."
+            )
         return (
             f"Try active_microbatches {better} (now {a}) while GPU memory stays below 92 %, and compare the step time."
         )
@@ -216,4 +222,7 @@ def _first_step(case: Case, cpu: Distribution | None) -> str:
         return f"Raise microbatches (now {m}) and the batch with it, so that the {p} stages overlap more."
     if _loader_words(case) or (cpu is not None and cpu.p95 > CPU_HIGH_PCT):
         return "Give the data loader more workers and prefetching, or read from FSx or in FastFile mode."
+    memory = memory_p95(case)
+    if memory is not None and memory > SHORT_MEMORY_PCT:
+        return "Time one step without the data loader; if it is no faster, profile one: GPU memory has no room for a larger batch."
     return "Time one step without the data loader; if it is no faster, raise the batch size per device."

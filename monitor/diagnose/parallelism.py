@@ -21,6 +21,7 @@ from monitor.diagnose.advised import (
     read,
     saved,
     since,
+    sound,
 )
 from monitor.diagnose.device_words import distributions, enough
 from monitor.diagnose.option_names import microbatches_option
@@ -58,7 +59,7 @@ def raise_active_microbatches(case: Case) -> Finding | None:
         return None
     p, m, a = pipeline.stages, pipeline.microbatches, pipeline.window or pipeline.microbatches
     # A wider window is never slower, so that the widest with room decides: one simulation.
-    to = next((to for to in range(min(m, p + 2), a, -1) if fits(case.setup, {"active_microbatches": to})), None)
+    to = next((to for to in range(min(m, p + 2), a, -1) if _may(case, {"active_microbatches": to})), None)
     if to is None:
         return None
     found = what_if(case.setup, {"active_microbatches": to})
@@ -169,7 +170,7 @@ def raise_microbatches(case: Case) -> Finding | None:
     if m >= _MICROBATCHES_A_STAGE * p or (window is not None and window < min(m, p)):
         return None
     to = m * -(-_MICROBATCHES_A_STAGE * p // m)
-    values = next((each for each in _more(case, to, window) if fits(case.setup, each, size_kept=True)), None)
+    values = next((each for each in _more(case, to, window) if _may(case, each, size_kept=True)), None)
     if values is None:
         return None
     found, active = what_if(case.setup, values, size_kept=True), values.get("active_microbatches")
@@ -201,6 +202,11 @@ def raise_microbatches(case: Case) -> Finding | None:
         ("whether the larger global batch still converges as well", *_not_checked(case, gpu.mean)),
         savings=gain(found),
     )  # fmt: skip
+
+
+def _may(case: Case, values: dict[str, Any], size_kept: bool = False) -> bool:
+    """Whether there is room for a change, and no rule of the library against it."""
+    return fits(case.setup, values, size_kept) and sound(case.setup, values)
 
 
 def _more(case: Case, to: int, window: int | None) -> Iterator[dict[str, Any]]:

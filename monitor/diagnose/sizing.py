@@ -14,6 +14,7 @@ from monitor.diagnose.advised import (
     prediction,
     read,
     saved,
+    sound,
 )
 from monitor.diagnose.cost_words import saved_words
 from monitor.diagnose.device_words import distributions, enough
@@ -34,7 +35,12 @@ _BROKEN = ("stall", "nccl-timeout", "one-gpu-in-use", "unused-gpus", "idle-gpus"
 
 
 @rule(
-    "fewer-features", silenced_by=(*_ADVISED, *_BROKEN, "cuda-out-of-memory", "sharding-across-nodes"), whole_log=True
+    "fewer-features",
+    silenced_by=(
+        *(*_ADVISED, *_BROKEN, "cuda-out-of-memory", "sharding-across-nodes"),
+        *("tensor-parallel-degree", "tensor-parallel-across-nodes"),
+    ),
+    whole_log=True,
 )
 def fewer_features(case: Case) -> Finding | None:
     """GPU memory is half empty, but the job pays for a memory-saving feature.
@@ -102,7 +108,8 @@ def _less(case: Case) -> Iterator[tuple[str, object, object, str, Outcome]]:
     if t > 1 and t % 2 == 0:
         found = what_if(setup, {"tensor_parallel_degree": t // 2})
         # What one GPU holds at most doubles.
-        if has_room(found) or (found.memory.change_gib is None and 2 * memory < 92):
+        may = sound(setup, {"tensor_parallel_degree": t // 2})
+        if may and (has_room(found) or (found.memory.change_gib is None and 2 * memory < 92)):
             yield "tensor_parallel_degree", t, t // 2, f"layers are split over {t} GPUs", found
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from monitor.analyze.cascade import cascade_words
 from monitor.analyze.ending import IDS, ending_of
+from monitor.analyze.mfu import LOW_SHARE
 from monitor.analyze.reasons import reason_of
 from monitor.diagnose.level import Level
 from monitor.diagnose.quoted import quoted
@@ -82,6 +83,8 @@ def _dark(report: Report) -> list[str]:
         out.append(f"{dark} is not known")
     if report.goodput is not None and report.goodput < LOW_GOODPUT:
         out.append(f"only {percent(100 * report.goodput)} of the billed time went into training")
+    if (mfu := report.mfu) is not None and mfu.usual_pct is not None and mfu.mfu_pct < LOW_SHARE * mfu.usual_pct:
+        out.append(f"MFU is {percent(mfu.mfu_pct)}, where {percent(mfu.usual_pct)} is usual")
     if report.broken:
         out.append(f"{count(len(report.broken), 'check')} failed")
     return out

@@ -13,6 +13,7 @@ from monitor.predict.problems_degrees import of_degrees
 from monitor.predict.problems_others import of_deepspeed, of_megatron, of_smp2
 from monitor.predict.problems_smp1 import of_smp1
 from monitor.predict.problems_values import of_values
+from monitor.predict.remedies import sound_remedies
 from monitor.predict.setup_types import Setup
 
 __all__ = ["UNKNOWN", "Problem", "problems_of", "senseless_values_of", "unknowns_of"]
@@ -26,8 +27,17 @@ _RULES = {"smp1": of_smp1, "smp2": of_smp2, "megatron": of_megatron, "deepspeed"
 def problems_of(setup: Setup) -> tuple[Problem, ...]:
     """Everything that the library rejects or ignores, and degrees that cost time; what is rejected comes first.
 
-    One parameter has one problem of an id: the first that a rule names.
+    One parameter has one problem of an id: the first that a rule names. Their remedies were tried against all rules.
     """
+    return sound_remedies(setup, _in_order(setup), _in_order)
+
+
+def refused(setup: Setup) -> tuple[Problem, ...]:
+    """The same with the first remedies at hand, sooner: for who asks only what is wrong."""
+    return _in_order(setup)
+
+
+def _in_order(setup: Setup) -> tuple[Problem, ...]:
     found: dict[tuple[str, str], Problem] = {}
     for each in _all(setup):
         found.setdefault((each.id, each.parameter), each)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from monitor.predict.problem import SMP2_REFERENCE, Problem, problem
@@ -37,7 +38,14 @@ def _degrees_of_smp2(setup: Setup) -> Iterator[Problem]:
                 words = f"{name}={degree} does not divide the {world} processes of the job."
                 remedy = f"Use a divisor of {world}."
                 yield problem(
-                    setup, name, words, remedy, SMP2_REFERENCE, rejected=True, refutable=setup.world_is_assumed
+                    setup,
+                    name,
+                    words,
+                    remedy,
+                    SMP2_REFERENCE,
+                    to=math.gcd(world, degree),
+                    rejected=True,
+                    refutable=setup.world_is_assumed,
                 )
     if 0 < shard < context:
         words = f"context_parallel_degree={context} is above hybrid_shard_degree={shard}, which is not allowed."
@@ -55,7 +63,7 @@ def _degrees_of_smp2(setup: Setup) -> Iterator[Problem]:
     if expert > 1 and tensor > 1:
         words = f"expert_parallel_degree={expert} cannot be combined with tensor_parallel_degree={tensor}."
         remedy = "Set one of them to 1."
-        yield problem(setup, "expert_parallel_degree", words, remedy, SMP2_REFERENCE, rejected=True)
+        yield problem(setup, "expert_parallel_degree", words, remedy, SMP2_REFERENCE, to=1, rejected=True)
 
 
 def of_megatron(setup: Setup) -> Iterator[Problem]:
@@ -83,7 +91,15 @@ def of_megatron(setup: Setup) -> Iterator[Problem]:
     heads, tensor = setup.number("attention_heads"), setup.tensor_degree or 1
     if heads and heads % tensor:
         words = f"tensor_parallel_degree={tensor} does not divide the {heads} attention heads."
-        yield problem(setup, "tensor_parallel_degree", words, f"Use a divisor of {heads}.", _MEGATRON, rejected=True)
+        yield problem(
+            setup,
+            "tensor_parallel_degree",
+            words,
+            f"Use a divisor of {heads}.",
+            _MEGATRON,
+            to=math.gcd(heads, tensor),
+            rejected=True,
+        )
 
 
 def of_deepspeed(setup: Setup) -> Iterator[Problem]:

@@ -132,15 +132,15 @@ def test_verdicts(
 
 
 def test_the_table_counts_and_the_goals_decide() -> None:
-    good = [Verdict(Ticket("stall", k), fault("stall"), ("stall",), (), 0.1) for k in range(19)]
-    bad = Verdict(Ticket("stall", 19), fault("stall"), ("slow-node",), (), 0.1)
-    calm = [Verdict(Ticket(None, k), healthy("usual"), (), (), 0.1) for k in range(99)]
-    crying = Verdict(Ticket(None, 99), healthy("usual"), ("stall",), (), 0.1)
+    good = [Verdict(Ticket("stall", k), fault("stall"), ("stall",), (), 0.1) for k in range(39)]
+    bad = Verdict(Ticket("stall", 39), fault("stall"), ("slow-node",), (), 0.1)
+    calm = [Verdict(Ticket(None, k), healthy("usual"), (), (), 0.1) for k in range(199)]
+    crying = Verdict(Ticket(None, 199), healthy("usual"), ("stall",), (), 0.1)
     assert passed([*good, bad], [*calm, crying])
     assert not passed([*good, bad, bad], calm)
     assert not passed(good, [*calm, crying, crying])
     table = rows([*good, bad, *calm, crying])
-    assert table[1] == ("stall", "20", "19 (95%)", "19", "0", "slow-node 1")
+    assert table[1] == ("stall", "40", "39 (98%)", "39", "0", "slow-node 1")
     assert table[-2][0] == "healthy"
     assert table[-1][0] == "pass"
 

@@ -97,7 +97,7 @@ def found(values: dict[str, Any]) -> list[Problem]:
             4,
             True,
         ),
-        ({"hybrid_shard_degree": 6, **TWO}, "hybrid_shard_degree", None, None, True),
+        ({"hybrid_shard_degree": 6, **TWO}, "hybrid_shard_degree", "hybrid_shard_degree", 2, True),
         (
             {"hybrid_shard_degree": 2, "context_parallel_degree": 4},
             "context_parallel_degree",
@@ -108,8 +108,8 @@ def found(values: dict[str, Any]) -> list[Problem]:
         (
             {"hybrid_shard_degree": 8, "expert_parallel_degree": 2, "tensor_parallel_degree": 2},
             "expert_parallel_degree",
-            None,
-            None,
+            "expert_parallel_degree",
+            1,
             True,
         ),
         ({"hybrid_shard_degree": 8, "microbatches": 4}, "microbatches", None, None, True),
@@ -123,8 +123,8 @@ def found(values: dict[str, Any]) -> list[Problem]:
         (
             {"tensor_model_parallel_size": 4, "num_attention_heads": 18, **TWO},
             "tensor_parallel_degree",
-            None,
-            None,
+            "tensor_parallel_degree",
+            2,
             True,
         ),
         (
