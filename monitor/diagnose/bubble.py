@@ -23,7 +23,7 @@ from monitor.model import Evidence, Finding, Recommendation
 from monitor.predict.memory_change import memory_change
 from monitor.predict.outcome import Outcome, bubble_fraction, differences, what_if
 from monitor.predict.setup import changed
-from monitor.words import percent
+from monitor.words import capitalised, count, percent
 
 #: A quarter of every step: published pipelines stay well below it.
 LARGE = 0.25
@@ -72,6 +72,7 @@ def pipeline_bubble(case: Case) -> Finding | None:
     if bubble is None or bubble < LARGE:
         return None
     p, m = pipeline.stages, pipeline.microbatches
+    few = count(m, "microbatch", "microbatches")
     levers = _ranked(_levers(case))
     best = levers[0] if levers else None
     gpu = case.pooled.get("gpu_utilization")
@@ -81,9 +82,9 @@ def pipeline_bubble(case: Case) -> Finding | None:
         "pipeline-bubble",
         "warning",
         "high" if best is not None else "medium",
-        f"Pipeline bubble {percent(100 * bubble)}: {m} microbatches for {p} stages",
-        f"By the schedule, {percent(100 * bubble)} of each step is the pipeline filling and draining: {m} microbatches "
-        f"for {p} stages{chunks}.{looks}",
+        f"Pipeline bubble {percent(100 * bubble)}: {few} for {p} stages",
+        f"By the schedule, {percent(100 * bubble)} of each step is the pipeline filling and draining: {few} for "
+        f"{p} stages{chunks}.{looks}",
         (
             *read(case, "pipeline_parallel_degree", "micro_batch_size", "global_batch_size", "gradient_accumulation_steps",
                   "microbatches", "virtual_stages", "layers_per_virtual_stage"),
@@ -109,7 +110,7 @@ def _recommendation(case: Case, levers: list[_Lever]) -> Recommendation:
     best, *others = levers
     also = "; ".join(f"{each.words} ({each.middle_pct:+.0f} %)" for each in others)
     return Recommendation(
-        f"{best.words}, and compare the step times.{saved(case, best.found)} GPU memory: {memory_words(best.found)}."
+        f"{best.words}, and compare the step times.{saved(case, best.found)} {capitalised(memory_words(best.found))}"
         + (f" Also, one at a time: {also}." if also else ""),
         best.parameter,
         best.now,
@@ -158,7 +159,7 @@ def _changes(case: Case) -> Iterator[tuple[dict[str, Any], bool, str, str, Any, 
             layers = setup.number("layers")
             if layers is not None and layers % (p * chunks):
                 continue
-            each = f" (--num-layers-per-virtual-pipeline-stage {layers // (p * chunks)})" if layers else ""
+            each = f" (--num-layers-per-virtual-pipeline-stage{f' {layers // (p * chunks)}' if layers else ''})"
             words = f"Interleave the schedule with {chunks} chunks of layers a stage{each}"
             yield {"virtual_stages": chunks}, False, words, "virtual_stages", 1, chunks
             break

@@ -24,6 +24,8 @@ class Hint:
     cause: str
     remedy: str
     seen: Evidence
+    of_the_loader: bool = False
+    """It keeps GPUs waiting for their input: no cause where they are busy."""
 
 
 #: The cause that a warning about 32-bit matrix products names.
@@ -48,7 +50,7 @@ _SAID = (
     (
         re.compile(r"huggingface/tokenizers: The current process just got forked"),
         "tokenizers turned its threads off, because the loader forked after they were used",
-        "Tokenize ahead of training, or set TOKENIZERS_PARALLELISM=false and give the loader more workers.",
+        "Tokenize ahead of training, or give the loader more workers (TOKENIZERS_PARALLELISM=false alone only ends the warning).",
     ),
     (
         re.compile(r"TensorFloat32 tensor cores .* not enabled|you should set `torch\.set_float32_matmul_precision"),
@@ -66,6 +68,7 @@ _SAID = (
         "Pad or bucket the inputs to few shapes, or compile with dynamic=True.",
     ),
 )
+_OF_THE_LOADER = frozenset(pattern for pattern, cause, _ in _SAID if "loader" in cause)
 
 
 def hints(case: Case) -> tuple[Hint, ...]:
@@ -80,7 +83,7 @@ def _from_the_log(case: Case) -> Iterator[Hint]:
             if (found := pattern.search(str(row.text))) is not None:
                 values = found.groupdict()
                 seen = Evidence("a library's warning", None, "", str(row.node) or None, line=quoted(str(row.text)))
-                yield Hint(cause.format(**values), remedy.format(**values), seen)
+                yield Hint(cause.format(**values), remedy.format(**values), seen, pattern in _OF_THE_LOADER)
                 break
 
 

@@ -13,6 +13,8 @@ from monitor.words import percent, step_seconds
 _FEWEST_STEPS = 10
 # As "room": below it a larger microbatch has a place.
 _ROOM_PCT = 80.0
+# GPUs that are busier than this do not wait for their input.
+_BUSY_PCT = 80.0
 _EXPLAINED = (
     *("stall", "nccl-timeout", "one-gpu-in-use", "unused-gpus", "idle-gpus", "cpu-bottleneck", "small-batch"),
     *("fluctuating-gpu-utilization", "communication-bound", "full-precision"),
@@ -43,7 +45,9 @@ def low_mfu(case: Case) -> Finding | None:
     working = (1.0 if gpu is None else max(gpu.p50, 1.0) / 100) * (1 - (bubble_fraction(case.setup) or 0.0))
     if not got.is_low or got.value / working >= got.healthy / 2:
         return None
-    step_s, said = case.steps.median_s, hints(case)
+    is_busy = gpu is not None and gpu.p50 >= _BUSY_PCT
+    step_s = case.steps.median_s
+    said = tuple(hint for hint in hints(case) if not (is_busy and hint.of_the_loader))
     savings = (Saving(STEPS, 1 - got.value / got.healthy, kind="computing"),)
     took = f", {step_seconds(step_s)} a step" if step_s is not None else ""
     busy = f" GPUs look {percent(gpu.p50)} busy." if gpu is not None else ""
@@ -63,7 +67,7 @@ def low_mfu(case: Case) -> Finding | None:
         ),
         Recommendation(_advice(case, tuple(hint.remedy for hint in said)), source="MFU: Chowdhery et al. 2022"),
         not_checked=(
-            f"MFU is calculated from {got.how}",
+            f"how exact the MFU is: it is from {got.how}",
             "which kernels take the time: a profile of one step (torch.profiler) tells",
         ),
         savings=savings,

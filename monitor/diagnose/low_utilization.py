@@ -19,6 +19,7 @@ from monitor.diagnose.device_words import (
     span,
     spread,
 )
+from monitor.diagnose.hints import hints
 from monitor.diagnose.rule import Case, parameter, rule
 from monitor.diagnose.stakes import STEPS
 from monitor.model import Distribution, Evidence, Finding, Recommendation, Saving
@@ -132,7 +133,7 @@ def low_gpu_utilization(case: Case) -> Finding | None:
         f"{case.window.since}, "
         f"{case.clock(case.window.start)}{room}{left_out(case)}.{money_of(case, savings, 'of waiting GPUs')} Likely "
         f"causes in order, with what would confirm each: {'; '.join(causes)}.",
-        (*distributions(case), *_network_evidence(case)),
+        (*distributions(case), *_network_evidence(case), *(hint.seen for hint in hints(case))),
         Recommendation(_first_step(case, cpu), source="SageMaker Debugger rule LowGPUUtilization; SMP best practices"),
         not_checked=("single GPUs, kernels and network: CloudWatch has no figures for them in training jobs",),
         savings=savings,
@@ -156,6 +157,7 @@ def _likely_causes(case: Case, memory: Distribution | None, cpu: Distribution | 
             )
         if not causes:
             causes.append(f"the pipeline's bubble ({p} stages)")
+    causes += [f"{hint.cause} (the job says so itself)" for hint in hints(case)]
     if words := _loader_words(case):
         causes.append(words)
     elif cpu is not None and cpu.p95 > CPU_HIGH_PCT:
@@ -222,6 +224,8 @@ def _first_step(case: Case, cpu: Distribution | None) -> str:
         return f"Raise microbatches (now {m}) and the batch with it, so that the {p} stages overlap more."
     if _loader_words(case) or (cpu is not None and cpu.p95 > CPU_HIGH_PCT):
         return "Give the data loader more workers and prefetching, or read from FSx or in FastFile mode."
+    if said := hints(case):
+        return f"{' '.join(hint.remedy for hint in said)} Then time one step without the data loader."
     memory = memory_p95(case)
     if memory is not None and memory > SHORT_MEMORY_PCT:
         return "Time one step without the data loader; if it is no faster, profile one: GPU memory has no room for a larger batch."

@@ -16,4 +16,4 @@ def usual_words(found: Utilized) -> str:
 def mfu_words(found: Utilized) -> str:
     """A sentence with the figure, what it is of, what is usual, and what it was worked out from."""
     usual = "" if found.usual_pct is None else f"; {percent(found.usual_pct)} or more is usual"
-    return f"MFU {percent(found.mfu_pct)} of the half-precision peak of {found.gpu_model}{usual}. Worked out from {found.how}."
+    return f"MFU {percent(found.mfu_pct)} of the half-precision peak of {found.gpu_model}{usual}. From {found.how}."

@@ -56,7 +56,7 @@ def small_microbatch(case: Case) -> Finding | None:
         f"Small microbatches: {steps} of {size} {'sample' if size == 1 else 'samples'} a step",
         f"Each step accumulates {steps} microbatches of {size} {'sample' if size == 1 else 'samples'} a process, and GPU "
         f"memory would hold {'twice' if factor == 2 else f'{factor} times'} as many at once: {memory_words(found)}. The same "
-        f"global batch in {count(steps // factor, 'microbatch')} would take about {percent(-change[1])} less time.",
+        f"global batch in {count(steps // factor, 'microbatch', 'microbatches')} would take about {percent(-change[1])} less time.",
         (
             *read(case, "micro_batch_size", "batch_size", "gradient_accumulation_steps", "microbatches", "global_batch_size"),
             *held(case),

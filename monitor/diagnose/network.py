@@ -104,7 +104,7 @@ def communication_bound(case: Case) -> Finding | None:
         ),
         advice,
         not_checked=(
-            f"MFU is calculated from {got.how}",
+            f"how exact the MFU is: it is from {got.how}",
             "the precision: full precision and very long sequences have a lower MFU for good reason",
         ),
         savings=savings,
