@@ -18,7 +18,7 @@ from monitor.predict.outcome import bubble_fraction
 from monitor.predict.setup_types import FRAMEWORK_NAMES, Setup
 from monitor.review.planning import Plan
 from monitor.show.plan_captions import curve_words, script_lines, snippet
-from monitor.show.plan_words import NOTHING_YET, Answer, answer, changed_words
+from monitor.show.plan_words import NOTHING_YET, Answer, answer, changed_words, to_fit_rows
 from monitor.words import DASH, count, percent, sentence
 
 _STYLE = {"error": "bold red", "warning": "bold yellow", "success": "bold green", "info": "bold"}
@@ -37,6 +37,7 @@ def print_plan(name: str, plan: Plan, paper: Console, usd_per_hour: float | None
     paper.print(Text(said.body))
     _values(plan, paper)
     _memory(plan, paper)
+    _to_fit(plan, paper)
     _curve(plan, paper)
     _schedules(plan, paper)
     if plan.problems:
@@ -116,6 +117,19 @@ def _memory(plan: Plan, paper: Console) -> None:
     paper.print(drawn)
     if memory.components and memory.measured:
         paper.print(Text("Components are predicted; the start was measured.", "dim"))
+
+
+def _to_fit(plan: Plan, paper: Console) -> None:
+    if not plan.to_fit:
+        return
+    _head("To make it fit, the cheapest first", paper)
+    columns = [
+        Column("CHANGE", wraps=True),
+        Column("STEP TIME", right=True),
+        Column("GPU MEMORY", right=True),
+        Column("FITS"),
+    ]
+    paper.print(table(columns, to_fit_rows(plan), paper.width, head="dim"))
 
 
 def _bar_width(paper: Console) -> int:

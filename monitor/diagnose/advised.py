@@ -56,6 +56,11 @@ def sound(setup: Setup, values: Mapping[str, Any]) -> bool:
     return all((each.id, each.parameter) in today for each in refused(changed(setup, values)))
 
 
+def one_knob(setup: Setup, parameter: str, now: Any, to: Any) -> tuple[str | None, Any, Any]:
+    """Parameter, from and to of an advice; nothing where other settings have to change along, which its words say."""
+    return (parameter, now, to) if sound(setup, {parameter: to}) else (None, None, None)
+
+
 def gain(found: Outcome, kind: Literal["waiting", "computing"] = "waiting") -> tuple[Saving, ...]:
     """The middle of the predicted gain, of the time of steps; empty where there is none."""
     change = found.step_time_change_pct

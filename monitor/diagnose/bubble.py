@@ -12,6 +12,7 @@ from monitor.diagnose.advised import (
     gains,
     memory_p95,
     memory_words,
+    one_knob,
     prediction,
     read,
     saved,
@@ -112,9 +113,7 @@ def _recommendation(case: Case, levers: list[_Lever]) -> Recommendation:
     return Recommendation(
         f"{best.words}, and compare the step times.{saved(case, best.found)} {capitalised(memory_words(best.found))}"
         + (f" Also, one at a time: {also}." if also else ""),
-        best.parameter,
-        best.now,
-        best.to,
+        *one_knob(case.setup, best.parameter, best.now, best.to),
         "pipeline model (1F1B, interleaved): arXiv 2104.04473",
     )
 

@@ -228,5 +228,8 @@ def _first_step(case: Case, cpu: Distribution | None) -> str:
         return f"{' '.join(hint.remedy for hint in said)} Then time one step without the data loader."
     memory = memory_p95(case)
     if memory is not None and memory > SHORT_MEMORY_PCT:
-        return "Time one step without the data loader; if it is no faster, profile one: GPU memory has no room for a larger batch."
+        return (
+            "Time one step without the data loader; if it is no faster, profile one: GPU memory has no room for a larger "
+            "batch."
+        )
     return "Time one step without the data loader; if it is no faster, raise the batch size per device."

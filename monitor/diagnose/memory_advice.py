@@ -11,6 +11,7 @@ from monitor.diagnose.guide_hints import when_memory_is_short
 from monitor.diagnose.rule import Case, parameter
 from monitor.model import Prediction, Recommendation
 from monitor.predict.outcome import Outcome, what_if
+from monitor.predict.setup_types import Setup
 from monitor.words import percent
 
 # The names under which scripts and libraries take the samples of one device.
@@ -40,8 +41,8 @@ class Advice:
 
 
 def advice(case: Case, found: Fill) -> Advice:
-    """The changes in order of what they cost: nothing, a smaller batch, recomputing, sharding, tensor parallelism; with the
-    predicted memory where it can be told, one added to the other until it fits."""
+    """What costs nothing, a smaller batch, then the other changes by what they add to the step time, those of which nobody can
+    tell last; with the predicted memory where it can be told, one added to the other until it fits."""
     name, batch = _batch(case)
     to = batch // 2 if batch is not None and batch > 1 else None
     steps = []
@@ -197,7 +198,8 @@ def _further(case: Case, so_far: dict[str, Any]) -> list[str]:
     tensor, active = setup.tensor_degree or 1, setup.window
     gpus = max((node.gpus or 0 for node in case.run.job.nodes), default=0)
     values, out = dict(so_far), []
-    for what, words in _CHANGES[known]:
+    fewer = (active or 2) // 2
+    for what, words in sorted(_CHANGES[known], key=lambda change: _cost(setup, _values_of(change[0], fewer, tensor))):
         if what == "recompute" and (setup.flag("activation_checkpointing") or setup.flag("selective_recomputation")):
             continue
         if what == "active_microbatches" and (active is None or active < 2):
@@ -206,12 +208,17 @@ def _further(case: Case, so_far: dict[str, Any]) -> list[str]:
             continue
         if what not in {"recompute", "active_microbatches", "tensor"} and _is_on(case, what):
             continue
-        fewer = (active or 2) // 2
         values |= _values_of(what, fewer, tensor)
         found = what_if(setup, values)
         told = _becomes(found) if not found.memory.bound else ""
         out.append(words.format(tensor=tensor, doubled=2 * tensor, active=active, fewer=fewer) + told)
     return out
+
+
+def _cost(setup: Setup, values: dict[str, Any]) -> float:
+    """What a change adds to the step time, percent; more than any where nobody can tell."""
+    change = what_if(setup, values).step_time_change_pct if values else None
+    return float("inf") if change is None else change[1]
 
 
 def _values_of(what: str, fewer: int, tensor: int) -> dict[str, Any]:

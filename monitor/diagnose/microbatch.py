@@ -48,15 +48,16 @@ def small_microbatch(case: Case) -> Finding | None:
         return None
     batch, accumulated = _names(case, setup)
     worth = change[1] <= -WORTH_PCT and change[2] < 0
+    each = count(size, "sample")
     along = f" and {accumulated} from {steps} to {steps // factor}" if accumulated else ""
     return Finding(
         "small-microbatch",
         "warning" if worth else "info",
         "medium",
-        f"Small microbatches: {steps} of {size} {'sample' if size == 1 else 'samples'} a step",
-        f"Each step accumulates {steps} microbatches of {size} {'sample' if size == 1 else 'samples'} a process, and GPU "
-        f"memory would hold {'twice' if factor == 2 else f'{factor} times'} as many at once: {memory_words(found)}. The same "
-        f"global batch in {count(steps // factor, 'microbatch', 'microbatches')} would take about {percent(-change[1])} less time.",
+        f"Small microbatches: {steps} of {each} a step",
+        f"Each step accumulates {steps} microbatches of {each} a process, and GPU memory would hold "
+        f"{'twice' if factor == 2 else f'{factor} times'} as many at once: {memory_words(found)}. The same global batch in "
+        f"{count(steps // factor, 'microbatch', 'microbatches')} would take about {percent(-change[1])} less time.",
         (
             *read(case, "micro_batch_size", "batch_size", "gradient_accumulation_steps", "microbatches", "global_batch_size"),
             *held(case),

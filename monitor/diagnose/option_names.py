@@ -75,16 +75,18 @@ GROUP_IN_NODE: Mapping[Framework, tuple[str, str]] = {
 
 def microbatches_option(setup: Setup, to: int) -> Option:
     """``to`` microbatches of a pipeline of one framework, their size kept."""
-    now = setup.microbatches or 1
+    now, batch = setup.microbatches or 1, setup.number("global_batch_size")
     if setup.framework == "smp1":
         return Option("microbatches", to, f"Raise microbatches from {now} to {to}")
+    if setup.framework == "deepspeed" and batch is not None and setup.number("gradient_accumulation_steps") is None:
+        words = f"Raise train_batch_size from {batch} to {batch * to // now}, for {to} microbatches instead of {now}"
+        return Option("global_batch_size", batch * to // now, words)
     if setup.framework == "deepspeed":
         return Option(
             "gradient_accumulation_steps",
             to,
             f"Raise gradient_accumulation_steps (the microbatches) from {now} to {to}",
         )
-    batch = setup.number("global_batch_size")
     if setup.framework == "megatron" and batch is not None:
         return Option(
             "global_batch_size",

@@ -17,6 +17,7 @@ from monitor.diagnose.advised import (
     low,
     memory_p95,
     memory_words,
+    one_knob,
     prediction,
     read,
     saved,
@@ -108,6 +109,8 @@ def lower_active_microbatches(case: Case) -> Finding | None:
     if pipeline is None or case.setup.framework != "smp1" or pipeline.stages < 2 or pipeline.schedule != "smp":
         return None
     p, a = pipeline.stages, pipeline.window or pipeline.microbatches
+    if (case.setup.number("active_microbatches") or 0) > pipeline.microbatches:
+        return None  # more than there are, which invalid-configuration says
     if memory is None or memory <= SHORT_MEMORY_PCT or a <= p + 2:
         return None
     found = what_if(case.setup, {"active_microbatches": p + 2})
@@ -193,9 +196,7 @@ def raise_microbatches(case: Case) -> Finding | None:
             f"{option.words}{along}, so that each microbatch keeps its size.{saved(case, found)} The global batch "
             f"grows {to / m:g}-fold: watch convergence, or use fewer replicas to keep the global batch. "
             f"{capitalised(memory_words(found))}",
-            option.parameter,
-            _now(case, option.parameter, m),
-            option.to,
+            *one_knob(case.setup, option.parameter, _now(case, option.parameter, m), option.to),
             f"{SMP_PRACTICES}; pipeline model" if case.setup.framework == "smp1" else "pipeline model (1F1B)",
         ),
         prediction(found),

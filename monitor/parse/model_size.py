@@ -56,7 +56,8 @@ ROWS = (
     event("model-size", "all params: ", rf"\|\| all params: {_COUNT} \|\|", _whole),
     # torchtitan: "Model llama3 8B size: 8,030,261,248 total parameters".
     event("model-size", " total parameters", rf"\bsize: {_COUNT} total parameters\b", _whole),
-    # The model parallel library's samples, nanotron's "Total number of parameters: 1.06G (2023.73MiB)", OLMo's, MaxText's "number parameters: 6.738 billion".
+    # The model parallel library's samples, OLMo, nanotron ("Total number of parameters: 1.06G (2023.73MiB)"), MaxText ("number
+    # parameters: 6.738 billion").
     event(
         "model-size",
         "otal number of parameters: |otal parameters: |umber parameters: ",

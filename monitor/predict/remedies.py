@@ -77,6 +77,9 @@ def sound_remedies(setup: Setup, found: Sequence[Problem], ask: Ask) -> tuple[Pr
 
 def _cure(setup: Setup, name: str, group: Sequence[Problem], found: Sequence[Problem], ask: Ask) -> _Cure | None:
     first = next(iter(_single(setup, name, group)))
+    if all(each.severity == "info" for each in group):
+        # A layout to compare with: any other value is no answer.
+        return _tried(setup, {name: first}, group, found, ask)
     best: _Cure | None = None
     for to in _single(setup, name, group):
         cure = _tried(setup, {name: to}, group, found, ask)

@@ -58,10 +58,10 @@ def layout_of(setup: Setup) -> Layout | None:
         in_flight=_in_flight(setup, stages),
         half_precision=in_half_precision(setup),
         checkpointed_layers=checkpointed_layers(setup),
-        offload=bool(setup.flag("offload_activations")),
+        offload=offloads(setup),
         loading_horizon=4 if horizon is None else max(1, horizon),
         sequence_parallel=_splits_sequence(setup, tensor),
-        attention_kept=not (setup.flag("flash_attention") or setup.flag("selective_recomputation")),
+        attention_kept=_keeps_attention(setup),
         live_parameters=1e9 if live is None else live,
     )
 
@@ -80,6 +80,23 @@ def _batches_of_a_group(setup: Setup, tensor: int) -> int:
     if setup.framework != "smp1" or tensor == 1 or setup.flag("prescaled_batch") is not False:
         return 1
     return tensor if setup.is_job or setup.is_given("prescaled_batch") else 1
+
+
+def offloads(setup: Setup) -> bool:
+    """Whether checkpointed activations wait in the host's memory. SMP v2's switch is on by default, and does nothing unless
+    the script wraps its layers for it: only who names it is taken to do so."""
+    if setup.framework == "smp2":
+        return setup.is_given("sm_activation_offloading") and bool(setup.flag("sm_activation_offloading"))
+    return bool(setup.flag("offload_activations"))
+
+
+def _keeps_attention(setup: Setup) -> bool:
+    """Whether the scores of the attention are kept for the backward. SMP v2's transformers, whose references are of fused
+    attention (developer guide), do not unless the script says so."""
+    fused = setup.flag("flash_attention")
+    if fused is None and setup.framework == "smp2":
+        return False
+    return not (fused or setup.flag("selective_recomputation"))
 
 
 def checkpointed_layers(setup: Setup) -> int:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from monitor.diagnose.fitting import Measure, measures
 from monitor.diagnose.setup_findings import findings_of
 from monitor.fetch import instance_types
 from monitor.model import Finding, Report
@@ -49,6 +50,8 @@ class Plan:
     """The library refuses the changed setup when it starts."""
     distribution: Mapping[str, Any]
     """The SageMaker SDK's ``distribution`` argument for the changed setup."""
+    to_fit: tuple[Measure, ...] = ()
+    """What would make it fit, the cheapest first; empty where it fits, or nobody knows."""
 
     @property
     def start(self) -> Setup:
@@ -99,8 +102,9 @@ def plan(
     if ran:
         known = {(each.id, each.parameter, each.words) for each in problems_of(start)}
         found = tuple(each for each in found if not (each.refutable and (each.id, each.parameter, each.words) in known))
+    found_outcome = outcome(start, after)
     return Plan(
-        outcome(start, after),
+        found_outcome,
         asked,
         points,
         along,
@@ -108,6 +112,7 @@ def plan(
         findings_of(after, (*found, *senseless_values_of(after), *unknowns_of(after))),
         any(each.rejected for each in found),
         distribution(after),
+        measures(after, start) if found_outcome.memory.fits in {"no", "borderline"} else (),
     )
 
 

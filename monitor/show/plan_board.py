@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from monitor.diagnose.stakes import usd_per_hour_of_steps
@@ -22,7 +23,7 @@ from monitor.show.plan_address import NOTHING, Asked
 from monitor.show.plan_captions import script_lines, snippet
 from monitor.show.plan_inputs import CLUSTER, MODEL, knobs, show_inputs
 from monitor.show.plan_pictures import show_curve, show_memory, show_schedule
-from monitor.show.plan_words import Answer, answer, changed_words, start_words
+from monitor.show.plan_words import Answer, answer, changed_words, start_words, to_fit_rows
 
 
 def show_plan(report: Report | None) -> None:
@@ -45,6 +46,10 @@ def show_plan(report: Report | None) -> None:
         with st.container(border=True, height="stretch"):
             st.markdown("**GPU memory by component, against the limit**")
             part(report, "Chart of the memory", show_memory, found)
+    if found.to_fit:
+        with st.container(border=True):
+            st.markdown("**To make it fit, the cheapest first**")
+            part(report, "What would make it fit", _to_fit, found)
     with st.container(border=True):
         st.markdown("**The pipeline's schedule: stages over time**")
         part(report, "Chart of the schedule", show_schedule, found)
@@ -55,6 +60,13 @@ def show_plan(report: Report | None) -> None:
         with st.container(border=True):
             part(report, "Arguments for the SDK", _distribution, found)
     plan_address.write()
+
+
+def _to_fit(found: Plan) -> None:
+    titles = ("Change", "Step time", "GPU memory", "Fits")
+    st.table(
+        pd.DataFrame([[plain(cell) for cell in row] for row in to_fit_rows(found)], columns=titles), hide_index=True
+    )
 
 
 def planned(report: Report | None, asked: Asked) -> Plan:

@@ -33,6 +33,16 @@ class Answer:
     body: str
 
 
+def to_fit_rows(plan: Plan) -> list[tuple[str, str, str, str]]:
+    """(change, what it adds to the step time, GPU memory with it, whether it fits), the cheapest first."""
+    rows = []
+    for each in plan.to_fit:
+        cost, gib = each.cost_pct, each.memory.expected_gib
+        words = "not known" if cost is None else "none" if abs(cost[1]) < 0.5 else f"{cost[1]:+.0f} %"
+        rows.append((each.words, words, DASH if gib is None else f"{gib:.1f} GiB", _FITS[each.memory.fits]))
+    return rows
+
+
 def answer(plan: Plan, usd_per_hour: float | None = None) -> Answer:
     """The answer to a plan; ``usd_per_hour`` is what the job costs."""
     found = plan.outcome

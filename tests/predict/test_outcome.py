@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from monitor.predict.curve import curve, knob
 from monitor.predict.memory_change import fits
-from monitor.predict.outcome import what_if
+from monitor.predict.outcome import outcome, what_if
 from monitor.predict.presets import PRESETS, preset
 from monitor.predict.setup import setup_from
 from monitor.predict.setup_types import Setup
@@ -95,7 +95,7 @@ def test_what_is_measured_stays_and_only_the_difference_is_worked_out() -> None:
     [
         (PIPELINE, {"tensor_parallel_degree": 8}, "tensor-parallel degree"),
         (PIPELINE, {"batch_size": 32}, "the batch is known on one side only"),
-        (PIPELINE, {"offload_activations": True}, "hidden_size"),
+        (PIPELINE, {"offload_activations": True}, "no measurement of offloading"),
         ({"microbatches": 4}, {"shard_optimizer_state": True}, "ranks that share the states"),
         (
             {"sharded_data_parallel_degree": 32},
@@ -233,3 +233,32 @@ def test_what_the_equations_overrate_saves_no_more_than_in_proportion() -> None:
     assert low == 0
     assert middle == pytest.approx(24 * plain.expected_gib / plain.start_gib)
     assert high > middle
+
+
+_LLAMA = {
+    "activation_checkpointing": True,
+    "instance_type": "ml.p4d.24xlarge",
+    "gpus_per_node": 8,
+    "gpu_memory_gib": 40.0,
+    "sequence_length": 4096,
+    "vocabulary_size": 32_000,
+    "precision": "bf16",
+}
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"instance_count": 1, "hybrid_shard_degree": 8, "batch_size": 4, "parameters_billion": 6.7, "layers": 32,
+         "hidden_size": 4096, "attention_heads": 32},
+        {"instance_count": 32, "hybrid_shard_degree": 256, "batch_size": 2, "parameters_billion": 69, "layers": 80,
+         "hidden_size": 8192, "attention_heads": 64},
+        {"instance_count": 64, "hybrid_shard_degree": 128, "tensor_parallel_degree": 4, "batch_size": 6,
+         "parameters_billion": 175, "layers": 96, "hidden_size": 12_288, "attention_heads": 96,
+         "sm_activation_offloading": True},
+    ],
+    ids=["7B", "70B", "175B"],
+)  # fmt: skip
+def test_the_references_of_smp_v2_fit(values: dict[str, Any]) -> None:
+    setup = setup_from({**_LLAMA, **values}, "smp2")
+    assert outcome(setup, setup).memory.fits == "yes"
