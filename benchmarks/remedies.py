@@ -112,6 +112,11 @@ def faults_of(setup: Setup) -> Iterator[str]:
             yield f"contradicts: {parameter}"
 
 
+def failures() -> list[str]:
+    """A claim for each kind of fault."""
+    return sorted({fault for setup in setups(COUNT) for fault in faults_of(setup)})
+
+
 def rows(count: int = COUNT) -> list[tuple[str, ...]]:
     """A head, a row for each kind of fault, and the sums."""
     found: Counter[str] = Counter()

@@ -34,6 +34,7 @@ def finding(case: Case, ending: Ending) -> Finding:
         else f"{ended.who(ending.first, 'The program')} was refused access to {found.what}"
     )
     words = " ".join(part for part in (f"{opening}{ended.when(case, ending)}.", missing) if part)
+    role = f"execution role ({case.run.job.role})" if case.run.job.role else "execution role"
     return Finding(
         "access-denied",
         "critical",
@@ -54,7 +55,7 @@ def finding(case: Case, ending: Ending) -> Finding:
         ),
         Recommendation(
             f"{'Check the address of the image; if it is right, add' if found.or_absent else 'Add'} the statement below to the "
-            "policy of the job's execution role. If it is there already, look at the policy of the bucket, key or "
+            f"policy of the job's {role}. If it is there already, look at the policy of the bucket, key or "
             f"repository, at a permissions boundary, and in a VPC at the policies of its endpoints. {statement(found)}",
             source="SageMaker developer guide, SageMaker roles",
         ),

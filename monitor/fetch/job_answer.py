@@ -64,6 +64,7 @@ def job_of(answer: Mapping[str, Any], name: str = "") -> Job:
         configuration=configuration(hyperparameters, secrets),
         channels=_channels(answer, secrets),
         outputs=_outputs(answer, secrets),
+        role=str(answer.get("RoleArn") or "").rpartition("/")[2],
         secrets=secrets,
     )
 

@@ -132,6 +132,8 @@ class Job:
     configuration: Mapping[str, Parameter] = field(default_factory=dict)
     channels: tuple[Channel, ...] = ()
     outputs: Outputs = Outputs()
+    role: str = ""
+    """The name of its execution role; empty where it is not known."""
     secrets: tuple[str, ...] = field(default=(), repr=False, compare=False)
     """The values that the job keeps under secret names, so that they can be masked in what it writes; never shown or kept."""
 

@@ -46,16 +46,13 @@ def show_plan(report: Report | None) -> None:
         with st.container(border=True, height="stretch"):
             st.markdown("**GPU memory by component, against the limit**")
             part(report, "Chart of the memory", show_memory, found)
-    if found.to_fit:
-        with st.container(border=True):
-            st.markdown("**To make it fit, the cheapest first**")
-            part(report, "What would make it fit", _to_fit, found)
     with st.container(border=True):
         st.markdown("**The pipeline's schedule: stages over time**")
         part(report, "Chart of the schedule", show_schedule, found)
     with st.grid(2, min_column_width=430):
         with st.container(border=True):
             part(report, "Risks and unknowns", _problems, found)
+            part(report, "What would make it fit", _to_fit, found)
             st.caption(plain(f"Basis of the figures: {found.method}"))
         with st.container(border=True):
             part(report, "Arguments for the SDK", _distribution, found)
@@ -63,6 +60,9 @@ def show_plan(report: Report | None) -> None:
 
 
 def _to_fit(found: Plan) -> None:
+    if not found.to_fit:
+        return
+    st.markdown("**To make it fit, the cheapest first**")
     titles = ("Change", "Step time", "GPU memory", "Fits")
     st.table(
         pd.DataFrame([[plain(cell) for cell in row] for row in to_fit_rows(found)], columns=titles), hide_index=True

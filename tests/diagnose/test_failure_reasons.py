@@ -52,6 +52,15 @@ def test_each_reason_has_its_name(reason: str, id: str, actions: str) -> None:
             assert found[DENIED].confidence == "high"
 
 
+def test_the_role_that_lacks_the_right_is_named() -> None:
+    reason = next(reason for reason, id, _ in REASONS if id == DENIED)
+    of = failed(reason)
+    found = diagnose(replace(of, job=replace(of.job, role="TrainingRole")), END)
+    advice = next(finding.recommendation for finding in found if finding.id == DENIED)
+    assert advice is not None
+    assert "execution role (TrainingRole)" in advice.text
+
+
 def test_there_are_enough() -> None:
     assert len({reason for reason, _, _ in REASONS}) >= 50
     assert status_word("Failed") == "failed"

@@ -54,6 +54,7 @@ def test_homogeneous_job() -> None:
         BillableTimeInSeconds=1200,
         WarmPoolStatus={"Status": "Terminated", "ResourceRetainedBillableTimeInSeconds": 900},
         FailureReason="AlgorithmError: x",
+        RoleArn="arn:aws:iam::123456789012:role/service-role/TrainingRole",
     )
     assert found.instance_groups == (InstanceGroup("", "ml.g5.12xlarge", 2),)
     assert (found.instance_type, found.instance_count) == ("ml.g5.12xlarge", 2)
@@ -66,7 +67,7 @@ def test_homogeneous_job() -> None:
     assert found.metric_definitions == {"loss": "loss: (.*)"}
     assert (found.max_runtime_s, found.training_seconds, found.billable_seconds, found.spot) == (3600, 3600, 1200, True)
     assert (found.warm_pool_billable_seconds, job().warm_pool_billable_seconds) == (900, None)
-    assert found.failure_reason == "AlgorithmError: x"
+    assert (found.failure_reason, found.role) == ("AlgorithmError: x", "TrainingRole")
     assert (found.started, found.ended) == (START + timedelta(minutes=3), START + timedelta(minutes=63))
 
 
