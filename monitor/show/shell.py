@@ -32,6 +32,7 @@ _OWN: dict[str, tuple[str, ...]] = {
     "job": ("job", "from", "until", "last", "loss"),
     "thresholds": ("when",),
 }
+_PLAN = "plan"
 _NAME = re.compile(r"[A-Za-z0-9-]+")
 # A file of ours: a Material icon as the tab's icon would be loaded from a font service.
 _MARK = str(Path(__file__).with_name("mark.svg"))
@@ -62,7 +63,8 @@ def run() -> None:
     account_choice.complete(account)
     account_choice.show_choice(account)
     account_choice.show_left_out()
-    moments.show_left_out(st.query_params.to_dict())
+    if page.url_path != _PLAN:  # what a plan starts "from" is no time
+        moments.show_left_out(st.query_params.to_dict())
     _title((address.value("job") if page.url_path == "job" else None) or page.title, account)
     show_failed_callbacks(page.url_path)
     if account_choice.show_other(account, page):
@@ -123,7 +125,7 @@ def _pages() -> list[st.Page]:
             PLAN_PAGE,
             title="Plan",
             icon=":material/tune:",
-            url_path="plan",
+            url_path=_PLAN,
             help="What another configuration would do to step time and GPU memory, before you pay for it.",
         ),
         st.Page(

@@ -128,3 +128,14 @@ def test_an_address_with_an_absurd_time_is_one_sentence(asked: list[Account], wh
     assert not page.exception
     assert [said.value for said in page.warning if "is no time that a job can have" in said.value] != []
     assert "Report to copy" not in texts(page)
+
+
+def test_what_a_plan_starts_from_is_no_time() -> None:
+    page = AppTest.from_file(str(APP), default_timeout=20)
+    page.query_params["from"] = "gpt2-30b"
+    page.run()
+    page.switch_page("pages/plan.py").run()
+    page.query_params["from"] = "gpt2-30b"
+    page.run()
+    assert not page.exception
+    assert [said.value for said in page.warning if "is no time" in said.value] == []
