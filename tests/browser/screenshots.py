@@ -51,7 +51,7 @@ def take(folder: Path, widths: tuple[int, ...] = (1440,)) -> None:
                 page.screenshot(path=folder / f"compare-{end}")
                 _saved(page, address)
                 page.goto(f"{address}/thresholds")
-                page.get_by_text("Checked on", exact=False).wait_for(timeout=30_000)
+                page.get_by_text("Checked on", exact=False).first.wait_for(timeout=120_000)
                 page.wait_for_timeout(1_500)
                 page.screenshot(path=folder / f"thresholds-{end}")
                 page.close()
