@@ -41,14 +41,29 @@ class Row:
     boundary_bytes: float | None
     quantity: str
     value: float
+    unit: str
     verified: str
     note: str
+    batch: int | None
+    """Samples of a step of all GPUs; None where the table does not tell."""
+    counts_microbatches: bool
+    """Whether the table tells how many microbatches a step has."""
 
 
 @cache
 def rows() -> tuple[Row, ...]:
-    """All rows, in the order of the file."""
-    with (DATA / "published.csv").open(encoding="utf-8", newline="") as file:
+    """The rows that claims are made of, in the order of the file."""
+    return _read("published.csv")
+
+
+@cache
+def changes() -> tuple[Row, ...]:
+    """All rows, those included that serve as pairs alone."""
+    return rows() + _read("changes.csv")
+
+
+def _read(name: str) -> tuple[Row, ...]:
+    with (DATA / name).open(encoding="utf-8", newline="") as file:
         return tuple(_row(cells) for cells in csv.DictReader(file))
 
 
@@ -61,12 +76,18 @@ def select(quantity: str, source: str = "", locator: str = "", fits: Callable[[R
     ]
 
 
+def shape_of(row: Row) -> ModelShape | None:
+    """The shape of a row's model; None where it is not known."""
+    return shapes().get((row.model, row.params_b or 0)) or shapes().get((row.model, 0))
+
+
 @cache
 def shapes() -> dict[tuple[str, float], ModelShape]:
-    """The shapes of the models by (name, billions of parameters); most are not in the tables, but known or assumed."""
+    """The shapes of the models by (name, billions of parameters, 0 where the name says all); most are not in the tables, but
+    known or assumed."""
     with (DATA / "shapes.csv").open(encoding="utf-8", newline="") as file:
         return {
-            (cells["model"], float(cells["params_b"])): ModelShape(
+            (cells["model"], float(cells["params_b"] or 0)): ModelShape(
                 *(int(cells[name]) for name in ("layers", "hidden", "heads", "vocabulary", "seq"))
             )
             for cells in csv.DictReader(file)
@@ -103,6 +124,13 @@ def _row(cells: dict[str, str]) -> Row:
         boundary_bytes=number("boundary_mib", 2.0**20),
         quantity=cells["quantity"],
         value=float(cells["value"]),
+        unit=cells["unit"],
         verified=cells["verified"],
         note=cells["note"],
+        batch=whole("gbs")
+        if cells["gbs"]
+        else whole("b") * whole("m") * whole("d")
+        if cells["b"] and cells["m"]
+        else None,
+        counts_microbatches=bool(cells["m"]),
     )

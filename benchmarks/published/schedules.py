@@ -1,8 +1,6 @@
-"""Are the simulated schedules those that others measured? Times, bubbles, and what another number of microbatches does."""
+"""Are the simulated schedules those that others measured? Times and bubbles."""
 
 from __future__ import annotations
-
-from itertools import combinations
 
 from benchmarks.published.claim import Claim, off_pct, within
 from benchmarks.published.rows import Row, select
@@ -18,7 +16,7 @@ _CHUNKS = {1.5: 3, 6.2: 4, 14.6: 3, 28.3: 2}
 
 def claims() -> list[Claim]:
     """Schedules against formulas, bubbles and throughputs."""
-    return [_grid(), _bubbles(), _interleaved_bubbles(), _unmodelled(), _other_microbatches()]
+    return [_grid(), _bubbles(), _interleaved_bubbles(), _unmodelled()]
 
 
 def _grid() -> Claim:
@@ -85,28 +83,3 @@ def _unmodelled() -> Claim:
         seconds = one_forward_one_backward(_profile(row)).seconds / 1000
         off.append(off_pct(row.microbatches * row.size / row.pipeline / seconds, row.value))
     return Claim("throughput from profiled kernels, not anchored", "nothing", (), tuple(off), "none", None)
-
-
-def _other_microbatches() -> Claim:
-    """Anchored on the fewest microbatches of a model, the others are predicted."""
-    off = []
-    for few, many in microbatch_pairs():
-        predicted = 1.0
-        for row, sign in ((many, 1), (few, -1)):
-            each = closed_form.one_forward_one_backward_s(row.pipeline, row.microbatches, 1.0) / row.microbatches
-            predicted *= each**sign
-        off.append(off_pct(predicted, few.value / many.value))
-    return Claim("other number of microbatches, from one", "nothing", (), tuple(off), "max <= 5 %", within(off, 5.0))
-
-
-def microbatch_pairs() -> list[tuple[Row, Row]]:
-    """Measured throughputs of one table and model that differ in the number of microbatches only: fewer, more."""
-    measured = sorted(
-        (row for row in select("throughput", ZERO_BUBBLE) if row.schedule == "1F1B"), key=lambda row: row.microbatches
-    )
-    return [
-        (one, other)
-        for one, other in combinations(measured, 2)
-        if (one.locator, one.model, one.size) == (other.locator, other.model, other.size)
-        and one.microbatches < other.microbatches
-    ]

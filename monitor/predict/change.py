@@ -3,13 +3,11 @@
 Of a real pipeline nobody knows how much longer a backward takes than a forward, what a hop costs, how unequal the stages
 are and how much of a microbatch's time does not depend on its size. All of these are drawn from what has been seen of
 them, the same for both sides; the range is the 5 to 95 % of what comes out. The middle is for equal stages, full
-recomputation and no hop cost: the schedule alone. What measurements show besides, beyond any schedule, is drawn too:
-``benchmarks/predictions.py`` prints how often they lie in the range.
+recomputation and no hop cost: the schedule alone. How far measurements lie outside of it is not known here: ``spread``.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -30,12 +28,6 @@ BACKWARD_RANGE = (1.4, 3.4)
 HOP_RANGE = (0.0, 0.06)
 #: Standard deviation of the stages' times.
 IMBALANCE = 0.05
-#: What was measured of a predicted change (of its logarithm): 0.89 to 0.99, 0.95 on average, in tables 4 and 9 of arXiv
-#: 2401.10241.
-REALISED_RANGE = (0.86, 1.04)
-#: Another microbatch size also changes kernels in ways that no fixed part explains: published sweeps are off by up to 10 %
-#: (bigscience-workshop/bigscience, tr11). As a standard deviation, whose 90 % that is.
-SIZE_RESIDUAL = 0.10 / 1.645
 LOW_PCT, HIGH_PCT = 5.0, 95.0
 # As many draws as this much simulated work allows: a pipeline of 8 stages and 16 microbatches gets all of them.
 MOST_DRAWS = 128
@@ -143,8 +135,6 @@ class _Draw:
     hop: float
     shares: tuple[float, ...]
     fixed_samples: float
-    realised: float
-    residual: float
 
 
 @lru_cache(maxsize=64)
@@ -160,8 +150,7 @@ def _draw(rng: np.random.Generator, stages: int, size: float | None) -> _Draw:
     # What does not depend on the size was measured for sizes near one. For others it is something between as many samples'
     # time and as large a share of the microbatch.
     fixed = rng.uniform(*FIXED_SAMPLES_RANGE) * (size or 1.0) ** rng.uniform()
-    realised, residual = rng.uniform(*REALISED_RANGE), SIZE_RESIDUAL * rng.standard_normal()
-    return _Draw(backward, hop, tuple(map(float, shares)), fixed, realised, residual)
+    return _Draw(backward, hop, tuple(map(float, shares)), fixed)
 
 
 # The start of a curve is the same for all of its points, and a knob that moves goes along a curve.
@@ -174,12 +163,10 @@ def _drawn_seconds(setting: PipelineSetting, number: int, stages: int, size: flo
 def _drawn(start: PipelineSetting, change: PipelineSetting, number: int, stages: int, samples_kept: bool) -> float:
     """The change in percent for one draw of all that is not known."""
     size = start.microbatch_size
-    draw = _draws(stages, size)[number]
     before, after = (_drawn_seconds(setting, number, stages, size) for setting in (start, change))
     if not samples_kept:
         after *= start.samples / change.samples
-    residual = draw.residual if size != change.microbatch_size else 0.0
-    return float(100 * ((after / before) ** draw.realised * math.exp(residual) - 1))
+    return 100 * (after / before - 1)
 
 
 def _seconds(

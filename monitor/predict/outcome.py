@@ -104,7 +104,7 @@ def bubble_fraction(setup: Setup) -> float | None:
 
 
 def _methods(found: Outcome) -> list[str]:
-    parts = [effect.method for effect in found.time.effects if effect.method]
+    parts = [effect.words for effect in found.time.effects if effect.words]
     if found.time.unknown:
         parts.append(f"no step time: {'; '.join(found.time.unknown)}")
     memory = found.memory

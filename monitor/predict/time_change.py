@@ -1,7 +1,8 @@
 """By how much does the time for the same samples change between two setups? What each kind of change does, multiplied.
 
-Each kind has a range of its own: schedules are simulated, the rest is bounded by what was published of it. A change whose
-effect on time nobody measured and no equation gives is named, and then no figure is given.
+Each kind has a range of its own: what its model leaves open, and how far published changes of that kind lay from it
+(``spread``). Ranges of several kinds are independent: their distances from the middle add as squares. A change whose effect
+on time nobody measured and no equation gives is named, and then no figure is given.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from monitor.predict.change import MOST_DRAWS, PipelineSetting, step_time_change_pct
-from monitor.predict.kernels import recomputation_change_pct
+from monitor.predict.kernels import RECOMPUTATION, SAMPLE_TOKENS
 from monitor.predict.memory_change import OF_SHARDING
 from monitor.predict.setup_layout import in_half_precision, sharding_of
 from monitor.predict.setup_types import Setup
 from monitor.predict.sharding import STATED_GAIN_PCT, ShardedJob, degree_change_pct, with_nvlink, without_nvlink
+from monitor.predict.spread import NONE, SPREADS
 
 Range = tuple[float, float, float]
 
@@ -56,8 +58,19 @@ _NEUTRAL = frozenset(
         "processes_per_host",
     }
 )
-#: Twice the hosts at the same batch of one GPU cost so much (MosaicML's tables of llm-foundry: mean and worst pair).
-DOUBLING_PCT = (0.0, 1.4, 18.0)
+#: Twice the hosts at the same batch of one GPU cost so much (MosaicML's tables of llm-foundry, on average); with NVLink, the
+#: worst pair of theirs.
+DOUBLING_PCT = 1.4
+_WORST_DOUBLING_PCT = 18.0
+#: Share of a step that does not depend on its samples: gradients are reduced and the optimizer steps once. Least and most:
+#: 0.45 on 1,024 A100 (InternLM's tables of 7 billion parameters, 2 and 4 microbatches a step).
+ONCE_A_STEP = (0.0, 0.45)
+#: On more GPUs than these, without pipeline or tensor parallelism, recomputation was measured to cost less (InternLM: 512 and
+#: 1,024 A100).
+MANY_REPLICAS = 64
+#: Below so many billions of parameters a step is launches: T5-base takes as long for one sample as for 32 (issues 14608 and
+#: 15026 of huggingface/transformers).
+SMALLEST_BILLION = 0.3
 #: The same traffic, but the gathering after the step hides behind nothing (AWS's guide); no measurement is known.
 OPTIMIZER_SHARDING_PCT = (-2.0, 0.0, 5.0)
 #: Selective recomputation, arXiv 2205.05198: 2 to 7 % of a step.
@@ -70,7 +83,7 @@ _MEASURED_WITHOUT_PCT = -36.0
 #: Of the step, what is compute at the least; and layers of a model whose number nobody told.
 _LEAST_COMPUTE = 0.5
 _LAYERS = 32
-#: FLOPs alone do not tell how well kernels fit: other shapes of one size differ by so much.
+#: FLOPs alone do not tell how well kernels fit: other shapes of one size differ by so much (nothing was held against it).
 _SHAPE_RESIDUAL = 0.10
 
 
@@ -78,8 +91,30 @@ _SHAPE_RESIDUAL = 0.10
 class Effect:
     """What one kind of change does to the time for the same samples, and what says so."""
 
-    change_pct: Range
+    model_pct: Range
+    """What the model itself leaves open."""
     method: str
+    kinds: tuple[tuple[str, float], ...] = ()
+    """The kinds of change that measurements were held against, each with its size as ``spread.unit`` has it."""
+    is_certain: bool = False
+    """The model leaves no doubt whether it is faster or slower: a range ends at 0."""
+
+    @property
+    def change_pct(self) -> Range:
+        """(low, middle, high) percent, as far as measured changes of its kinds lay from the model."""
+        low, middle, high = map(_log, self.model_pct)
+        reaches = [SPREADS.get(kind, NONE).reach(size) for kind, size in self.kinds]
+        low = middle - math.hypot(middle - low, *(below for below, _ in reaches))
+        high = middle + math.hypot(high - middle, *(above for _, above in reaches))
+        if self.is_certain:
+            low, high = (low, min(high, 0.0)) if middle < 0 or self.model_pct[2] <= 0 else (max(low, 0.0), high)
+        return 100 * math.expm1(low), self.model_pct[1], 100 * math.expm1(high)
+
+    @property
+    def words(self) -> str:
+        """The method, and what stands behind the range."""
+        said = dict.fromkeys(SPREADS[kind].words for kind, _ in self.kinds if kind in SPREADS)
+        return "; ".join(part for part in (self.method, *said) if part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,19 +137,26 @@ def time_change(
     effects = tuple(_effects(start, change, changes, size_kept, most_draws))
     found = tuple(each for each in effects if isinstance(each, Effect))
     unknown = tuple(each for each in effects if isinstance(each, str))
-    total = (1.0, 1.0, 1.0)
-    for effect in found:
-        total = tuple(a * (1 + b / 100) for a, b in zip(total, effect.change_pct, strict=True))  # type: ignore[assignment]
-    low, middle, high = (100 * (each - 1) for each in total)
-    return TimeChange(None if unknown else (low, middle, high), found, unknown)
+    return TimeChange(None if unknown else _together(found), found, unknown)
+
+
+def _together(effects: tuple[Effect, ...]) -> Range:
+    """All effects one after the other."""
+    if len(effects) == 1:
+        return effects[0].change_pct
+    ranges = [tuple(map(_log, effect.change_pct)) for effect in effects]
+    middle = sum(each[1] for each in ranges)
+    low = middle - math.hypot(*(each[1] - each[0] for each in ranges))
+    high = middle + math.hypot(*(each[2] - each[1] for each in ranges))
+    return 100 * math.expm1(low), 100 * math.expm1(middle), 100 * math.expm1(high)
 
 
 def _effects(
     start: Setup, change: Setup, changes: frozenset[str], size_kept: bool, most_draws: int
 ) -> Iterator[Effect | str]:
     left = changes - _NEUTRAL
-    if left & OF_THE_PIPELINE:
-        yield _pipeline(start, change, size_kept, most_draws)
+    if left & OF_THE_PIPELINE or ("sequence_length" in left and start.microbatch_size is not None):
+        yield from _pipeline(start, change, size_kept, most_draws)
     yield from _recomputation(start, change)
     if {"offload_activations", "sm_activation_offloading"} & left:
         yield _offload(start, change)
@@ -139,40 +181,73 @@ _UNKNOWN = {
 }
 
 
-def _pipeline(start: Setup, change: Setup, size_kept: bool, most_draws: int) -> Effect | str:
+def _pipeline(start: Setup, change: Setup, size_kept: bool, most_draws: int) -> Iterator[Effect | str]:
+    """The schedule and the size of its microbatches; and without a pipeline what is done once a step."""
     before, after = _setting(start), _setting(change)
     if before is None or after is None:
-        return "stages or microbatches are not known"
+        yield "stages or microbatches are not known"
+        return
     if any(start.number(name) != change.number(name) for name in ("batch_size", "microbatches")):
         for setup in (start, change):
             if setup.microbatch_size is None and setup.framework == "smp1" and (batch := setup.number("batch_size")):
-                return f"a batch of {batch} does not divide into {setup.microbatches} microbatches"
+                yield f"a batch of {batch} does not divide into {setup.microbatches} microbatches"
+                return
     if (before.microbatch_size is None) != (after.microbatch_size is None):
-        return "the batch is known on one side only"
+        yield "the batch is known on one side only"
+        return
     if before.microbatch_size is None and before.microbatches != after.microbatches and not size_kept:
         # The same batch, whatever it is, in other parts; the unit is a microbatch of the start.
         before = replace(before, microbatch_size=1.0)
         after = replace(after, microbatch_size=before.microbatches / after.microbatches)
     for setting in (before, after) if before != after else ():
         if not setting.is_possible:
-            return f"an interleaved schedule needs a number of microbatches divisible by its {setting.stages} stages"
+            yield f"an interleaved schedule needs a number of microbatches divisible by its {setting.stages} stages"
+            return
         if most_draws and not setting.is_small:
-            return f"{setting.microbatches} microbatches on {setting.stages} stages are too many to simulate here"
+            yield f"{setting.microbatches} microbatches on {setting.stages} stages are too many to simulate here"
+            return
+    billions = start.real("parameters_billion")
+    if before.microbatch_size != after.microbatch_size and billions and billions < SMALLEST_BILLION:
+        yield "a model this small is bound by launches: a larger microbatch may cost no time at all, or its share"
+        return
     found = step_time_change_pct(before, after, False, most_draws)
+    kinds = _kinds(before, after, found) if most_draws else ()
     share = after.stages / before.stages
     if share != 1:
         # On the same GPUs there are fewer pipelines, each with more stages.
         low, middle, high = (100 * ((1 + each / 100) * share - 1) for each in found)
         found = low, middle, high
-    return Effect(found, _schedule_words(before, after))
+    is_certain = {kind for kind, _ in kinds} == {"microbatches"} and (found[2] <= 0 or found[0] >= 0)
+    yield Effect(found, _schedule_words(before, after), kinds, is_certain)
+    if before.stages == after.stages == 1 and before.samples != after.samples:
+        yield _once_a_step(after.samples / before.samples)
 
 
 def _setting(setup: Setup) -> PipelineSetting | None:
-    """The pipeline; without one the time of a sample does not hang on how many microbatches there are."""
+    """The pipeline, its microbatches in samples of ``SAMPLE_TOKENS`` where their length is known; without stages the time of
+    a sample does not hang on how many microbatches there are."""
     found, size = setup.pipeline(), setup.microbatch_size
     if found is None and (setup.pipeline_degree or 1) == 1 and setup.microbatches is None and size is not None:
-        return PipelineSetting(1, 1, "1f1b", None, 1, float(size))
-    return found
+        found = PipelineSetting(1, 1, "1f1b", None, 1, float(size))
+    tokens = setup.number("sequence_length")
+    if found is None or found.microbatch_size is None or not tokens or tokens < 1:
+        return found
+    return replace(found, microbatch_size=found.microbatch_size * tokens / SAMPLE_TOKENS)
+
+
+def _kinds(before: PipelineSetting, after: PipelineSetting, found: Range) -> tuple[tuple[str, float], ...]:
+    """Which measured kinds of change these are, and how large each is."""
+    whole = _log(found[1])
+    out = []
+    if before.stages != after.stages:
+        out.append(("stages", math.log(after.stages / before.stages)))
+    if before.chunks != after.chunks:
+        out.append(("interleaving", whole))
+    if before.microbatch_size and after.microbatch_size and before.microbatch_size != after.microbatch_size:
+        out.append(("size", math.log(after.microbatch_size / before.microbatch_size)))
+    elif before.stages == after.stages > 1 and before.chunks == after.chunks and any(found):
+        out.append(("microbatches", whole))
+    return tuple(out)
 
 
 def _schedule_words(before: PipelineSetting, after: PipelineSetting) -> str:
@@ -182,15 +257,31 @@ def _schedule_words(before: PipelineSetting, after: PipelineSetting) -> str:
     return f"simulation of the pipeline ({name}; middle: equal stages, no hop cost)"
 
 
+def _once_a_step(samples: float) -> Effect:
+    """A step with ``samples`` times as many samples, of which a share is done once a step."""
+    most = 100 * ONCE_A_STEP[1] * (1 / samples - 1)
+    return Effect(
+        (min(most, 0.0), 0.0, max(most, 0.0)),
+        "what is done once a step, gradients and optimizer, is left out of the middle: at most 45 % of a step was measured "
+        "(1,024 A100, InternLM)",
+    )
+
+
 def _recomputation(start: Setup, change: Setup) -> Iterator[Effect]:
     before, after = (bool(setup.flag("activation_checkpointing")) for setup in (start, change))
     if before != after:
-        yield Effect(
-            recomputation_change_pct(after), "full recomputation: 4/3 of the time (published pairs are within 6 %)"
-        )
+        ratio = RECOMPUTATION if after else 1 / RECOMPUTATION
+        change_pct = 100 * (ratio - 1)
+        kind = "recomputation of many replicas" if _many_replicas(start) else "recomputation"
+        yield Effect((change_pct,) * 3, "full recomputation: 4/3 of the time", ((kind, math.log(ratio)),))
     before, after = (bool(setup.flag("selective_recomputation")) for setup in (start, change))
     if before != after:
         yield Effect(SELECTIVE_PCT if after else _back(SELECTIVE_PCT), "selective recomputation: 2 to 7 % (published)")
+
+
+def _many_replicas(setup: Setup) -> bool:
+    """Whether traffic between replicas can hide what is computed once more."""
+    return (setup.gpus or 0) > MANY_REPLICAS and (setup.pipeline_degree or 1) * (setup.tensor_degree or 1) == 1
 
 
 def _offload(start: Setup, change: Setup) -> Effect | str:
@@ -218,7 +309,7 @@ def _sharding(start: Setup, change: Setup) -> Effect | str:
         effect = _against_replicas(start, before[1] if before[0] == "full" else after[1])
         if isinstance(effect, str) or before[0] == "full":
             return effect
-        return replace(effect, change_pct=_back(effect.change_pct))
+        return replace(effect, model_pct=_back(effect.model_pct))
     return _degree(start, before[1], after[1])
 
 
@@ -263,7 +354,7 @@ def _degree(setup: Setup, before: int, after: int) -> Effect | str:
         method = "groups inside a node keep gathering off the network: the direction is certain, 5 to 30 % (one measured case)"
     else:
         doublings = math.log2(large / max(small, each))
-        found = (-DOUBLING_PCT[2], -DOUBLING_PCT[1] * doublings, -DOUBLING_PCT[0])
+        found = (-_WORST_DOUBLING_PCT, -DOUBLING_PCT * doublings, 0.0)
         method = "sharding over twice as many nodes with NVLink costs 1.4 % on average, 18 % at worst (MosaicML)"
     return Effect(found if after < before else _back(found), method)
 
@@ -273,11 +364,10 @@ def _hosts(start: Setup, change: Setup) -> Effect | str:
     if before is None or after is None:
         return "the number of instances is not known"
     doublings = math.log2(after / before)
-    lost = tuple((1 + each / 100) ** doublings for each in DOUBLING_PCT)
-    low, middle, high = sorted(100 * (each * before / after - 1) for each in lost)
-    return Effect(
-        (low, middle, high), "twice the hosts cost 1.4 % on average, 18 % at worst (MosaicML, NVLink and EFA)"
-    )
+    found = 100 * ((1 + DOUBLING_PCT / 100) ** doublings * before / after - 1)
+    # Errors of doublings that follow each other do not all point the same way.
+    size = math.copysign(math.sqrt(abs(doublings)), doublings)
+    return Effect((found, found, found), "twice the hosts cost 1.4 % on average (MosaicML)", (("hosts", size),))
 
 
 def _model(start: Setup, change: Setup) -> Effect | str:
@@ -285,8 +375,20 @@ def _model(start: Setup, change: Setup) -> Effect | str:
     if before is None or after is None:
         return "the operations per sample depend on layers, hidden_size and sequence_length, not all of which are known"
     ratio = after / before
+    if differ_in_length_alone(start, change):
+        found = 100 * (ratio - 1)
+        size = math.log(change.real("sequence_length") / start.real("sequence_length"))  # type: ignore[operator]
+        return Effect((found, found, found), "floating-point operations per sample", (("sequence length", size),))
     low, middle, high = sorted(100 * (ratio * (1 + each) - 1) for each in (-_SHAPE_RESIDUAL, 0, _SHAPE_RESIDUAL))
-    return Effect((low, middle, high), "floating-point operations per sample, ±10 %")
+    return Effect((low, middle, high), "floating-point operations per sample, ±10 % (assumed)")
+
+
+def differ_in_length_alone(start: Setup, change: Setup) -> bool:
+    """Whether of the model nothing differs but the length of its sequences."""
+    one, other = ([setup.real(name) for name in sorted(_OF_THE_MODEL)] for setup in (start, change))
+    return sum(a != b for a, b in zip(one, other, strict=True)) == 1 and start.real("sequence_length") != change.real(
+        "sequence_length"
+    )
 
 
 def _operations(setup: Setup) -> float | None:
@@ -295,6 +397,11 @@ def _operations(setup: Setup) -> float | None:
     if shape is None:
         return None
     return shape.sequence * (6 * shape.parameters + 12 * shape.layers * shape.hidden * shape.sequence)
+
+
+def _log(change_pct: float) -> float:
+    """The logarithm of the factor; of one that rounds to 0, that of the least."""
+    return math.log1p(max(change_pct / 100, -1 + 1e-15))
 
 
 def _back(found: Range) -> Range:

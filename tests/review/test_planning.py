@@ -64,11 +64,11 @@ def _of(name: str) -> Any:
     ("start", "change", "low", "middle", "high"),
     [
         # The reference of two stages: full at 2 already.
-        (None, {"active_microbatches": 4}, -6, 0, 0),
-        (PIPELINE, {"active_microbatches": 4}, -37, -35.3, -28),
+        (None, {"active_microbatches": 4}, -7, 0, 0),
+        (PIPELINE, {"active_microbatches": 4}, -38, -35.3, -28),
         (PIPELINE, {"active_microbatches": 2}, 0, 0, 0),
         ({**PIPELINE, "pipeline_parallel_degree": 1}, {"active_microbatches": 8}, 0, 0, 0),
-        ({**PIPELINE, "active_microbatches": 8}, {"active_microbatches": 4}, 0, 0, 14),
+        ({**PIPELINE, "active_microbatches": 8}, {"active_microbatches": 4}, 0, 0, 16),
     ],
 )
 def test_a_change_of_the_window(

@@ -34,7 +34,7 @@ def _plan(start: dict[str, Any] | str, change: dict[str, Any], along: str | None
             "gpt2-60b",
             {"active_microbatches": 4},
             "warning",
-            "Step time about the same (-5 to 0 %); GPU memory 28.4 → 35.3 of 40 GiB: borderline",
+            "Step time about the same (-7 to 0 %); GPU memory 28.4 → 35.3 of 40 GiB: borderline",
         ),
         (
             "vit-630m",

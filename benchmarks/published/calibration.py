@@ -1,0 +1,150 @@
+"""Do the ranges of ``monitor plan`` hold what was measured? By kind of change, each source held out in turn.
+
+A kind's spread is that of the source which is hardest to predict: so many multiples of ``spread.unit``, below and above, that
+95 of 100 of its pairs lie inside on that side. ``spread.SPREADS`` is this, of all sources; coverage is counted with the
+source's own pairs left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+
+from benchmarks.published.pairs import UNEXPLAINED, Pair, seconds_a_sample, setup_of, time_pairs
+from monitor.predict.outcome import outcome
+from monitor.predict.spread import NOISE, Spread, unit
+
+#: On each side of a range.
+INSIDE = 0.95
+#: In the order of the page.
+KINDS = (
+    "microbatches",
+    "size",
+    "stages",
+    "interleaving",
+    "recomputation",
+    "recomputation of many replicas",
+    "hosts",
+    "sequence length",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Residual:
+    """One pair: what was measured and predicted, as logarithms of the change of time by sample."""
+
+    pair: Pair
+    measured: float
+    low: float
+    middle: float
+    high: float
+    size: float
+
+    def multiple(self) -> tuple[float, float]:
+        """How many units below and above the model's own range must reach for the measurement to lie inside."""
+        miss, one = self.measured - self.middle, unit(self.size)
+        known = NOISE**2 + ((self.middle - self.low) if miss < 0 else (self.high - self.middle)) ** 2
+        missing = math.sqrt(max(0.0, miss**2 - known)) / one
+        below, above = (missing, 0.0) if miss < 0 else (0.0, missing)
+        return (below, above) if self.size >= 0 else (above, below)
+
+    def range(self, spread: Spread) -> tuple[float, float]:
+        """The logarithms between which the change is predicted."""
+        below, above = spread.reach(self.size)
+        return self.middle - math.hypot(self.middle - self.low, below), self.middle + math.hypot(
+            self.high - self.middle, above
+        )
+
+    def is_inside(self, spread: Spread) -> bool:
+        low, high = self.range(spread)
+        return low - 1e-9 <= self.measured <= high + 1e-9
+
+
+@cache
+def residuals() -> Mapping[str, Mapping[str, Sequence[Residual]]]:
+    """All pairs whose change ``plan`` has a figure for, by kind and source."""
+    found: dict[str, dict[str, list[Residual]]] = defaultdict(lambda: defaultdict(list))
+    for pair in time_pairs():
+        residual = _residual(pair)
+        if residual is not None:
+            found[pair.kind][pair.source].append(residual)
+    return found
+
+
+def _residual(pair: Pair) -> Residual | None:
+    change = outcome(setup_of(pair.one), setup_of(pair.other)).time
+    sizes = [size for effect in change.effects for kind, size in effect.kinds if kind == pair.kind]
+    if change.unknown or not sizes:
+        return None
+    ranges = [[math.log1p(each / 100) for each in effect.model_pct] for effect in change.effects]
+    middle = sum(each[1] for each in ranges)
+    low = middle - math.hypot(*(each[1] - each[0] for each in ranges))
+    high = middle + math.hypot(*(each[2] - each[1] for each in ranges))
+    measured = math.log(seconds_a_sample(pair.other) / seconds_a_sample(pair.one))
+    return Residual(pair, measured, low, middle, high, sizes[0])
+
+
+def spread_of(by_source: Mapping[str, Sequence[Residual]]) -> Spread:
+    """The spread of these sources; none without any."""
+    multiples = [[each.multiple() for each in group] for group in by_source.values() if group]
+    if not multiples:
+        return Spread(0.0, 0.0)
+    sides = [max(_quantile([pair[side] for pair in group]) for group in multiples) for side in (0, 1)]
+    # Rounded up: what lies on the edge is inside.
+    below, above = (math.ceil(10 * side - 1e-9) / 10 for side in sides)
+    return Spread(below, above)
+
+
+def _quantile(values: Iterable[float]) -> float:
+    return float(np.quantile(list(values), INSIDE, method="higher"))
+
+
+def calibrated(kind: str) -> dict[str, Sequence[Residual]]:
+    """The pairs of a kind that count, by source."""
+    return {source: group for source, group in residuals()[kind].items() if not source.startswith(UNEXPLAINED)}
+
+
+def spreads() -> dict[str, Spread]:
+    """What ``spread.SPREADS`` must be."""
+    found = {}
+    for kind in KINDS:
+        out, groups = held(kind), calibrated(kind)
+        found[kind] = replace(
+            spread_of(groups), pairs=out.pairs, sources=len(groups), held=out.inside if len(groups) > 1 else 0
+        )
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """How a kind's ranges hold the pairs of sources that they were not made of; None with one source."""
+
+    kind: str
+    inside: int
+    pairs: int
+    by_source: float | None
+    """Mean of the sources' shares, 0 to 1."""
+    width: float
+    """Mean over the pairs of how much larger the high end is than the low one, as a share of the low one."""
+
+
+def held(kind: str) -> Held:
+    """Each source held out in turn."""
+    groups = calibrated(kind)
+    inside, shares, widths = 0, [], []
+    for source, group in groups.items():
+        spread = spread_of(
+            {name: other for name, other in groups.items() if name != source} if len(groups) > 1 else groups
+        )
+        right = sum(each.is_inside(spread) for each in group)
+        inside += right
+        shares.append(right / len(group))
+        widths += [math.expm1(each.range(spread_of(groups))[1] - each.range(spread_of(groups))[0]) for each in group]
+    pairs = sum(map(len, groups.values()))
+    by_source = sum(shares) / len(shares) if len(shares) > 1 else None
+    return Held(kind, inside, pairs, by_source, sum(widths) / len(widths) if widths else 0.0)

@@ -1,0 +1,70 @@
+"""How far do measured changes lie from predicted ones, by kind of change? What the ranges of step times are made of.
+
+Every kind was held against published pairs of runs that differ in nothing else. A range reaches as far as the pairs of the
+source that was hardest to predict, below and above on their own; ``benchmarks/predictions.py`` works these numbers out, and
+how many pairs of a source lie in a range made from the other sources alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+#: Two runs of one setup differ by so much, as a logarithm: root mean square of the repeated runs in bigscience's gpt2.md (0 to
+#: 6 %). No range is narrower, on each side.
+NOISE = 0.035
+#: And by so much more the larger the change is.
+SLOPE = 0.10
+#: Of 10 measured changes, what a range is meant to hold.
+PROMISED = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """``below`` and ``above`` are multiples of ``unit``, of changes whose size is above 0; the way back is the opposite."""
+
+    below: float
+    above: float
+    pairs: int = 0
+    """How many published pairs it is made of,"""
+    sources: int = 0
+    """of how many sources."""
+    held: int = 0
+    """Pairs that lie in a range made of the other sources alone."""
+
+    def reach(self, size: float) -> tuple[float, float]:
+        """How far below and above a prediction a measurement is expected, as logarithms; ``size`` is that of the change."""
+        below, above = (math.hypot(NOISE, multiple * unit(size)) for multiple in (self.below, self.above))
+        return (below, above) if size >= 0 else (above, below)
+
+    @property
+    def words(self) -> str:
+        """What stands behind a range of this kind."""
+        if self.sources == 1:
+            return f"its range is that of {self.pairs} published pairs of one source, unchecked against others"
+        return (
+            f"its range is meant to hold {PROMISED} of 10 measured changes, and held {self.held} of {self.pairs} published ones "
+            "that it was not made of"
+        )
+
+
+def unit(size: float) -> float:
+    """The scale of a change: noise for the smallest, then a share of its size. ``size`` is the logarithm of the factor by
+    which the step changes or, where its parameter says more, of the factor by which that does."""
+    return math.hypot(NOISE, SLOPE * size)
+
+
+#: Of a kind that no measurement was held against.
+NONE = Spread(0.0, 0.0)
+#: By kind of change: what ``benchmarks/published/calibration.py`` works out.
+SPREADS: Mapping[str, Spread] = {
+    "microbatches": Spread(0.0, 0.0, 21, 2, 21),
+    "size": Spread(0.3, 0.1, 25, 3, 23),
+    "stages": Spread(0.0, 3.6, 6, 2, 5),
+    "interleaving": Spread(1.6, 0.0, 6, 1, 0),
+    "recomputation": Spread(0.0, 0.0, 6, 3, 6),
+    "recomputation of many replicas": Spread(6.3, 0.0, 5, 1, 0),
+    "hosts": Spread(0.2, 2.4, 197, 5, 179),
+    "sequence length": Spread(0.6, 1.0, 90, 1, 0),
+}
