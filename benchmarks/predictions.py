@@ -10,7 +10,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
-from benchmarks.published import coverage, memories, networks, schedules
+from benchmarks.published import coverage, memories, memory_ranges, networks, schedules
 from benchmarks.published.claim import HEADER, Claim
 
 PAGE = Path(__file__).parents[1] / "docs" / "predictions.md"
@@ -22,7 +22,7 @@ _BLOCK = re.compile(
 @cache
 def claims() -> tuple[Claim, ...]:
     """Every claim, held against its measurements."""
-    return tuple(claim for part in (schedules, memories, networks, coverage) for claim in part.claims())
+    return tuple(claim for part in (schedules, memories, networks, coverage, memory_ranges) for claim in part.claims())
 
 
 def rows() -> list[tuple[str, ...]]:

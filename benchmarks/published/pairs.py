@@ -92,7 +92,7 @@ def setup_of(row: Row, used_gib: float | None = None) -> Setup:
             "vocabulary_size": shape.vocabulary,
             "sequence_length": row.sequence or shape.sequence,
         }
-    elif row.params_b:
+    if row.params_b and not row.model.startswith("MPT"):
         values["parameters_billion"] = row.params_b
     size = next((gib for name, gib in _sizes().items() if name in row.gpu), None)
     if size:
@@ -175,7 +175,7 @@ def _kind(one: Row, other: Row) -> str | None:
         return "sequence length"
     if differ - {"microbatches"} == {"pipeline", "data"} and one.gpus == other.gpus:
         return "stages"
-    if differ - {"microbatches"} <= {"pipeline", "tensor", "data"} and one.gpus == other.gpus:
+    if "tensor" in differ and differ - {"microbatches"} <= {"pipeline", "tensor", "data"} and one.gpus == other.gpus:
         return "tensor degree"
     return None
 

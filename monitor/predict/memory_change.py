@@ -6,11 +6,12 @@ model, the activations of microbatches in flight bound it: at most all of the me
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from monitor.predict.memory import GIB, Memory, gathered_bytes, memory, stage_parameters, state_bytes
+from monitor.predict.memory import FRAGMENTATION, GIB, Memory, gathered_bytes, memory, stage_parameters, state_bytes
 from monitor.predict.setup_layout import in_half_precision, sharding_of
 from monitor.predict.setup_types import Setup
 from monitor.predict.shapes import Layout, ModelShape
@@ -22,9 +23,21 @@ Fits = Literal["yes", "borderline", "no", "unknown"]
 #: Of the device's memory: below the first it fits, above the second it does not. Between them 65 published configurations
 #: went both ways.
 FITS_BELOW, FITS_NOT_ABOVE = 0.85, 1.10
-#: Errors of the equations: of a difference, and of the whole (published peaks were off by 11 % at most).
-DIFFERENCE_ERROR = 0.10
-WHOLE_ERROR = 0.11
+#: How far measurements lie from the equations, so that 9 of 10 lie inside; all of it is worked out by
+#: ``benchmarks/published/memory_ranges.py``. As shares: of what was measured (two runs of one setup differ by that), of the
+#: difference of activations (more where stages get other parts), of the difference of sharded states, and, where the degrees of
+#: parallelism change, of what was measured. Then of the whole where nothing was measured: so much less, and so much more.
+NOISE = 0.022
+ACTIVATIONS_ERROR = 0.30
+INTERLEAVING_ERROR = 0.60
+STATES_ERROR = 0.10
+DEGREES_ERROR = 0.35
+WHOLE_LESS, WHOLE_MORE = 0.20, 0.35
+_INTERLEAVING = frozenset({"virtual_stages", "layers_per_virtual_stage"})
+#: Of how many published pairs, by ranges made of the other source alone.
+ACTIVATIONS_HELD = "47 of 48 published ones held"
+#: They change what no equation has.
+DEGREES = frozenset({"pipeline_parallel_degree", "tensor_parallel_degree"})
 # Parameters that hold more or less memory than the microbatches in flight do.
 _IN_FLIGHT_ALONE = frozenset(
     {
@@ -107,7 +120,10 @@ def memory_change(start: Setup, change: Setup, changes: frozenset[str], size_kep
     if measured is not None:
         found, is_bound = _from_measured(measured, before, after, start, change, changes, size_kept)
         return MemoryChange(measured, found, limit, components, True, is_bound)
-    whole = None if after is None else _around(after.total / GIB, WHOLE_ERROR * after.total / GIB)
+    whole = None
+    if after is not None:
+        middle = after.total / GIB
+        whole = (1 - WHOLE_LESS) * middle, middle, (1 + WHOLE_MORE) * middle
     return MemoryChange(None if before is None else before.total / GIB, whole, limit, components)
 
 
@@ -136,7 +152,7 @@ def _from_measured(
 ) -> tuple[Range | None, bool]:
     """(low, middle, high) GiB after the change, and whether the high end is only a bound."""
     if before is not None and after is not None:
-        return _from_difference(measured, before.total / GIB, after.total / GIB), False
+        return _from_parts(measured, before, after, changes), False
     if not changes:
         return (measured, measured, measured), False
     states = [sum(_states_gib(setup).values()) for setup in (start, change)]
@@ -150,13 +166,36 @@ def _from_measured(
     return (low, (low + high) / 2, high), ratio != 1
 
 
+def differences_gib(measured: float, before: Memory, after: Memory) -> tuple[float, float]:
+    """By how much states and activations differ, by the equations. Of what was measured, all that states do not take is
+    activations at most: where the equations have more of these, theirs are smaller throughout by as much. What the allocator
+    cannot use grows with both."""
+    left = max(0.0, measured * GIB - before.states - before.gathered)
+    held = before.activations + before.logits
+    scale = min(1.0, left / held) if held else 1.0
+    states = after.states + after.gathered - before.states - before.gathered
+    lost = (1 + FRAGMENTATION) / GIB
+    return states * lost, scale * (after.activations + after.logits - held) * lost
+
+
+def _from_parts(measured: float, before: Memory, after: Memory, changes: frozenset[str]) -> Range:
+    """What was measured and, from there, what the equations say of the difference."""
+    states, activations = differences_gib(measured, before, after)
+    if not states and not activations:
+        return measured, measured, measured
+    of_activations = (INTERLEAVING_ERROR if changes & _INTERLEAVING else ACTIVATIONS_ERROR) * activations
+    of_degrees = DEGREES_ERROR * measured if changes & DEGREES else 0.0
+    error = math.hypot(NOISE * measured, STATES_ERROR * states, of_activations, of_degrees)
+    return _around(max(0.0, measured + states + activations), error)
+
+
 def _from_difference(measured: float, before: float, after: float) -> Range:
     """What was measured and, from there, what the equations say of the difference. Where they say more of the start than was
     measured, a part of it cannot save all that they say of it: no more than in proportion."""
     difference = after - before
     plain, in_proportion = measured + difference, measured * after / before
     middle = max(plain, in_proportion) if difference < 0 else plain
-    low, _, high = _around(middle, DIFFERENCE_ERROR * abs(difference))
+    low, _, high = _around(middle, math.hypot(NOISE * measured, STATES_ERROR * difference))
     if before > measured:
         low = min(low, max(0.0, min(plain, in_proportion)))
     return low, middle, high

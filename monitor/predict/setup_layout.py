@@ -92,9 +92,9 @@ def offloads(setup: Setup) -> bool:
 
 def _keeps_attention(setup: Setup) -> bool:
     """Whether the scores of the attention are kept for the backward. SMP v2's transformers, whose references are of fused
-    attention (developer guide), do not unless the script says so."""
+    attention (developer guide), do not unless the script says so, nor do those that are trained with PyTorch's FSDP."""
     fused = setup.flag("flash_attention")
-    if fused is None and setup.framework == "smp2":
+    if fused is None and setup.framework in ("smp2", "fsdp"):
         return False
     return not (fused or setup.flag("selective_recomputation"))
 
@@ -131,12 +131,16 @@ def _chunks(setup: Setup, stages: int) -> int:
     return max(1, given)
 
 
-def _in_flight(setup: Setup, stages: int) -> int:
-    """Microbatches whose activations the first stage holds: with one stage each is done before the next begins."""
+def _in_flight(setup: Setup, stages: int) -> float:
+    """Microbatches whose activations the first stage holds: with one stage each is done before the next begins. Interleaved
+    parts of a stage hold (p - 1) / v more (arXiv 2205.05198, section 4.2.3)."""
     microbatches = setup.microbatches or 1
     if stages == 1:
         return 1
-    return min(setup.window or microbatches, microbatches) if setup.framework == "smp1" else min(stages, microbatches)
+    if setup.framework == "smp1":
+        return min(setup.window or microbatches, microbatches)
+    chunks = _chunks(setup, stages)
+    return min(stages + ((stages - 1) / chunks if chunks > 1 else 0), microbatches)
 
 
 def _splits_sequence(setup: Setup, tensor: int) -> bool:

@@ -44,8 +44,8 @@ class Layout:
     """Over how many ranks states are sharded; 1 is not at all."""
     microbatch_size: int = 1
     """Samples of one microbatch, of one tensor parallel group."""
-    in_flight: int = 1
-    """Microbatches whose activations the fullest stage holds at once."""
+    in_flight: float = 1
+    """Microbatches whose activations the fullest stage holds at once; a part where some of its layers hold one more."""
     half_precision: bool = True
     checkpointed_layers: int = 0
     """How many layers are recomputed together; 0 where nothing is recomputed."""

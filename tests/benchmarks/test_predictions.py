@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks import predictions
 from benchmarks.__main__ import main
-from benchmarks.published import coverage, memories, networks, pairs, schedules
+from benchmarks.published import coverage, memories, memory_ranges, networks, pairs, schedules
 from benchmarks.published.calibration import residuals
 from benchmarks.published.claim import HEADER, Claim, within
 from benchmarks.published.rows import DATA, changes, select, shapes
@@ -42,7 +42,9 @@ def test_every_model_whose_memory_is_asked_for_has_a_shape() -> None:
         assert body == pytest.approx(billions, rel=0.25), model
 
 
-@pytest.mark.parametrize("part", [schedules, memories, networks, coverage], ids=lambda part: part.__name__)
+@pytest.mark.parametrize(
+    "part", [schedules, memories, networks, coverage, memory_ranges], ids=lambda part: part.__name__
+)
 def test_every_claim_computes_passes_its_line_and_is_on_the_page(part: ModuleType) -> None:
     page = predictions.PAGE.read_text(encoding="utf-8")
     for claim in part.claims():

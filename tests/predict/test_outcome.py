@@ -220,19 +220,19 @@ def test_points_that_matter_are_on_a_curve_however_many_there_are() -> None:
     assert values == sorted(values)
 
 
-def test_what_the_equations_overrate_saves_no_more_than_in_proportion() -> None:
+def test_what_the_equations_overrate_saves_no_more_than_what_states_leave() -> None:
     # A start that the equations take for twice as full as it was: less all that they say, nothing would be left.
     start = _preset("gpt2-10b", activation_checkpointing=False, gpu_memory_utilization=60.0)
     found = what_if(start, {"activation_checkpointing": True}).memory
     plain = what_if(_preset("gpt2-10b", activation_checkpointing=False), {"activation_checkpointing": True}).memory
     assert plain.start_gib is not None
-    assert plain.expected_gib is not None
     assert plain.start_gib > 2 * 24
     assert found.change_gib is not None
     low, middle, high = found.change_gib
-    assert low == 0
-    assert middle == pytest.approx(24 * plain.expected_gib / plain.start_gib)
-    assert high > middle
+    # States stay; the activations are those of a start of 24 GiB, and shrink as the equations say.
+    states = found.components["model states"]
+    assert states < middle < states + 0.3 * (24 - states)
+    assert low < middle < high
 
 
 _LLAMA = {
