@@ -133,3 +133,18 @@ def test_a_run_from_the_cache_has_todays_price_and_pool(kept: tuple[Kept, Cache]
     (warning,) = report_document(again)["coverage"]["warnings"]
     assert "warm pool for 10 min" in warning
     assert "$4.00 in addition to the cost of the job" in warning
+
+
+def test_types_to_compare_it_with_are_asked_too_and_their_absence_is_no_gap() -> None:
+    groups = (InstanceGroup("a", "ml.p4de.24xlarge", 2),)
+    source = _source(LISTED, instance_groups=groups)
+    report = Reviewer(source, "one", Settings({"ml.p4d.24xlarge": 25.0})).review(NOW)
+    assert report.price is not None
+    assert report.price.others == {"ml.p5.48xlarge": 12.0, "ml.p4d.24xlarge": 25.0}
+    assert sorted(source.priced) == ["ml.p4de.24xlarge", "ml.p5.48xlarge"]
+    refused = Reviewer(_source(REFUSED, instance_groups=groups), "one", Settings({"ml.p4de.24xlarge": 31.0})).review(
+        NOW
+    )
+    assert refused.price is not None
+    assert refused.price.others == {}
+    assert not [gap for gap in refused.run.gaps if gap.what == "price"]

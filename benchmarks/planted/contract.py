@@ -43,6 +43,7 @@ ADVICE = frozenset(
             "sharding-across-nodes",
             "fewer-features",
             "instance-type",
+            "managed-spot",
             "unbalanced-stages",
         ),
         *("batch-not-divisible", "invalid-configuration"),

@@ -18,6 +18,7 @@ NEEDS: dict[str, Need] = {
     "transfers": "",
     "pace": "steps",
     "checkpoints": "steps",
+    "spot_advice": "steps",
     "utilization": "metrics",
     "starvation": "metrics",
     "parallelism": "metrics",

@@ -20,16 +20,22 @@ from monitor.diagnose.cost_words import saved_words
 from monitor.diagnose.device_words import distributions, enough
 from monitor.diagnose.rule import Case, rule
 from monitor.diagnose.stakes import WORK
-from monitor.model import Finding, Recommendation, Saving
+from monitor.model import Evidence, Finding, Recommendation, Saving
+from monitor.predict.advice import FULLEST
+from monitor.predict.machines import MACHINES, cost_a_sample, speed
 from monitor.predict.outcome import Outcome, what_if
 from monitor.predict.setup_layout import sharding_of
 from monitor.words import count, percent
+from monitor.words import usd as usd_words
 
 # GPU memory of so little leaves room to do with less of what saves it.
 _EMPTY_PCT = 50.0
 # With half of the nodes both must still fit.
 _HALF_BUSY_PCT = 42.0
 _SMALL_GPU_GIB = 24.0
+# Of GPUs that are as busy as this the pace of the GPU decides; and what a move must save at least.
+_BUSY_PCT = 70.0
+_WORTH = 0.05
 _ADVISED = ("raise-active-microbatches", "raise-microbatches", "small-batch")
 _BROKEN = ("stall", "nccl-timeout", "one-gpu-in-use", "unused-gpus", "idle-gpus", "invalid-configuration")
 
@@ -118,17 +124,18 @@ def instance_type(case: Case) -> Finding | None:
     """The instances do not suit the job: slow network or small GPUs for model parallelism, or more than it uses.
 
     What it means: model-parallel groups (pipeline, tensor or full sharding) span nodes of a type without EFA, or with
-    GPUs of 24 GiB or less; or GPU and GPU memory are so little used that half the nodes would be enough.
+    GPUs of 24 GiB or less; or GPU and GPU memory are so little used that half the nodes would be enough; or the GPUs are
+    busy, and by the price list and published ratios of throughput a sample costs at least 5 % less on another type.
 
     Why it matters: model parallelism over a slow network, or in many small parts, spends its time on traffic; idle
     nodes cost as much as busy ones.
 
     What to do: compare the cost per sample on an instance type with EFA and larger GPUs, or on half as many nodes.
 
-    Source: SMP v1 best practices (EFA classes such as p4d for large models); the estimate for half-idle nodes is this
-    project's.
+    Source: SMP v1 best practices (EFA classes such as p4d for large models); MosaicML's tables of llm-foundry for the pace of
+    GPUs; the estimate for half-idle nodes is this project's.
     """
-    return _unsuited(case) or _half_idle(case)
+    return _unsuited(case) or _half_idle(case) or _cheaper(case)
 
 
 def _unsuited(case: Case) -> Finding | None:
@@ -201,6 +208,52 @@ def _half_idle(case: Case) -> Finding | None:
         None,
         ("why the GPUs wait: fewer nodes do not fix a slow loader or network",),
         savings=savings,
+    )
+
+
+def _cheaper(case: Case) -> Finding | None:
+    """Another type on which a sample costs less, even by the least favorable of the published ratios."""
+    gpu, memory, price = case.pooled.get("gpu_utilization"), memory_p95(case), case.price
+    kinds = {group.instance_type for group in case.run.job.instance_groups}
+    if gpu is None or memory is None or price is None or len(kinds) != 1 or not enough(case) or gpu.p50 < _BUSY_PCT:
+        return None
+    (now,) = kinds
+    found = [
+        (cost, name)
+        for name, usd in price.others.items()
+        if (cost := cost_a_sample(now, name, price.usd_per_instance_hour, usd)) is not None
+        and cost[2] <= 1 - _WORTH
+        and memory * MACHINES[now].gpu_memory_gib <= FULLEST * 100 * MACHINES[name].gpu_memory_gib
+    ]
+    if not found:
+        return None
+    (low, middle, high), other = min(found)
+    pace = speed(now, other)
+    assert pace is not None
+    usd_other = price.others[other]
+    than = f"{pace[1]:.2g} times as fast ({pace[0]:.3g} to {pace[2]:.3g})"
+    return Finding(
+        "instance-type",
+        "info",
+        "low",
+        f"A sample would cost {percent(100 * (1 - middle))} less on {other} ({100 * (1 - high):.0f} to {100 * (1 - low):.0f} %)",
+        f"{now} costs {usd_words(price.usd_per_instance_hour)} an hour ({price.source}), {other} {usd_words(usd_other)}; its "
+        f"{MACHINES[other].gpu} are {than} as {MACHINES[now].gpu} in published training runs of transformers. The GPUs "
+        "are busy, so their pace decides.",
+        (
+            *distributions(case),
+            Evidence("cost of a sample there, of that here", middle, "ratio"),
+        ),
+        Recommendation(
+            f"Run some steps on {other} with the same batch and compare the cost per sample; GPU memory p95 of "
+            f"{percent(memory)} fits there. Quotas and capacity differ.",
+            "instance_type",
+            now,
+            other,
+            "MosaicML llm-foundry training benchmarks; price list",
+        ),
+        None,
+        ("models other than transformers, and lower precision: the ratios are of bf16",),
     )
 
 

@@ -218,6 +218,8 @@ class Price:
     usd_per_instance_hour: float
     source: str
     """Such as "settings file"."""
+    others: Mapping[str, float] = field(default_factory=dict)
+    """USD of an instance-hour of other types, as far as they are of interest and known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from monitor.predict.change import MOST_DRAWS, PipelineSetting, step_time_change_pct
 from monitor.predict.kernels import RECOMPUTATION, SAMPLE_TOKENS
 from monitor.predict.memory_change import OF_SHARDING
-from monitor.predict.setup_layout import in_half_precision, sharding_of
+from monitor.predict.setup_layout import checkpointed_layers, in_half_precision, sharding_of
 from monitor.predict.setup_types import Setup
 from monitor.predict.sharding import STATED_GAIN_PCT, ShardedJob, degree_change_pct, with_nvlink, without_nvlink
 from monitor.predict.spread import NONE, SPREADS
@@ -42,7 +42,6 @@ _OF_THE_MODEL = frozenset(
 #: They change memory, or nothing that takes time.
 _NEUTRAL = frozenset(
     {
-        "activation_checkpointing_layers",
         "activation_loading_horizon",
         "gpu_memory_utilization",
         "step_time_s",
@@ -159,6 +158,11 @@ def _effects(
     if left & OF_THE_PIPELINE or ("sequence_length" in left and start.microbatch_size is not None):
         yield from _pipeline(start, change, size_kept, most_draws)
     yield from _recomputation(start, change)
+    if (
+        "activation_checkpointing_layers" in left
+        and len({checkpointed_layers(each) for each in (start, change)} | {0, 1}) > 2
+    ):
+        yield "larger groups of recomputed layers cost compute, and nobody published how much"
     if {"offload_activations", "sm_activation_offloading"} & left:
         yield _offload(start, change)
     if left & OF_SHARDING:
@@ -169,7 +173,7 @@ def _effects(
         yield _model(start, change)
     known = OF_THE_PIPELINE | OF_SHARDING | _OF_THE_MODEL | _NEUTRAL
     known |= {"activation_checkpointing", "selective_recomputation", "offload_activations", "instance_count"}
-    known |= {"sm_activation_offloading"}
+    known |= {"sm_activation_offloading", "activation_checkpointing_layers"}
     for name in sorted(left - known):
         yield _UNKNOWN.get(name, f"the model does not cover the effect of {name} on the step time")
 
@@ -392,9 +396,10 @@ def _model(start: Setup, change: Setup) -> Effect | str:
         return "the operations per sample depend on layers, hidden_size and sequence_length, not all of which are known"
     ratio = after / before
     if differ_in_length_alone(start, change):
-        found = 100 * (ratio - 1)
-        size = math.log(change.real("sequence_length") / start.real("sequence_length"))  # type: ignore[operator]
-        return Effect((found, found, found), "floating-point operations per sample", (("sequence length", size),))
+        tokens = change.real("sequence_length") / start.real("sequence_length")  # type: ignore[operator]
+        found, of_a_token = 100 * (ratio - 1), 100 * (ratio / tokens - 1)
+        words = f"floating-point operations per sample, which has {tokens:.3g} times the tokens: {of_a_token:+.0f} % per token"
+        return Effect((found, found, found), words, (("sequence length", math.log(tokens)),))
     low, middle, high = sorted(100 * (ratio * (1 + each) - 1) for each in (-_SHAPE_RESIDUAL, 0, _SHAPE_RESIDUAL))
     return Effect((low, middle, high), "floating-point operations per sample, ±10 % (assumed)")
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from concurrent.futures import Future
+from dataclasses import replace
 
 from monitor.analyze.cost import mean_price
 from monitor.fetch.background import begin
 from monitor.fetch.source import Source
 from monitor.model import Gap, Job, Price
+from monitor.predict.machines import others
 from monitor.settings import Settings
 
 _Answer = Price | Gap | None
@@ -24,16 +26,21 @@ class Pricing:
             name: Price(usd, settings.price_source) for name, usd in settings.prices.items()
         }
         self._asked: dict[str, Future[_Answer]] = {}
+        self._others: dict[str, Future[_Answer]] = {}
 
     def ask(self, job: Job) -> None:
         """Begins to ask for what the settings do not say; returns at once."""
-        self._asked = {}
+        self._asked, self._others = {}, {}
         for instance_type in self._unknown(job):
             self._asked[instance_type] = begin(self._source.price, instance_type, job)
+        # Types to compare it with: nice to have, so nobody waits for them longer than for its own.
+        self._others = {
+            name: begin(self._source.price, name, job) for name in _comparable(job) if name not in self._by_user
+        }
 
     def is_known(self) -> bool:
         """Whether all that was asked is answered."""
-        return all(answer.done() for answer in self._asked.values())
+        return all(answer.done() for answer in (*self._asked.values(), *self._others.values()))
 
     def found(self, job: Job, wait: bool = True) -> tuple[Price | None, tuple[Gap, ...]]:
         """The mean over the job's instances, or why there is none.
@@ -50,7 +57,17 @@ class Pricing:
                     prices[instance_type] = answer
                 elif answer is not None:
                     gaps.append(answer)
-        return mean_price(job.instance_groups, prices), tuple(gaps)
+        price = mean_price(job.instance_groups, prices)
+        return (None if price is None else replace(price, others=self._known_others(job, wait))), tuple(gaps)
+
+    def _known_others(self, job: Job, wait: bool) -> dict[str, float]:
+        """What is known of them by now; one that is not known is no gap."""
+        found = {name: self._by_user[name].usd_per_instance_hour for name in _comparable(job) if name in self._by_user}
+        for name, asked in self._others.items():
+            answer = asked.result() if wait or asked.done() else None
+            if isinstance(answer, Price):
+                found[name] = answer.usd_per_instance_hour
+        return found
 
     def _unknown(self, job: Job) -> tuple[str, ...]:
         return tuple(name for name in _types(job) if name not in self._by_user)
@@ -58,3 +75,9 @@ class Pricing:
 
 def _types(job: Job) -> tuple[str, ...]:
     return tuple(dict.fromkeys(group.instance_type for group in job.instance_groups if group.instance_type))
+
+
+def _comparable(job: Job) -> tuple[str, ...]:
+    """Types whose pace is known beside that of the job's instances, which are of one type."""
+    kinds = _types(job)
+    return others(kinds[0]) if len(kinds) == 1 else ()

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from monitor.model import LogCoverage, Run, Transition, events_frame, metrics_frame, steps_frame
+from monitor.model import LogCoverage, Outputs, Run, Transition, events_frame, metrics_frame, steps_frame
 from tests.diagnose.progress_jobs import Pause, Plan, looked_at
 from tests.diagnose.runs import Cases
 
@@ -40,6 +40,14 @@ def _told(of: Run, kind: str) -> Run:
         "line": 2399,
     }
     return replace(of, events=events_frame(pd.concat([of.events, pd.DataFrame([row])])))
+
+
+def _kept(of: Run) -> Run:
+    """Its checkpoints go to S3."""
+    return replace(of, job=replace(of.job, outputs=Outputs(checkpoints="s3://bucket/checkpoints")))
+
+
+_LONG = Plan(status="Completed", minutes=150, step_s=6.0, pauses=(replace(CHECKPOINT, every=100),), with_metrics=False)
 
 
 def _uploading(of: Run) -> Run:
@@ -153,6 +161,10 @@ FIRES: Cases = {
         looked_at(Plan(pauses=(replace(CHECKPOINT, until_step=800),), status="Completed")),
         looked_at(Plan(spot=True, step_s=1.0, minutes=60.5)),
     ],
+    "managed-spot": lambda: [
+        _kept(looked_at(_LONG)),
+        _kept(looked_at(_LONG, with_metrics=True)),
+    ],
 }
 
 SILENT: Cases = {
@@ -235,5 +247,14 @@ SILENT: Cases = {
         looked_at(Plan(spot=True, minutes=60)),
         looked_at(Plan(spot=True, step_s=1.0, minutes=60.5, pauses=(replace(CHECKPOINT, every=3000),))),
         looked_at(Plan(spot=True, minutes=60.5, pauses=(replace(CHECKPOINT, begin=False, end=False),))),
+    ],
+    "managed-spot": lambda: [
+        looked_at(_LONG),  # nothing is copied to S3
+        _kept(looked_at(_LONG, spot=True)),
+        _kept(looked_at(_LONG, minutes=60)),
+        _kept(looked_at(_LONG, pauses=())),
+        _kept(looked_at(_LONG, status="Failed")),
+        _kept(looked_at(_LONG, before_s=1500)),  # a restart takes too long
+        _kept(looked_at(_LONG, pauses=(replace(CHECKPOINT, every=400),))),  # so does what is lost
     ],
 }
