@@ -140,11 +140,11 @@ def test_types_to_compare_it_with_are_asked_too_and_their_absence_is_no_gap() ->
     source = _source(LISTED, instance_groups=groups)
     report = Reviewer(source, "one", Settings({"ml.p4d.24xlarge": 25.0})).review(NOW)
     assert report.price is not None
-    assert report.price.others == {"ml.p5.48xlarge": 12.0, "ml.p4d.24xlarge": 25.0}
-    assert sorted(source.priced) == ["ml.p4de.24xlarge", "ml.p5.48xlarge"]
-    refused = Reviewer(_source(REFUSED, instance_groups=groups), "one", Settings({"ml.p4de.24xlarge": 31.0})).review(
-        NOW
-    )
-    assert refused.price is not None
-    assert refused.price.others == {}
-    assert not [gap for gap in refused.run.gaps if gap.what == "price"]
+    assert report.price.others == {"ml.p5.48xlarge": 12.0, "ml.p4d.24xlarge": 12.0}
+    assert sorted(source.priced) == ["ml.p4d.24xlarge", "ml.p4de.24xlarge", "ml.p5.48xlarge"]
+    source = _source(LISTED, instance_groups=groups)
+    by_contract = {"ml.p4de.24xlarge": 31.0, "ml.p5.48xlarge": 40.0}
+    own = Reviewer(source, "one", Settings(by_contract)).review(NOW)
+    assert own.price is not None
+    assert own.price.others == {"ml.p5.48xlarge": 40.0}
+    assert source.priced == []

@@ -33,10 +33,9 @@ class Pricing:
         self._asked, self._others = {}, {}
         for instance_type in self._unknown(job):
             self._asked[instance_type] = begin(self._source.price, instance_type, job)
-        # Types to compare it with: nice to have, so nobody waits for them longer than for its own.
-        self._others = {
-            name: begin(self._source.price, name, job) for name in _comparable(job) if name not in self._by_user
-        }
+        # Types to compare it with, where its own price is AWS's too: a contract's and a list's say nothing together.
+        own = self._unknown(job)
+        self._others = {name: begin(self._source.price, name, job) for name in _comparable(job)} if own else {}
 
     def is_known(self) -> bool:
         """Whether all that was asked is answered."""
@@ -61,13 +60,13 @@ class Pricing:
         return (None if price is None else replace(price, others=self._known_others(job, wait))), tuple(gaps)
 
     def _known_others(self, job: Job, wait: bool) -> dict[str, float]:
-        """What is known of them by now; one that is not known is no gap."""
-        found = {name: self._by_user[name].usd_per_instance_hour for name in _comparable(job) if name in self._by_user}
-        for name, asked in self._others.items():
-            answer = asked.result() if wait or asked.done() else None
-            if isinstance(answer, Price):
-                found[name] = answer.usd_per_instance_hour
-        return found
+        """What is known of them by now, from where its own price is; one that is not known is no gap."""
+        if not self._unknown(job):
+            return {
+                name: self._by_user[name].usd_per_instance_hour for name in _comparable(job) if name in self._by_user
+            }
+        answers = {name: asked.result() for name, asked in self._others.items() if wait or asked.done()}
+        return {name: each.usd_per_instance_hour for name, each in answers.items() if isinstance(each, Price)}
 
     def _unknown(self, job: Job) -> tuple[str, ...]:
         return tuple(name for name in _types(job) if name not in self._by_user)
