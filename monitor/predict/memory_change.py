@@ -186,7 +186,9 @@ def _from_parts(measured: float, before: Memory, after: Memory, changes: frozens
     of_activations = (INTERLEAVING_ERROR if changes & _INTERLEAVING else ACTIVATIONS_ERROR) * activations
     of_degrees = DEGREES_ERROR * measured if changes & DEGREES else 0.0
     error = math.hypot(NOISE * measured, STATES_ERROR * states, of_activations, of_degrees)
-    return _around(max(0.0, measured + states + activations), error)
+    low, middle, high = _around(max(0.0, measured + states + activations), error)
+    # The states stay, whatever the activations are.
+    return max(low, min(middle, after.states / GIB)), middle, high
 
 
 def _from_difference(measured: float, before: float, after: float) -> Range:

@@ -140,8 +140,8 @@ def _values(setup: Setup, name: str) -> Iterator[Any]:
 def _batches(setup: Setup, name: str, now: int | None) -> Iterator[int]:
     """Multiples of what a batch has to be divisible by, the nearest first."""
     unit = {
-        "global_batch_size": (setup.number("micro_batch_size") or 1) * (setup.data_parallel or 1),
-        "batch_size": setup.number("microbatches") or 1,
+        "global_batch_size": max(1, setup.number("micro_batch_size") or 1) * (setup.data_parallel or 1),
+        "batch_size": max(1, setup.number("microbatches") or 1),
     }.get(name, 1)
     stages = setup.pipeline_degree or 1
     multiples = {unit * each for each in range(1, _MOST_MULTIPLES + 1)}
