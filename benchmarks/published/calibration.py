@@ -31,6 +31,7 @@ KINDS = (
     "recomputation of many replicas",
     "hosts",
     "sequence length",
+    "model",
 )
 
 

@@ -33,7 +33,7 @@ class Pair:
 def time_pairs() -> list[Pair]:
     """Pairs of step times or throughputs, a table apart from the others."""
     found = [pair for pair in _pairs(("step_time", "throughput")) if _seconds_known(pair)]
-    return [*found, *_selective()]
+    return [*found, *_selective(), *_models()]
 
 
 def memory_pairs() -> list[Pair]:
@@ -126,6 +126,19 @@ def _selective() -> Iterator[Pair]:
     for row in select("iteration_time_seqpar_selective"):
         if row.params_b in full:
             yield Pair("recomputation", row, full[row.params_b])
+
+
+def _models() -> Iterator[Pair]:
+    """Models of one family that were trained alike, but for the microbatches that fit (llm-foundry)."""
+    rows = [row for row in changes() if row.model.startswith("MPT") and row.quantity == "throughput"]
+    for _, group in groupby(sorted(rows, key=_trained), key=_trained):
+        for one, other in combinations(sorted(group, key=lambda row: row.params_b or 0), 2):
+            if one.model != other.model and (one.params_b or 0) >= SMALLEST_BILLION:
+                yield Pair("model", one, other)
+
+
+def _trained(row: Row) -> tuple[str, ...]:
+    return row.source, row.gpu, str(row.bits), str(row.sequence), str(row.gpus), str(row.recomputes)
 
 
 def _table(row: Row) -> tuple[str, ...]:

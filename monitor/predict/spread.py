@@ -67,4 +67,5 @@ SPREADS: Mapping[str, Spread] = {
     "recomputation of many replicas": Spread(6.3, 0.0, 5, 1, 0),
     "hosts": Spread(0.2, 2.4, 197, 5, 179),
     "sequence length": Spread(0.6, 1.0, 90, 1, 0),
+    "model": Spread(1.7, 0.0, 47, 1, 0),
 }

@@ -83,8 +83,6 @@ _MEASURED_WITHOUT_PCT = -36.0
 #: Of the step, what is compute at the least; and layers of a model whose number nobody told.
 _LEAST_COMPUTE = 0.5
 _LAYERS = 32
-#: FLOPs alone do not tell how well kernels fit: other shapes of one size differ by so much (nothing was held against it).
-_SHAPE_RESIDUAL = 0.10
 
 
 @dataclass(frozen=True, slots=True)
@@ -400,8 +398,8 @@ def _model(start: Setup, change: Setup) -> Effect | str:
         found, of_a_token = 100 * (ratio - 1), 100 * (ratio / tokens - 1)
         words = f"floating-point operations per sample, which has {tokens:.3g} times the tokens: {of_a_token:+.0f} % per token"
         return Effect((found, found, found), words, (("sequence length", math.log(tokens)),))
-    low, middle, high = sorted(100 * (ratio * (1 + each) - 1) for each in (-_SHAPE_RESIDUAL, 0, _SHAPE_RESIDUAL))
-    return Effect((low, middle, high), "floating-point operations per sample, ±10 % (assumed)")
+    found = 100 * (ratio - 1)
+    return Effect((found, found, found), "floating-point operations per sample", (("model", math.log(ratio)),))
 
 
 def differ_in_length_alone(start: Setup, change: Setup) -> bool:
