@@ -13,6 +13,8 @@ _PIECE_BYTES = 1 << 20
 _SAMPLE_BYTES = 8192
 # A line is read so far: no event is as long, and a file may lack line feeds altogether.
 _LONGEST_LINE = 4 << 20
+# So many NULs before the first text are looked behind.
+_MOST_NULS = 256 << 20
 
 _GZIP = b"\x1f\x8b"
 # Longer marks first: that of UTF-16 begins the one of UTF-32.
@@ -54,7 +56,7 @@ def look(file: io.BufferedReader) -> Look:
     """What kind of bytes come; none is taken from the file. BrokenTextError for a gzip file with a damaged head."""
     head = file.peek(_SAMPLE_BYTES)
     is_gzip = head.startswith(_GZIP)
-    sample = _unpacked(head) if is_gzip else head
+    sample = _unpacked(head) if is_gzip else _behind_nuls(file, head)
     kind = next((name for place, mark, name in _PACKED if sample.startswith(mark, place)), "")
     if kind:
         return Look(is_text=False, is_gzip=is_gzip, kind=kind)
@@ -76,7 +78,8 @@ def chunks(file: io.BufferedReader, seen: Look) -> Iterator[Chunk]:
     """The lines in pieces of about a MiB (one line, if that is longer); no more than a piece is in memory.
 
     Where every line of the first piece ends in carriage return and line feed, the carriage return is no part of the
-    lines. BrokenTextError where gzip data are damaged or end too early: the whole lines before were given by then.
+    lines; NULs are part of none. BrokenTextError where gzip data are damaged or end too early: the whole lines before
+    were given by then.
     """
     source = gzip.GzipFile(fileobj=file) if seen.is_gzip else file
     # read1 gives what a damaged file still holds before it fails.
@@ -88,11 +91,15 @@ def chunks(file: io.BufferedReader, seen: Look) -> Iterator[Chunk]:
             return wide.read(size).encode("utf-8", "replace")
 
     ends_in_crlf: bool | None = None
+    is_first = True
     plain = not seen.is_gzip and seen.encoding == "utf-8"
     for data, size in _plain_lines(file) if plain else _whole_lines(read):
-        if ends_in_crlf is None:
-            data = data.removeprefix(_UTF8_MARK)
-            ends_in_crlf = data.count(b"\r\n") == data.count(b"\n") > 0
+        if is_first:
+            data, is_first = data.removeprefix(_UTF8_MARK), False
+        if b"\0" in data:
+            data = data.replace(b"\0", b"")
+        if ends_in_crlf is None and (feeds := data.count(b"\n")):
+            ends_in_crlf = data.count(b"\r\n") == feeds
         yield Chunk((data.replace(b"\r\n", b"\n") if ends_in_crlf else data).removesuffix(b"\n"), size)
 
 
@@ -144,6 +151,23 @@ def _whole_lines(read: Callable[[int], bytes]) -> Iterator[tuple[bytes, int]]:
             raise BrokenTextError(str(broken)) from broken
         if not block:
             return
+
+
+def _behind_nuls(file: io.BufferedReader, head: bytes) -> bytes:
+    """The first bytes behind NULs that stand where a log was cut off while it was written: a file keeps their room. What
+    cannot be read ahead, and all that is NULs, is ``head``."""
+    if not head.startswith(b"\0"):
+        return head
+    found = head.lstrip(b"\0")
+    if found or not file.seekable():
+        return found or head
+    start = file.tell()
+    try:
+        while not found and file.tell() < start + _MOST_NULS and (block := file.read(_PIECE_BYTES)):
+            found = block.lstrip(b"\0")
+        return found[:_SAMPLE_BYTES] or head
+    finally:
+        file.seek(start)
 
 
 def _unpacked(head: bytes) -> bytes:

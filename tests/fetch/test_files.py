@@ -167,6 +167,15 @@ def test_bytes_to_lines(folder: Path, content: bytes, expected: list[str] | None
     assert lines(write(folder / "b.log", packed(content))) == found
 
 
+@pytest.mark.parametrize(
+    ("nuls", "end"), [(1, "\n"), (5000, "\r\n"), (20_000, "\r\n"), (20_000, "\n"), (3 << 20, "\n")]
+)
+def test_nuls_where_a_log_was_cut_off_are_no_part_of_it(folder: Path, nuls: int, end: str) -> None:
+    said = [f"step {number} | loss 4.5" for number in range(9)]
+    path = write(folder / "a.log", b"\0" * nuls + "".join(f"{line}{end}" for line in said).encode() + b"\0\0")
+    assert lines(path) in (said, [*said, ""])
+
+
 def test_pages_number_their_lines_and_have_no_times(folder: Path) -> None:
     write(folder / "a.log", "".join(f"line {n}\n" for n in range(1, 250_001)))
     pages = read("a.log")
