@@ -258,7 +258,7 @@ def _schedule_words(before: PipelineSetting, after: PipelineSetting) -> str:
         return "time of a microbatch = a fixed part + a part per sample"
     name = {"smp": "SMP's window", "gpipe": "GPipe", "1f1b": "1F1B"}[after.schedule]
     if before.window != after.window and before.microbatches == after.microbatches:
-        name = "SMP's window, of which no measurement is known: what is of pipelines with fewer and more microbatches"
+        name = "SMP's window, of which nothing is published: it is held against other numbers of microbatches"
     return f"simulation of the pipeline ({name}; middle: equal stages, no hop cost)"
 
 
