@@ -8,7 +8,7 @@ from itertools import combinations, groupby
 
 from benchmarks.published.rows import Row, changes, select, shape_of
 from monitor.predict.setup import setup_from
-from monitor.predict.setup_types import Setup
+from monitor.predict.setup_types import Framework, Setup
 from monitor.predict.time_change import MANY_REPLICAS, SMALLEST_BILLION
 
 #: Of the same source, but of runs whose authors mark several of each kind as not to be explained.
@@ -57,7 +57,7 @@ def setup_of(row: Row, used_gib: float | None = None) -> Setup:
     gpus = row.gpus or row.pipeline * row.tensor * row.data
     gpipe = row.schedule == "GPipe"
     shard = row.shard.lower()
-    framework = "smp1" if gpipe else "fsdp" if shard == "full_shard" else "megatron"
+    framework: Framework = "smp1" if gpipe else "fsdp" if shard == "full_shard" else "megatron"
     values: dict[str, object] = {
         "pipeline_parallel_degree": row.pipeline,
         "tensor_parallel_degree": row.tensor,

@@ -114,8 +114,8 @@ def _methods(found: Outcome) -> list[str]:
         )
     elif memory.measured and memory.change_gib is not None:
         parts.append(
-            "memory: measured, plus the difference calculated from the equations for model states and activations; "
-            f"its range is meant to hold 9 of 10 measured changes{_held(found)}"
+            "memory: measured, plus the difference by the equations for model states and activations; "
+            f"range for 9 of 10 changes ({_held(found)})"
         )
     elif memory.change_gib is not None:
         assumed = ""
@@ -135,9 +135,11 @@ def _methods(found: Outcome) -> list[str]:
 
 def _held(found: Outcome) -> str:
     """What is known of a range of memory: of activations it was checked against another source."""
-    if found.changes & DEGREES:
-        return " (one source of published ones, unchecked: degrees of parallelism)"
-    return f" (activations: {ACTIVATIONS_HELD})"
+    return (
+        "degrees of parallelism: one source, unchecked"
+        if found.changes & DEGREES
+        else f"activations: {ACTIVATIONS_HELD}"
+    )
 
 
 def _missing(setup: Setup) -> tuple[str, ...]:

@@ -42,11 +42,8 @@ class Spread:
     def words(self) -> str:
         """What stands behind a range of this kind."""
         if self.sources == 1:
-            return f"its range is that of {self.pairs} published pairs of one source, unchecked against others"
-        return (
-            f"its range is meant to hold {PROMISED} of 10 measured changes, and held {self.held} of {self.pairs} published ones "
-            "that it was not made of"
-        )
+            return f"range from {self.pairs} published pairs of one source, unchecked"
+        return f"range for {PROMISED} of 10 changes (held {self.held} of {self.pairs} published ones that it was not made of)"
 
 
 def unit(size: float) -> float:
