@@ -30,6 +30,8 @@ class _Bar:
     last: int = 0
     runs: int = 0
     distinct: int = 0
+    ran_s: float = 0.0
+    """Seconds of its longest run, by the clock that it prints."""
 
 
 def training_rows(table: Table, at: At, planned_steps: int | None) -> At:
@@ -37,7 +39,8 @@ def training_rows(table: Table, at: At, planned_steps: int | None) -> At:
 
     It is the bar whose total is the number of steps that the trainer announced. Else a bar that is drawn in full
     between two redraws of another (an evaluation inside training) is out, as is one that only counts how often
-    another ran (epochs); of what remains the one with the most steps is in.
+    another ran (epochs); of what remains the one with the longest run is in: an evaluation may have more steps, be repeated
+    for several data sets, and be the last thing in a log.
     """
     has_total = ~np.isnan(table.total[at])
     # Without a total it is a training bar only past the end of one that had a total: the rest are downloads and such.
@@ -51,7 +54,8 @@ def training_rows(table: Table, at: At, planned_steps: int | None) -> At:
     names, totals = table.bar[at], np.nan_to_num(table.total[at], nan=_NO_TOTAL)
     if len(at) and (names == names[0]).all() and (totals == totals[0]).all():
         return at
-    bars = _bars(names.tolist(), totals.tolist(), np.nan_to_num(table.step[at]).tolist())
+    steps, clock = np.nan_to_num(table.step[at]), np.nan_to_num(table.clock_s[at])
+    bars = _bars(names.tolist(), totals.tolist(), steps.tolist(), clock.tolist())
     if len(bars) <= 1:
         return at
     past_total = totals == _NO_TOTAL
@@ -65,7 +69,7 @@ def training_rows(table: Table, at: At, planned_steps: int | None) -> At:
         for bar, distinct, runs in zip(bars, around, inside, strict=True)
     )
     left = list(compress(bars, kept)) or bars
-    best = max(left, key=lambda bar: (bar.distinct, -bar.first))
+    best = max(left, key=lambda bar: (bar.ran_s, bar.distinct, -bar.first))
     return _where(at, (names == best.key[0]) & ((totals == best.key[1]) | past_total))
 
 
@@ -73,11 +77,11 @@ def _where(at: At, chosen: NDArray[np.bool_]) -> At:
     return at[chosen]
 
 
-def _bars(names: Sequence[int], totals: Sequence[float], steps: Sequence[float]) -> list[_Bar]:
+def _bars(names: Sequence[int], totals: Sequence[float], steps: Sequence[float], clock: Sequence[float]) -> list[_Bar]:
     bars: dict[BarKey, _Bar] = {}
     last: dict[BarKey, float] = {}
     seen: dict[BarKey, set[float]] = {}
-    for place, (name, total, step) in enumerate(zip(names, totals, steps, strict=True)):
+    for place, (name, total, step, now_s) in enumerate(zip(names, totals, steps, clock, strict=True)):
         if total == _NO_TOTAL:
             continue  # past its total: the same bar
         key = (name, total)
@@ -87,6 +91,7 @@ def _bars(names: Sequence[int], totals: Sequence[float], steps: Sequence[float])
         if key not in last or step < last[key]:
             bar.runs += 1
             seen[key] = set()
+        bar.ran_s = max(bar.ran_s, now_s)
         if step not in seen[key]:
             bar.distinct += 1
             seen[key].add(step)

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def _read(name: str) -> tuple[Parsed, list[dict[str, str]]]:
-    for folder in (CORPUS, CORPUS / "frameworks"):
+    for folder in (CORPUS, CORPUS / "frameworks", CORPUS / "found"):
         for log in folder.glob(f"logs/{name}*.log"):
             with (folder / "truth" / f"{log.stem}.csv").open(encoding="utf-8", newline="") as file:
                 truth = list(csv.DictReader(file))
@@ -58,6 +58,12 @@ def test_steps_are_those_that_a_reader_finds(name: str) -> None:
             assert row.throughput == pytest.approx(float(want["throughput"]))
         if want["loss"]:
             assert row.loss == pytest.approx(float(want["loss"]))
+
+
+@pytest.mark.parametrize("name", ["f01", "f02", "f03", "f04", "f05"])
+def test_an_evaluation_is_no_step_where_a_log_ends_in_it(name: str) -> None:
+    parsed, truth = _read(name)
+    assert list(parsed.steps["step_time_s"]) == pytest.approx([float(row["step_time_s"]) for row in truth], rel=0.01)
 
 
 @pytest.mark.parametrize("name", ["sm06", "sm30", "is10", "is11"])
