@@ -59,7 +59,7 @@ _PATH = re.compile(r"(?:['\"]|: )(?P<path>(?:[\w.+-]+:/)?[\w./@=+ -]*[/.][\w./@=
 # What stands in such a path is part of the program, not of its data.
 _PROGRAM_PATH = re.compile(
     r"(?i)\.(?:py|sh|so(?:\.\d+)*|ya?ml|toml|cfg|ini|conf|log|lock|whl)$|(?:^|/)(?:config|tokenizer|vocab|merges|generation_config"
-    r"|ds_\w+|deepspeed\w*|hparams|args)[\w.-]*\.(?:json|txt|model)$|^(?:/usr/|/bin/|/lib|/opt/conda/|/root/\.cache/)"
+    r"|ds_\w+|deepspeed\w*|hparams|args)[\w.-]*\.(?:json|txt|model)$|^/(?:usr/|bin/|lib|opt/conda/|root/\.cache/)"
 )
 _CHECKPOINT_PATH = re.compile(
     r"(?i)\.(?:pt|pth|ckpt|safetensors|distcp)$|checkpoint|/opt/ml/(?:model|output)|pytorch_model|(?:^|/)latest(?:_\w+)?$|global_step"
