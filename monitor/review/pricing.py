@@ -30,12 +30,12 @@ class Pricing:
 
     def ask(self, job: Job) -> None:
         """Begins to ask for what the settings do not say; returns at once."""
-        self._asked, self._others = {}, {}
-        for instance_type in self._unknown(job):
-            self._asked[instance_type] = begin(self._source.price, instance_type, job)
+        unknown = self._unknown(job)
         # Types to compare it with, where its own price is AWS's too: a contract's and a list's say nothing together.
-        own = self._unknown(job)
-        self._others = {name: begin(self._source.price, name, job) for name in _comparable(job)} if own else {}
+        compared = _comparable(job) if unknown else ()
+        self._asked, self._others = (
+            {name: begin(self._source.price, name, job) for name in names} for names in (unknown, compared)
+        )
 
     def is_known(self) -> bool:
         """Whether all that was asked is answered."""
