@@ -17,7 +17,8 @@ import numpy as np
 
 from benchmarks.published.pairs import UNEXPLAINED, Pair, seconds_a_sample, setup_of, time_pairs
 from monitor.predict.outcome import outcome
-from monitor.predict.spread import NOISE, Spread, unit
+from monitor.predict.spread import NOISE, Spread, one_after_the_other, unit, widened
+from monitor.predict.time_change import logs
 
 #: On each side of a range.
 INSIDE = 0.95
@@ -56,10 +57,8 @@ class Residual:
 
     def range(self, spread: Spread) -> tuple[float, float]:
         """The logarithms between which the change is predicted."""
-        below, above = spread.reach(self.size)
-        return self.middle - math.hypot(self.middle - self.low, below), self.middle + math.hypot(
-            self.high - self.middle, above
-        )
+        low, _, high = widened((self.low, self.middle, self.high), [(spread, self.size)])
+        return low, high
 
     def is_inside(self, spread: Spread) -> bool:
         low, high = self.range(spread)
@@ -82,10 +81,7 @@ def _residual(pair: Pair) -> Residual | None:
     sizes = [size for effect in change.effects for kind, size in effect.kinds if kind == pair.kind]
     if change.unknown or not sizes:
         return None
-    ranges = [[math.log1p(each / 100) for each in effect.model_pct] for effect in change.effects]
-    middle = sum(each[1] for each in ranges)
-    low = middle - math.hypot(*(each[1] - each[0] for each in ranges))
-    high = middle + math.hypot(*(each[2] - each[1] for each in ranges))
+    low, middle, high = one_after_the_other([logs(effect.model_pct) for effect in change.effects])
     measured = math.log(seconds_a_sample(pair.other) / seconds_a_sample(pair.one))
     return Residual(pair, measured, low, middle, high, sizes[0])
 
@@ -123,29 +119,28 @@ def spreads() -> dict[str, Spread]:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """How a kind's ranges hold the pairs of sources that they were not made of; None with one source."""
+    """How a kind's ranges hold the pairs of sources that they were not made of; with one source, its own."""
 
     kind: str
     inside: int
     pairs: int
-    by_source: float | None
-    """Mean of the sources' shares, 0 to 1."""
     width: float
     """Mean over the pairs of how much larger the high end is than the low one, as a share of the low one."""
 
 
+@cache
 def held(kind: str) -> Held:
     """Each source held out in turn."""
     groups = calibrated(kind)
-    inside, shares, widths = 0, [], []
+    whole = spread_of(groups)
+    inside = 0
+    widths = []
     for source, group in groups.items():
-        spread = spread_of(
-            {name: other for name, other in groups.items() if name != source} if len(groups) > 1 else groups
+        spread = (
+            spread_of({name: other for name, other in groups.items() if name != source}) if len(groups) > 1 else whole
         )
-        right = sum(each.is_inside(spread) for each in group)
-        inside += right
-        shares.append(right / len(group))
-        widths += [math.expm1(each.range(spread_of(groups))[1] - each.range(spread_of(groups))[0]) for each in group]
-    pairs = sum(map(len, groups.values()))
-    by_source = sum(shares) / len(shares) if len(shares) > 1 else None
-    return Held(kind, inside, pairs, by_source, sum(widths) / len(widths) if widths else 0.0)
+        inside += sum(each.is_inside(spread) for each in group)
+        for each in group:
+            low, high = each.range(whole)
+            widths.append(math.expm1(high - low))
+    return Held(kind, inside, len(widths), sum(widths) / len(widths) if widths else 0.0)

@@ -101,6 +101,8 @@ def _kind(kind: str) -> Claim:
     pairs = sum(map(len, groups.values()))
     several = len(groups) > 1
     fitted = math.isclose(share_of(groups), _IN_USE[kind])
+    if kind == "activations":
+        fitted = fitted and (inside, pairs) == memory_change.ACTIVATIONS_HELD
     width = fmean(
         2 * math.hypot(memory_change.NOISE * one.start, _IN_USE[kind] * _SCALES[kind](one)) / one.start
         for group in groups.values()
@@ -156,7 +158,7 @@ def _whole() -> Claim:
         (),
         (),
         f">= {INSIDE:.0%}",
-        inside >= INSIDE * pairs,
+        inside >= INSIDE * pairs and (inside, pairs) == memory_change.WHOLE_HELD,
         f"{inside} of {pairs}",
         pairs,
     )

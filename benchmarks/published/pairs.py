@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from itertools import combinations, groupby
 
 from benchmarks.published.rows import Row, changes, select, shape_of
+from benchmarks.published.schedules import CHUNKS
 from monitor.predict.setup import setup_from
 from monitor.predict.setup_types import Framework, Setup
 from monitor.predict.time_change import MANY_REPLICAS, SMALLEST_BILLION
 
 #: Of the same source, but of runs whose authors mark several of each kind as not to be explained.
 UNEXPLAINED = "DS3Lab"
-_CHUNKS = {1.5: 3, 6.2: 4, 14.6: 3, 28.3: 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +79,8 @@ def setup_of(row: Row, used_gib: float | None = None) -> Setup:
         values["sharding_strategy"] = "full_shard"
     elif shard.startswith(("zero", "opt_shard")):
         values["zero_stage"] = 1 if shard == "opt_shard" else int(shard[4])
-    if row.schedule == "1F1B-I" and row.params_b in _CHUNKS:
-        values["virtual_stages"] = _CHUNKS[row.params_b]
+    if row.schedule == "1F1B-I" and row.params_b in CHUNKS:
+        values["virtual_stages"] = CHUNKS[row.params_b]
     if row.sequence:
         values["sequence_length"] = row.sequence
     shape = shape_of(row)
@@ -183,7 +183,7 @@ def _kind(one: Row, other: Row) -> str | None:
     if differ == {"gpus", "data"} and one.batch and other.batch:
         return "hosts" if (one.gpus or 0) >= 8 else None
     if differ == {"schedule"}:
-        return "interleaving" if one.params_b in _CHUNKS else None
+        return "interleaving" if one.params_b in CHUNKS else None
     if "sequence" in differ and differ <= {"sequence", "size", "microbatches"}:
         return "sequence length"
     if differ - {"microbatches"} == {"pipeline", "data"} and one.gpus == other.gpus:

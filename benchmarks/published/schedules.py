@@ -11,7 +11,7 @@ from monitor.predict.window import smp_window
 
 ZERO_BUBBLE = "Zero Bubble"
 #: Parts of a stage in the paper's interleaved runs: one layer each.
-_CHUNKS = {1.5: 3, 6.2: 4, 14.6: 3, 28.3: 2}
+CHUNKS = {1.5: 3, 6.2: 4, 14.6: 3, 28.3: 2}
 
 
 def claims() -> list[Claim]:
@@ -70,7 +70,7 @@ def _bubbles() -> Claim:
 
 def _interleaved_bubbles() -> Claim:
     off = [
-        100 * (interleaved(_profile(row), _CHUNKS[row.params_b or 0]).bubble_fraction - row.value)
+        100 * (interleaved(_profile(row), CHUNKS[row.params_b or 0]).bubble_fraction - row.value)
         for row in select("bubble_fraction", ZERO_BUBBLE, fits=lambda row: row.schedule == "1F1B-I")
     ]
     return Claim("bubble of interleaved 1F1B (points)", "nothing", (), tuple(off), "none", None)

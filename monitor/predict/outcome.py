@@ -7,12 +7,21 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from monitor.predict.change import MOST_DRAWS
-from monitor.predict.memory_change import ACTIVATIONS_HELD, DEGREES, MemoryChange, memory_change
+from monitor.predict.memory_change import (
+    ACTIVATIONS_HELD,
+    DEGREES,
+    WHOLE_HELD,
+    WHOLE_LESS,
+    WHOLE_MORE,
+    MemoryChange,
+    memory_change,
+)
 from monitor.predict.pipeline import Pipeline, Schedule
 from monitor.predict.setup import changed
 from monitor.predict.setup_layout import SHAPE, in_half_precision, missing_of_layout
 from monitor.predict.setup_types import Setup
 from monitor.predict.time_change import TimeChange, time_change
+from monitor.words import percent
 
 #: How ``method`` begins to say why there is no figure.
 NO_MEMORY = "GPU memory cannot be predicted"
@@ -124,7 +133,8 @@ def _methods(found: Outcome) -> list[str]:
             assumed = ", half precision assumed"
         parts.append(
             f"memory: model states from arXiv 1910.02054, activations from arXiv 2205.05198{assumed}; nothing was measured here: "
-            "of 55 published peaks 52 lay between 20 % less and 35 % more"
+            f"of {WHOLE_HELD[1]} published peaks {WHOLE_HELD[0]} lay between {percent(100 * WHOLE_LESS)} less and "
+            f"{percent(100 * WHOLE_MORE)} more"
         )
     else:
         missing = ", ".join(_missing(found.change))
@@ -135,11 +145,10 @@ def _methods(found: Outcome) -> list[str]:
 
 def _held(found: Outcome) -> str:
     """What is known of a range of memory: of activations it was checked against another source."""
-    return (
-        "degrees of parallelism: one source, unchecked"
-        if found.changes & DEGREES
-        else f"activations: {ACTIVATIONS_HELD}"
-    )
+    if found.changes & DEGREES:
+        return "degrees of parallelism: one source, unchecked"
+    inside, pairs = ACTIVATIONS_HELD
+    return f"activations: held {inside} of {pairs} published ones"
 
 
 def _missing(setup: Setup) -> tuple[str, ...]:

@@ -8,8 +8,10 @@ how many pairs of a source lie in a range made from the other sources alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+
+Range = tuple[float, float, float]
 
 #: Two runs of one setup differ by so much, as a logarithm: root mean square of the repeated runs in bigscience's gpt2.md (0 to
 #: 6 %). No range is narrower, on each side.
@@ -50,6 +52,24 @@ def unit(size: float) -> float:
     """The scale of a change: noise for the smallest, then a share of its size. ``size`` is the logarithm of the factor by
     which the step changes or, where its parameter says more, of the factor by which that does."""
     return math.hypot(NOISE, SLOPE * size)
+
+
+def widened(found: Range, sizes: Iterable[tuple[Spread, float]]) -> Range:
+    """A range of logarithms, as much wider as its spreads say. Distances are independent: they add as squares."""
+    low, middle, high = found
+    reaches = [spread.reach(size) for spread, size in sizes]
+    return (
+        middle - math.hypot(middle - low, *(below for below, _ in reaches)),
+        middle,
+        middle + math.hypot(high - middle, *(above for _, above in reaches)),
+    )
+
+
+def one_after_the_other(ranges: Sequence[Range]) -> Range:
+    """Ranges of logarithms in one: middles add, and so do the squares of the distances."""
+    middle = sum(each[1] for each in ranges)
+    low, high = (math.hypot(*(each[1] - each[side] for each in ranges)) for side in (0, 2))
+    return middle - low, middle, middle + high
 
 
 #: Of a kind that no measurement was held against.

@@ -17,9 +17,7 @@ from monitor.predict.memory_change import OF_SHARDING
 from monitor.predict.setup_layout import checkpointed_layers, in_half_precision, sharding_of
 from monitor.predict.setup_types import Setup
 from monitor.predict.sharding import STATED_GAIN_PCT, ShardedJob, degree_change_pct, with_nvlink, without_nvlink
-from monitor.predict.spread import NONE, SPREADS
-
-Range = tuple[float, float, float]
+from monitor.predict.spread import NONE, SPREADS, Range, one_after_the_other, widened
 
 #: What a step does and in which order: the pipeline's simulation answers for these together.
 OF_THE_PIPELINE = frozenset(
@@ -61,9 +59,9 @@ _NEUTRAL = frozenset(
 #: worst pair of theirs.
 DOUBLING_PCT = 1.4
 _WORST_DOUBLING_PCT = 18.0
-#: Share of a step that does not depend on its samples: gradients are reduced and the optimizer steps once. Least and most:
+#: Share of a step that does not depend on its samples: gradients are reduced and the optimizer steps once. At most
 #: 0.45 on 1,024 A100 (InternLM's tables of 7 billion parameters, 2 and 4 microbatches a step).
-ONCE_A_STEP = (0.0, 0.45)
+MOST_ONCE_A_STEP = 0.45
 #: On more GPUs than these, without pipeline or tensor parallelism, recomputation was measured to cost less (InternLM: 512 and
 #: 1,024 A100).
 MANY_REPLICAS = 64
@@ -100,10 +98,9 @@ class Effect:
     @property
     def change_pct(self) -> Range:
         """(low, middle, high) percent, as far as measured changes of its kinds lay from the model."""
-        low, middle, high = map(_log, self.model_pct)
-        reaches = [SPREADS.get(kind, NONE).reach(size) for kind, size in self.kinds]
-        low = middle - math.hypot(middle - low, *(below for below, _ in reaches))
-        high = middle + math.hypot(high - middle, *(above for _, above in reaches))
+        low, middle, high = widened(
+            logs(self.model_pct), [(SPREADS.get(kind, NONE), size) for kind, size in self.kinds]
+        )
         if self.is_certain:
             low, high = (low, min(high, 0.0)) if middle < 0 or self.model_pct[2] <= 0 else (max(low, 0.0), high)
         return 100 * math.expm1(low), self.model_pct[1], 100 * math.expm1(high)
@@ -142,10 +139,7 @@ def _together(effects: tuple[Effect, ...]) -> Range:
     """All effects one after the other."""
     if len(effects) == 1:
         return effects[0].change_pct
-    ranges = [tuple(map(_log, effect.change_pct)) for effect in effects]
-    middle = sum(each[1] for each in ranges)
-    low = middle - math.hypot(*(each[1] - each[0] for each in ranges))
-    high = middle + math.hypot(*(each[2] - each[1] for each in ranges))
+    low, middle, high = one_after_the_other([logs(effect.change_pct) for effect in effects])
     return 100 * math.expm1(low), 100 * math.expm1(middle), 100 * math.expm1(high)
 
 
@@ -168,7 +162,7 @@ def _effects(
     if "instance_count" in left:
         yield _hosts(start, change)
     if left & _OF_THE_MODEL:
-        yield _model(start, change)
+        yield _model(start, change, left & _OF_THE_MODEL)
     known = OF_THE_PIPELINE | OF_SHARDING | _OF_THE_MODEL | _NEUTRAL
     known |= {"activation_checkpointing", "selective_recomputation", "offload_activations", "instance_count"}
     known |= {"sm_activation_offloading", "activation_checkpointing_layers"}
@@ -240,7 +234,7 @@ def _setting(setup: Setup) -> PipelineSetting | None:
 
 def _kinds(before: PipelineSetting, after: PipelineSetting, found: Range) -> tuple[tuple[str, float], ...]:
     """Which measured kinds of change these are, and how large each is."""
-    whole = _log(found[1])
+    whole = logs(found)[1]
     out = []
     if before.stages != after.stages:
         out.append(("stages", math.log(after.stages / before.stages)))
@@ -264,7 +258,7 @@ def _schedule_words(before: PipelineSetting, after: PipelineSetting) -> str:
 
 def _once_a_step(samples: float) -> Effect:
     """A step with ``samples`` times as many samples, of which a share is done once a step."""
-    most = 100 * ONCE_A_STEP[1] * (1 / samples - 1)
+    most = 100 * MOST_ONCE_A_STEP * (1 / samples - 1)
     return Effect(
         (min(most, 0.0), 0.0, max(most, 0.0)),
         "what is done once a step, gradients and optimizer, is left out of the middle: at most 45 % of a step was measured "
@@ -388,26 +382,19 @@ def _hosts(start: Setup, change: Setup) -> Effect | str:
     return Effect((found, found, found), "twice the hosts cost 1.4 % on average (MosaicML)", (("hosts", size),))
 
 
-def _model(start: Setup, change: Setup) -> Effect | str:
+def _model(start: Setup, change: Setup, changes: frozenset[str]) -> Effect | str:
     before, after = _operations(start), _operations(change)
     if before is None or after is None:
         return "the operations per sample depend on layers, hidden_size and sequence_length, not all of which are known"
     ratio = after / before
-    if differ_in_length_alone(start, change):
-        tokens = change.real("sequence_length") / start.real("sequence_length")  # type: ignore[operator]
-        found, of_a_token = 100 * (ratio - 1), 100 * (ratio / tokens - 1)
+    found = 100 * (ratio - 1)
+    one, other = start.real("sequence_length"), change.real("sequence_length")
+    if changes == {"sequence_length"} and one and other:
+        tokens = other / one
+        of_a_token = 100 * (ratio / tokens - 1)
         words = f"floating-point operations per sample, which has {tokens:.3g} times the tokens: {of_a_token:+.0f} % per token"
         return Effect((found, found, found), words, (("sequence length", math.log(tokens)),))
-    found = 100 * (ratio - 1)
     return Effect((found, found, found), "floating-point operations per sample", (("model", math.log(ratio)),))
-
-
-def differ_in_length_alone(start: Setup, change: Setup) -> bool:
-    """Whether of the model nothing differs but the length of its sequences."""
-    one, other = ([setup.real(name) for name in sorted(_OF_THE_MODEL)] for setup in (start, change))
-    return sum(a != b for a, b in zip(one, other, strict=True)) == 1 and start.real("sequence_length") != change.real(
-        "sequence_length"
-    )
 
 
 def _operations(setup: Setup) -> float | None:
@@ -418,9 +405,10 @@ def _operations(setup: Setup) -> float | None:
     return shape.sequence * (6 * shape.parameters + 12 * shape.layers * shape.hidden * shape.sequence)
 
 
-def _log(change_pct: float) -> float:
-    """The logarithm of the factor; of one that rounds to 0, that of the least."""
-    return math.log1p(max(change_pct / 100, -1 + 1e-15))
+def logs(found: Range) -> Range:
+    """The logarithms of a range's factors; of one that rounds to 0, that of the least."""
+    low, middle, high = (math.log1p(max(each / 100, -1 + 1e-15)) for each in found)
+    return low, middle, high
 
 
 def _back(found: Range) -> Range:
