@@ -12,17 +12,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from monitor.model import events_frame, steps_frame
-from monitor.parse import clocks, delimited
+from monitor.parse import delimited
 from monitor.parse.bars import drawn_at_once, new_steps, renumbered, training_rows
 from monitor.parse.columns import Floats, durations
 from monitor.parse.identity import Identity, identify
 from monitor.parse.rows import EventRow
-from monitor.parse.series import by_epoch, joined, number_on, numbered, said_once, segments, whole_steps
-from monitor.parse.table import NOBODY, At, Codes, Rows, Table, by_code
+from monitor.parse.series import by_epoch, in_time, joined, number_on, numbered, said_once, segments, whole_steps
+from monitor.parse.table import NOBODY, At, Rows, Table, by_code
+from monitor.parse.timing import Reports, Timing, pauses_of
 
-# First reports contain tracing, compilation and allocation; they are marked while they are this much slower than usual.
-WARM_UP_RATIO = 1.5
-WARM_UP_MOST = 20
 # Several codes make one number; before it is too large for another code, writers are counted through.
 _MOST_WRITERS = 1 << 31
 _NO_LINE = np.iinfo(np.int64).min // 2
@@ -36,27 +34,8 @@ class Parsed:
     steps: pd.DataFrame
     events: pd.DataFrame
     identity: Identity
-
-
-@dataclass(slots=True)
-class _Reports:
-    """What is told of the rows of a table: which of them are reports of a step, and what they say of it."""
-
-    table: Table
-    kept: list[At]
-    time_s: Floats
-    kind: Codes
-    """Codes into the table's texts."""
-    segment: Codes
-    warm_up: NDArray[np.bool_]
-
-    def keep(self, at: At, time_s: Floats, kind: int | Codes, segment: int) -> None:
-        """Adds the reports of one segment."""
-        self.kept.append(at)
-        self.time_s[at] = time_s
-        self.kind[at] = kind
-        self.segment[at] = segment
-        self.warm_up[at[: _warm_up(time_s)]] = True
+    timings: tuple[Timing, ...] = ()
+    """How the times of each format were come by."""
 
 
 def assemble(
@@ -75,12 +54,11 @@ def assemble(
     table = (steps if len(steps) else delimited.reports(event_rows)).table()
     _name_ranks(table, identity)
     size = len(table)
-    reports = _Reports(
-        table, [], np.full(size, np.nan), np.zeros(size, np.int32), np.zeros(size, np.int32), np.zeros(size, bool)
-    )
+    reports = Reports(table, pauses_of(event_rows), identity.accumulation)
     merged = {table.code(stream) for stream in identity.merged}
     for by_format in _series(table):
         _report(reports, by_format, identity, int(table.stream[next(iter(by_format.values()))[0]]) in merged)
+    timings = reports.settle()
     at = np.sort(np.concatenate(reports.kept)) if reports.kept else np.empty(0, np.intp)
     number_on(table, at, reports.segment)
     shown = [row for row in event_rows if row.kind not in delimited.KINDS]
@@ -94,7 +72,7 @@ def assemble(
         last = max(table.line[here].max(initial=_NO_LINE), newest.get(stream, _NO_LINE))
         moved[stream] = -1 - int(last) if first is None else 1 - first
         table.line[here] += moved[stream]
-    return Parsed(_steps(reports, at, identity), _events(shown, identity, moved), identity)
+    return Parsed(_steps(reports, at, identity), _events(shown, identity, moved), identity, timings)
 
 
 def _series(table: Table) -> Iterator[dict[str, At]]:
@@ -134,7 +112,7 @@ def _name_ranks(table: Table, identity: Identity) -> None:
                 table.rank[own] = rank
 
 
-def _report(reports: _Reports, by_format: dict[str, At], identity: Identity, merged: bool) -> None:
+def _report(reports: Reports, by_format: dict[str, At], identity: Identity, merged: bool) -> None:
     """The reports of one stream and rank."""
     table = reports.table
     for name, at in by_format.items():
@@ -142,9 +120,9 @@ def _report(reports: _Reports, by_format: dict[str, At], identity: Identity, mer
             if name == "deepspeed" and identity.samples_per_step:
                 _time_by_size(table, at, identity.samples_per_step)
             own = said_once(table, joined(table, at))
-            own = numbered(table, by_epoch(table, whole_steps(table, own)))
+            own = in_time(table, numbered(table, by_epoch(table, whole_steps(table, own))))
             for segment, part in enumerate(segments(table, own)):
-                _timed(reports, part, segment)
+                reports.add(part, segment)
     losses = by_format.get("hf-trainer", np.empty(0, np.intp))
     if "tqdm" in by_format:
         bars = renumbered(table, training_rows(table, by_format["tqdm"], identity.planned_steps))
@@ -169,49 +147,6 @@ def _time_by_size(table: Table, at: At, samples_per_step: int) -> None:
     table.time_s[at] = np.where(np.isnan(table.time_s[at]), by_size, table.time_s[at])
 
 
-def _timed(reports: _Reports, at: At, segment: int) -> None:
-    table = reports.table
-    steps, times, clock = table.step[at], table.time_s[at], table.clock_s[at]
-    # A first line without a time says nothing about how the times of the others are meant.
-    told = np.flatnonzero(~np.isnan(times))
-    meaning = str(table.texts[table.meaning[at[told[0] if len(told) else 0]]])
-    gaps = np.diff(steps)
-    usual_gap = float(np.median(gaps)) if len(gaps) else np.nan
-    tick_s = float(table.clock_tick_s[at].max())
-    if not np.isnan(clock).all():
-        rated = times
-        times, from_clock = clocks.by_rate_and_clock(steps, clock, table.throughput[at], tick_s)
-        # One report alone has nothing to be differenced with; the rate it prints is what there is.
-        times = np.where(np.isnan(times) & (len(at) == 1), rated, times)
-        mean = meaning == "interval" and usual_gap > 1.0
-        by_rate = table.code("interval" if mean else "step")
-        reports.keep(at, times, np.where(from_clock, table.code("cumulative"), by_rate), segment)
-        return
-    if meaning == "clock" or (meaning == "either" and clocks.is_clock(times, tick_s)):
-        times, kind = clocks.differenced(steps, times, tick_s, clocks.steps_before_first(steps)), "cumulative"
-    elif meaning == "span":
-        times = clocks.shared(steps, times, usual_gap)
-        kind = "step" if usual_gap == 1.0 else "interval"
-        rateless = at[np.isnan(table.throughput[at]) & ~np.isnan(times)]
-        table.throughput[at] = np.where(np.isnan(table.throughput[at]), 1.0 / times, table.throughput[at])
-        table.throughput_unit[rateless] = table.code("it/s")
-    elif meaning == "interval":
-        kind = "step" if usual_gap == 1.0 else "interval"
-    else:
-        kind = "step" if meaning == "either" else meaning
-    reports.keep(at, times, table.code(kind), segment)
-
-
-def _warm_up(times_s: Floats) -> int:
-    """How many of a segment's first reports contain tracing, compilation or allocation."""
-    if np.isfinite(times_s).sum() < 3:
-        return 0
-    first = times_s[: min(WARM_UP_MOST, len(times_s) // 2)]
-    usual = first <= WARM_UP_RATIO * float(np.nanmedian(times_s))
-    slow = ~np.isnan(first)[: int(usual.argmax()) if usual.any() else len(first)]
-    return int(np.flatnonzero(slow)[-1]) + 1 if slow.any() else 0
-
-
 def _give_losses(table: Table, at: At, losses: At) -> None:
     """The trainer prints a dict after the bar's redraw of its step: its loss belongs to the last step before it, and its
     learning rate."""
@@ -223,7 +158,7 @@ def _give_losses(table: Table, at: At, losses: At) -> None:
             table.learning_rate[place] = table.learning_rate[report]
 
 
-def _steps(reports: _Reports, at: At, identity: Identity) -> pd.DataFrame:
+def _steps(reports: Reports, at: At, identity: Identity) -> pd.DataFrame:
     """The frame, which takes the place of the table: both at once would be twice the memory."""
     table = reports.table
     texts = pd.array(table.texts, dtype="str")

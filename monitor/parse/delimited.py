@@ -93,7 +93,7 @@ def _close(found: Rows, table: Sequence[tuple[EventRow, Reading]]) -> None:
     places: list[Place] = []
     for event, _ in table:
         time_ms, rank = None if late else event.time_ms, NOBODY if event.rank is None else event.rank
-        places.append((event.line, event.part, time_ms, rank, event.host, False, NOBODY, NOBODY, None))
+        places.append((event.line, event.part, time_ms, rank, event.host, False, NOBODY, NOBODY, None, None))
     found.add(table[0][0].stream, table[0][0].stream_node, places, [report for _, report in table])
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from functools import lru_cache
 from typing import NamedTuple
 
 from monitor.parse.numbers import process_number
+from monitor.parse.stamps import written_at_ms
 
 # CloudWatch shows control characters of a message as "#" and three octal digits.
 _OCTAL = re.compile(r"#(010|011|015|033)")
@@ -58,10 +58,7 @@ _MAY_HAVE_PREFIX = re.compile(r"20\d\d-|\s*+\[(?:[rR]ank|default|trainer|worker|
 _FIRST = "2[i \t"
 _CURSOR_UP = "\x1b[A"
 _REDRAW = re.compile(r"[\r\b]+")
-_TIMESTAMP = re.compile(r"(20\d\d)-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,6}))?")
 _ZONE = re.compile(r"([+-])(\d\d):?(\d\d)$")
-# A timestamp further in belongs to what the line talks about, not to the line.
-_TIMESTAMP_WITHIN = 48
 
 
 class Fragment(NamedTuple):
@@ -240,20 +237,3 @@ def _with_zone_ms(stamp: str) -> int | None:
 def _without_bare_colours(line: str) -> str:
     surely = _SURELY_COLOURED.search(line, 0, _LOOKED_AT_FOR_COLOUR) is not None
     return _BARE_COLOUR.sub("", line) if surely else line
-
-
-def written_at_ms(text: str) -> int | None:
-    """Unix milliseconds of a timestamp near the head of ``text``, read as UTC (as the containers run); else None."""
-    match = _TIMESTAMP.search(text, 0, _TIMESTAMP_WITHIN + 26)
-    if match is None or match.start() > _TIMESTAMP_WITHIN:
-        return None
-    seconds = _unix_s(*match.group(1, 2, 3, 4, 5, 6))
-    return None if seconds is None else seconds * 1000 + int((match[7] or "0").ljust(3, "0")[:3])
-
-
-@lru_cache(maxsize=1024)  # many lines are of one second
-def _unix_s(*parts: str) -> int | None:
-    try:
-        return int(datetime(*map(int, parts), tzinfo=UTC).timestamp())  # type: ignore[misc, arg-type]
-    except ValueError:
-        return None

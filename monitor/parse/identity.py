@@ -7,13 +7,17 @@ hosts stand in another order; the map that mpirun prints, or the host list it wa
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+from monitor.parse import configured
 from monitor.parse.numbers import MOST_PROCESSES, count, process_number
 from monitor.parse.rows import EventRow
+
+_ACCUMULATION = re.compile(r"grad(?:ient)?_accum(?:ulation)?(?:_steps)?\W{1,5}(?P<value>\d{1,6})\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,8 @@ class Identity:
     steps_per_epoch: int | None = None
     samples_per_step: int | None = None
     """DeepSpeed's train_batch_size: what one optimizer step of the whole job takes."""
+    accumulation: int | None = None
+    """Micro-batches that one optimizer step takes, where the log says it and never another."""
     stream_rank_host: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
     """The maps of streams that print their own: a job that was started again may have its hosts in another order."""
     first_rank: Mapping[str, tuple[int, int]] = field(default_factory=dict)
@@ -94,6 +100,7 @@ def identify(events: Sequence[EventRow]) -> Identity:
         planned_steps=planned[-1] if planned else None,
         steps_per_epoch=per_epoch[-1] if per_epoch else None,
         samples_per_step=samples[-1] if samples else None,
+        accumulation=_accumulation(events),
         stream_rank_host=maps if len(maps) > 1 else {},
         first_rank={
             stream: block
@@ -112,6 +119,16 @@ def _ranks(events: Sequence[EventRow], environment: Mapping[str, Any]) -> dict[i
 def _counts(events: Sequence[EventRow], kind: str) -> list[int]:
     found = (count(event.text) for event in events if event.kind == kind)
     return [number for number in found if number is not None]
+
+
+def _accumulation(events: Sequence[EventRow]) -> int | None:
+    said = {
+        count(match["value"])
+        for event in events
+        if event.kind in {configured.OTHERS, configured.GIVEN}
+        and (match := _ACCUMULATION.search(event.text)) is not None
+    }
+    return said.pop() if len(said) == 1 else None
 
 
 def _slots(order: Sequence[tuple[str, int]]) -> dict[int, str]:

@@ -11,11 +11,12 @@ import numpy as np
 from monitor.model import LogPage
 from monitor.parse import learning
 from monitor.parse.columns import Columns
-from monitor.parse.envelope import Fragment, fragments, simple, written_at_ms
+from monitor.parse.envelope import Fragment, fragments, simple
 from monitor.parse.event_rows import EventRows
 from monitor.parse.failed import Failures
 from monitor.parse.gates import ALL, Lines, Readers, Recogniser, wanted
 from monitor.parse.rows import EventRow, Reading
+from monitor.parse.stamps import Stamp, stamp, stamps_of, written_at_ms
 from monitor.parse.table import NOBODY, Place, Rows
 
 # A line that is longer holds hundreds of redraws at best; what lies beyond is not read.
@@ -115,10 +116,14 @@ class _PageRows:
             if found is None:
                 break
             if found:
-                if time_ms is None:
-                    time_ms = written_at_ms(text)
+                time_ms, stamp_ms = _clock(time_ms, stamp(text))
                 rate = learning.rate_of(text) if len(found) == 1 else None
-                process = (NOBODY if local_rank is None else local_rank, NOBODY if task is None else task, rate)
+                process = (
+                    NOBODY if local_rank is None else local_rank,
+                    NOBODY if task is None else task,
+                    rate,
+                    stamp_ms,
+                )
                 for reading in found:
                     if reading.format:
                         writer = reading.rank if rank is None else rank
@@ -173,6 +178,10 @@ class _PageRows:
         columns: Columns,
     ) -> Columns:
         times = self.page.times_ms
+        clocks = [
+            _clock(None if times is None else times[line], printed)
+            for line, printed in zip(at[known].tolist(), stamps_of([texts[place] for place in known]), strict=True)
+        ]
         own = columns.get("rank") or repeat(None)
         writers = [
             theirs if (rank := ranks[place]) is None else rank for place, theirs in zip(known, own, strict=False)
@@ -180,12 +189,22 @@ class _PageRows:
         return {
             "line": at[known] + self.page.first_line,
             "part": np.zeros(len(known)),
-            "time_ms": [times[place] for place in at[known].tolist()]
-            if times
-            else [written_at_ms(texts[place]) for place in known],
+            "time_ms": [time_ms for time_ms, _ in clocks],
+            "stamp_ms": [stamp_ms for _, stamp_ms in clocks],
             "rank": [NOBODY if rank is None else rank for rank in writers],
             "host": [hosts[place] for place in known],
         }
+
+
+def _clock(known_ms: int | None, printed: Stamp | None) -> tuple[int | None, int | None]:
+    """(when a line was written, what it prints of itself beside that).
+
+    Without a time of the source, or one that a copy put in front, the stamp is the line's time where it is an instant; one
+    that lacks its day stays beside it.
+    """
+    if printed is None:
+        return known_ms, None
+    return (printed.ms, None) if known_ms is None and printed.dated else (known_ms, printed.ms)
 
 
 def _knows(family: Recogniser, text: str) -> bool:

@@ -11,6 +11,7 @@ from itertools import pairwise
 import numpy as np
 
 from monitor.parse.table import At, Codes, Table, by_code
+from monitor.parse.timing import written_ms
 
 # So many lines may lie between a report and what is printed of it on lines of their own: a step of reinforcement
 # learning is announced, and its rollouts talk before its figures come.
@@ -108,6 +109,15 @@ def numbered(table: Table, at: At) -> At:
     if len(at) and table.texts[table.format[at[0]]] == "loss-only":
         table.step[at] = np.arange(1, len(at) + 1)
     return at
+
+
+def in_time(table: Table, at: At) -> At:
+    """In the order in which the lines were written, where some came late: a step and its time that fall together."""
+    at_ms = written_ms(table, at)
+    if at_ms is None or np.isnan(at_ms).any():
+        return at
+    late = (np.diff(at_ms) < 0) & (np.diff(table.step[at]) < 0)
+    return at[np.argsort(at_ms, kind="stable")] if late.any() else at
 
 
 def segments(table: Table, at: At) -> list[At]:

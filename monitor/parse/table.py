@@ -45,7 +45,7 @@ _PRINTED = (
     "learning_rate",
 )
 _NUMBERS = (*_PRINTED, "epoch", "epoch_share", "counter")
-_MISSING = dict.fromkeys((*_NUMBERS, "time_ms"), np.nan) | {
+_MISSING = dict.fromkeys((*_NUMBERS, "time_ms", "stamp_ms"), np.nan) | {
     **dict.fromkeys(("rank", "local_rank", "task"), NOBODY),
     "clock_tick_s": 0.0,
 }
@@ -53,10 +53,10 @@ _CODES = ("part", "rank", "host", "local_rank", "task", *_TEXTS)
 _DTYPES = {"line": "i8", "nested": "?"} | dict.fromkeys(_CODES, "i4")
 
 
-Place = tuple[int, int, int | None, int, str, bool, int, int, float | None]
+Place = tuple[int, int, int | None, int, str, bool, int, int, float | None, int | None]
 """Where a reading was found, in the order of ``PLACE``, and the learning rate beside it; numbers of processes are ``NOBODY``
 where none is named."""
-PLACE = ("line", "part", "time_ms", "rank", "host", "nested", "local_rank", "task", "learning_rate")
+PLACE = ("line", "part", "time_ms", "rank", "host", "nested", "local_rank", "task", "learning_rate", "stamp_ms")
 
 
 @dataclass(slots=True)
@@ -73,6 +73,8 @@ class Table:
     line: Ints
     part: Codes
     time_ms: Floats
+    stamp_ms: Floats
+    """What the line prints of itself where that is not ``time_ms``: beside a source's time, or without a day."""
     rank: Codes
     host: Codes
     """Named in the line's tag."""

@@ -1,0 +1,160 @@
+"""When was a line written, by the time that it prints itself? In the forms that loggers use, near its head or as a field.
+
+A form that lacks the day or the year still tells how long it is from one line to the next. What it gives is then counted
+from a day of its own (``dated`` is false) and is no instant.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from monitor.parse.columns import Floats
+
+DAY_MS = 86_400_000.0
+# A time further in belongs to what the line talks about, not to the line.
+_WITHIN = 48
+_LONGEST = 40
+# Instants of this program's years, in seconds; others are other numbers.
+_FIRST_S, _LAST_S = 1_000_000_000.0, 4_200_000_000.0
+_LEAP_YEAR = 2000
+_NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTHS = {name: month for month, name in enumerate(_NAMES, 1)}
+
+_CLOCK = r"(?P<h>[0-2]\d):(?P<mi>[0-5]\d):(?P<s>[0-5]\d)(?:[.,](?P<f>\d{1,9}))?"
+_MONTH = r"(?P<name>Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}"
+# What most loggers print, read without names: this runs for every report there is.
+_USUAL = re.compile(r"(?<!\d)(20\d\d)[-/.](\d\d)[-/.](\d\d)[ T_:,-]{1,3}(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?")
+# The surest first: of a line with several the first form that fits counts.
+_FORMS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"(?<!\d)(?P<y>20\d\d)(?P<mo>[01]\d)(?P<d>[0-3]\d)[ T_:-]{_CLOCK}",
+        rf"(?<!\d)(?P<mo>[0-3]?\d)[/.-](?P<d>[0-3]?\d)[/.-](?P<y>(?:20)?\d\d),? {{1,2}}{_CLOCK}(?P<pm> ?[AaPp]\.?[Mm])?",
+        rf"(?<!\d)(?P<d>[0-3]?\d)[ /-]{_MONTH}[ /-](?P<y>20\d\d)[ :]{_CLOCK}",
+        rf"\b{_MONTH} {{1,2}}(?P<d>[0-3]?\d),? {_CLOCK}(?: [A-Z]{{3,4}})?(?: (?P<y>20\d\d))?",
+        rf"^\s?[IWEFD](?P<y>20\d\d)?(?P<mo>[01]\d)(?P<d>[0-3]\d) {{1,2}}{_CLOCK}",
+        rf"^\W{{0,3}}(?P<mo>[01]\d)[/-](?P<d>[0-3]\d) {{1,2}}{_CLOCK}",
+        rf"^\W{{0,3}}(?:(?:DEBUG|INFO|WARN(?:ING)?|ERROR)\]?[\s|:,-]{{1,3}})?{_CLOCK}(?![\d:])(?P<pm> ?[AaPp]\.?[Mm])?",
+    )
+)
+_FIELD = re.compile(
+    r"(?i)[\"'](?:@?timestamp|time(?:_?ms)?|ts|asctime|datetime|date|created|logged_at|_timestamp)[\"']\s?:\s?[\"']?"
+    r"(?P<value>[-\d][\dT:., /+Z-]{8,38})"
+)
+_UNIX = re.compile(r"1\d{12}|1\d{9}(?:\.\d{1,9})?")
+
+
+_MAY = re.compile(r"\d:[0-5]\d:[0-5]\d")
+
+
+class Stamp(NamedTuple):
+    """Milliseconds since 1970 (UTC, as the containers run) or, where the form lacks day or year, since some day."""
+
+    ms: int
+    dated: bool
+
+
+def stamp(text: str) -> Stamp | None:
+    """The time that the line ``text`` prints of itself; None where it prints none."""
+    if text.count(":", 0, _WITHIN + _LONGEST) > 1:
+        usual = _USUAL.search(text, 0, _WITHIN + _LONGEST)
+        if usual is not None and usual.start() <= _WITHIN and (read := _read_usual(usual)) is not None:
+            return read
+        head = text[: _WITHIN + _LONGEST]
+        for form in _FORMS if _MAY.search(head) else ():
+            found = form.search(head)
+            if found is not None and found.start() <= _WITHIN and (read := _read(found)) is not None:
+                return read
+    return _of_field(text) if text[:1] in "{[:" and "{" in text else _at_head(text)
+
+
+def _of_field(text: str) -> Stamp | None:
+    """Of a line of JSON: the field that says when."""
+    field = _FIELD.search(text)
+    if field is None:
+        return None
+    value = field["value"]
+    if _UNIX.match(value):
+        return _unix(value)
+    return _read_usual(usual) if (usual := _USUAL.match(value)) is not None else None
+
+
+def _at_head(text: str) -> Stamp | None:
+    found = _UNIX.match(text)
+    return (
+        _unix(text[: found.end()])
+        if found is not None and text[found.end() : found.end() + 1] in {" ", ":", ","}
+        else None
+    )
+
+
+def _unix(value: str) -> Stamp | None:
+    found = _UNIX.match(value)
+    assert found is not None
+    number = float(found[0])
+    seconds = number / 1000 if number > _LAST_S else number
+    return Stamp(round(seconds * 1000), True) if _FIRST_S < seconds < _LAST_S else None
+
+
+def _read_usual(found: re.Match[str]) -> Stamp | None:
+    year, month, day, hour, minute, second, fraction = found.groups()
+    begun_s = _day_s(int(year), int(month), int(day))
+    of_day_s = int(hour) * 3600 + int(minute) * 60 + int(second)
+    if begun_s is None or of_day_s >= DAY_MS / 1000:
+        return None
+    return Stamp((begun_s + of_day_s) * 1000 + int((fraction or "0").ljust(3, "0")[:3]), True)
+
+
+def _read(found: re.Match[str]) -> Stamp | None:
+    parts = found.groupdict()
+    hour = int(parts["h"])
+    if half := (parts.get("pm") or "").strip().lower():
+        hour = hour % 12 + (12 if half[0] == "p" else 0)
+    month = _MONTHS[parts["name"].lower()[:3]] if parts.get("name") else int(parts.get("mo") or 0)
+    year, day = parts.get("y"), int(parts.get("d") or 0)
+    of_day_s = hour * 3600 + int(parts["mi"]) * 60 + int(parts["s"])
+    ms = of_day_s * 1000 + int((parts.get("f") or "0").ljust(3, "0")[:3])
+    if hour > 23:
+        return None
+    if not day:
+        return Stamp(ms, False)
+    if month > 12 >= day:
+        month, day = day, month  # day first, as most of the world writes it
+    begun_s = _day_s(_LEAP_YEAR if not year else int(year) + (2000 if len(year) == 2 else 0), month, day)
+    return None if begun_s is None else Stamp(begun_s * 1000 + ms, year is not None)
+
+
+@lru_cache(maxsize=1024)  # many lines are of one day
+def _day_s(year: int, month: int, day: int) -> int | None:
+    try:
+        return int(datetime(year, month, day, tzinfo=UTC).timestamp())
+    except ValueError:
+        return None
+
+
+def stamps_of(texts: Sequence[str], read: Callable[[str], Stamp | None] = stamp) -> list[Stamp | None]:
+    """The same of many lines of one kind; where the first few print none, none is looked for."""
+    if not any(read(text) is not None for text in texts[:3]):
+        return [None] * len(texts)
+    return [read(text) for text in texts]
+
+
+def written_at_ms(text: str) -> int | None:
+    """Unix milliseconds of the time that a line prints of itself, where that has a day and a year; else None."""
+    found = stamp(text)
+    return found.ms if found is not None and found.dated else None
+
+
+def unwrapped(ms: Floats) -> Floats:
+    """Times of day in the order of their lines, as milliseconds that go on past midnight; other times as they are."""
+    if not len(ms) or not (ms < DAY_MS).all():
+        return ms
+    days = np.cumsum(np.diff(ms, prepend=ms[0]) < -DAY_MS / 2)
+    out: Floats = ms + DAY_MS * days
+    return out

@@ -1,0 +1,215 @@
+"""Which rows of a table are reports of a step, and what each says of its time: as printed, by a printed clock, by the lines'.
+
+Each series (one writer, one format, one segment) is read by itself first. Then all series of a format are held against the
+clock of their lines, and what that refutes is read anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from monitor.parse import clocks, witness
+from monitor.parse.columns import Floats
+from monitor.parse.rows import EventRow
+from monitor.parse.stamps import unwrapped
+from monitor.parse.table import At, Codes, Table
+from monitor.parse.witness import Observed, Verdict
+
+LINE_CLOCK = "line-clock"
+# First reports contain tracing, compilation and allocation; they are marked while they are this much slower than usual.
+WARM_UP_RATIO = 1.5
+WARM_UP_MOST = 20
+# A mean over more than the steps between two lines is not refuted by those.
+_LONG_MEANS = frozenset({"running-mean", "smoothed"})
+_PAUSES = frozenset({"checkpoint-begin", "checkpoint-end", "evaluation-begin", "evaluation-end"})
+# So many series of a format are held against the clock: they all say the same.
+_MOST_SERIES = 200
+# Lines of a source that takes them in as they come are not often at once.
+_MOST_AT_ONCE = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """How the times of one format were come by."""
+
+    format: str
+    verdict: Verdict
+    printed_s: float
+    """The median of what is printed, as it was read at first; NaN where none is."""
+    clock_s: float
+    """The median by the clock of the lines; NaN where they have none."""
+    resolution_s: float
+    """Of one time by the clock: a tick of it over the steps between two reports; NaN where no time is the clock's."""
+
+
+@dataclass(slots=True)
+class Reports:
+    """What is told of the rows of a table, as columns."""
+
+    table: Table
+    pauses_ms: Mapping[str, Floats] = field(default_factory=lambda: MappingProxyType({}))
+    """Of each stream, the moments of checkpoints and evaluations."""
+    accumulation: int | None = None
+    """Micro-batches of a step, where the log says how many."""
+    kept: list[At] = field(default_factory=list)
+    time_s: Floats = field(init=False)
+    kind: Codes = field(init=False)
+    """Codes into the table's texts."""
+    segment: Codes = field(init=False)
+    warm_up: NDArray[np.bool_] = field(init=False)
+
+    def __post_init__(self) -> None:
+        size = len(self.table)
+        self.time_s, self.kind = np.full(size, np.nan), np.zeros(size, np.int32)
+        self.segment, self.warm_up = np.zeros(size, np.int32), np.zeros(size, np.bool_)
+
+    def keep(self, at: At, time_s: Floats, kind: int | Codes, segment: int) -> None:
+        """Adds the reports of one segment with their times as printed."""
+        self.kept.append(at)
+        self.time_s[at] = time_s
+        self.kind[at] = kind
+        self.segment[at] = segment
+
+    def add(self, at: At, segment: int) -> None:
+        """Adds the reports of one segment, whose times are told by what they print together."""
+        if not len(at):
+            return
+        times, kind = printed_times(self.table, at)
+        self.keep(at, times, kind, segment)
+
+    def settle(self) -> tuple[Timing, ...]:
+        """Holds all series against the clock of their lines, and marks warm-up; how the times of each format were come by."""
+        table = self.table
+        by_format: dict[int, list[At]] = {}
+        for at in self.kept:
+            if len(at):
+                by_format.setdefault(int(table.format[at[0]]), []).append(at)
+        found = [self._held(str(table.texts[code]), series) for code, series in by_format.items()]
+        for at in self.kept:
+            self.warm_up[at[: _warm_up(self.time_s[at])]] = True
+        return tuple(sorted(found, key=lambda timing: timing.format))
+
+    def _held(self, name: str, series: Sequence[At]) -> Timing:
+        table = self.table
+        printed = np.concatenate([self.time_s[at] for at in series])
+        printed_s = float(np.nanmedian(printed)) if (~np.isnan(printed)).any() else float("nan")
+        told = Verdict()
+        kinds = {str(table.texts[code]) for at in series for code in np.unique(self.kind[at])}
+        if printed_s == printed_s and not kinds <= _LONG_MEANS:
+            seen = [one for at in series[:_MOST_SERIES] if (one := self._observed(at)) is not None]
+            told = witness.verdict(seen, self.accumulation, len(series_writers(table, series)))
+        by_clock: list[Floats] = []
+        ticks: list[float] = []
+        for at in series:
+            if told.factor != 1.0:
+                self.time_s[at] *= told.factor
+                if told.cause == "interval":
+                    self.kind[at] = table.code("interval")
+            if (told.cause == "clock" or np.isnan(self.time_s[at]).all()) and (
+                at_ms := written_ms(table, at)
+            ) is not None:
+                times = witness.line_times(_counted(table, at), at_ms)
+                if not np.isnan(times).all():
+                    self.time_s[at], self.kind[at] = times, table.code(LINE_CLOCK)
+                    by_clock.append(times)
+                    gaps = np.diff(table.step[at])
+                    ticks.append(
+                        witness.tick_s(at_ms) / max(1.0, float(np.median(gaps[gaps > 0])) if (gaps > 0).any() else 1.0)
+                    )
+        clock_s = float(np.nanmedian(np.concatenate(by_clock))) if by_clock else printed_s * told.ratio
+        return Timing(name, told, printed_s, clock_s, float(np.median(ticks)) if ticks else float("nan"))
+
+    def _observed(self, at: At) -> Observed | None:
+        at_ms = written_ms(self.table, at)
+        if at_ms is None:
+            return None
+        pauses = self.pauses_ms.get(str(self.table.texts[self.table.stream[at[0]]]), np.empty(0))
+        return witness.observed(_counted(self.table, at), self.time_s[at], at_ms, pauses)
+
+
+def series_writers(table: Table, series: Sequence[At]) -> set[tuple[int, int, int]]:
+    """Who wrote them: stream, rank, host."""
+    return {(int(table.stream[at[0]]), int(table.rank[at[0]]), int(table.host[at[0]])) for at in series}
+
+
+def pauses_of(events: Iterable[EventRow]) -> dict[str, Floats]:
+    """The moments of checkpoints and evaluations, in milliseconds, of each stream."""
+    found: dict[str, list[float]] = {}
+    for row in events:
+        if row.kind in _PAUSES and row.time_ms is not None:
+            found.setdefault(row.stream, []).append(float(row.time_ms))
+    return {stream: np.sort(np.array(moments)) for stream, moments in found.items()}
+
+
+def written_ms(table: Table, at: At) -> Floats | None:
+    """When each row was written, in milliseconds; None where that is not known of two rows.
+
+    It is the source's time, or the one that the line prints where the source's shows that lines were taken in together.
+    """
+    source, own = table.time_ms[at], table.stamp_ms[at]
+    known = ~np.isnan(own)
+    if known.mean() > 0.5 and (np.isnan(source).mean() > 0.5 or _at_once(source)):
+        source = own.copy()
+        source[known] = unwrapped(own[known])
+    return source if (~np.isnan(source)).sum() > 1 else None
+
+
+def _at_once(ms: Floats) -> bool:
+    gaps = np.diff(ms[~np.isnan(ms)])
+    return len(gaps) > 2 and float((gaps <= 1).mean()) > _MOST_AT_ONCE
+
+
+def _counted(table: Table, at: At) -> Floats:
+    """The steps done at each report; where each stands at the end of an epoch, those of all epochs so far."""
+    steps, epochs = table.step[at], table.epoch[at]
+    if len(at) > 1 and steps[0] > 0 and (steps == steps[0]).all() and (np.diff(epochs) == 1).all():
+        steps = steps * (epochs - epochs[0] + 1)
+    return steps
+
+
+def printed_times(table: Table, at: At) -> tuple[Floats, int | Codes]:
+    """(seconds of one step, kind of each) by what the reports of one segment print."""
+    steps, times, clock = table.step[at], table.time_s[at], table.clock_s[at]
+    # A first line without a time says nothing about how the times of the others are meant.
+    told = np.flatnonzero(~np.isnan(times))
+    meaning = str(table.texts[table.meaning[at[told[0] if len(told) else 0]]])
+    gaps = np.diff(steps)
+    usual_gap = float(np.median(gaps)) if len(gaps) else np.nan
+    tick_s = float(table.clock_tick_s[at].max())
+    if not np.isnan(clock).all():
+        rated = times
+        times, from_clock = clocks.by_rate_and_clock(steps, clock, table.throughput[at], tick_s)
+        # One report alone has nothing to be differenced with; the rate it prints is what there is.
+        times = np.where(np.isnan(times) & (len(at) == 1), rated, times)
+        mean = meaning == "interval" and usual_gap > 1.0
+        by_rate = table.code("interval" if mean else "step")
+        return times, np.where(from_clock, table.code("cumulative"), by_rate)
+    if meaning == "clock" or (meaning == "either" and clocks.is_clock(times, tick_s)):
+        times, kind = clocks.differenced(steps, times, tick_s, clocks.steps_before_first(steps)), "cumulative"
+    elif meaning == "span":
+        times = clocks.shared(steps, times, usual_gap)
+        kind = "step" if usual_gap == 1.0 else "interval"
+        rateless = at[np.isnan(table.throughput[at]) & ~np.isnan(times)]
+        table.throughput[at] = np.where(np.isnan(table.throughput[at]), 1.0 / times, table.throughput[at])
+        table.throughput_unit[rateless] = table.code("it/s")
+    elif meaning in {"interval", "either"}:
+        # Of a time that may be a step's or a mean nothing tells which, where steps lie between two reports.
+        kind = "step" if usual_gap == 1.0 else "interval"
+    else:
+        kind = meaning
+    return times, table.code(kind)
+
+
+def _warm_up(times_s: Floats) -> int:
+    """How many of a segment's first reports contain tracing, compilation or allocation."""
+    if np.isfinite(times_s).sum() < 3:
+        return 0
+    first = times_s[: min(WARM_UP_MOST, len(times_s) // 2)]
+    usual = first <= WARM_UP_RATIO * float(np.nanmedian(times_s))
+    slow = ~np.isnan(first)[: int(usual.argmax()) if usual.any() else len(first)]
+    return int(np.flatnonzero(slow)[-1]) + 1 if slow.any() else 0

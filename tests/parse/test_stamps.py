@@ -1,0 +1,94 @@
+"""The times that lines print of themselves: a table of the forms that loggers use, and of numbers that are no times."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.parse.stamps import Stamp, stamp, stamps_of, unwrapped
+
+_AT = datetime(2026, 11, 24, 13, 15, 7, 250_000, UTC)
+_MS = round(_AT.timestamp() * 1000)
+_WHOLE = _MS - 250
+
+
+@pytest.mark.parametrize(
+    ("text", "ms"),
+    [
+        ("2026-11-24 13:15:07,250 INFO step 5", _MS),
+        ("[2026-11-24T13:15:07.250Z] step 5", _MS),
+        ("2026/11/24 13:15:07 step 5", _WHOLE),
+        ("2026.11.24 13:15:07.25 step 5", _MS),
+        ("(trainer pid=7) 2026-11-24 13:15:07.250123 step 5", _MS),
+        ("20261124-13:15:07 step 5", _WHOLE),
+        ("11/24/2026 13:15:07 - INFO - step 5", _WHOLE),
+        ("[11/24/26 13:15:07] INFO step 5", _WHOLE),
+        ("24.11.2026 13:15:07 step 5", _WHOLE),
+        ("11/24/2026 01:15:07 PM step 5", _WHOLE),
+        ("24/Nov/2026:13:15:07 step 5", _WHOLE),
+        ("Tue Nov 24 13:15:07 2026 step 5", _WHOLE),
+        ("LOG Tue Nov 24 13:15:07 UTC 2026 - step 5", _WHOLE),
+        ("I20261124 13:15:07.250000 88 train.cc:7] step 5", _MS),
+        ('{"step": 5, "timestamp": "2026-11-24T13:15:07.250Z"}', _MS),
+        (f'{{"step": 5, "time": {_MS / 1000:.3f}}}', _MS),
+        (f'{{"ts": {_MS}, "step": 5}}', _MS),
+        (f"{_MS / 1000:.3f} step 5", _MS),
+    ],
+)
+def test_a_stamp_with_its_day_is_an_instant(text: str, ms: int) -> None:
+    assert stamp(text) == Stamp(ms, True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "13:15:07 step 5",
+        "[13:15:07.250] step 5",
+        "INFO 13:15:07 step 5",
+        "Nov 24 13:15:07 host step 5",
+        "I1124 13:15:07.250000 88 train.py:7] step 5",
+        "[11/24 13:15:07 d2.utils.events]: iter: 5",
+        "11-24 13:15:07 step 5",
+    ],
+)
+def test_a_stamp_without_its_day_or_year_still_tells_how_long(text: str) -> None:
+    first, later = stamp(text), stamp(text.replace("13:15:07", "13:16:09"))
+    assert first is not None
+    assert later is not None
+    assert not first.dated
+    assert later.ms - first.ms == 62_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "step 5 loss 2.0",
+        "eta: 0:05:22  iter: 19  time: 1.16",
+        "  7%|7  | 15/213 [06:48<1:31:41, 27.79s/it]",
+        "elapsed 00:01:35 step 5",
+        "a:b:c:d:e",
+        "2026-02-31 08:12:20 is no day",
+        "2026-11-24 25:15:07 is no hour",
+        "1234567890123456789 step 5",
+        "step 1700000000 loss 2.0",
+        "[rank0]:[13:15:07 step",
+        "this job began long ago, and its first line was written on 2026-11-24 13:15:07",
+    ],
+)
+def test_other_numbers_are_no_stamps(text: str) -> None:
+    assert stamp(text) is None
+
+
+def test_lines_of_one_kind_are_looked_at_only_where_the_first_have_a_stamp() -> None:
+    assert stamps_of(["step 1", "step 2", "step 3", "13:15:07 step 4"]) == [None] * 4
+    assert [found is not None for found in stamps_of(["step 1", "13:15:07 step 2"])] == [False, True]
+
+
+@given(st.lists(st.integers(0, 40_000), min_size=1, max_size=50), st.integers(0, 86_399))
+def test_times_of_day_go_on_past_midnight(gaps_s: list[int], begin_s: int) -> None:
+    true_ms = 1000.0 * (begin_s + np.cumsum([0, *gaps_s]))
+    assert np.diff(unwrapped(true_ms % 86_400_000.0)) == pytest.approx(np.diff(true_ms))
