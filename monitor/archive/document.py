@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from monitor.diagnose.hidden import hidden_words
+from monitor.diagnose.reading_words import corrections
 from monitor.model import (
     Bucket,
     Distribution,
@@ -20,6 +21,7 @@ from monitor.model import (
     NodeStats,
     Phase,
     Report,
+    StepReading,
     StepSpread,
     StepStats,
 )
@@ -59,7 +61,7 @@ def report_document(report: Report) -> dict[str, Any]:
             "schema": SCHEMA,
             "job": job_document(run.job),
             "nodes": [_node(stats) for stats in report.nodes],
-            "steps": _steps(report.steps),
+            "steps": _steps(report.steps, run.logs.readings),
             "phases": [_phase(phase) for phase in report.phases],
             "buckets": [_bucket(bucket) for bucket in report.buckets],
             "findings": [finding_document(finding) for finding in report.findings],
@@ -90,6 +92,7 @@ def report_document(report: Report) -> dict[str, Any]:
 def _warnings(report: Report) -> list[str]:
     """What is missing, and what no other field has room for."""
     said = [" ".join(part for part in (gap.why, gap.remedy) if part) for gap in report.gaps]
+    said += corrections(report.run.logs.readings)
     if retained_s := report.job.warm_pool_billable_seconds:
         said.append(warm_pool(retained_s, report.cost.retained_usd))
     if masked := hidden_words(report.job):
@@ -169,7 +172,7 @@ def _spread(found: StepSpread | None) -> dict[str, Any] | None:
     return {"count": found.count, "median_s": found.median_s, "p10_s": found.p10_s, "p90_s": found.p90_s}
 
 
-def _steps(found: StepStats | None) -> dict[str, Any] | None:
+def _steps(found: StepStats | None, readings: tuple[StepReading, ...]) -> dict[str, Any] | None:
     if found is None:
         return None
     return {
@@ -184,6 +187,22 @@ def _steps(found: StepStats | None) -> dict[str, Any] | None:
         "done": found.done,
         "total": found.total,
         "seconds_to_finish": None if found.seconds_to_finish is None else list(found.seconds_to_finish),
+        "readings": [_reading(reading) for reading in readings],
+    }
+
+
+def _reading(reading: StepReading) -> dict[str, Any]:
+    return {
+        "format": reading.format,
+        "reports": reading.reports,
+        "kind": reading.kind,
+        "printed_s": reading.printed_s,
+        "clock_s": reading.clock_s,
+        "resolution_s": reading.resolution_s,
+        "corrected_for": reading.cause or None,
+        "factor": reading.factor,
+        "shape": reading.shape or None,
+        "lines": [{"stream": line.stream, "line": line.line, "text": line.text} for line in reading.lines],
     }
 
 

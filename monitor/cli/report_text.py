@@ -20,6 +20,7 @@ from monitor.diagnose.hidden import hidden_words
 from monitor.diagnose.mfu_words import mfu_words
 from monitor.diagnose.muted_words import muted_words
 from monitor.diagnose.outlook import outlook
+from monitor.diagnose.reading_words import reading_words
 from monitor.diagnose.rights import of_report
 from monitor.diagnose.verdict import gain_words, judge
 from monitor.faults import attempt
@@ -157,12 +158,14 @@ def _steps(report: Report, paper: Console) -> None:
         said += f" from {nodes}" if steps.nodes_observed else "; which node wrote them is not known"
     paper.print(f"{said}; read as {', '.join(steps.formats)}")
     if steps.median_s is None:
-        paper.print("No line gives a step time.")
+        paper.print("Neither the lines nor their clock give a step time.")
     else:
         paper.print(
             f"step time {step_seconds(steps.median_s)} (p10 {step_seconds(steps.p10_s)}, p90 {step_seconds(steps.p90_s)}, "
             f"warm-up left out); first report {step_seconds(steps.first_step_s)}"
         )
+    for line in reading_words(report.run.logs.readings):
+        paper.print(Text(line, "dim"))
     if report.mfu is not None:
         paper.print(mfu_words(report.mfu))
     if is_aggregated(report.run.steps):

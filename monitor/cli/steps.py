@@ -9,13 +9,16 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pandas as pd
+from rich.padding import Padding
+from rich.text import Text
 
 from monitor.cli.help import add_command
 from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress, tell_damage
 from monitor.cli.paper import Paper
 from monitor.cli.sources import add_job_options, chosen_cache, job_source
 from monitor.cli.tables import Column, table
-from monitor.errors import NoData
+from monitor.diagnose.reading_words import explained, reading_words
+from monitor.errors import BadCall, NoData
 from monitor.export.tables import steps_csv, steps_table
 from monitor.model import Report
 from monitor.parse.user import step_pattern
@@ -48,11 +51,17 @@ def add_to(commands: Any) -> None:
         (
             "steps my-training-job",
             "steps my-training-job --format csv --output steps.csv",
+            "steps my-training-job --explain",
             r"steps --logs ./algo-1.log --step-regex 'it (?P<step>\d+) took (?P<time_s>[\d.]+)'",
         ),
     )
     add_job_options(command)
     add_output_options(command, ("text", "csv", "json"))
+    command.add_argument(
+        "--explain",
+        action="store_true",
+        help="show the first lines of each log format and how every figure of them was come by",
+    )
     command.set_defaults(run=run)
 
 
@@ -74,7 +83,13 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"trainwatch: not read: {gap.why} {gap.remedy}".rstrip(), file=sys.stderr)
     if steps.empty and arguments.format != "text":
         print(f"trainwatch: {_why_none(report)}", file=sys.stderr)
-    if arguments.format == "csv":
+    if arguments.explain:
+        if arguments.format != "text":
+            raise BadCall(
+                "--explain is text.", "Leave out --format; report --format json has the same under steps.readings."
+            )
+        deliver(arguments, _explained(arguments, report))
+    elif arguments.format == "csv":
         deliver(arguments, steps_csv(steps))
     elif arguments.format == "json":
         deliver(arguments, as_json({"schema": 1, "steps": json.loads(_json_rows(steps))}))
@@ -102,6 +117,21 @@ def _text(arguments: argparse.Namespace, report: Report) -> Paper:
     hidden = len(steps) - len(head) - len(tail)
     if hidden:
         paper.print(f"\n{hidden:,} more rows; --format csv prints all {len(steps):,}.")
+    return paper
+
+
+def _explained(arguments: argparse.Namespace, report: Report) -> Paper:
+    paper = paper_for(arguments)
+    if report.run.steps.empty:
+        paper.print(_why_none(report))
+        return paper
+    for line in reading_words(report.run.logs.readings):
+        paper.print(Text(line))
+    for reading in report.run.logs.readings:
+        paper.print()
+        for line in explained(reading):
+            indent = len(line) - len(line.lstrip())
+            paper.print(Padding(Text(line.strip()), (0, 0, 0, indent)))
     return paper
 
 

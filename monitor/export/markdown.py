@@ -12,6 +12,7 @@ from monitor.diagnose.hidden import hidden_words
 from monitor.diagnose.mfu_words import mfu_words
 from monitor.diagnose.muted_words import muted_words
 from monitor.diagnose.outlook import outlook
+from monitor.diagnose.reading_words import reading_words
 from monitor.diagnose.rights import of_report
 from monitor.diagnose.verdict import gain_words, judge
 from monitor.export.markup import Markup, as_code, block, bold, broken, document, heading, item, joined, table
@@ -121,6 +122,7 @@ def _coverage(report: Report) -> list[str]:
     lines: list[str] = []
     if is_aggregated(report.run.steps) and not any("aggregated" in gap.why for gap in report.run.gaps):
         lines += ["The step figures are aggregated.", ""]
+    lines += [part for line in reading_words(report.run.logs.readings) for part in (as_code(line), "")]
     if said := hidden_words(report.job):
         lines += [as_code(said), ""]
     reviewed = f"Reviewed {instant(report.reviewed_at)}"

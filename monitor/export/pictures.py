@@ -30,6 +30,7 @@ from monitor.diagnose.chart_words import (
 )
 from monitor.diagnose.log_places import first_error
 from monitor.diagnose.odd_nodes import odd_nodes
+from monitor.diagnose.reading_words import reading_words
 from monitor.diagnose.verdict import has_gpus
 from monitor.export.svg import svg
 from monitor.faults import attempt
@@ -120,6 +121,7 @@ def _steps(report: Report, span: Span) -> Iterator[Picture]:
         note = "The band is p10 to p90. ▲ one step over 2x the median (capped at the axis)."
         if is_aggregated(steps):
             note = "Aggregated by Logs Insights: medians over a minute or more; single slow steps do not show."
+        note = " ".join((note, *reading_words(report.run.logs.readings)))
         frames = step_time.step_frames(work, span, None, changes_of(report))
         drawn = svg(step_time.step_time_of(*frames), "steps")
         yield Picture("Step time, seconds", steps_said(report, work, None, UTC), note, drawn)

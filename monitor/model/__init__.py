@@ -53,6 +53,7 @@ from monitor.model.report import (
     is_price,
 )
 from monitor.model.run import Gap, LoadProgress, LogCoverage, LogPage, RawMetrics, Run
+from monitor.model.step_reading import ReadLine, StepReading
 
 __all__ = [
     "ENDED_STATUSES",
@@ -92,11 +93,13 @@ __all__ = [
     "Prediction",
     "Price",
     "RawMetrics",
+    "ReadLine",
     "Recommendation",
     "Report",
     "Run",
     "Saving",
     "Severity",
+    "StepReading",
     "StepSpread",
     "StepStats",
     "Transition",

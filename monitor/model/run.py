@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from monitor.model.job import Job
+from monitor.model.step_reading import StepReading
 
 _LINE_FEED = ord("\n")
 
@@ -114,6 +115,8 @@ class LogCoverage:
     """When any process last wrote anything; None where lines carry no time."""
     sample: tuple[str, ...] = ()
     """Up to three of the most number-like line shapes, for when no step was recognized."""
+    readings: tuple[StepReading, ...] = ()
+    """How the steps of each format were read, the format of most reports first."""
     complete: bool = True
     """False while older lines are still being read: what begins with the first line or step is not known then."""
 

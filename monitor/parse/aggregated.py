@@ -35,6 +35,10 @@ class Meant(NamedTuple):
     samples_per_step: int | None = None
     """Of a trainer whose throughput gives the step time."""
     total: int | None = None
+    factor: float = 1.0
+    """A printed time times this is one step's, as the clock of the lines says."""
+    by_lines: bool = False
+    """No time is printed, or none that the clock of the lines bears out: it gives the time itself."""
 
 
 def aggregated_steps(
@@ -129,6 +133,8 @@ def _with_first(minutes: pd.DataFrame, rows: Sequence[Row]) -> pd.DataFrame:
 def _times(rows: Sequence[Row], meant: Meant, timed: bool) -> Floats:
     """Seconds of a step in each minute of one segment; NaN where none can be told."""
     median = _column(rows, "median")
+    if meant.by_lines:
+        return _bounded(_by_lines(rows))
     if meant.clock:
         times = _differenced(rows, _column(rows, "least"), _column(rows, "most"))
     elif meant.by_clock:
@@ -143,7 +149,20 @@ def _times(rows: Sequence[Row], meant: Meant, timed: bool) -> Floats:
     else:
         # Of a throughput alone it is the time of one sample or token.
         times = median if timed else np.full(len(rows), np.nan)
+    return _bounded(times * meant.factor)
+
+
+def _bounded(times: Floats) -> Floats:
     return np.where((times > 0) & (times < LONGEST_STEP_S), times, np.nan)
+
+
+def _by_lines(rows: Sequence[Row]) -> Floats:
+    """Seconds a step between the last reports of two minutes; of the first minute between its own first and last."""
+    last_ms = np.array([_at(row.get("lastAt", "")) for row in rows], dtype=np.float64)
+    first_ms = np.array([_at(row.get("firstAt", "")) for row in rows], dtype=np.float64)
+    done = np.diff(_column(rows, "lastStep"), prepend=_column(rows, "firstStep")[0])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(done > 0, np.diff(last_ms, prepend=first_ms[0]) / 1000 / done, np.nan)
 
 
 def _differenced(rows: Sequence[Row], least: Floats, most: Floats) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -36,6 +36,8 @@ class Parsed:
     identity: Identity
     timings: tuple[Timing, ...] = ()
     """How the times of each format were come by."""
+    moved: Mapping[str, int] = field(default_factory=dict)
+    """By how much the lines of a stream are counted from elsewhere than its raw rows."""
 
 
 def assemble(
@@ -72,7 +74,7 @@ def assemble(
         last = max(table.line[here].max(initial=_NO_LINE), newest.get(stream, _NO_LINE))
         moved[stream] = -1 - int(last) if first is None else 1 - first
         table.line[here] += moved[stream]
-    return Parsed(_steps(reports, at, identity), _events(shown, identity, moved), identity, timings)
+    return Parsed(_steps(reports, at, identity), _events(shown, identity, moved), identity, timings, moved)
 
 
 def _series(table: Table) -> Iterator[dict[str, At]]:

@@ -13,6 +13,7 @@ from monitor.parse.envelope import fragments
 from monitor.parse.insights import Ask, Told, asks, tried, usable
 from monitor.parse.linear import compiled
 from monitor.parse.table import Table
+from monitor.parse.timing import LINE_CLOCK
 
 _TAG = compiled(r"\[\d+,(?:mpirank:)?\d+[,\]]")
 # Meanings that only the lines around a line settle.
@@ -59,7 +60,10 @@ def choose(table: Table, parsed: Parsed, texts: Mapping[Line, str]) -> Choice | 
             by_clock = "clock" in ask.roles and "time" not in ask.roles
             writers = own[["stream", "rank"]].drop_duplicates() if tagged else own[["stream"]].drop_duplicates()
             samples = parsed.identity.samples_per_step if name == "deepspeed" and "time" not in ask.roles else None
-            meant = Meant(clock and not by_clock and "time" in ask.roles, by_clock, samples, total)
+            timing = next(timing for timing in parsed.timings if timing.format == name)
+            by_lines = timing.verdict.cause == "clock" or bool((own["kind"] == LINE_CLOCK).any())
+            is_clock = clock and not by_clock and "time" in ask.roles
+            meant = Meant(is_clock, by_clock, samples, total, timing.verdict.factor, by_lines)
             return Choice(ask, meant, len(writers))
     return None
 

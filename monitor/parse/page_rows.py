@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
@@ -13,6 +14,7 @@ from monitor.parse import learning
 from monitor.parse.columns import Columns
 from monitor.parse.envelope import Fragment, fragments, simple
 from monitor.parse.event_rows import EventRows
+from monitor.parse.examples import EACH, Examples, Kind
 from monitor.parse.failed import Failures
 from monitor.parse.gates import ALL, Lines, Readers, Recogniser, wanted
 from monitor.parse.rows import EventRow, Reading
@@ -30,6 +32,7 @@ def read_page(
     rows: Rows,
     events: EventRows,
     failures: Failures,
+    examples: Examples,
     extra: tuple[Recogniser, ...] = (),
     further: tuple[Recogniser, ...] = (),
 ) -> None:
@@ -37,7 +40,7 @@ def read_page(
 
     A line that a reader fails on costs that line.
     """
-    found = _PageRows(page, rows, events, failures)
+    found = _PageRows(page, rows, events, failures, examples)
     if extra or further:
         readers = Readers((*extra, *ALL.families, *further), ALL.events)
         found.read_lines(np.arange(page.count), readers)
@@ -55,6 +58,9 @@ class _PageRows:
     rows: Rows
     events: EventRows
     failures: Failures
+    examples: Examples
+    shown: Counter[Kind] = field(default_factory=Counter)
+    """Examples of the lines that are being read, which stand in their order."""
     places: list[Place] = field(default_factory=list)
     readings: list[Reading] = field(default_factory=list)
     text: str = ""
@@ -67,6 +73,7 @@ class _PageRows:
     def read_lines(self, at: Lines, readers: Readers) -> None:
         """Reads the lines ``at``, all of which ``readers`` may know."""
         lines = list(self._lines(at))
+        self.shown.clear()
         together = "\n".join(lines)
         plain = not any(mark in together for mark in _CONTROLS)
         rest: Sequence[int] = range(len(lines))
@@ -130,6 +137,7 @@ class _PageRows:
                         writer = NOBODY if writer is None else writer
                         self.places.append((line, part, time_ms, writer, host, nested or reading.nested, *process))
                         self.readings.append(reading)
+                        self._show((reading.format, reading.bar), line, text)
                 break
         for read_event in readers.events:
             for kind, said in self.failures.read(read_event, text) or ():
@@ -162,11 +170,25 @@ class _PageRows:
             where = self._where(known, texts, ranks, hosts, at, columns)
             rates = {"learning_rate": learning.rates_of([texts[place] for place in known])} if has_rate else {}
             self.rows.add_columns(self.page.stream, self.page.node, len(known), {**columns, **rates, **where})
+            self._show_columns(known, columns, texts, at)
             yield known
             for place in known if readers.events else ():
                 time_ms = self.page.times_ms[int(at[place])] if self.page.times_ms else None
                 piece = Fragment(texts[place], ranks[place], hosts[place], False)
                 self._read(piece, self.page.first_line + int(at[place]), 0, time_ms, Readers((), readers.events))
+
+    def _show(self, kind: Kind, line: int, text: str) -> None:
+        if self.shown[kind] < EACH:
+            self.shown[kind] += 1
+            self.examples.offer(kind, (self.page.stream, line), text)
+
+    def _show_columns(self, known: Sequence[int], columns: Columns, texts: Sequence[str], at: Lines) -> None:
+        names, bars = (
+            repeat(named) if isinstance(named := columns.get(name) or "", str) else named for name in ("format", "bar")
+        )
+        alike = isinstance(names, repeat) and isinstance(bars, repeat)
+        for place, name, bar in zip(known[:EACH] if alike else known, names, bars, strict=False):
+            self._show((name, bar), self.page.first_line + int(at[place]), texts[place])
 
     def _where(
         self,

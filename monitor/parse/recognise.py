@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from monitor.model import LogPage
 from monitor.parse.event_rows import EventRows
+from monitor.parse.examples import Examples
 from monitor.parse.failed import Failures
 from monitor.parse.gates import Recogniser, families
 from monitor.parse.page_rows import read_page
@@ -34,6 +35,8 @@ class RawRows:
     last_ms: int | None = None
     """Time of the newest line, where the source has times."""
     streams: set[str] = field(default_factory=set)
+    examples: Examples = field(default_factory=Examples)
+    """Lines that hold steps."""
     shapes: Shapes = field(default_factory=Shapes)
     failures: Failures = field(default_factory=Failures)
     """Lines that a reader failed on."""
@@ -50,7 +53,7 @@ class RawRows:
         collecting = gc.isenabled()
         gc.disable()
         try:
-            read_page(page, self.steps, self.events, self.failures, self.extra, self.further)
+            read_page(page, self.steps, self.events, self.failures, self.examples, self.extra, self.further)
         finally:
             if collecting:
                 gc.enable()

@@ -30,6 +30,8 @@ _FEWEST_WINDOWS = 3
 # Printed and clock agree within this factor: a mean over other steps than those between two lines is off by so much.
 _AGREES = 1.5
 _NEAR = 1.25
+# Up to this share of reports that say a step again it is no habit of the log.
+_TOLD_AGAIN = 0.2
 # A clock that says more than what is printed may have seen a pause; so steady a factor in every gap is none.
 _STEADY = 1.3
 # Nobody logs more seldom: a counter that jumps further counts samples or tokens, and what is printed is a step's.
@@ -69,9 +71,10 @@ def line_times(steps: Floats, at_ms: Floats) -> Floats:
     lead = _leads(steps, at_ms)
     if len(lead) < 2:
         return out
-    ends = _ends(at_ms[lead])
+    since = _since_first(steps, at_ms, lead)
+    ends = _ends(since)
     unit_s = tick_s(at_ms)
-    done, clock = steps[lead][ends], (at_ms[lead][ends] - at_ms[lead][ends[0]]) / 1000
+    done, clock = steps[lead][ends], (since[ends] - since[ends[0]]) / 1000
     of_end = np.append(np.nan, _over(np.diff(clock), np.diff(done)))
     if unit_s >= 1.0:
         of_end = _over_ticks(done, clock, of_end, _TICKS * unit_s)
@@ -110,7 +113,7 @@ def observed(steps: Floats, printed_s: Floats, at_ms: Floats, pauses_ms: Floats)
     lead = lead[~np.isnan(printed_s[lead])]
     if len(lead) < 2:
         return None
-    clock, gaps = at_ms[lead], np.diff(steps[lead])
+    clock, gaps = at_ms[lead[0]] + _since_first(steps, at_ms, lead), np.diff(steps[lead])
     cuts = _windows(clock, _ends(clock), 1000 * _TICKS * tick_s(at_ms))
     if len(cuts) < 2:
         return None
@@ -166,6 +169,25 @@ def _leads(steps: Floats, at_ms: Floats) -> NDArray[np.intp]:
     known = ~np.isnan(steps) & ~np.isnan(at_ms)
     highest = np.maximum.accumulate(np.where(known, steps, -np.inf))
     return np.flatnonzero(known & (highest > np.append(-np.inf, highest[:-1])))
+
+
+def _since_first(steps: Floats, at_ms: Floats, lead: NDArray[np.intp]) -> Floats:
+    """Milliseconds at each of ``lead`` since the first of them, without the time for which a step stood.
+
+    Where ranks write into one stream each step is told several times, at once. A step that is told again alone, and late,
+    is one from which a run began again, or that was followed by other work.
+    """
+    at = at_ms[lead]
+    if len(steps) - len(lead) > _TOLD_AGAIN * len(steps):
+        return at - at[0]
+    place = np.searchsorted(lead, np.arange(len(steps)), side="right") - 1
+    again = (place >= 0) & ~np.isnan(at_ms)
+    again[again] &= steps[again] == steps[lead][place[again]]
+    left = at.copy()
+    left[place[again]] = at_ms[again]  # the last one counts
+    stood = np.where(left - at > np.median(np.diff(at)) / 2, left - at, 0.0)
+    out: Floats = at - at[0] - np.append(0.0, np.cumsum(stood)[:-1])
+    return out
 
 
 def _ends(at_ms: Floats) -> NDArray[np.intp]:

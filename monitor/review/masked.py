@@ -11,7 +11,12 @@ from dataclasses import replace
 import pandas as pd
 
 from monitor.masking import masked, without_secrets
-from monitor.model import Run
+from monitor.model import Run, StepReading
+
+
+def _shown(reading: StepReading, secrets: tuple[str, ...]) -> StepReading:
+    lines = tuple(replace(line, text=without_secrets(line.text, secrets)) for line in reading.lines)
+    return replace(reading, lines=lines, shape=without_secrets(reading.shape, secrets))
 
 
 class Masked:
@@ -37,7 +42,11 @@ class Masked:
             run,
             job=replace(job, configuration=shown, failure_reason=reason, transitions=transitions, secrets=()),
             events=self._events(run.events),
-            logs=replace(run.logs, sample=tuple(without_secrets(line, job.secrets) for line in run.logs.sample)),
+            logs=replace(
+                run.logs,
+                sample=tuple(without_secrets(line, job.secrets) for line in run.logs.sample),
+                readings=tuple(_shown(reading, job.secrets) for reading in run.logs.readings),
+            ),
         )
 
     def _events(self, events: pd.DataFrame) -> pd.DataFrame:

@@ -29,6 +29,7 @@ from monitor.model import (
     Price,
     Report,
     Run,
+    StepReading,
     Utilized,
 )
 from monitor.parse.recognise import RawRows
@@ -155,11 +156,11 @@ def _at_risk(case: Case) -> AtRisk | None:
     return at_risk(saves(case.journal, case.run.events), case.journal, until, case.usd_per_hour, case.lost)
 
 
-def coverage(raw: RawRows, complete: bool = True) -> LogCoverage:
-    """How much log text stands behind a run."""
+def coverage(raw: RawRows, complete: bool = True, readings: tuple[StepReading, ...] = ()) -> LogCoverage:
+    """How much log text stands behind a run, and how its steps were read."""
     last = None if raw.last_ms is None else datetime.fromtimestamp(raw.last_ms / 1000, UTC)
     sample = () if len(raw.steps) else raw.shapes.best()
-    return LogCoverage(len(raw.streams), raw.lines, last, sample, complete)
+    return LogCoverage(len(raw.streams), raw.lines, last, sample, readings, complete)
 
 
 def _node_stats(case: Case) -> tuple[NodeStats, ...]:

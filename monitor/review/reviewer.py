@@ -27,6 +27,7 @@ from monitor.review.archived import ArchiveSource
 from monitor.review.masked import Masked
 from monitor.review.pricing import Pricing
 from monitor.review.reports import coverage, report
+from monitor.review.step_readings import step_readings
 from monitor.review.unread import left_out, unread
 from monitor.settings import Settings
 
@@ -129,11 +130,11 @@ class Reviewer:
             gaps = summed.gaps
             if summed.raw is not None and summed.steps is not None:
                 self._raw = summed.raw
-                parsed = assemble(self._raw.steps, self._raw.events)
+                lines = assemble(self._raw.steps, self._raw.events)
                 # Sums stand on no line, and sampled lines are counted from where a sample begins: times put both in order.
-                steps, events = in_order_of_time(summed.steps, parsed.events)
-                parsed = replace(parsed, steps=steps, events=events)
-                yield from self._last(self._run(job, parsed, now, progress, gaps), now, newest_first)
+                steps, events = in_order_of_time(summed.steps, lines.events)
+                parsed = replace(lines, steps=steps, events=events)
+                yield from self._last(self._run(job, parsed, now, progress, gaps, lines=lines), now, newest_first)
                 return
         for partly in self._read(job, progress, newest_first):
             run = self._run(job, self._parsed(), now, progress, (*gaps, partly), complete=False)
@@ -204,7 +205,9 @@ class Reviewer:
         progress: Progress,
         log_gaps: tuple[Gap, ...],
         complete: bool = True,
+        lines: Parsed | None = None,
     ) -> Run:
+        """``lines`` is what the lines themselves were read as, where sums stand in for them."""
         job = completed(job, parsed.identity, parsed.events, instance_types.lookup, self._source.instance_type)
         if job.source == "logs" and job.status in {None, "Failed"} and complete:
             job = _failed(job, parsed, self._raw.lines)
@@ -212,7 +215,7 @@ class Reviewer:
         raw = self._read_metrics(job, now)
         metrics, unknown = utilization.normalised(raw, job.nodes)
         gaps = (*raw.gaps, *unknown, *log_gaps, *self._refused, *unread(self._raw.failures), *left_out(self._raw))
-        logs = coverage(self._raw, complete)
+        logs = coverage(self._raw, complete, step_readings(parsed.steps, lines or parsed, self._raw.examples))
         return self._masked(Run(job, parsed.steps, metrics, parsed.events, gaps, raw.period_s, logs))
 
     def _said(self, run: Run, now: datetime, wait: bool = True) -> Report:

@@ -9,10 +9,11 @@ import streamlit as st
 from monitor.diagnose.cost_words import OVERHEAD_MEANS, RECOVERABLE_MEANS, recoverable_words
 from monitor.diagnose.device_words import LEFT_OUT
 from monitor.diagnose.mfu_words import mfu_words, usual_words
+from monitor.diagnose.reading_words import how_words
 from monitor.diagnose.verdict import has_gpus
 from monitor.model import Report, StepStats
 from monitor.show.plain import plain
-from monitor.words import DASH, capitalised, duration, percent, step_seconds, usd, warm_pool
+from monitor.words import DASH, capitalised, duration, percent, sentence, step_seconds, usd, warm_pool
 
 #: A label, a value and a line of context, which are cut and never wrapped. Told beforehand, so that what stands below the
 #: tiles does not move when they come.
@@ -48,7 +49,10 @@ def figures(report: Report) -> tuple[Figure, ...]:
             "Step time, median",
             step_seconds(steps.median_s if steps else None),
             _step_context(report),
-            "Time of one optimizer step over all nodes that report it, warm-up left out.",
+            sentence(
+                "Time of one optimizer step over all nodes that report it, warm-up left out"
+                + (f": {how}" if (how := how_words(report.run.logs.readings)) else "")
+            ),
         )
     )
     if report.mfu is not None:

@@ -16,6 +16,7 @@ from monitor.charts.threshold_lines import lines as threshold_lines
 from monitor.charts.threshold_lines import with_lines
 from monitor.charts.time_axis import Span, edges
 from monitor.diagnose.chart_words import changes_of, progress_said, steps_said
+from monitor.diagnose.reading_words import how_words, reading_words
 from monitor.model import Report
 from monitor.show import data
 from monitor.show.drawing import absent, alt_of, draw_frames, head
@@ -66,6 +67,8 @@ def _times(report: Report, span: Span, part: Span | None, rules: Sequence[Rule],
     below = f"{summed if is_aggregated(report.run.steps) else triangles}{above_words(rules, 'step_time', highest)}"
     if below:
         st.caption(plain(below))
+    for line in reading_words(report.run.logs.readings):
+        st.caption(plain(line))
 
 
 def _chart(
@@ -82,6 +85,8 @@ def _about(report: Report, every: Work, shown: Work) -> str:
     total = report.job.instance_count or every.observed
     who = f"only {every.observed} of {total} nodes log step times" if every.observed < total else count(total, "node")
     parts = ["Step time, seconds", who, f"median and p10 to p90 of {count(len(shown), 'report')} after warm-up"]
+    if how := how_words(report.run.logs.readings):
+        parts.append(how)
     if len(shown) > BUCKETS:
         parts.append(f"at most {BUCKETS} points a line")
     return " · ".join(parts)

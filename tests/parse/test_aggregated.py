@@ -62,6 +62,17 @@ def test_a_throughput_needs_a_size_or_a_clock(meant: Meant, expected: list[float
     assert times(rows, RATED, meant) == expected
 
 
+def test_without_a_printed_time_the_clock_of_the_lines_tells_it() -> None:
+    moments = ("08:01:02.000", "08:01:59.000", "08:02:02.000", "08:02:59.000")
+    first, second = ({"firstAt": f"2026-03-04 {a}", "lastAt": f"2026-03-04 {b}"} for a, b in (moments[:2], moments[2:]))
+    rows = [row(1, 1, 20, **first), row(2, 21, 40, **second)]
+    assert times(rows, RATED, Meant(by_lines=True)) == [3.0, 3.0]
+
+
+def test_a_time_that_the_clock_reads_anew_is_read_so_in_each_minute() -> None:
+    assert times([row(1, 1, 300, median=30.0)], meant=Meant(factor=0.01)) == [0.3]
+
+
 _ODD = st.text(max_size=8) | st.floats().map(str) | st.integers().map(str) | st.just("2026-03-04 08:01:00.000")
 _NAMES = ("@logStream", "rank", "host", "minute", "firstStep", "lastStep", "firstAt", "lastAt", "reports", "median")
 _MORE = ("mean", "least", "most", "clockFrom", "clockTo", "rateMedian", "lastLoss")
@@ -70,7 +81,9 @@ _MORE = ("mean", "least", "most", "clockFrom", "clockTo", "rateMedian", "lastLos
 @settings(deadline=None, max_examples=50)  # each makes frames
 @given(
     st.lists(st.dictionaries(st.sampled_from((*_NAMES, *_MORE)), _ODD), max_size=4),
-    st.sampled_from([Meant(), Meant(clock=True), Meant(by_clock=True), Meant(samples_per_step=8)]),
+    st.sampled_from(
+        [Meant(), Meant(clock=True), Meant(by_clock=True), Meant(samples_per_step=8), Meant(by_lines=True)]
+    ),
 )
 def test_no_answer_is_trouble(rows: list[Row], meant: Meant) -> None:
     whole = [row(1, 1, 10, median=1.0, least=1.0, most=2.0) | extra for extra in rows]

@@ -114,6 +114,12 @@ def test_a_counter_that_begins_again_has_no_time_there() -> None:
     assert [bool(np.isnan(value)) for value in found] == [True, False, False, True, False, False]
 
 
+def test_a_run_that_begins_again_at_the_step_where_it_stopped_has_no_step_of_that_time() -> None:
+    lines = [(2.0 * step, f"step {step} loss 2.5") for step in range(1, 8)]
+    lines += [(300 + 2.0 * step, f"step {step} loss 2.5") for step in range(7, 15)]
+    assert np.nanmax(_times(_events(lines))) == pytest.approx(2.0)
+
+
 def test_late_lines_stand_where_they_were_written() -> None:
     order = [1, 2, 4, 3, 5, 6, 7, 9, 8, 10]
     parsed = parse([_stamped(20 * step, f"step {step} loss 2.5") for step in order])
