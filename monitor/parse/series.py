@@ -16,6 +16,8 @@ from monitor.parse.timing import written_ms
 # So many lines may lie between a report and what is printed of it on lines of their own: a step of reinforcement
 # learning is announced, and its rollouts talk before its figures come.
 _BLOCK_LINES = 2000
+# A second handler prints within this time, by clocks of whole seconds too.
+_ECHO_MS = 1000
 # Their head is printed before the step is done.
 _ANNOUNCED = "nemo-rl"
 
@@ -55,6 +57,9 @@ def said_once(table: Table, at: At) -> At:
     if not len(at):
         return at
     near = np.diff(table.line[at]) <= 2
+    at_ms = written_ms(table, at)
+    if at_ms is not None:
+        near &= ~(np.abs(np.diff(at_ms)) > _ECHO_MS)
     same = table.same_as_before(at) & near & ~np.isnan(table.step[at][1:])
     if (same[1:] & same[:-1]).any():
         return at

@@ -177,9 +177,9 @@ def _since_first(steps: Floats, at_ms: Floats, lead: NDArray[np.intp]) -> Floats
     Where ranks write into one stream each step is told several times, at once. A step that is told again alone, and late,
     is one from which a run began again, or that was followed by other work.
     """
-    at = at_ms[lead]
+    at: Floats = at_ms[lead]
     if len(steps) - len(lead) > _TOLD_AGAIN * len(steps):
-        return at - at[0]
+        return np.asarray(at - at[0])
     place = np.searchsorted(lead, np.arange(len(steps)), side="right") - 1
     again = (place >= 0) & ~np.isnan(at_ms)
     again[again] &= steps[again] == steps[lead][place[again]]
