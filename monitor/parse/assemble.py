@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 
 from monitor.model import events_frame, steps_frame
 from monitor.parse import clocks, delimited
-from monitor.parse.bars import drawn_at_once, new_steps, renumbered, training_rows
+from monitor.parse.bars import drawn_at_once, new_steps, renumbered
 from monitor.parse.columns import Floats, durations
 from monitor.parse.identity import Identity, identify
 from monitor.parse.rows import EventRow
 from monitor.parse.series import by_epoch, joined, number_on, numbered, said_once, segments, whole_steps
 from monitor.parse.table import NOBODY, At, Codes, Rows, Table, by_code
+from monitor.parse.told_once import Writer, evaluations, told_once
 
 # First reports contain tracing, compilation and allocation; they are marked while they are this much slower than usual.
 WARM_UP_RATIO = 1.5
@@ -79,8 +80,8 @@ def assemble(
         table, [], np.full(size, np.nan), np.zeros(size, np.int32), np.zeros(size, np.int32), np.zeros(size, bool)
     )
     merged = {table.code(stream) for stream in identity.merged}
-    for by_format in _series(table):
-        _report(reports, by_format, identity, int(table.stream[next(iter(by_format.values()))[0]]) in merged)
+    for writer in told_once(table, _series(table), identity, evaluations(event_rows)):
+        _report(reports, writer, identity, merged)
     at = np.sort(np.concatenate(reports.kept)) if reports.kept else np.empty(0, np.intp)
     number_on(table, at, reports.segment)
     shown = [row for row in event_rows if row.kind not in delimited.KINDS]
@@ -134,21 +135,21 @@ def _name_ranks(table: Table, identity: Identity) -> None:
                 table.rank[own] = rank
 
 
-def _report(reports: _Reports, by_format: dict[str, At], identity: Identity, merged: bool) -> None:
+def _report(reports: _Reports, writer: Writer, identity: Identity, merged: Set[int]) -> None:
     """The reports of one stream and rank."""
     table = reports.table
-    for name, at in by_format.items():
-        if name not in {"tqdm", "hf-trainer"}:
-            if name == "deepspeed" and identity.samples_per_step:
-                _time_by_size(table, at, identity.samples_per_step)
-            own = said_once(table, joined(table, at))
-            own = numbered(table, by_epoch(table, whole_steps(table, own)))
-            for segment, part in enumerate(segments(table, own)):
-                _timed(reports, part, segment)
-    losses = by_format.get("hf-trainer", np.empty(0, np.intp))
-    if "tqdm" in by_format:
-        bars = renumbered(table, training_rows(table, by_format["tqdm"], identity.planned_steps))
-        at, parts = new_steps(table, bars, drawn_at_once(table, bars) if merged else 1)
+    for name, at in writer.formats.items():
+        if name == "deepspeed" and identity.samples_per_step:
+            _time_by_size(table, at, identity.samples_per_step)
+        own = said_once(table, joined(table, at))
+        own = numbered(table, by_epoch(table, whole_steps(table, own)))
+        for segment, part in enumerate(segments(table, own)):
+            _timed(reports, part, segment)
+    losses = writer.losses
+    if writer.drawn:
+        bars = renumbered(table, writer.bar.at)
+        at_once = len(bars) and int(table.stream[bars[0]]) in merged
+        at, parts = new_steps(table, bars, drawn_at_once(table, bars) if at_once else 1)
         meanings = table.meaning[at]
         for here in np.split(np.arange(len(parts)), np.flatnonzero(np.diff(parts)) + 1) if len(parts) else ():
             reports.keep(at[here], table.time_s[at[here]], meanings[here], int(parts[here[0]]))
