@@ -17,7 +17,7 @@ from monitor.parse.bars import drawn_at_once, new_steps, renumbered
 from monitor.parse.columns import Floats, durations
 from monitor.parse.identity import Identity, identify
 from monitor.parse.rows import EventRow
-from monitor.parse.series import by_epoch, joined, number_on, numbered, said_once, segments, whole_steps
+from monitor.parse.series import by_epoch, fitted, joined, number_on, numbered, said_once, segments, whole_steps
 from monitor.parse.table import NOBODY, At, Codes, Rows, Table, by_code
 from monitor.parse.told_once import Writer, evaluations, told_once
 
@@ -72,16 +72,11 @@ def assemble(
     events = (row for row in events if row.kind != "first-line" or row.stream not in headless)
     event_rows = sorted(events, key=lambda row: (row.stream, row.line, row.part))
     identity = identify(event_rows)
-    # A table of a log that also has reports of its own says them again.
-    table = (steps if len(steps) else delimited.reports(event_rows)).table()
-    _name_ranks(table, identity)
-    size = len(table)
-    reports = _Reports(
-        table, [], np.full(size, np.nan), np.zeros(size, np.int32), np.zeros(size, np.int32), np.zeros(size, bool)
-    )
-    merged = {table.code(stream) for stream in identity.merged}
-    for writer in told_once(table, _series(table), identity, evaluations(event_rows)):
-        _report(reports, writer, identity, merged)
+    reports = _told(steps.table(), event_rows, identity)
+    if not reports.kept:
+        # A table of a log that also has reports of its own says them again; bars that are no training's are none.
+        reports = _told(delimited.reports(event_rows).table(), event_rows, identity)
+    table, size = reports.table, len(reports.table)
     at = np.sort(np.concatenate(reports.kept)) if reports.kept else np.empty(0, np.intp)
     number_on(table, at, reports.segment)
     shown = [row for row in event_rows if row.kind not in delimited.KINDS]
@@ -96,6 +91,19 @@ def assemble(
         moved[stream] = -1 - int(last) if first is None else 1 - first
         table.line[here] += moved[stream]
     return Parsed(_steps(reports, at, identity), _events(shown, identity, moved), identity)
+
+
+def _told(table: Table, events: Sequence[EventRow], identity: Identity) -> _Reports:
+    """What the rows of a table report."""
+    _name_ranks(table, identity)
+    size = len(table)
+    reports = _Reports(
+        table, [], np.full(size, np.nan), np.zeros(size, np.int32), np.zeros(size, np.int32), np.zeros(size, bool)
+    )
+    merged = {table.code(stream) for stream in identity.merged}
+    for writer in told_once(table, _series(table), identity, evaluations(events)):
+        _report(reports, writer, identity, merged)
+    return reports
 
 
 def _series(table: Table) -> Iterator[dict[str, At]]:
@@ -141,7 +149,7 @@ def _report(reports: _Reports, writer: Writer, identity: Identity, merged: Set[i
     for name, at in writer.formats.items():
         if name == "deepspeed" and identity.samples_per_step:
             _time_by_size(table, at, identity.samples_per_step)
-        own = said_once(table, joined(table, at))
+        own = said_once(table, joined(table, fitted(table, at)))
         own = numbered(table, by_epoch(table, whole_steps(table, own)))
         for segment, part in enumerate(segments(table, own)):
             _timed(reports, part, segment)

@@ -118,11 +118,13 @@ class _PageRows:
                 if time_ms is None:
                     time_ms = written_at_ms(text)
                 rate = learning.rate_of(text) if len(found) == 1 else None
-                process = (NOBODY if local_rank is None else local_rank, NOBODY if task is None else task, rate)
+                srun = NOBODY if task is None else task
                 for reading in found:
                     if reading.format:
                         writer = reading.rank if rank is None else rank
                         writer = NOBODY if writer is None else writer
+                        local = reading.local_rank if local_rank is None else local_rank
+                        process = (NOBODY if local is None else local, srun, rate)
                         self.places.append((line, part, time_ms, writer, host, nested or reading.nested, *process))
                         self.readings.append(reading)
                 break

@@ -117,9 +117,9 @@ def _one_of_both(table: Table, writers: Sequence[Writer], identity: Identity) ->
     out: list[Bar] = []
     for name in sorted({name for writer in writers for name in writer.formats if name not in _OWN_BARS}):
         tellers = [writer for writer in writers if name in writer.formats]
-        ranks = {int(table.rank[writer.formats[name][0]]) for writer in tellers} - {NOBODY}
+        ranks = {_process(table, writer.formats[name]) for writer in tellers} - {None}
         drawing = [writer for writer in writers if len(writer.bar.at)]
-        drawn_by = {int(table.rank[writer.bar.at[0]]) for writer in drawing} - {NOBODY}
+        drawn_by = {_process(table, writer.bar.at) for writer in drawing} - {None}
         said_by_bars = False
         for writer in drawing:
             text = _beside(table, writer, tellers, name)
@@ -144,12 +144,18 @@ def _one_of_both(table: Table, writers: Sequence[Writer], identity: Identity) ->
     return out
 
 
+def _process(table: Table, at: At) -> tuple[int, int] | None:
+    """Which process wrote these rows, as far as its lines tell."""
+    rank, local_rank = int(table.rank[at[0]]), int(table.local_rank[at[0]])
+    return None if rank == local_rank == NOBODY else (rank, local_rank)
+
+
 def _beside(table: Table, writer: Writer, tellers: Sequence[Writer], name: str) -> At:
     """The reports that a writer's bar is held against: its own, else nobody's, else those of the rank that reports most."""
     if name in writer.formats:
         return writer.formats[name]
     others = [teller.formats[name] for teller in tellers]
-    unnamed = [at for at in others if table.rank[at[0]] == NOBODY]
+    unnamed = [at for at in others if _process(table, at) is None]
     return max(unnamed or others, key=len)
 
 
