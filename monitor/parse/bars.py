@@ -21,7 +21,7 @@ from monitor.parse.table import At, Ints, Table
 
 _TRAINS = re.compile(r"(?i)\b(?:epoch|train(?:ing)?|steps?|iter(?:ation)?s?)\b")
 # "Epoch N" is a bar over the batches of an epoch, "Epochs" and "Epoch" one over epochs.
-_OVER_EPOCHS = re.compile(r"(?i)(?<!N )\bepochs\b(?! N)|^\W*(?:\w+ing )?epochs?(?: progress)?\W*$")
+_OVER_EPOCHS = re.compile(r"(?i)(?<!N )\bepochs\b(?!\W{0,3}N)|^\W*(?:\w+ing )?epochs?(?: progress)?\W*$")
 _NO_TOTAL = -1.0
 # The last batches of an epoch may be one more or less: batches that are dropped, shards of unequal size.
 _NEARLY = 0.01
@@ -105,9 +105,12 @@ def _which(table: Table, names: NDArray[np.int32], totals: Floats) -> tuple[NDAr
         names.astype(np.int64) * len(different) + place_of, return_index=True, return_inverse=True, return_counts=True
     )
     name_of, total_of = codes // len(different), different[codes % len(different)]
-    described = np.array([bool(text) for text in table.texts[name_of]])
-    near = (np.diff(name_of) == 0) & (np.diff(total_of) <= np.maximum(1.0, _NEARLY * total_of[1:])) & described[1:]
-    starts = np.flatnonzero(np.append(True, ~near))
+    begins, last, least = [], -1, 0.0
+    for place, (name, total) in enumerate(zip(name_of.tolist(), total_of.tolist(), strict=True)):
+        if name != last or not table.texts[name] or total - least > max(1.0, _NEARLY * total):
+            begins.append(place)
+            last, least = name, total
+    starts = np.array(begins)
     begun = np.argsort(np.minimum.reduceat(first, starts), kind="stable")
     number = np.empty(len(starts), np.int64)
     number[begun] = np.arange(len(starts))

@@ -7,13 +7,15 @@ from functools import lru_cache
 
 from monitor.parse.numbers import process_number
 
+# Words that tell of other work wherever they stand; then those that do where a description begins with them.
 _OTHER = re.compile(
     r"(?i)\b(?:download|(?:pre|re)?load|eval|valid|val\b(?! (?:loss|acc))|dev\b|sanity|test|predict|infer(?:ence|ring)|map|token"
     r"|filter|generat|sav|writ|extract|group|flatten|creat|fetch|upload|prepar|process(?:ed|ing)|preprocess|convert|cast|resolv"
-    r"|comput|shard|checkpoint|pack|cach|captur|render|truncat|rollout|denoising|ddim|export|import|install|pars"
-    r"|(?:encod|decod|embedd|index|scor|sampl|collect|merg|splitt|verify|scann|calibrat|quantiz|copy|read|build|unzipp|unpack"
-    r"|add|rank|retriev|search|crawl|scrap|compil|profil|benchmark|annotat|label|translat|transcrib|summariz|hash|count|check"
-    r"|gather|mov|delet|remov|answer|rewrit)ing|sampler\b|requests?\b|prompts?\b|class +images\b|classes +top\d)"
+    r"|comput|shard|checkpoint|pack|cach|denoising|class +images\b|classes +top\d"
+    r"|(?:encod|decod|embedd|index|scor|sampl|collect|merg|splitt|verify|scann|calibrat|quantiz|copy|read|build|unzipp|unpack)ing)"
+    r"|^\W*(?:rollouts?|prompts?|requests?|ddim|sampler"
+    r"|(?:add|annotat|answer|benchmark|captur|check|compil|count|crawl|delet|export|gather|hash|import|install|label|measur|mov"
+    r"|pars|profil|rank|remov|render|retriev|rewrit|scrap|search|summariz|transcrib|translat|truncat|wait|warm)ing)\b"
 )
 # "rank 3", "[GPU0]", "cuda:1"; not the gigabytes of a GPU.
 _RANK = re.compile(r"(?i)(?<![a-z])(?P<local>local[_ ]?)?rank[ =:#_]{0,2}(?P<rank>\d{1,6})(?![\d.])")
