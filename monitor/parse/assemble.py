@@ -154,9 +154,9 @@ def _report(reports: _Reports, writer: Writer, identity: Identity, merged: Set[i
         for segment, part in enumerate(segments(table, own)):
             _timed(reports, part, segment)
     losses = writer.losses
-    if writer.drawn:
+    if len(writer.bar.at):
         bars = renumbered(table, writer.bar.at)
-        at_once = len(bars) and int(table.stream[bars[0]]) in merged
+        at_once = int(table.stream[bars[0]]) in merged
         at, parts = new_steps(table, bars, drawn_at_once(table, bars) if at_once else 1)
         meanings = table.meaning[at]
         for here in np.split(np.arange(len(parts)), np.flatnonzero(np.diff(parts)) + 1) if len(parts) else ():

@@ -55,7 +55,7 @@ class Bar(NamedTuple):
 _NONE = Bar(np.empty(0, np.intp))
 
 
-def training_bar(table: Table, at: At, planned_steps: int | None, with_losses: bool, marks: Marks) -> Bar:
+def training_bar(table: Table, at: At, planned_steps: int | None, losses: At, marks: Marks) -> Bar:
     """Of the redraws of one stream and rank, those of the bar that counts optimizer steps; none where no bar does.
 
     It is the bar whose total is the number of steps that the trainer announced. Else a bar that is drawn in full
@@ -64,7 +64,7 @@ def training_bar(table: Table, at: At, planned_steps: int | None, with_losses: b
     these the one whose run takes longest: an evaluation may have more steps, be repeated for several data sets, and be the
     last thing in a log. Of the runs of one bar those that evaluate are out.
 
-    ``with_losses`` says that the trainer prints losses between the bars.
+    ``losses`` are the places of those that the trainer prints between the redraws.
     """
     has_total = ~np.isnan(table.total[at])
     # Without a total it is a training bar only past the end of one that had a total: the rest are downloads and such.
@@ -81,14 +81,18 @@ def training_bar(table: Table, at: At, planned_steps: int | None, with_losses: b
     shown = at[~past_total]
     bars = runs_of(table, shown, which, len(keys))
     sure = [_says_so(table, name, bar) for (name, _), bar in zip(keys, bars, strict=True)]
-    chosen = _chosen(table, keys, bars, sure, planned_steps, marks)
+    behind = np.searchsorted(shown, losses)
+    behind = behind[(behind > 0) & (behind < len(shown))]
+    told = np.bincount(which[behind][which[behind] == which[behind - 1]], minlength=len(keys)) > 0
+    may = [says or tells or _may_train(bar) for says, tells, bar in zip(sure, told.tolist(), bars, strict=True)]
+    chosen = _chosen(table, keys, bars, sure, may, planned_steps, marks)
     if chosen is None:
         return _NONE
     name, total = keys[chosen]
     own = bars[chosen].at[~evaluations(bars[chosen], marks.begins, marks.ends)]
     if len(own):
         own = np.sort(np.append(own, at[past_total & (names == name)]))
-    return Bar(own, str(table.texts[name]), total, sure[chosen] or planned_steps == total or with_losses)
+    return Bar(own, str(table.texts[name]), total, sure[chosen] or planned_steps == total or len(losses) > 0)
 
 
 def _which(table: Table, names: NDArray[np.int32], totals: Floats) -> tuple[NDArray[np.int64], list[tuple[int, float]]]:
@@ -128,6 +132,7 @@ def _chosen(
     keys: Sequence[tuple[int, float]],
     bars: Sequence[Runs],
     sure: Sequence[bool],
+    trains: Sequence[bool],
     planned_steps: int | None,
     marks: Marks,
 ) -> int | None:
@@ -135,12 +140,10 @@ def _chosen(
     planned = [place for place, (_, total) in enumerate(keys) if total == planned_steps]
     if planned:
         return max(planned, key=lambda place: len(bars[place].at))
-    lasts_s = [_lasts_s(bar) for bar in bars]
     left = [
         place
         for place, ((name, _), bar) in enumerate(zip(keys, bars, strict=True))
-        if (sure[place] or (lasts_s[place] >= _IN_AN_INSTANT_S and not _usual_s(bar) < _FASTEST_S))
-        and not _over_epochs(table, str(table.texts[name]), bar, marks)
+        if trains[place] and not _over_epochs(table, str(table.texts[name]), bar, marks)
     ]
     if len(left) <= 1:
         return left[0] if left else None
@@ -150,7 +153,7 @@ def _chosen(
     around = _largest_around([(*span, moved) for span, moved in zip(spans, distinct, strict=True)])
     inside = _largest_around([(-first, -last, len(bar.first)) for (first, last), bar in zip(spans, bars, strict=True)])
     kept = [n for n in left if around[n] <= 2 * len(bars[n].first) and distinct[n] > 2 * inside[n]]
-    return max(kept or left, key=lambda place: (sure[place], lasts_s[place], distinct[place], -place))
+    return max(kept or left, key=lambda place: (sure[place], _lasts_s(bars[place]), distinct[place], -place))
 
 
 def _says_so(table: Table, name: int, bar: Runs) -> bool:
@@ -165,10 +168,10 @@ def _lasts_s(bar: Runs) -> float:
     return float(max(each.max(), min(each.sum(), _IN_AN_INSTANT_S)))
 
 
-def _usual_s(bar: Runs) -> float:
-    """The time a step of its usual run; NaN if none tells one."""
+def _may_train(bar: Runs) -> bool:
+    """False for a bar without any word that is over in an instant, or faster than steps are."""
     known = bar.each_s[~np.isnan(bar.each_s)]
-    return float(np.median(known)) if len(known) else np.nan
+    return _lasts_s(bar) >= _IN_AN_INSTANT_S and not (len(known) and np.median(known) < _FASTEST_S)
 
 
 def _over_epochs(table: Table, description: str, bar: Runs, marks: Marks) -> bool:

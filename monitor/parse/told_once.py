@@ -64,14 +64,12 @@ class Writer:
     """Its reports of steps by format, without bars and their losses."""
     losses: At = field(default_factory=lambda: _NOTHING)
     bar: Bar = field(default_factory=lambda: Bar(_NOTHING))
-    drawn: bool = False
-    """It draws bars, training's or not."""
 
 
 def told_once(table: Table, series: Iterable[dict[str, At]], identity: Identity, said: Evaluations) -> list[Writer]:
     """For each writer what is told of the training."""
     writers = [_writer(table, by_format, identity, said) for by_format in series]
-    if not any(writer.drawn for writer in writers):
+    if not any(len(writer.bar.at) for writer in writers):
         return writers
     by_stream: dict[int, list[Writer]] = {}
     for writer in writers:
@@ -92,7 +90,7 @@ def _writer(table: Table, by_format: dict[str, At], identity: Identity, said: Ev
     if not len(drawn):
         return Writer(texts, losses)
     marks = said.marks.get(str(table.texts[table.stream[drawn[0]]]), Marks())
-    return Writer(texts, losses, training_bar(table, drawn, identity.planned_steps, len(losses) > 0, marks), True)
+    return Writer(texts, losses, training_bar(table, drawn, identity.planned_steps, losses, marks))
 
 
 def _without_unsure(writers: Sequence[Writer], out: Sequence[Bar], said: Evaluations) -> None:
@@ -127,6 +125,7 @@ def _one_of_both(table: Table, writers: Sequence[Writer], identity: Identity) ->
             timed = len(drawn_by) <= max(1, len(ranks)) and _is_timed(
                 table, writer.bar.at, text, name, identity, len(ranks)
             )
+            few = len(text) * _ENOUGH < len(np.unique(table.step[writer.bar.at]))
             if (
                 relation == "over"
                 or (relation == "other" and not writer.bar.sure and len(text) > 2)
@@ -135,7 +134,7 @@ def _one_of_both(table: Table, writers: Sequence[Writer], identity: Identity) ->
                 if relation != "same":
                     out.append(writer.bar)
                 writer.bar = writer.bar._replace(at=_NOTHING)
-            elif relation in ("same", "epochs"):
+            elif relation in ("same", "epochs") or (writer.bar.sure and few):
                 said_by_bars = True
                 writer.losses = np.union1d(writer.losses, text)
         if said_by_bars:

@@ -149,6 +149,10 @@ def test_bars_of_other_work_are_no_steps(lines: list[str]) -> None:
     [
         pytest.param(_draw("", 50, 0.5) * 2, 100, id="no words at all"),
         pytest.param(["  2%|2         | 1/50 [00:01<00:49,  1.00s/it]"], 1, id="just begun"),
+        pytest.param(
+            [*_draw("", 3, 0.4), "{'loss': 0.5, 'epoch': 1.0}", _bar(3, 3, 1.2, 0.4)], 3, id="a very short one"
+        ),
+        pytest.param([*_draw("", 90, 0.001), "{'loss': 0.5, 'epoch': 1.0}"], 1, id="losses behind a loading bar"),
         pytest.param([PIPELINE, *_draw("Steps: ", 50, 0.5, ", loss=0.4")], 50, id="pictures while it trains"),
         pytest.param([*_draw("Epoch 1: ", 50, 0.5), *_draw("Epoch 2: ", 51, 0.5)], 101, id="one batch more"),
         pytest.param([*_draw("", 30, 0.5, ", loss=0.4"), *_draw("", 30, 0.3)] * 2, 60, id="a loss in training alone"),
@@ -217,6 +221,7 @@ def test_bars_of_a_training_are_steps(lines: list[str], count: int) -> None:
             {"tqdm": 90},
             id="standard output behind the bar",
         ),
+        pytest.param([*_draw("Training: ", 90, 0.5), "global_step = 90, loss = 0.25"], {"tqdm": 90}, id="a last word"),
         pytest.param(
             [*_draw("", 100, 0.002), "epoch,lr-Adam,step,train_loss,val_loss", "0,,49,2.5,", "0,,99,2.25,"],
             {"csv": 2},
