@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -13,13 +13,24 @@ from numpy.typing import NDArray
 
 from monitor.model import events_frame, steps_frame
 from monitor.parse import delimited
-from monitor.parse.bars import drawn_at_once, new_steps, renumbered, training_rows
+from monitor.parse.bars import drawn_at_once, new_steps, renumbered
 from monitor.parse.columns import Floats, durations
 from monitor.parse.identity import Identity, identify
 from monitor.parse.rows import EventRow
-from monitor.parse.series import by_epoch, in_time, joined, number_on, numbered, said_once, segments, whole_steps
+from monitor.parse.series import (
+    by_epoch,
+    fitted,
+    in_time,
+    joined,
+    number_on,
+    numbered,
+    said_once,
+    segments,
+    whole_steps,
+)
 from monitor.parse.table import NOBODY, At, Rows, Table, by_code
 from monitor.parse.timing import Reports, Timing, pauses_of
+from monitor.parse.told_once import Writer, evaluations, told_once
 
 # Several codes make one number; before it is too large for another code, writers are counted through.
 _MOST_WRITERS = 1 << 31
@@ -52,15 +63,12 @@ def assemble(
     events = (row for row in events if row.kind != "first-line" or row.stream not in headless)
     event_rows = sorted(events, key=lambda row: (row.stream, row.line, row.part))
     identity = identify(event_rows)
-    # A table of a log that also has reports of its own says them again.
-    table = (steps if len(steps) else delimited.reports(event_rows)).table()
-    _name_ranks(table, identity)
-    size = len(table)
-    reports = Reports(table, pauses_of(event_rows), identity.accumulation)
-    merged = {table.code(stream) for stream in identity.merged}
-    for by_format in _series(table):
-        _report(reports, by_format, identity, int(table.stream[next(iter(by_format.values()))[0]]) in merged)
+    reports = _told(steps.table(), event_rows, identity)
+    if not reports.kept:
+        # A table of a log that also has reports of its own says them again; bars that are no training's are none.
+        reports = _told(delimited.reports(event_rows).table(), event_rows, identity)
     timings = reports.settle()
+    table, size = reports.table, len(reports.table)
     at = np.sort(np.concatenate(reports.kept)) if reports.kept else np.empty(0, np.intp)
     number_on(table, at, reports.segment)
     shown = [row for row in event_rows if row.kind not in delimited.KINDS]
@@ -75,6 +83,16 @@ def assemble(
         moved[stream] = -1 - int(last) if first is None else 1 - first
         table.line[here] += moved[stream]
     return Parsed(_steps(reports, at, identity), _events(shown, identity, moved), identity, timings, moved)
+
+
+def _told(table: Table, events: Sequence[EventRow], identity: Identity) -> Reports:
+    """What the rows of a table report."""
+    _name_ranks(table, identity)
+    reports = Reports(table, pauses_of(events), identity.accumulation)
+    merged = {table.code(stream) for stream in identity.merged}
+    for writer in told_once(table, _series(table), identity, evaluations(events)):
+        _report(reports, writer, identity, merged)
+    return reports
 
 
 def _series(table: Table) -> Iterator[dict[str, At]]:
@@ -114,21 +132,21 @@ def _name_ranks(table: Table, identity: Identity) -> None:
                 table.rank[own] = rank
 
 
-def _report(reports: Reports, by_format: dict[str, At], identity: Identity, merged: bool) -> None:
+def _report(reports: Reports, writer: Writer, identity: Identity, merged: Set[int]) -> None:
     """The reports of one stream and rank."""
     table = reports.table
-    for name, at in by_format.items():
-        if name not in {"tqdm", "hf-trainer"}:
-            if name == "deepspeed" and identity.samples_per_step:
-                _time_by_size(table, at, identity.samples_per_step)
-            own = said_once(table, joined(table, at))
-            own = in_time(table, numbered(table, by_epoch(table, whole_steps(table, own))))
-            for segment, part in enumerate(segments(table, own)):
-                reports.add(part, segment)
-    losses = by_format.get("hf-trainer", np.empty(0, np.intp))
-    if "tqdm" in by_format:
-        bars = renumbered(table, training_rows(table, by_format["tqdm"], identity.planned_steps))
-        at, parts = new_steps(table, bars, drawn_at_once(table, bars) if merged else 1)
+    for name, at in writer.formats.items():
+        if name == "deepspeed" and identity.samples_per_step:
+            _time_by_size(table, at, identity.samples_per_step)
+        own = said_once(table, joined(table, fitted(table, at)))
+        own = in_time(table, numbered(table, by_epoch(table, whole_steps(table, own))))
+        for segment, part in enumerate(segments(table, own)):
+            reports.add(part, segment)
+    losses = writer.losses
+    if len(writer.bar.at):
+        bars = renumbered(table, writer.bar.at)
+        at_once = int(table.stream[bars[0]]) in merged
+        at, parts = new_steps(table, bars, drawn_at_once(table, bars) if at_once else 1)
         meanings = table.meaning[at]
         for here in np.split(np.arange(len(parts)), np.flatnonzero(np.diff(parts)) + 1) if len(parts) else ():
             reports.keep(at[here], table.time_s[at[here]], meanings[here], int(parts[here[0]]))

@@ -1,6 +1,8 @@
-"""Which of the progress bars in a stream is the training's, and which of its redraws are new steps.
+"""Which of the progress bars of one writer is the training's, and which of its redraws are new steps.
 
-Each function takes a table and the places in it of the redraws of one stream and rank.
+Each function takes a table and the places in it of the redraws of one stream and rank. A bar is what shares a description
+and a total; a run of it is one count from its start. Whether the log's own text tells the same steps is asked in
+``monitor.parse.told_once``.
 """
 
 from __future__ import annotations
@@ -8,96 +10,184 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import compress
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.parse.table import At, Table
+from monitor.parse.bar_runs import Runs, evaluations, runs_of
+from monitor.parse.columns import Floats
+from monitor.parse.table import At, Ints, Table
 
 _TRAINS = re.compile(r"(?i)\b(?:epoch|train(?:ing)?|steps?|iter(?:ation)?s?)\b")
-BarKey = tuple[int, float]
-"""(code of the description, total)."""
+# "Epoch N" is a bar over the batches of an epoch, "Epochs" and "Epoch" one over epochs.
+_OVER_EPOCHS = re.compile(r"(?i)(?<!N )\bepochs\b(?!\W{0,3}N)|^\W*(?:\w+ing )?epochs?(?: progress)?\W*$")
 _NO_TOTAL = -1.0
+# The last batches of an epoch may be one more or less: batches that are dropped, shards of unequal size.
+_NEARLY = 0.01
+# What is over sooner trained nothing that is worth a look: lists are read, files are found.
+_IN_AN_INSTANT_S = 2.0
+_FASTEST_S = 1e-3
 
 
-@dataclass
-class _Bar:
-    key: BarKey
-    first: int
-    """Index of its first redraw among all rows of the stream and rank."""
-    last: int = 0
-    runs: int = 0
-    distinct: int = 0
-    ran_s: float = 0.0
-    """Seconds of its longest run, by the clock that it prints."""
+class Marks(NamedTuple):
+    """Numbers of the lines of one stream that mark evaluations, in order."""
+
+    begins: Ints = np.empty(0, np.int64)
+    ends: Ints = np.empty(0, np.int64)
 
 
-def training_rows(table: Table, at: At, planned_steps: int | None) -> At:
-    """Of the redraws of one stream and rank, those of the bar that counts optimizer steps.
+class Bar(NamedTuple):
+    """The redraws of the bar that is taken for the training's."""
+
+    at: At
+    description: str = ""
+    total: float = np.nan
+    sure: bool = False
+    """It says so itself: by a loss, a word or its total. Else it is only not known to be another."""
+
+    def like(self, other: Bar) -> bool:
+        """True for the same bar of another writer."""
+        near = abs(self.total - other.total) <= max(1.0, _NEARLY * other.total)
+        return self.description == other.description and (near or self.total == other.total)
+
+
+_NONE = Bar(np.empty(0, np.intp))
+
+
+def training_bar(table: Table, at: At, planned_steps: int | None, losses: At, marks: Marks) -> Bar:
+    """Of the redraws of one stream and rank, those of the bar that counts optimizer steps; none where no bar does.
 
     It is the bar whose total is the number of steps that the trainer announced. Else a bar that is drawn in full
     between two redraws of another (an evaluation inside training) is out, as is one that only counts how often
-    another ran (epochs); of what remains the one with the longest run is in: an evaluation may have more steps, be repeated
-    for several data sets, and be the last thing in a log.
+    another ran, or epochs; of what remains those that say that they train are in before those that do not, and of
+    these the one whose run takes longest: an evaluation may have more steps, be repeated for several data sets, and be the
+    last thing in a log. Of the runs of one bar those that evaluate are out.
+
+    ``losses`` are the places of those that the trainer prints between the redraws.
     """
     has_total = ~np.isnan(table.total[at])
     # Without a total it is a training bar only past the end of one that had a total: the rest are downloads and such.
-    if has_total.any():
-        at = _where(at, has_total | np.isin(table.bar[at], table.bar[at][has_total]))
-    else:
+    if not has_total.any():
         # Loops over a stream of unknown length have bars without a total only.
         labels = np.unique(table.bar[at])
         trains = labels[[bool(_TRAINS.search(table.texts[label])) for label in labels]]
-        return _where(at, ~np.isnan(table.loss[at]) | np.isin(table.bar[at], trains))
+        found = at[~np.isnan(table.loss[at]) | np.isin(table.bar[at], trains)]
+        return Bar(found, sure=True) if len(found) else _NONE
+    at = at[has_total | np.isin(table.bar[at], table.bar[at][has_total])]
     names, totals = table.bar[at], np.nan_to_num(table.total[at], nan=_NO_TOTAL)
-    if len(at) and (names == names[0]).all() and (totals == totals[0]).all():
-        return at
-    steps, clock = np.nan_to_num(table.step[at]), np.nan_to_num(table.clock_s[at])
-    bars = _bars(names.tolist(), totals.tolist(), steps.tolist(), clock.tolist())
-    if len(bars) <= 1:
-        return at
     past_total = totals == _NO_TOTAL
-    if planned_steps is not None and (totals == planned_steps).any():
-        return _where(at, (totals == planned_steps) | past_total)
-    # An epoch bar moves once for each run of the bar inside it; a training bar moves on between them.
-    around = _largest_around([(bar.first, bar.last, bar.distinct) for bar in bars])
-    inside = _largest_around([(-bar.first, -bar.last, bar.runs) for bar in bars])
-    kept = (
-        distinct <= 2 * bar.runs and bar.distinct > 2 * runs
-        for bar, distinct, runs in zip(bars, around, inside, strict=True)
+    which, keys = _which(table, names, totals)
+    shown = at[~past_total]
+    bars = runs_of(table, shown, which, len(keys))
+    sure = [_says_so(table, name, bar) for (name, _), bar in zip(keys, bars, strict=True)]
+    behind = np.searchsorted(shown, losses)
+    behind = behind[(behind > 0) & (behind < len(shown))]
+    told = np.bincount(which[behind][which[behind] == which[behind - 1]], minlength=len(keys)) > 0
+    may = [says or tells or _may_train(bar) for says, tells, bar in zip(sure, told.tolist(), bars, strict=True)]
+    chosen = _chosen(table, keys, bars, sure, may, planned_steps, marks)
+    if chosen is None:
+        return _NONE
+    name, total = keys[chosen]
+    own = bars[chosen].at[~evaluations(bars[chosen], marks.begins, marks.ends)]
+    if len(own):
+        own = np.sort(np.append(own, at[past_total & (names == name)]))
+    return Bar(own, str(table.texts[name]), total, sure[chosen] or planned_steps == total or len(losses) > 0)
+
+
+def _which(table: Table, names: NDArray[np.int32], totals: Floats) -> tuple[NDArray[np.int64], list[tuple[int, float]]]:
+    """(for each redraw with a total the index of its bar, the bars as (description, total) in the order of their begin).
+
+    Redraws under one description with nearly the same total are of one bar.
+    """
+    known = totals != _NO_TOTAL
+    names, totals = names[known], totals[known]
+    if len(names) and (names == names[0]).all() and (totals == totals[0]).all():
+        return np.zeros(len(names), np.int64), [(int(names[0]), float(totals[0]))]
+    different, place_of = np.unique(totals, return_inverse=True)
+    codes, first, pair_of, times = np.unique(
+        names.astype(np.int64) * len(different) + place_of, return_index=True, return_inverse=True, return_counts=True
     )
-    left = list(compress(bars, kept)) or bars
-    best = max(left, key=lambda bar: (bar.ran_s, bar.distinct, -bar.first))
-    return _where(at, (names == best.key[0]) & ((totals == best.key[1]) | past_total))
+    name_of, total_of = codes // len(different), different[codes % len(different)]
+    begins, last, least = [], -1, 0.0
+    for place, (name, total) in enumerate(zip(name_of.tolist(), total_of.tolist(), strict=True)):
+        if name != last or not table.texts[name] or total - least > max(1.0, _NEARLY * total):
+            begins.append(place)
+            last, least = name, total
+    starts = np.array(begins)
+    begun = np.argsort(np.minimum.reduceat(first, starts), kind="stable")
+    number = np.empty(len(starts), np.int64)
+    number[begun] = np.arange(len(starts))
+    # The bar has the total that most of its redraws have.
+    stops = np.append(starts[1:], len(codes))
+    usual = [
+        start + int(times[start:stop].argmax()) for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)
+    ]
+    keys = [(int(name_of[usual[group]]), float(total_of[usual[group]])) for group in begun.tolist()]
+    return np.repeat(number, stops - starts)[pair_of], keys
 
 
-def _where(at: At, chosen: NDArray[np.bool_]) -> At:
-    return at[chosen]
+def _chosen(
+    table: Table,
+    keys: Sequence[tuple[int, float]],
+    bars: Sequence[Runs],
+    sure: Sequence[bool],
+    trains: Sequence[bool],
+    planned_steps: int | None,
+    marks: Marks,
+) -> int | None:
+    """The index of the training's bar."""
+    planned = [place for place, (_, total) in enumerate(keys) if total == planned_steps]
+    if planned:
+        return max(planned, key=lambda place: len(bars[place].at))
+    left = [
+        place
+        for place, ((name, _), bar) in enumerate(zip(keys, bars, strict=True))
+        if trains[place] and not _over_epochs(table, str(table.texts[name]), bar, marks)
+    ]
+    if len(left) <= 1:
+        return left[0] if left else None
+    # An epoch bar moves once for each run of the bar inside it; a training bar moves on between them.
+    spans = [(int(bar.at[0]), int(bar.at[-1])) for bar in bars]
+    distinct = [bar.distinct for bar in bars]
+    around = _largest_around([(*span, moved) for span, moved in zip(spans, distinct, strict=True)])
+    inside = _largest_around([(-first, -last, len(bar.first)) for (first, last), bar in zip(spans, bars, strict=True)])
+    kept = [n for n in left if around[n] <= 2 * len(bars[n].first) and distinct[n] > 2 * inside[n]]
+    return max(kept or left, key=lambda place: (sure[place], _lasts_s(bars[place]), distinct[place], -place))
 
 
-def _bars(names: Sequence[int], totals: Sequence[float], steps: Sequence[float], clock: Sequence[float]) -> list[_Bar]:
-    bars: dict[BarKey, _Bar] = {}
-    last: dict[BarKey, float] = {}
-    seen: dict[BarKey, set[float]] = {}
-    for place, (name, total, step, now_s) in enumerate(zip(names, totals, steps, clock, strict=True)):
-        if total == _NO_TOTAL:
-            continue  # past its total: the same bar
-        key = (name, total)
-        bar = bars.get(key)
-        if bar is None:
-            bar = bars[key] = _Bar(key, place)
-        if key not in last or step < last[key]:
-            bar.runs += 1
-            seen[key] = set()
-        bar.ran_s = max(bar.ran_s, now_s)
-        if step not in seen[key]:
-            bar.distinct += 1
-            seen[key].add(step)
-        last[key] = step
-        bar.last = place
-    return list(bars.values())
+def _says_so(table: Table, name: int, bar: Runs) -> bool:
+    """True for a bar that says itself that it trains: by a word, a loss, its epoch or a step of its own."""
+    shows = any(not np.isnan(column[bar.at]).all() for column in (table.loss, table.epoch, table.counter))
+    return shows or bool(_TRAINS.search(str(table.texts[name])))
+
+
+def _lasts_s(bar: Runs) -> float:
+    """How long the longest run of a bar takes, or all of them where each is short; of one that has begun the whole."""
+    each = np.fmax(bar.ran_s, np.where(bar.complete, 0.0, np.nan_to_num(bar.each_s * bar.total)))
+    return float(max(each.max(), min(each.sum(), _IN_AN_INSTANT_S)))
+
+
+def _may_train(bar: Runs) -> bool:
+    """False for a bar without any word that is over in an instant, or faster than steps are."""
+    known = bar.each_s[~np.isnan(bar.each_s)]
+    return _lasts_s(bar) >= _IN_AN_INSTANT_S and not (len(known) and np.median(known) < _FASTEST_S)
+
+
+def _over_epochs(table: Table, description: str, bar: Runs, marks: Marks) -> bool:
+    """True for a bar that counts epochs: by its words, or because each of its counts is an epoch or holds an evaluation."""
+    if _OVER_EPOCHS.search(description) and (bar.complete & (bar.distinct_each > 1)).sum() <= 1:
+        return True
+    steps, epochs = table.step[bar.at], table.epoch[bar.at]
+    moved = np.flatnonzero(np.diff(steps, prepend=-1.0) == 1)
+    if len(moved) < 3:
+        return False
+    if (np.diff(epochs[moved]) == 1).mean() > 0.8:
+        return True
+    # Some trainers evaluate often, none after each of its steps.
+    ticks = table.line[bar.at[moved]]
+    with_evaluation = np.unique(np.searchsorted(ticks, marks.ends))
+    return len(with_evaluation) > 0.8 * len(moved) and len(moved) > 0.8 * bar.distinct
 
 
 def _largest_around(bars: Sequence[tuple[int, int, int]]) -> list[int]:

@@ -20,8 +20,9 @@ from monitor.parse.rows import EventRow
 MOST_ALIKE = 4_000
 #: ... and so many in all; each takes about a kilobyte by the time it is judged.
 MOST_EVENTS = 50_000
-# What NCCL prints for every channel of every rank, at worst a line in five of a log: kept once for each writer and text.
-_SAID_ONCE = frozenset({"transport"})
+# What NCCL prints for every channel of every rank, at worst a line in five of a log, and bars of generations: kept once for
+# each writer and text.
+_SAID_ONCE = frozenset({"transport", "inference"})
 # Each of these counts: they mark the begin or the end of something, or are one of many parts.
 _MARKS = frozenset(["checkpoint-begin", "checkpoint-end", "evaluation-begin", "evaluation-end"])
 _EACH = _MARKS | delimited.KINDS | {"environment", "gpu-memory", "rank-map-node", "rank-map-rank", "speaker"}

@@ -69,14 +69,15 @@ _MARKS = Table(
             "evaluation-begin",
             "unning Evaluation|unning evaluation|tarting evaluation|tarting validation|unning Validation|"
             "unning validation|tart inference on|egin validation|egin evaluation|eginning validation|Evaluating on |Test: |"
-            "Validating ...|Validation|Evaluating:|Validating:",
-            r"(?i)\b(?:running|starting|start|begin|beginning) (?:the )?(?:evaluation|validation|inference on \d)"
+            "Validating ...|Validation|Evaluating:|Validating:|unning Prediction|unning prediction",
+            r"(?i)\b(?:running|starting|start|begin|beginning) (?:the )?(?:evaluation|validation|inference on \d|prediction)"
             r"|\bevaluating on \d+ samples|\bvalidating \.\.\.|^\s*+Test:\s{1,8}\[\s{0,8}0/\d"
             r"|\b(?:validation(?: dataloader \d+)?|evaluating|validating): {1,4}0%\|",
         ),
         event(
             "evaluation-end",
-            "'eval_loss'|\"eval_loss\"|eval_loss=|eval_loss:|val_loss:|val_loss=|val loss|alidation loss|valid on '|"
+            "'eval_loss'|\"eval_loss\"|eval_loss=|eval_loss:|val_loss:|val_loss=|val loss|Val loss|Val Loss|alidation loss|"
+            "alidation Loss|valid on '|"
             "alidation bpb|valuation results for|nished evaluation|validate step:|Epoch(val)|Validation|Validating:|Test: |Acc@1|"
             "Evaluating:",
             r"(?i)\b(?:validation(?: dataloader \d+)?|evaluating|validating): {1,4}100%\|"
@@ -84,6 +85,14 @@ _MARKS = Table(
             r"|\bval(?:idation)? (?:loss|bpb):? {0,4}\d|\bvalid on '[^']{1,80}' subset \||\bevaluation results for\b"
             r"|\bfinished evaluation\b|\bvalidate step:|\bEpoch\(val\) \[|^\s*+Test:\s{1,8}Total time:"
             r"|^\s*+(?:Test:|\*)\s{1,8}Acc@1\s{0,8}\d)",
+        ),
+        # Bars of engines that answer and of pipelines that make pictures: no word of a training.
+        event(
+            "inference",
+            "Processed prompts|Adding requests|apturing CUDA graph|pipeline components|Predicting",
+            r"\b(?P<said>Processed prompts|Adding requests|Capturing CUDA graph|Loading pipeline components|Predicting\b)"
+            r"[^%\n]{0,80}: {0,4}\d{1,3}%",
+            said,
         ),
         event(
             "nan",

@@ -125,16 +125,13 @@ class _PageRows:
             if found:
                 time_ms, stamp_ms = _clock(time_ms, stamp(text))
                 rate = learning.rate_of(text) if len(found) == 1 else None
-                process = (
-                    NOBODY if local_rank is None else local_rank,
-                    NOBODY if task is None else task,
-                    rate,
-                    stamp_ms,
-                )
+                srun = NOBODY if task is None else task
                 for reading in found:
                     if reading.format:
                         writer = reading.rank if rank is None else rank
                         writer = NOBODY if writer is None else writer
+                        local = reading.local_rank if local_rank is None else local_rank
+                        process = (NOBODY if local is None else local, srun, rate, stamp_ms)
                         self.places.append((line, part, time_ms, writer, host, nested or reading.nested, *process))
                         self.readings.append(reading)
                         self._show((reading.format, reading.bar), line, text)

@@ -41,6 +41,8 @@ class Reading(NamedTuple):
     bar: str = ""
     """For progress bars: the description with its numbers masked; bars of one series share it."""
     nested: bool = False
+    local_rank: int | None = None
+    """The number of the process on its node, where the text names that."""
 
 
 #: What a family yields for a line that it knows and that is no step (a validation in the training's own form), so that

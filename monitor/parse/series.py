@@ -67,6 +67,26 @@ def said_once(table: Table, at: At) -> At:
     return once
 
 
+def fitted(table: Table, at: At) -> At:
+    """Without the bars of Keras's ``evaluate``, which look like those of ``fit`` but for their number of batches.
+
+    Of several numbers the one that takes longest is trained, and any that has three epochs in a row. Of one line each
+    nothing is known.
+    """
+    bars = table.bar[at]
+    known = np.unique(bars[bars != table.code("")])
+    if str(table.texts[table.format[at[0]]]) != "keras" or len(known) < 2 or len(at) == len(known):
+        return at
+    steps, lines = np.nan_to_num(table.step[at]), table.line[at]
+    again = (steps[1:] < steps[:-1]) | ((steps[1:] == steps[:-1]) & (np.diff(lines) > 1))
+    runs = bars[np.append(True, again | (bars[1:] != bars[:-1]))]
+    kept = {int(runs[place]) for place in np.flatnonzero((runs[2:] == runs[1:-1]) & (runs[1:-1] == runs[:-2])) + 1}
+    seconds = np.nan_to_num(table.time_s[at])
+    lasts = [float(np.median(seconds[bars == bar])) * int(table.texts[bar]) for bar in known.tolist()]
+    kept.add(int(known[int(np.argmax(lasts))]))
+    return at[np.isin(bars, [*kept, table.code("")])]
+
+
 def by_epoch(table: Table, at: At) -> At:
     """Numbers the reports of a trainer that speaks only at the end of each epoch ("40/40 …") by their epoch."""
     name = str(table.texts[table.format[at[0]]]) if len(at) else ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -42,19 +44,247 @@ def _alternating(epochs: int, steps: int, validation: int, each_s: float) -> lis
     return out
 
 
-# Bars of one total and no description cannot be told apart.
+def _restarted(steps: int, at: int, evaluation: int, each_s: float) -> list[Redraw]:
+    """Started again from a checkpoint: the bar goes on from there, with a clock of its own."""
+    out = _run(steps, each_s, True, at)
+    for step in range(at - 2, steps + 1):
+        out.append((True, _bar(step, steps, (step - at + 3) * each_s, each_s)))
+    return out + _run(evaluation, each_s / 20, False)
+
+
+def _alike(epochs: int, steps: int, sets: int, each_s: float, share: float) -> list[Redraw]:
+    """Train and validation draw bars of one total."""
+    out: list[Redraw] = []
+    for _ in range(epochs):
+        out += _run(steps, each_s, True)
+        out += _run(steps, each_s * share, False) * sets
+    return out
+
+
+def _times(shown: Sequence[Redraw]) -> list[float]:
+    return sorted(float(text.rpartition(", ")[2].partition("s/it")[0]) for trains, text in shown if trains)
+
+
 loops = st.one_of(
     st.builds(_nested, st.integers(8, 40), st.integers(3, 9), st.integers(41, 90), st.sampled_from([1.5, 6.0, 20.0])),
     st.builds(_alternating, st.integers(2, 4), st.integers(8, 25), st.integers(30, 90), st.sampled_from([1.5, 6.0])),
+    st.builds(_restarted, st.integers(20, 40), st.integers(5, 15), st.integers(41, 90), st.sampled_from([1.5, 6.0])),
 )
+LOADING = "Loading: 100%|##| 3/3 [00:00<00:00, 40.1it/s]"
+
+
+@settings(deadline=None, max_examples=100)
+@given(loops, st.floats(0.0, 1.0))
+def test_steps_are_the_trainings_wherever_the_log_ends(loop: list[Redraw], share: float) -> None:
+    cut = max(1, int(share * len(loop)))
+    found = parse([LOADING, "\r".join(text for _, text in loop[:cut])]).steps
+    assert sorted(found["step_time_s"]) == pytest.approx(_times(loop[:cut]))
 
 
 @settings(deadline=None, max_examples=60)
-@given(loops, st.floats(0.3, 1.0))
-def test_steps_are_the_trainings_wherever_the_log_ends(loop: list[Redraw], share: float) -> None:
-    # At least the first run of the training and all that it held.
-    cut = max(int(share * len(loop)), next(n for n, (trains, _) in enumerate(loop) if not trains) + 1)
-    shown = loop[:cut]
-    found = parse(["Loading: 100%|##| 3/3 [00:00<00:00, 40.1it/s]", "\r".join(text for _, text in shown)]).steps
-    expected = sorted(float(text.rpartition(", ")[2].partition("s/it")[0]) for trains, text in shown if trains)
-    assert sorted(found["step_time_s"]) == pytest.approx(expected)
+@given(
+    st.integers(2, 4),
+    st.integers(5, 25),
+    st.integers(1, 2),
+    st.sampled_from([1.5, 6.0]),
+    st.floats(0.1, 0.6),
+    st.floats(0, 1),
+)
+def test_of_bars_that_look_alike_the_slow_ones_train(
+    epochs: int, steps: int, sets: int, each_s: float, faster: float, share: float
+) -> None:
+    # Two bars alone may be two epochs, of which the first warms up.
+    loop = _alike(epochs, steps, sets, each_s, faster)
+    cut = max(steps * (2 + sets), int(share * len(loop)))
+    found = parse(["\r".join(text for _, text in loop[:cut])]).steps
+    assert sorted(found["step_time_s"]) == pytest.approx(_times(loop[:cut]))
+
+
+def _draw(what: str, total: int, each_s: float, rest: str = "", until: int | None = None) -> list[str]:
+    """A run of a bar with its first redraw, a line each."""
+    texts = [f"  0%|          | 0/{total} [00:00<?, ?it/s]", *(text for _, text in _run(total, each_s, True, until))]
+    return [f"{what}{text[:-1]}{rest}]" if number else f"{what}{text}" for number, text in enumerate(texts)]
+
+
+def _said(first: int, last: int, every: int = 10) -> list[str]:
+    return [f"Epoch [1/10], Step [{step}/500], Loss: 0.5" for step in range(first, last + 1, every)]
+
+
+PIPELINE = "Loading pipeline components...: 100%|##########| 7/7 [00:01<00:00,  4.00it/s]"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        pytest.param(_draw("Processed prompts: ", 300, 0.5, ", est. speed input: 30.00 toks/s"), id="prompts"),
+        pytest.param([*_draw("Processed prompts: ", 8, 0.5), *_draw("", 40, 4.0)], id="a bar around prompts"),
+        pytest.param([PIPELINE, *_draw("", 50, 0.1), *_draw("", 50, 0.1)], id="pictures"),
+        pytest.param(_draw("Adding requests: ", 300, 0.01), id="requests"),
+        pytest.param(_draw("Capturing CUDA graphs (decode): ", 35, 0.4), id="CUDA graphs"),
+        pytest.param(_draw("Preloading the data: ", 2000, 0.005), id="data"),
+        pytest.param(_draw("", 100, 0.002), id="over in an instant"),
+        pytest.param(_draw("", 1_000_000, 0.0005, until=400), id="too fast for steps"),
+        pytest.param(_draw("Epochs: ", 30, 9.0), id="epochs by name"),
+        pytest.param(_draw("Epoch: ", 30, 9.0, ", loss=0.5"), id="one name, one count"),
+        pytest.param([f"Epoch {step}: {_bar(step, 30, step * 9, 9.0)}" for step in range(31)], id="epochs by number"),
+        pytest.param(
+            [line for step in range(30) for line in (_bar(step, 30, step * 9, 9.0), "Train Acc: 3%", "Val Loss: 0.5")],
+            id="an evaluation at each count",
+        ),
+        pytest.param(["***** Running Evaluation *****", *_draw("", 90, 0.5)], id="nothing but an evaluation"),
+        pytest.param(["***** Running Prediction *****", *_draw("", 90, 0.5)], id="nothing but a prediction"),
+        pytest.param(
+            _draw("      Class     Images  Instances      Box(P          R: ", 40, 0.5), id="a detector's validation"
+        ),
+    ],
+)
+def test_bars_of_other_work_are_no_steps(lines: list[str]) -> None:
+    assert parse(lines).steps.empty
+    # Nor are they while they run.
+    assert parse(lines[: max(12, 2 * len(lines) // 3)]).steps.empty
+
+
+@pytest.mark.parametrize(
+    ("lines", "count"),
+    [
+        pytest.param(_draw("", 50, 0.5) * 2, 100, id="no words at all"),
+        pytest.param(["  2%|2         | 1/50 [00:01<00:49,  1.00s/it]"], 1, id="just begun"),
+        pytest.param(
+            [*_draw("", 3, 0.4), "{'loss': 0.5, 'epoch': 1.0}", _bar(3, 3, 1.2, 0.4)], 3, id="a very short one"
+        ),
+        pytest.param([*_draw("", 90, 0.001), "{'loss': 0.5, 'epoch': 1.0}"], 1, id="losses behind a loading bar"),
+        pytest.param([PIPELINE, *_draw("Steps: ", 50, 0.5, ", loss=0.4")], 50, id="pictures while it trains"),
+        pytest.param([*_draw("Epoch 1: ", 50, 0.5), *_draw("Epoch 2: ", 51, 0.5)], 101, id="one batch more"),
+        pytest.param([*_draw("", 30, 0.5, ", loss=0.4"), *_draw("", 30, 0.3)] * 2, 60, id="a loss in training alone"),
+        pytest.param(
+            [*_draw("", 30, 0.5), "***** Running Evaluation *****", *_draw("", 30, 0.2), "eval_loss: 0.5"],
+            30,
+            id="announced",
+        ),
+        pytest.param([*_draw("Training: ", 50, 0.5), *_draw("", 5000, 0.02)], 50, id="a word against a longer bar"),
+        pytest.param(
+            [*_draw("", 50, 0.5), "{'loss': 0.5, 'epoch': 1.0}", *_draw("", 30, 0.1)], 50, id="a trainer's losses"
+        ),
+    ],
+)
+def test_bars_of_a_training_are_steps(lines: list[str], count: int) -> None:
+    assert len(parse(lines).steps) == count
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        pytest.param([*_draw("", 90, 0.05), *_said(10, 100)], {"key-value": 10}, id="a bar before the reports"),
+        pytest.param(
+            [line for first in (1, 101, 201) for line in (*_said(first, first + 99), *_draw("", 30, 0.3))],
+            {"key-value": 30},
+            id="an evaluation's bar between reports",
+        ),
+        pytest.param(
+            [line for step in range(1, 9) for line in (*_draw("", 30, 0.3), *_said(step, step))],
+            {"key-value": 8},
+            id="a bar inside each step",
+        ),
+        pytest.param(
+            [line for epoch in range(1, 9) for line in (*_said(10, 100), _bar(epoch, 10, epoch * 30, 30.0))],
+            {"key-value": 80},
+            id="a bar around the reports",
+        ),
+        pytest.param(
+            [line for step in range(1, 41) for line in (_bar(step, 500, step * 2, 2.0), *_said(step, step))],
+            {"tqdm": 40},
+            id="the same steps, timed by the bar alone",
+        ),
+        pytest.param(
+            [
+                line
+                for step in range(1, 41)
+                for line in (_bar(step, 500, step * 2, 2.0), f"step {step} loss 0.5 step time 2.1 s")
+            ],
+            {"key-value": 40},
+            id="the same steps, timed by both",
+        ),
+        pytest.param(
+            [
+                line
+                for step in range(1, 41)
+                for line in (
+                    *(_bar(4 * step + n, 500, 8 * step, 2.0) for n in range(4)),
+                    f"step {step} loss 0.5 step time 8 s",
+                )
+            ],
+            {"key-value": 40},
+            id="a bar of micro-batches",
+        ),
+        pytest.param(
+            [line for _ in range(3) for line in (*_draw("", 30, 0.5), *_said(1, 30, 1))],
+            {"tqdm": 90},
+            id="standard output behind the bar",
+        ),
+        pytest.param([*_draw("Training: ", 90, 0.5), "global_step = 90, loss = 0.25"], {"tqdm": 90}, id="a last word"),
+        pytest.param(
+            [*_draw("", 100, 0.002), "epoch,lr-Adam,step,train_loss,val_loss", "0,,49,2.5,", "0,,99,2.25,"],
+            {"csv": 2},
+            id="a table behind a loading bar",
+        ),
+    ],
+)
+def test_of_bars_and_reports_one_is_told(lines: list[str], expected: dict[str, int]) -> None:
+    assert parse(lines).steps["format"].value_counts().to_dict() == expected
+
+
+def test_the_losses_of_reports_go_to_the_steps_of_the_bar() -> None:
+    lines = [
+        line
+        for step in range(1, 41)
+        for line in (_bar(step, 500, step * 2, 2.0), *(_said(step, step) if step % 10 == 0 else ()))
+    ]
+    steps = parse(lines).steps
+    assert list(steps.loc[steps["loss"].notna(), "step"]) == [10, 20, 30, 40]
+
+
+@pytest.mark.parametrize("what", ["rank {}: ", "[Rank {}] Training: ", "Epoch 1 (rank={}): ", "global_rank {} "])
+def test_a_rank_in_a_description_is_the_writer(what: str) -> None:
+    lines = [f"{what.format(rank)}{_bar(step, 60, step * 2, 1.5 + rank)}" for step in range(1, 31) for rank in (0, 1)]
+    steps = parse(lines).steps
+    assert steps.groupby("rank")["step_time_s"].agg(["size", "median"]).to_numpy().tolist() == [[30, 1.5], [30, 2.5]]
+
+
+@pytest.mark.parametrize("what", ["[GPU{}] Epoch 3: ", "cuda:{} ", "local_rank {}: "])
+def test_a_device_in_a_description_tells_writers_apart(what: str) -> None:
+    lines = [f"{what.format(gpu)}{_bar(step, 60, step * 2, 1.5 + gpu)}" for step in range(1, 31) for gpu in (0, 1)]
+    assert len(parse(lines).steps) == 60
+
+
+def test_memory_of_a_device_is_no_writer() -> None:
+    assert len(parse([f"GPU {step}.{step}G {_bar(step, 60, step * 2, 1.5)}" for step in range(1, 31)]).steps) == 30
+
+
+def test_reports_of_all_ranks_are_worth_more_than_a_bar_of_one() -> None:
+    tag = "[1,mpirank:{},algo-1]<stdout>:"
+    lines = [
+        line
+        for step in range(1, 41)
+        for line in (
+            _bar(step, 500, step * 2, 2.0),
+            *(f"{tag.format(r)}step {step} loss 0.5 step time 2.1 s" for r in (0, 1)),
+        )
+    ]
+    assert parse(lines).steps["rank"].value_counts().to_dict() == {0: 40, 1: 40}
+
+
+def _keras(steps: int, each_ms: int) -> list[str]:
+    return [f"{step}/{steps} ━━━━━━━━━━ 4s {each_ms}ms/step - loss: 0.8125" for step in range(1, steps + 1)]
+
+
+@pytest.mark.parametrize(
+    ("lines", "counts"),
+    [
+        pytest.param(_keras(40, 101) * 3 + _keras(90, 11), {40}, id="at the end"),
+        pytest.param((_keras(40, 101) + _keras(90, 11)) * 3, {40}, id="after each epoch"),
+        pytest.param(_keras(40, 101) * 3 + _keras(90, 11)[:30], {40}, id="cut"),
+        pytest.param(_keras(40, 101) * 3 + _keras(80, 90) * 3, {40, 80}, id="fitted twice"),
+    ],
+)
+def test_an_evaluation_of_keras_is_no_step(lines: list[str], counts: set[int]) -> None:
+    assert set(parse(lines).steps.groupby("segment")["step"].max()) == counts

@@ -66,6 +66,13 @@ def test_an_evaluation_is_no_step_where_a_log_ends_in_it(name: str) -> None:
     assert list(parsed.steps["step_time_s"]) == pytest.approx([float(row["step_time_s"]) for row in truth], rel=0.01)
 
 
+@pytest.mark.parametrize("name", ["f06", "f07", "f09"])
+def test_bars_of_loading_and_of_epochs_are_no_steps(name: str) -> None:
+    parsed, truth = _read(name)
+    assert "tqdm" not in set(parsed.steps["format"])
+    assert name == "f07" or len(parsed.steps) == len(truth)
+
+
 @pytest.mark.parametrize("name", ["sm06", "sm30", "is10", "is11"])
 def test_failure_logs_have_no_steps(name: str) -> None:
     assert _read(name)[0].steps.empty

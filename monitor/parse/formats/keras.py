@@ -8,7 +8,7 @@ Before TensorFlow 2.4 verbose=2 gave the seconds of the epoch alone, ``500/500 -
 2.4``, and 500 may be samples: a loss and no time. The counter begins again with each epoch, whose number the line does
 not name. Traps: Keras 2's redraws in progress (``- ETA: 4s``) give no time; a duration in front of the time a step is an
 ETA in progress and the epoch's seconds at its end; ``predict`` draws the same bar but no metrics; ``evaluate`` cannot be
-told from ``fit`` by its line.
+told from ``fit`` by its line, but by its number of batches, which is handed on as the bar's name.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ FORMAT = "keras"
 GATES = ("s/step", "s/sample", "s - loss: ")
 
 _HEAD = re.compile(
-    r"(?<![\d/.])(?P<step>\d{1,12})/(?:\d{1,12}|Unknown)\s{1,3}(?:\[[=>.]{1,60}\]\s|[━╸╺─]{1,80}\s)?(?:- )?"
+    r"(?<![\d/.])(?P<step>\d{1,12})/(?P<total>\d{1,12}|Unknown)\s{1,3}(?:\[[=>.]{1,60}\]\s|[━╸╺─]{1,80}\s)?(?:- )?"
     r"(?P<spent>\d{1,8}s|\d{1,3}(?::\d\d){1,2})(?= )"
 )
 _TIME = re.compile(r"(?:^|\s)(?P<time>\d{1,9})(?P<unit>us|ms|s)/(?P<per>step|sample)\b")
 _METRIC = re.compile(r" - [A-Za-z][\w./-]{0,80}: (?:-?\d|nan|-?inf)")
 _LOSS = re.compile(r" - loss: (?P<loss>-?(?:\d{1,15}(?:\.\d{0,20})?(?:e[-+]?\d{1,3})?|nan|inf))")
-_EPOCH_ONLY = re.compile(r"\s{0,40}(?:(?P<step>\d{1,12})/\d{1,12} )?- \d{1,8}s(?= - loss: )")
+_EPOCH_ONLY = re.compile(r"\s{0,40}(?:(?P<step>\d{1,12})/(?P<total>\d{1,12}) )?- \d{1,8}s(?= - loss: )")
 _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
@@ -39,7 +39,13 @@ def read(text: str) -> Iterator[Reading]:
         epoch = _EPOCH_ONLY.match(text)
         loss = _LOSS.search(text, epoch.end()) if epoch else None
         if epoch and loss:
-            yield Reading(format=FORMAT, step=count(epoch["step"]), meaning="running-mean", loss=number(loss["loss"]))
+            yield Reading(
+                format=FORMAT,
+                step=count(epoch["step"]),
+                meaning="running-mean",
+                loss=number(loss["loss"]),
+                bar=epoch["total"] or "",
+            )
         return
     heads = list(_HEAD.finditer(text))
     for place, head in enumerate(heads):
@@ -59,4 +65,5 @@ def read(text: str) -> Iterator[Reading]:
             throughput=1.0 / each_s if each_s and not by_step else None,
             throughput_unit="samples/s" if each_s and not by_step else "",
             loss=number(loss["loss"]) if loss else None,
+            bar="" if head["total"] == "Unknown" else head["total"],
         )

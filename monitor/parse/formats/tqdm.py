@@ -16,6 +16,7 @@ from functools import lru_cache
 import numpy as np
 
 from monitor.parse.columns import Columns, clocks, counts, durations, matched, numbers
+from monitor.parse.descriptions import is_other, process_of
 from monitor.parse.numbers import clock_s, count, duration_s, number
 from monitor.parse.rows import NO_STEP, Meaning, Reading
 from monitor.parse.said import Said
@@ -73,12 +74,6 @@ _DICT = re.compile(
     rf"[{{,]\s?'loss':\s{{0,9}}'?{_NUMBER}'?(?=[,}}])[^{{}}]{{0,4000}}?'epoch':\s{{0,9}}'?(?P<epoch>[\d.]{{1,30}})'?[,}}]"
 )
 _OWN_STEP = re.compile(r"'(?:(?:global_|current_)?steps?|iter(?:ation)?)': ?'?\d")
-# Bars that move while nothing is trained.
-_NOT_TRAINING = re.compile(
-    r"(?i)\b(?:download|load|eval|valid|val\b(?! (?:loss|acc))|dev\b|sanity|test|predict|inference|map|token|filter|generat|sav"
-    r"|writ|extract|group|flatten|creat|fetch|upload|prepar|processing|preprocess|convert|cast|resolv|comput|shard|checkpoint|pack"
-    r"|cach|(?:encod|decod|embedd|index|scor|sampl|collect|merg|splitt|verify|scann|calibrat|quantiz|copy|read|build|unzipp|unpack)ing)"
-)
 _OF_BAR = re.compile(r"step_time|iteration_time|train_step_timing|global_step|num_updates|v_num")
 _FASTEST_PER_S = 1e5
 _NUMBERS = re.compile(r"[-+]?\d[\d.,]*(?:[eE][-+]?\d+)?|\bnan\b|\binf\b")
@@ -107,16 +102,11 @@ def _bars(pattern: re.Pattern[str], text: str) -> list[Reading]:
         bar = _NUMBERS.sub("N", what) if what else ""
         # No optimizer step takes less than ten microseconds; bars over bytes and records do.
         fast = match["many"] is not None and (number(match["rate"]) or 0.0) > _FASTEST_PER_S
-        if fast or (bar and _is_other(bar)):
+        if fast or (bar and is_other(bar)):
             found.append(NO_STEP)
         else:
             found.append(_redraw(match, what, bar, count(match["total"]) if pattern is _BAR else None))
     return found
-
-
-@lru_cache(maxsize=256)
-def _is_other(description: str) -> bool:
-    return _NOT_TRAINING.search(description) is not None
 
 
 def _loss(rest: str) -> re.Match[str] | None:
@@ -150,6 +140,7 @@ def _redraw(match: re.Match[str], what: str, bar: str, total: int | None) -> Rea
             # Rounded down to nothing, as Lightning does not turn its rate over.
             time_s, rate, unit = duration_s(clock / steps), None, ""
     epoch = _EPOCH.search(what) if what else None
+    rank, local_rank = process_of(what) if what else (None, None)
     return Reading(
         format=FORMAT,
         step=steps,
@@ -164,6 +155,8 @@ def _redraw(match: re.Match[str], what: str, bar: str, total: int | None) -> Rea
         epoch=count(epoch["epoch"]) if epoch else None,
         counter=count(counter["step"] or counter["updates"]) if counter else None,
         bar=bar[-60:],
+        rank=rank,
+        local_rank=local_rank,
     )
 
 
@@ -228,6 +221,12 @@ def _bar_of(head: str) -> str | None:
     """The bar's name, None where what stands before the percentage needs a closer look."""
     what = head[-_LONGEST_DESCRIPTION:].strip().rstrip(":| ")
     bar = _NUMBERS.sub("N", what)
-    if "oss" in what or "OSS" in what or _EPOCH.search(what) or "it [" in head or (bar and _is_other(bar)):
+    if (
+        "oss" in what
+        or "OSS" in what
+        or _EPOCH.search(what)
+        or "it [" in head
+        or (bar and (is_other(bar) or any(number is not None for number in process_of(what))))
+    ):
         return None
     return bar[-60:]

@@ -1,0 +1,200 @@
+"""A run has one training: where bars and lines of text both tell its steps, one of them is read and not both.
+
+Bars and reports are held together in each stream, by the order of their lines. A bar that moves on with a counter in the
+text is the same loop. Lines that come once for each run of a bar sum up its epochs. Any other bar beside reports of steps
+is no training unless it says so itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from monitor.parse.bars import Bar, Marks, training_bar
+from monitor.parse.identity import Identity
+from monitor.parse.rows import EventRow
+from monitor.parse.table import NOBODY, At, Table
+
+#: Formats of bars, and of what a trainer prints of the losses of one.
+BARS = frozenset({"tqdm"})
+LOSSES = "hf-trainer"
+_OWN_BARS = frozenset({"keras"})
+_NOTHING = np.empty(0, np.intp)
+# A text that tells the time of one step in twenty is worth more than a bar's smoothed one for each.
+_ENOUGH = 20
+Relation = Literal["same", "epochs", "over", "other"]
+
+
+class Evaluations(NamedTuple):
+    """What a log says of evaluations and of work without training."""
+
+    marks: Mapping[str, Marks]
+    """By stream."""
+    serves: bool
+    """A model answers here: prompts are processed, pictures are made."""
+
+
+def evaluations(events: Iterable[EventRow]) -> Evaluations:
+    """From events in the order of their lines. Bars that say that they evaluate are out already, and mark nothing."""
+    begins: dict[str, list[int]] = {}
+    ends: dict[str, list[int]] = {}
+    serves = False
+    for event in events:
+        if event.kind == "evaluation-end":
+            ends.setdefault(event.stream, []).append(event.line)
+        elif event.kind == "evaluation-begin" and "%|" not in event.text:
+            begins.setdefault(event.stream, []).append(event.line)
+        serves = serves or event.kind == "inference"
+    streams = begins.keys() | ends.keys()
+    marks = {
+        stream: Marks(np.array(begins.get(stream, ()), np.int64), np.array(ends.get(stream, ()), np.int64))
+        for stream in streams
+    }
+    return Evaluations(marks, serves)
+
+
+@dataclass(slots=True)
+class Writer:
+    """The rows of one writer, as they are told."""
+
+    formats: dict[str, At]
+    """Its reports of steps by format, without bars and their losses."""
+    losses: At = field(default_factory=lambda: _NOTHING)
+    bar: Bar = field(default_factory=lambda: Bar(_NOTHING))
+
+
+def told_once(table: Table, series: Iterable[dict[str, At]], identity: Identity, said: Evaluations) -> list[Writer]:
+    """For each writer what is told of the training."""
+    writers = [_writer(table, by_format, identity, said) for by_format in series]
+    if not any(len(writer.bar.at) for writer in writers):
+        return writers
+    by_stream: dict[int, list[Writer]] = {}
+    for writer in writers:
+        first = next(iter(writer.formats.values()), writer.losses if not len(writer.bar.at) else writer.bar.at)
+        if len(first):
+            by_stream.setdefault(int(table.stream[first[0]]), []).append(writer)
+    out: list[Bar] = []
+    for together in by_stream.values():
+        out += _one_of_both(table, together, identity)
+    _without_unsure(writers, out, said)
+    return writers
+
+
+def _writer(table: Table, by_format: dict[str, At], identity: Identity, said: Evaluations) -> Writer:
+    texts = {name: at for name, at in by_format.items() if name not in BARS and name != LOSSES}
+    losses = by_format.get(LOSSES, _NOTHING)
+    drawn = by_format.get("tqdm", _NOTHING)
+    if not len(drawn):
+        return Writer(texts, losses)
+    marks = said.marks.get(str(table.texts[table.stream[drawn[0]]]), Marks())
+    return Writer(texts, losses, training_bar(table, drawn, identity.planned_steps, losses, marks))
+
+
+def _without_unsure(writers: Sequence[Writer], out: Sequence[Bar], said: Evaluations) -> None:
+    """Bars that only might be the training's are none where another writer's is, or where the log says what else they are."""
+    sure = [writer.bar for writer in writers if writer.bar.sure and len(writer.bar.at)]
+    texts = any(len(at) for writer in writers for at in writer.formats.values())
+    for writer in writers:
+        bar = writer.bar
+        if bar.sure or not len(bar.at):
+            continue
+        alone = not sure and not texts
+        if (
+            any(bar.like(other) for other in out)
+            or (sure and not any(bar.like(other) for other in sure))
+            or (alone and said.serves and not any(len(each.losses) for each in writers))
+        ):
+            writer.bar = bar._replace(at=_NOTHING)
+
+
+def _one_of_both(table: Table, writers: Sequence[Writer], identity: Identity) -> list[Bar]:
+    """Drops bars or reports of one stream where both tell of steps; the bars that are not the training's."""
+    out: list[Bar] = []
+    for name in sorted({name for writer in writers for name in writer.formats if name not in _OWN_BARS}):
+        tellers = [writer for writer in writers if name in writer.formats]
+        ranks = {_process(table, writer.formats[name]) for writer in tellers} - {None}
+        drawing = [writer for writer in writers if len(writer.bar.at)]
+        drawn_by = {_process(table, writer.bar.at) for writer in drawing} - {None}
+        said_by_bars = False
+        for writer in drawing:
+            text = _beside(table, writer, tellers, name)
+            relation = _relation(table, writer.bar.at, text)
+            timed = len(drawn_by) <= max(1, len(ranks)) and _is_timed(
+                table, writer.bar.at, text, name, identity, len(ranks)
+            )
+            few = len(text) * _ENOUGH < len(np.unique(table.step[writer.bar.at]))
+            if (
+                relation == "over"
+                or (relation == "other" and not writer.bar.sure and len(text) > 2)
+                or (relation == "same" and timed)
+            ):
+                if relation != "same":
+                    out.append(writer.bar)
+                writer.bar = writer.bar._replace(at=_NOTHING)
+            elif relation in ("same", "epochs") or (writer.bar.sure and few):
+                said_by_bars = True
+                writer.losses = np.union1d(writer.losses, text)
+        if said_by_bars:
+            for writer in tellers:
+                del writer.formats[name]
+    return out
+
+
+def _process(table: Table, at: At) -> tuple[int, int] | None:
+    """Which process wrote these rows, as far as its lines tell."""
+    rank, local_rank = int(table.rank[at[0]]), int(table.local_rank[at[0]])
+    return None if rank == local_rank == NOBODY else (rank, local_rank)
+
+
+def _beside(table: Table, writer: Writer, tellers: Sequence[Writer], name: str) -> At:
+    """The reports that a writer's bar is held against: its own, else nobody's, else those of the rank that reports most."""
+    if name in writer.formats:
+        return writer.formats[name]
+    others = [teller.formats[name] for teller in tellers]
+    unnamed = [at for at in others if _process(table, at) is None]
+    return max(unnamed or others, key=len)
+
+
+def _is_timed(table: Table, bar: At, text: At, name: str, identity: Identity, ranks: int) -> bool:
+    """True where the reports tell step times of their own, often enough, or when each of several ranks reported."""
+    untold = np.isnan(table.time_s[text]) & np.isnan(table.clock_s[text])
+    if name == "deepspeed" and identity.samples_per_step:
+        untold &= np.isnan(table.throughput[text])
+    if ranks > 1:
+        untold &= np.isnan(table.time_ms[text])
+    return int((~untold).sum()) * _ENOUGH >= len(np.unique(table.step[bar]))
+
+
+def _relation(table: Table, bar: At, text: At) -> Relation:
+    """How reports stand to a bar: both tell the same steps; they come once for each run of it; it counts their epochs."""
+    steps = np.nan_to_num(table.step[bar])
+    run = np.cumsum(np.append(False, np.diff(steps) < 0))
+    counted = not np.isnan(table.step[text]).any()
+    # Reports that count nothing are counted.
+    told = table.step[text] if counted else np.arange(1.0, len(text) + 1)
+    before = np.searchsorted(bar, text) - 1
+    inside = (before >= 0) & (before < len(bar) - 1)
+    inside[inside] = run[before[inside]] == run[before[inside] + 1]
+    pairs = np.flatnonzero(inside[1:] & inside[:-1])
+    pairs = pairs[run[before[pairs + 1]] == run[before[pairs]]]
+    drawn = steps[before[pairs + 1]] - steps[before[pairs]]
+    moved = told[pairs + 1] - told[pairs]
+    epochs = table.epoch[text[pairs + 1]] - table.epoch[text[pairs]]
+    if epochs[epochs > 0].sum() >= 3 and (epochs == drawn).mean() > 0.8:
+        return "over"
+    on = moved >= 0
+    if inside.mean() >= 0.5 and drawn[on].sum() > 0:
+        in_step = moved[on].sum() <= 1.5 * drawn[on].sum() + 1 and on.mean() >= 0.5
+        return "same" if in_step else "other"
+    blocks = len(np.unique(before))
+    rises = np.diff(told, prepend=0.0)
+    each = np.where(rises > 0, rises, told).sum() / blocks
+    if each <= 1.2:
+        return "other" if counted else "epochs"
+    # Standard output may come behind the bar that was drawn meanwhile.
+    block = np.searchsorted(np.unique(before), np.arange(len(bar)))
+    drawn_each = len(np.unique(block + 1j * steps)) / (int(block[-1]) + 1)
+    return "same" if blocks > 1 and 0.8 <= each / drawn_each <= 1.25 else "other"
