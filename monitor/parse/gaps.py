@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from monitor.parse.keys import SPEEDS, WORDS, Key, key_of, unit_of, words_of
-from monitor.parse.vocabulary import RATE, SUB_TIMERS, word_set
+from monitor.parse.vocabulary import NO_LOSS, RATE, SUB_TIMERS, word_set
 
 _UNIT = re.compile(
     r" {0,2}(?P<many>[kK](?= ?[A-Za-z]{2,9} ?/| ?[|,;)]| *$)|[MB](?= ?[A-Za-z]{2,9} ?/))? ?"
@@ -154,7 +154,7 @@ def _named(name: str) -> tuple[Key | None, Key | None]:
             continue
         before = "".join(words_of(words[start - 1])[-1:])
         if key.what in {"step", "epoch", "rank", "loss"}:
-            if before in _OTHER_COUNT or end.lower() == "it":
+            if before in _OTHER_COUNT or end.lower() == "it" or (key.what == "loss" and before in NO_LOSS):
                 break
             return key, None
         if key.what == "evaluation":

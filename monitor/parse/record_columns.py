@@ -18,11 +18,14 @@ def readings(form: Form, columns: Sequence[Sequence[str]], name: str) -> tuple[N
 
     ``columns`` are the numbers of a line as they are printed, one column a place.
 
-    None of a form that needs a look at every line: its time may be a clock, or of a micro-batch.
+    None of a form that needs a look at every line: its time may be a clock, of a micro-batch or of several steps, its
+    steps counted in thousands.
     """
     if form.own < 0 or form.micro >= 0 or form.within is not None or form.memories:
         return None
     step_entry = form.steps[0]
+    if form.over >= 0 or step_entry.least_total or step_entry.key.factor or step_entry.total_factor != 1.0:
+        return None
     whole = {"step": step_entry.place, "rank": form.rank, "total": form.total}
     if form.epoch >= 0 and not step_entry.key.whole_run:
         whole["epoch"] = form.epoch
