@@ -317,9 +317,9 @@ def measured(key: Key | None, unit: Key | None) -> Key | None:
     if key is None:
         return unit if unit is not None and unit.what in SPEEDS else None
     if key.what == "timed":
-        told = unit is not None and unit.what == "duration"
-        of_one = told and key.order <= v.MEAN_OF_STEPS
-        return unit._replace(what="time", order=key.order, meaning="step" if of_one else "either") if told else None
+        if unit is None or unit.what != "duration":
+            return None
+        return unit._replace(what="time", order=key.order, meaning="step" if key.order <= v.MEAN_OF_STEPS else "either")
     if key.what == "step" and unit is not None and (steps := v.MAGNITUDES.get(unit.unit)):
         return key._replace(factor=steps)
     if unit is None:

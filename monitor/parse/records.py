@@ -21,6 +21,8 @@ Value = str | int | float | bool | None
 # No job runs longer; larger values are times of the calendar.
 _LONGEST_RUN_S = 400 * 86400.0
 MOST_A_SECOND = 1e15
+#: Of "Batch 4/0" the first number is an epoch; "Batch 121/120" is one too many.
+EPOCH_FIRST = 0.9
 _SPELLED = re.compile(r"(?:(?P<h>\d+)h)? ?(?:(?P<m>\d+)m)? ?(?:(?P<s>\d+(?:\.\d+)?)s)?")
 _TIME_OF_DAY = re.compile(r"\d\d:\d\d:\d\d")
 
@@ -51,8 +53,6 @@ class Form(NamedTuple):
     times: tuple[Entry, ...]
     own: int
     """The time that is surely of one step or a mean of steps, if the best of them is; seconds of one, what it means."""
-    over: int
-    """The place of the number of steps that took it."""
     factor: float
     meaning: Meaning
     throughputs: tuple[Entry, ...]
@@ -93,7 +93,7 @@ def form(entries: Sequence[Entry], said: str) -> Form | None:
         or lookalikes.evaluates(said)
     ):
         return None
-    surely_timed = bool(times) and times[0].key.order <= v.RATE
+    surely_timed = bool(times) and times[0].key.order <= v.SPAN
     # A trainer may print its newest validation loss with each step; then it prints the step's own loss and time, too.
     if "evaluation" in kinds and not (losses and times and times[0].key.order <= v.ELAPSED):
         return None
@@ -115,7 +115,6 @@ def form(entries: Sequence[Entry], said: str) -> Form | None:
         tuple(steps),
         tuple(times),
         own.place if own else -1,
-        own.over if own else -1,
         ((own.key.factor or 1.0) / own.key.over) if own else 1.0,
         own.key.meaning if own else "step",
         tuple(throughputs),
@@ -172,7 +171,7 @@ def reading(form: Form, values: Sequence[Value], name: str) -> Reading | None:
         return None
     time_s, meaning, clock, rate, tick_s = None, form.meaning, None, None, 0.0
     if form.own >= 0 and (value := _float(values[form.own])) is not None:
-        time_s = duration_s(value * form.factor / (_many(values[form.over]) if form.over >= 0 else 1.0))
+        time_s = duration_s(value * form.factor)
     if time_s is None and form.times:
         time_s, meaning, clock, rate, tick_s = _times(form.times, values)
         if time_s is None and clock is None:
@@ -205,8 +204,7 @@ def reading(form: Form, values: Sequence[Value], name: str) -> Reading | None:
         total = whole_number(values[form.total])
     elif chosen.total >= 0 and epoch is None and not chosen.in_epoch:
         total = _count(values[chosen.total], chosen.total_factor)
-        if total is not None and total < step - 1 and chosen.key.order == v.BATCH:
-            # "Batch 4/0": the first batch of the fourth epoch.
+        if total is not None and chosen.key.order == v.BATCH and total < EPOCH_FIRST * step:
             step, total, epoch = total, None, step
     # By position: this runs for every report there is, and names cost half a microsecond.
     return Reading(
@@ -241,9 +239,9 @@ def _count(value: Value, factor: float) -> int | None:
     )
 
 
-def _many(value: Value) -> float:
-    """The number of steps that a time is of, as a divisor."""
-    return float(whole_number(value) or math.inf)
+def _many(entry: Entry, values: Sequence[Value]) -> float:
+    """How many steps a time is of; infinitely many where their number is none."""
+    return entry.key.over * (1.0 if entry.over < 0 else whole_number(values[entry.over]) or math.inf)
 
 
 def _micros(within: Entry, values: Sequence[Value]) -> int | None:
@@ -274,9 +272,8 @@ def _times(entries: Sequence[Entry], values: Sequence[Value]) -> _Times:
             tick_s = 0.0 if "." in printed else 1.0
             if seconds is None or seconds > _LONGEST_RUN_S:
                 continue
-            if key.order <= v.MEAN_OF_STEPS:
-                many = key.over * (_many(values[entry.over]) if entry.over >= 0 else 1.0)
-                return duration_s(seconds / many), key.meaning, None, None, 0.0
+            if key.order <= v.SPAN:
+                return duration_s(seconds / _many(entry, values)), key.meaning, None, None, 0.0
             if key.order < v.ELAPSED and _TIME_OF_DAY.match(printed):
                 continue
             return time_s, meaning, seconds, rate, tick_s
@@ -288,7 +285,7 @@ def _times(entries: Sequence[Entry], values: Sequence[Value]) -> _Times:
         else:
             if key.meaning == "either" and (key.factor or 1.0) == 1.0 and "." not in str(printed):
                 whole_s = 1.0
-            if (seconds := duration_s(value * (key.factor or 1.0))) is not None:
+            if (seconds := duration_s(value * (key.factor or 1.0) / _many(entry, values))) is not None:
                 return seconds, key.meaning, None, None, whole_s
     return time_s, meaning, None, rate, whole_s
 

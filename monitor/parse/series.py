@@ -151,8 +151,10 @@ def _micro_batches(steps: Floats, done: Floats) -> float:
         tried.append(done[begun[0]] / steps[begun[0]])
     if not tried:
         return 1.0 if (done <= steps).all() else float("nan")
+    up = np.diff(done) > 0
+    passed, moved = np.cumsum(np.diff(done)[up]), np.cumsum(np.diff(steps)[up])
     for each in np.maximum(np.round(tried), 1.0).tolist():
-        if (np.abs(np.diff(done)[np.diff(done) > 0] / each - np.diff(steps)[np.diff(done) > 0]) <= 1.0).all():
+        if (np.abs(passed / each - moved) <= 1.0).all():
             return float(each)
     return float("nan")
 

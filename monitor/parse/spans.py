@@ -9,9 +9,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from monitor.parse import lookalikes
 from monitor.parse.gaps import Gap
-from monitor.parse.keys import Key, unit_of, words_of
-from monitor.parse.vocabulary import MEAN_OF_STEPS, SUB_TIMERS
+from monitor.parse.keys import SPEEDS, Key, unit_of, words_of
+from monitor.parse.vocabulary import DECORATION, SPAN, SUB_TIMERS
 
 
 class Span(NamedTuple):
@@ -64,7 +65,8 @@ def _steps_first(place: int, gaps: Sequence[Gap]) -> Span | None:
         return None
     if unit is None and gaps[place + 2].strange:
         return None
-    return _span(place + 1, place, unit.factor if unit else 0.0, before.name)
+    other = not SUB_TIMERS.isdisjoint(words_of(before.name)) or lookalikes.other_work(before.name)
+    return _span(place + 1, place, unit.factor if unit else 0.0, of_steps=not other)
 
 
 def _time_first(place: int, gaps: Sequence[Gap]) -> Span | None:
@@ -74,9 +76,10 @@ def _time_first(place: int, gaps: Sequence[Gap]) -> Span | None:
     unit, behind = unit_of(match["unit"]), _OF_TIME.match(gaps[place + 1].text)
     if unit is None or unit.what != "duration" or behind is None or (match["opens"] and not behind["closes"]):
         return None
-    return _span(place - 1, place, unit.factor, gaps[place - 1].name)
+    named = gaps[place - 1]
+    known = named.key.what in SPEEDS if named.key else DECORATION.issuperset(words_of(named.name))
+    return _span(place - 1, place, unit.factor, of_steps=known)
 
 
-def _span(time: int, steps: int, factor: float, name: str) -> Span:
-    of_steps = SUB_TIMERS.isdisjoint(words_of(name))
-    return Span(time, steps, Key("time", MEAN_OF_STEPS, factor, "interval", "step") if of_steps else None)
+def _span(time: int, steps: int, factor: float, of_steps: bool) -> Span:
+    return Span(time, steps, Key("time", SPAN, factor, "interval", "step") if of_steps else None)

@@ -110,8 +110,9 @@ EPOCH_NAMES = frozenset({"epoch", "ep", "epoch idx", "epoch num", "epoch number"
 # Ranks of the whole job only: local ranks and ranks of nodes are no ranks.
 RANK_NAMES = frozenset({"rank", "global rank", "world rank", "mpi rank", "process rank"})
 
-# Order of times: what is surely of one step; a mean of steps; a rate; then what may be a clock, the likelier step first.
-OF_ONE_STEP, MEAN_OF_STEPS, RATE, ANY_TIME, BARE, ELAPSED, TOTAL_TIME = 10, 14, 20, 30, 35, 40, 50
+# Order of times: what is surely of one step; a mean of steps; a rate; of so many steps as are told beside it; then what
+# may be a clock, the likelier step first.
+OF_ONE_STEP, MEAN_OF_STEPS, RATE, SPAN, ANY_TIME, BARE, ELAPSED, TOTAL_TIME = 10, 14, 20, 22, 30, 35, 40, 50
 # With "step" before or "per step" behind them these are of one step, seconds unless a unit says otherwise.
 TIME_WORDS = word_set("time times duration latency cost elapsed timing timings timer timers took dt t") | {
     "wall time",
@@ -137,7 +138,7 @@ MAYBE_CLOCKS = {
 OF_SPEED = word_set("throughput perf performance speed timing timings timers")
 # Times, rates and counters behind one of these are not of the training step as a whole.
 SUB_TIMERS = word_set(
-    "data load loader dataloader loading reader fwd forward bwd backward back io comm communication allreduce optim optimizer"
+    "data load loader dataloader loading reader reading read fwd forward bwd backward back io comm communication allreduce optim optimizer"
     " opt gen generation generate rollout env collect decode prefill download upload eta remaining left estimated compile"
     " fetch copy save saving ckpt checkpoint eval val test prefetch sync wait micro epoch preprocess cpu queue sampling"
 )
@@ -145,7 +146,7 @@ SUB_TIMERS = word_set(
 EVALUATION = word_set("eval evaluation evaluate val valid validation validate test testing holdout heldout")
 # "dev" is mostly a device or a host, "cv" a coefficient; before these they are the sets that are held out.
 HELD_OUT = word_set("dev cv")
-OF_HELD_OUT = word_set("loss acc accuracy ppl perplexity bleu wer cer f step iter batch")
+OF_HELD_OUT = word_set("loss acc accuracy ppl perplexity bleu wer cer f")
 
 # Order of losses: the step's own, sums, of parts the only one, then measures that are a loss by another name.
 PART_OF_LOSS = 30

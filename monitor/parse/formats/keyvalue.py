@@ -25,7 +25,7 @@ from monitor.parse.record_columns import readings
 from monitor.parse.records import Entry, Form, form, reading
 from monitor.parse.rows import Reading
 from monitor.parse.spans import spans
-from monitor.parse.vocabulary import BARE, BATCH, MAGNITUDES, RATE, STEP, STEPS, SUB_TIMERS, word_set
+from monitor.parse.vocabulary import BARE, BATCH, MAGNITUDES, SPAN, STEP, STEPS, SUB_TIMERS, word_set
 
 FORMAT = "key-value"
 GENERIC = True
@@ -314,7 +314,7 @@ def _step_without_a_name(gaps: Sequence[Gap], entries: Sequence[Entry]) -> list[
             return [Entry(place, Key("step", BATCH), total=place + 1, in_epoch=in_epoch)]
     timed = [entry.key for entry in entries if entry.key.what in SPEEDS]
     lossy = any(entry.key.what == "loss" for entry in entries)
-    if (lossy and timed) or any(key.what != "throughput" and key.order <= RATE for key in timed):
+    if (lossy and timed) or any(key.what != "throughput" and key.order <= SPAN for key in timed):
         for place in sorted(fractions):
             if not _LETTERS.search(gaps[place + 2].text):
                 continue  # the month and day of a date
