@@ -56,7 +56,7 @@ WORDS = frozenset(
     for name in table
     if isinstance(name, str)
     for word in name.split()
-) | {"lr", "learning", "num", "per", "l"}
+) | {"lr", "learning", "num", "per", "l", "ups"}
 # Longer names are paths, sentences or junk; each of their parts would be looked at again.
 _LONGEST = 200
 _WORD = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Z]?[a-zµμ]+|[A-Z]+|/")

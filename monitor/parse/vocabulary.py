@@ -138,9 +138,10 @@ MAYBE_CLOCKS = {
 OF_SPEED = word_set("throughput perf performance speed timing timings timers")
 # Times, rates and counters behind one of these are not of the training step as a whole.
 SUB_TIMERS = word_set(
-    "data load loader dataloader loading reader reading read fwd forward bwd backward back io comm communication allreduce optim optimizer"
-    " opt gen generation generate rollout env collect decode prefill download upload eta remaining left estimated compile"
-    " fetch copy save saving ckpt checkpoint eval val test prefetch sync wait micro epoch preprocess cpu queue sampling"
+    "data load loader dataloader loading reader reading read fwd forward bwd backward back io comm communication"
+    " allreduce optim optimizer opt gen generation generate rollout env collect decode prefill download upload eta"
+    " remaining left estimated compile fetch copy save saving ckpt checkpoint eval val test prefetch sync wait micro"
+    " epoch preprocess cpu queue sampling"
 )
 
 EVALUATION = word_set("eval evaluation evaluate val valid validation validate test testing holdout heldout")
