@@ -34,11 +34,15 @@ _AHEAD = re.compile(
     r"(?i)\b(?:time|timer|elapsed|duration|cost|took|takes|timing|secs?|seconds|msecs?|ms)(?: ?taken)?"
     r"(?: ?(?:per|for|of|over|every|/))?(?: the)?(?: last| past| previous| every)? ?[(\[/]? ?$"
 )
+# Of a number of steps these are no name.
+_LEADS = re.compile(
+    r"(?i)(?<!\w)(?:last|past|previous|the|ran|trained|processed|finished|completed|done|for|after|every) $"
+)
 # From a time to the number of steps behind it: "s / ", " sec per ", " seconds for the last ", "s (".
 _BETWEEN = re.compile(
     r"(?i) ?(?P<unit>[a-zµμ]{1,12})\)? ?(?:/|per |for |over |in |every |(?P<opens>[(\[]))(?:the )?(?:last |past |previous )? ?"
 )
-_OF_TIME = re.compile(rf"(?i)[ _]?{_COUNTED}(?! ?(?:left|remain|to go|total|more|so far))(?P<closes>[)\]]?)")
+_OF_TIME = re.compile(rf"(?i)[ _]?{_COUNTED}(?! ?(?:left|remain(?:ing)?|to go|total|more|so far)\b)(?P<closes>[)\]]?)")
 _LONGEST_LEAD = 60
 _BEFORE_TOTAL = frozenset({"/", "of", "out of"})
 
@@ -61,8 +65,9 @@ def _steps_first(place: int, gaps: Sequence[Gap]) -> Span | None:
         return None  # "step 100 iter 0.5 s"
     unit = gaps[place + 2].unit
     unit = unit if unit is not None and unit.what == "duration" else None
-    if not match["told"] and not _AHEAD.search(before.text[-_LONGEST_LEAD:]) and (unit is None or before.name):
-        return None
+    ahead = before.text[-_LONGEST_LEAD:]
+    if not _AHEAD.search(ahead) and (not (match["told"] or unit) or (before.name and not _LEADS.search(ahead))):
+        return None  # "data 0.01 step took 0.5 s"
     if unit is None and gaps[place + 2].strange:
         return None
     other = not SUB_TIMERS.isdisjoint(words_of(before.name)) or lookalikes.other_work(before.name)
