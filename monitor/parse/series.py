@@ -16,6 +16,8 @@ from monitor.parse.table import At, Codes, Table, by_code
 # So many lines may lie between a report and what is printed of it on lines of their own: a step of reinforcement
 # learning is announced, and its rollouts talk before its figures come.
 _BLOCK_LINES = 2000
+# A report's time stands so near before it.
+_NEXT_LINES = 2
 # Their head is printed before the step is done.
 _ANNOUNCED = "nemo-rl"
 
@@ -31,7 +33,8 @@ def _fill(table: Table, report: int, more: int) -> None:
 
 
 def joined(table: Table, at: At) -> At:
-    """Lines that say more of the report before them, put into it: a block of lines is one report."""
+    """Lines that say more of the report before or behind them, put into it: a block of lines is one report."""
+    at = _with_timers(table, at)
     more = table.meaning[at] == table.code("of-last")
     if not more.any():
         return at
@@ -44,6 +47,16 @@ def joined(table: Table, at: At) -> At:
     reports: At = at[~more]
     if table.texts[table.format[at[0]]] == _ANNOUNCED:
         reports = reports[~np.isnan(table.time_s[reports])]
+    return reports
+
+
+def _with_timers(table: Table, at: At) -> At:
+    """What is said of a report on the line before it, put into it."""
+    before = table.meaning[at] == table.code("of-next")
+    for place, behind in zip(at[:-1][before[:-1]].tolist(), at[1:][before[:-1]].tolist(), strict=True):
+        if 0 < table.line[behind] - table.line[place] <= _NEXT_LINES and table.meaning[behind] != table.code("of-next"):
+            _fill(table, behind, place)
+    reports: At = at[~before]
     return reports
 
 
