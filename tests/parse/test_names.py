@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from monitor.parse.envelope import fragments
-from monitor.parse.formats import jsonlines, keyvalue
+from monitor.parse.formats import averagemeter, jsonlines, keyvalue
 from monitor.parse.rows import Reading
 from tests.parse.read import parse
 
@@ -178,6 +178,12 @@ def test_a_time_or_a_clock_is_left_to_the_series(told: str, meaning: str) -> Non
 )
 def test_the_loss_is_the_whole_one(told: str, loss: float | None) -> None:
     assert one(f"step 7 {told}").loss == loss
+
+
+def test_an_exact_format_takes_the_whole_loss_too() -> None:
+    line = "Epoch: [0][10/500]\tTime 0.25 (0.50)\tcls loss 0.5 (0.6)\t{} 2.5 (2.6)"
+    assert [found.loss for found in averagemeter.read(line.format("Loss"))] == [2.5]
+    assert [found.loss for found in averagemeter.read(line.format("box loss"))] == [0.5]
 
 
 @pytest.mark.parametrize(
