@@ -106,14 +106,15 @@ def chunks(file: io.BufferedReader, seen: Look) -> Iterator[Chunk]:
 def _plain_lines(file: io.BufferedReader) -> Iterator[tuple[bytes, int]]:
     """(whole lines, bytes that they took up before a line too long was cut) of a file that cannot break off."""
     while block := file.read(_PIECE_BYTES):
-        end = file.readline(_LONGEST_LINE)
-        passed = 0
-        while len(end) + passed >= _LONGEST_LINE and not end.endswith(b"\n") and (more := file.readline(_LONGEST_LINE)):
-            # The rest of a line that is too long is read past.
-            passed += len(more)
+        end, size = b"", len(block)
+        # The rest of a line that is too long is read past; NULs make none long.
+        while more := file.readline(_LONGEST_LINE):
+            size += len(more)
+            if len(end) < _LONGEST_LINE:
+                end = (end + more.replace(b"\0", b""))[:_LONGEST_LINE]
             if more.endswith(b"\n"):
                 break
-        yield b"".join((block, end.removesuffix(b"\n"))), len(block) + len(end) + passed
+        yield b"".join((block, end.removesuffix(b"\n"))), size
 
 
 def _whole_lines(read: Callable[[int], bytes]) -> Iterator[tuple[bytes, int]]:

@@ -43,8 +43,9 @@ class LogPage:
         lines: Sequence[str],
         times_ms: tuple[int | None, ...] | None = None,
     ) -> LogPage:
-        """A page of lines; what is half a character becomes "?"."""
-        return cls(stream, node, first_line, "\n".join(lines).encode("utf-8", "replace"), times_ms)
+        """A page of lines; what is half a character becomes "?", and NULs are part of none."""
+        data = "\n".join(lines).encode("utf-8", "replace")
+        return cls(stream, node, first_line, data.replace(b"\0", b""), times_ms)
 
     @cached_property
     def ends(self) -> NDArray[np.int64]:

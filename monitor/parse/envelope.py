@@ -37,9 +37,10 @@ _PREFIX = re.compile(
     r"|\[pod/(?P<pod>[\w.-]{1,253})/[\w.-]{1,253}\](?: |$)"
     # pdsh, as DeepSpeed's launcher uses it: "algo-2: text", "ip-10-0-1-7: text".
     r"|(?P<name>algo-\d{1,9}|ip-\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3})(?:\.[\w.-]{1,200})?:(?: |$)"
-    # torchrun's --tee counts processes of its node; PyTorch's own label names the global rank. "task" is srun's number.
-    r"|\s*+\[(?:(?P<role>default|trainer|worker)|(?P<kind>rank|Rank |task))"
-    r"(?P<number>\d{1,9})(?::(?P<global>\d{1,9}))?\]:(?(role)|\s?)"
+    # torchrun's --tee counts processes of its node, and its template may name the global rank behind: "[trainer0|16]:";
+    # PyTorch's own label names that alone. "task" is srun's number.
+    r"|\s*+\[(?:(?P<role>default|trainer|worker)-?|(?P<kind>rank|Rank |task))"
+    r"(?P<number>\d{1,9})(?:[:|](?P<global>\d{1,9}))?\]:(?(role)|\s?)"
 )
 _COLOUR = re.compile(r"\x1b\[[\d;]*m")
 _RESET = "\x1b[0m"

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from monitor.parse.keys import SPEEDS, WORDS, Key, key_of, unit_of, words_of
-from monitor.parse.vocabulary import RATE, SUB_TIMERS, word_set
+from monitor.parse.vocabulary import EVALUATION, NO_LOSS, RATE, SUB_TIMERS, word_set
 
 _UNIT = re.compile(
     r" {0,2}(?P<many>[kK](?= ?[A-Za-z]{2,9} ?/| ?[|,;)]| *$)|[MB](?= ?[A-Za-z]{2,9} ?/))? ?"
@@ -90,9 +90,7 @@ def gap(text: str, head: bool = False) -> Gap:
         # "Loss (step 7): 2.1"
         ahead = ahead or key_of(_last(bare[: bare.rindex("(")]))
     lone = key_of(text.strip()) if unit is not None and end and text[:1] == " " and not rest.strip() else None
-    beside = (
-        key is not None and key.what == "evaluation" and (len(words_of(name)) > 1 or name.lower() in {"val", "valid"})
-    )
+    beside = key is not None and key.what == "evaluation" and _tells_of_its_number(name)
     return Gap(
         text,
         text.replace(name, "") if beside and key_of(name) is not None else text,
@@ -108,6 +106,15 @@ def gap(text: str, head: bool = False) -> Gap:
         _SEPARATOR.fullmatch(text.strip()) is not None,
         ((unit is None or names) and text[:1].isalpha()) or _SIMULATED.match(text) is not None,
     )
+
+
+def _tells_of_its_number(name: str) -> bool:
+    """It is a name such as "val_loss"; "val epoch" counts, and tells what its line is about."""
+    words = words_of(name)
+    counted = key_of(" ".join(word for word in words if word not in EVALUATION))
+    if counted is not None and counted.what in {"step", "epoch"}:
+        return False
+    return len(words) > 1 or name.lower() in {"val", "valid"}
 
 
 def _unit(text: str) -> tuple[Key | None, int, bool]:
@@ -154,7 +161,7 @@ def _named(name: str) -> tuple[Key | None, Key | None]:
             continue
         before = "".join(words_of(words[start - 1])[-1:])
         if key.what in {"step", "epoch", "rank", "loss"}:
-            if before in _OTHER_COUNT or end.lower() == "it":
+            if before in _OTHER_COUNT or end.lower() == "it" or (key.what == "loss" and before in NO_LOSS):
                 break
             return key, None
         if key.what == "evaluation":

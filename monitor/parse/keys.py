@@ -13,10 +13,11 @@ from typing import Literal, NamedTuple
 
 from monitor.parse import vocabulary as v
 from monitor.parse.rows import Meaning
+from monitor.parse.vocabulary import word_set
 
 What = Literal[
     "step", "micro", "total", "epoch", "rank", "time", "rate", "throughput", "loss", "memory", "learning", "evaluation",
-    "setting", "duration", "size", "share", "magnitude",
+    "setting", "measure", "timed", "duration", "size", "share", "magnitude",
 ]  # fmt: skip
 #: What tells how long a step takes.
 SPEEDS = frozenset({"time", "rate", "throughput"})
@@ -26,18 +27,24 @@ _OF_DEVICE = 10
 
 
 class Key(NamedTuple):
-    """One name understood; ``duration``, ``size``, ``share`` and ``magnitude`` are units without a name."""
+    """One name understood; ``duration``, ``size``, ``share`` and ``magnitude`` are units without a name, ``timed`` is a name
+    that means a time where a unit says so.
+    """
 
     what: What
     order: int = 0
     """Of several keys of a kind in one line the lowest counts."""
     factor: float = 0.0
-    """Seconds, GiB or 1 of one printed unit; 0 where the name tells no unit."""
+    """Seconds, GiB, steps or 1 of one printed unit; 0 where the name tells no unit."""
     meaning: Meaning = "step"
     unit: str = ""
-    """Of a throughput as the ``throughput_unit`` column says it; of a time of one step what is counted as one."""
+    """Of a throughput as the ``throughput_unit`` column says it; of a time of one step what is counted as one; of a
+    magnitude its letter.
+    """
     whole_run: bool = False
     """Of a step: it counts over the run, not within an epoch."""
+    over: int = 1
+    """Of a time: so many steps took it, by the name."""
 
 
 _COUNTS = v.COUNTED | v.PLURALS
@@ -49,11 +56,18 @@ WORDS = frozenset(
     for name in table
     if isinstance(name, str)
     for word in name.split()
-) | {"lr", "learning", "num", "per", "l"}
+) | {"lr", "learning", "num", "per", "l", "ups"}
 # Longer names are paths, sentences or junk; each of their parts would be looked at again.
 _LONGEST = 200
 _WORD = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Z]?[a-zµμ]+|[A-Z]+|/")
 _UNIT_IN_BRACKETS = re.compile(r"\s?[(\[]\s?([^()\[\]]{1,24}?)\s?[)\]]$")
+# "time_per_100_steps", "seconds/10iters", "last_50_iterations_time"
+_MANY = re.compile(
+    r"(?i)(?<![A-Za-z\d.])(?P<many>\d{1,6})[ _-]?(?:steps?|its?|iters?|iterations?|batch(?:es)?|updates?)(?![A-Za-z])"
+)
+_LINKS = word_set("per for of over last the")
+# One of several losses: "loss1", "loss_2".
+_NUMBERED = re.compile(r"(?i)loss[_-]?\d")
 
 
 def words_of(name: str) -> list[str]:
@@ -75,7 +89,11 @@ def key_of(name: str) -> Key | None:
         if unit is not None:
             return measured(key_of(name[: match.start()]), unit)
         return key_of(f"{name[: match.start()]} {match[1]}")
+    if (match := _MANY.search(name)) and (found := _over_many(name, match)):
+        return found
     key = _understood(words_of(name))
+    if key is not None and key.what == "loss" and _NUMBERED.search(name):
+        return Key("loss", v.PART_OF_LOSS)
     if key is None and name[:2] == "l_":
         return key_of(f"{name[2:]} loss")  # "l_g_pix"
     if key is None and "/" in name:
@@ -86,6 +104,18 @@ def key_of(name: str) -> Key | None:
     return key
 
 
+def _over_many(name: str, match: re.Match[str]) -> Key | None:
+    """The time that a name with a number of steps in it means; None if it is no time."""
+    before, behind = words_of(name[: match.start()]), words_of(name[match.end() :])
+    while before and before[-1] in _LINKS:
+        before.pop()
+    key = _understood([*before, "per", "step", *behind])
+    many = int(match["many"])
+    if key is None or key.what != "time" or key.order > v.MEAN_OF_STEPS or not many:
+        return None
+    return key._replace(meaning="interval" if many > 1 else key.meaning, over=many)
+
+
 def _may_stand_in(folder: list[str], key: Key) -> bool:
     if key.what in {"step", "total", "epoch", "rank"}:
         # "words/batch" and "steps/epoch" are no paths.
@@ -94,7 +124,7 @@ def _may_stand_in(folder: list[str], key: Key) -> bool:
     if key.what == "time":
         least = v.ANY_TIME if v.OF_SPEED.issuperset(folder) else v.RATE
         return key.order <= least and v.SUB_TIMERS.isdisjoint(folder)
-    return key.what in {"loss", "throughput", "rate", "memory", "evaluation"}
+    return key.what in {"loss", "throughput", "rate", "memory", "evaluation", "measure"}
 
 
 def _understood(words: list[str]) -> Key | None:
@@ -113,14 +143,16 @@ def _understood(words: list[str]) -> Key | None:
         or _loss(joined, words, averaged)
         or _memory(words)
         or _setting(words)
+        or _measure(joined, bare)
     )
 
 
 def _is_evaluation(words: list[str]) -> bool:
-    for word, behind in zip(words, [*words[1:], ""], strict=True):
+    flat = [word for word in words if word != "per"]
+    for word, behind in zip(flat, [*flat[1:], ""], strict=False):
         if word in v.EVALUATION and not (word == "valid" and behind in v.SAMPLED):
             return True
-        if word == "dev" and behind in v.OF_DEV:
+        if word in v.HELD_OUT and behind in v.OF_HELD_OUT:
             return True
     return False
 
@@ -130,6 +162,8 @@ def _bare(words: list[str]) -> tuple[list[str], Meaning | None]:
     averaged: Meaning | None = None
     first, last = 0, len(words)
     while first < last and words[first] in v.DECORATION:
+        if words[first] in v.TIME_WORDS and words[first + 1 : first + 2] == ["per"]:
+            break  # "timing/step"
         averaged = v.AVERAGES.get(words[first], averaged)
         first += 1
     while last > first + 1 and words[last - 1] in v.DECORATION_BEHIND:
@@ -201,10 +235,17 @@ def _time(joined: str, words: list[str], averaged: Meaning | None) -> Key | None
             return _of_one_step(factor, averaged, joined)
     if joined == "dt" or (words[0] in v.COUNTED and " ".join(words[1:]) in v.TIME_WORDS):
         return _of_one_step(factor, averaged, words[0])
-    if len(words) > 2 and words[-2] == "per" and words[-1] in v.COUNTED and " ".join(words[:-2]) in v.TIME_WORDS:
-        return _of_one_step(factor, averaged, words[-1])
-    order = v.MAYBE_CLOCKS.get(joined)
-    return Key("time", order, factor or v.DURATIONS.get(joined, 0.0), averaged or "either") if order else None
+    if len(words) > 1 and words[-1] in v.COUNTED:
+        # "time_per_step", "time_this_iter", "t_iter"; "time_step" counts something mostly.
+        before = words[:-1]
+        while len(before) > 1 and before[-1] in v.OF_ONE:
+            before = before[:-1]
+        if " ".join(before) in v.TIME_WORDS and (joined not in v.TIMES_BY_UNIT or factor):
+            return _of_one_step(factor, averaged, words[-1])
+    if order := v.MAYBE_CLOCKS.get(joined):
+        return Key("time", order, factor or v.DURATIONS.get(joined, 0.0), averaged or "either")
+    by_unit = v.TIMES_BY_UNIT.get(joined)
+    return Key("timed", by_unit) if by_unit and not factor else None
 
 
 def _of_one_step(factor: float, averaged: Meaning | None, counted: str) -> Key:
@@ -212,6 +253,8 @@ def _of_one_step(factor: float, averaged: Meaning | None, counted: str) -> Key:
 
 
 def _loss(joined: str, words: list[str], averaged: Meaning | None) -> Key | None:
+    if "per" in words and "loss" in words:
+        joined = " ".join(word for word in joined.split() if word != "per")  # "train/loss/total"
     if averaged is None and not v.AVERAGES.keys().isdisjoint(words):
         joined = " ".join(word for word in words if word not in v.AVERAGES)  # "batch avg loss"
         averaged = "interval"
@@ -235,6 +278,16 @@ def _setting(words: list[str]) -> Key | None:
     return Key("setting") if words[-1] in v.SETTINGS or words[0] in {"max", "min", "num"} else None
 
 
+def _measure(joined: str, words: list[str]) -> Key | None:
+    """What a report tells beside its loss; of order 1 what nothing but training has."""
+    if not v.NO_MEASURE.isdisjoint(words) and joined not in v.ONLY_TRAINING:
+        return None
+    if joined in v.ONLY_TRAINING:
+        return Key("measure", 1)
+    words = [word for word in words if word != "per"]
+    return Key("measure") if words[0] in v.OUTCOMES or words[-1] in v.OUTCOMES else None
+
+
 @lru_cache(maxsize=2048)
 def unit_of(text: str) -> Key | None:
     """What a unit says that stands behind a number or in brackets behind a name: ms, s/step, it/s, MiB, %, k; else None."""
@@ -243,13 +296,13 @@ def unit_of(text: str) -> Key | None:
     if lower in v.DURATIONS and text not in {"M", "H"}:
         return Key("duration", v.BARE, v.DURATIONS[lower], "either")
     if text == "M":
-        return Key("size", 0, v.SIZES["mb"])
+        return Key("size", 0, v.SIZES["mb"], unit=text)
     if lower in v.SIZES and text != "g":
         return Key("size", 0, v.SIZES[lower])
     if text == "%":
         return Key("share")
-    if lower == "k":
-        return Key("magnitude", 0, 1e3)
+    if text in v.MAGNITUDES:
+        return Key("magnitude", 0, v.MAGNITUDES[text], unit=text)
     if lower in {"/s", "/sec"}:
         return Key("throughput", 1, 1.0, unit="samples/s")
     if lower in v.PLURALS:
@@ -263,6 +316,12 @@ def measured(key: Key | None, unit: Key | None) -> Key | None:
     """A name and the unit beside its number, taken together; None where nothing is known, or they do not go together."""
     if key is None:
         return unit if unit is not None and unit.what in SPEEDS else None
+    if key.what == "timed":
+        if unit is None or unit.what != "duration":
+            return None
+        return unit._replace(what="time", order=key.order, meaning="step" if key.order <= v.MEAN_OF_STEPS else "either")
+    if key.what == "step" and unit is not None and (steps := v.MAGNITUDES.get(unit.unit)):
+        return key._replace(factor=steps)
     if unit is None:
         return None if key.what == "memory" and not key.factor else key
     if key.what in SPEEDS and unit.what in SPEEDS:
@@ -282,4 +341,6 @@ def measured(key: Key | None, unit: Key | None) -> Key | None:
         return None
     if key.what == "step" and unit.what == "duration":
         return _of_one_step(unit.factor, None, "step")
+    if key.what == "measure" and unit.what == "share":
+        return key
     return None if unit.what in {"duration", "size", "share", "magnitude"} else key

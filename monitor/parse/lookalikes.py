@@ -16,8 +16,15 @@ def _any(*patterns: str) -> str:
 # An evaluation, said in words that are neither part of a path nor of a longer name ("test.py:33", "test-node").
 _EVALUATION = re.compile(
     r"(?i)(?<![\w/.-])(?:"
-    + _any(r"evals?", r"evaluat\w{0,6}", r"val", r"valid(?! tok| sam)", r"validat\w{0,6}", r"test(?:ing)?")
-    + _any("", r"predict(?:ing|ion)?", r"inference", r"dev(?= set|[:\]]))(?![\w-])(?!\.\w)")
+    + _any(
+        *(r"evals?", r"evaluat\w{0,6}", r"val", r"valid(?! tok| sam)", r"validat\w{0,6}", r"test(?:ing)?"),
+        *(r"predict(?:ing|ion)?", r"inference", r"(?:held|hold)-?out", "mini-?val"),
+        # "dev" is a device elsewhere, "cv" a coefficient where it names a number.
+        r"dev(?= ?[:\]>|]| (?:set|step|iter|batch|epoch|loss|acc)| ?$)",
+        r"(?-i:CV)(?! ?[=:]? ?\x00)",
+        r"cv(?= (?:step|iter|batch|epoch|loss|acc)| ?[\]:|](?! ?\x00)| ?$)",
+    )
+    + r")(?![\w-])(?!\.\w)"
     + r"|-eval(?:uation)?(?=[:\]])|-valid(?:ation)?(?=[:\]])"
 )
 _CODE = _any(

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from monitor.parse.columns import Columns, counts, durations, numbers
 from monitor.parse.numbers import process_number
-from monitor.parse.records import MOST_A_SECOND, Form
+from monitor.parse.records import EPOCH_FIRST, MOST_A_SECOND, Form
+from monitor.parse.vocabulary import BATCH
 
 
 def readings(form: Form, columns: Sequence[Sequence[str]], name: str) -> tuple[NDArray[np.bool_], Columns] | None:
@@ -18,11 +19,14 @@ def readings(form: Form, columns: Sequence[Sequence[str]], name: str) -> tuple[N
 
     ``columns`` are the numbers of a line as they are printed, one column a place.
 
-    None of a form that needs a look at every line: its time may be a clock, or of a micro-batch.
+    None of a form that needs a look at every line: its time may be a clock or of a micro-batch, its steps counted in
+    thousands, its total none.
     """
     if form.own < 0 or form.micro >= 0 or form.within is not None or form.memories:
         return None
     step_entry = form.steps[0]
+    if step_entry.least_total or step_entry.key.factor or step_entry.total_factor != 1.0:
+        return None
     whole = {"step": step_entry.place, "rank": form.rank, "total": form.total}
     if form.epoch >= 0 and not step_entry.key.whole_run:
         whole["epoch"] = form.epoch
@@ -34,6 +38,8 @@ def readings(form: Form, columns: Sequence[Sequence[str]], name: str) -> tuple[N
     steps, times = found["step"], durations(numbers(columns[form.own]) * form.factor)
     good = ~np.isnan(steps) & ~np.isnan(times)
     if "total" in found:
+        if step_entry.key.order == BATCH and form.total < 0 and (found["total"] < EPOCH_FIRST * steps).any():
+            return None
         found["total"] = np.where(found["total"] >= steps, found["total"], np.nan)
     out: dict[str, Any] = {**found, "time_s": times, "format": name, "meaning": form.meaning}
     if form.throughputs:

@@ -6,6 +6,7 @@ and then applied to the numbers of each line (``reading``).
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -20,6 +21,8 @@ Value = str | int | float | bool | None
 # No job runs longer; larger values are times of the calendar.
 _LONGEST_RUN_S = 400 * 86400.0
 MOST_A_SECOND = 1e15
+#: Of "Batch 4/0" the first number is an epoch; "Batch 121/120" is one too many.
+EPOCH_FIRST = 0.9
 _SPELLED = re.compile(r"(?:(?P<h>\d+)h)? ?(?:(?P<m>\d+)m)? ?(?:(?P<s>\d+(?:\.\d+)?)s)?")
 _TIME_OF_DAY = re.compile(r"\d\d:\d\d:\d\d")
 
@@ -35,6 +38,12 @@ class Entry(NamedTuple):
     """Of a step: the place of the number behind the slash, -1 if none."""
     in_epoch: bool = False
     """Of a step: the notation itself says that it counts within an epoch."""
+    total_factor: float = 1.0
+    """Of a step: what the total is counted in, 1000 for "10k"."""
+    least_total: int = 0
+    """Of a step: it is none where there are fewer of them."""
+    over: int = -1
+    """Of a time: the place of the number of steps that took it, -1 if none."""
 
 
 class Form(NamedTuple):
@@ -50,14 +59,16 @@ class Form(NamedTuple):
     loss: int
     timeless: bool
     """It is a report also where no time in it is one: a loss is told, or a throughput whose unit is known."""
-    parts: bool
-    """Of the loss only several parts are told."""
+    told: bool
+    """It is one even without any of these: several parts of a loss are told, or a reward and the entropy."""
     memories: tuple[Entry, ...]
     epoch: int
     rank: int
     total: int
     micro: int
-    """Place of an iteration count beside a step count, where the time is an iteration's."""
+    """Place of an iteration count beside a step count, where the time is an iteration's: of how many to a step, the lines
+    together tell.
+    """
     within: Entry | None
     """The count of micro-batches within the step, where their number is told, too."""
 
@@ -74,13 +85,19 @@ def form(entries: Sequence[Entry], said: str) -> Form | None:
         kinds.setdefault("time" if entry.key.what == "rate" else entry.key.what, []).append(entry)
     steps, times, throughputs = (kinds.get(what, []) for what in ("step", "time", "throughput"))
     losses = kinds.get("loss", [])
-    if not steps or not (times or throughputs or losses) or lookalikes.never_a_step(said) or lookalikes.evaluates(said):
+    told = not losses and not times and not throughputs and _is_told(steps, kinds)
+    if (
+        not steps
+        or not (times or throughputs or losses or told)
+        or lookalikes.never_a_step(said)
+        or lookalikes.evaluates(said)
+    ):
         return None
-    surely_timed = bool(times) and times[0].key.order <= v.RATE
+    surely_timed = bool(times) and times[0].key.order <= v.SPAN
     # A trainer may print its newest validation loss with each step; then it prints the step's own loss and time, too.
     if "evaluation" in kinds and not (losses and times and times[0].key.order <= v.ELAPSED):
         return None
-    timeless = bool(losses) or _is_speed(steps, throughputs, "learning" in kinds)
+    timeless = bool(losses) or told or _is_speed(steps, throughputs, "learning" in kinds)
     if not losses:
         if not surely_timed and len(steps) > 1 and steps[0].key.order >= v.BATCH:
             return None  # "steps" and "batch": a configuration
@@ -98,17 +115,17 @@ def form(entries: Sequence[Entry], said: str) -> Form | None:
         tuple(steps),
         tuple(times),
         own.place if own else -1,
-        (own.key.factor if own else 0.0) or 1.0,
+        ((own.key.factor or 1.0) / own.key.over) if own else 1.0,
         own.key.meaning if own else "step",
         tuple(throughputs),
         _place(best),
         timeless,
-        bool(losses) and not best,
+        told or (bool(losses) and not best),
         tuple(kinds.get("memory", [])),
         _place(kinds.get("epoch")),
         _place(kinds.get("rank")),
         _place(kinds.get("total")),
-        _micro(steps, times, said),
+        _micro(steps, times),
         next((entry for entry in kinds.get("micro", []) if entry.total >= 0), None),
     )
 
@@ -119,23 +136,37 @@ def _is_speed(steps: list[Entry], throughputs: list[Entry], learning: bool) -> b
     return known and (steps[0].key.order < v.STEPS or learning)
 
 
+def _is_told(steps: list[Entry], kinds: dict[str, list[Entry]]) -> bool:
+    """A report without a loss, as of reinforcement learning: two measures of how it goes, one of which only training has.
+
+    One alone is printed elsewhere, too: a schedule's learning rate, an episode's reward.
+    """
+    measures = {(entry.key.order, entry.name) for entry in kinds.get("measure", [])}
+    learning = kinds.get("learning", [])
+    only_training = bool(learning) or any(order for order, _ in measures)
+    return only_training and len(measures) + bool(learning) > 1 and steps[0].key.order < v.BATCH if steps else False
+
+
 def _place(found: list[Entry] | None) -> int:
     return found[0].place if found else -1
 
 
-def _micro(steps: list[Entry], times: list[Entry], said: str) -> int:
-    if not times or times[0].key.order > v.MEAN_OF_STEPS or times[0].key.unit in {"step", "update"} or "step)" in said:
+def _micro(steps: list[Entry], times: list[Entry]) -> int:
+    if not times or times[0].key.order > v.MEAN_OF_STEPS or times[0].key.unit in _STEPS:
         return -1
     counted = {entry.key.order: entry.place for entry in steps}
-    return counted[v.ITERATION] if v.STEP in counted and v.ITERATION in counted else -1
+    return counted[v.ITERATION] if steps[0].key.order <= v.STEP and v.ITERATION in counted else -1
 
 
 def reading(form: Form, values: Sequence[Value], name: str) -> Reading | None:
     """The report in ``values``, or None if the step, or everything told about it, is no sensible number."""
     step, chosen = None, form.steps[0]
     for chosen in form.steps:
-        if (step := whole_number(values[chosen.place])) is not None:
+        if (step := _count(values[chosen.place], chosen.key.factor)) is None:
+            continue
+        if not chosen.least_total or (whole_number(values[chosen.total]) or 0) >= chosen.least_total:
             break
+        step = None
     if step is None:
         return None
     time_s, meaning, clock, rate, tick_s = None, form.meaning, None, None, 0.0
@@ -150,8 +181,9 @@ def reading(form: Form, values: Sequence[Value], name: str) -> Reading | None:
             return None
         if form.own < 0 or form.times[0].key.unit not in _STEPS:
             time_s = clock = None  # of the last micro-batch alone
-    if form.micro >= 0 and (iterations := whole_number(values[form.micro])) is not None and iterations > 1.5 * step + 1:
-        return None
+    counter = None
+    if form.micro >= 0 and (counter := whole_number(values[form.micro])) is not None:
+        meaning = "iteration"
     throughput, unit = rate, "" if rate is None else "it/s"
     for entry in form.throughputs:
         value = _float(values[entry.place])
@@ -162,7 +194,7 @@ def reading(form: Form, values: Sequence[Value], name: str) -> Reading | None:
     if (
         time_s is None
         and clock is None
-        and (not form.timeless or (throughput is None and loss is None and not form.parts))
+        and (not form.timeless or (throughput is None and loss is None and not form.told))
     ):
         return None
     epoch = total = None
@@ -171,7 +203,9 @@ def reading(form: Form, values: Sequence[Value], name: str) -> Reading | None:
     if form.total >= 0:
         total = whole_number(values[form.total])
     elif chosen.total >= 0 and epoch is None and not chosen.in_epoch:
-        total = whole_number(values[chosen.total])
+        total = _count(values[chosen.total], chosen.total_factor)
+        if total is not None and chosen.key.order == v.BATCH and total < EPOCH_FIRST * step:
+            step, total, epoch = total, None, step
     # By position: this runs for every report there is, and names cost half a microsecond.
     return Reading(
         name,
@@ -187,10 +221,27 @@ def reading(form: Form, values: Sequence[Value], name: str) -> Reading | None:
         _memory(form.memories, values) if form.memories else None,
         process_number(values[form.rank]) if form.rank >= 0 else None,
         epoch,
+        None,
+        counter,
     )
 
 
 _STEPS = {"step", "update"}
+
+
+def _count(value: Value, factor: float) -> int | None:
+    """A count, "2.0" of thousands too."""
+    if not factor or factor == 1.0:
+        return whole_number(value)
+    printed = _float(value)
+    return (
+        whole_number(float(round(printed * factor))) if printed is not None and 0 <= printed < MOST_A_SECOND else None
+    )
+
+
+def _many(entry: Entry, values: Sequence[Value]) -> float:
+    """How many steps a time is of; infinitely many where their number is none."""
+    return entry.key.over * (1.0 if entry.over < 0 else whole_number(values[entry.over]) or math.inf)
 
 
 def _micros(within: Entry, values: Sequence[Value]) -> int | None:
@@ -221,8 +272,8 @@ def _times(entries: Sequence[Entry], values: Sequence[Value]) -> _Times:
             tick_s = 0.0 if "." in printed else 1.0
             if seconds is None or seconds > _LONGEST_RUN_S:
                 continue
-            if key.order <= v.MEAN_OF_STEPS:
-                return duration_s(seconds), key.meaning, None, None, 0.0
+            if key.order <= v.SPAN:
+                return duration_s(seconds / _many(entry, values)), key.meaning, None, None, 0.0
             if key.order < v.ELAPSED and _TIME_OF_DAY.match(printed):
                 continue
             return time_s, meaning, seconds, rate, tick_s
@@ -234,7 +285,7 @@ def _times(entries: Sequence[Entry], values: Sequence[Value]) -> _Times:
         else:
             if key.meaning == "either" and (key.factor or 1.0) == 1.0 and "." not in str(printed):
                 whole_s = 1.0
-            if (seconds := duration_s(value * (key.factor or 1.0))) is not None:
+            if (seconds := duration_s(value * (key.factor or 1.0) / _many(entry, values))) is not None:
                 return seconds, key.meaning, None, None, whole_s
     return time_s, meaning, None, rate, whole_s
 

@@ -10,6 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from monitor.parse.columns import Floats
 from monitor.parse.table import At, Codes, Table, by_code
 from monitor.parse.timing import written_ms
 
@@ -18,6 +19,8 @@ from monitor.parse.timing import written_ms
 _BLOCK_LINES = 2000
 # A second handler prints within this time, by clocks of whole seconds too.
 _ECHO_MS = 1000
+# A report's time stands so near before it.
+_NEXT_LINES = 2
 # Their head is printed before the step is done.
 _ANNOUNCED = "nemo-rl"
 
@@ -33,7 +36,8 @@ def _fill(table: Table, report: int, more: int) -> None:
 
 
 def joined(table: Table, at: At) -> At:
-    """Lines that say more of the report before them, put into it: a block of lines is one report."""
+    """Lines that say more of the report before or behind them, put into it: a block of lines is one report."""
+    at = _with_timers(table, at)
     more = table.meaning[at] == table.code("of-last")
     if not more.any():
         return at
@@ -46,6 +50,16 @@ def joined(table: Table, at: At) -> At:
     reports: At = at[~more]
     if table.texts[table.format[at[0]]] == _ANNOUNCED:
         reports = reports[~np.isnan(table.time_s[reports])]
+    return reports
+
+
+def _with_timers(table: Table, at: At) -> At:
+    """What is said of a report on the line before it, put into it."""
+    before = table.meaning[at] == table.code("of-next")
+    for place, behind in zip(at[:-1][before[:-1]].tolist(), at[1:][before[:-1]].tolist(), strict=True):
+        if 0 < table.line[behind] - table.line[place] <= _NEXT_LINES and table.meaning[behind] != table.code("of-next"):
+            _fill(table, behind, place)
+    reports: At = at[~before]
     return reports
 
 
@@ -87,8 +101,18 @@ def fitted(table: Table, at: At) -> At:
     return at[np.isin(bars, [*kept, table.code("")])]
 
 
+def _epoch_first(table: Table, at: At) -> None:
+    """Of "Batch 4/300" the second number is no total where it moves more often than the first: batch 300 of epoch 4."""
+    told = at[~np.isnan(table.total[at]) & np.isnan(table.epoch[at])]
+    steps, totals = table.step[told], table.total[told]
+    moved = int((np.diff(totals) != 0).sum())
+    if moved > 1 and moved > int((np.diff(steps) != 0).sum()):
+        table.epoch[told], table.step[told], table.total[told] = steps, totals, np.nan
+
+
 def by_epoch(table: Table, at: At) -> At:
     """Numbers the reports of a trainer that speaks only at the end of each epoch ("40/40 …") by their epoch."""
+    _epoch_first(table, at)
     name = str(table.texts[table.format[at[0]]]) if len(at) else ""
     # MindSpore's line does not say that its step is the last of the epoch: that shows when the next epoch ends there, too.
     if not name.startswith("keras") and (name != "mindspore" or len(np.unique(table.epoch[at])) < 2):
@@ -105,6 +129,7 @@ def by_epoch(table: Table, at: At) -> At:
 
 def whole_steps(table: Table, at: At) -> At:
     """Micro-batches summed into the optimizer step they end in; one whose micro-batches are not all there has no time."""
+    at = _by_iterations(table, at)
     counters, steps = table.counter[at], table.step[at]
     is_part = table.meaning[at] == table.code("part")
     if not is_part.any() and not (counters > steps).any():
@@ -127,6 +152,50 @@ def whole_steps(table: Table, at: At) -> At:
         parts.clear()
         whole.append(place)
     return np.array(whole, dtype=np.intp)
+
+
+def _by_iterations(table: Table, at: At) -> At:
+    """Reports of micro-batches that count steps, too: one a step, and its time that of a micro-batch times as many as make a
+    step. How many, the two counters tell over the whole series; where they tell no whole number there is no time.
+    """
+    mine = table.meaning[at] == table.code("iteration")
+    if not mine.any():
+        return at
+    rows = at[mine]
+    steps, done = table.step[rows], table.counter[rows]
+    table.counter[rows] = np.nan
+    each = _micro_batches(steps, done)
+    if each == 1.0:
+        table.meaning[rows] = table.code("step")
+        return at
+    table.meaning[rows] = table.code("interval")
+    starts = np.flatnonzero(np.diff(steps, prepend=np.nan) != 0)
+    ends = np.append(starts[1:], len(rows)) - 1
+    known = ~np.isnan(table.time_s[rows])
+    sums = np.add.reduceat(np.where(known, table.time_s[rows], 0.0), starts)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        table.time_s[rows[ends]] = each * sums / np.add.reduceat(known.astype(float), starts)
+    whole: At = at[~mine | np.isin(at, rows[ends])]
+    return whole
+
+
+def _micro_batches(steps: Floats, done: Floats) -> float:
+    """How many micro-batches make a step, by counters of both; NaN where no number of them fits every report."""
+    begun = np.flatnonzero(np.diff(steps)) + 1
+    first = begun if 2 < 2 * len(begun) < len(steps) else np.arange(len(steps))
+    moved, passed = np.diff(steps[first]), np.diff(done[first])
+    on = (moved >= 0) & (passed > 0)
+    tried = [passed[on].sum() / moved[on].sum()] if moved[on].any() else []
+    if len(begun) and steps[begun[0]] > 0:
+        tried.append(done[begun[0]] / steps[begun[0]])
+    if not tried:
+        return 1.0 if (done <= steps).all() else float("nan")
+    up = np.diff(done) > 0
+    passed, moved = np.cumsum(np.diff(done)[up]), np.cumsum(np.diff(steps)[up])
+    for each in np.maximum(np.round(tried), 1.0).tolist():
+        if (np.abs(passed / each - moved) <= 1.0).all():
+            return float(each)
+    return float("nan")
 
 
 def numbered(table: Table, at: At) -> At:

@@ -39,6 +39,8 @@ SIZES = {
     **_each("kib kb", 1 / 1024**2),
     **_each("bytes byte", 1 / 1024**3),
 }
+# Behind a counter, glued to it: "step:2.0K", "iter 1.2k/10k".
+MAGNITUDES = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9}
 # What a loop counts: one of them, several.
 COUNTED = word_set("step it iter iteration batch update minibatch")
 PLURALS = word_set("steps its iters iterations batches updates")
@@ -108,15 +110,25 @@ EPOCH_NAMES = frozenset({"epoch", "ep", "epoch idx", "epoch num", "epoch number"
 # Ranks of the whole job only: local ranks and ranks of nodes are no ranks.
 RANK_NAMES = frozenset({"rank", "global rank", "world rank", "mpi rank", "process rank"})
 
-# Order of times: what is surely of one step; a mean of steps; a rate; then what may be a clock, the likelier step first.
-OF_ONE_STEP, MEAN_OF_STEPS, RATE, ANY_TIME, BARE, ELAPSED, TOTAL_TIME = 10, 14, 20, 30, 35, 40, 50
+# Order of times: what is surely of one step; a mean of steps; a rate; of so many steps as are told beside it; then what
+# may be a clock, the likelier step first.
+OF_ONE_STEP, MEAN_OF_STEPS, RATE, SPAN, ANY_TIME, BARE, ELAPSED, TOTAL_TIME = 10, 14, 20, 22, 30, 35, 40, 50
 # With "step" before or "per step" behind them these are of one step, seconds unless a unit says otherwise.
-TIME_WORDS = word_set("time duration latency cost elapsed timing took dt t") | {"wall time", "elapsed time"}
+TIME_WORDS = word_set("time times duration latency cost elapsed timing timings timer timers took dt t") | {
+    "wall time",
+    "elapsed time",
+}
+# Between such a word and what is counted: "time_this_iter_s", "time for one step".
+OF_ONE = word_set("per this last of for each every one a the in")
+# Without a unit these may be anything; with one they are times.
+TIMES_BY_UNIT = {"t": 30, "time step": 10, "timestep": 10}
 # Alone they are a step's time or a clock: the series decides. Seconds unless a unit says otherwise.
 MAYBE_CLOCKS = {
     **dict.fromkeys(("time", "duration", "dur", "latency", "sec", "secs", "second", "seconds"), ANY_TIME),
     **dict.fromkeys(("took", "takes", "in", "done in", "finished in", "completed in", "time taken"), ANY_TIME),
-    **dict.fromkeys(("time cost", "cost time", "time used", "used time", "time spent"), ANY_TIME),
+    **dict.fromkeys(("time cost", "cost time", "time used", "used time", "time spent", "timer"), ANY_TIME),
+    **dict.fromkeys(("time delta", "delta time", "delta t", "time diff", "diff time"), ANY_TIME),
+    "total step time": ANY_TIME,
     **dict.fromkeys(("elapsed", "elapsed time", "time elapsed"), ELAPSED),
     **dict.fromkeys(("total time", "time total", "wall", "wall time", "wall clock", "runtime", "clock"), TOTAL_TIME),
     **dict.fromkeys(("total elapsed", "total elapsed time", "total duration", "cumulative time"), TOTAL_TIME),
@@ -126,14 +138,16 @@ MAYBE_CLOCKS = {
 OF_SPEED = word_set("throughput perf performance speed timing timings timers")
 # Times, rates and counters behind one of these are not of the training step as a whole.
 SUB_TIMERS = word_set(
-    "data load loader dataloader loading reader fwd forward bwd backward back io comm communication allreduce optim optimizer"
-    " opt gen generation generate rollout env collect decode prefill download upload eta remaining left estimated compile"
-    " fetch copy save saving ckpt checkpoint eval val test prefetch sync wait micro epoch preprocess cpu queue sampling"
+    "data load loader dataloader loading reader reading read fwd forward bwd backward back io comm communication"
+    " allreduce optim optimizer opt gen generation generate rollout env collect decode prefill download upload eta"
+    " remaining left estimated compile fetch copy save saving ckpt checkpoint eval val test prefetch sync wait micro"
+    " epoch preprocess cpu queue sampling"
 )
 
-EVALUATION = word_set("eval evaluation evaluate val valid validation validate test testing holdout")
-# "dev" is mostly a device or a host; before these it is the development set.
-OF_DEV = word_set("loss acc accuracy ppl perplexity bleu wer f")
+EVALUATION = word_set("eval evaluation evaluate val valid validation validate test testing holdout heldout")
+# "dev" is mostly a device or a host, "cv" a coefficient; before these they are the sets that are held out.
+HELD_OUT = word_set("dev cv")
+OF_HELD_OUT = word_set("loss acc accuracy ppl perplexity bleu wer cer f")
 
 # Order of losses: the step's own, sums, of parts the only one, then measures that are a loss by another name.
 PART_OF_LOSS = 30
@@ -145,10 +159,27 @@ LOSS_NAMES = {
     **dict.fromkeys(("xent", "cross entropy", "nll", "ce"), 8),
     "cost": COST,  # a time where its unit says so
 }
+# What else a step's report tells, by which a step without a loss is known: how well it goes, ...
+OUTCOMES = word_set("reward rewards return returns score acc accuracy ppl perplexity rew")
+# ... and what nothing but training has (the learning rate besides).
+ONLY_TRAINING = word_set("entropy kl advantage advantages") | {
+    "grad norm",
+    "gradient norm",
+    "clip fraction",
+    "clip frac",
+    "approx kl",
+    "ppo kl",
+    "explained variance",
+    "policy entropy",
+}
+# With one of these it is a setting of theirs.
+NO_MEASURE = word_set(
+    "coef coeff coefficient scale scaling threshold target weight limit max min best decay std var norm"
+)
 # With one of these it is no loss of a step: "loss scale", "best loss".
 NO_LOSS = word_set(
     "scale scaler scaling weight weights coef ratio factor fn function type std var min max best lowest diff delta spike spikes"
-    " prev previous epoch norm rate"
+    " prev previous epoch norm rate history"
 )
 MEMORY = word_set("mem memory vram maxmem gpumem cudamem allocated reserved alloc")
 NO_GPU_MEMORY = word_set(
@@ -163,6 +194,20 @@ SETTINGS = word_set(
 # Written together these are two words.
 JOINED = {
     "globalstep": "global step",
+    "gstep": "global step",
+    "itr": "iter",
+    "itrs": "iters",
+    "updt": "update",
+    "btime": "batch time",
+    "bt": "batch time",
+    "itime": "iter time",
+    "tdelta": "time delta",
+    "timeperstep": "time per step",
+    "gradnorm": "grad norm",
+    "gnorm": "grad norm",
+    "grdn": "grad norm",
+    "clipfrac": "clip fraction",
+    "losses": "loss",
     "steptime": "step time",
     "itertime": "iter time",
     "iterationtime": "iteration time",

@@ -168,7 +168,7 @@ def test_bytes_to_lines(folder: Path, content: bytes, expected: list[str] | None
 
 
 @pytest.mark.parametrize(
-    ("nuls", "end"), [(1, "\n"), (5000, "\r\n"), (20_000, "\r\n"), (20_000, "\n"), (3 << 20, "\n")]
+    ("nuls", "end"), [(1, "\n"), (5000, "\r\n"), (20_000, "\r\n"), (20_000, "\n"), (3 << 20, "\n"), (9 << 20, "\n")]
 )
 def test_nuls_where_a_log_was_cut_off_are_no_part_of_it(folder: Path, nuls: int, end: str) -> None:
     said = [f"step {number} | loss 4.5" for number in range(9)]

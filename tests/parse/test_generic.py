@@ -161,9 +161,9 @@ def test_who_and_which_epoch_are_taken_from_the_line() -> None:
     assert (local.epoch, local.total) == (2, None)  # steps of an epoch are no planned steps
 
 
-def test_micro_batches_are_no_steps() -> None:
-    assert read("iter 8 step 2: loss 2.5, iter time: 125.0ms") == []
-    assert one("iter 8 step 2: loss 2.5, iter time: 125.0ms (optimizer.step)").step == 2
+def test_the_time_of_an_iteration_beside_a_step_waits_for_the_other_lines() -> None:
+    found = one("iter 8 step 2: loss 2.5, iter time: 125.0ms")
+    assert (found.step, found.counter, found.time_s, found.meaning) == (2, 8, 0.125, "iteration")
 
 
 def test_records_glued_together_are_each_read() -> None:

@@ -27,6 +27,8 @@ _TIME = re.compile(
     rf"(?i)(?<!data )(?<!data_)(?<![\w.])(?:batch )?time:?\s{{1,9}}(?P<time>{_NUMBER})\s?s?\s?\(\s{{0,9}}\d"
 )
 _LOSS = re.compile(rf"(?i)(?<![\w.])loss:?\s{{1,9}}(?P<loss>-?{_NUMBER}|nan|-?inf)")
+# The loss itself, not "cls loss": where another word stands before each, the first.
+_WHOLE_LOSS = re.compile(rf"(?<![A-Za-z] ){_LOSS.pattern.removeprefix('(?i)')}", re.IGNORECASE)
 _SPEED = re.compile(rf"(?i)(?<![\w.])speed:?\s{{1,9}}(?P<rate>{_NUMBER})\s?(?:\(|samples/s)")
 _MEMORY = re.compile(r"(?i)(?<![\w.])mem(?:ory)?:?\s{1,9}(?P<mib>\d{1,9})\s?MB\b")
 
@@ -38,7 +40,8 @@ def read(text: str) -> Iterator[Reading]:
     match = _LINE.search(text)
     if match is None or (time := _TIME.search(rest := match["rest"])) is None:
         return
-    loss, speed, memory = _LOSS.search(rest), _SPEED.search(rest), _MEMORY.search(rest)
+    loss = _WHOLE_LOSS.search(rest) or _LOSS.search(rest)
+    speed, memory = _SPEED.search(rest), _MEMORY.search(rest)
     mib = number(memory["mib"]) if memory else None
     yield Reading(
         format=FORMAT,

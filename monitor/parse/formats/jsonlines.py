@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from monitor.parse.keys import Key, key_of, measured, unit_of
+from monitor.parse.numbers import process_number
 from monitor.parse.records import Entry, Form, Value, form, reading
 from monitor.parse.rows import Reading
 from monitor.parse.vocabulary import BARE, DURATIONS, word_set
@@ -32,6 +33,9 @@ _DEPTH = 3
 _PLAIN_GROUPS = word_set("data payload fields values value extra metrics metadata record body event log")
 # Keys whose text tells what kind of record this is. Names of jobs and runs are none: a job may be called "test".
 _KINDS = word_set("type mode phase split stage event kind subset tag key section status action msg message prefix what")
+# Of these the text names a set of data: "dev".
+_SETS = word_set("split subset phase dataset")
+_HELD_OUT = word_set("validation valid val eval dev")
 _LONGEST_TEXT = 200
 _TEXT = re.compile(
     r"\s*(?P<number>(?:\d{1,4} days?, )?\d{1,4}(?::\d\d){1,2}(?:\.\d+)?|(?:\d{1,3}h ?)?\d{1,4}m(?: ?\d{1,2}(?:\.\d+)?s)"
@@ -41,6 +45,9 @@ _TEXT = re.compile(
 # A key that is a mere unit; in a text it would be the unit of what stands before it.
 _CLOCKS = word_set("s ms")
 _FIGURES = re.compile(r"\d+(?:\.\d+)?")
+# Before the object: "[rank 3] {…}", "rank=3 {…}".
+_RANK = re.compile(r"(?i)(?<![\w.-])rank[ _:=-]{0,2}(?P<rank>\d{1,6})(?![\w.])")
+_LONGEST_LABEL = 60
 _DECODER = json.JSONDecoder()
 
 
@@ -60,7 +67,8 @@ def read(text: str) -> Iterator[Reading]:
             _flatten(found, "", names, values, _DEPTH)
             known = _form(tuple(names))
             if known is not None and (report := reading(known, values, FORMAT)) is not None:
-                yield report
+                label = _RANK.search(text, max(0, place - _LONGEST_LABEL), place) if report.rank is None else None
+                yield report._replace(rank=process_number(label["rank"])) if label else report
         place = text.find("{", end)
 
 
@@ -72,8 +80,9 @@ def _flatten(found: Mapping[str, object], path: str, names: list[str], values: l
                 names.append(path + key)
                 values.append(value)
         elif isinstance(value, str):
-            if key.lower() in _KINDS:
-                names.append(f"\0={_FIGURES.sub(_NUL, value[:_LONGEST_TEXT])}")
+            if key.lower() in _KINDS or (key.lower() == "dataset" and value.lower() in _HELD_OUT):
+                said = f"{value} set" if key.lower() in _SETS else value
+                names.append(f"\0={_FIGURES.sub(_NUL, said[:_LONGEST_TEXT])}")
                 values.append(None)
             elif len(value) < 48 and (match := _TEXT.fullmatch(value)):
                 names.append(f"{path}{key}\0{match['unit']}" if match["unit"] else path + key)

@@ -24,7 +24,8 @@ from monitor.parse.keys import SPEEDS, Key, key_of, measured, words_of
 from monitor.parse.record_columns import readings
 from monitor.parse.records import Entry, Form, form, reading
 from monitor.parse.rows import Reading
-from monitor.parse.vocabulary import BARE, BATCH, RATE, SUB_TIMERS, word_set
+from monitor.parse.spans import spans
+from monitor.parse.vocabulary import BARE, BATCH, MAGNITUDES, SPAN, STEP, STEPS, SUB_TIMERS, word_set
 
 FORMAT = "key-value"
 GENERIC = True
@@ -39,6 +40,7 @@ GATES = (
     *(f"{word}_{behind}" for word in ("step", "iter", "batch") for behind in ("i", "n", "count")),
     *(f"{word}{mark}" for word in ("STEP", "ITER", "TERATION") for mark in (" ", ":", "=")),
     *(f"{word}{mark}" for word in ("loss", "Loss", "LOSS") for mark in (" ", ":", "=", "'", "\t", ",", "|")),
+    *(f"{word}{mark}" for word in ("Itr", "itr") for mark in (" ", ":", "=", "s ", "s:", "s=")),
     *("it/s", "s/it", "s/batch", " it=", "Loss_D", "Loss_G", "loss_D", "loss_G"),
 )
 
@@ -50,7 +52,7 @@ _LONGEST_GAP = 300
 # Numbers as they are printed, clocks and dates in one piece. Digits inside a word, a version or a path are none, but
 # for a rank's: "[rank3]". The first character decides where it pays to look: no lookbehind before it.
 _DIGITS = (
-    r"[-+.\d](?:(?<![\w.@$].)|(?<=[Rr]ank\d))(?:(?<=\d)|(?=\.?\d))\d*+(?:"
+    r"[-+.\d](?:(?<![\w.@$].)|(?<=[Rr]ank\d)|(?<=[Rr]ank_\d)|(?<=RANK\d))(?:(?<=\d)|(?=\.?\d))\d*+(?:"
     r"\.\d*+(?:[eE][-+]?\d++)?|[eE][-+]?\d++"
     r"|(?<!\d{4})(?:,\d{3})++(?!\d)(?:\.\d++)?"
     r"|(?::[0-5]\d){1,2}(?:[.,]\d++)?(?![\d:])"
@@ -63,11 +65,21 @@ _NUMBER = re.compile(rf"({_DIGITS})")
 _NUMBER_OR_NAN = re.compile(rf"((?<![\w.@$/])[-+]?(?:nan|NaN|NAN|inf|Inf|Infinity)(?![\w.])|{_DIGITS})")
 _NAN = re.compile(r"(?:nan|NaN|NAN|inf|Inf|Infinity)(?!\w)")
 _OPENS = re.compile(r"\s*[\])]?\s*\[\s*")
+# Between an epoch and a fraction: "Epoch:[3/20](7/120)", "[epoch 3, 7/120]", "Epoch 3 | 7/120 | ".
+_LEADS_ON = re.compile(r"\s*[\])]?\s*[,|:-]?\s*[\[(]?\s*")
+# "after 12 steps"
+_AFTER = re.compile(r"(?i)\bafter $")
+_STEPS_DONE = re.compile(r"(?i) (?:steps|iterations|iters|updates|batches)\b")
 # "[3/25][50/391]", "[3/25], [50/391]": epoch, batch.
 _PAIR = re.compile(r"\]\s?,?\s{0,2}\[\s*")
 _LETTERS = re.compile(r"[A-Za-z|\])]")
 _LOCATION = re.compile(r"[\w/]+[.:/]\w+:$")
 _TOLD = {"time", "rate", "throughput", "loss"}
+# Between a count and how many there are: "7/120", "1.2k/10k", "7 (of 120)".
+_MAGNITUDE = re.compile(r"[kKMB](?!\w)")
+_OF_ALL = re.compile(r"(?P<many>[kKMB]?)\s*(?:/|\(?(?:out )?of)\s*")
+# Where an unnamed fraction has no fewer, it counts steps and the batch named behind it is a size.
+_STEPS_AT_LEAST = 1000
 
 
 def read(text: str) -> Iterator[Reading]:
@@ -130,17 +142,25 @@ def _forms(shape: tuple[str, ...]) -> tuple[Form, ...]:
     gaps = [gap(_ends(text), head=place == 0) for place, text in enumerate(shape)]
     records: list[list[Entry]] = [[]]
     starts = [0]
+    several = {span.time: span for span in spans(gaps)}
+    counted = {span.steps for span in several.values()}
     for place in range(len(gaps) - 1):
         last = records[-1]
-        if _is_total(place, gaps, last):
-            last[-1] = last[-1]._replace(total=place)
+        if place in several:
+            span = several[place]
+            if span.key is not None:
+                last.append(Entry(place, span.key, gaps[place].name, over=span.steps))
+        elif place in counted:
+            continue
+        elif _is_total(place, gaps, last):
+            last[-1] = _with_total(last[-1], gaps[place], gaps[place + 1])
         elif key := _key(place, gaps):
             if key.what == "step" and _is_told(last) and any(entry.key[:2] == key[:2] for entry in last):
                 records.append(_taken_along(last))
                 starts.append(place)
             records[-1].append(Entry(place, key, gaps[place].name))
-    if len(records) == 1 and not any(entry.key.what == "step" for entry in records[0]):
-        records[0].extend(_step_without_a_name(gaps, records[0]))
+    if len(records) == 1:
+        _add_unnamed_step(gaps, records[0])
     found = []
     for entries, start, end in zip(records, starts, [*starts[1:], len(gaps)], strict=True):
         found.append(form(entries, "\0".join(between.said for between in gaps[start:end])))
@@ -150,7 +170,16 @@ def _forms(shape: tuple[str, ...]) -> tuple[Form, ...]:
 def _is_total(place: int, gaps: Sequence[Gap], entries: Sequence[Entry]) -> bool:
     """The number is that of all steps, or of all micro-batches of one: "7/120", "7 of 120"."""
     counted = bool(entries) and entries[-1].place == place - 1 and entries[-1].key.what in {"step", "micro"}
-    return counted and gaps[place].text.strip() in {"/", "of", "out of"}
+    return counted and _OF_ALL.fullmatch(gaps[place].text) is not None
+
+
+def _with_total(step: Entry, before: Gap, behind: Gap) -> Entry:
+    """The step with the number between these texts as its total; letters glued to the two say thousands or millions."""
+    match = _OF_ALL.fullmatch(before.text)
+    if match and (factor := MAGNITUDES.get(match["many"])):
+        step = step._replace(key=step.key._replace(factor=factor))
+    letter = _MAGNITUDE.match(behind.text)
+    return step._replace(total=step.place + 1, total_factor=MAGNITUDES[letter[0]] if letter else 1.0)
 
 
 def _ends(text: str) -> str:
@@ -175,6 +204,14 @@ def _key(place: int, gaps: Sequence[Gap]) -> Key | None:
             # Bare minutes and hours are estimates mostly.
             return unit._replace(what="time", order=BARE) if after.closed and unit.factor <= 1.0 else None
     if key is not None and key.what == "micro":
+        return key
+    if (
+        key is not None
+        and key.what == "step"
+        and unit is not None
+        and unit.unit in MAGNITUDES
+        and after.text[:1] == " "
+    ):
         return key
     if key is None and not SUB_TIMERS.isdisjoint(words_of(before.name)):
         return None
@@ -229,18 +266,40 @@ def _taken_along(entries: list[Entry]) -> list[Entry]:
     return taken
 
 
+def _add_unnamed_step(gaps: Sequence[Gap], entries: list[Entry]) -> None:
+    """Adds a step that has no name to a record without one; "batch 16" beside it may be the size of a batch."""
+    named = [entry for entry in entries if entry.key.what == "step"]
+    if not named:
+        entries.extend(_step_without_a_name(gaps, entries))
+        return
+    if any(entry.key.order != BATCH or entry.total >= 0 for entry in named):
+        return
+    for place in range(min(len(gaps) - 2, named[0].place)):
+        if gaps[place].name or gaps[place].text[-1:] not in {"[", "("} or gaps[place + 1].text.strip() != "/":
+            continue
+        if gaps[place + 2].text[:1] in {"]", ")"}:
+            epoch = any(entry.key.what == "epoch" for entry in entries)
+            key = Key("step", STEP)
+            least = 0 if epoch else _STEPS_AT_LEAST
+            entries.append(Entry(place, key, total=place + 1, in_epoch=epoch, least_total=least))
+            return
+
+
 def _step_without_a_name(gaps: Sequence[Gap], entries: Sequence[Entry]) -> list[Entry]:
     """The step of notations that do not say "step", the surest first: "[0][ 10/500]", "[1/9][10/500]",
     "loss: 2.1  [10/500]", "| 200/2983 batches |", "Epoch 1 | 200/2000 | 3.1 it/s", "100 | loss 2.1 | 51ms"; nothing if
     there is none of them.
     """
-    unnamed = [place for place in range(len(gaps) - 1) if not gaps[place].name]
+    unnamed = [place for place in range(len(gaps) - 1) if not gaps[place].name or _AFTER.search(gaps[place].text)]
     fractions = {place for place in unnamed if place + 2 < len(gaps) and gaps[place + 1].text.strip() == "/"}
     for place in unnamed:
         before, epoch = gaps[place].text, _epoch_before(place, gaps)
-        if epoch >= 0 and _OPENS.fullmatch(before) and (place in fractions or before.strip() != "["):
+        is_count = place in fractions and _LEADS_ON.fullmatch(before) and _is_count(gaps[place + 2])
+        if epoch >= 0 and (is_count or (_OPENS.fullmatch(before) and before.strip() != "[")):
             total = place + 1 if place in fractions else -1
             return [Entry(place, Key("step", BATCH), total=total, in_epoch=True), Entry(epoch, Key("epoch"))]
+        if _AFTER.search(before) and _STEPS_DONE.match(gaps[place + 1].text):
+            return [Entry(place, Key("step", STEPS))]
     in_epoch = any(entry.key.what == "epoch" for entry in entries)
     told = any(entry.key.what in {*SPEEDS, "loss"} for entry in entries)
     for place in sorted(fractions) if told else ():
@@ -255,7 +314,7 @@ def _step_without_a_name(gaps: Sequence[Gap], entries: Sequence[Entry]) -> list[
             return [Entry(place, Key("step", BATCH), total=place + 1, in_epoch=in_epoch)]
     timed = [entry.key for entry in entries if entry.key.what in SPEEDS]
     lossy = any(entry.key.what == "loss" for entry in entries)
-    if (lossy and timed) or any(key.what != "throughput" and key.order <= RATE for key in timed):
+    if (lossy and timed) or any(key.what != "throughput" and key.order <= SPAN for key in timed):
         for place in sorted(fractions):
             if not _LETTERS.search(gaps[place + 2].text):
                 continue  # the month and day of a date
@@ -268,6 +327,13 @@ def _step_without_a_name(gaps: Sequence[Gap], entries: Sequence[Entry]) -> list[
         ):
             return [Entry(place, Key("step", BATCH))]
     return []
+
+
+def _is_count(behind: Gap) -> bool:
+    """The fraction before this text counts batches: "7/120: loss ", not "85/100 correct, loss " or a date."""
+    text = behind.text.strip()
+    is_counted = behind.unit is not None and behind.unit.what == "setting"
+    return not text.startswith("/") and (not text[:1].isalpha() or is_counted or text.rstrip(" :=") == behind.name)
 
 
 def _epoch_before(place: int, gaps: Sequence[Gap]) -> int:
