@@ -69,6 +69,8 @@ class Form(NamedTuple):
     """Place of an iteration count beside a step count, where the time is an iteration's: of how many to a step, the lines
     together tell.
     """
+    elapsed: Entry | None
+    """A clock beside a time that is a mean only."""
     within: Entry | None
     """The count of micro-batches within the step, where their number is told, too."""
 
@@ -126,6 +128,7 @@ def form(entries: Sequence[Entry], said: str) -> Form | None:
         _place(kinds.get("rank")),
         _place(kinds.get("total")),
         _micro(steps, times),
+        _elapsed(times),
         next((entry for entry in kinds.get("micro", []) if entry.total >= 0), None),
     )
 
@@ -145,6 +148,12 @@ def _is_told(steps: list[Entry], kinds: dict[str, list[Entry]]) -> bool:
     learning = kinds.get("learning", [])
     only_training = bool(learning) or any(order for order, _ in measures)
     return only_training and len(measures) + bool(learning) > 1 and steps[0].key.order < v.BATCH if steps else False
+
+
+def _elapsed(times: Sequence[Entry]) -> Entry | None:
+    if not times or times[0].key.order != v.MEAN_OF_STEPS:
+        return None
+    return next((entry for entry in times if entry.key.what == "time" and entry.key.order >= v.ELAPSED), None)
 
 
 def _place(found: list[Entry] | None) -> int:
@@ -172,6 +181,9 @@ def reading(form: Form, values: Sequence[Value], name: str) -> Reading | None:
     time_s, meaning, clock, rate, tick_s = None, form.meaning, None, None, 0.0
     if form.own >= 0 and (value := _float(values[form.own])) is not None:
         time_s = duration_s(value * form.factor)
+    if form.elapsed is not None and time_s is not None:
+        elapsed_s, _, clock, _, tick_s = _times([form.elapsed], values)
+        clock = elapsed_s if clock is None else clock
     if time_s is None and form.times:
         time_s, meaning, clock, rate, tick_s = _times(form.times, values)
         if time_s is None and clock is None:

@@ -26,6 +26,8 @@ WARM_UP_RATIO = 1.5
 WARM_UP_MOST = 20
 # A mean over more than the steps between two lines is not refuted by those.
 _LONG_MEANS = frozenset({"running-mean", "smoothed"})
+_MEANS = frozenset({"interval", "running-mean", "smoothed"})
+_GENERIC = frozenset({"key-value", "json"})
 _PAUSES = frozenset({"checkpoint-begin", "checkpoint-end", "evaluation-begin", "evaluation-end"})
 # So many series of a format are held against the clock: they all say the same.
 _MOST_SERIES = 200
@@ -181,6 +183,14 @@ def printed_times(table: Table, at: At) -> tuple[Floats, int | Codes]:
     gaps = np.diff(steps)
     usual_gap = float(np.median(gaps)) if len(gaps) else np.nan
     tick_s = float(table.clock_tick_s[at].max())
+    if not np.isnan(clock).all() and _is_mean(table, at, meaning):
+        # A total that never falls tells more than a mean beside it.
+        since = clocks.differenced(steps, clock, tick_s, clocks.steps_before_first(steps))
+        if not clocks.is_clock(clock, tick_s):
+            since = np.full(len(at), np.nan)
+        known = ~np.isnan(since)
+        kinds = np.where(known, table.code("cumulative"), table.code(meaning))
+        return np.where(known, since, times), kinds.astype(np.int32)
     if not np.isnan(clock).all():
         rated = times
         times, from_clock = clocks.by_rate_and_clock(steps, clock, table.throughput[at], tick_s)
@@ -203,6 +213,12 @@ def printed_times(table: Table, at: At) -> tuple[Floats, int | Codes]:
     else:
         kind = meaning
     return times, table.code(kind)
+
+
+def _is_mean(table: Table, at: At, meaning: str) -> bool:
+    """The reports of a generic format print a mean beside their clock, and no rate of steps."""
+    generic = str(table.texts[table.format[at[0]]]) in _GENERIC
+    return generic and meaning in _MEANS and not (table.throughput_unit[at] == table.code("it/s")).any()
 
 
 def _warm_up(times_s: Floats) -> int:

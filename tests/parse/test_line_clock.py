@@ -221,3 +221,12 @@ def test_the_order_of_pages_does_not_matter(data: st.DataObject) -> None:
         raw.add(page)
     found = assemble(raw.steps, raw.events)
     pd.testing.assert_frame_equal(found.steps, _events(lines).steps)
+
+
+def test_an_elapsed_total_beats_a_mean_beside_it() -> None:
+    """The mean since the start still holds the first step, which took a minute."""
+    elapsed = [60.0 + 2.0 * step for step in range(1, 40)]
+    lines = [f"step {n} loss 2.5 avg_step_time {at / n:.3f} elapsed {at:.1f}" for n, at in enumerate(elapsed, 1)]
+    parsed = parse(lines)
+    assert _times(parsed)[1:] == pytest.approx([2.0] * 38)
+    assert set(parsed.steps["kind"][1:]) == {"cumulative"}
