@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from monitor.model import events_frame, steps_frame
-from monitor.parse import clocks, delimited
+from monitor.parse import blocks, clocks, delimited
 from monitor.parse.bars import drawn_at_once, new_steps, renumbered, training_rows
 from monitor.parse.columns import Floats, durations
 from monitor.parse.identity import Identity, identify
@@ -72,7 +72,8 @@ def assemble(
     event_rows = sorted(events, key=lambda row: (row.stream, row.line, row.part))
     identity = identify(event_rows)
     # A table of a log that also has reports of its own says them again.
-    table = (steps if len(steps) else delimited.reports(event_rows)).table()
+    table = blocks.completed(steps)
+    table = table if len(table) else delimited.reports(event_rows).table()
     _name_ranks(table, identity)
     size = len(table)
     reports = _Reports(

@@ -14,7 +14,7 @@ import numpy as np
 from ahocorasick_rs import BytesAhoCorasick, Implementation
 from numpy.typing import NDArray
 
-from monitor.parse import facts, formats, marks
+from monitor.parse import facts, formats, marks, pieces
 from monitor.parse.columns import Columns
 from monitor.parse.rows import Reading
 
@@ -35,6 +35,8 @@ class Readers(NamedTuple):
     """Of the first family that can read many lines together."""
     before: tuple[Recogniser, ...] = ()
     """The families that come before that one."""
+    pieces: bool = False
+    """What no family knows may be a piece of a report (``monitor.parse.pieces``)."""
 
 
 def families() -> tuple[ModuleType, ...]:
@@ -75,19 +77,20 @@ def _readers(words: tuple[int, ...]) -> Readers:
         tuple(read for place, read in enumerate(_EVENTS, start=len(_FAMILIES)) if mask >> place & 1),
         asked[first].read_many if first >= 0 else None,
         tuple(family.read for family in asked[: max(0, first)]),
+        bool(mask >> len(_FAMILIES) + len(_EVENTS) & 1),
     )
 
 
 _FAMILIES = families()
 _EVENTS: tuple[EventReader, ...] = (facts.read, marks.read)
 _OWNERS_OF: dict[str, int] = {}
-for _place, _gates in enumerate((*(family.GATES for family in _FAMILIES), facts.GATES, marks.GATES)):
+for _place, _gates in enumerate((*(family.GATES for family in _FAMILIES), facts.GATES, marks.GATES, pieces.GATES)):
     for _gate in _gates:
         _OWNERS_OF[_gate] = _OWNERS_OF.get(_gate, 0) | 1 << _place
-_WORDS = (len(_FAMILIES) + len(_EVENTS)) // 64 + 1
+_WORDS = (len(_FAMILIES) + len(_EVENTS) + 1) // 64 + 1
 _OWNERS = np.array(
     [[owners >> 64 * word & (1 << 64) - 1 for word in range(_WORDS)] for owners in _OWNERS_OF.values()], np.uint64
 )
 _SCAN = BytesAhoCorasick([gate.encode() for gate in _OWNERS_OF], implementation=Implementation.DFA)
 #: Everybody, for lines that a pattern without literals is asked about.
-ALL = Readers(tuple(family.read for family in _FAMILIES), _EVENTS)
+ALL = Readers(tuple(family.read for family in _FAMILIES), _EVENTS, pieces=True)
