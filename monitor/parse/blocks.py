@@ -130,8 +130,9 @@ def _reports_of(table: Table, at: At) -> At:
     if not of_format:
         return np.empty(0, np.intp)
     here = max(of_format.values(), key=len)
-    whole = ~np.isnan(table.step[here]) & (table.meaning[here] != table.code("of-last"))
-    return here[whole & (table.meaning[here] != table.code("part"))]
+    parts = np.isin(table.meaning[here], (table.code("of-last"), table.code("part")))
+    # Who reads the parts of its reports itself knows which they are.
+    return here[:0] if parts.any() else here[~np.isnan(table.step[here])]
 
 
 def _paired(lines: Ints, times: Floats, own: Ints, own_times: Floats) -> NDArray[np.int64]:

@@ -78,6 +78,8 @@ _ALIASES: dict[str, Key] = {
     ),
     **dict.fromkeys(("itr", "learning iteration"), Key("step", v.ITERATION)),
 }
+# Composer's folder of counts, "time/batch: 365"; it looks like a time per batch.
+_COUNTS_OF_A_CLOCK = re.compile(r"\btime/(?:batch|sample|token|epoch|iteration)\b")
 _OTHER_COUNTS = frozenset({"serial timesteps"})
 # Folders of a logger that say nothing about what is in them.
 _FOLDERS = v.word_set("misc time timing timings rollout train perf progress charts global info")
@@ -158,7 +160,7 @@ def named(code: str) -> tuple[str, str]:
 @lru_cache(maxsize=4096)
 def key(name: str, unit: str) -> Key | None:
     """What a number of this name and unit is; None for what tells nothing of a step."""
-    if lookalikes.evaluates(name) or lookalikes.other_work(name) or lookalikes.other_moment(name):
+    if _COUNTS_OF_A_CLOCK.search(name) or lookalikes.evaluates(name) or lookalikes.other_work(name) or lookalikes.other_moment(name):
         return None
     words = words_of(name)
     while len(words) > 1 and words[0] in _BEFORE_A_COUNT:
