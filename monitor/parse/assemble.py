@@ -71,9 +71,11 @@ def assemble(
     events = (row for row in events if row.kind != "first-line" or row.stream not in headless)
     event_rows = sorted(events, key=lambda row: (row.stream, row.line, row.part))
     identity = identify(event_rows)
-    # A table of a log that also has reports of its own says them again.
     table = blocks.completed(steps)
-    table = table if len(table) else delimited.reports(event_rows).table()
+    in_tables = delimited.reports(event_rows)
+    # A table of a log that also has reports of its own says them again.
+    if len(in_tables) >= 2 * len(table):
+        table = blocks.together_with(table, in_tables)
     _name_ranks(table, identity)
     size = len(table)
     reports = _Reports(

@@ -35,8 +35,8 @@ _LONGEST = 240
 _MOST_PAIRS = 12
 _KEPT = frozenset({"step", "total", "epoch", "rank", "time", "rate", "throughput", "loss", "memory", "learning"})
 
-# What a logger sets in front: its time, level, module and line, the process of a worker.
-_HEAD = re.compile(
+#: What a logger sets in front: its time, level, module and line, the process of a worker.
+HEAD = re.compile(
     r"(?:\s{0,40}(?:\[[^\[\]]{0,60}(?:\d\d:\d\d|INFO|DEBUG|[Rr]ank)[^\[\]]{0,40}\]|\([\w.<>-]{1,60} (?:pid=)?\d+(?:, ip=[\d.]+)?\)"
     r"|\d{2,4}[-/]\d\d[-/]\d\d(?:[T ]\d\d:\d\d:\d\d\S{0,12})?|\d\d:\d\d:\d\d(?:[.,]\d+)?(?=\s)"
     r"|(?:DEBUG|INFO)\b:?|[\w.<>]{1,80}:[\w.<>]{0,60}:\d{1,9}(?=\s)|\w{1,40}\.py:\d{1,9}\b:?|(?:root|__main__):)"
@@ -91,7 +91,7 @@ def read(text: str) -> list[Reading]:
     if len(text) > _LONGEST:
         return []
     bare = text
-    if head := _HEAD.match(bare):
+    if head := HEAD.match(bare):
         bare = bare[head.end() :]
     bare = _REMARK.sub("", bare).lstrip(_FRAME_LEFT).rstrip(_FRAME_RIGHT)
     if not bare or not ("0" <= bare[-1] <= "9" or bare[-1].isalpha() or bare[-1] in "%\"'"):
