@@ -95,15 +95,17 @@ def may_be_rows(data: bytes, ends: NDArray[np.int64]) -> NDArray[np.int64]:
     )
     # Lines of figures end in a bar, too, and are read by others.
     rest = at[last[at] != _BAR]
+    found = [at[framed]]
     state = np.zeros(len(rest), np.uint8)
-    places, begins = stops[rest] - 1, starts[rest]
-    for back in range(_LOOKED_AT):
-        place = places - back
-        inside = place >= begins
-        state = np.where(inside, _NEXT[state, _CLASS[page[np.maximum(place, 0)]]], state)
-        if back % 8 == 7 and (state >= _IS_ROW).all():
-            break
-    return np.sort(np.concatenate([at[framed], rest[state == _IS_ROW]]))
+    for back in range(1, _LOOKED_AT):
+        place = stops[rest] - back
+        state = np.where(place >= starts[rest], _NEXT[state, _CLASS[page[np.maximum(place, 0)]]], state)
+        if back % 3 == 0:
+            # Most are no rows by their last few characters.
+            found.append(rest[state == _IS_ROW])
+            open_yet = state < _IS_ROW
+            rest, state = rest[open_yet], state[open_yet]
+    return np.sort(np.concatenate([*found, rest[state == _IS_ROW]]))
 
 
 def read(text: str) -> Iterator[tuple[str, str]]:
@@ -225,10 +227,11 @@ def reports(events: Iterable[EventRow]) -> Rows:
             cells = cells[1:]  # the index of a data frame
         if len(cells) != len(names) or step_at < 0 or (step := _step(cells[step_at])) is None:
             continue
-        if step < last_step:
-            header = None
-            continue
         row = {name: value for name, value in zip(names, cells, strict=True) if value not in _NOTHING}
+        if step < last_step:
+            # Rows of an evaluation count for themselves.
+            header = None if _tells(tuple(row)) else header
+            continue
         if first is not None and step != last_step:
             _take(table, first, newest, sign)
             newest, first = {}, None
@@ -273,6 +276,11 @@ def _close(found: Rows, table: Sequence[tuple[EventRow, Reading]]) -> None:
         time_ms, rank = None if late else event.time_ms, NOBODY if event.rank is None else event.rank
         places.append((event.line, event.part, time_ms, rank, event.host, False, NOBODY, NOBODY, None))
     found.add(table[0][0].stream, table[0][0].stream_node, places, [report for _, report in table])
+
+
+@lru_cache(maxsize=1024)
+def _tells(names: tuple[str, ...]) -> bool:
+    return any((key := _key(name)) is not None and key.what in _TOLD for name in names)
 
 
 def _step(cell: str) -> float | None:
