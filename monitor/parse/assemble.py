@@ -17,7 +17,7 @@ from monitor.parse.bars import drawn_at_once, new_steps, renumbered, training_ro
 from monitor.parse.columns import Floats, durations
 from monitor.parse.identity import Identity, identify
 from monitor.parse.rows import EventRow
-from monitor.parse.series import by_epoch, joined, number_on, numbered, said_once, segments, whole_steps
+from monitor.parse.series import by_epoch, joined, number_on, numbered, put_together, said_once, segments, whole_steps
 from monitor.parse.table import NOBODY, At, Codes, Rows, Table, by_code
 
 # First reports contain tracing, compilation and allocation; they are marked while they are this much slower than usual.
@@ -144,7 +144,7 @@ def _report(reports: _Reports, by_format: dict[str, At], identity: Identity, mer
         if name not in {"tqdm", "hf-trainer"}:
             if name == "deepspeed" and identity.samples_per_step:
                 _time_by_size(table, at, identity.samples_per_step)
-            own = said_once(table, joined(table, at))
+            own = put_together(table, said_once(table, joined(table, at)))
             own = numbered(table, by_epoch(table, whole_steps(table, own)))
             for segment, part in enumerate(segments(table, own)):
                 _timed(reports, part, segment)

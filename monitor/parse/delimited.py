@@ -72,6 +72,8 @@ _NEXT = np.array(
 )
 _LOOKED_AT = 32
 _BAR, _BLANK, _BRACKET, _ESCAPE, _RETURN = b"| [\x1b\r"
+_MAY_END = np.isin(_CLASS, (1, 3))
+_MAY_END[list(b".snm\r")] = True
 _RESET = b"\x1b[0m"
 
 
@@ -79,33 +81,41 @@ def may_be_rows(data: bytes, ends: NDArray[np.int64]) -> NDArray[np.int64]:
     """The lines of a page that end as a row of a table does, in two numbers with nothing but space between; or that have a
     frame around them. Rows have no word that could be looked for."""
     page = np.frombuffer(data, np.uint8)
-    if not len(page):
+    if len(page) < 3:
         return np.empty(0, np.int64)
-    starts = np.append(0, ends[:-1] + 1)
-    stops = ends - (page[np.maximum(ends - 1, 0)] == _RETURN)
-    coloured = (page[np.maximum(stops - 1, 0)] == _RESET[-1]) & (stops - starts > len(_RESET))
-    at = np.flatnonzero(coloured)
-    stops[at] -= len(_RESET) * (page[stops[at] - len(_RESET)] == _ESCAPE)
-    last = page[np.maximum(stops - 1, 0)]
-    at = np.flatnonzero((_CLASS[last] > 0) & (stops - starts > 2))
-    first = page[starts[at]]
-    second = page[np.minimum(starts[at] + 1, len(page) - 1)]
-    framed = (last[at] == _BAR) & (
-        (first == _BAR) | ((first == _BLANK) & ((second == _BAR) | (second == _BLANK))) | (first == _BRACKET) | (first == _ESCAPE)
+    last_at = ends - 1
+    last = page.take(last_at, mode="clip")
+    # Behind the last character of a row a color may end, or the carriage return of another system stand.
+    at = np.flatnonzero(_MAY_END[last])
+    starts, places, last = np.where(at > 0, ends[at - 1] + 1, 0), last_at[at], last[at]
+    is_reset = (last == _RESET[-1]) & (page.take(places - len(_RESET) + 1, mode="clip") == _ESCAPE)
+    places = places - len(_RESET) * is_reset - (last == _RETURN)
+    long_enough = places - starts > 1
+    at, starts, places = at[long_enough], starts[long_enough], places[long_enough]
+    last, first = page[places], page[starts]
+    second = page[starts + 1]
+    bar = last == _BAR
+    framed = bar & (
+        (first == _BAR)
+        | ((first == _BLANK) & ((second == _BAR) | (second == _BLANK)))
+        | (first == _BRACKET)
+        | (first == _ESCAPE)
     )
-    # Lines of figures end in a bar, too, and are read by others.
-    rest = at[last[at] != _BAR]
     found = [at[framed]]
-    state = np.zeros(len(rest), np.uint8)
+    # Lines of figures end in a bar, too, and are read by others.
+    at, starts, places = at[~bar], starts[~bar], places[~bar]
+    state = np.zeros(len(at), np.uint8)
     for back in range(1, _LOOKED_AT):
-        place = stops[rest] - back
-        state = np.where(place >= starts[rest], _NEXT[state, _CLASS[page[np.maximum(place, 0)]]], state)
-        if back % 3 == 0:
-            # Most are no rows by their last few characters.
-            found.append(rest[state == _IS_ROW])
-            open_yet = state < _IS_ROW
-            rest, state = rest[open_yet], state[open_yet]
-    return np.sort(np.concatenate([*found, rest[state == _IS_ROW]]))
+        state = _NEXT[state, _CLASS[page.take(places, mode="wrap")]]
+        places -= 1
+        # Most are no rows by their last few characters.
+        state[places < starts - 1] = _IS_NONE
+        found.append(at[state == _IS_ROW])
+        open_yet = np.flatnonzero(state < _IS_ROW)
+        at, starts, places, state = at[open_yet], starts[open_yet], places[open_yet], state[open_yet]
+        if not len(at):
+            break
+    return np.sort(np.concatenate(found))
 
 
 def read(text: str) -> Iterator[tuple[str, str]]:

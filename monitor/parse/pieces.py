@@ -26,9 +26,9 @@ CLOCK = ":"
 _UNIT = "\0"
 GATES = (
     *keyvalue.GATES,
-    *("ime:", "ime (", "ime=", "ime =", "ime |", "ime  ", "imer:", "lapsed", "uration:", "_iter_s:", "_total_s:", "took:"),
+    *("time_elapsed", "ime:", "ime (", "ime=", "ime =", "ime |", "ime  ", "imer:", "lapsed:", "lapsed  ", "lapsed |", "uration:", "_iter_s:", "_total_s:", "took:"),
     *("raining_iteration", "iterations  ", "iterations |", "timesteps", "nupdates", "EnvInteracts", "EnvSteps", "Itr"),
-    *("fps  ", "fps |", "fps:", "FPS:", "SPS:", "TPS:", "tps:", "hroughput", "peed:", "okens/s", "amples/s", "mages/s"),
+    *("fps  ", "fps |", "fps:", "FPS:", "SPS:", "TPS:", "tps:", "hroughput", "peed:"),
     *("oss  ", "oss |", "teps/s", "per second:", 'tep":', 'ter":', 'ration":', 'oss":', 'ime":'),
 )
 _LONGEST = 240

@@ -15,6 +15,9 @@ from monitor.parse.table import At, Codes, Table, by_code
 # So many lines may lie between a report and what is printed of it on lines of their own: a step of reinforcement
 # learning is announced, and its rollouts talk before its figures come.
 _BLOCK_LINES = 2000
+# Lines of one step stand close together.
+_SAME_STEP_LINES = 20
+_TOLD = ("time_s", "clock_s", "throughput", "loss", "gpu_memory_gib")
 # Their head is printed before the step is done.
 _ANNOUNCED = "nemo-rl"
 
@@ -44,6 +47,36 @@ def joined(table: Table, at: At) -> At:
     if table.texts[table.format[at[0]]] == _ANNOUNCED:
         reports = reports[~np.isnan(table.time_s[reports])]
     return reports
+
+
+def put_together(table: Table, at: At) -> At:
+    """One report for the lines of one step that each tell something else of it: a line for the loss, a line for the time.
+
+    Ranks that do not say who they are tell the same things of a step, and stay apart.
+    """
+    if len(at) < 2:
+        return at
+    steps, epochs, lines = table.step[at], np.nan_to_num(table.epoch[at], nan=-1.0), table.line[at]
+    follows = (np.diff(steps) == 0) & (np.diff(epochs) == 0) & (np.diff(lines) <= _SAME_STEP_LINES)
+    if not follows.any():
+        return at
+    told = np.array([~np.isnan(getattr(table, name)[at]) for name in _TOLD])
+    tells = told.any(axis=0).tolist()
+    stays = np.ones(len(at), bool)
+    first = 0
+    for place, more in enumerate(follows.tolist(), start=1):
+        if not more:
+            first = place
+        elif tells[first] and tells[place] and not (told[:, first] & told[:, place]).any():
+            if told[0, place]:
+                table.meaning[at[first]] = table.meaning[at[place]]
+            _fill(table, int(at[first]), int(at[place]))
+            told[:, first] |= told[:, place]
+            stays[place] = False
+        else:
+            first = place
+    together: At = at[stays]
+    return together
 
 
 def said_once(table: Table, at: At) -> At:
