@@ -21,7 +21,7 @@ from monitor.parse.keys import Key
 from monitor.parse.records import Entry, Form, Value, form, reading
 from monitor.parse.rows import Reading
 from monitor.parse.table import At, Ints, Place, Rows, Table, together
-from monitor.parse.vocabulary import PART_OF_LOSS
+from monitor.parse.vocabulary import ITERATION, PART_OF_LOSS
 
 FORMAT = "block"
 # Bars and the dictionaries beside them have a reader of their own, and parts of a report are no reports.
@@ -227,6 +227,8 @@ def _add_blocks(found: Rows, beside: Table, counted: _Kind, kinds: Sequence[_Kin
         if key is None or not 0 <= steps[at] < 1e15:
             continue
         total = beside.total[place]
+        # What numbers the blocks is their step, however it is called.
+        key = key._replace(order=min(key.order, ITERATION))
         own = [Entry(0, key, counted.name, -1 if np.isnan(total) else 1)]
         moved = [entry._replace(place=entry.place + 1) for entry in entries]
         head: list[Value] = [int(steps[at]), None if np.isnan(total) else int(total)]
