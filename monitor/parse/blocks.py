@@ -2,8 +2,8 @@
 
 A piece belongs to the step printed last, or to the next one. Which of the two, the lines of a whole log tell: a program
 prints the parts of a report at the same places of it, and at the same moment, while what lies between two reports varies.
-Where both sides are alike a log begins with the first line of a report, not with its middle. What is printed less often
-than every second report, or more often than twice, is no part of it.
+Where both sides are alike a log begins with the first line of a report, not with its middle. What is printed for some of
+the reports only, or several times for each, is no part of them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FORMAT = "block"
 _NOT_BESIDE = frozenset({"tqdm", "hf-trainer", "loss-only"})
 # A part of a report is not printed further away from its step.
 _BLOCK_LINES = 400
-_LEAST_SHARE = 0.5
+_LEAST_SHARE, _LEAST_OF_ALL = 0.7, 0.2
 # Of two counts of steps the better one counts where it is printed nearly as often.
 _AS_OFTEN = 0.8
 # One side is taken where it is that much closer in time.
@@ -149,8 +149,12 @@ def _paired(lines: Ints, times: Floats, own: Ints, own_times: Floats) -> NDArray
     # The one at the usual place comes last, and stays.
     chosen = chosen[np.argsort(-np.abs(distance[chosen] - usual), kind="stable")]
     none[reports[chosen]] = chosen
-    taken = int((none >= 0).sum())
-    if taken < _LEAST_SHARE * len(lines) or taken < _LEAST_SHARE * len(own):
+    taken = np.flatnonzero(none >= 0)
+    # A program may begin to print it late.
+    among = int(taken[-1] - taken[0]) + 1 if len(taken) else 0
+    if len(taken) < _LEAST_OF_ALL * len(lines) or any(
+        len(taken) < _LEAST_SHARE * count and count - len(taken) > 1 for count in (among, len(own))
+    ):
         none[:] = -1
     return none
 

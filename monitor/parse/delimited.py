@@ -37,7 +37,8 @@ GATES = (
     *("E    # ", "oss\t", "oss |", "OSS |", "OSS  ", "step loss", "step time"),
 )
 
-_LONGEST = 4_000
+_LONGEST, _LONGEST_HEADER = 4_000, 2_000
+_MAY_BE_A_HEADER = re.compile(r"(?i:loss|time|sec|it/s|speed|rate|/s|dur|ips|tps|fps)")
 _MOST_CELLS = 200
 _TOLD = {"loss", "time", "rate", "throughput"}
 _BARS = re.compile(r"\s*[|│┃║]\s*")
@@ -124,11 +125,11 @@ def read(text: str) -> Iterator[tuple[str, str]]:
         return
     text = _without_head(text)
     bare = text.strip(_FRAME) if text.lstrip()[:1] in _FRAME[2:] else text.strip()
-    if bare[:1].isalpha() or bare[:1] == "#" or any(letter in bare for letter in ("oss", "OSS")):
-        if len(bare) < 2000 and _is_header(bare):
+    first = bare[:1]
+    if (first.isalpha() or first in "#_") and len(bare) < _LONGEST_HEADER and _MAY_BE_A_HEADER.search(bare):
+        if _is_header(bare):
             yield HEADER, text.strip()
-            return
-    if bare[:1] in "0123456789.,-+*" or "|" in text or "│" in text:
+    elif first and (first in "0123456789.,-+*" or "|" in text or "│" in text):
         cells = _row(text)
         if cells is not None:
             yield ROW, text.strip()

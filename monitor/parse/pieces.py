@@ -42,6 +42,8 @@ HEAD = re.compile(
     r"|(?:DEBUG|INFO)\b:?|[\w.<>]{1,80}:[\w.<>]{0,60}:\d{1,9}(?=\s)|\w{1,40}\.py:\d{1,9}\b:?|(?:root|__main__):)"
     r"\s{0,9}(?:[-|:>]{1,2}(?=\s))?)+"
 )
+_HEADS = frozenset("[(0123456789IDabcdefghijklmnopqrstuvwxyz_")
+_SENTENCE = re.compile(r"[A-Za-z]{2,20} (?:[A-Za-z]{2,20} ){4}")
 # Behind the last number: "(collection: 0.7s, learning 0.1s)", "(0.61)".
 _REMARK = re.compile(r"\s\([^()]{0,100}\)[\s|]*$")
 _FRAME_LEFT, _FRAME_RIGHT = " \t|│┃║=*#~_•·>+-[({\"'\u2500\u2501\u2550", " \t|│┃║=*#~_+-])};,.!:\u2500\u2501\u2550"
@@ -90,11 +92,16 @@ def read(text: str) -> list[Reading]:
     """The pieces in ``text``, in order; none where anything else stands in it."""
     if len(text) > _LONGEST:
         return []
-    bare = text
-    if head := HEAD.match(bare):
-        bare = bare[head.end() :]
-    bare = _REMARK.sub("", bare).lstrip(_FRAME_LEFT).rstrip(_FRAME_RIGHT)
+    bare = text.rstrip(_FRAME_RIGHT + ")")
     if not bare or not ("0" <= bare[-1] <= "9" or bare[-1].isalpha() or bare[-1] in "%\"'"):
+        return []
+    bare = text.lstrip()
+    if bare[0] in _HEADS and (head := HEAD.match(bare)):
+        bare = bare[head.end() :]
+    if ")" in bare[-4:]:
+        bare = _REMARK.sub("", bare)
+    bare = bare.lstrip(_FRAME_LEFT).rstrip(_FRAME_RIGHT)
+    if not bare or _SENTENCE.search(bare):
         return []
     if match := _CELLS.fullmatch(bare):
         return _pieces([match])
@@ -167,6 +174,8 @@ def key(name: str, unit: str) -> Key | None:
         words = words[1:]
     known = _ALIASES.get(" ".join(words)) or _ALIASES.get(" ".join(words[1:]) if words[:1] <= ["train"] else "")
     known = known or key_of(name) or _behind_its_folder(name) or key_of(" ".join(words))
+    if known is not None and known.what == "loss" and "/" in name:
+        known = key_of(name.rpartition("/")[2]) or known  # "mean loss/overall_loss"
     if " ".join(words[-2:]) in _OTHER_COUNTS:
         return None
     if unit in {"", CLOCK}:
