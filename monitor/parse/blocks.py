@@ -221,7 +221,7 @@ def _fill(table: Table, anchors: At, beside: Table, kinds: Sequence[_Kind]) -> N
 def _add_blocks(found: Rows, beside: Table, counted: _Kind, kinds: Sequence[_Kind]) -> None:
     """The reports that are told in pieces; a block that is printed once, such as a configuration, is none."""
     anchors = counted.at
-    steps = beside.counter[anchors]
+    steps = beside.clock_s[anchors]
     places: list[Place] = []
     readings: list[Reading] = []
     # A total that changes counts something itself.
@@ -255,7 +255,7 @@ def _add_blocks(found: Rows, beside: Table, counted: _Kind, kinds: Sequence[_Kin
 
 
 def _stands(beside: Table, kind: _Kind) -> bool:
-    return len(np.unique(beside.counter[kind.at])) == 1
+    return len(np.unique(beside.clock_s[kind.at])) == 1
 
 
 _Record = tuple[int, list[Entry], list[Value], dict[int, float], float | None]
@@ -274,7 +274,7 @@ def _records(table: Table, anchors: At, beside: Table, kinds: Sequence[_Kind]) -
             if (index := int(paired[report])) < 0 or (key := kind.keys[index]) is None:
                 continue
             piece = int(kind.at[index])
-            value = float(beside.counter[piece])
+            value = float(beside.clock_s[piece])
             if key.what == "learning":
                 rate = value
             values.append(_printed(value, pieces.named(str(beside.texts[beside.bar[piece]]))[1]))
@@ -305,7 +305,12 @@ def _reading(entries: tuple[Entry, ...], values: list[Value], ticks: dict[int, f
         # A rate of steps that does not fit the time of the step counts the steps of something else.
         for entry in known.times:
             rate = values[entry.place]
-            if entry.key.what == "rate" and isinstance(rate, float) and not 0.5 < rate * report.time_s < 2.0 and rate > 0:
+            if (
+                entry.key.what == "rate"
+                and isinstance(rate, float)
+                and not 0.5 < rate * report.time_s < 2.0
+                and rate > 0
+            ):
                 return report._replace(throughput=rate, throughput_unit="steps/s")
     return report
 

@@ -33,7 +33,11 @@ _BEHIND_A_NAME = ("  ", "\t", " |", "|", ",", " │", " ┃")
 GATES = (
     ",,",
     *(f",{name}" for name in ("step", "iteration", "iter,", "loss", "train_loss")),
-    *(f"{name}{behind}" for name in ("tep", "poch", "ter", "teration", "Itr", "pdate") for behind in _BEHIND_A_NAME),
+    *(
+        f"{name}{behind}"
+        for name in ("tep", "TEP", "poch", "POCH", "ter", "ITER", "teration", "TERATION", "Itr", "pdate")
+        for behind in _BEHIND_A_NAME
+    ),
     *("E    # ", "oss\t", "oss |", "OSS |", "OSS  ", "step loss", "step time"),
 )
 
@@ -50,6 +54,8 @@ _CELL = re.compile(
     rf"(?P<clock>\d{{1,4}}(?::[0-5]\d){{1,2}}(?:\.\d{{1,9}})?)|(?P<value>{_NUMBER})(?:\s?/\s?(?P<total>\d{{1,15}}))?"
     r"\s?(?P<unit>[A-Za-zµ%][A-Za-zµ/]{0,11})?"
 )
+# Trials of a search, and what else has a status.
+_OF_OTHER_TABLES = re.compile(r"(?i:trial|status|state\b)")
 # A cell with nothing in it.
 _NOTHING = frozenset({"", "-", "--", "nan", "-nan", "NaN", "inf", "-inf", "None", "N/A", "n/a", "*"})
 _DATE = re.compile(r"20\d\d-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S{0,14}")
@@ -106,7 +112,7 @@ def may_be_rows(data: bytes, ends: NDArray[np.int64]) -> NDArray[np.int64]:
     # Lines of figures end in a bar, too, and are read by others.
     at, starts, places = at[~bar], starts[~bar], places[~bar]
     state = np.zeros(len(at), np.uint8)
-    for back in range(1, _LOOKED_AT):
+    for _ in range(1, _LOOKED_AT):
         state = _NEXT[state, _CLASS[page.take(places, mode="wrap")]]
         places -= 1
         # Most are no rows by their last few characters.
@@ -146,6 +152,8 @@ def _without_head(text: str) -> str:
 def _is_header(bare: str) -> bool:
     names = _names(bare)
     if names is None:
+        return False
+    if any(_OF_OTHER_TABLES.match(name) for name in names):
         return False
     what = {key.what for name in names if (key := _key(name)) is not None}
     return not what.isdisjoint({"step", "epoch"}) and not what.isdisjoint(_TOLD)
@@ -203,7 +211,7 @@ def _row(text: str) -> list[str] | None:
             continue
         numbers += 1
         whole += cell.partition("/")[0].strip().isdecimal()
-    return cells if numbers > 1 and whole or (numbers and whole and sign == ",") else None
+    return cells if (numbers > 1 and whole) or (numbers and whole and sign == ",") else None
 
 
 def reports(events: Iterable[EventRow]) -> Rows:
@@ -316,7 +324,9 @@ def _form(names: tuple[tuple[str, str], ...]) -> Form | None:
             if entries and entries[-1].place == place - 1:
                 entries[-1] = entries[-1]._replace(total=place)
         elif (key := _key(name, unit)) is not None and key.what != "evaluation":
-            entries.append(Entry(place, key, name))
+            # One column of a part of the loss is not the loss.
+            is_part = key.what == "loss" and key.order == v.PART_OF_LOSS
+            entries += [Entry(place, key, name)] * (2 if is_part else 1)
     if not any(entry.key.what == "step" for entry in entries):
         # Of epochs alone a time is that of the epoch.
         entries = [

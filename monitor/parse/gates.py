@@ -90,7 +90,9 @@ def _readers(words: tuple[int, ...]) -> Readers:
 _FAMILIES = families()
 _EVENTS: tuple[EventReader, ...] = (facts.read, marks.read, delimited.read)
 _OWNERS_OF: dict[str, int] = {}
-for _place, _gates in enumerate((*(family.GATES for family in _FAMILIES), facts.GATES, marks.GATES, delimited.GATES, pieces.GATES)):
+for _place, _gates in enumerate(
+    (*(family.GATES for family in _FAMILIES), facts.GATES, marks.GATES, delimited.GATES, pieces.GATES)
+):
     for _gate in _gates:
         _OWNERS_OF[_gate] = _OWNERS_OF.get(_gate, 0) | 1 << _place
 _WORDS = (len(_FAMILIES) + len(_EVENTS) + 1) // 64 + 1

@@ -1,9 +1,9 @@
 """Lines that hold a part of a report and no report: one number of it, or the step alone.
 
-``|    time_elapsed | 306 |``, ``  time_this_iter_s: 2.81``, ``Iteration time: 0.95s``, ``Timer: 0.6476``, ``loss: 2.31, lr: 1e-4``;
-``Learning iteration 5/1500``, ``===== Step 7 =====``. Such a line is names and numbers through and through, whatever frames
-it and whatever a logger puts in front; a number in a sentence is none of a report. Each number is a row by itself
-here; which of them are one report, ``monitor.parse.blocks`` works out once all lines are known.
+``|    time_elapsed | 306 |``, ``  time_this_iter_s: 2.81``, ``Iteration time: 0.95s``, ``Timer: 0.6476``,
+``loss: 2.31, lr: 1e-4``; ``Learning iteration 5/1500``, ``===== Step 7 =====``. Such a line is names and numbers through
+and through, whatever frames it and whatever a logger puts in front; a number in a sentence is none of a report. Each
+number is a row by itself here; which of them are one report, ``monitor.parse.blocks`` works out once all lines are known.
 """
 
 from __future__ import annotations
@@ -26,7 +26,23 @@ CLOCK = ":"
 _UNIT = "\0"
 GATES = (
     *keyvalue.GATES,
-    *("time_elapsed", "ime:", "ime (", "ime=", "ime =", "ime |", "ime  ", "imer:", "lapsed:", "lapsed  ", "lapsed |", "uration:", "_iter_s:", "_total_s:", "took:"),
+    *(
+        "time_elapsed",
+        "ime:",
+        "ime (",
+        "ime=",
+        "ime =",
+        "ime |",
+        "ime  ",
+        "imer:",
+        "lapsed:",
+        "lapsed  ",
+        "lapsed |",
+        "uration:",
+        "_iter_s:",
+        "_total_s:",
+        "took:",
+    ),
     *("raining_iteration", "iterations  ", "iterations |", "timesteps", "nupdates", "EnvInteracts", "EnvSteps", "Itr"),
     *("fps  ", "fps |", "fps:", "FPS:", "SPS:", "TPS:", "tps:", "hroughput", "peed:"),
     *("oss  ", "oss |", "teps/s", "per second:", 'tep":', 'ter":', 'ration":', 'oss":', 'ime":'),
@@ -37,7 +53,8 @@ _KEPT = frozenset({"step", "total", "epoch", "rank", "time", "rate", "throughput
 
 #: What a logger sets in front: its time, level, module and line, the process of a worker.
 HEAD = re.compile(
-    r"(?:\s{0,40}(?:\[[^\[\]]{0,60}(?:\d\d:\d\d|INFO|DEBUG|[Rr]ank)[^\[\]]{0,40}\]|\([\w.<>-]{1,60} (?:pid=)?\d+(?:, ip=[\d.]+)?\)"
+    r"(?:\s{0,40}(?:\[[^\[\]]{0,60}(?:\d\d:\d\d|INFO|DEBUG|[Rr]ank)[^\[\]]{0,40}\]"
+    r"|\([\w.<>-]{1,60} (?:pid=)?\d+(?:, ip=[\d.]+)?\)"
     r"|\d{2,4}[-/]\d\d[-/]\d\d(?:[T ]\d\d:\d\d:\d\d\S{0,12})?|\d\d:\d\d:\d\d(?:[.,]\d+)?(?=\s)"
     r"|(?:DEBUG|INFO)\b:?|[\w.<>]{1,80}:[\w.<>]{0,60}:\d{1,9}(?=\s)|\w{1,40}\.py:\d{1,9}\b:?|(?:root|__main__):)"
     r"\s{0,9}(?:[-|:>]{1,2}(?=\s))?)+"
@@ -48,11 +65,12 @@ _SENTENCE = re.compile(r"[A-Za-z]{2,20} (?:[A-Za-z]{2,20} ){4}")
 _REMARK = re.compile(r"\s\([^()]{0,100}\)[\s|]*$")
 _FRAME_LEFT, _FRAME_RIGHT = " \t|│┃║=*#~_•·>+-[({\"'\u2500\u2501\u2550", " \t|│┃║=*#~_+-])};,.!:\u2500\u2501\u2550"
 _VALUE = (
-    r"(?:(?P<clock>(?:\d{1,4} days?, )?\d{1,4}(?::[0-5]\d){1,2}(?:\.\d{1,9})?|(?:\d{1,4}h ?)?\d{1,4}m(?: ?\d{1,2}(?:\.\d{1,9})?s)(?!\w))"
+    r"(?:(?P<clock>(?:\d{1,4} days?, )?\d{1,4}(?::[0-5]\d){1,2}(?:\.\d{1,9})?"
+    r"|(?:\d{1,4}h ?)?\d{1,4}m(?: ?\d{1,2}(?:\.\d{1,9})?s)(?!\w))"
     r"|(?P<value>[-+]?(?:\d[\d,]{0,20}(?:\.\d{0,25})?|\.\d{1,25})(?:[eE][-+]?\d{1,3})?|[-+]?(?:nan|NaN|inf)(?!\w))"
     r"(?:\s?(?:/|of)\s?(?P<total>\d[\d,]{0,15}))?(?:\s?(?P<unit>[A-Za-zµμ%][A-Za-zµμ%/ ]{0,24}))?)"
 )
-_NAME = r"(?P<name>[A-Za-z_#][^:=|\t│┃]{0,60}?)"
+_NAME = r"(?P<name>[A-Za-z_#][^:=|\t│┃\[\]]{0,60}?)"
 _PAIR = re.compile(rf"{_NAME}[\"']?(?:[:=]|\s->|\s-(?=\s))\s?[\"']?{_VALUE}[\"']?")
 # Two cells of a frame, or aligned by blanks.
 _CELLS = re.compile(rf"{_NAME}:?(?:\s*[|│┃]\s*|\s{{2,40}}|\t)[\"']?{_VALUE}")
@@ -73,7 +91,14 @@ _ALIASES: dict[str, Key] = {
     **dict.fromkeys(("n updates", "nupdates"), Key("step", _OF_UPDATES, whole_run=True)),
     **dict.fromkeys(
         (
-            *("total timesteps", "timesteps total", "total env interacts", "total env steps", "num timesteps", "timesteps"),
+            *(
+                "total timesteps",
+                "timesteps total",
+                "total env interacts",
+                "total env steps",
+                "num timesteps",
+                "timesteps",
+            ),
             *("serial timesteps", "total steps"),
         ),
         Key("step", _OF_ENVIRONMENT, whole_run=True),
@@ -129,7 +154,8 @@ def _counts(segment: str) -> list[re.Match[str]]:
 
 
 def _pieces(matches: list[re.Match[str]]) -> list[Reading]:
-    found = []
+    found: list[Reading] = []
+    what: list[str] = []
     for match in matches:
         said = match.groupdict()
         name, clock, unit = said["name"].strip(" \"'"), said.get("clock"), (said.get("unit") or "").strip()
@@ -142,12 +168,12 @@ def _pieces(matches: list[re.Match[str]]) -> list[Reading]:
         if value is None or (known.what == "step" and not (value == int(value) if abs(value) < 1e15 else False)):
             continue
         total = count((said["total"] or "").replace(",", ""))
-        found.append(
-            Reading(
-                FORMAT, None, total, clock_tick_s=_tick(clock or said["value"]), counter=value, bar=name + _UNIT + unit
-            )  # type: ignore[arg-type]
-        )
-    return found
+        # The number, and what its last digit counts.
+        tick = _tick(clock or said["value"])
+        found.append(Reading(FORMAT, None, total, clock_s=value, clock_tick_s=tick, bar=name + _UNIT + unit))
+        what.append(known.what)
+    # What stands beside the number of an epoch is told of the epoch.
+    return [] if len(found) > 1 and "epoch" in what and "step" not in what else found
 
 
 def _tick(text: str) -> float:
@@ -167,7 +193,12 @@ def named(code: str) -> tuple[str, str]:
 @lru_cache(maxsize=4096)
 def key(name: str, unit: str) -> Key | None:
     """What a number of this name and unit is; None for what tells nothing of a step."""
-    if _COUNTS_OF_A_CLOCK.search(name) or lookalikes.evaluates(name) or lookalikes.other_work(name) or lookalikes.other_moment(name):
+    if (
+        _COUNTS_OF_A_CLOCK.search(name)
+        or lookalikes.evaluates(name)
+        or lookalikes.other_work(name)
+        or lookalikes.other_moment(name)
+    ):
         return None
     words = words_of(name)
     while len(words) > 1 and words[0] in _BEFORE_A_COUNT:

@@ -61,7 +61,7 @@ def put_together(table: Table, at: At) -> At:
     if not follows.any():
         return at
     told = np.array([~np.isnan(getattr(table, name)[at]) for name in _TOLD])
-    tells = told.any(axis=0).tolist()
+    tells = np.any(told, axis=0)
     stays = np.ones(len(at), bool)
     first = 0
     for place, more in enumerate(follows.tolist(), start=1):

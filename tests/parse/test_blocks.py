@@ -26,7 +26,12 @@ def _rows(steps: pd.DataFrame) -> list[tuple[object, ...]]:
 
 
 def _framed(number: int) -> list[str]:
-    lines = [RULE, "| rollout/             |      |", "|    ep_len_mean       | 22.3 |", "| time/                |      |"]
+    lines = [
+        RULE,
+        "| rollout/             |      |",
+        "|    ep_len_mean       | 22.3 |",
+        "| time/                |      |",
+    ]
     lines += [f"|    fps               | {300 + number}  |", f"|    iterations        | {number}    |"]
     lines += [f"|    time_elapsed      | {7 * number}    |", f"|    total_timesteps   | {2048 * number} |"]
     if number > 1:
@@ -50,7 +55,12 @@ def _yaml(number: int) -> list[str]:
 
 
 def _under_a_head(number: int) -> list[str]:
-    return [f"Step {10 * number}/100", f"  loss: 2.{number}  lr: 1e-4", f"  time: 0.5{number}s", "  throughput: 120 samples/s"]
+    return [
+        f"Step {10 * number}/100",
+        f"  loss: 2.{number}  lr: 1e-4",
+        f"  time: 0.5{number}s",
+        "  throughput: 120 samples/s",
+    ]
 
 
 def _printed_json(number: int) -> list[str]:
@@ -58,7 +68,12 @@ def _printed_json(number: int) -> list[str]:
 
 
 def _time_before(number: int) -> list[str]:
-    return [f"Timer: 0.6{number}", f"epoch:0 || iter:{10 * number} || Loss:2.{number}", "->> part loss:1.1", "->>lr:0.0005"]
+    return [
+        f"Timer: 0.6{number}",
+        f"epoch:0 || iter:{10 * number} || Loss:2.{number}",
+        "->> part loss:1.1",
+        "->>lr:0.0005",
+    ]
 
 
 def _time_behind(number: int) -> list[str]:
@@ -66,7 +81,11 @@ def _time_behind(number: int) -> list[str]:
 
 
 def _line_each(number: int) -> list[str]:
-    return [f"step {10 * number} | loss 2.{number}", f"step {10 * number} | time 0.5{number}s", f"step {10 * number} | lr 1e-4"]
+    return [
+        f"step {10 * number} | loss 2.{number}",
+        f"step {10 * number} | time 0.5{number}s",
+        f"step {10 * number} | lr 1e-4",
+    ]
 
 
 FORMS: list[tuple[Callable[[int], list[str]], list[tuple[object, ...]]]] = [
@@ -167,6 +186,10 @@ def test_of_too_many_pieces_whole_stretches_are_kept(monkeypatch: pytest.MonkeyP
 
 def test_a_flood_of_pieces_takes_no_room_from_reports() -> None:
     rows = Rows(most=10)
-    rows.beside.add("a", "algo-1", [(line, 0, None, -1, "", False, -1, -1, None) for line in range(50)], [Reading("piece")] * 50)
-    rows.add("a", "algo-1", [(line, 0, None, -1, "", False, -1, -1, None) for line in range(9)], [Reading("json", 1)] * 9)
+    rows.beside.add(
+        "a", "algo-1", [(line, 0, None, -1, "", False, -1, -1, None) for line in range(50)], [Reading("piece")] * 50
+    )
+    rows.add(
+        "a", "algo-1", [(line, 0, None, -1, "", False, -1, -1, None) for line in range(9)], [Reading("json", 1)] * 9
+    )
     assert (len(rows), rows.every, len(rows.beside)) == (9, 1, 50)

@@ -34,7 +34,7 @@ from monitor.parse import pieces
     ],
 )
 def test_what_a_line_says(text: str, said: list[tuple[str, str, float]]) -> None:
-    found = [(*pieces.named(reading.bar), reading.counter) for reading in pieces.read(text)]
+    found = [(*pieces.named(reading.bar), reading.clock_s) for reading in pieces.read(text)]
     assert repr(found) == repr(said)  # a NaN equals nothing
 
 
@@ -61,6 +61,8 @@ def test_what_a_line_says(text: str, said: list[tuple[str, str, float]]) -> None
         "  learn_time_ms: 2268.5",
         "Collection time: 0.183s",
         "batch_size: 32",
+        "[Epoch 1] speed: 12 samples/sec\ttime cost: 1234.5",
+        "Epoch 3 - loss: 0.5 - time: 12.3s",
         "timeout: 30",
         "10 | 20",
         "| N/A   34C    P0    26W /  70W |   1024MiB / 15360MiB |",
