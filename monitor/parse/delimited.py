@@ -131,7 +131,9 @@ def read(text: str) -> Iterator[tuple[str, str]]:
         return
     text = _without_head(text)
     bare = text.strip(_FRAME) if text.lstrip()[:1] in _FRAME[2:] else text.strip()
-    first = bare[:1]
+    first, last = bare[:1], bare[-1:]
+    if first.isalpha() and last.isdecimal() and not bare[-3:].isalnum():
+        return  # a name and its number
     if (first.isalpha() or first in "#_") and len(bare) < _LONGEST_HEADER and _MAY_BE_A_HEADER.search(bare):
         if _is_header(bare):
             yield HEADER, text.strip()

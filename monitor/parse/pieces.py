@@ -99,7 +99,7 @@ _ALIASES: dict[str, Key] = {
                 "num timesteps",
                 "timesteps",
             ),
-            *("serial timesteps", "total steps"),
+            *("serial timesteps", "total steps", "timesteps so far"),
         ),
         Key("step", _OF_ENVIRONMENT, whole_run=True),
     ),
