@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from monitor.model import events_frame, steps_frame
-from monitor.parse import delimited
+from monitor.parse import blocks, delimited
 from monitor.parse.bars import drawn_at_once, new_steps, renumbered
 from monitor.parse.columns import Floats, durations
 from monitor.parse.identity import Identity, identify
@@ -24,6 +24,7 @@ from monitor.parse.series import (
     joined,
     number_on,
     numbered,
+    put_together,
     said_once,
     segments,
     whole_steps,
@@ -63,10 +64,13 @@ def assemble(
     events = (row for row in events if row.kind != "first-line" or row.stream not in headless)
     event_rows = sorted(events, key=lambda row: (row.stream, row.line, row.part))
     identity = identify(event_rows)
-    reports = _told(steps.table(), event_rows, identity)
-    if not reports.kept:
-        # A table of a log that also has reports of its own says them again; bars that are no training's are none.
-        reports = _told(delimited.reports(event_rows).table(), event_rows, identity)
+    table, in_tables = blocks.completed(steps), delimited.reports(event_rows)
+    # A table of a log that also has reports of its own says them again.
+    joint = len(in_tables) >= 2 * len(table)
+    reports = _told(blocks.together_with(table, in_tables) if joint else table, event_rows, identity)
+    if not reports.kept and not joint:
+        # Bars that are no training's are no reports.
+        reports = _told(in_tables.table(), event_rows, identity)
     timings = reports.settle()
     table, size = reports.table, len(reports.table)
     at = np.sort(np.concatenate(reports.kept)) if reports.kept else np.empty(0, np.intp)
@@ -138,7 +142,7 @@ def _report(reports: Reports, writer: Writer, identity: Identity, merged: Set[in
     for name, at in writer.formats.items():
         if name == "deepspeed" and identity.samples_per_step:
             _time_by_size(table, at, identity.samples_per_step)
-        own = said_once(table, joined(table, fitted(table, at)))
+        own = put_together(table, said_once(table, joined(table, fitted(table, at))))
         own = in_time(table, numbered(table, by_epoch(table, whole_steps(table, own))))
         for segment, part in enumerate(segments(table, own)):
             reports.add(part, segment)

@@ -17,7 +17,7 @@ from monitor.parse.timing import LINE_CLOCK
 
 _TAG = compiled(r"\[\d+,(?:mpirank:)?\d+[,\]]")
 # Meanings that only the lines around a line settle.
-_BY_NEIGHBOURS = {"part", "iteration", "span", "of-last", "of-next"}
+_BY_NEIGHBOURS = {"part", "iteration", "span", "of-last"}
 _LINES_TRIED = 20_000
 _SHOWN_LINES = 3
 _FEWEST_REPORTS = 2

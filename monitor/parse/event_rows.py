@@ -32,6 +32,7 @@ _MOST_SAMPLED = 64
 _ORDER = {kind: place for place, kind in enumerate(dict.fromkeys(row.kind for row in (*facts.ROWS, *marks.MARKS)))}
 _DIGITS = re.compile(r"\d+")
 _WORDING_CHARS = 200
+_LEVELS = 33
 
 
 class EventRows:
@@ -117,7 +118,8 @@ class EventRows:
         elif self._crowded and pair[1] in _MARKS:
             # All ranks say it: what is begun is begun with the first of them, and over with the last.
             rows = _once(rows, lambda row: row.text, max if pair[1].endswith("-end") else min)
-        self._rows[pair] = rows = _thinned(rows, most) if len(rows) > most else rows
+        thinned = _sampled if pair[1] == delimited.ROW else _thinned
+        self._rows[pair] = rows = thinned(rows, most) if len(rows) > most else rows
         self._kept -= len(before) - len(rows)
 
 
@@ -154,6 +156,19 @@ def _thinned(rows: Iterable[EventRow], most: int) -> list[EventRow]:
         first.setdefault(_DIGITS.sub("0", row.text[:_WORDING_CHARS]), row)
     chosen = sorted(first, key=lambda text: (zlib.crc32(text.encode("utf-8", "replace")), text))[:wordings]
     return [*ordered[:begin], *(first[text] for text in chosen), *ordered[len(ordered) - end :]]
+
+
+def _sampled(rows: Iterable[EventRow], most: int) -> list[EventRow]:
+    """Rows of a table from all over it: half of them by the lot of their lines, or a quarter, and so on."""
+    ordered = sorted(rows, key=_in_stream)
+    levels = [_level(row.line) for row in ordered]
+    lowest = next(lowest for lowest in range(_LEVELS + 1) if sum(level >= lowest for level in levels) <= most)
+    return [row for row, level in zip(ordered, levels, strict=True) if level >= lowest]
+
+
+def _level(line: int) -> int:
+    digest = zlib.crc32(str(line).encode())
+    return (digest & -digest).bit_length() - 1 if digest else _LEVELS
 
 
 def _in_stream(row: EventRow) -> tuple[int, int]:

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from monitor.parse import configured, delimited, failures, gpu_memory, hints, model_size
+from monitor.parse import configured, failures, gpu_memory, hints, model_size
 from monitor.parse.reader import Table, event, said
 
 _SLOTS = re.compile(r"([\w.-]{1,255}):(\d{1,6})(?!\d)")
@@ -136,7 +136,7 @@ _FACTS = Table(
     )
 )
 #: Literal texts, one of which stands in every line read here.
-GATES = (*_FACTS.gates, *(gate for gate in delimited.GATES if gate not in _FACTS.gates))
+GATES = _FACTS.gates
 ROWS = _FACTS.rows
 KINDS = frozenset(row.kind for row in ROWS)
 
@@ -144,4 +144,3 @@ KINDS = frozenset(row.kind for row in ROWS)
 def read(text: str) -> Iterator[tuple[str, str]]:
     """(kind, text) of each fact in ``text``; ``monitor.parse.identity`` reads those about hosts again."""
     yield from _FACTS.read(text)
-    yield from delimited.read(text)

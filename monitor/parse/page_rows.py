@@ -10,7 +10,7 @@ from itertools import repeat
 import numpy as np
 
 from monitor.model import LogPage
-from monitor.parse import learning
+from monitor.parse import learning, pieces
 from monitor.parse.columns import Columns
 from monitor.parse.envelope import Fragment, fragments, simple
 from monitor.parse.event_rows import EventRows
@@ -42,7 +42,7 @@ def read_page(
     """
     found = _PageRows(page, rows, events, failures, examples)
     if extra or further:
-        readers = Readers((*extra, *ALL.families, *further), ALL.events)
+        readers = Readers((*extra, *ALL.families, *further), ALL.events, pieces=True)
         found.read_lines(np.arange(page.count), readers)
     else:
         for readers, lines in wanted(page.data, page.ends):
@@ -63,6 +63,8 @@ class _PageRows:
     """Examples of the lines that are being read, which stand in their order."""
     places: list[Place] = field(default_factory=list)
     readings: list[Reading] = field(default_factory=list)
+    beside_places: list[Place] = field(default_factory=list)
+    beside: list[Reading] = field(default_factory=list)
     text: str = ""
     """The page as text, where bytes and characters are the same."""
 
@@ -94,6 +96,8 @@ class _PageRows:
     def add_readings(self) -> None:
         """Adds what was read line by line."""
         page = self.page
+        if self.beside:
+            self.rows.beside.add(page.stream, page.node, self.beside_places, self.beside)
         try:
             self.rows.add(page.stream, page.node, self.places, self.readings)
         except (OverflowError, TypeError, ValueError):
@@ -136,6 +140,13 @@ class _PageRows:
                         self.readings.append(reading)
                         self._show((reading.format, reading.bar), line, text)
                 break
+        else:
+            if readers.pieces and (parts := self.failures.read(pieces.read, text)):
+                time_ms, stamp_ms = _clock(time_ms, stamp(text))
+                own = (NOBODY if local_rank is None else local_rank, NOBODY if task is None else task, None, stamp_ms)
+                place = (line, part, time_ms, NOBODY if rank is None else rank, host, nested, *own)
+                self.beside_places.extend(repeat(place, len(parts)))
+                self.beside.extend(parts)
         for read_event in readers.events:
             for kind, said in self.failures.read(read_event, text) or ():
                 if time_ms is None:

@@ -280,7 +280,7 @@ def _times(entries: Sequence[Entry], values: Sequence[Value]) -> _Times:
         place, key = entry.place, entry.key
         printed = values[place]
         if type(printed) is str and (":" in printed or printed[-1:] in {"s", "m", "h"}):
-            seconds = _seconds(printed)
+            seconds = printed_seconds(printed)
             tick_s = 0.0 if "." in printed else 1.0
             if seconds is None or seconds > _LONGEST_RUN_S:
                 continue
@@ -302,8 +302,8 @@ def _times(entries: Sequence[Entry], values: Sequence[Value]) -> _Times:
     return time_s, meaning, None, rate, whole_s
 
 
-def _seconds(text: str) -> float | None:
-    """Of "1:02:03", "12:03.5", "1 day, 2:03:04", "1h 2m 3s"."""
+def printed_seconds(text: str) -> float | None:
+    """Seconds of "1:02:03", "12:03.5", "1 day, 2:03:04", "1h 2m 3s"."""
     if ":" in text:
         whole, _, fraction = text.partition(".")
         seconds = clock_s(whole)

@@ -19,8 +19,9 @@ from monitor.parse.timing import written_ms
 _BLOCK_LINES = 2000
 # A second handler prints within this time, by clocks of whole seconds too.
 _ECHO_MS = 1000
-# A report's time stands so near before it.
-_NEXT_LINES = 2
+# Lines of one step stand close together.
+_SAME_STEP_LINES = 20
+_TOLD = ("time_s", "clock_s", "throughput", "loss", "gpu_memory_gib")
 # Their head is printed before the step is done.
 _ANNOUNCED = "nemo-rl"
 
@@ -36,8 +37,7 @@ def _fill(table: Table, report: int, more: int) -> None:
 
 
 def joined(table: Table, at: At) -> At:
-    """Lines that say more of the report before or behind them, put into it: a block of lines is one report."""
-    at = _with_timers(table, at)
+    """Lines that say more of the report before them, put into it: a block of lines is one report."""
     more = table.meaning[at] == table.code("of-last")
     if not more.any():
         return at
@@ -53,14 +53,34 @@ def joined(table: Table, at: At) -> At:
     return reports
 
 
-def _with_timers(table: Table, at: At) -> At:
-    """What is said of a report on the line before it, put into it."""
-    before = table.meaning[at] == table.code("of-next")
-    for place, behind in zip(at[:-1][before[:-1]].tolist(), at[1:][before[:-1]].tolist(), strict=True):
-        if 0 < table.line[behind] - table.line[place] <= _NEXT_LINES and table.meaning[behind] != table.code("of-next"):
-            _fill(table, behind, place)
-    reports: At = at[~before]
-    return reports
+def put_together(table: Table, at: At) -> At:
+    """One report for the lines of one step that each tell something else of it: a line for the loss, a line for the time.
+
+    Ranks that do not say who they are tell the same things of a step, and stay apart.
+    """
+    if len(at) < 2:
+        return at
+    steps, epochs, lines = table.step[at], np.nan_to_num(table.epoch[at], nan=-1.0), table.line[at]
+    follows = (np.diff(steps) == 0) & (np.diff(epochs) == 0) & (np.diff(lines) <= _SAME_STEP_LINES)
+    if not follows.any():
+        return at
+    told = np.array([~np.isnan(getattr(table, name)[at]) for name in _TOLD])
+    tells = np.any(told, axis=0)
+    stays = np.ones(len(at), bool)
+    first = 0
+    for place, more in enumerate(follows.tolist(), start=1):
+        if not more:
+            first = place
+        elif tells[first] and tells[place] and not (told[:, first] & told[:, place]).any():
+            if told[0, place]:
+                table.meaning[at[first]] = table.meaning[at[place]]
+            _fill(table, int(at[first]), int(at[place]))
+            told[:, first] |= told[:, place]
+            stays[place] = False
+        else:
+            first = place
+    together: At = at[stays]
+    return together
 
 
 def said_once(table: Table, at: At) -> At:

@@ -29,6 +29,9 @@ MOST_READINGS = 1_000_000
 #: So many different hosts and labels of progress bars, those with the most readings.
 MOST_NAMES = 50_000
 _MOST_STEPS_APART = 256
+#: So many pieces of reports are kept, in whole stretches of so many lines.
+MOST_PIECES = 400_000
+_STRETCH_LINES = 1024
 
 NOBODY = -1
 """The rank of a line that names none."""
@@ -138,6 +141,24 @@ class Table:
 
 
 _COLUMNS = tuple(each.name for each in fields(Table))[1:-1]
+_NAMED = ("stream", "node", "host", *_TEXTS)
+
+
+def together(tables: Sequence[Table]) -> Table:
+    """The rows of several tables as one."""
+    codes: dict[str, int] = {}
+    parts: dict[str, list[Column]] = {name: [] for name in _COLUMNS}
+    for table in tables:
+        code = np.array([codes.setdefault(text, len(codes)) for text in table.texts.tolist()], np.int32)
+        for name in _COLUMNS:
+            values = getattr(table, name)
+            parts[name].append(code[values] if name in _NAMED and len(code) else values)
+    columns = {name: np.concatenate(values) for name, values in parts.items()}
+    texts = np.array(list(codes), dtype=object)
+    by_name = np.empty(len(texts), np.int32)
+    by_name[np.argsort(texts)] = np.arange(len(texts), dtype=np.int32)
+    order = np.lexsort((columns["part"], columns["line"], by_name[columns["stream"]]))
+    return Table(texts, **{name: values[order] for name, values in columns.items()})
 
 
 def by_code(codes: Codes, at: At) -> list[tuple[int, At]]:
@@ -151,8 +172,11 @@ def by_code(codes: Codes, at: At) -> list[tuple[int, At]]:
 class Rows:
     """Collects readings; pages may come in any order."""
 
-    def __init__(self, most: int = MOST_READINGS, most_names: int = MOST_NAMES) -> None:
+    def __init__(self, most: int = MOST_READINGS, most_names: int = MOST_NAMES, stretch: int = 1) -> None:
         self._most, self._most_names = most, most_names
+        self._stretch = stretch
+        """So many lines are kept or left out together: what belongs together stands in few of them."""
+        self._beside: Rows | None = None
         self._blocks: list[dict[str, Column | Constant]] = []
         self._sizes: list[int] = []
         self._size = 0
@@ -167,6 +191,13 @@ class Rows:
 
     def __len__(self) -> int:
         return self._size
+
+    @property
+    def beside(self) -> Rows:
+        """What is no report by itself, and belongs to the reports on other lines (``monitor.parse.pieces``)."""
+        if self._beside is None:
+            self._beside = Rows(MOST_PIECES, self._most_names, _STRETCH_LINES)
+        return self._beside
 
     def add(self, stream: str, node: str, places: Sequence[Place], readings: Sequence[Reading]) -> None:
         """Readings of one page, each with its place."""
@@ -217,6 +248,7 @@ class Rows:
     def _keep(self, block: dict[str, Column | Constant], size: int) -> None:
         if self.every > 1:
             line, step = (np.broadcast_to(block.get(name, np.nan), size) for name in ("line", "step"))
+            line = line // self._stretch
             number = np.where(np.isnan(step), line, step)
             # Where all is of one step lines are what tells readings apart.
             chosen = (number % min(self.every, _MOST_STEPS_APART) == 0) & (
@@ -255,12 +287,12 @@ class Rows:
             self.unnamed += size - int(named.sum())
             self._keep(*_chosen(block, named))
         for block in self._blocks:
-            for name in ("stream", "node", "host", *_TEXTS):
+            for name in _NAMED:
                 keep[np.asarray(block[name])] = True
         code = np.cumsum(keep, dtype=np.int32) - 1
         self._codes = {name: int(code[place]) for place, name in enumerate(names) if keep[place]}
         for block in self._blocks:
-            for name in ("stream", "node", "host", *_TEXTS):
+            for name in _NAMED:
                 values = block[name]
                 block[name] = code[values] if isinstance(values, np.ndarray) else int(code[int(values)])
         # Streams stay, however many they are.

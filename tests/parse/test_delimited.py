@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -10,7 +11,9 @@ from hypothesis import strategies as st
 from monitor.model import LogPage
 from monitor.parse import delimited
 from monitor.parse.assemble import assemble
+from monitor.parse.event_rows import EventRows
 from monitor.parse.recognise import RawRows
+from monitor.parse.rows import EventRow
 from tests.parse.read import parse
 
 HEADER = "epoch,lr-Adam,step,train_loss,train_step_time,val_acc,val_loss"
@@ -78,7 +81,64 @@ def test_the_time_of_a_table_printed_at_once_is_not_that_of_its_steps(between_ms
     assert (steps["timestamp"].notna() == known).all()
 
 
-@given(st.text(alphabet="0123456789,.eE+-naif \t", max_size=200))
+LAYOUTS = {
+    "pipes in a frame": ("| step | loss | time |", "| {} | {} | {}s |"),
+    "markdown": ("|step|loss|time (s)|", "|{}|{}|{}|"),
+    "pipes": ("step | loss | time", "{} | {} | {}s"),
+    "box": ("┃ STEP ┃ LOSS ┃ TIME ┃", "│ {} │ {} │ {}s │"),
+    "tabs": ("step\tloss\ttime", "{}\t{}\t{}"),
+    "commas": ("step,loss,time", "{},{},{}"),
+    "columns": ("  step    loss    time", "  {:>4}    {:>4}    {:>4}"),
+    "one blank": ("step loss time", "{} {} {}"),
+    "data frame": ("   step  loss  time", "0     {}  {}  {}"),
+    "words": ("Step   Training Loss   Step Time (ms)", "{}   {}   {}"),
+    "behind a logger": ("[08:12:01] [INFO] Step  Loss  Time", "[08:12:02] [INFO] {}  {}  {}"),
+    "colored": ("\x1b[34mstep\tloss\ttime\x1b[0m", "\x1b[34m{}\t{}\t{}\x1b[0m"),
+    "tagged": ("[1,0]<stdout>:step\tloss\ttime", "[1,0]<stdout>:{}\t{}\t{}"),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("cuts", [(), (1,), (2, 3)])
+def test_a_row_is_a_report_however_columns_are_set(layout: str, cuts: tuple[int, ...]) -> None:
+    header, row = LAYOUTS[layout]
+    ms = 1000.0 if "(ms)" in header else 1.0
+    lines = [header, *(row.format(step, 2.5 - step / 100, 0.25 + step / 100) for step in (10, 20, 30)), "done"]
+    steps = parse(lines, cuts).steps
+    assert list(steps["step"]) == [10, 20, 30]
+    assert list(steps["loss"]) == pytest.approx([2.4, 2.3, 2.2])
+    assert list(steps["step_time_s"] * ms) == pytest.approx([0.35, 0.45, 0.55])
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["1", "2.5", "|", "  ", "\t", ",", "a", "loss", "\x1b[0m", "\r", "é", "│", "nan", "[1,0]<stdout>:", ":"]
+        ),
+        max_size=40,
+    ),
+    st.integers(0, 3),
+)
+def test_lines_that_end_as_rows_are_found_wherever_they_stand(pieces: list[str], others: int) -> None:
+    lines = ["x"] * others + ["".join(pieces), "1\t2.5", "word"]
+    page = LogPage.of("a", "algo-1", 1, lines)
+    found = delimited.may_be_rows(page.data, page.ends).tolist()
+    alone = LogPage.of("a", "algo-1", 1, lines[others : others + 1])
+    assert others + 1 in found
+    assert others + 2 not in found
+    assert (others in found) == bool(len(delimited.may_be_rows(alone.data, alone.ends)))
+
+
+def test_of_too_many_rows_those_kept_are_from_all_over_the_table() -> None:
+    kept = EventRows(most=1000)
+    for line in range(20_000):
+        kept.add(EventRow("a", "algo-1", line, 0, None, None, "", delimited.ROW, f"{line}\t2.5"))
+    lines = np.array([row.line for row in kept if row.kind == delimited.ROW])
+    assert 500 < len(lines) <= 1000
+    assert np.diff(lines).max() < 400
+
+
+@given(st.text(alphabet="0123456789,.eE+-naif \t|", max_size=200))
 def test_any_text_is_read_or_left(text: str) -> None:
     assert all(kind in delimited.KINDS for kind, _ in delimited.read(text))
 

@@ -1,0 +1,201 @@
+"""Reports told on several lines: a block, a line beside a report, a line for each figure. Pages may be cut anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monitor.model import LogPage
+from monitor.parse import table
+from monitor.parse.assemble import assemble
+from monitor.parse.recognise import RawRows
+from monitor.parse.rows import Reading
+from monitor.parse.table import Rows
+from tests.parse.read import parse
+
+RULE = "-" * 34
+
+
+def _rows(steps: pd.DataFrame) -> list[tuple[object, ...]]:
+    told = steps[["step", "step_time_s", "loss"]].astype(float).round(6)
+    return [tuple(None if value != value else value for value in row) for row in told.itertuples(index=False)]
+
+
+def _framed(number: int) -> list[str]:
+    lines = [
+        RULE,
+        "| rollout/             |      |",
+        "|    ep_len_mean       | 22.3 |",
+        "| time/                |      |",
+    ]
+    lines += [f"|    fps               | {300 + number}  |", f"|    iterations        | {number}    |"]
+    lines += [f"|    time_elapsed      | {7 * number}    |", f"|    total_timesteps   | {2048 * number} |"]
+    if number > 1:
+        lines += ["| train/               |      |", f"|    loss              | 0.{number}  |"]
+        lines += [f"|    n_updates         | {10 * number - 10}   |", "|    value_loss        | 1.03 |"]
+    return [*lines, RULE]
+
+
+def _headed(number: int) -> list[str]:
+    lines = ["#" * 60, f"          Learning iteration {number}/1500      ", ""]
+    lines += [f"    Computation: {9000 + number} steps/s (collection: 0.381s, learning 0.138s)"]
+    lines += ["    Value function loss: 0.0056", "    Mean reward: 0.39", "-" * 60]
+    return [*lines, f"    Iteration time: 0.5{number}s", f"    Total time: {0.5 * number:.2f}s", "    ETA: 85.0s", ""]
+
+
+def _yaml(number: int) -> list[str]:
+    lines = ["Result for trial_00000:", "  done: false", "  info:", "    learner:", f"      total_loss: 2.{number}"]
+    lines += ["      policy_loss: -0.03", f"  iterations_since_restore: {number}", f"  time_this_iter_s: 4.{number}"]
+    lines += [f"  time_total_s: {4.1 * number:.1f}", "  timestamp: 1700000000", f"  timesteps_total: {4000 * number}"]
+    return [*lines, f"  training_iteration: {number}", "  trial_id: a1b2c", "", "== Status =="]
+
+
+def _under_a_head(number: int) -> list[str]:
+    return [
+        f"Step {10 * number}/100",
+        f"  loss: 2.{number}  lr: 1e-4",
+        f"  time: 0.5{number}s",
+        "  throughput: 120 samples/s",
+    ]
+
+
+def _printed_json(number: int) -> list[str]:
+    return ["{", f'  "step": {number},', f'  "loss": 2.{number},', f'  "step_time": 0.5{number}', "}"]
+
+
+def _time_before(number: int) -> list[str]:
+    return [
+        f"Timer: 0.6{number}",
+        f"epoch:0 || iter:{10 * number} || Loss:2.{number}",
+        "->> part loss:1.1",
+        "->>lr:0.0005",
+    ]
+
+
+def _time_behind(number: int) -> list[str]:
+    return [f"iter {10 * number} loss 2.{number}", f"Time: 0.5{number} s"]
+
+
+def _line_each(number: int) -> list[str]:
+    return [
+        f"step {10 * number} | loss 2.{number}",
+        f"step {10 * number} | time 0.5{number}s",
+        f"step {10 * number} | lr 1e-4",
+    ]
+
+
+FORMS: list[tuple[Callable[[int], list[str]], list[tuple[object, ...]]]] = [
+    (_framed, [(1, 7, None), (2, 7, 0.2), (3, 7, 0.3), (4, 7, 0.4)]),
+    (_headed, [(1, 0.51, None), (2, 0.52, None), (3, 0.53, None), (4, 0.54, None)]),
+    (_yaml, [(1, 4.1, 2.1), (2, 4.2, 2.2), (3, 4.3, 2.3), (4, 4.4, 2.4)]),
+    (_under_a_head, [(10, 0.51, 2.1), (20, 0.52, 2.2), (30, 0.53, 2.3), (40, 0.54, 2.4)]),
+    (_printed_json, [(1, 0.51, 2.1), (2, 0.52, 2.2), (3, 0.53, 2.3), (4, 0.54, 2.4)]),
+    (_time_before, [(10, 0.61, 2.1), (20, 0.62, 2.2), (30, 0.63, 2.3), (40, 0.64, 2.4)]),
+    (_time_behind, [(10, 0.51, 2.1), (20, 0.52, 2.2), (30, 0.53, 2.3), (40, 0.54, 2.4)]),
+    (_line_each, [(10, 0.51, 2.1), (20, 0.52, 2.2), (30, 0.53, 2.3), (40, 0.54, 2.4)]),
+]  # fmt: skip
+IDS = [form.__name__.strip("_") for form, _ in FORMS]
+
+
+@pytest.mark.parametrize(("form", "read"), FORMS, ids=IDS)
+def test_one_report_is_one_row(form: Callable[[int], list[str]], read: list[tuple[object, ...]]) -> None:
+    lines = [line for number in range(1, 5) for line in form(number)]
+    assert _rows(parse(lines).steps) == read
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.sampled_from(range(len(FORMS))), st.lists(st.integers(0, 60), max_size=6))
+def test_it_does_not_matter_where_pages_are_cut(which: int, cuts: list[int]) -> None:
+    form, read = FORMS[which]
+    lines = [line for number in range(1, 5) for line in form(number)]
+    assert _rows(parse(lines, cuts).steps) == read
+
+
+@pytest.mark.parametrize(("form", "read"), FORMS, ids=IDS)
+@pytest.mark.parametrize(
+    "tag", ["[1,mpirank:0,algo-1]<stdout>:", "2026-03-04T08:12:01.000Z ", "[rank0]: "], ids=["mpi", "time", "rank"]
+)
+def test_a_tag_in_front_changes_nothing(
+    form: Callable[[int], list[str]], read: list[tuple[object, ...]], tag: str
+) -> None:
+    lines = [tag + line for number in range(1, 5) for line in form(number)]
+    assert _rows(parse(lines).steps) == read
+
+
+@pytest.mark.parametrize(("form", "read"), FORMS, ids=IDS)
+def test_other_lines_between_reports_change_nothing(
+    form: Callable[[int], list[str]], read: list[tuple[object, ...]]
+) -> None:
+    lines = ["model build time: 5.1s", "starting"]
+    for number in range(1, 5):
+        lines += [*form(number), *["some words of a worker"] * (3 if number == 2 else 0)]
+    assert _rows(parse(lines).steps) == read
+
+
+@pytest.mark.parametrize(("form", "read"), FORMS, ids=IDS)
+def test_ranks_are_read_apart(form: Callable[[int], list[str]], read: list[tuple[object, ...]]) -> None:
+    both = [(f"[1,{rank}]<stdout>:", form(number)) for number in range(1, 5) for rank in range(2)]
+    steps = parse([tag + line for tag, lines in both for line in lines]).steps
+    assert [_rows(steps[steps["rank"] == rank]) for rank in range(2)] == [read, read]
+
+
+def test_the_events_own_times_tell_to_which_report_a_line_belongs() -> None:
+    """Three lines of a report at one moment; by lines alone the time is as near to the one as to the other."""
+    lines = [line for number in range(1, 5) for line in (f"Time: 0.5{number} s", f"iter {number} loss 2.{number}")]
+    raw = RawRows()
+    # The log is cut: it begins with the time of a report that is not there.
+    times = tuple(1_700_000_000_000 + 10_000 * ((place + 1) // 2) for place in range(len(lines)))
+    raw.add(LogPage.of("algo-1.log", "algo-1", 1, lines, times))
+    steps = assemble(raw.steps, raw.events).steps
+    assert _rows(steps) == [(1, 0.52, 2.1), (2, 0.53, 2.2), (3, 0.54, 2.3), (4, None, 2.4)]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        pytest.param(["Time: 3.2 s", *(f"iter {step} loss 2.5" for step in range(9))], id="printed once"),
+        pytest.param([text for step in range(9) for text in (f"iter {step} loss 2.5", *["time: 0.1 s"] * 8)], id="too often"),
+        pytest.param(
+            [text for step in range(9) for text in (f"iter {step} loss 2.5", *(["time: 3 s"] if step % 4 == 3 else []))],
+            id="each fourth",
+        ),
+    ],
+)  # fmt: skip
+def test_a_time_that_is_not_of_each_report_is_of_none(lines: list[str]) -> None:
+    assert parse(lines).steps["step_time_s"].isna().all()
+
+
+def test_ranks_that_print_the_same_step_stay_apart() -> None:
+    lines = [f"step {step} | loss 2.{rank} | time 0.5s" for step in range(3) for rank in range(4)]
+    assert len(parse(lines).steps) == 12
+
+
+def test_of_too_many_pieces_whole_stretches_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table, "MOST_PIECES", 6000)
+    lines = [line for number in range(1, 8001) for line in _under_a_head(number)]
+    steps = parse(lines, range(0, len(lines), 3000)).steps
+    assert 500 < len(steps) < 2000
+    whole = steps[steps["loss"].notna() & steps["step_time_s"].notna()]
+    assert len(whole) > 0.98 * len(steps)
+    assert (whole["loss"].map(lambda loss: str(loss)[:2]) == "2.").all()
+
+
+def test_a_flood_of_pieces_takes_no_room_from_reports() -> None:
+    rows = Rows(most=10)
+    rows.beside.add(
+        "a",
+        "algo-1",
+        [(line, 0, None, -1, "", False, -1, -1, None, None) for line in range(50)],
+        [Reading("piece")] * 50,
+    )
+    rows.add(
+        "a",
+        "algo-1",
+        [(line, 0, None, -1, "", False, -1, -1, None, None) for line in range(9)],
+        [Reading("json", 1)] * 9,
+    )
+    assert (len(rows), rows.every, len(rows.beside)) == (9, 1, 50)
