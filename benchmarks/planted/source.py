@@ -43,6 +43,9 @@ class PlantedSource:
     def metrics(self, job: Job, now: datetime) -> RawMetrics:
         return metrics_of(self._scenario)
 
+    def profiled(self, job: Job) -> None:
+        return None
+
     def endpoint(self) -> str | None:
         return None
 

@@ -47,6 +47,15 @@ EVENTS: dict[str, Kind] = {
     "stream": "text",
     "line": "whole",
 }
+GPUS: dict[str, Kind] = {
+    "job_name": "text",
+    "timestamp": "instant",
+    "node": "text",
+    "gpu": "whole",
+    "utilization_pct": "number",
+    "memory_pct": "number",
+    "even": "yes/no",
+}
 FINDINGS: dict[str, Kind] = {
     "job_name": "text",
     "position": "whole",
@@ -125,12 +134,14 @@ JOBS: dict[str, Kind] = {
     "top_finding_title": "text",
     "log_lines": "whole",
     "metrics_period_s": "whole",
+    "profiler_objects": "whole",
 }
 
 TABLES: dict[str, dict[str, Kind]] = {
     "steps": STEPS,
     "metrics": METRICS,
     "events": EVENTS,
+    "gpus": GPUS,
     "findings": FINDINGS,
     "buckets": BUCKETS,
     "jobs": JOBS,
@@ -138,4 +149,6 @@ TABLES: dict[str, dict[str, Kind]] = {
 #: What got a better name, and is missing in files from before: new name -> old one, which is still written.
 OLD_NAMES = {"overhead_usd": "wasted_usd"}
 #: The tables that a run is read back from; the others follow from them.
-FRAMES = ("steps", "metrics", "events")
+FRAMES = ("steps", "metrics", "events", "gpus")
+#: Of them, those that files from before lack: no row then.
+LATER_FRAMES = frozenset({"gpus"})

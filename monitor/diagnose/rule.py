@@ -144,6 +144,17 @@ class Case:
         return outside(self.metrics, self.set_aside)
 
     @once
+    def gpus(self) -> pd.DataFrame:
+        """The Gpus frame of the window of work, without the spans that are set aside."""
+        found, window = self.run.gpus, self.window
+        if found.empty or window is None:
+            return found.iloc[:0]
+        found = found[(found["timestamp"] >= window.start) & (found["timestamp"] < window.end)]
+        for start, end in self.set_aside:
+            found = found[(found["timestamp"] < start) | (found["timestamp"] >= end)]
+        return found
+
+    @once
     def pooled(self) -> dict[str, Distribution]:
         """Of ``steady``."""
         return utilization.pooled(self.steady)

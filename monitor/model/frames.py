@@ -55,6 +55,15 @@ _EVENT_DTYPES: dict[str, str] = {
     "line": "int64",
 }
 
+_GPU_DTYPES: dict[str, str] = {
+    "timestamp": "datetime64[ms, UTC]",
+    "node": "str",
+    "gpu": "int64",
+    "utilization_pct": "float64",
+    "memory_pct": "float64",
+    "even": "bool",
+}
+
 #: The columns that ``steps --format csv`` prints, in order.
 STEP_CSV_COLUMNS = tuple(_STEP_DTYPES)[:13]
 
@@ -102,6 +111,15 @@ def metrics_frame(rows: Any = ()) -> pd.DataFrame:
 def events_frame(rows: Any = ()) -> pd.DataFrame:
     """The Events frame: ``timestamp node rank kind text stream line``."""
     return _frame(rows, _EVENT_DTYPES, "events")
+
+
+def gpus_frame(rows: Any = ()) -> pd.DataFrame:
+    """The Gpus frame: ``timestamp node gpu utilization_pct memory_pct even``, a row for each sample of one GPU.
+
+    ``even`` marks the samples of minutes that were chosen evenly over the job; the others were read for what they hold, and
+    do not count where it matters how usual something is. Times are those of the node's own clock.
+    """
+    return _frame(rows, _GPU_DTYPES, "GPUs")
 
 
 def line_numbers(line: pd.Series) -> pd.Series:

@@ -147,6 +147,19 @@ class NodeStats:
     memory_utilization: Distribution | None = None
     disk_utilization: Distribution | None = None
     steps: StepSpread | None = None
+    gpus: tuple[GpuStats, ...] = ()
+    """One by one, where the profiler's output tells; else empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class GpuStats:
+    """The figures of one GPU of a node, of the samples that were read of it."""
+
+    gpu: int
+    samples: int
+    utilization: Distribution | None = None
+    memory: Distribution | None = None
+    memory_max_pct: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ _JOB_KEYS = {
 _FINDING_KEYS = {"id", "severity", "confidence", "summary", "evidence", "recommendation", "prediction", "not_checked"}
 _NODE_KEYS = {
     "node", "instance_type", "gpu_utilization", "gpu_memory_utilization", "cpu_utilization", "memory_utilization",
-    "disk_utilization", "steps",
+    "disk_utilization", "steps", "gpus",
 }  # fmt: skip
 _STEP_KEYS = {
     "count", "distinct", "first_step_s", "median_s", "p10_s", "p90_s", "nodes_observed", "formats", "done", "total",
@@ -84,7 +84,7 @@ def _check_report(document: dict[str, Any]) -> None:
         "price_usd_per_instance_hour",
         "price_source",
     }
-    assert set(document["coverage"]) == {"metrics_period_s", "log_events", "streams", "warnings"}
+    assert set(document["coverage"]) == {"metrics_period_s", "log_events", "streams", "profiler", "warnings"}
     assert set(document["api"]) == {"calls", "estimated_usd"}
 
 
