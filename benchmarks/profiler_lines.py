@@ -17,7 +17,7 @@ from statistics import median
 import numpy as np
 import orjson
 
-from monitor.demo.profiler_files import HostMinute, minute
+from monitor.demo.profiler_files import Sampled, minute
 from monitor.parse.profiler.gpu_lines import gpu_lines
 
 RUNS = 5
@@ -32,7 +32,7 @@ def one_object() -> bytes:
     dice = np.random.default_rng(1)
     cores = np.round(dice.uniform(0, 60, (120, 192)), 2)
     busy = np.round(dice.uniform(60, 100, (120, 8)))
-    return minute("algo-1", _BEGINS_S, HostMinute(busy, np.full((120, 8), 61.0), cores, np.round(cores / 20, 2)))
+    return minute("algo-1", _BEGINS_S, Sampled(busy, np.full((120, 8), 61.0), cores, np.round(cores / 20, 2)))
 
 
 def rows() -> list[tuple[str, str, str, str]]:

@@ -17,7 +17,7 @@ import pandas as pd
 from monitor.model import Run
 
 #: As many at most, of each of so many nodes.
-EVEN_MINUTES = 8
+EVEN_MINUTES = 12
 EVEN_NODES = 16
 #: Whole minutes at most.
 FOUND_MINUTES = 12

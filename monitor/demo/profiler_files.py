@@ -16,7 +16,7 @@ MINUTE_S = 60
 
 
 @dataclass(frozen=True)
-class HostMinute:
+class Sampled:
     """What a host did in the samples of a minute. Arrays have a row for each sample."""
 
     gpu_pct: ArrayLike
@@ -39,7 +39,7 @@ def key_of(prefix: str, job: str, node: str, begins_s: int, hours: bool = True) 
     return f"{folder}{job}/profiler-output/system/incremental/{hour}{begins_s}.{node}.json"
 
 
-def minute(node: str, begins_s: int, host: HostMinute, offset_s: float = 0.0) -> bytes:
+def minute(node: str, begins_s: int, host: Sampled, offset_s: float = 0.0) -> bytes:
     """The lines of a node and minute. ``offset_s`` is how far the clock of the node goes wrong."""
     gpus, memory = _table(host.gpu_pct), _table(host.gpu_memory_pct)
     cores, waits = _table(host.core_pct), _table(host.io_wait_pct)

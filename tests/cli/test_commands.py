@@ -50,7 +50,7 @@ _NODE_KEYS = {
 }  # fmt: skip
 _STEP_KEYS = {
     "count", "distinct", "first_step_s", "median_s", "p10_s", "p90_s", "nodes_observed", "formats", "done", "total",
-    "seconds_to_finish",
+    "seconds_to_finish", "readings",
 }  # fmt: skip
 
 
@@ -140,7 +140,7 @@ def test_every_sample_job_is_reported_in_the_contracts_form(
         "gptj-6b-smp": ("Failed", ["cuda-out-of-memory", "shard-optimizer-state", "activation-checkpointing"]),
         "gpt2-30b-smp": ("Completed", []),
         "gpt2-20b-smp-pp4": ("Completed", ["raise-active-microbatches"]),
-        "llama2-7b-fsdp": ("Completed", ["slow-node"]),
+        "llama2-7b-fsdp": ("Completed", ["slow-node", "unlike-gpu"]),
         "llama2-70b-pretrain": ("Failed", ["capacity"]),
         "bert-large-mlm-spot": ("Completed", ["spot-interruption"]),
         "vit-630m-mics-4": ("Completed", []),

@@ -13,7 +13,7 @@ from monitor.archive.cache import Cache
 from monitor.archive.document import report_document
 from monitor.archive.folder import FolderStore
 from monitor.aws.clients import Clients
-from monitor.demo.profiler_files import HostMinute, key_of, minute
+from monitor.demo.profiler_files import Sampled, key_of, minute
 from monitor.errors import NoData, NotAllowed
 from monitor.fetch.account import AwsSource
 from monitor.fetch.minute_store import FolderMinutes
@@ -29,12 +29,12 @@ _NOW = _START + timedelta(hours=3)
 _BUCKET = "training-output"
 
 
-def _host(slow: int | None = None, gpus: int = 4, samples: int = 120) -> HostMinute:
+def _host(slow: int | None = None, gpus: int = 4, samples: int = 120) -> Sampled:
     busy = np.full((samples, gpus), 96.0)
     if slow is not None:
         busy[:, slow] = 41.0
     cores = np.full((samples, 48), 20.0)
-    return HostMinute(busy, np.full((samples, gpus), 55.0), cores, cores / 10)
+    return Sampled(busy, np.full((samples, gpus), 55.0), cores, cores / 10)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.demo.profiler_files import HostMinute, minute
+from monitor.demo.profiler_files import Sampled, minute
 from monitor.parse.profiler.gpu_lines import gpu_lines
 
 _BEGINS_S = 1767225600
@@ -20,7 +20,7 @@ def _object(samples: int = 120, gpus: int = 8, vcpus: int = 4, offset_s: float =
     busy = np.tile(np.arange(gpus) * 10.0, (samples, 1)) + (np.arange(samples) % 2)[:, None]
     full = np.full((samples, gpus), 61.0)
     cores = np.full((samples, vcpus), 40.0)
-    return minute("algo-2", _BEGINS_S, HostMinute(busy, full, cores, cores / 10, **lines), offset_s)
+    return minute("algo-2", _BEGINS_S, Sampled(busy, full, cores, cores / 10, **lines), offset_s)
 
 
 def _line(**changes: Any) -> bytes:
