@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pandas as pd
 
 from monitor.analyze.utilization import distribution
@@ -24,3 +26,30 @@ def by_gpu(gpus: pd.DataFrame) -> dict[str, tuple[GpuStats, ...]]:
             )
         )
     return {node: tuple(found) for node, found in out.items()}
+
+
+# A percentile of fewer samples says nothing, nor do those of one or two minutes.
+_FEWEST_SAMPLES = 8
+_FEWEST_MINUTES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Fullest:
+    """The GPU of a node that holds most memory, at its 95th percentile."""
+
+    node: str
+    gpu: int
+    pct: float
+
+
+def fullest(gpus: pd.DataFrame) -> dict[str, Fullest]:
+    """By node, of the rows that were chosen evenly; nodes of which too few were read are left out."""
+    even = gpus[gpus["even"] & gpus["memory_pct"].notna()]
+    out: dict[str, Fullest] = {}
+    for node, rows in even.groupby("node", observed=True):
+        minutes = rows["timestamp"].dt.floor("min").nunique()
+        if minutes < _FEWEST_MINUTES or rows["timestamp"].nunique() < _FEWEST_SAMPLES:
+            continue
+        high = rows.groupby("gpu")["memory_pct"].quantile(0.95)
+        out[str(node)] = Fullest(str(node), int(high.idxmax()), float(high.max()))
+    return out

@@ -194,7 +194,7 @@ class Case:
         ending, first = self.ending, None
         if ending is not None and ending.id == "cuda-out-of-memory":
             first = fill(self.run.events, ending.first)
-        return setup_seen(self.run, self.steady, self.steps, first)
+        return setup_seen(self.run, self.steady, self.steps, first, self.gpus)
 
     @once
     def mfu(self) -> Mfu | None:
