@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -57,6 +58,7 @@ class BucketMinutes:
 
         self.label = f"{path.rstrip('/')}/{job}"
         self.spent_usd = 0.0
+        self._lock = threading.Lock()
         self._clients = clients
         self._bucket = Bucket(f"{self.label}/{FOLDER.rstrip('/')}", clients)
 
@@ -70,7 +72,8 @@ class BucketMinutes:
         return self._bucket.read(name, most)
 
     def _pay(self, usd: float) -> None:
-        self.spent_usd += usd
+        with self._lock:
+            self.spent_usd += usd
         self._clients.add_cost(usd)
 
 

@@ -18,10 +18,11 @@ from monitor.aws.tally import metered, running
 from monitor.errors import BadCall
 from monitor.faults import shape_of
 from monitor.fetch import instance_types
+from monitor.fetch.gaps import gap_of
 from monitor.fetch.minute_store import MinuteStore
 from monitor.fetch.profiler import MinuteReader, Profiled
 from monitor.fetch.source import Aggregated, LogReader, Source
-from monitor.model import ApiBill, Gap, Job, LogPage, RawMetrics, Report, Run, in_order_of_time
+from monitor.model import ApiBill, Gap, Job, LogPage, RawMetrics, Report, Run, gpus_frame, in_order_of_time
 from monitor.parse.assemble import Parsed, assemble
 from monitor.parse.completion import completed
 from monitor.parse.definitions import recogniser
@@ -134,6 +135,8 @@ class Reviewer:
         if self._cache and key and self._reader is None and (kept := self._cache.load(key)):
             as_billed = replace(kept.run.job, warm_pool_billable_seconds=job.warm_pool_billable_seconds)
             run = replace(kept.run, job=as_billed)
+            if not self._profiler:
+                run = _without_gpus(run)
             if (self._minutes is not None or run.profiler is None) and (
                 profiled := self._with_gpus(run, now, progress)
             ) is not run:
@@ -246,7 +249,10 @@ class Reviewer:
         if not (self._profiler and self._with_metrics):
             return run
         if self._minute_reader is None:
-            store = self._minutes or self._source.profiled(run.job)
+            try:
+                store = self._minutes or self._source.profiled(run.job)
+            except BadCall as error:
+                return replace(run, gaps=(*run.gaps, gap_of("profiler", error, "Profiler output")))
             if store is None:
                 return run
             self._minute_reader = MinuteReader(store)
@@ -291,6 +297,11 @@ class Reviewer:
         if self._metrics is None or not fresh:
             self._metrics, self._metrics_at = self._source.metrics(job, now), now
         return self._metrics
+
+
+def _without_gpus(run: Run) -> Run:
+    gaps = tuple(gap for gap in run.gaps if gap.what != "profiler")
+    return replace(run, gpus=gpus_frame(), profiler=None, gaps=gaps)
 
 
 def _failed(job: Job, parsed: Parsed, lines: int) -> Job:

@@ -127,6 +127,12 @@ def test_an_output_that_was_emptied_is_a_gap_after_one_call(account: Clients, bu
     assert not gap.transient
 
 
+def test_an_address_that_is_none_is_a_gap(account: Clients) -> None:
+    _job(account, profiler_config={"S3OutputPath": "s3://No_Bucket/x"})
+    (gap,) = (gap for gap in _review(account).gaps if gap.what == "profiler")
+    assert "not the address of a bucket" in gap.why
+
+
 def test_a_bucket_that_is_gone_is_a_gap(account: Clients) -> None:
     _profiled(account)
     (gap,) = (gap for gap in _review(account).gaps if gap.what == "profiler")
