@@ -16,8 +16,10 @@ from monitor.parse import clocks, delimited
 from monitor.parse.bars import drawn_at_once, new_steps, renumbered, training_rows
 from monitor.parse.columns import Floats, durations
 from monitor.parse.identity import Identity, identify
+from monitor.parse.learned import learn
 from monitor.parse.rows import EventRow
 from monitor.parse.series import by_epoch, joined, number_on, numbered, said_once, segments, whole_steps
+from monitor.parse.strangers import Strangers
 from monitor.parse.table import NOBODY, At, Codes, Rows, Table, by_code
 
 # First reports contain tracing, compilation and allocation; they are marked while they are this much slower than usual.
@@ -36,6 +38,8 @@ class Parsed:
     steps: pd.DataFrame
     events: pd.DataFrame
     identity: Identity
+    learned: tuple[str, ...] = ()
+    """The shapes of lines that no reader knows and that were learned as reports; empty where readers found some."""
 
 
 @dataclass(slots=True)
@@ -60,19 +64,49 @@ class _Reports:
 
 
 def assemble(
-    steps: Rows, events: Iterable[EventRow], numbering: Mapping[str, int | None] = MappingProxyType({})
+    steps: Rows,
+    events: Iterable[EventRow],
+    numbering: Mapping[str, int | None] = MappingProxyType({}),
+    strangers: Strangers | None = None,
 ) -> Parsed:
     """The frames of all rows so far; the order in which rows were recognized does not matter.
 
     ``numbering`` has the number that a stream's first line was given where that is not 1; None where the stream's head
-    was not read yet, so that of its lines the order is known and no number.
+    was not read yet, so that of its lines the order is known and no number. From ``strangers`` is learned where there are
+    no other reports.
     """
     headless = {stream for stream, first in numbering.items() if first is None}
     events = (row for row in events if row.kind != "first-line" or row.stream not in headless)
     event_rows = sorted(events, key=lambda row: (row.stream, row.line, row.part))
     identity = identify(event_rows)
     # A table of a log that also has reports of its own says them again.
-    table = (steps if len(steps) else delimited.reports(event_rows)).table()
+    reports = _reports(steps if len(steps) else delimited.reports(event_rows), identity)
+    learned = learn(strangers) if strangers is not None and not reports.kept else None
+    if learned is not None:
+        reports = _reports(learned.rows, identity)
+    table = reports.table
+    at = np.sort(np.concatenate(reports.kept)) if reports.kept else np.empty(0, np.intp)
+    number_on(table, at, reports.segment)
+    shown = [row for row in event_rows if row.kind not in delimited.KINDS]
+    newest = {row.stream: row.line for row in shown}
+    moved: dict[str, int] = {}
+    of_stream = (
+        {str(table.texts[code]): here for code, here in by_code(table.stream, np.arange(len(table)))}
+        if numbering
+        else {}
+    )
+    for stream, first in numbering.items():
+        here = of_stream.get(stream, _NOWHERE)
+        last = max(table.line[here].max(initial=_NO_LINE), newest.get(stream, _NO_LINE))
+        moved[stream] = -1 - int(last) if first is None else 1 - first
+        table.line[here] += moved[stream]
+    shapes = learned.shapes if learned is not None else ()
+    return Parsed(_steps(reports, at, identity), _events(shown, identity, moved), identity, shapes)
+
+
+def _reports(rows: Rows, identity: Identity) -> _Reports:
+    """What is told of the rows, each writer's by itself."""
+    table = rows.table()
     _name_ranks(table, identity)
     size = len(table)
     reports = _Reports(
@@ -81,20 +115,7 @@ def assemble(
     merged = {table.code(stream) for stream in identity.merged}
     for by_format in _series(table):
         _report(reports, by_format, identity, int(table.stream[next(iter(by_format.values()))[0]]) in merged)
-    at = np.sort(np.concatenate(reports.kept)) if reports.kept else np.empty(0, np.intp)
-    number_on(table, at, reports.segment)
-    shown = [row for row in event_rows if row.kind not in delimited.KINDS]
-    newest = {row.stream: row.line for row in shown}
-    moved: dict[str, int] = {}
-    of_stream = (
-        {str(table.texts[code]): here for code, here in by_code(table.stream, np.arange(size))} if numbering else {}
-    )
-    for stream, first in numbering.items():
-        here = of_stream.get(stream, _NOWHERE)
-        last = max(table.line[here].max(initial=_NO_LINE), newest.get(stream, _NO_LINE))
-        moved[stream] = -1 - int(last) if first is None else 1 - first
-        table.line[here] += moved[stream]
-    return Parsed(_steps(reports, at, identity), _events(shown, identity, moved), identity)
+    return reports
 
 
 def _series(table: Table) -> Iterator[dict[str, At]]:
