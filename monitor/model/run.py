@@ -116,6 +116,8 @@ class LogCoverage:
     """Up to three of the most number-like line shapes, for when no step was recognized."""
     complete: bool = True
     """False while older lines are still being read: what begins with the first line or step is not known then."""
+    learned: tuple[str, ...] = ()
+    """The shapes of lines that no format knows and that were learned as step reports: ``upd <step> of N | nll <loss>``."""
 
 
 @dataclass(frozen=True, slots=True)

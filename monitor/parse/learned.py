@@ -8,12 +8,11 @@ training's; others that tell of the same counts add what they say. In doubt noth
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from monitor.parse import stranger_words as w
 from monitor.parse.columns import Floats
@@ -24,7 +23,7 @@ from monitor.parse.rows import Reading
 from monitor.parse.stranger_lines import Shape
 from monitor.parse.stranger_plan import Counter, Plan, plan_of
 from monitor.parse.strangers import Found, Strangers, Writer
-from monitor.parse.table import NOBODY, At, Place, Rows
+from monitor.parse.table import NOBODY, At, Ints, Place, Rows
 
 FORMAT = "learned"
 
@@ -37,12 +36,12 @@ _FEWEST_UNWATCHED = 20
 _MOSTLY = 0.6
 _NEARLY_ALWAYS = 0.9
 # A counter begins again once an epoch, of which a few reports are printed at least.
-_FALLS = 0.34
+_FALLS, _FALLS_UNNAMED = 0.34, 0.1
 # Beyond it a number without a name is a time or an identity.
 _LARGEST_UNNAMED = 1e8
 _MOST_GROWTH_UNNAMED = 10_000
-_MOST_VARIANTS = 16
-# So far apart two lines may tell of one step.
+# So many shapes are told of, and so much of each.
+_MOST_SHOWN = 3
 _LONGEST_SHOWN = 160
 
 
@@ -55,12 +54,21 @@ class Learned:
     """The lines that are read as reports, with what was taken in angle brackets: ``upd <step> of N | nll <loss>``."""
 
 
+class Member(NamedTuple):
+    """A shape with the number in it that counts."""
+
+    found: Found
+    plan: Plan
+    counter: Counter
+
+
 class _Course(NamedTuple):
     """How a counter runs in the lines of one writer."""
 
     distinct: int
     """Different counts, those of each start for themselves."""
     falls: int
+    """How often it began again without a new epoch."""
     mostly: float
     """The share of the most usual growth."""
     nearly: float
@@ -69,14 +77,34 @@ class _Course(NamedTuple):
     """The most usual growth."""
 
 
-class _Candidate(NamedTuple):
-    """A shape that is a report of training by itself."""
+@dataclass(frozen=True, slots=True)
+class _Series:
+    """The lines of shapes that report the same, with a word more or less, in order; NaN is what a line does not tell."""
 
-    found: Found
-    plan: Plan
-    counter: Counter
+    members: tuple[Member, ...]
+    """The one with the most lines first."""
+    who: Ints
+    time_ms: Floats
+    count: Floats
+    epoch: Floats
+    watched: Mapping[str, Floats]
+    """The first loss, rate of learning and measure of quality."""
+
+    @property
+    def counter(self) -> Counter:
+        return self.members[0].counter
+
+    @property
+    def plan(self) -> Plan:
+        return self.members[0].plan
+
+
+class _Candidate(NamedTuple):
+    """Shapes that are reports of training for sure."""
+
+    series: _Series
     tier: int
-    """How sure that is: 0 the surest; epochs alone come last."""
+    """How sure that is: 0 the surest."""
     distinct: int
 
 
@@ -85,62 +113,116 @@ def learn(strangers: Strangers) -> Learned | None:
     if strangers.closed:
         return None
     writers = strangers.writers()
-    all_found = strangers.found(1)
-    candidates = [
-        one for found in all_found if len(found.line) >= _FEWEST and (one := _judged(found, writers)) is not None
-    ]
+    candidates: list[_Candidate] = []
+    # A shape is read by the likeliest of its counters that climbs.
+    taken: set[Shape] = set()
+    for members in _families(strangers.found()):
+        if members[0].found.shape not in taken and (one := _judged(_series(members, writers))) is not None:
+            candidates.append(one)
+            taken.add(members[0].found.shape)
     if not candidates:
         return None
-    of_steps = [one for one in candidates if one.counter.order != w.EPOCH] or candidates
+    of_steps = [one for one in candidates if one.series.counter.order != w.EPOCH] or candidates
     most = max(one.distinct for one in of_steps)
     # Of shapes with as many counts, within a tenth, the surest.
     chosen = min(
         (one for one in of_steps if one.distinct >= 0.9 * most),
-        key=lambda one: (one.tier, not one.plan.losses, -one.distinct, one.found.shape),
+        key=lambda one: (one.tier, not one.series.plan.losses, -one.distinct, one.series.members[0].found.shape),
     )
-    parts = [(chosen.found, chosen.plan, chosen.counter)]
-    parts += _variants(chosen, all_found, writers)
     rows = Rows()
-    for found, plan, counter in parts:
-        _report(rows, found, plan, counter, writers)
-    return Learned(rows, tuple(dict.fromkeys(shown(*part) for part in parts[:3]))) if len(rows) else None
+    for member in chosen.series.members:
+        _report(rows, member, writers)
+    examples = chosen.series.members[:_MOST_SHOWN]
+    return Learned(rows, tuple(dict.fromkeys(shown(member) for member in examples))) if len(rows) else None
 
 
-def _judged(found: Found, writers: Sequence[Writer]) -> _Candidate | None:
-    plan = plan_of(found.shape)
-    if plan is None:
-        return None
-    who = _who(found, plan)
-    at = _most(who)
-    for counter in plan.counters:
-        if (judged := _tier(found, plan, counter, at)) is None:
+def _families(all_found: Sequence[Found]) -> list[list[Member]]:
+    """Shapes that begin alike up to their counter, and tell the same kind of figure first; the likeliest counters first."""
+    families: dict[tuple[object, ...], list[Member]] = {}
+    for found in all_found:
+        if (plan := plan_of(found.shape)) is None:
             continue
-        tier, course = judged
-        others = [course_of(found, counter, plan, own) for own in _each(who) if len(own) >= _FEWEST]
-        if all(other is not None and _is_regular(other, counter, plan) for other in others):
-            return _Candidate(found, plan, counter, tier, course.distinct)
-    return None
+        watched = sorted((*plan.losses, *plan.learning, *plan.quality))[:1]
+        for turn, counter in enumerate(plan.counters):
+            key = (
+                turn,
+                counter.name,
+                found.shape[: counter.place + 1],
+                *(_name(found.shape, place) for place in watched),
+            )
+            families.setdefault(key, []).append(Member(found, plan, counter))
+    enough = [
+        (turn, members)
+        for (turn, *_), members in families.items()
+        if sum(len(member.found.line) for member in members) >= _FEWEST
+    ]
+    return [members for _, members in sorted(enough, key=lambda one: (one[0], one[1][0].found.shape))]
 
 
-def _tier(found: Found, plan: Plan, counter: Counter, at: At) -> tuple[int, _Course] | None:
-    course = course_of(found, counter, plan, at)
-    if course is None or course.distinct < _FEWEST or not _is_regular(course, counter, plan):
+def _name(shape: Shape, place: int) -> str:
+    """The last word before a number."""
+    return "".join(w.words(shape[place])[-1:])
+
+
+def _series(members: Sequence[Member], writers: Sequence[Writer]) -> _Series:
+    stream = {name: turn for turn, name in enumerate(sorted({writer.stream for writer in writers}))}
+    streams = np.array([stream[writer.stream] for writer in writers])
+    parts = [member.found for member in members]
+    writer, line, part = (np.concatenate([getattr(one, name) for one in parts]) for name in ("writer", "line", "part"))
+    order = np.lexsort((part, line, streams[writer]))
+
+    def column(place_of: Callable[[Member], int]) -> Floats:
+        columns = []
+        for member in members:
+            place = place_of(member)
+            numbers = member.found.numbers
+            columns.append(numbers[:, place] if place >= 0 else np.full(len(numbers), np.nan))
+        return np.concatenate(columns)[order]
+
+    ranks = np.unique(column(lambda member: member.plan.rank), return_inverse=True, equal_nan=True)[1]
+    return _Series(
+        tuple(members),
+        writer[order].astype(np.int64) * (1 << 20) + ranks,
+        np.concatenate([one.time_ms for one in parts])[order],
+        column(lambda member: member.counter.place),
+        column(lambda member: -1 if member.plan.epoch == member.counter.place else member.plan.epoch),
+        {
+            "losses": column(lambda member: next(iter(member.plan.losses), -1)),
+            "learning": column(lambda member: next(iter(member.plan.learning), -1)),
+            "quality": column(lambda member: next(iter(member.plan.quality), -1)),
+        },
+    )
+
+
+def _judged(series: _Series) -> _Candidate | None:
+    by_writer = _each(series.who)
+    # Of several the first to write.
+    at = max(by_writer, key=lambda at: (len(at), -int(at[0])))
+    judged = _tier(series, at)
+    if judged is None:
         return None
-    numbers = found.numbers[at]
-    losses = any(_moves(numbers[:, place]) for place in plan.losses)
-    learning = any(_moves(numbers[:, place]) and _is_rate(numbers[:, place]) for place in plan.learning)
-    quality = any(_moves(numbers[:, place]) for place in plan.quality)
-    if plan.other_work and not losses:
+    others = (_course(series, own) for own in by_writer if len(own) >= _FEWEST)
+    return judged if all(other is not None and _is_regular(other, series.counter) for other in others) else None
+
+
+def _tier(series: _Series, at: At) -> _Candidate | None:
+    course, counter, plan = _course(series, at), series.counter, series.plan
+    if course is None or course.distinct < _FEWEST or not _is_regular(course, counter):
+        return None
+    moves = {kind for kind, values in series.watched.items() if _moves(values[at])}
+    if "losses" not in moves and any(member.plan.other_work for member in series.members):
         return None
     if counter.order == w.UNNAMED:
-        good = (losses or learning) and course.distinct >= _FEWEST_UNNAMED and course.mostly >= _NEARLY_ALWAYS
-        small = course.growth <= _MOST_GROWTH_UNNAMED and numbers[:, counter.place].max() < _LARGEST_UNNAMED
-        return (1, course) if good and small and not _is_clock(found, counter.place, at, course) else None
-    if losses or learning or (quality and _is_of_training(counter, plan)):
-        return 0, course
-    if counter.order <= w.BATCH and plan.trains and course.distinct >= _FEWEST_UNWATCHED:
-        return (2, course) if course.mostly >= _NEARLY_ALWAYS and course.growth <= _MOST_GROWTH_UNNAMED else None
-    return None
+        good = bool(moves & {"losses", "learning"}) and course.distinct >= _FEWEST_UNNAMED
+        small = course.growth <= _MOST_GROWTH_UNNAMED and float(np.nanmax(series.count[at])) < _LARGEST_UNNAMED
+        sure = good and small and course.mostly >= _NEARLY_ALWAYS and not _is_clock(series, at, course)
+        return _Candidate(series, 1, course.distinct) if sure else None
+    if moves & {"losses", "learning"} or ("quality" in moves and _is_of_training(counter, plan)):
+        return _Candidate(series, 0, course.distinct)
+    if plan.evaluates or not plan.trains or counter.order > w.BATCH or course.distinct < _FEWEST_UNWATCHED:
+        return None
+    sure = course.mostly >= _NEARLY_ALWAYS and course.growth <= _MOST_GROWTH_UNNAMED
+    return _Candidate(series, 2, course.distinct) if sure else None
 
 
 def _is_of_training(counter: Counter, plan: Plan) -> bool:
@@ -148,48 +230,40 @@ def _is_of_training(counter: Counter, plan: Plan) -> bool:
     return plan.trains or counter.order == w.EPOCH or not w.OF_TRAINING.isdisjoint(counter.name.split())
 
 
-def course_of(found: Found, counter: Counter, plan: Plan, at: At) -> _Course | None:
-    """The course of a counter in these lines; None where it is no count at all."""
-    values = found.numbers[at, counter.place]
+def _course(series: _Series, at: At) -> _Course | None:
+    """The course of the counter in these lines; None where it is no count at all, or stands still."""
+    values = series.count[at]
     known = ~np.isnan(values)
     if known.mean() < _NEARLY_ALWAYS:
         return None
-    values = values[known]
+    values, epochs = values[known], series.epoch[at][known]
     if (values < 0).any() or (values != np.floor(values)).any() or values.max() >= 10**MOST_DIGITS:
         return None
     rises = np.diff(values)
-    falls = rises < 0
-    if plan.epoch >= 0 and plan.epoch != counter.place:
-        epochs = found.numbers[at, plan.epoch][known]
-        falls = falls & ~(np.diff(epochs) > 0)
     grown = rises[rises > 0]
     if not len(grown):
         return None
-    _, counts = np.unique(grown, return_counts=True)
+    growths, counts = np.unique(grown, return_counts=True)
     usual = np.sort(counts)[::-1]
-    growth = float(_usual(grown))
-    segment = np.cumsum(np.append(0, rises < 0))
-    distinct = len(np.unique(np.stack([segment, values]), axis=1).T)
-    return _Course(distinct, int(falls.sum()), usual[0] / len(grown), float(usual[:3].sum() / len(grown)), growth)
+    begun = rises < 0
+    segment = np.cumsum(np.append(0, begun))
+    return _Course(
+        len(np.unique(np.stack([segment, values]), axis=1).T),
+        int((begun & ~(np.diff(epochs) > 0)).sum()),
+        float(usual[0] / len(grown)),
+        float(usual[:3].sum() / len(grown)),
+        float(growths[counts.argmax()]),
+    )
 
 
-def _usual(grown: Floats) -> float:
-    values, counts = np.unique(grown, return_counts=True)
-    return float(values[counts.argmax()])
-
-
-def _is_regular(course: _Course, counter: Counter, plan: Plan) -> bool:
-    moves = course.distinct
-    if course.falls > (_FALLS if counter.order != w.UNNAMED else 0.1) * moves:
-        return False
-    return course.mostly >= _MOSTLY and course.nearly >= _NEARLY_ALWAYS
+def _is_regular(course: _Course, counter: Counter) -> bool:
+    most_falls = (_FALLS if counter.order != w.UNNAMED else _FALLS_UNNAMED) * course.distinct
+    return course.falls <= most_falls and course.mostly >= _MOSTLY and course.nearly >= _NEARLY_ALWAYS
 
 
 def _moves(values: Floats) -> bool:
     """Whether it is a figure that changes, and no second counter."""
     values = values[np.isfinite(values)]
-    if len(values) < 3:
-        return False
     different = len(np.unique(values))
     if different < max(3, 0.1 * len(values)):
         return False
@@ -197,102 +271,26 @@ def _moves(values: Floats) -> bool:
     return not ((values == np.floor(values)).all() and ((rises >= 0).all() or (rises <= 0).all()))
 
 
-def _is_rate(values: Floats) -> bool:
-    values = values[np.isfinite(values)]
-    return bool(((values >= 0) & (values < 1e6)).all())
-
-
-def _is_clock(found: Found, place: int, at: At, course: _Course) -> bool:
+def _is_clock(series: _Series, at: At, course: _Course) -> bool:
     """Whether a number without a name grows as the time of its lines does, several at a time: then it is one."""
-    time_ms, values = found.time_ms[at], found.numbers[at, place]
+    time_ms = series.time_ms[at]
     if np.isnan(time_ms).any() or course.growth < 2:
         return False
-    passed_s, grown = np.diff(time_ms) / 1e3, np.diff(values)
+    passed_s, grown = np.diff(time_ms) / 1e3, np.diff(series.count[at])
     return bool((np.abs(passed_s - grown) <= 1.0).mean() > _NEARLY_ALWAYS)
 
 
-def _who(found: Found, plan: Plan) -> NDArray[np.int64]:
-    """A number for each writer: as the wrapping tells, and the rank that the line names."""
-    who = found.writer.astype(np.int64)
-    if plan.rank >= 0:
-        ranks = np.nan_to_num(found.numbers[:, plan.rank], nan=-1.0)
-        who = who * (1 << 20) + np.unique(ranks, return_inverse=True)[1]
-    return who
-
-
-def _each(who: NDArray[np.int64]) -> Iterator[At]:
+def _each(who: Ints) -> list[At]:
     order = np.argsort(who, kind="stable")
-    yield from np.split(order, np.flatnonzero(np.diff(who[order])) + 1)
+    return np.split(order, np.flatnonzero(np.diff(who[order])) + 1)
 
 
-def _most(who: NDArray[np.int64]) -> At:
-    """The lines of the writer with the most; of several the first to write."""
-    return max(_each(who), key=lambda at: (len(at), -int(at[0])))
-
-
-def _variants(
-    chosen: _Candidate, all_found: Sequence[Found], writers: Sequence[Writer]
-) -> list[tuple[Found, Plan, Counter]]:
-    """Other shapes of the same report, with a word more or less: they have the counts between those of the chosen one."""
-    taken = _counts(chosen.found, chosen.counter, writers)
-    found_ones: list[tuple[Found, Plan, Counter]] = []
-    for found in all_found:
-        if found is chosen.found or (plan := plan_of(found.shape)) is None or len(found_ones) >= _MOST_VARIANTS:
-            continue
-        counter = next((one for one in plan.counters if _is_same(one, found, chosen)), None)
-        if counter is None or not (plan.losses or plan.learning or plan.quality or chosen.tier == 2):
-            continue
-        own = _counts(found, counter, writers)
-        if _fits(taken, own, chosen):
-            for name, lines in own.items():
-                taken.setdefault(name, {}).update(lines)
-            found_ones.append((found, plan, counter))
-    return found_ones
-
-
-def _is_same(one: Counter, found: Found, chosen: _Candidate) -> bool:
-    """The same name in the same words before it."""
-    before = chosen.found.shape[: chosen.counter.place + 1]
-    return (
-        one.order == chosen.counter.order and one.name == chosen.counter.name and found.shape[: one.place + 1] == before
-    )
-
-
-_Counts = dict[tuple[str, int], dict[tuple[int, int], float]]
-"""For each writer the count by the place of its line."""
-
-
-def _counts(found: Found, counter: Counter, writers: Sequence[Writer]) -> _Counts:
-    out: _Counts = {}
-    columns = (found.writer, found.line, found.part, found.numbers[:, counter.place])
-    for who, line, part, count in zip(*(column.tolist() for column in columns), strict=True):
-        if count == count:
-            out.setdefault((writers[who].stream, who), {})[line, part] = count
-    return out
-
-
-def _fits(taken: _Counts, own: _Counts, chosen: _Candidate) -> bool:
-    """Whether with these counts between the others the counter still climbs, and no count comes twice."""
-    good = bad = 0
-    for name, lines in own.items():
-        if name not in taken:
-            continue
-        together = sorted({**taken[name], **lines}.items())
-        for at, (place, count) in enumerate(together):
-            if place not in lines:
-                continue
-            before = together[at - 1][1] if at else -np.inf
-            after = together[at + 1][1] if at + 1 < len(together) else np.inf
-            fits = before < count < after or (before < count and after < before) or (count < after and before > after)
-            good, bad = good + fits, bad + (not fits)
-    return good > 0 and bad <= 0.1 * good
-
-
-def _report(rows: Rows, found: Found, plan: Plan, counter: Counter, writers: Sequence[Writer]) -> None:
+def _report(rows: Rows, member: Member, writers: Sequence[Writer]) -> None:
+    found, plan, counter = member
     known = _form(plan, counter)
     by_stream: dict[tuple[str, str], tuple[list[Place], list[Reading]]] = {}
     columns = (found.writer, found.line, found.part, found.time_ms)
-    whole = (found.numbers == np.floor(found.numbers)).all(axis=0)
+    whole = (found.numbers == np.floor(found.numbers)).all(axis=0).tolist()
     for who, line, part, time_ms, numbers in zip(
         *(column.tolist() for column in columns), found.numbers.tolist(), strict=True
     ):
@@ -323,7 +321,7 @@ def _form(plan: Plan, counter: Counter) -> Form | None:
 
 
 def _reading(
-    known: Form | None, plan: Plan, counter: Counter, numbers: Sequence[float], whole: Sequence[np.bool_]
+    known: Form | None, plan: Plan, counter: Counter, numbers: Sequence[float], whole: Sequence[bool]
 ) -> Reading | None:
     count = numbers[counter.place]
     if count != count or count < 0 or not count.is_integer():
@@ -348,8 +346,9 @@ def _reading(
     return report._replace(rank=rank)
 
 
-def shown(found: Found, plan: Plan, counter: Counter) -> str:
+def shown(member: Member) -> str:
     """The shape as people read it."""
+    found, plan, counter = member
     known = _form(plan, counter)
     names: Mapping[int, str] = {counter.place: "step"}
     if known is not None:

@@ -71,10 +71,15 @@ def split(text: str) -> tuple[Shape, list[float]] | None:
     """
     if len(text) > _LONGEST:
         return None
-    pieces = _TOKEN.split(_RUN.sub(_one, text.strip()))
+    pieces = _TOKEN.split(without_runs(text.strip()))
     if not 3 <= len(pieces) <= 2 * MOST_NUMBERS + 1:
         return None
     return tuple(pieces[::2]), [_value(token) for token in pieces[1::2]]
+
+
+def without_runs(text: str) -> str:
+    """The text with one sign in place of a bar, of dots or of blanks."""
+    return _RUN.sub(_one, text)
 
 
 def _one(run: re.Match[str]) -> str:

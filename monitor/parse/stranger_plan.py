@@ -14,13 +14,15 @@ from monitor.parse.gaps import Gap, gap
 from monitor.parse.keys import SPEEDS, Key, measured
 from monitor.parse.records import Entry
 from monitor.parse.stranger_lines import Shape
-from monitor.parse.vocabulary import BARE
+from monitor.parse.vocabulary import BARE, DECORATION, PART_OF_LOSS
 
 # A name behind its number, before the field or the line ends: "1200 updates, ".
 _BEHIND = re.compile(r"\s?([^\W\d_]{1,24}(?: [^\W\d_]{1,24})?)\s*(?:[,;|)\]}]|$)")
 _TOTAL = frozenset({"/", "of", "out of", "von", "de", "из"})
 # "[120]", "#120", "120/5000 |", "120:": a number without a name that may count.
 _UNNAMED = re.compile(r"(?:^|[\[(#|:,;\-=>]|\s)\s*$")
+# Words before a loss with which it is still of all there is.
+_WHOLE = DECORATION | {"global", "total", "step", "batch", "sum", "overall", "all", "full"}
 
 
 class Counter(NamedTuple):
@@ -47,6 +49,8 @@ class Plan(NamedTuple):
     """What is understood of times, rates, throughputs, losses and memory."""
     trains: bool
     """The words say training."""
+    evaluates: bool
+    """A number is named as one of an evaluation."""
     other_work: bool
     """They may also be of other work, unless a loss is told."""
 
@@ -62,16 +66,18 @@ def plan_of(shape: Shape) -> Plan | None:
     watched: dict[str, list[int]] = {"loss": [], "learning": [], "quality": []}
     entries: list[Entry] = []
     epoch = rank = -1
+    evaluates = False
     for place in range(len(gaps) - 1):
         before, after = gaps[place], gaps[place + 1]
         if place and before.text.strip() in _TOTAL:
             continue
         name = w.words(before.name) or _behind(after)
         key = _key(before, after)
+        evaluates |= w.is_evaluation(name)
         if kind := _watched(name, key, after):
             watched[kind].append(place)
             if kind == "loss":
-                key = Key("loss", 0 if len(name) == 1 else 2)
+                key = key if key is not None and key.what == "loss" else Key("loss", _order_of(name))
         elif (order := _counts(name, key, before, after)) is not None:
             total = place + 1 if place + 2 < len(gaps) and after.text.strip() in _TOTAL else -1
             counters.append(Counter(place, order, " ".join(name), total))
@@ -90,7 +96,9 @@ def plan_of(shape: Shape) -> Plan | None:
     if not (losses or learning or quality or trains):
         return None
     counters.sort(key=lambda one: (one.order, one.place))
-    return Plan(tuple(counters), losses, learning, quality, epoch, rank, tuple(entries), trains, w.other_work(said))
+    return Plan(
+        tuple(counters), losses, learning, quality, epoch, rank, tuple(entries), trains, evaluates, w.other_work(said)
+    )
 
 
 def _behind(after: Gap) -> list[str]:
@@ -139,3 +147,10 @@ def _counts(name: list[str], key: Key | None, before: Gap, after: Gap) -> int | 
     if len(name) > 1 or (name and len(name[0]) > 1):
         return None
     return w.UNNAMED if name or _UNNAMED.search(before.text) else None
+
+
+def _order_of(name: list[str]) -> int:
+    """Of several losses in a line the one that is called nothing else comes first; parts are told only together."""
+    if len(name) == 1:
+        return 0
+    return 2 if _WHOLE.issuperset(name[:-1]) else PART_OF_LOSS

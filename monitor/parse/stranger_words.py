@@ -33,7 +33,10 @@ COUNTERS = {
         ("samples", "sample", "seen", "examples", "images", "sentences", "tokens", "kimg", "nimg", "sequences"), SAMPLES
     ),
     **dict.fromkeys(
-        (*("epoch", "epochs", "ep", "epoche", "épocas", "época", "epoca", "époque", "эпоха"), *("轮", "轮次", "エポック", "에포크")),
+        (
+            *("epoch", "epochs", "ep", "epoche", "épocas", "época", "epoca", "époque", "эпоха"),
+            *("轮", "轮次", "エポック", "에포크"),
+        ),
         EPOCH,
     ),
 }  # fmt: skip
@@ -119,7 +122,7 @@ _OTHER = re.compile(
         r"inertia clusters? centroids? molecul atoms? particles? mesh collision quadrature",
         # money and radio; figures of training that are no report of a step
         r"profit trad(?:e|es|ing)\b portfolio pnl drawdown price invoice budget rssi jitter signal antenna overflow underflow",
-        r"traceback errno exception deprecat",
+        r"traceback errno exception deprecat attempts? retr(?:y|ies|ied) mapred",
     )
     + r")|\bstop.?loss|\bloss of\b|\bloss[ _]scal|packet loss|path loss|\bkv[ _-]cache|bitrate|ns/day|\bseed \0"
 )

@@ -105,14 +105,14 @@ class Strangers:
         """By the numbers that lines have them by."""
         return list(self._writers)
 
-    def found(self, fewest: int) -> list[Found]:
-        """The shapes with at least so many lines, in an order that only what they are decides."""
+    def found(self) -> list[Found]:
+        """The shapes, those with the most lines first, in an order that only what they are decides."""
         names = [writer.stream for writer in self._writers]
         turn = {name: place for place, name in enumerate(sorted(set(names)))}
         streams = np.array([turn[name] for name in names], np.int64)
         found = []
         for shape, lines in self._shapes.items():
-            if len(lines) >= fewest:
+            if len(lines):
                 writer, line, part = np.array(lines.writer), np.array(lines.line), np.array(lines.part)
                 order = np.lexsort((part, line, streams[writer]))
                 numbers = np.array(lines.numbers).reshape(len(line), -1)[order]
@@ -127,9 +127,8 @@ class Strangers:
                 continue
             shape, numbers = one
             lines = self._shapes.get(shape)
-            if lines is None:
-                if (lines := self._new(shape)) is None:
-                    continue
+            if lines is None and (lines := self._new(shape)) is None:
+                continue
             if self._every > 1 and not self._is_kept(shape, numbers):
                 continue
             time_ms = written_ms if piece.time_ms is None else piece.time_ms

@@ -37,7 +37,11 @@ class Masked:
             run,
             job=replace(job, configuration=shown, failure_reason=reason, transitions=transitions, secrets=()),
             events=self._events(run.events),
-            logs=replace(run.logs, sample=tuple(without_secrets(line, job.secrets) for line in run.logs.sample)),
+            logs=replace(
+                run.logs,
+                sample=tuple(without_secrets(line, job.secrets) for line in run.logs.sample),
+                learned=tuple(without_secrets(shape, job.secrets) for shape in run.logs.learned),
+            ),
         )
 
     def _events(self, events: pd.DataFrame) -> pd.DataFrame:
