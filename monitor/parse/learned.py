@@ -37,6 +37,8 @@ _MOSTLY = 0.6
 _NEARLY_ALWAYS = 0.9
 # A counter begins again once an epoch, of which a few reports are printed at least.
 _FALLS, _FALLS_UNNAMED = 0.34, 0.1
+# So often one count may be told.
+_MOST_AGAIN, _MOST_AGAIN_UNNAMED = 64, 2
 # Beyond it a number without a name is a time or an identity.
 _LARGEST_UNNAMED = 1e8
 _MOST_GROWTH_UNNAMED = 10_000
@@ -67,6 +69,7 @@ class _Course(NamedTuple):
 
     distinct: int
     """Different counts, those of each start for themselves."""
+    lines: int
     falls: int
     """How often it began again without a new epoch."""
     mostly: float
@@ -213,7 +216,9 @@ def _tier(series: _Series, at: At) -> _Candidate | None:
     if "losses" not in moves and any(member.plan.other_work for member in series.members):
         return None
     if counter.order == w.UNNAMED:
-        good = bool(moves & {"losses", "learning"}) and course.distinct >= _FEWEST_UNNAMED
+        # An evaluation counts its samples beside accuracies, but names neither an epoch nor a loss.
+        watched = moves & {"losses", "learning"} or (moves and plan.losses and plan.epoch >= 0)
+        good = bool(watched) and course.distinct >= _FEWEST_UNNAMED
         small = course.growth <= _MOST_GROWTH_UNNAMED and float(np.nanmax(series.count[at])) < _LARGEST_UNNAMED
         sure = good and small and course.mostly >= _NEARLY_ALWAYS and not _is_clock(series, at, course)
         return _Candidate(series, 1, course.distinct) if sure else None
@@ -249,6 +254,7 @@ def _course(series: _Series, at: At) -> _Course | None:
     segment = np.cumsum(np.append(0, begun))
     return _Course(
         len(np.unique(np.stack([segment, values]), axis=1).T),
+        len(values),
         int((begun & ~(np.diff(epochs) > 0)).sum()),
         float(usual[0] / len(grown)),
         float(usual[:3].sum() / len(grown)),
@@ -257,6 +263,9 @@ def _course(series: _Series, at: At) -> _Course | None:
 
 
 def _is_regular(course: _Course, counter: Counter) -> bool:
+    # Lines of an epoch each are told of its batches; processes without a label print the same each.
+    if course.lines > (_MOST_AGAIN if counter.order <= w.SAMPLES else _MOST_AGAIN_UNNAMED) * course.distinct:
+        return False
     most_falls = (_FALLS if counter.order != w.UNNAMED else _FALLS_UNNAMED) * course.distinct
     return course.falls <= most_falls and course.mostly >= _MOSTLY and course.nearly >= _NEARLY_ALWAYS
 

@@ -10,7 +10,10 @@ from monitor.parse.linear import compiled
 from monitor.parse.stranger_lines import without_runs
 
 _PLACE = re.compile(r"<(step|loss|time|throughput)>|N")
-_TOKEN = r"(?:N|[-+]?[\d.][\w.,:+/-]*|[-+]?(?:nan|NaN|inf|[0-9a-f-]+))"
+_TOKEN = (
+    r"(?:N|\d{4}\D\d\d\D\d\d[ T_]\d\d:\d\d:\d\d[\d.,Z:+-]*|\d+ days?, \S+"
+    r"|[-+]?[\d.][\w.,:+/-]*|[-+]?(?:nan|NaN|inf|[0-9a-f-]+))"
+)
 _COUNT = r"\d[\d,]*(?:\.0*)?"
 _FIGURE = r"[-+]?[\w.,+-]+"
 

@@ -16,11 +16,14 @@ from monitor.parse.records import Entry
 from monitor.parse.stranger_lines import Shape
 from monitor.parse.vocabulary import BARE, DECORATION, PART_OF_LOSS
 
+# Between a name and its number.
+_ARROW = re.compile(r"\s?(?:[-=]>|→)\s?$")
 # A name behind its number, before the field or the line ends: "1200 updates, ".
 _BEHIND = re.compile(r"\s?([^\W\d_]{1,24}(?: [^\W\d_]{1,24})?)\s*(?:[,;|)\]}]|$)")
 _TOTAL = frozenset({"/", "of", "out of", "von", "de", "из"})
 # "[120]", "#120", "120/5000 |", "120:": a number without a name that may count.
 _UNNAMED = re.compile(r"(?:^|[\[(#|:,;\-=>]|\s)\s*$")
+_TRAIN = frozenset({"train", "training", "trn"})
 # Words before a loss with which it is still of all there is.
 _WHOLE = DECORATION | {"global", "total", "step", "batch", "sum", "overall", "all", "full"}
 
@@ -61,7 +64,8 @@ def plan_of(shape: Shape) -> Plan | None:
     said = "\0".join(shape)
     if w.never(said) or w.other_moment(said):
         return None
-    gaps = [gap(text[-200:], head=place == 0) for place, text in enumerate(shape)]
+    saids = list(shape)
+    gaps = [gap(_ARROW.sub(": ", text[-200:]), head=place == 0) for place, text in enumerate(shape)]
     counters: list[Counter] = []
     watched: dict[str, list[int]] = {"loss": [], "learning": [], "quality": []}
     entries: list[Entry] = []
@@ -73,7 +77,10 @@ def plan_of(shape: Shape) -> Plan | None:
             continue
         name = w.words(before.name) or _behind(after)
         key = _key(before, after)
-        evaluates |= w.is_evaluation(name)
+        if w.is_evaluation(name):
+            evaluates = True
+            if before.name and w.counter(name) is None:
+                saids[place] = shape[place].replace(before.name, "")
         if kind := _watched(name, key, after):
             watched[kind].append(place)
             if kind == "loss":
@@ -89,7 +96,7 @@ def plan_of(shape: Shape) -> Plan | None:
             rank = place
         elif key.what in {*SPEEDS, "loss", "memory"}:
             entries.append(Entry(place, key, before.name))
-    if not counters:
+    if not counters or w.evaluates("\0".join(saids)):
         return None
     losses, learning, quality = (tuple(places) for places in watched.values())
     trains = w.trains(said) or epoch >= 0
@@ -144,9 +151,11 @@ def _counts(name: list[str], key: Key | None, before: Gap, after: Gap) -> int | 
         return order if own else None
     if key is not None or not w.NO_COUNTER.isdisjoint(name):
         return None
-    if len(name) > 1 or (name and len(name[0]) > 1):
-        return None
-    return w.UNNAMED if name or _UNNAMED.search(before.text) else None
+    if name:
+        # "k=120", "[Train 120/5000]"
+        lone = len(name) == 1 and (len(name[0]) == 1 or (name[0] in _TRAIN and after.text.strip() in _TOTAL))
+        return w.UNNAMED if lone else None
+    return w.UNNAMED if _UNNAMED.search(before.text) else None
 
 
 def _order_of(name: list[str]) -> int:
