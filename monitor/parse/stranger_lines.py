@@ -30,7 +30,7 @@ _IS_LETTER = np.array([chr(byte).isalpha() or byte >= 0x80 for byte in range(256
 # Bars have readers of their own, which know which of them are of training.
 _BARS = (b"%|", b"it/s]", b"s/it]", b"\xe2\x94\x81")
 
-_LONGEST = 600
+_LONGEST = 1_500
 MOST_NUMBERS = 48
 _RUN = re.compile(r"([#=>*~.\-_|+█-▏░▒▓╸╺])(?:\s?[#=>*~.\-_|+█-▏░▒▓╸╺]){2,}|\s{2,}|\t")
 _NUM = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d*)?(?:[eE][-+]?\d+)?"

@@ -6,6 +6,7 @@ Nothing is decided here: pages come in any order, and what a shape counts shows 
 
 from __future__ import annotations
 
+import re
 import zlib
 from array import array
 from dataclasses import dataclass, field
@@ -28,8 +29,10 @@ MOST_NUMBERS = 4_000_000
 MOST_SHAPES = 8_000
 # A log with so many redraws of bars is no stranger's, whatever they draw.
 _MOST_REDRAWS = 20_000
-_MOST_WRITERS = 100_000
 _MOST_REFUSED = 50_000
+# Where only one of more than so many shapes is kept nearly every line has one of its own: that is no log of a loop.
+_MOST_LOTS = 8
+_DIGITS = re.compile(rb"\d+")
 _BARS = frozenset({"tqdm"})
 
 
@@ -76,7 +79,9 @@ class Strangers:
     def __init__(self, most_numbers: int = MOST_NUMBERS, most_shapes: int = MOST_SHAPES) -> None:
         self._most_numbers, self._most_shapes = most_numbers, most_shapes
         self._shapes: dict[Shape, Lines] = {}
+        # Lines that say other work, as shapes and, quicker to come by, with their digits masked.
         self._refused: set[Shape] = set()
+        self._masks: set[bytes] = set()
         self._writers: dict[Writer, int] = {}
         self._size = 0
         self._every = 1
@@ -88,16 +93,21 @@ class Strangers:
         """The lines of a page; ``steps`` are the reports that readers found so far."""
         if self.closed:
             return
-        if steps.formats - _BARS or steps.read >= _MOST_REDRAWS:
+        if steps.formats - _BARS or steps.read >= _MOST_REDRAWS or self._lots > _MOST_LOTS:
             self.closed = True
-            self._shapes, self._refused, self._writers, self._size = {}, set(), {}, 0
+            self._shapes, self._refused, self._masks, self._writers, self._size = {}, set(), set(), {}, 0
             return
         ends = page.ends
         for place in worth_a_look(page).tolist():
             data = page.data[ends[place - 1] + 1 if place else 0 : ends[place]]
-            if not is_bar(data):
-                written_ms = page.times_ms[place] if page.times_ms else None
-                self._add(page, place + page.first_line, data.decode("utf-8", "replace"), written_ms)
+            if (mask := _DIGITS.sub(b"0", data)) in self._masks or is_bar(data):
+                continue
+            written_ms = page.times_ms[place] if page.times_ms else None
+            if self._add(page, place + page.first_line, data.decode("utf-8", "replace"), written_ms):
+                continue
+            if len(self._masks) >= _MOST_REFUSED:
+                self._masks.clear()
+            self._masks.add(mask)
         if self._size > self._most_numbers:
             self._thin()
 
@@ -121,15 +131,23 @@ class Strangers:
                 )
         return sorted(found, key=lambda one: (-len(one.line), one.shape))
 
-    def _add(self, page: LogPage, number: int, text: str, written_ms: int | None) -> None:
+    def _add(self, page: LogPage, number: int, text: str, written_ms: int | None) -> bool:
+        """Takes the pieces of a line; False where the words of all of them say other work."""
+        good = False
         for part, piece in enumerate(fragments(text)):
             if (one := split(piece.text)) is None or one[0] in self._refused:
                 continue
             shape, numbers = one
             lines = self._shapes.get(shape)
-            if lines is None and (lines := self._new(shape)) is None:
-                continue
-            if self._every > 1 and not self._is_kept(shape, numbers):
+            if lines is None:
+                if never("\0".join(shape)):
+                    if len(self._refused) >= _MOST_REFUSED:
+                        self._refused.clear()
+                    self._refused.add(shape)
+                    continue
+                lines = self._new(shape)
+            good = True
+            if lines is None or (self._every > 1 and not self._is_kept(shape, numbers)):
                 continue
             time_ms = written_ms if piece.time_ms is None else piece.time_ms
             if time_ms is None:
@@ -145,13 +163,11 @@ class Strangers:
             lines.time_ms.append(float("nan") if time_ms is None else time_ms)
             lines.numbers.extend(numbers)
             self._size += len(numbers)
+        return good
 
     def _new(self, shape: Shape) -> Lines | None:
-        """Room for the lines of a shape; None where its words say other work, or where the lot falls on others."""
-        if (self._lots > 1 and _lot(shape) % self._lots) or never("\0".join(shape)):
-            if len(self._refused) >= _MOST_REFUSED:
-                self._refused.clear()
-            self._refused.add(shape)
+        """Room for the lines of a shape; None where the lot falls on others."""
+        if self._lots > 1 and _lot(shape) % self._lots:
             return None
         self._shapes[shape] = Lines()
         while len(self._shapes) > self._most_shapes:
