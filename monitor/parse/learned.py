@@ -113,8 +113,6 @@ class _Candidate(NamedTuple):
 
 def learn(strangers: Strangers) -> Learned | None:
     """What the lines teach; None where nothing in them is a report of training for sure."""
-    if strangers.closed:
-        return None
     writers = strangers.writers()
     candidates: list[_Candidate] = []
     # A shape is read by the likeliest of its counters that climbs.

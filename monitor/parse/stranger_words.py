@@ -69,8 +69,8 @@ LOSS = word_set(
 )
 LEARNING = word_set("lr lrate grad grads gradient gnorm gradnorm lernrate")
 QUALITY = word_set(
-    "acc accuracy ppl perplexity bpc bpd bpb bleu wer cer f1 f auc auroc iou miou dice psnr ssim mae rmse err error reward"
-    " rewards return returns score elo likelihood ll logp loglik logprob entropy kl genauigkeit exactitud точность ошибка"
+    "acc accuracy ppl perplexity bpc bpd bpb bleu wer cer f1 auc auroc iou miou dice psnr ssim mae rmse err error reward"
+    " rewards return returns score elo likelihood logp loglik logprob entropy kl genauigkeit exactitud точность ошибка"
     " 准确率 精度 正确率 précision précis"
 )
 NO_MEASURE = word_set(

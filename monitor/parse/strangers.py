@@ -32,6 +32,8 @@ _MOST_REDRAWS = 20_000
 _MOST_REFUSED = 50_000
 # Where only one of more than so many shapes is kept nearly every line has one of its own: that is no log of a loop.
 _MOST_LOTS = 8
+# So many bytes of lines are put by.
+_MOST_WAITING = 8 << 20
 _DIGITS = re.compile(rb"\d+")
 _BARS = frozenset({"tqdm"})
 
@@ -83,6 +85,9 @@ class Strangers:
         self._refused: set[Shape] = set()
         self._masks: set[bytes] = set()
         self._writers: dict[Writer, int] = {}
+        self._waiting: list[tuple[str, str, int, bytes, int | None]] = []
+        """Stream, node, number, text and time of lines that are yet to be read."""
+        self._bytes_waiting = 0
         self._size = 0
         self._every = 1
         self._lots = 1
@@ -93,30 +98,47 @@ class Strangers:
         """The lines of a page; ``steps`` are the reports that readers found so far."""
         if self.closed:
             return
-        if steps.formats - _BARS or steps.read >= _MOST_REDRAWS or self._lots > _MOST_LOTS:
-            self.closed = True
-            self._shapes, self._refused, self._masks, self._writers, self._size = {}, set(), set(), {}, 0
+        if steps.formats - _BARS or steps.read >= _MOST_REDRAWS:
+            self._close()
             return
-        ends = page.ends
+        ends, times = page.ends, page.times
         for place in worth_a_look(page).tolist():
             data = page.data[ends[place - 1] + 1 if place else 0 : ends[place]]
-            if (mask := _DIGITS.sub(b"0", data)) in self._masks or is_bar(data):
+            if not is_bar(data):
+                self._waiting.append((page.stream, page.node, place + page.first_line, data, times[place]))
+                self._bytes_waiting += len(data)
+        if self._bytes_waiting > _MOST_WAITING:
+            self._read_waiting()
+
+    def _read_waiting(self) -> None:
+        """Reads what was put by: in most logs a reader finds steps before that is needed."""
+        waiting, self._waiting, self._bytes_waiting = self._waiting, [], 0
+        for stream, node, number, data, written_ms in waiting:
+            if (mask := _DIGITS.sub(b"0", data)) in self._masks:
                 continue
-            written_ms = page.times_ms[place] if page.times_ms else None
-            if self._add(page, place + page.first_line, data.decode("utf-8", "replace"), written_ms):
+            if self._add(stream, node, number, data.decode("utf-8", "replace"), written_ms):
                 continue
             if len(self._masks) >= _MOST_REFUSED:
                 self._masks.clear()
             self._masks.add(mask)
         if self._size > self._most_numbers:
             self._thin()
+        if self._lots > _MOST_LOTS:
+            self._close()
+
+    def _close(self) -> None:
+        self.closed = True
+        self._shapes, self._refused, self._masks, self._writers, self._size = {}, set(), set(), {}, 0
+        self._waiting, self._bytes_waiting = [], 0
 
     def writers(self) -> list[Writer]:
         """By the numbers that lines have them by."""
+        self._read_waiting()
         return list(self._writers)
 
     def found(self) -> list[Found]:
         """The shapes, those with the most lines first, in an order that only what they are decides."""
+        self._read_waiting()
         names = [writer.stream for writer in self._writers]
         turn = {name: place for place, name in enumerate(sorted(set(names)))}
         streams = np.array([turn[name] for name in names], np.int64)
@@ -131,7 +153,7 @@ class Strangers:
                 )
         return sorted(found, key=lambda one: (-len(one.line), one.shape))
 
-    def _add(self, page: LogPage, number: int, text: str, written_ms: int | None) -> bool:
+    def _add(self, stream: str, node: str, number: int, text: str, written_ms: int | None) -> bool:
         """Takes the pieces of a line; False where the words of all of them say other work."""
         good = False
         for part, piece in enumerate(fragments(text)):
@@ -154,9 +176,7 @@ class Strangers:
                 time_ms = written_at_ms(piece.text)
             process = (NOBODY if each is None else each for each in (piece.local_rank, piece.task))
             rank = NOBODY if piece.rank is None else piece.rank
-            writer = self._writers.setdefault(
-                Writer(page.stream, page.node, rank, piece.host, *process), len(self._writers)
-            )
+            writer = self._writers.setdefault(Writer(stream, node, rank, piece.host, *process), len(self._writers))
             lines.writer.append(writer)
             lines.line.append(number)
             lines.part.append(part)
