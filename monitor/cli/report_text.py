@@ -157,6 +157,8 @@ def _steps(report: Report, paper: Console) -> None:
         nodes = f"{steps.nodes_observed} of {count(report.job.instance_count, 'node')}"
         said += f" from {nodes}" if steps.nodes_observed else "; which node wrote them is not known"
     paper.print(f"{said}; read as {', '.join(steps.formats)}")
+    for shape in report.run.logs.learned:
+        paper.print(f"Learned from this log: {shape}")
     if steps.median_s is None:
         paper.print("Neither the lines nor their clock give a step time.")
     else:

@@ -237,7 +237,7 @@ def _add_blocks(found: Rows, beside: Table, counted: _Kind, kinds: Sequence[_Kin
         moved = [entry._replace(place=entry.place + 1) for entry in entries]
         head: list[Value] = [int(steps[at]), None if np.isnan(total) else int(total)]
         report = _reading((*own, *moved), [*head, *values], ticks)
-        if report is None:
+        if report is None or (len({entry.place for entry in entries}) < 2 and _tells_nothing(report)):
             continue
         time_ms, stamp_ms = beside.time_ms[place], beside.stamp_ms[place]
         readings.append(report)
@@ -253,6 +253,10 @@ def _add_blocks(found: Rows, beside: Table, counted: _Kind, kinds: Sequence[_Kin
     if len({report.step for report in readings}) > 1:
         stream, node = (str(beside.texts[column[anchors[0]]]) for column in (beside.stream, beside.node))
         found.add(stream, node, places, readings)
+
+
+def _tells_nothing(report: Reading) -> bool:
+    return all(each is None for each in (report.time_s, report.clock_s, report.throughput, report.loss))
 
 
 def _stands(beside: Table, kind: _Kind) -> bool:

@@ -23,6 +23,8 @@ _LONGEST = 40
 # Instants of this program's years, in seconds; others are other numbers.
 _FIRST_S, _LAST_S = 1_000_000_000.0, 4_200_000_000.0
 _LEAP_YEAR = 2000
+#: Instants are later than this, stamps that lack their day or year earlier.
+FIRST_INSTANT_MS = round(1000 * _FIRST_S)
 _NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTHS = {name: month for month, name in enumerate(_NAMES, 1)}
 

@@ -112,6 +112,8 @@ class Reports:
                 self.time_s[at] *= told.factor
                 if told.cause == "interval":
                     self.kind[at] = table.code("interval")
+            if _counts_epochs(table, at):
+                continue
             if (told.cause == "clock" or np.isnan(self.time_s[at]).all()) and (
                 at_ms := written_ms(table, at)
             ) is not None:
@@ -164,6 +166,11 @@ def written_ms(table: Table, at: At) -> Floats | None:
 def _at_once(ms: Floats) -> bool:
     gaps = np.diff(ms[~np.isnan(ms)])
     return len(gaps) > 2 and float((gaps <= 1).mean()) > _MOST_AT_ONCE
+
+
+def _counts_epochs(table: Table, at: At) -> bool:
+    """What is reported is the end of each epoch, counted as a step: the time between two is an epoch's."""
+    return bool((table.step[at] == table.epoch[at]).all()) and len(at) > 1
 
 
 def _counted(table: Table, at: At) -> Floats:
