@@ -22,7 +22,7 @@ from monitor.diagnose.rule import Case, rule
 from monitor.diagnose.stakes import WORK
 from monitor.model import Evidence, Finding, Recommendation, Saving
 from monitor.predict.advice import FULLEST
-from monitor.predict.machines import MACHINES, cost_a_sample, speed
+from monitor.predict.machines import MACHINES, cost_a_sample, pace_words, speed
 from monitor.predict.outcome import Outcome, what_if
 from monitor.predict.setup_layout import sharding_of
 from monitor.words import count, percent
@@ -238,8 +238,8 @@ def _cheaper(case: Case) -> Finding | None:
         "low",
         f"A sample would cost {percent(100 * (1 - middle))} less on {other} ({100 * (1 - high):.0f} to {100 * (1 - low):.0f} %)",
         f"{now} costs {usd_words(price.usd_per_instance_hour)} an hour ({price.source}), {other} {usd_words(usd_other)}; its "
-        f"{MACHINES[other].gpu} are {than} as {MACHINES[now].gpu} in published training runs of transformers. The GPUs "
-        "are busy, so their pace decides.",
+        f"{MACHINES[other].gpu} are {than} as {MACHINES[now].gpu} in published training runs of transformers: "
+        f"{pace_words(now, other)}. The GPUs are busy, so their pace decides.",
         (
             *distributions(case),
             Evidence("cost of a sample there, of that here", middle, "ratio"),
