@@ -24,7 +24,9 @@ _RANGES = ("changed", "promised", "held, of the pairs of others", "width")
 @cache
 def claims() -> tuple[Claim, ...]:
     """Every claim, held against its measurements."""
-    return tuple(claim for part in (schedules, memories, networks, coverage, memory_ranges, paces) for claim in part.claims())
+    return tuple(
+        claim for part in (schedules, memories, networks, coverage, memory_ranges, paces) for claim in part.claims()
+    )
 
 
 def rows() -> list[tuple[str, ...]]:

@@ -46,7 +46,7 @@ _NAMES = {
 
 def promises() -> list[tuple[str, ...]]:
     """A kind of change a row: what its range promises, how many pairs it held, and its width."""
-    out = []
+    out: list[tuple[str, ...]] = []
     for kind in KINDS:
         found, sources = held(kind), len(calibrated(kind))
         told = held_words(found.inside, found.pairs, len(groups_of(kind)), sources)
@@ -76,7 +76,9 @@ def _kind(found: Held) -> Claim:
     line = WITHIN if one else HELD
     return Claim(
         f"range of step time: {found.kind}",
-        f"one source, each of its {setups} setups held out in turn" if one else f"{sources} sources, each held out in turn",
+        f"one source, each of its {setups} setups held out in turn"
+        if one
+        else f"{sources} sources, each held out in turn",
         (),
         (),
         f">= {line:.0%}",

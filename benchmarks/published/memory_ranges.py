@@ -84,7 +84,9 @@ def differences() -> Mapping[str, Mapping[str, Sequence[Difference]]]:
         miss = used_gib(pair.other) - start - states - activations
         kind = _KINDS.get(pair.kind, "activations")
         if abs(states) + abs(activations) > 0.5:
-            found[kind][pair.source].append(Difference(kind, pair.source, _setup(pair.one), start, states, activations, miss))
+            found[kind][pair.source].append(
+                Difference(kind, pair.source, _setup(pair.one), start, states, activations, miss)
+            )
     return found
 
 
@@ -120,7 +122,7 @@ def _inside(groups: Mapping[str, Sequence[Difference]], wider: float) -> int:
 
 def promises() -> list[tuple[str, ...]]:
     """A kind of difference a row: what its range promises, how many pairs it held, and its width."""
-    out = []
+    out: list[tuple[str, ...]] = []
     for kind in _SCALES:
         inside, pairs, sources = memory_change.HELD[kind]
         told = held_words(inside, pairs, len(groups_of(kind)), sources)

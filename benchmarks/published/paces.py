@@ -1,4 +1,4 @@
-"""Is a step on another GPU as much faster as it is said to be? Published runs of one model on two types, a model held out in turn."""
+"""Is a step on another GPU as much faster as it is said? Published runs of one model on two types, a model held out in turn."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def claims() -> list[Claim]:
 
 def promises() -> list[tuple[str, ...]]:
     """Two types a row."""
-    out = []
+    out: list[tuple[str, ...]] = []
     for pair, (low, _, high) in RATIOS.items():
         before, after = (name.split(".")[1] for name in pair)
         told = held_words(*HELD[pair], len(ratios(*pair)), 1, "models")

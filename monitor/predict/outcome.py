@@ -126,7 +126,11 @@ def _methods(found: Outcome) -> list[str]:
     elif memory.measured and memory.change_gib is not None:
         parts.append(
             "memory: measured, plus the difference by the equations for model states and activations"
-            + "".join(f"; {held_words(*HELD[kind], what=f'range of {kind}')}" for kind in kinds_of(found.changes) if found.changes)
+            + "".join(
+                f"; {held_words(*HELD[kind], what=f'range of {kind}')}"
+                for kind in kinds_of(found.changes)
+                if found.changes
+            )
         )
     elif memory.change_gib is not None:
         assumed = ""

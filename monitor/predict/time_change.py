@@ -102,9 +102,7 @@ class Effect:
     @property
     def change_pct(self) -> Range:
         """(low, middle, high) percent, as far as measured changes of its kinds lay from the model."""
-        low, _, high = widened(
-            logs(self.model_pct), [(SPREADS.get(kind, NONE), size) for kind, size in self.kinds]
-        )
+        low, _, high = widened(logs(self.model_pct), [(SPREADS.get(kind, NONE), size) for kind, size in self.kinds])
         low = max(low, 0.0) if self.sign > 0 else low
         high = min(high, 0.0) if self.sign < 0 else high
         return 100 * math.expm1(low), self.model_pct[1], 100 * math.expm1(high)

@@ -72,13 +72,24 @@ def test_sharding_inside_a_node_without_nvlink_claims_the_sign_and_5_to_30_perce
 
 
 MEGATRON: dict[str, Any] = {
-    **{"instance_count": 4, "pipeline_parallel_degree": 4, "tensor_parallel_degree": 2, "micro_batch_size": 4},
-    **{"global_batch_size": 256, "layers": 32, "hidden_size": 4096, "attention_heads": 32, "vocabulary_size": 50257},
+    "instance_count": 4,
+    "pipeline_parallel_degree": 4,
+    "tensor_parallel_degree": 2,
+    "micro_batch_size": 4,
+    "global_batch_size": 256,
+    "layers": 32,
+    "hidden_size": 4096,
+    "attention_heads": 32,
+    "vocabulary_size": 50257,
     "sequence_length": 2048,
 }
 FSDP: dict[str, Any] = {
-    **{"sharding_strategy": "full_shard", "instance_count": 4, "batch_size": 4, "parameters_billion": 1.0},
-    **{"step_time_s": 2.0, "network_gbps": 400},
+    "sharding_strategy": "full_shard",
+    "instance_count": 4,
+    "batch_size": 4,
+    "parameters_billion": 1.0,
+    "step_time_s": 2.0,
+    "network_gbps": 400,
 }
 
 
@@ -142,7 +153,7 @@ def test_more_accumulation_saves_what_is_done_once_a_step_and_less_costs_it() ->
     ("start", "framework", "change", "words"),
     [
         (PIPELINE, "smp1", {"active_microbatches": 4}, "promises no share of changes"),
-        (PIPELINE, "smp1", {"microbatches": 16}, "held 21 of 21"),
+        (MEGATRON, "megatron", {"global_batch_size": 512}, "held 21 of 21"),
         (MEGATRON, "megatron", {"virtual_stages": 2}, "within its only source (held 6 of 6"),
         (MEGATRON, "megatron", {"sequence_length": 4096}, "within its only source (held 58 of 64"),
         (MEGATRON, "megatron", {"activation_checkpointing": True}, "9 of 10 changes (held 6 of 6"),
