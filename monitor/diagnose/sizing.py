@@ -16,8 +16,12 @@ from monitor.diagnose.advised import (
     saved,
     sound,
 )
+from monitor.diagnose.bubble import pipeline_bubble
 from monitor.diagnose.cost_words import saved_words
 from monitor.diagnose.device_words import distributions, enough
+from monitor.diagnose.low_mfu import low_mfu
+from monitor.diagnose.needless import needless_sharding
+from monitor.diagnose.precision import full_precision
 from monitor.diagnose.rule import Case, rule
 from monitor.diagnose.stakes import WORK
 from monitor.model import Evidence, Finding, Recommendation, Saving
@@ -217,6 +221,8 @@ def _cheaper(case: Case) -> Finding | None:
     kinds = {group.instance_type for group in case.run.job.instance_groups}
     if gpu is None or memory is None or price is None or len(kinds) != 1 or not enough(case) or gpu.p50 < _BUSY_PCT:
         return None
+    if any(each.check(case) for each in (low_mfu, pipeline_bubble, full_precision, needless_sharding)):
+        return None  # what only looks busy is no faster on a faster GPU
     (now,) = kinds
     found = [
         (cost, name)

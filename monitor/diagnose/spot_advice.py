@@ -52,13 +52,13 @@ def _finding(case: Case, known: tuple[Save, ...], usual: Cadence, trained_s: flo
     each_s = start_s + usual.seconds / 2
     money = f" ({usd(price * each_s / 3600)})" if price else ""
     total = price * trained_s / 3600 if price else None
-    most = f": up to {usd(MOST_SAVED * total)} of {usd(total)}" if total else ""
-    so_far = " so far" if job.is_running and total else ""
+    so_far = " so far" if job.is_running else ""
+    most = f" ({usd(MOST_SAVED * total)} of {usd(total)}{so_far})" if total else ""
     return Finding(
         "managed-spot",
         "info",
         "low",
-        f"On demand, though it could restart: managed spot costs up to 90 % less{most}{so_far}",
+        f"On demand, though it could restart: managed spot would save up to 90 %{most}",
         f"{count(len(known), 'checkpoint')} went to {job.outputs.checkpoints}, one every {duration(usual.seconds)}. "
         f"An interruption would cost about {duration(each_s)} on all instances{money}: {duration(start_s)} to the first step, "
         "and half an interval of work.",

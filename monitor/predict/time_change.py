@@ -383,11 +383,13 @@ def _against_replicas(setup: Setup, degree: int) -> Effect | str:
     low, middle, high = degree_change_pct(job, 1, links)
     if joined == "none":
         low = min(low, _MEASURED_WITHOUT_PCT)
+    pair = "it rests on one measured pair (36 % less time unsharded)"
+    if joined != "none":
+        pair = "the one measured pair had no NVLink"
     return Effect(
         (low, middle, high),
         "three transfers of all parameters a microbatch against two of the gradients a step, over links as fast as such "
-        "machines have them; this range promises no share of changes: it rests on one measured pair (without NVLink, 36 % less "
-        "time unsharded)",
+        f"machines have them; this range promises no share of changes: {pair}",
         direction="whole replicas save the gathering of parameters that full sharding pays for; the single measured pair does "
         "not calibrate how much time that is",
     )
