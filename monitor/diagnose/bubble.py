@@ -109,8 +109,8 @@ def _recommendation(case: Case, levers: list[_Lever]) -> Recommendation:
         if memory is not None:
             room = f", and whether GPU memory, at {percent(memory)}, has room for that is not known"
         return Recommendation(
-            f"Raise the number of microbatches with the global batch, in small steps: up to {pipeline.stages} of them are held at "
-            f"once{room}. Recomputing activations makes room; fewer stages, where the model fits, need fewer microbatches.",
+            f"Raise the number of microbatches with the global batch, in small steps: up to {pipeline.stages} of them are held "
+            f"at once{room}. Recomputing activations makes room; fewer stages, where the model fits, need fewer microbatches.",
             source="Megatron-LM (arXiv 2104.04473)",
         )
     best, *others = levers

@@ -114,8 +114,9 @@ def bubble_fraction(setup: Setup) -> float | None:
 
 
 def _methods(found: Outcome) -> list[str]:
+    # Of a figure that is not given nobody asks for its range.
     is_told = found.time.change_pct is not None
-    parts = [effect.words for effect in found.time.effects if effect.words and (is_told or not effect.direction)]
+    parts = [effect.words for effect in found.time.effects if effect.words and is_told]
     if found.time.unknown and not is_told:
         parts.append(f"no step time: {'; '.join(found.time.unknown)}")
     memory = found.memory
