@@ -34,6 +34,7 @@ FLOORS = {
     "review": 6,
     "serve": 6,
     "show": 7,
+    "agents": 7,
     "demo": 7,
     "cli": 8,  # its demo command opens the demo's room
     "__main__": 9,
@@ -50,6 +51,9 @@ KEPT_TO = {
     "moto": {"demo"},
     "rich": {"cli"},
     "shtab": {"cli"},
+    "mcp": {"agents"},
+    "pydantic": {"agents"},
+    "anyio": {"agents"},
     "requests": {"alert"},
     "vl_convert": {"export"},
     "jinja2": {"export"},

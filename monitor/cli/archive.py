@@ -14,7 +14,6 @@ from monitor.archive.address import store_of
 from monitor.archive.store import Store
 from monitor.aws.tally import metered
 from monitor.cli.help import add_command
-from monitor.cli.jobs import job_query
 from monitor.cli.large_logs import checked_limit
 from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress
 from monitor.cli.paper import Paper
@@ -24,6 +23,7 @@ from monitor.errors import BadCall
 from monitor.fetch.source import JobQuery, Source
 from monitor.installed import PROGRAM
 from monitor.review.archiving import Archiver, Outcome
+from monitor.review.job_query import job_query
 from monitor.settings import archive_root, read
 
 EXIT_SOME_FAILED = 3

@@ -17,6 +17,7 @@ from monitor.cli import (
     dashboard,
     demo,
     jobs,
+    mcp,
     plan,
     report,
     steps,
@@ -28,7 +29,7 @@ from monitor.errors import CannotDo, TrainwatchError
 from monitor.installed import COMMAND, PROGRAM
 from monitor.terminal import lost_output, outlets
 
-_COMMANDS = (jobs, report, steps, compare, alert, thresholds, alarms, plan, archive, dashboard, demo)
+_COMMANDS = (jobs, report, steps, compare, alert, thresholds, alarms, plan, archive, dashboard, demo, mcp)
 EXIT_INTERRUPTED = 130
 
 

@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any
 import boto3
 import pytest
 
-from monitor.cli import dashboard, jobs
+from monitor.cli import dashboard, jobs, mcp
 from monitor.cli.main import main, parser
 from monitor.demo import serve as demo
 from monitor.demo.account import Account
@@ -76,6 +77,10 @@ def place(connected: Account, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     embedded = SimpleNamespace(environment={}, feeder=SimpleNamespace(start=lambda: None))
     monkeypatch.setattr("monitor.demo.account.start", lambda now: nullcontext(embedded))
     monkeypatch.setattr(dashboard, "check", lambda *given, **named: None)
+    # An agent that has nothing to ask; where the extra is not installed the call is still read.
+    agents = SimpleNamespace(server=lambda desk: SimpleNamespace(run=lambda **how: None))
+    monkeypatch.setitem(sys.modules, "monitor.agents.server", agents)
+    monkeypatch.setattr(mcp, "check", lambda *given, **named: None)
     boto3.client("s3").create_bucket(Bucket="my-bucket")
     once = jobs.watch
 
