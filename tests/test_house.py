@@ -51,6 +51,7 @@ KEPT_TO = {
     "moto": {"demo"},
     "rich": {"cli"},
     "shtab": {"cli"},
+    "textual": {"cli"},
     "mcp": {"agents"},
     "pydantic": {"agents"},
     "anyio": {"agents"},

@@ -22,6 +22,7 @@ from monitor.cli import (
     report,
     steps,
     thresholds,
+    top,
 )
 from monitor.cli.help import formatter
 from monitor.cli.output import check_output
@@ -29,7 +30,7 @@ from monitor.errors import CannotDo, TrainwatchError
 from monitor.installed import COMMAND, PROGRAM
 from monitor.terminal import lost_output, outlets
 
-_COMMANDS = (jobs, report, steps, compare, alert, thresholds, alarms, plan, archive, dashboard, demo, mcp)
+_COMMANDS = (jobs, top, report, steps, compare, alert, thresholds, alarms, plan, archive, dashboard, demo, mcp)
 EXIT_INTERRUPTED = 130
 
 

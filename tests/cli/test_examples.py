@@ -17,7 +17,7 @@ from typing import Any
 import boto3
 import pytest
 
-from monitor.cli import dashboard, jobs, mcp
+from monitor.cli import dashboard, jobs, mcp, top
 from monitor.cli.main import main, parser
 from monitor.demo import serve as demo
 from monitor.demo.account import Account
@@ -81,6 +81,8 @@ def place(connected: Account, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     agents = SimpleNamespace(server=lambda desk: SimpleNamespace(run=lambda **how: None))
     monkeypatch.setitem(sys.modules, "monitor.agents.server", agents)
     monkeypatch.setattr(mcp, "check", lambda *given, **named: None)
+    # It draws on a terminal alone: tests/cli/test_top.py gives it one.
+    monkeypatch.setattr(top, "run", lambda arguments: 0 if top.query(arguments) else 3)
     boto3.client("s3").create_bucket(Bucket="my-bucket")
     once = jobs.watch
 
