@@ -71,6 +71,7 @@ def test_the_wheel_has_all_that_the_dashboard_needs_and_nothing_of_the_tests(whe
     kinds = {".py", ".csv", ".css", ".js", ".svg", ".j2", ".toml"}
     sources = {path.relative_to(ROOT) for path in (ROOT / "monitor").rglob("*") if path.suffix in kinds}
     assert {str(path) for path in sources} <= names
+    assert "monitor/py.typed" in names
     beside = [ROOT / "app.py", *(ROOT / "pages").glob("*.py"), ROOT / ".streamlit" / "config.toml"]
     assert {f"monitor/dashboard/{path.relative_to(ROOT)}" for path in beside} <= names
     assert {name.partition("/")[0] for name in names} == {"monitor", f"trainwatch-{__version__}.dist-info"}
