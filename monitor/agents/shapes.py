@@ -7,10 +7,27 @@ from __future__ import annotations
 
 from typing import Any
 
+from pydantic import ConfigDict, with_config
+
 # What is in typing itself makes no schema before Python 3.12.
 from typing_extensions import TypedDict
 
 
+def _lean(schema: dict[str, Any]) -> None:
+    """In fewer words, as a schema may be put before a model: a title says a field's name again."""
+    schema.pop("title", None)
+    for field in schema.get("properties", {}).values():
+        field.pop("title", None)
+        kinds = [each.get("type") for each in field.get("anyOf", ())]
+        if kinds and all(kinds):
+            del field["anyOf"]
+            field["type"] = kinds
+
+
+_in_few_words = with_config(ConfigDict(json_schema_extra=_lean))
+
+
+@_in_few_words
 class Range(TypedDict):
     """Percent or seconds."""
 
@@ -19,6 +36,7 @@ class Range(TypedDict):
     high: float
 
 
+@_in_few_words
 class JobRow(TypedDict):
     name: str
     status: str | None
@@ -31,12 +49,14 @@ class JobRow(TypedDict):
     cost_usd: float | None
 
 
+@_in_few_words
 class Jobs(TypedDict):
     jobs: list[JobRow]
     left_out: int
     next: str | None
 
 
+@_in_few_words
 class FindingRow(TypedDict):
     id: str
     severity: str
@@ -46,6 +66,7 @@ class FindingRow(TypedDict):
     step_time_change_percent: Range | None
 
 
+@_in_few_words
 class NodeRow(TypedDict):
     node: str
     gpu: float | None
@@ -54,6 +75,7 @@ class NodeRow(TypedDict):
     step_s: float | None
 
 
+@_in_few_words
 class Review(TypedDict):
     job: str
     status: str | None
@@ -73,6 +95,7 @@ class Review(TypedDict):
     next: str | None
 
 
+@_in_few_words
 class Fact(TypedDict):
     """A log line with the ``id`` that finds it again, or one figure behind a finding."""
 
@@ -84,6 +107,7 @@ class Fact(TypedDict):
     quoted: str | None
 
 
+@_in_few_words
 class Evidence(TypedDict):
     job: str
     facts: list[Fact]
@@ -91,6 +115,7 @@ class Evidence(TypedDict):
     next: str | None
 
 
+@_in_few_words
 class Against(TypedDict):
     job: str
     verdict: str
@@ -98,11 +123,13 @@ class Against(TypedDict):
     said: str
 
 
+@_in_few_words
 class Difference(TypedDict):
     parameter: str
     values: list[str]
 
 
+@_in_few_words
 class Compared(TypedDict):
     jobs: list[str]
     against: list[Against]
@@ -111,12 +138,14 @@ class Compared(TypedDict):
     next: str | None
 
 
+@_in_few_words
 class Problem(TypedDict):
     id: str
     severity: str
     said: str
 
 
+@_in_few_words
 class Planned(TypedDict):
     start: dict[str, Any]
     change: dict[str, Any]
@@ -131,6 +160,7 @@ class Planned(TypedDict):
     next: str | None
 
 
+@_in_few_words
 class Watched(TypedDict):
     job: str
     status: str | None

@@ -32,21 +32,23 @@ def adder(grammar: Callable[[], argparse.ArgumentParser]) -> Callable[[Any], Non
             ),
         )
         command.add_argument("shell", choices=_SHELLS, help="the shell")
-        command.set_defaults(run=lambda arguments: _run(grammar(), arguments.shell))
+        command.set_defaults(run=run, grammar=grammar)
 
     return add_to
 
 
-def _run(grammar: argparse.ArgumentParser, shell: str) -> int:
+def run(arguments: argparse.Namespace) -> int:
+    """Prints the script."""
     # Imported late: hardly ever needed.
     import shtab
 
+    grammar = arguments.grammar()
     for parser in _all(grammar):
         parser.prog = parser.prog.replace(grammar.prog, COMMAND, 1)
         for action in parser._actions:
             if action.metavar in _FILES:
                 action.complete = shtab.FILE  # type: ignore[attr-defined]
-    print(shtab.complete(grammar, shell))
+    print(shtab.complete(grammar, arguments.shell))
     return 0
 
 

@@ -75,6 +75,8 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.profile,
     )
     if not arguments.http:
+        if sys.stdin.isatty():
+            print("Trainwatch tools: an agent talks to them here, not a person; Ctrl-C ends them.", file=sys.stderr)
         server(desk).run()
         return 0
     check(arguments.port, host=arguments.host)

@@ -91,7 +91,7 @@ class JobList(Screen[None]):
     def _columns(self) -> None:
         table = self.query_one(DataTable)
         table.clear(columns=True)
-        for title, width in zip(_TITLES, _widths(self.size.width), strict=False):
+        for title, width in zip(_TITLES, widths(self.size.width), strict=False):
             table.add_column(title, width=width)
 
     def _look(self) -> None:
@@ -105,7 +105,7 @@ class JobList(Screen[None]):
         self._order = names
         table.clear()
         for row in rows:
-            table.add_row(*_cells(row, _widths(self.size.width)))
+            table.add_row(*cells(row, widths(self.size.width)))
         if on in names:
             table.move_cursor(row=names.index(on))
         self.query_one("#head", Static).update(Text(inert(_head(seen)), "bold"))
@@ -161,7 +161,7 @@ class JobView(Screen[None]):
         width = max(40, self.size.width - 2)
         if snapshot.report is not None and self._shown != (key := (id(snapshot.report), width)):
             self._shown = key
-            self.query_one("#said", Static).update(_drawn(snapshot.report, width))
+            self.query_one("#said", Static).update(drawn(snapshot.report, width))
         self._follow()
 
     def _follow(self) -> None:
@@ -218,7 +218,7 @@ class Top(App[None]):
         self.exit()
 
 
-def _widths(across: int) -> tuple[int, ...]:
+def widths(across: int) -> tuple[int, ...]:
     """Of the columns that there is room for."""
 
     def left(widths: tuple[int, ...]) -> int:
@@ -228,18 +228,19 @@ def _widths(across: int) -> tuple[int, ...]:
     return (kept[0], max(12, left(kept)), *kept[2:])
 
 
-def _cells(row: Row, widths: tuple[int, ...]) -> list[Text]:
+def cells(row: Row, across: tuple[int, ...]) -> list[Text]:
+    """What stands in a row's columns of these widths."""
     is_known = row.level not in {"waiting", "unreviewed"}
-    cells = (
-        (short(row.name, widths[0]), ""),
+    texts = (
+        (short(row.name, across[0]), ""),
         (row.words if is_known else f"{row.status}: {row.words}", _STYLES.get(row.level, "") if is_known else "dim"),
-        (row.saved.rjust(widths[2]), ""),
-        (row.gpu.rjust(widths[3]), ""),
+        (row.saved.rjust(across[2]), ""),
+        (row.gpu.rjust(across[3]), ""),
         (row.course, "cyan"),
         (row.step.rjust(_WIDTHS[-1]), ""),
     )
     out = []
-    for (words, style), width in zip(cells, widths, strict=False):
+    for (words, style), width in zip(texts, across, strict=False):
         text = Text(inert(words), style, no_wrap=True)
         text.truncate(width, overflow="ellipsis")
         out.append(text)
@@ -253,7 +254,8 @@ def _head(seen: Seen) -> str:
     return " · ".join([*parts, *([seen.trouble] if seen.trouble else []), f"{datetime.now(UTC):%H:%M:%S} UTC"])
 
 
-def _drawn(report: Report, width: int) -> Text:
+def drawn(report: Report, width: int) -> Text:
+    """The text of a report, as ``report`` prints it in so many columns."""
     with suppress(BadCall):  # a file of mutes that cannot be used keeps nobody from the report
         report = with_mutes(report, mutes())
     paper = Paper.drawing(width)

@@ -60,6 +60,7 @@ def test_there_are_six_tools_that_only_read_and_cost_little(agent: Agent) -> Non
         assert tool.output_schema["type"] == "object"
         told.append(tool.model_dump(by_alias=True, exclude_none=True, exclude={"output_schema"}))
     assert tokens(json.dumps(told)) + tokens(INSTRUCTIONS) < MOST_TOKENS
+    assert sum(tokens(json.dumps(tool.output_schema)) for tool in tools) < 3200
     assert all(800 <= cap <= 4000 for cap in CAPS.values())
 
 
