@@ -8,6 +8,7 @@ training's; others that tell of the same counts add what they say. In doubt noth
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -288,6 +289,9 @@ def _is_clock(series: _Series, at: At, course: _Course) -> bool:
     return bool((np.abs(passed_s - grown) <= 1.0).mean() > _NEARLY_ALWAYS)
 
 
+_EPOCH = re.compile(r"\b(?:ep|epochs?|epoche|epoca|époque|эпоха)\b")
+
+
 def _each(who: Ints) -> list[At]:
     order = np.argsort(who, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(who[order])) + 1)
@@ -354,7 +358,9 @@ def _reading(
             int(total) if total == total and count <= total < 10**MOST_DIGITS else None,
             epoch=int(epoch) if epoch == epoch and 0 <= epoch < 10**MOST_DIGITS else None,
         )
-    return report._replace(rank=rank)
+    # What comes once an epoch is numbered by it.
+    epoch_is_step = _EPOCH.search(counter.name) is not None
+    return report._replace(rank=rank, epoch=int(count)) if epoch_is_step else report._replace(rank=rank)
 
 
 def shown(member: Member) -> str:

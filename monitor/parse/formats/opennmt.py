@@ -4,7 +4,8 @@
 (py): seconds since training began, whole ones; the rates are of source and target since the last report, the target's is
 taken. ``Epoch 2, 150/4000; acc: 5.10; ppl: 900.00; xent: 6.8; 3100 src tok/s; 3000 tgt tok/s; 120 s elapsed`` (py before 1.0):
 the same, counted within the epoch. ``Step = 100 ; steps/s = 0.61, tokens/s = 30842 (15k source, 15k target) ; Learning rate =
-0.0001 ; Loss = 9.1`` (tf): rates since the last report. Trap: py's perplexity and accuracy of the validation stand on lines of their own.
+0.0001 ; Loss = 9.1``
+(tf): rates since the last report. Trap: py's perplexity and accuracy of the validation stand on lines of their own.
 """
 
 from __future__ import annotations
