@@ -50,7 +50,7 @@ _NODE_KEYS = {
 }  # fmt: skip
 _STEP_KEYS = {
     "count", "distinct", "first_step_s", "median_s", "p10_s", "p90_s", "nodes_observed", "formats", "done", "total",
-    "seconds_to_finish",
+    "seconds_to_finish", "readings",
 }  # fmt: skip
 
 
