@@ -75,11 +75,8 @@ _NEXT = np.array(
         [_IS_ROW] * 4,
         [_IS_NONE] * 4,
     ],
-    np.int16,
+    np.uint8,
 )
-# The same as one table: 256 times what was seen, and the next character's byte.
-_STEP = (_NEXT[:, _CLASS] << 8).ravel()
-_FOUND, _OPEN = _IS_ROW << 8, _BETWEEN << 8
 _LOOKED_AT = 32
 _BAR, _BLANK, _BRACKET, _ESCAPE, _RETURN = b"| [\x1b\r"
 _MAY_END = np.isin(_CLASS, (1, 3))
@@ -113,16 +110,16 @@ def may_be_rows(data: bytes, ends: NDArray[np.int64]) -> NDArray[np.int64]:
     )
     found = [at[framed]]
     # Lines of figures end in a bar, too, and are read by others.
-    at, places = at[~bar], places[~bar]
-    state = np.zeros(len(at), np.int16)
-    # The line feed before a line ends what is looked at, and most are no rows by their last few characters.
-    for _ in range(_LOOKED_AT // 2):
-        for _ in range(2):
-            state = _STEP.take(state + page.take(places, mode="wrap"))
-            places -= 1
-        found.append(at[state == _FOUND])
-        open_yet = np.flatnonzero(state <= _OPEN)
-        at, places, state = at[open_yet], places[open_yet], state[open_yet]
+    at, starts, places = at[~bar], starts[~bar], places[~bar]
+    state = np.zeros(len(at), np.uint8)
+    for _ in range(1, _LOOKED_AT):
+        state = _NEXT[state, _CLASS[page.take(places, mode="wrap")]]
+        places -= 1
+        # Most are no rows by their last few characters.
+        state[places < starts - 1] = _IS_NONE
+        found.append(at[state == _IS_ROW])
+        open_yet = np.flatnonzero(state < _IS_ROW)
+        at, starts, places, state = at[open_yet], starts[open_yet], places[open_yet], state[open_yet]
         if not len(at):
             break
     return np.sort(np.concatenate(found))
