@@ -36,14 +36,21 @@ _WORDS, _PADDING = 36, 2
 _LINES = 500
 
 
+class _Table(DataTable[Text]):
+    """Its own key for Enter, so that keys are obeyed in the order in which they were typed, and the footer names it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "select_cursor", "Open"),
+        Binding("j", "cursor_down", show=False),
+        Binding("k", "cursor_up", show=False),
+    ]
+
+
 class JobList(Screen[None]):
     """All jobs, worst first. Rows keep their places once somebody moved among them, until they are sorted again."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "open", "Open", priority=True),
         Binding("s", "sort", "Worst first"),
-        Binding("j", "down", show=False),
-        Binding("k", "up", show=False),
         Binding("q", "app.quit", "Quit"),
     ]
 
@@ -55,57 +62,44 @@ class JobList(Screen[None]):
 
     def compose(self) -> ComposeResult:
         yield Static("", id="head", markup=False)
-        yield DataTable(cursor_type="row", id="jobs", zebra_stripes=False)
+        yield _Table(cursor_type="row", id="jobs", zebra_stripes=False)
         yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
-        self._columns()
         self._look()
         self.set_interval(_TICK_S, self._look)
 
     def on_resize(self) -> None:
-        self._columns()
         self._look()
 
-    def on_data_table_row_highlighted(self) -> None:
-        # The first one is highlighted by itself.
-        self._held = self._held or self.query_one(DataTable).cursor_row > 0
-
-    def action_open(self) -> None:
-        table = self.query_one(DataTable)
+    def on_data_table_row_selected(self) -> None:
+        table = self.query_one(_Table)
         if self._order and 0 <= table.cursor_row < len(self._order):
             assert isinstance(self.app, Top)
             self.app.push_screen(self.app.job(self._order[table.cursor_row]))
 
     def action_sort(self) -> None:
         self._held = False
-        self.query_one(DataTable).move_cursor(row=0)
+        self.query_one(_Table).move_cursor(row=0)
         self._look()
-
-    def action_down(self) -> None:
-        self.query_one(DataTable).action_cursor_down()
-
-    def action_up(self) -> None:
-        self.query_one(DataTable).action_cursor_up()
-
-    def _columns(self) -> None:
-        table = self.query_one(DataTable)
-        table.clear(columns=True)
-        for title, width in zip(_TITLES, widths(self.size.width), strict=False):
-            table.add_column(title, width=width)
 
     def _look(self) -> None:
         seen = self._board.look()
-        rows = list(seen.rows)
+        rows, table = list(seen.rows), self.query_one(_Table)
+        # Asked of the table itself: what it tells of its cursor comes later, and would be lost with the rows drawn anew.
+        self._held = self._held or table.cursor_row > 0
         if self._held:
             places = {name: place for place, name in enumerate(self._order)}
             rows.sort(key=lambda row: places.get(row.name, -1))
-        table, names = self.query_one(DataTable), [row.name for row in rows]
+        names = [row.name for row in rows]
         on = self._order[table.cursor_row] if self._held and table.cursor_row < len(self._order) else None
         self._order = names
-        table.clear()
+        table.clear(columns=True)
+        across = widths(self.size.width)
+        for title, width in zip(_TITLES, across, strict=False):
+            table.add_column(title, width=width)
         for row in rows:
-            table.add_row(*cells(row, widths(self.size.width)))
+            table.add_row(*cells(row, across))
         if on in names:
             table.move_cursor(row=names.index(on))
         self.query_one("#head", Static).update(Text(inert(_head(seen)), "bold"))
