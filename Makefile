@@ -9,12 +9,15 @@ DEV_STAMP := .venv/.dev-installed
 # With LOCKED=1 what is tested are the versions and hashes of constraints.txt, and nothing newer.
 LOCKED ?=
 
-.PHONY: help demo test check bench clean audit constraints .venv
+.PHONY: help demo test check bench clean audit constraints lowest wheel image .venv
 help:
 	@echo "make demo [PORT=8501]  the dashboard on an embedded account with sample jobs"
 	@echo "make test              every check and test"
 	@echo "make bench             the benchmarks, as tables"
 	@echo "make audit             known vulnerabilities of the locked versions (asks the auditor's service)"
+	@echo "make wheel             the package that brings the command trainwatch, in dist/"
+	@echo "make image             the container of the Dockerfile, with what this machine has"
+	@echo "make lowest            the tests, with the lowest versions that are allowed"
 	@echo "make constraints       new locked versions, from requirements*.txt"
 	@echo "make .venv             the environment alone"
 
@@ -48,6 +51,23 @@ test: check
 bench: $(DEV_STAMP)
 	@$(BIN)/python -m benchmarks
 
+wheel: $(DEV_STAMP)
+	@$(BIN)/python -m hatchling build --target wheel
+
+# In an environment of its own; TESTS=tests/cli runs less.
+TESTS ?= tests
+lowest:
+	@$(PYTHON) -m venv .venv-lowest
+	@.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt -c constraints-lowest.txt
+	@.venv-lowest/bin/python -m pytest -n 3 --dist loadgroup $(TESTS)
+
+# With the first builder that is here and at work.
+IMAGE ?= trainwatch
+image:
+	@for builder in docker podman buildah; do \
+		if command -v $$builder >/dev/null 2>&1 && $$builder info >/dev/null 2>&1; then exec $$builder build --tag $(IMAGE) .; fi; \
+	done; echo "No builder is at work on this machine: install and start docker, podman or buildah."; exit 3
+
 # Both come from the registry when they are asked for, into a folder of their own.
 audit:
 	@$(PYTHON) -m venv .venv-tools && .venv-tools/bin/python -m pip install --quiet --disable-pip-version-check pip-audit
@@ -57,6 +77,12 @@ constraints:
 	@$(PYTHON) -m venv .venv-tools && .venv-tools/bin/python -m pip install --quiet --disable-pip-version-check uv
 	@{ grep '^#' constraints.txt; .venv-tools/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 		--no-header --no-annotate requirements.txt requirements-dev.txt; } > constraints.new && mv constraints.new constraints.txt
+	@grep -E '^[a-z]' constraints.txt | sed 's/ *\\$$//' > constraints.pins
+	@{ grep '^#' constraints-run.txt; .venv-tools/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+		--no-header --no-annotate -c constraints.pins requirements.txt; } > constraints.new && mv constraints.new constraints-run.txt
+	@rm constraints.pins
+	@{ grep '^#' constraints-lowest.txt; .venv-tools/bin/uv pip compile --quiet --universal --python-version 3.11 --resolution lowest-direct \
+		--no-header --no-annotate requirements.txt requirements-dev.txt; } > constraints.new && mv constraints.new constraints-lowest.txt
 
 clean:
-	rm -rf .venv .venv-tools .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-tools .venv-lowest dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

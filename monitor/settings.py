@@ -7,6 +7,8 @@
 
     public_url = "https://trainwatch.example.com"   # where others find the dashboard: alerts link to it
 
+    learn_formats = false              # step lines that no format knows are not learned from the log; true by itself
+
     [prices_usd_per_instance_hour]     # come before AWS's price list
     "ml.p4d.24xlarge" = 25.25
 
@@ -37,7 +39,7 @@ CACHE_GIB = 2
 _LARGEST = 4 << 20
 _BELOW_HOME = {"CONFIG": ".config", "CACHE": ".cache", "DATA": ".local/share", "STATE": ".local/state"}
 _PRICES, _PATTERNS = "prices_usd_per_instance_hour", "step_patterns"
-_KEYS = ("archive", "price_source", "public_url")
+_KEYS = ("archive", "learn_formats", "price_source", "public_url")
 # Section -> its keys; None: they are names of the user's.
 _SECTIONS: Mapping[str, tuple[str, ...] | None] = {_PRICES: None, "cache": ("max_gib",), _PATTERNS: None}
 _TYPE = re.compile(r"ml\.[a-z]+[0-9]+[a-z0-9-]*\.(?:\d{0,3}xlarge|nano|micro|small|medium|large|metal(?:-\d+xl)?)")
@@ -78,6 +80,8 @@ class Settings:
     """Where others find the dashboard, without a slash at its end; empty: nobody said so."""
     archive: str = ""
     """The folder or s3:// address of the user's archive; "" for the place of ``archive_root``."""
+    learn_formats: bool = True
+    """Whether a line that no format knows may be learned as a step report."""
 
     def patterns_of(self, job: str) -> tuple[str, ...]:
         """The patterns that were saved for a job of this name."""
@@ -195,6 +199,9 @@ def read(path: Path | None = None) -> Settings:
         raise BadCall(
             f"In {path}, archive is not a string.", 'Write it as archive = "s3://bucket/prefix", or a folder.'
         )
+    learn = data.get("learn_formats", True)
+    if not isinstance(learn, bool):
+        raise BadCall(f"In {path}, learn_formats is neither true nor false.", "Write it as learn_formats = false.")
     known = {name: float(price) for name, price in prices.items()}
     return Settings(
         known,
@@ -204,6 +211,7 @@ def read(path: Path | None = None) -> Settings:
         source.strip(),
         public_url=public_url.rstrip("/"),
         archive=archive.strip(),
+        learn_formats=learn,
     )
 
 

@@ -41,7 +41,7 @@ _SENTENCES: tuple[tuple[str, str], ...] = (
     ("cost", rf" · ({_MONEY})(?: so far)?$"),
     ("cost", rf" billed: ({_MONEY})\."),
     ("overhead", rf"\boverhead ({_MONEY})"),
-    ("recoverable", rf"\b[Rr]ecoverable ({_MONEY}(?: an hour)?)"),
+    ("recoverable", rf"\b[Rr]ecoverable ({_MONEY}(?: an hour|/h)?)"),
     ("goodput", rf"\bGoodput ({_PERCENT})"),
     ("steps done", r"\b([\d,]+ of [\d,]+) steps\b"),
     ("steps done", r"^step ([\d,]+ of [\d,]+)$"),

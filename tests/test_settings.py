@@ -129,7 +129,7 @@ def test_prices_that_are_sane(tmp_path: Path, price: str) -> None:
         ("Archive = 's3://a/b'", "there is no setting Archive; the nearest is archive."),
         ("public-url = 'https://a'", "there is no setting public-url; the nearest is public_url."),
         ("price_sources = 'x'", "the nearest is price_source."),
-        ("colour = 'blue'", "there is no setting colour; known are archive, price_source, public_url, max_gib, prices_usd"),
+        ("colour = 'blue'", "there is no setting colour; known are archive, learn_formats, price_source, public_url, max"),
         ("[prices_usd_per_hour]\n'ml.p4d.24xlarge' = 25", "no section [prices_usd_per_hour]; the nearest is prices_usd_per_inst"),
         ("[prices]\n'ml.p4d.24xlarge' = 25", "there is no section [prices]; the nearest is prices_usd_per_instance_hour."),
         ("[step_pattern]\na = 'b'", "there is no section [step_pattern]; the nearest is step_patterns."),

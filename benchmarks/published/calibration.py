@@ -2,7 +2,8 @@
 
 A kind's spread is that of the source which is hardest to predict: so many multiples of ``spread.unit``, below and above, that
 95 of 100 of its pairs lie inside on that side. ``spread.SPREADS`` is this, of all sources; coverage is counted with the
-source's own pairs left out.
+source's own pairs left out. A kind with one source is held out by setup within it: a model's pairs, or where there is one
+model those of a number of GPUs, in ranges that were made of the other setups; there the spread is widened until they hold.
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ import numpy as np
 
 from benchmarks.published.pairs import UNEXPLAINED, Pair, seconds_a_sample, setup_of, time_pairs
 from monitor.predict.outcome import outcome
-from monitor.predict.spread import NOISE, Spread, one_after_the_other, unit, widened
+from monitor.predict.spread import NOISE, PROMISED, Spread, one_after_the_other, unit, widened
 from monitor.predict.time_change import logs
 
 #: On each side of a range.
 INSIDE = 0.95
+#: Of pairs that a range was not made of, what it is widened to hold where all are of one source.
+WITHIN = PROMISED / 10
 #: In the order of the page.
 KINDS = (
     "microbatches",
@@ -30,6 +33,7 @@ KINDS = (
     "interleaving",
     "recomputation",
     "recomputation of many replicas",
+    "accumulation",
     "hosts",
     "sequence length",
     "model",
@@ -81,19 +85,24 @@ def _residual(pair: Pair) -> Residual | None:
     sizes = [size for effect in change.effects for kind, size in effect.kinds if kind == pair.kind]
     if change.unknown or not sizes:
         return None
-    low, middle, high = one_after_the_other([logs(effect.model_pct) for effect in change.effects])
+    # What else differs, such as what is done once a step, has its range in use; that of the kind itself is worked out here.
+    ranges = [
+        logs(effect.model_pct if any(kind == pair.kind for kind, _ in effect.kinds) else effect.change_pct)
+        for effect in change.effects
+    ]
+    low, middle, high = one_after_the_other(ranges)
     measured = math.log(seconds_a_sample(pair.other) / seconds_a_sample(pair.one))
     return Residual(pair, measured, low, middle, high, sizes[0])
 
 
-def spread_of(by_source: Mapping[str, Sequence[Residual]]) -> Spread:
-    """The spread of these sources; none without any."""
+def spread_of(by_source: Mapping[str, Sequence[Residual]], wider: float = 1.0) -> Spread:
+    """The spread of these sources or setups, ``wider`` times as far as they need; none without any."""
     multiples = [[each.multiple() for each in group] for group in by_source.values() if group]
     if not multiples:
         return Spread(0.0, 0.0)
     sides = [max(_quantile([pair[side] for pair in group]) for group in multiples) for side in (0, 1)]
     # Rounded up: what lies on the edge is inside.
-    below, above = (math.ceil(10 * side - 1e-9) / 10 for side in sides)
+    below, above = (math.ceil(10 * wider * side - 1e-9) / 10 for side in sides)
     return Spread(below, above)
 
 
@@ -106,20 +115,51 @@ def calibrated(kind: str) -> dict[str, Sequence[Residual]]:
     return {source: group for source, group in residuals()[kind].items() if not source.startswith(UNEXPLAINED)}
 
 
+def groups_of(kind: str) -> dict[str, Sequence[Residual]]:
+    """What is left out in turn: sources, or the setups of the only one."""
+    sources = calibrated(kind)
+    if len(sources) > 1:
+        return sources
+    (pairs,) = sources.values()
+    models = {each.pair.one.model for each in pairs}
+    found: dict[str, list[Residual]] = defaultdict(list)
+    for each in pairs:
+        found[each.pair.one.model if len(models) > 1 else f"{each.pair.one.gpus} GPUs"].append(each)
+    return dict(found)
+
+
+@cache
+def wider(kind: str) -> float:
+    """How many times as far as its setups need a range of one source reaches, so that it holds those left out."""
+    groups = groups_of(kind)
+    if len(calibrated(kind)) > 1:
+        return 1.0
+    pairs = sum(map(len, groups.values()))
+    return next(times for step in range(50) if _inside(groups, times := 1 + step / 10) >= WITHIN * pairs)
+
+
+def _inside(groups: Mapping[str, Sequence[Residual]], times: float) -> int:
+    """Pairs in ranges that were made of the other groups."""
+    inside = 0
+    for name, group in groups.items():
+        spread = spread_of({other: pairs for other, pairs in groups.items() if other != name}, times)
+        inside += sum(each.is_inside(spread) for each in group)
+    return inside
+
+
 def spreads() -> dict[str, Spread]:
     """What ``spread.SPREADS`` must be."""
     found = {}
     for kind in KINDS:
-        out, groups = held(kind), calibrated(kind)
-        found[kind] = replace(
-            spread_of(groups), pairs=out.pairs, sources=len(groups), held=out.inside if len(groups) > 1 else 0
-        )
+        out = held(kind)
+        spread = spread_of(groups_of(kind), wider(kind))
+        found[kind] = replace(spread, pairs=out.pairs, sources=len(calibrated(kind)), held=out.inside)
     return found
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """How a kind's ranges hold the pairs of sources that they were not made of; with one source, its own."""
+    """How a kind's ranges hold the pairs of sources that they were not made of; with one source, of its other setups."""
 
     kind: str
     inside: int
@@ -130,17 +170,9 @@ class Held:
 
 @cache
 def held(kind: str) -> Held:
-    """Each source held out in turn."""
-    groups = calibrated(kind)
-    whole = spread_of(groups)
-    inside = 0
-    widths = []
-    for source, group in groups.items():
-        spread = (
-            spread_of({name: other for name, other in groups.items() if name != source}) if len(groups) > 1 else whole
-        )
-        inside += sum(each.is_inside(spread) for each in group)
-        for each in group:
-            low, high = each.range(whole)
-            widths.append(math.expm1(high - low))
-    return Held(kind, inside, len(widths), sum(widths) / len(widths) if widths else 0.0)
+    """Each source, or each setup of the only one, held out in turn."""
+    groups = groups_of(kind)
+    whole = spread_of(groups, wider(kind))
+    ranges = [each.range(whole) for group in groups.values() for each in group]
+    widths = [math.expm1(high - low) for low, high in ranges]
+    return Held(kind, _inside(groups, wider(kind)), len(widths), sum(widths) / len(widths))

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import mean
 
+from monitor.predict.spread import PROMISED
+
 
 @dataclass(frozen=True, slots=True)
 class Claim:
@@ -29,6 +31,16 @@ class Claim:
             held = _errors(self.held_out)
         verdict = {True: "pass", False: "FAIL", None: "no line"}[self.passed]
         return (self.name, self.fitted_on, *_errors(self.fitted), *held, self.line, verdict)
+
+
+def promised(sources: int) -> str:
+    """What a range of so many sources promises, as the page has it."""
+    return f"{PROMISED} of 10, within its only source" if sources == 1 else f"{PROMISED} of 10"
+
+
+def held_words(inside: int, pairs: int, groups: int, sources: int, of: str = "setups") -> str:
+    """``21 of 21, 2 sources``, or of one source how many setups it has."""
+    return f"{inside} of {pairs}, {groups} {of if sources == 1 else 'sources'}"
 
 
 HEADER = ("claim", "constants fitted on", "rows", "mean", "max", "other rows", "mean", "max", "pass line", "result")

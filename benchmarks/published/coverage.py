@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import math
 
-from benchmarks.published.calibration import KINDS, Held, calibrated, held, residuals, spreads
-from benchmarks.published.claim import Claim, off_pct
+from benchmarks.published.calibration import (
+    KINDS,
+    WITHIN,
+    Held,
+    calibrated,
+    groups_of,
+    held,
+    residuals,
+    spreads,
+)
+from benchmarks.published.claim import Claim, held_words, off_pct, promised
 from benchmarks.published.pairs import UNEXPLAINED
 from monitor.predict.spread import SPREADS
 
@@ -18,6 +27,31 @@ _FITTED = {"size": "tr11 l.506 and l.515, sizes 1 and 2: 0.19 samples", "hosts":
 def claims() -> list[Claim]:
     """A kind each, the constants themselves, and the source that nobody can explain."""
     return [*(_middle(kind) for kind in KINDS), _constants(), *(_kind(held(kind)) for kind in KINDS), *_unexplained()]
+
+
+#: By kind of change, as the page names it.
+_NAMES = {
+    "microbatches": "number of microbatches",
+    "size": "size of a microbatch",
+    "stages": "stages on the same GPUs",
+    "interleaving": "interleaved stages",
+    "recomputation": "full recomputation",
+    "recomputation of many replicas": "full recomputation, more than 64 GPUs of replicas alone",
+    "accumulation": "what is done once a step, for more samples",
+    "hosts": "hosts",
+    "sequence length": "length of sequences",
+    "model": "another model",
+}
+
+
+def promises() -> list[tuple[str, ...]]:
+    """A kind of change a row: what its range promises, how many pairs it held, and its width."""
+    out: list[tuple[str, ...]] = []
+    for kind in KINDS:
+        found, sources = held(kind), len(calibrated(kind))
+        told = held_words(found.inside, found.pairs, len(groups_of(kind)), sources)
+        out.append((_NAMES[kind], promised(sources), told, f"{100 * found.width:.0f} %"))
+    return out
 
 
 def _middle(kind: str) -> Claim:
@@ -37,15 +71,18 @@ def _constants() -> Claim:
 
 
 def _kind(found: Held) -> Claim:
-    sources = len(calibrated(found.kind))
+    sources, setups = len(calibrated(found.kind)), len(groups_of(found.kind))
     one = sources == 1
+    line = WITHIN if one else HELD
     return Claim(
         f"range of step time: {found.kind}",
-        "one source, all of its pairs" if one else f"{sources} sources, each held out in turn",
+        f"one source, each of its {setups} setups held out in turn"
+        if one
+        else f"{sources} sources, each held out in turn",
         (),
         (),
-        "none" if one else f">= {HELD:.0%}",
-        None if one else found.inside >= HELD * found.pairs,
+        f">= {line:.0%}",
+        found.inside >= line * found.pairs,
         f"{found.inside} of {found.pairs}, {100 * found.width:.0f} % wide",
         found.pairs,
     )

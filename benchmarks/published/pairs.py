@@ -38,7 +38,8 @@ def time_pairs() -> list[Pair]:
 
 def memory_pairs() -> list[Pair]:
     """Pairs of peaks of memory, each both ways."""
-    found = list(_pairs(("gpu_memory",)))
+    found = [pair for pair in _pairs(("gpu_memory",)) if pair.kind not in {"stages", "tensor degree"}]
+    found += _degrees()
     return [*found, *(Pair(pair.kind, pair.other, pair.one) for pair in found)]
 
 
@@ -118,6 +119,19 @@ def _pairs(quantities: tuple[str, ...]) -> Iterator[Pair]:
             kind = _kind(one, other)
             if kind:
                 yield Pair(kind, one, other)
+
+
+def _degrees() -> Iterator[Pair]:
+    """Runs of a table that are laid out in other degrees, whatever fits into the microbatch and however many GPUs they have."""
+    rows = [row for row in changes() if row.quantity == "gpu_memory" and row.note != "unexplained"]
+    for _, group in groupby(sorted(rows, key=_table_of_memory), key=_table_of_memory):
+        for one, other in combinations(sorted(group, key=_order), 2):
+            if (one.pipeline, one.tensor) != (other.pipeline, other.tensor):
+                yield Pair("degrees", one, other)
+
+
+def _table_of_memory(row: Row) -> tuple[str, ...]:
+    return row.source, row.locator, row.model, str(row.params_b), row.gpu, row.shard, row.schedule, str(row.recomputes)
 
 
 def _selective() -> Iterator[Pair]:

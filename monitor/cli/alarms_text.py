@@ -16,6 +16,7 @@ from monitor.alert.conditions import number
 from monitor.cli.output import paper_for
 from monitor.cli.paper import Paper
 from monitor.cli.tables import Column, table
+from monitor.installed import PROGRAM
 from monitor.words import DASH
 
 _COLUMNS = (
@@ -61,7 +62,7 @@ def created_text(arguments: argparse.Namespace, plan: AlarmPlan, done: Created) 
     ]
     paper.print(Text(f"{plan.job}: {_count(len(plan.alarms))} ({', '.join(said)}){_cost(plan)}", style="bold"))
     _body(paper, plan)
-    paper.print(Text(f"After the job: python -m monitor alarms delete {plan.job}"))
+    paper.print(Text(f"After the job: {PROGRAM} alarms delete {plan.job}"))
     return paper
 
 

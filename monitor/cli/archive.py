@@ -14,7 +14,6 @@ from monitor.archive.address import store_of
 from monitor.archive.store import Store
 from monitor.aws.tally import metered
 from monitor.cli.help import add_command
-from monitor.cli.jobs import job_query
 from monitor.cli.large_logs import checked_limit
 from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress
 from monitor.cli.paper import Paper
@@ -22,7 +21,9 @@ from monitor.cli.sources import account_source, add_account_options, add_cache_o
 from monitor.cli.tables import Column, table
 from monitor.errors import BadCall
 from monitor.fetch.source import JobQuery, Source
+from monitor.installed import PROGRAM
 from monitor.review.archiving import Archiver, Outcome
+from monitor.review.job_query import job_query
 from monitor.settings import archive_root, read
 
 EXIT_SOME_FAILED = 3
@@ -153,7 +154,7 @@ def _text(arguments: argparse.Namespace, store: Store, outcomes: Sequence[Outcom
     paper.print(f"\n{said}: {store.label}" if shown else f"{said}: {store.label}", soft_wrap=True)
     if shown:
         for command in (f"report archive:{store.label}/JOB", f"jobs --archive {store.label}"):
-            paper.print(f"python -m monitor {command}", soft_wrap=True, style="dim")
+            paper.print(f"{PROGRAM} {command}", soft_wrap=True, style="dim")
     return paper
 
 

@@ -7,7 +7,8 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-PROGRAM = "python -m monitor"
+from monitor.installed import PROGRAM
+
 _INDENT = "  "
 
 

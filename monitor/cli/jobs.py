@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import csv
-import re
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from io import StringIO
 from typing import Any
 
@@ -37,8 +36,9 @@ from monitor.cli.sources import (
 from monitor.cli.tables import Column, table
 from monitor.diagnose.headline import status_word
 from monitor.errors import BadCall, TrainwatchError
-from monitor.fetch.source import JobQuery, Source
+from monitor.fetch.source import Source
 from monitor.model import JobSummary, Mute
+from monitor.review.job_query import STATUSES, job_query
 from monitor.review.muted import is_muted, mutes
 from monitor.settings import read
 from monitor.terminal import lost_output
@@ -46,8 +46,6 @@ from monitor.words import DASH, clock, count, duration, instant
 
 #: Between two looks of --watch at the least: each is a call or two, and one more for each new job.
 SHORTEST_S = 5.0
-_UNITS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
-_STATUSES = ("InProgress", "Completed", "Failed", "Stopping", "Stopped")
 _STYLES = {"critical": "bold red", "warning": "yellow", "healthy": "green"}
 # A verdict on a running job that is older says so.
 _FRESH_S = 120.0
@@ -90,9 +88,7 @@ def add_to(commands: Any) -> None:
             "jobs --archive ~/trainwatch-archive --format csv --output jobs.csv",
         ),
     )
-    command.add_argument(
-        "--status", metavar="S", help=f"only jobs with this status: {', '.join(_STATUSES)}, or running"
-    )
+    command.add_argument("--status", metavar="S", help=f"only jobs with this status: {', '.join(STATUSES)}, or running")
     command.add_argument("--name-contains", metavar="T", help="only jobs whose name contains T")
     command.add_argument("--since", metavar="7d", help="only jobs created within this time: 90m, 12h, 7d, 4w")
     command.add_argument("--limit", type=int, default=20, metavar="N", help="at most N jobs (default 20)")
@@ -175,34 +171,6 @@ def _check_watch(arguments: argparse.Namespace) -> None:
         raise BadCall(
             "--watch prints to standard output, as text or JSON lines.", "Leave out --output and --format csv."
         )
-
-
-def job_query(status: str | None, name_contains: str | None, since: str | None, now: datetime, limit: int) -> JobQuery:
-    """The query of --status, --name-contains and --since. BadCall where one of them is wrong."""
-    return JobQuery(_status(status), name_contains, _since(since, now), limit)
-
-
-def _status(text: str | None) -> str | None:
-    if text is None:
-        return None
-    known = {status.lower(): status for status in (*_STATUSES, "Deleting")}
-    if text.lower() == "running":
-        return "InProgress"
-    if text.lower() not in known:
-        raise BadCall(f"No job has the status {text}.", f"Write one of {', '.join(_STATUSES)}, or running.")
-    return known[text.lower()]
-
-
-def _since(text: str | None, now: datetime) -> datetime | None:
-    if text is None:
-        return None
-    match = re.fullmatch(r"(\d{1,6})([mhdw])", text.strip())
-    if match is None:
-        raise BadCall(f"--since {text} is not a duration.", "Write a number and a unit: 90m, 12h, 7d or 4w.")
-    try:
-        return now - timedelta(seconds=int(match[1]) * _UNITS[match[2]])
-    except OverflowError:
-        raise BadCall(f"--since {text} is longer ago than any job.", "Leave it out to list all.") from None
 
 
 def _look(arguments: argparse.Namespace, source: Source, cache: Cache | None) -> _Look:

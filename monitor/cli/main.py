@@ -7,13 +7,30 @@ import errno
 import sys
 from collections.abc import Sequence
 
-from monitor.cli import alarms, alert, archive, compare, dashboard, demo, jobs, plan, report, steps, thresholds
-from monitor.cli.help import PROGRAM, formatter
+from monitor import __version__
+from monitor.cli import (
+    alarms,
+    alert,
+    archive,
+    compare,
+    completion,
+    dashboard,
+    demo,
+    jobs,
+    mcp,
+    plan,
+    report,
+    steps,
+    thresholds,
+    top,
+)
+from monitor.cli.help import formatter
 from monitor.cli.output import check_output
 from monitor.errors import CannotDo, TrainwatchError
+from monitor.installed import COMMAND, PROGRAM
 from monitor.terminal import lost_output, outlets
 
-_COMMANDS = (jobs, report, steps, compare, alert, thresholds, alarms, plan, archive, dashboard, demo)
+_COMMANDS = (jobs, top, report, steps, compare, alert, thresholds, alarms, plan, archive, dashboard, demo, mcp)
 EXIT_INTERRUPTED = 130
 
 
@@ -28,9 +45,11 @@ def parser() -> argparse.ArgumentParser:
         f"threshold is crossed, 2 wrong usage, 3 it could not be done.\n\nexamples:\n  {PROGRAM} jobs --status "
         f"running\n  {PROGRAM} report my-training-job\n  {PROGRAM} dashboard\n  {PROGRAM} COMMAND --help",
     )
+    top.add_argument("--version", action="version", version=f"{COMMAND} {__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in _COMMANDS:
         command.add_to(commands)
+    completion.adder(parser)(commands)
     return top
 
 

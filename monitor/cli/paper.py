@@ -39,6 +39,11 @@ class Paper(Console):
         width = cls.on(sys.stdout).width if to_terminal else PIPE_WIDTH
         return cls(StringIO(), max(_NARROWEST, width), to_terminal or None)
 
+    @classmethod
+    def drawing(cls, width: int) -> Paper:
+        """Written into memory with the codes of its styles, for what draws them elsewhere on a screen."""
+        return cls(StringIO(), width, force_terminal=True)
+
     @property
     def text(self) -> str:
         """What was drawn on one in memory."""

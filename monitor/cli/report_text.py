@@ -8,6 +8,7 @@ from functools import partial
 
 from rich.console import Console
 from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 from monitor.analyze.memory import memory_peaks
@@ -99,10 +100,17 @@ def print_finding(finding: Finding, paper: Console, muted: Mute | None = None) -
     """One finding: what, where, what next, how sure."""
     paper.print()
     fits = 9 + len(finding.title) + 2 + len(finding.id) <= paper.width
-    head = Text.assemble((f"{finding.severity:<9}", _STYLE[finding.severity]), (finding.title, "bold"))
-    paper.print(head.append(f"  {finding.id}") if fits else head)
-    if not fits:
-        paper.print(Text(f"{' ' * 9}{finding.id}", "dim"))
+    severity = Text(f"{finding.severity:<9}", _STYLE[finding.severity])
+    if fits:
+        paper.print(Text.assemble(severity, (finding.title, "bold"), f"  {finding.id}"))
+    else:
+        # A title of two lines stays beside how serious it is.
+        head = Table.grid()
+        head.add_column(width=9, no_wrap=True)
+        head.add_column()
+        head.add_row(severity, Text(finding.title, "bold"))
+        head.add_row("", Text(finding.id, "dim"))
+        paper.print(head)
     lines = [*([muted_words(muted)] if muted else []), finding.summary]
     if finding.recommendation:
         # What follows a line break is code: it is not wrapped, so that it can be copied.
@@ -158,6 +166,8 @@ def _steps(report: Report, paper: Console) -> None:
         nodes = f"{steps.nodes_observed} of {count(report.job.instance_count, 'node')}"
         said += f" from {nodes}" if steps.nodes_observed else "; which node wrote them is not known"
     paper.print(f"{said}; read as {', '.join(steps.formats)}")
+    for shape in report.run.logs.learned:
+        paper.print(f"Learned from this log: {shape}")
     if steps.median_s is None:
         paper.print("Neither the lines nor their clock give a step time.")
     else:

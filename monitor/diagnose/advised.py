@@ -4,6 +4,7 @@ known."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 from monitor.diagnose.cost_words import saved_words
@@ -59,6 +60,12 @@ def sound(setup: Setup, values: Mapping[str, Any]) -> bool:
 def one_knob(setup: Setup, parameter: str, now: Any, to: Any) -> tuple[str | None, Any, Any]:
     """Parameter, from and to of an advice; nothing where other settings have to change along, which its words say."""
     return (parameter, now, to) if sound(setup, {parameter: to}) else (None, None, None)
+
+
+def estimated(found: Outcome) -> Outcome:
+    """The same with a step time that no data calibrate, where that is all there is: its method says that no share of changes is
+    promised. Only for findings whose severity needs a figure."""
+    return replace(found, time=replace(found.time, change_pct=found.time.estimate_pct))
 
 
 def gain(found: Outcome, kind: Literal["waiting", "computing"] = "waiting") -> tuple[Saving, ...]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from monitor.analyze.stages import peer_groups
 from monitor.diagnose.device_words import enough, fewest_points
 from monitor.diagnose.rule import Case, rule
-from monitor.diagnose.stakes import STEPS
-from monitor.model import Evidence, Finding, Prediction, Recommendation, Saving
+from monitor.model import Evidence, Finding, Recommendation
 from monitor.words import count, percent
 
 #: Stages of equal work differ by less.
@@ -31,7 +30,7 @@ def unbalanced_stages(case: Case) -> Finding | None:
     of the first and last stage.
 
     Source: SMP v1 core features (memory_weight balances memory and computation); the ten points are this project's.
-    The gain is at most what equal stages would bring.
+    What equal stages would gain is not predicted: no published pair tells, and utilization also counts waiting inside NCCL.
     """
     setup = case.setup
     if (setup.pipeline_degree or 1) < 2 or not enough(case):
@@ -45,7 +44,6 @@ def unbalanced_stages(case: Case) -> Finding | None:
     if len(medians) < 2 or medians.max() - medians.min() < UNEQUAL_POINTS:
         return None
     high, low = str(medians.idxmax()), str(medians.idxmin())
-    most = 100 * (medians.mean() / medians.max() - 1)
     what = "memory_weight" if setup.framework == "smp1" else "the layers of each stage"
     return Finding(
         "unbalanced-stages",
@@ -68,14 +66,12 @@ def unbalanced_stages(case: Case) -> Finding | None:
             0.2 if setup.framework == "smp1" else None,
             "SMP v1 core features; schedule bound by the slowest stage",
         ),
-        Prediction(
-            (most, most / 2, 0.0),
-            None,
-            "Model-based, not measured. At most what equally busy stages would gain; utilization also counts "
-            "waiting inside NCCL.",
+        None,
+        (
+            "the time of each stage: stages do not log it",
+            "waiting inside NCCL, which looks busy",
+            "the gain: no published pairs calibrate a figure",
         ),
-        ("the time of each stage: stages do not log it", "waiting inside NCCL, which looks busy"),
-        savings=(Saving(STEPS, -most / 200),),
     )
 
 

@@ -103,9 +103,14 @@ def pipeline_bubble(case: Case) -> Finding | None:
 
 def _recommendation(case: Case, levers: list[_Lever]) -> Recommendation:
     if not levers:
+        memory, pipeline = memory_p95(case), case.setup.pipeline()
+        assert pipeline is not None
+        room = ""
+        if memory is not None:
+            room = f", and whether GPU memory, at {percent(memory)}, has room for that is not known"
         return Recommendation(
-            "Free GPU memory first (recompute activations), then raise the number of microbatches with the global batch; or "
-            "use fewer stages where the model fits.",
+            f"Raise the number of microbatches with the global batch, in small steps: up to {pipeline.stages} of them are held "
+            f"at once{room}. Recomputing activations makes room; fewer stages, where the model fits, need fewer microbatches.",
             source="Megatron-LM (arXiv 2104.04473)",
         )
     best, *others = levers

@@ -199,6 +199,9 @@ def progress_said(report: Report, reached: pd.DataFrame, part: Span | None, zone
     return sentence(f"{said}, {ago(last['at'], report.reviewed_at)}" if report.job.is_running else said)
 
 
+_BEFORE_THE_PROGRAM = frozenset({"starting", "downloading", "image"})
+
+
 def phases_said(report: Report, frame: pd.DataFrame) -> str:
     """``Goodput 87 %: of 1 h 14 min billed, 1 h 4 min was training; the longest other part is initialization, 3 min
     ($6.55).``"""
@@ -213,6 +216,11 @@ def phases_said(report: Report, frame: pd.DataFrame) -> str:
     whole = f"{duration(report.billed_s)} billed"
     if report.goodput is None and not report.run.logs.complete:
         return sentence(f"{whole}; what it was spent on will show once all log lines are read")
+    spent = {name: seconds for name, seconds in billed.items() if seconds > 0}
+    if report.goodput is None and spent.keys() <= _BEFORE_THE_PROGRAM and not report.job.is_running:
+        longest_part = max(spent, key=lambda each: spent[each])
+        words = f"the longest part is {phase(longest_part)}, {duration(spent[longest_part])}"
+        return sentence(f"{whole}, all before the program started; {words}")
     if report.goodput is None:
         return sentence(f"{whole}; what it was spent on is not known: no training step was read")
     said = (

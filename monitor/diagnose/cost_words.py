@@ -15,6 +15,9 @@ RECOVERABLE_MEANS = (
     "estimate are not included."
 )
 
+#: What they say of other prices is no saving that can be counted on.
+_OF_PRICE = frozenset({"managed-spot", "instance-type"})
+
 
 def recoverable_words(report: Report) -> tuple[str, str]:
     """The figure, ``$35 an hour`` of a job that runs and ``$12.40`` of one that has ended, and what stands beside it."""
@@ -24,7 +27,8 @@ def recoverable_words(report: Report) -> tuple[str, str]:
         return DASH, "not known"
     bound = "≤ " if cost.at_most and value else ""
     if not cost.recoverable_usd and not value:
-        return f"$0{per}", "nothing found to save"
+        cheaper = any(finding.id in _OF_PRICE and not finding.savings for finding in report.findings)
+        return f"$0{per}", "cheaper prices aside" if cheaper else "nothing found to save"
     if per:
         return f"{bound}{usd(value)}{per}", f"{usd(cost.recoverable_usd)} so far"
     return f"{bound}{usd(value)}", f"{percent(100 * value / cost.usd)} of the cost" if cost.usd else "in total"

@@ -27,6 +27,8 @@ class Measure:
     """With the change."""
     cost_pct: tuple[float, float, float] | None
     """(low, middle, high) percent that it adds to the step time; None where nobody can tell."""
+    order_pct: float | None
+    """The same in one figure, also where no data calibrate it: only to be sorted by."""
 
 
 def measures(setup: Setup, start: Setup | None = None) -> tuple[Measure, ...]:
@@ -43,8 +45,10 @@ def measures(setup: Setup, start: Setup | None = None) -> tuple[Measure, ...]:
         memory = outcome(base, after, most_draws=0).memory
         if now is None or memory.expected_gib is None or memory.expected_gib >= now or not sound(setup, values):
             continue
-        found.append((Measure(words, memory, what_if(setup, values).step_time_change_pct), values))
-    found.sort(key=lambda each: float("inf") if each[0].cost_pct is None else each[0].cost_pct[1])
+        time = what_if(setup, values).time
+        order = None if time.estimate_pct is None else time.estimate_pct[1]
+        found.append((Measure(words, memory, time.change_pct, order), values))
+    found.sort(key=lambda each: float("inf") if each[0].order_pct is None else each[0].order_pct)
     single = [measure for measure, _ in found][:MOST]
     if len(single) < 2 or any(each.memory.fits == "yes" for each in single):
         return tuple(single)
@@ -59,9 +63,9 @@ def _together(setup: Setup, base: Setup, changes: list[dict[str, Any]]) -> Measu
         after, said = changed(after, values), said + 1
         if outcome(base, after, most_draws=0).memory.fits == "yes":
             break
-    return Measure(
-        f"The first {said} together", outcome(base, after).memory, outcome(setup, after).step_time_change_pct
-    )
+    time = outcome(setup, after).time
+    order = None if time.estimate_pct is None else time.estimate_pct[1]
+    return Measure(f"The first {said} together", outcome(base, after).memory, time.change_pct, order)
 
 
 def _changes(setup: Setup) -> Iterator[tuple[str, dict[str, Any]]]:

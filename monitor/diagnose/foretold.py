@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from monitor.diagnose.configuration_difference import Difference, comparable, is_of_the_setup, is_own
+from monitor.diagnose.verdict import MODEL_BASED
 from monitor.model import Job, Report
 from monitor.predict.outcome import outcome
 from monitor.predict.setup import setup_of
@@ -28,6 +29,8 @@ class Followed:
     to_value: Any
     change_pct: Range | None
     """What it predicted; None where it gave no figure."""
+    method: str = ""
+    """What stands behind that figure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +59,9 @@ def foretold(before: Report, after: Report, different: tuple[Difference, ...]) -
     if by_model == (0.0, 0.0, 0.0):
         by_model = None  # nothing that takes time is changed: that is no prediction
     by_advice = next((each.change_pct for each in followed if each.change_pct), None)
-    method = "; ".join(dict.fromkeys(effect.method for effect in found.time.effects if effect.method))
+    method = "; ".join(dict.fromkeys(effect.words for effect in found.time.effects if effect.words))
     if by_model is None:
-        method = "as the finding predicted it"
+        method = next((each.method for each in followed if each.change_pct), "")
     beyond = tuple(each.parameter for each in different if not is_of_the_setup(each.parameter))
     return Foretold(
         by_model or by_advice,
@@ -95,10 +98,18 @@ def _followed(before: Report, after: Report) -> list[Followed]:
         had, has = (_given(report.job, advice.parameter) for report in (before, after))
         if has is None or comparable(has) != wanted or (had is not None and comparable(had) == wanted):
             continue
-        predicted = finding.prediction.step_time_change_percent if finding.prediction else None
+        told = finding.prediction
+        predicted = told.step_time_change_percent if told else None
+        method = told.method.removeprefix(MODEL_BASED).strip().rstrip(".") if told else ""
         was = advice.from_value if had is None else had
-        out.append(Followed(finding.id, advice.parameter, was, advice.to_value, predicted))
+        out.append(Followed(finding.id, advice.parameter, was, advice.to_value, predicted, _within(method)))
     return out
+
+
+def _within(method: str) -> str:
+    """Behind a colon. What it says of memory is no part of a step time."""
+    steps = method.partition(" Memory: ")[0].rstrip(".")
+    return f"as the finding predicted it ({steps[:1].lower()}{steps[1:]})" if steps else "as the finding predicted it"
 
 
 def _given(job: Job, name: str) -> Any:

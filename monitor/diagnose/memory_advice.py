@@ -216,8 +216,9 @@ def _further(case: Case, so_far: dict[str, Any]) -> list[str]:
 
 
 def _cost(setup: Setup, values: dict[str, Any]) -> float:
-    """What a change adds to the step time, percent; more than any where nobody can tell."""
-    change = what_if(setup, values).step_time_change_pct if values else None
+    """What a change adds to the step time, percent, also where no data calibrate it: it only sorts. More than any where nobody
+    can tell."""
+    change = what_if(setup, values).time.estimate_pct if values else None
     return float("inf") if change is None else change[1]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from monitor.diagnose.advised import gain, held, memory_words, prediction, read, saved, sound
+from monitor.diagnose.advised import estimated, gain, held, memory_words, prediction, read, saved, sound
 from monitor.diagnose.microbatch import WORTH_PCT
 from monitor.diagnose.option_names import Option
 from monitor.diagnose.rule import Case, rule
@@ -50,7 +50,7 @@ def needless_sharding(case: Case) -> Finding | None:
     if setup.framework == "deepspeed":
         # Stage 3 has no pipeline; of stage 1 nobody would know.
         values["pipeline_parallel_degree"] = setup.pipeline_degree or 1
-    found = what_if(setup, values)
+    found = estimated(what_if(setup, values))
     if not _fits(setup, found) or not sound(setup, values):
         return None
     change = found.step_time_change_pct
@@ -68,7 +68,7 @@ def needless_sharding(case: Case) -> Finding | None:
     library = FRAMEWORK_NAMES[setup.framework or "fsdp"]
     gains = ""
     if change is not None and change[1] <= -1:
-        gains = f" Without the gathering a step would take about {percent(-change[1])} less time."
+        gains = f" Without the gathering a step would take about {percent(-change[1])} less time, by the links' speed alone."
     return Finding(
         "needless-sharding",
         "warning" if worth else "info",

@@ -66,7 +66,8 @@ def _resolution(reading: StepReading) -> str:
 
 
 def _shown(reading: StepReading) -> str:
-    line = next((line for line in reading.lines if line.step_time_s is not None), None)
+    # The first steps are slower than others.
+    line = next((line for line in reversed(reading.lines) if line.step_time_s is not None), None)
     if line is None:
         return f", read as {reading.format}"
     text = line.text if len(line.text) <= _LONGEST else f"{line.text[:_LONGEST]}…"

@@ -56,7 +56,7 @@ def finding(case: Case, ending: Ending) -> Finding:
         Recommendation(
             f"{'Check the address of the image; if it is right, add' if found.or_absent else 'Add'} the statement below to the "
             f"policy of the job's {role}. If it is there already, look at the policy of the bucket, key or "
-            f"repository, at a permissions boundary, and in a VPC at the policies of its endpoints. {statement(found)}",
+            f"repository, at a permissions boundary, and in a VPC at the policies of its endpoints.\n{statement(found)}",
             source="SageMaker developer guide, SageMaker roles",
         ),
         not_checked=("the policies themselves: reading them needs rights of its own",),

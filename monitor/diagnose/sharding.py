@@ -5,6 +5,7 @@ from __future__ import annotations
 from monitor.diagnose.advised import (
     SHORT_MEMORY_PCT,
     SMP_PRACTICES,
+    estimated,
     gain,
     has_room,
     held,
@@ -43,7 +44,8 @@ def shard_optimizer_state(case: Case) -> Finding | None:
     has over a billion parameters or GPU memory is above 85 % at its 95th percentile.
 
     Why it matters: Adam's state takes 12 of 16 bytes per parameter in half precision; sharded over d ranks, each
-    keeps 1/d of it for the same traffic.
+    keeps 1/d of it for the same traffic. What is gathered after a step hides behind nothing, so that a step may take longer
+    on many nodes; no figure is given, since no published pair tells.
 
     What to do: shard the optimizer state; use the memory for a larger batch, or for less recomputation. Checkpoints
     are then written in parts, one per rank.
@@ -75,14 +77,18 @@ def shard_optimizer_state(case: Case) -> Finding | None:
         f"Each of {ranks} data-parallel ranks keeps the same optimizer state{size}{full}.",
         (*read(case, "shard_optimizer_state", "sharding_strategy", "zero_stage", "parameters_billion"), *held(case)),
         Recommendation(
-            f"{option.words}: {memory_words(found)}; traffic stays the same. Checkpoints are then written in parts.",
+            f"{option.words}: {memory_words(found)}. The traffic stays the same, but what is gathered after a step hides "
+            "behind nothing: that costs little on one node, and more with every node. Checkpoints are then written in parts.",
             option.parameter,
             _now(case, option.parameter),
             option.to,
             f"{SMP_PRACTICES}; ZeRO (arXiv 1910.02054)",
         ),
         prediction(found),
-        ("whether the optimizer has state: its type is not known",) if not _named_optimizer(case) else (),
+        (
+            *(("whether the optimizer has state: its type is not known",) if not _named_optimizer(case) else ()),
+            "the cost in step time: no published pairs calibrate a figure",
+        ),
     )
 
 
@@ -104,8 +110,8 @@ def sharding_across_nodes(case: Case) -> Finding | None:
     each GPU holds a larger share.
 
     Source: MiCS (arXiv 2205.00119); SMP guides: use the smallest degree that fits. Without NVLink a gain is certain
-    and 5 to 30 % is predicted: one measurement is known, 14 % for ViT-630M on g4dn.12xlarge. With NVLink and EFA the
-    gain is small.
+    and 5 to 30 % is stated, which promises no share of jobs: one measurement is known, 14 % for ViT-630M on
+    g4dn.12xlarge. With NVLink and EFA the gain is small, and no figure is given.
     """
     setup = case.setup
     each, nodes, sharded = setup.gpus_per_node, setup.nodes, sharding_of(setup)
@@ -115,10 +121,12 @@ def sharding_across_nodes(case: Case) -> Finding | None:
     what, degree = sharded
     if what != "full" or degree <= each or (setup.world or 0) % each:
         return None
+    slow = setup.text("interconnect") == "none"
     found = _inside_node(case, each)
+    if slow:
+        found = estimated(found)
     if not has_room(found):
         return None
-    slow = setup.text("interconnect") == "none"
     parameter, words = named
     to: object = "HYBRID_SHARD" if parameter == "sharding_strategy" else each
     if parameter == "sharding_strategy" and "fsdp" in case.run.job.configuration:
@@ -147,7 +155,10 @@ def sharding_across_nodes(case: Case) -> Finding | None:
             "SMP best practices: the smallest degree that fits; MiCS (arXiv 2205.00119)",
         ),
         predicted,
-        ("how much of the gathering is hidden behind compute",),
+        (
+            "how much of the gathering is hidden behind compute",
+            *(() if slow else ("the gain, which is small: no published pairs calibrate a figure",)),
+        ),
         savings=gain(found),
     )
 

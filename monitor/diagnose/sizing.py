@@ -16,13 +16,17 @@ from monitor.diagnose.advised import (
     saved,
     sound,
 )
+from monitor.diagnose.bubble import pipeline_bubble
 from monitor.diagnose.cost_words import saved_words
 from monitor.diagnose.device_words import distributions, enough
+from monitor.diagnose.low_mfu import low_mfu
+from monitor.diagnose.needless import needless_sharding
+from monitor.diagnose.precision import full_precision
 from monitor.diagnose.rule import Case, rule
 from monitor.diagnose.stakes import WORK
 from monitor.model import Evidence, Finding, Recommendation, Saving
 from monitor.predict.advice import FULLEST
-from monitor.predict.machines import MACHINES, cost_a_sample, speed
+from monitor.predict.machines import MACHINES, cost_a_sample, pace_words, speed
 from monitor.predict.outcome import Outcome, what_if
 from monitor.predict.setup_layout import sharding_of
 from monitor.words import count, percent
@@ -217,6 +221,8 @@ def _cheaper(case: Case) -> Finding | None:
     kinds = {group.instance_type for group in case.run.job.instance_groups}
     if gpu is None or memory is None or price is None or len(kinds) != 1 or not enough(case) or gpu.p50 < _BUSY_PCT:
         return None
+    if any(each.check(case) for each in (low_mfu, pipeline_bubble, full_precision, needless_sharding)):
+        return None  # what only looks busy is no faster on a faster GPU
     (now,) = kinds
     found = [
         (cost, name)
@@ -238,8 +244,8 @@ def _cheaper(case: Case) -> Finding | None:
         "low",
         f"A sample would cost {percent(100 * (1 - middle))} less on {other} ({100 * (1 - high):.0f} to {100 * (1 - low):.0f} %)",
         f"{now} costs {usd_words(price.usd_per_instance_hour)} an hour ({price.source}), {other} {usd_words(usd_other)}; its "
-        f"{MACHINES[other].gpu} are {than} as {MACHINES[now].gpu} in published training runs of transformers. The GPUs "
-        "are busy, so their pace decides.",
+        f"{MACHINES[other].gpu} are {than} as {MACHINES[now].gpu} in published training runs of transformers: "
+        f"{pace_words(now, other)}. The GPUs are busy, so their pace decides.",
         (
             *distributions(case),
             Evidence("cost of a sample there, of that here", middle, "ratio"),

@@ -51,15 +51,15 @@ def _finding(case: Case, known: tuple[Save, ...], usual: Cadence, trained_s: flo
     job, price = case.run.job, case.usd_per_hour
     each_s = start_s + usual.seconds / 2
     money = f" ({usd(price * each_s / 3600)})" if price else ""
-    total = price * trained_s / 3600 if price else None
-    most = f": up to {usd(MOST_SAVED * total)} of {usd(total)}" if total else ""
-    so_far = " so far" if job.is_running and total else ""
+    total = price * (job.training_seconds or trained_s) / 3600 if price else None
+    so_far = " so far" if job.is_running else ""
+    most = f"Managed spot would save up to {usd(MOST_SAVED * total)} of {usd(total)}{so_far}. " if total else ""
     return Finding(
         "managed-spot",
         "info",
         "low",
-        f"On demand, though it could restart: managed spot costs up to 90 % less{most}{so_far}",
-        f"{count(len(known), 'checkpoint')} went to {job.outputs.checkpoints}, one every {duration(usual.seconds)}. "
+        "On demand, though it could restart: spot saves up to 90 %",
+        f"{most}{count(len(known), 'checkpoint')} went to {job.outputs.checkpoints}, one every {duration(usual.seconds)}. "
         f"An interruption would cost about {duration(each_s)} on all instances{money}: {duration(start_s)} to the first step, "
         "and half an interval of work.",
         (

@@ -12,7 +12,8 @@ LEAST_S = 600.0
 LEAST_SHARE = 0.15
 
 
-@rule("long-download", about="waste")
+# A download that was refused is no slow one.
+@rule("long-download", silenced_by=("access-denied",), about="waste")
 def long_download(case: Case) -> Finding | None:
     """Copying the input took long.
 
@@ -51,7 +52,7 @@ def long_download(case: Case) -> Finding | None:
         "warning",
         "high",
         title,
-        f"{title}{_of(share)}{cost}.{how}",
+        f"{_spent(seconds, share, cost)} went into copying the input before the program could start.{how}",
         (Evidence("status Downloading", seconds, "s", None, parts[0].start, parts[-1].end),),
         Recommendation(
             f"{advice} For runs that follow one another, a warm pool with a persistent cache keeps what was downloaded.",
@@ -62,7 +63,7 @@ def long_download(case: Case) -> Finding | None:
     )
 
 
-@rule("long-upload", about="waste")
+@rule("long-upload", silenced_by=("access-denied",), about="waste")
 def long_upload(case: Case) -> Finding | None:
     """Uploading the output took long.
 
@@ -90,7 +91,8 @@ def long_upload(case: Case) -> Finding | None:
         "warning",
         "high",
         title,
-        f"{title}{_of(share)}{cost}. SageMaker packs and uploads what the program left in /opt/ml/model and /opt/ml/output.",
+        f"{_spent(seconds, share, cost)} went into the upload: SageMaker packs and copies what the program left in /opt/ml/model "
+        "and /opt/ml/output.",
         (Evidence("status Uploading", seconds, "s", None, parts[0].start, parts[-1].end),),
         Recommendation(
             "Leave only the final weights in /opt/ml/model, once, from one node, and save checkpoints to the folder of "
@@ -122,9 +124,10 @@ def _savings(parts: list[Phase], seconds: float) -> tuple[Saving, ...]:
     return (Saving((parts[0].name,), most_s=seconds),) if any(part.billed for part in parts) else ()
 
 
-def _of(share: float | None) -> str:
-    """Of time that is not billed itself the share may pass 100 %."""
-    return "" if share is None or share > 1 else f", {percent(100 * share)} of the billed time"
+def _spent(seconds: float, share: float | None, cost: str) -> str:
+    """``40 % of the billed time, $12.40,``. Of time that is not billed itself the share may pass 100 %."""
+    said = duration(seconds) if share is None or share > 1 else f"{percent(100 * share)} of the billed time"
+    return f"{said}{cost}," if cost else said
 
 
 def _named(channels: list[str]) -> str:

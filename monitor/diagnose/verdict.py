@@ -165,7 +165,7 @@ def _has_metrics(report: Report) -> bool:
 def gain_words(prediction: Prediction) -> str:
     """``Step time -35 % (-35 to -31), peak GPU memory 74 % (41 to 82): model-based, not measured.`` and which model."""
     low, middle, high = prediction.step_time_change_percent
-    words = f"Step time {middle:+.0f} % ({low:+.0f} to {high:+.0f})"
+    words = f"Step time {_signed(middle)} % ({_signed(low)} to {_signed(high)})"
     if prediction.gpu_memory_utilization is not None:
         low, middle, high = prediction.gpu_memory_utilization
         words += f", peak GPU memory {middle:.0f} % ({low:.0f} to {high:.0f})"
@@ -174,8 +174,13 @@ def gain_words(prediction: Prediction) -> str:
     return f"{said} {sentence(capitalised(rest))}" if rest else said
 
 
+def _signed(value: float) -> str:
+    """With its sign; none in front of nothing."""
+    return "0" if abs(value) < 0.5 else f"{value:+.0f}"
+
+
 def _middle(prediction: Prediction) -> str:
-    return f"{prediction.step_time_change_percent[1]:+.0f} %"
+    return f"{_signed(prediction.step_time_change_percent[1])} %"
 
 
 def mean_of(report: Report, metric: str) -> float | None:

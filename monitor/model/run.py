@@ -122,6 +122,8 @@ class LogCoverage:
     """How the steps of each format were read, the format of most reports first."""
     complete: bool = True
     """False while older lines are still being read: what begins with the first line or step is not known then."""
+    learned: tuple[str, ...] = ()
+    """The shapes of lines that no format knows and that were learned as step reports: ``upd <step> of N | nll <loss>``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from monitor.parse import blocks, delimited
 from monitor.parse.bars import drawn_at_once, new_steps, renumbered
 from monitor.parse.columns import Floats, durations
 from monitor.parse.identity import Identity, identify
+from monitor.parse.learned import learn
 from monitor.parse.rows import EventRow
 from monitor.parse.series import (
     by_epoch,
@@ -29,6 +30,7 @@ from monitor.parse.series import (
     segments,
     whole_steps,
 )
+from monitor.parse.strangers import Strangers
 from monitor.parse.table import NOBODY, At, Rows, Table, by_code
 from monitor.parse.timing import Reports, Timing, pauses_of
 from monitor.parse.told_once import Writer, evaluations, told_once
@@ -50,15 +52,21 @@ class Parsed:
     """How the times of each format were come by."""
     moved: Mapping[str, int] = field(default_factory=dict)
     """By how much the lines of a stream are counted from elsewhere than its raw rows."""
+    learned: tuple[str, ...] = ()
+    """The shapes of lines that no reader knows and that were learned as reports; empty where readers found some."""
 
 
 def assemble(
-    steps: Rows, events: Iterable[EventRow], numbering: Mapping[str, int | None] = MappingProxyType({})
+    steps: Rows,
+    events: Iterable[EventRow],
+    numbering: Mapping[str, int | None] = MappingProxyType({}),
+    strangers: Strangers | None = None,
 ) -> Parsed:
     """The frames of all rows so far; the order in which rows were recognized does not matter.
 
     ``numbering`` has the number that a stream's first line was given where that is not 1; None where the stream's head
-    was not read yet, so that of its lines the order is known and no number.
+    was not read yet, so that of its lines the order is known and no number. From ``strangers`` is learned where there are
+    no other reports.
     """
     headless = {stream for stream, first in numbering.items() if first is None}
     events = (row for row in events if row.kind != "first-line" or row.stream not in headless)
@@ -71,6 +79,9 @@ def assemble(
     if not reports.kept and not joint:
         # Bars that are no training's are no reports.
         reports = _told(in_tables.table(), event_rows, identity)
+    learned = learn(strangers) if strangers is not None and not reports.kept else None
+    if learned is not None:
+        reports = _told(learned.rows.table(), event_rows, identity)
     timings = reports.settle()
     table, size = reports.table, len(reports.table)
     at = np.sort(np.concatenate(reports.kept)) if reports.kept else np.empty(0, np.intp)
@@ -86,7 +97,8 @@ def assemble(
         last = max(table.line[here].max(initial=_NO_LINE), newest.get(stream, _NO_LINE))
         moved[stream] = -1 - int(last) if first is None else 1 - first
         table.line[here] += moved[stream]
-    return Parsed(_steps(reports, at, identity), _events(shown, identity, moved), identity, timings, moved)
+    shapes = learned.shapes if learned is not None else ()
+    return Parsed(_steps(reports, at, identity), _events(shown, identity, moved), identity, timings, moved, shapes)
 
 
 def _told(table: Table, events: Sequence[EventRow], identity: Identity) -> Reports:

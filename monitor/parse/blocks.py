@@ -102,7 +102,7 @@ def _kinds(beside: Table, at: At) -> list[_Kind]:
         known[code] = pieces.key(name, unit)
         by_name.setdefault(name, []).append(code)
     found = []
-    for name, own in by_name.items():
+    for name, own in sorted(by_name.items()):
         here = at[np.isin(codes, own)]
         found.append(_Kind(name, here, tuple(known[code] for code in beside.bar[here].tolist())))
     return found
@@ -236,8 +236,8 @@ def _add_blocks(found: Rows, beside: Table, counted: _Kind, kinds: Sequence[_Kin
         own = [Entry(0, key, counted.name, -1 if np.isnan(total) else 1)]
         moved = [entry._replace(place=entry.place + 1) for entry in entries]
         head: list[Value] = [int(steps[at]), None if np.isnan(total) else int(total)]
-        report = _reading((*own, *moved), [*head, *values], ticks)
-        if report is None:
+        report = _reading((*own, *moved), [*head, *values], {number + 1: tick for number, tick in ticks.items()})
+        if report is None or (len({entry.place for entry in entries}) < 2 and _tells_nothing(report)):
             continue
         time_ms, stamp_ms = beside.time_ms[place], beside.stamp_ms[place]
         readings.append(report)
@@ -253,6 +253,10 @@ def _add_blocks(found: Rows, beside: Table, counted: _Kind, kinds: Sequence[_Kin
     if len({report.step for report in readings}) > 1:
         stream, node = (str(beside.texts[column[anchors[0]]]) for column in (beside.stream, beside.node))
         found.add(stream, node, places, readings)
+
+
+def _tells_nothing(report: Reading) -> bool:
+    return all(each is None for each in (report.time_s, report.clock_s, report.throughput, report.loss))
 
 
 def _stands(beside: Table, kind: _Kind) -> bool:
@@ -302,6 +306,8 @@ def _reading(entries: tuple[Entry, ...], values: list[Value], ticks: dict[int, f
         return None
     if report.clock_tick_s == 0.0 and known.times and known.own < 0:
         report = report._replace(clock_tick_s=max(ticks.get(entry.place, 0.0) for entry in known.times))
+    if report.meaning == "clock" and report.time_s is None and values[known.times[0].place] == 0.0:
+        report = report._replace(time_s=0.0)  # a reading to be differenced, no time of a step
     if known.own >= 0 and report.throughput is None and report.time_s:
         # A rate of steps that does not fit the time of the step counts the steps of something else.
         for entry in known.times:

@@ -16,6 +16,7 @@ from monitor.parse.failed import Failures
 from monitor.parse.gates import Recogniser, families
 from monitor.parse.page_rows import read_page
 from monitor.parse.shapes import Shapes
+from monitor.parse.strangers import Strangers
 from monitor.parse.table import Rows
 
 __all__ = ["RawRows", "Recogniser", "families"]
@@ -40,6 +41,8 @@ class RawRows:
     shapes: Shapes = field(default_factory=Shapes)
     failures: Failures = field(default_factory=Failures)
     """Lines that a reader failed on."""
+    strangers: Strangers | None = field(default_factory=Strangers)
+    """What may be learned of lines that no reader knows; None where nothing is to be."""
 
     def add(self, page: LogPage) -> None:
         """Reads one page."""
@@ -62,3 +65,8 @@ class RawRows:
                 self.shapes.add(page)
             except Exception as error:  # an example less to show
                 self.failures.add(Shapes.add, error, lines=0)
+        if self.strangers is not None:
+            try:
+                self.strangers.add(page, self.steps)
+            except Exception as error:  # a format less to learn
+                self.failures.add(Strangers.add, error, lines=0)

@@ -125,8 +125,8 @@ def _epoch_first(table: Table, at: At) -> None:
     """Of "Batch 4/300" the second number is no total where it moves more often than the first: batch 300 of epoch 4."""
     told = at[~np.isnan(table.total[at]) & np.isnan(table.epoch[at])]
     steps, totals = table.step[told], table.total[told]
-    moved = int((np.diff(totals) != 0).sum())
-    if moved > 1 and moved > int((np.diff(steps) != 0).sum()):
+    moved, went_on = int((np.diff(totals) != 0).sum()), int((np.diff(steps) != 0).sum())
+    if moved > went_on and (moved > 1 or not went_on):
         table.epoch[told], table.step[told], table.total[told] = steps, totals, np.nan
 
 

@@ -23,6 +23,8 @@ _LONGEST = 40
 # Instants of this program's years, in seconds; others are other numbers.
 _FIRST_S, _LAST_S = 1_000_000_000.0, 4_200_000_000.0
 _LEAP_YEAR = 2000
+#: Instants are later than this, stamps that lack their day or year earlier.
+FIRST_INSTANT_MS = round(1000 * _FIRST_S)
 _NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTHS = {name: month for month, name in enumerate(_NAMES, 1)}
 
@@ -40,13 +42,16 @@ _FORMS = tuple(
         rf"\b{_MONTH} {{1,2}}(?P<d>[0-3]?\d),? {_CLOCK}(?: [A-Z]{{3,4}})?(?: (?P<y>20\d\d))?",
         rf"^\s?[IWEFD](?P<y>20\d\d)?(?P<mo>[01]\d)(?P<d>[0-3]\d) {{1,2}}{_CLOCK}",
         rf"^\W{{0,3}}(?P<mo>[01]\d)[/-](?P<d>[0-3]\d) {{1,2}}{_CLOCK}",
-        rf"^\W{{0,3}}(?:(?:DEBUG|INFO|WARN(?:ING)?|ERROR)\]?[\s|:,-]{{1,3}})?{_CLOCK}(?![\d:])(?P<pm> ?[AaPp]\.?[Mm])?",
+        rf"^\W{{0,3}}(?:(?:DEBUG|INFO|WARN(?:ING)?|ERROR)\]?[\s|:,-]{{1,3}}(?:[\w.]{{1,40}}:)?)?{_CLOCK}(?![\d:])"
+        r"(?P<pm> ?[AaPp]\.?[Mm])?",
     )
 )
 _FIELD = re.compile(
     r"(?i)[\"'](?:@?timestamp|time(?:_?ms)?|ts|asctime|datetime|date|created|logged_at|_timestamp)[\"']\s?:\s?[\"']?"
     r"(?P<value>[-\d][\dT:., /+Z-]{8,38})"
 )
+# At a line's end it is the line's where it is called so: "Loss=0.009 Time=07:29:40".
+_AT_END = re.compile(rf"\b[Tt]ime(?:stamp)?[=:]\s?{_CLOCK}\s*$")
 _UNIX = re.compile(r"1\d{12}|1\d{9}(?:\.\d{1,9})?")
 
 
@@ -71,7 +76,11 @@ def stamp(text: str) -> Stamp | None:
             found = form.search(head)
             if found is not None and found.start() <= _WITHIN and (read := _read(found)) is not None:
                 return read
-    return _of_field(text) if text[:1] in "{[:" and "{" in text else _at_head(text)
+    if text[:1] in "{[:" and "{" in text:
+        return _of_field(text)
+    if (found := _AT_END.search(text, max(0, len(text) - _LONGEST))) is not None:
+        return _read(found)
+    return _at_head(text)
 
 
 def _of_field(text: str) -> Stamp | None:

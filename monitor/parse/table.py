@@ -188,6 +188,8 @@ class Rows:
         """Of so many steps one is kept."""
         self.unnamed = 0
         """How many were left out because their host or bar hardly ever reports."""
+        self.formats: set[str] = set()
+        """What they were read as."""
 
     def __len__(self) -> int:
         return self._size
@@ -225,6 +227,8 @@ class Rows:
             if isinstance(kept := block.get(name), np.ndarray) and kept.shape != (size,):
                 raise ValueError(f"{name} has {kept.shape} values for {size} readings")
         self.read += size
+        formats = found.get("format") or ("",)
+        self.formats.update((formats,) if isinstance(formats, str) else formats)
         self._keep(block, size)
         if self._size > self._most:
             self._thin()

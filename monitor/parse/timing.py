@@ -28,6 +28,8 @@ WARM_UP_MOST = 20
 _LONG_MEANS = frozenset({"running-mean", "smoothed"})
 _MEANS = frozenset({"interval", "running-mean", "smoothed"})
 _GENERIC = frozenset({"key-value", "json"})
+# Their "step" is what the submitter chose, or samples of the epoch.
+_OF_SAMPLES = frozenset({"mllog", "pytorch-mnist", "open-clip"})
 _PAUSES = frozenset({"checkpoint-begin", "checkpoint-end", "evaluation-begin", "evaluation-end"})
 # So many series of a format are held against the clock: they all say the same.
 _MOST_SERIES = 200
@@ -112,6 +114,8 @@ class Reports:
                 self.time_s[at] *= told.factor
                 if told.cause == "interval":
                     self.kind[at] = table.code("interval")
+            if _counts_epochs(table, at) or _counts_samples(table, at):
+                continue
             if (told.cause == "clock" or np.isnan(self.time_s[at]).all()) and (
                 at_ms := written_ms(table, at)
             ) is not None:
@@ -164,6 +168,17 @@ def written_ms(table: Table, at: At) -> Floats | None:
 def _at_once(ms: Floats) -> bool:
     gaps = np.diff(ms[~np.isnan(ms)])
     return len(gaps) > 2 and float((gaps <= 1).mean()) > _MOST_AT_ONCE
+
+
+def _counts_epochs(table: Table, at: At) -> bool:
+    """What is reported is the end of each epoch, counted as a step: the time between two is an epoch's."""
+    return bool((table.step[at] == table.epoch[at]).all()) and len(at) > 1
+
+
+def _counts_samples(table: Table, at: At) -> bool:
+    """The counter goes by samples or tokens: how many steps lie between two reports is not known."""
+    gaps = np.diff(table.step[at])
+    return str(table.texts[table.format[at[0]]]) in _OF_SAMPLES and bool((gaps > 1).any())
 
 
 def _counted(table: Table, at: At) -> Floats:

@@ -82,7 +82,7 @@ def told(
 
     Step times are those of the lines given: a clock that began before them has no time at its first line here.
     """
-    raw = RawRows(extra, further)
+    raw = RawRows(extra, further, strangers=None)
     for page in pages:
         raw.add(page)
     said: dict[tuple[str, int], list[str]] = {}

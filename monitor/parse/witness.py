@@ -24,12 +24,14 @@ _AT_ONCE_MS = 20
 _WITHIN_BURSTS = 0.1
 # Lines that all come faster than this were kept back and written together: nothing is known of when each was due.
 _FASTEST_MS = 2
-# A window of so many ticks of the clock tells its length to 10 %.
+# A time over so many ticks of the clock is told to 10 %; a witness needs half of them.
 _TICKS = 10
 _FEWEST_WINDOWS = 3
 # Printed and clock agree within this factor: a mean over other steps than those between two lines is off by so much.
 _AGREES = 1.5
 _NEAR = 1.25
+# Nobody saves or evaluates as long after every report, and does not say so.
+_MANY_TIMES = 3.0
 # Up to this share of reports that say a step again it is no habit of the log.
 _TOLD_AGAIN = 0.2
 # A clock that says more than what is printed may have seen a pause; so steady a factor in every gap is none.
@@ -114,7 +116,7 @@ def observed(steps: Floats, printed_s: Floats, at_ms: Floats, pauses_ms: Floats)
     if len(lead) < 2:
         return None
     clock, gaps = at_ms[lead[0]] + _since_first(steps, at_ms, lead), np.diff(steps[lead])
-    cuts = _windows(clock, _ends(clock), 1000 * _TICKS * tick_s(at_ms))
+    cuts = _windows(clock, _ends(clock), 1000 * _TICKS / 2 * tick_s(at_ms))
     if len(cuts) < 2:
         return None
     summed = np.append(0.0, np.cumsum(printed_s[lead][1:] * gaps))
@@ -132,7 +134,7 @@ def verdict(series: Sequence[Observed], accumulation: int | None = None, writers
 
     Units, sums over the steps between two reports, micro-batches (``accumulation`` of them make a step) and counters that
     several ``writers`` share differ by known factors. Of any other the clock is right where it is shorter than what is
-    printed, which no pause can explain, or where each step is reported and all differ by the same.
+    printed, which no pause can explain, or where all differ by the same and each step is reported or it is many times.
     """
     if not series:
         return Verdict()
@@ -159,7 +161,7 @@ def verdict(series: Sequence[Observed], accumulation: int | None = None, writers
         return Verdict("accumulation", float(accumulation), middle)
     if writers > 1 and _is_near(middle, 1 / writers):
         return Verdict("writers", 1 / writers, middle)
-    if middle < 1 or (high <= _STEADY * low and usual_gap == 1):
+    if middle < 1 or (high <= _STEADY * low and (usual_gap == 1 or middle > _MANY_TIMES)):
         return Verdict("clock", 1.0, middle)
     return Verdict(ratio=middle)
 

@@ -26,17 +26,25 @@ FITS_BELOW, FITS_NOT_ABOVE = 0.85, 1.10
 #: How far measurements lie from the equations, so that 9 of 10 lie inside; all of it is worked out by
 #: ``benchmarks/published/memory_ranges.py``. As shares: of what was measured (two runs of one setup differ by that), of the
 #: difference of activations (more where stages get other parts), of the difference of sharded states, and, where the degrees of
-#: parallelism change, of what was measured. Then of the whole where nothing was measured: so much less, and so much more.
+#: parallelism change, of what was measured. Then of the whole where nothing was measured, as a logarithm.
 NOISE = 0.022
 ACTIVATIONS_ERROR = 0.30
-INTERLEAVING_ERROR = 0.60
+INTERLEAVING_ERROR = 0.95
 STATES_ERROR = 0.10
-DEGREES_ERROR = 0.35
-WHOLE_LESS, WHOLE_MORE = 0.20, 0.35
+DEGREES_ERROR = 0.45
+WHOLE_REACH = 0.35
+#: Of FSDP the peaks of one source alone are known: so much of what the equations say, at the least.
+FSDP_LEAST = 0.52
 _INTERLEAVING = frozenset({"virtual_stages", "layers_per_virtual_stage"})
-#: How many of how many published pairs lie in ranges made of the other source alone; and of peaks, in that of the whole.
-ACTIVATIONS_HELD = (47, 48)
-WHOLE_HELD = (52, 55)
+#: By kind of difference: how many of how many published pairs lie in ranges made of the other source alone, or of the other
+#: setups where there is one source; and of how many sources they are. Of the whole, of how many peaks.
+HELD: Mapping[str, tuple[int, int, int]] = {
+    "activations": (47, 48, 2),
+    "interleaving": (12, 12, 1),
+    "sharded states": (8, 8, 1),
+    "degrees": (38, 40, 1),
+    "whole": (50, 55, 2),
+}
 #: They change what no equation has.
 DEGREES = frozenset({"pipeline_parallel_degree", "tensor_parallel_degree"})
 # Parameters that hold more or less memory than the microbatches in flight do.
@@ -63,6 +71,8 @@ OF_SHARDING = frozenset(
         "shard_optimizer_state",
     }
 )
+
+_OF_HOSTS = frozenset({"instance_count", "world_size", "data_parallel_size"})
 
 Range = tuple[float, float, float]
 
@@ -124,7 +134,8 @@ def memory_change(start: Setup, change: Setup, changes: frozenset[str], size_kep
     whole = None
     if after is not None:
         middle = after.total / GIB
-        whole = (1 - WHOLE_LESS) * middle, middle, (1 + WHOLE_MORE) * middle
+        least = FSDP_LEAST if change.framework == "fsdp" else math.exp(-WHOLE_REACH)
+        whole = least * middle, middle, math.exp(WHOLE_REACH) * middle
     return MemoryChange(None if before is None else before.total / GIB, whole, limit, components)
 
 
@@ -187,7 +198,11 @@ def _from_parts(measured: float, before: Memory, after: Memory, changes: frozens
     of_activations = (INTERLEAVING_ERROR if changes & _INTERLEAVING else ACTIVATIONS_ERROR) * activations
     of_degrees = DEGREES_ERROR * measured if changes & DEGREES else 0.0
     error = math.hypot(NOISE * measured, STATES_ERROR * states, of_activations, of_degrees)
-    low, middle, high = _around(max(0.0, measured + states + activations), error)
+    plain = measured + states + activations
+    if plain < after.states / GIB:
+        # Less than its states is nothing that a job takes: the equations have more of the start than was measured.
+        plain = max(plain, measured * after.total / before.total)
+    low, middle, high = _around(plain, error)
     # The states stay, whatever the activations are.
     return max(low, min(middle, after.states / GIB)), middle, high
 
@@ -224,6 +239,15 @@ def _in_flight_ratio(start: Setup, change: Setup, size_kept: bool) -> float | No
     if size is None or other_size is None:
         size, other_size = (1.0, 1.0) if size_kept else (1 / (start.microbatches or 1), 1 / (change.microbatches or 1))
     return other * other_size / (one * size)
+
+
+def kinds_of(changes: frozenset[str]) -> tuple[str, ...]:
+    """The kinds of ``HELD`` that a change from a measured start is made of."""
+    if changes & DEGREES:
+        return ("degrees",)
+    shared = changes & (OF_SHARDING | _OF_HOSTS)
+    found = ["interleaving"] if changes & _INTERLEAVING else ["activations"] if changes - shared else []
+    return (*found, *(["sharded states"] if shared else []))
 
 
 def _states_gib(setup: Setup) -> dict[str, float]:

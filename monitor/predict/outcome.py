@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from monitor.predict.change import MOST_DRAWS
 from monitor.predict.memory_change import (
-    ACTIVATIONS_HELD,
-    DEGREES,
-    WHOLE_HELD,
-    WHOLE_LESS,
-    WHOLE_MORE,
+    FSDP_LEAST,
+    HELD,
+    WHOLE_REACH,
     MemoryChange,
+    kinds_of,
     memory_change,
 )
 from monitor.predict.pipeline import Pipeline, Schedule
 from monitor.predict.setup import changed
 from monitor.predict.setup_layout import SHAPE, in_half_precision, missing_of_layout
 from monitor.predict.setup_types import Setup
+from monitor.predict.spread import held_words
 from monitor.predict.time_change import TimeChange, time_change
 from monitor.words import percent
 
@@ -113,8 +114,10 @@ def bubble_fraction(setup: Setup) -> float | None:
 
 
 def _methods(found: Outcome) -> list[str]:
-    parts = [effect.words for effect in found.time.effects if effect.words]
-    if found.time.unknown:
+    # Of a figure that is not given nobody asks for its range.
+    is_told = found.time.change_pct is not None
+    parts = [effect.words for effect in found.time.effects if effect.words and is_told]
+    if found.time.unknown and not is_told:
         parts.append(f"no step time: {'; '.join(found.time.unknown)}")
     memory = found.memory
     if memory.measured and memory.bound:
@@ -123,8 +126,12 @@ def _methods(found: Outcome) -> list[str]:
         )
     elif memory.measured and memory.change_gib is not None:
         parts.append(
-            "memory: measured, plus the difference by the equations for model states and activations; "
-            f"range for 9 of 10 changes ({_held(found)})"
+            "memory: measured, plus the difference by the equations for model states and activations"
+            + "".join(
+                f"; {held_words(*HELD[kind], what=f'range of {kind}')}"
+                for kind in kinds_of(found.changes)
+                if found.changes
+            )
         )
     elif memory.change_gib is not None:
         assumed = ""
@@ -133,8 +140,7 @@ def _methods(found: Outcome) -> list[str]:
             assumed = ", half precision assumed"
         parts.append(
             f"memory: model states from arXiv 1910.02054, activations from arXiv 2205.05198{assumed}; nothing was measured here: "
-            f"of {WHOLE_HELD[1]} published peaks {WHOLE_HELD[0]} lay between {percent(100 * WHOLE_LESS)} less and "
-            f"{percent(100 * WHOLE_MORE)} more"
+            + _whole_words(found.change)
         )
     else:
         missing = ", ".join(_missing(found.change))
@@ -143,12 +149,19 @@ def _methods(found: Outcome) -> list[str]:
     return list(dict.fromkeys(parts))
 
 
-def _held(found: Outcome) -> str:
-    """What is known of a range of memory: of activations it was checked against another source."""
-    if found.changes & DEGREES:
-        return "degrees of parallelism: one source, unchecked"
-    inside, pairs = ACTIVATIONS_HELD
-    return f"activations: held {inside} of {pairs} published ones"
+def _whole_words(setup: Setup) -> str:
+    """What is known of memory by the equations alone."""
+    if setup.framework == "fsdp":
+        return (
+            f"of FSDP 8 published peaks were up to {percent(100 * (1 - FSDP_LEAST))} lower, all of one source; the range "
+            "promises no share"
+        )
+    held, peaks, _ = HELD["whole"]
+    less, more = (percent(100 * abs(math.expm1(each))) for each in (-WHOLE_REACH, WHOLE_REACH))
+    return (
+        f"range from {less} less to {more} more, for 9 of 10 setups (held {held} of {peaks} published peaks that it was not "
+        "made of)"
+    )
 
 
 def _missing(setup: Setup) -> tuple[str, ...]:

@@ -2,7 +2,8 @@
 
 Each kind has a range of its own: what its model leaves open, and how far published changes of that kind lay from it
 (``spread``). Ranges of several kinds are independent: their distances from the middle add as squares. A change whose effect
-on time nobody measured and no equation gives is named, and then no figure is given.
+on time nobody measured and no equation gives is named, and then no figure is given. Where equations, or one measured pair, are
+all there is, nothing calibrates a range: then it is said which way the change goes, and the figures only order remedies.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from monitor.predict.change import MOST_DRAWS, PipelineSetting, step_time_change_pct
 from monitor.predict.kernels import RECOMPUTATION, SAMPLE_TOKENS
@@ -48,20 +50,15 @@ _NEUTRAL = frozenset(
         "delayed_parameter_initialization",
         "world_size",
         "data_parallel_size",
-        "gpus_per_node",
         "gpu_memory_gib",
-        "interconnect",
-        "network_gbps",
-        "processes_per_host",
     }
 )
+#: Facts of the machines, which may become known without any change.
+_MACHINES = ("gpus_per_node", "interconnect", "network_gbps", "processes_per_host")
 #: Twice the hosts at the same batch of one GPU cost so much (MosaicML's tables of llm-foundry, on average); with NVLink, the
 #: worst pair of theirs.
 DOUBLING_PCT = 1.4
 _WORST_DOUBLING_PCT = 18.0
-#: Share of a step that does not depend on its samples: gradients are reduced and the optimizer steps once. At most
-#: 0.45 on 1,024 A100 (InternLM's tables of 7 billion parameters, 2 and 4 microbatches a step).
-MOST_ONCE_A_STEP = 0.45
 #: On more GPUs than these, without pipeline or tensor parallelism, recomputation was measured to cost less (InternLM: 512 and
 #: 1,024 A100).
 MANY_REPLICAS = 64
@@ -69,7 +66,8 @@ MANY_REPLICAS = 64
 #: 15026 of huggingface/transformers).
 SMALLEST_BILLION = 0.3
 #: The same traffic, but the gathering after the step hides behind nothing: over all of so many ranks in place of a node's 8 it
-#: cost that much (InternLM, 7 billion parameters on A100: 0.4 % of 8 ranks, 7 of 64, 22 of 256, 60 of 1,024).
+#: cost that much (InternLM, 7 billion parameters on A100: 7 % of 64 ranks, 22 of 256, 60 of 1,024). None of its runs shards
+#: nothing, so that this only orders remedies.
 _OPTIMIZER_PCT, _OPTIMIZER_RANKS, _OPTIMIZER_POWER = 60.0, 1024, 0.75
 #: Selective recomputation, arXiv 2205.05198: 2 to 7 % of a step.
 SELECTIVE_PCT = (2.0, 4.5, 7.0)
@@ -83,6 +81,9 @@ _LEAST_COMPUTE = 0.5
 _LAYERS = 32
 
 
+Promise = Literal["share", "one source", "none"]
+
+
 @dataclass(frozen=True, slots=True)
 class Effect:
     """What one kind of change does to the time for the same samples, and what says so."""
@@ -92,33 +93,45 @@ class Effect:
     method: str
     kinds: tuple[tuple[str, float], ...] = ()
     """The kinds of change that measurements were held against, each with its size as ``spread.unit`` has it."""
-    is_certain: bool = False
-    """The model leaves no doubt whether it is faster or slower: a range ends at 0."""
+    sign: Literal[-1, 0, 1] = 0
+    """-1 where it is never slower, 1 where it is never faster: a range ends at 0. 0 where that is open."""
+    direction: str = ""
+    """Which way it goes, in words, where no data calibrate a range: then none is shown, but by the findings whose severity
+    needs one, with the method that says so."""
 
     @property
     def change_pct(self) -> Range:
         """(low, middle, high) percent, as far as measured changes of its kinds lay from the model."""
-        low, middle, high = widened(
-            logs(self.model_pct), [(SPREADS.get(kind, NONE), size) for kind, size in self.kinds]
-        )
-        if self.is_certain:
-            low, high = (low, min(high, 0.0)) if middle < 0 or self.model_pct[2] <= 0 else (max(low, 0.0), high)
+        low, _, high = widened(logs(self.model_pct), [(SPREADS.get(kind, NONE), size) for kind, size in self.kinds])
+        low = max(low, 0.0) if self.sign > 0 else low
+        high = min(high, 0.0) if self.sign < 0 else high
         return 100 * math.expm1(low), self.model_pct[1], 100 * math.expm1(high)
+
+    @property
+    def promise(self) -> Promise:
+        """What the range promises: a share on sources that it was not made of, a share within one source, or none."""
+        sources = [SPREADS.get(kind, NONE).sources for kind, _ in self.kinds]
+        if self.direction or 0 in sources:
+            return "none"
+        return "one source" if 1 in sources else "share"
 
     @property
     def words(self) -> str:
         """The method, and what stands behind the range."""
-        said = dict.fromkeys(SPREADS[kind].words for kind, _ in self.kinds if kind in SPREADS)
+        said = dict.fromkeys(SPREADS.get(kind, NONE).words for kind, _ in self.kinds)
         return "; ".join(part for part in (self.method, *said) if part)
 
 
 @dataclass(frozen=True, slots=True)
 class TimeChange:
-    """``change_pct`` is None where one of the changes has an effect that is not known: ``unknown`` says which."""
+    """``change_pct`` is None where one of the changes has an effect that is not known, or that no data calibrate: ``unknown``
+    says which."""
 
     change_pct: Range | None
     effects: tuple[Effect, ...]
     unknown: tuple[str, ...] = ()
+    estimate_pct: Range | None = None
+    """The same with what no data calibrate: it orders remedies, and promises no share of changes."""
 
 
 def time_change(
@@ -132,7 +145,9 @@ def time_change(
     effects = tuple(_effects(start, change, changes, size_kept, most_draws))
     found = tuple(each for each in effects if isinstance(each, Effect))
     unknown = tuple(each for each in effects if isinstance(each, str))
-    return TimeChange(None if unknown else _together(found), found, unknown)
+    directions = tuple(each.direction for each in found if each.direction)
+    estimate = None if unknown else _together(found)
+    return TimeChange(None if directions else estimate, found, (*unknown, *directions), estimate)
 
 
 def _together(effects: tuple[Effect, ...]) -> Range:
@@ -146,7 +161,7 @@ def _together(effects: tuple[Effect, ...]) -> Range:
 def _effects(
     start: Setup, change: Setup, changes: frozenset[str], size_kept: bool, most_draws: int
 ) -> Iterator[Effect | str]:
-    left = changes - _NEUTRAL
+    left = changes - _NEUTRAL - set(_MACHINES)
     if left & OF_THE_PIPELINE or ("sequence_length" in left and start.microbatch_size is not None):
         yield from _pipeline(start, change, size_kept, most_draws)
     yield from _recomputation(start, change)
@@ -161,6 +176,7 @@ def _effects(
         yield _sharding(start, change)
     if "instance_count" in left:
         yield _hosts(start, change)
+    yield from _machines(start, change)
     if left & _OF_THE_MODEL:
         yield _model(start, change, left & _OF_THE_MODEL)
     known = OF_THE_PIPELINE | OF_SHARDING | _OF_THE_MODEL | _NEUTRAL
@@ -203,8 +219,7 @@ def _pipeline(start: Setup, change: Setup, size_kept: bool, most_draws: int) -> 
         if most_draws and not setting.is_small:
             yield f"{setting.microbatches} microbatches on {setting.stages} stages are too many to simulate here"
             return
-    billions = start.real("parameters_billion")
-    if before.microbatch_size != after.microbatch_size and billions and billions < SMALLEST_BILLION:
+    if before.microbatch_size != after.microbatch_size and _is_small(start):
         yield "a model this small is bound by launches: a larger microbatch may cost no time at all, or its share"
         return
     found = step_time_change_pct(before, after, False, most_draws)
@@ -214,10 +229,18 @@ def _pipeline(start: Setup, change: Setup, size_kept: bool, most_draws: int) -> 
         # On the same GPUs there are fewer pipelines, each with more stages.
         low, middle, high = (100 * ((1 + each / 100) * share - 1) for each in found)
         found = low, middle, high
-    is_certain = {kind for kind, _ in kinds} == {"microbatches"} and (found[2] <= 0 or found[0] >= 0)
-    yield Effect(found, _schedule_words(before, after), kinds, is_certain)
+    sign: Literal[-1, 0, 1] = 0
+    if {kind for kind, _ in kinds} <= {"microbatches", "window"}:
+        sign = -1 if found[2] <= 0 else 1 if found[0] >= 0 else 0
+    yield Effect(found, _schedule_words(before, after), kinds, sign)
     if before.stages == after.stages == 1 and before.samples != after.samples:
         yield _once_a_step(after.samples / before.samples)
+
+
+def _is_small(setup: Setup) -> bool:
+    shape = setup.shape()
+    billions = setup.real("parameters_billion") or (shape.parameters / 1e9 if shape is not None else None)
+    return billions is not None and billions < SMALLEST_BILLION
 
 
 def _setting(setup: Setup) -> PipelineSetting | None:
@@ -243,7 +266,7 @@ def _kinds(before: PipelineSetting, after: PipelineSetting, found: Range) -> tup
     if before.microbatch_size and after.microbatch_size and before.microbatch_size != after.microbatch_size:
         out.append(("size", math.log(after.microbatch_size / before.microbatch_size)))
     elif before.stages == after.stages > 1 and before.chunks == after.chunks and any(found):
-        out.append(("microbatches", whole))
+        out.append(("window" if before.microbatches == after.microbatches else "microbatches", whole))
     return tuple(out)
 
 
@@ -251,31 +274,46 @@ def _schedule_words(before: PipelineSetting, after: PipelineSetting) -> str:
     if before.stages == after.stages == 1:
         return "time of a microbatch = a fixed part + a part per sample"
     name = {"smp": "SMP's window", "gpipe": "GPipe", "1f1b": "1F1B"}[after.schedule]
-    if before.window != after.window and before.microbatches == after.microbatches:
-        name = "SMP's window, of which nothing is published: it is held against other numbers of microbatches"
     return f"simulation of the pipeline ({name}; middle: equal stages, no hop cost)"
 
 
 def _once_a_step(samples: float) -> Effect:
-    """A step with ``samples`` times as many samples, of which a share is done once a step."""
-    most = 100 * MOST_ONCE_A_STEP * (1 / samples - 1)
+    """A step with ``samples`` times as many samples, of which a share is done once a step: more samples never cost more."""
     return Effect(
-        (min(most, 0.0), 0.0, max(most, 0.0)),
-        "what is done once a step, gradients and optimizer, is left out of the middle: at most 45 % of a step was measured "
-        "(1,024 A100, InternLM)",
+        (0.0, 0.0, 0.0),
+        "what is done once a step, gradients and optimizer, is left out of the middle",
+        (("accumulation", math.log(samples)),),
+        -1 if samples > 1 else 1,
     )
 
 
 def _recomputation(start: Setup, change: Setup) -> Iterator[Effect]:
-    before, after = (bool(setup.flag("activation_checkpointing")) for setup in (start, change))
-    if before != after:
-        ratio = RECOMPUTATION if after else 1 / RECOMPUTATION
+    full = _switched(start, change, "activation_checkpointing")
+    selective = _switched(start, change, "selective_recomputation")
+    kind = "recomputation of many replicas" if _many_replicas(start) else "recomputation"
+    if full and full == -selective:
+        # The one in place of the other, which was measured.
+        low, middle, high = (100 * (RECOMPUTATION / (1 + each / 100) - 1) for each in reversed(SELECTIVE_PCT))
+        found = (low, middle, high) if full > 0 else _back((low, middle, high))
+        words = "full in place of selective recomputation: 4/3 of the time, less the 2 to 7 % of selective (published)"
+        yield Effect(found, words, ((kind, logs(found)[1]),))
+        return
+    if full:
+        ratio = RECOMPUTATION**full
         change_pct = 100 * (ratio - 1)
-        kind = "recomputation of many replicas" if _many_replicas(start) else "recomputation"
         yield Effect((change_pct,) * 3, "full recomputation: 4/3 of the time", ((kind, math.log(ratio)),))
-    before, after = (bool(setup.flag("selective_recomputation")) for setup in (start, change))
-    if before != after:
-        yield Effect(SELECTIVE_PCT if after else _back(SELECTIVE_PCT), "selective recomputation: 2 to 7 % (published)")
+    if selective:
+        yield Effect(
+            SELECTIVE_PCT if selective > 0 else _back(SELECTIVE_PCT),
+            "selective recomputation: 2 to 7 % of a step by its authors, which promises no share of changes",
+            direction="selective recomputation takes longer than none, and far less than full recomputation; no published pairs "
+            "calibrate by how much",
+        )
+
+
+def _switched(start: Setup, change: Setup, name: str) -> int:
+    """1 where it is switched on, -1 where it is switched off, else 0."""
+    return bool(change.flag(name)) - bool(start.flag(name))
 
 
 def _many_replicas(setup: Setup) -> bool:
@@ -303,8 +341,10 @@ def _sharding(start: Setup, change: Setup) -> Effect | str:
         low, middle, high = (100 * ((1 + a / 100) * (1 + b / 100) - 1) for a, b in zip(found, back, strict=True))
         return Effect(
             (low, middle, high),
-            "sharding the optimizer state: same traffic, but what is gathered after the step hides behind nothing (measured on 8 "
-            "to 1,024 A100 by one source, InternLM, unchecked)",
+            "sharding the optimizer state: the same traffic, of which what is gathered after the step hides behind nothing; that "
+            "promises no share of changes",
+            direction="sharding the optimizer state costs little time on one node and more with every further node; no published "
+            "pairs calibrate how much",
         )
     if before[0] != after[0]:
         kept = after if before[0] == "full" else before
@@ -343,10 +383,15 @@ def _against_replicas(setup: Setup, degree: int) -> Effect | str:
     low, middle, high = degree_change_pct(job, 1, links)
     if joined == "none":
         low = min(low, _MEASURED_WITHOUT_PCT)
+    pair = "it rests on one measured pair (36 % less time unsharded)"
+    if joined != "none":
+        pair = "the one measured pair had no NVLink"
     return Effect(
         (low, middle, high),
         "three transfers of all parameters a microbatch against two of the gradients a step, over links as fast as such "
-        "machines have them (of one measured pair, without NVLink, the step took 36 % less time unsharded)",
+        f"machines have them; this range promises no share of changes: {pair}",
+        direction="whole replicas save the gathering of parameters that full sharding pays for; the single measured pair does "
+        "not calibrate how much time that is",
     )
 
 
@@ -363,12 +408,36 @@ def _degree(setup: Setup, before: int, after: int) -> Effect | str:
             return "both degrees span nodes, and the model does not cover how much they differ"
         least, most = STATED_GAIN_PCT
         found = (-most, -_STATED_MIDDLE_PCT, -least)
-        method = "groups inside a node keep gathering off the network: the direction is certain, 5 to 30 % (one measured case)"
+        method = (
+            "groups inside a node keep gathering off the network: the direction is certain; 5 to 30 % promises no share of "
+            "changes, since one pair was measured (14 %, ViT-630M on T4)"
+        )
     else:
         doublings = math.log2(large / max(small, each))
         found = (-_WORST_DOUBLING_PCT, -DOUBLING_PCT * doublings, 0.0)
-        method = "sharding over twice as many nodes with NVLink costs 1.4 % on average, 18 % at worst (MosaicML)"
-    return Effect(found if after < before else _back(found), method)
+        method = "sharding over more nodes with NVLink costs little (MosaicML); that promises no share of changes"
+    return Effect(found if after < before else _back(found), method, direction=_DEGREE_DIRECTION[joined == "none"])
+
+
+_DEGREE_DIRECTION = {
+    True: "without NVLink, groups inside a node take less time than groups across nodes; the single measured pair does not "
+    "calibrate how much",
+    False: "with NVLink, groups inside a node take a little less time than groups across nodes; no published pairs calibrate "
+    "how much",
+}
+
+
+def _machines(start: Setup, change: Setup) -> Iterator[str]:
+    """Other links, or other processes, of the same type of machine: nothing says what they cost."""
+    if start.text("instance_type") != change.text("instance_type"):
+        return
+    for name in _MACHINES:
+        one, other = start.known(name), change.known(name)
+        if one is not None and other is not None and one.value != other.value:
+            yield f"the model does not cover the effect of {name} on the step time"
+            return
+    if start.nodes == change.nodes and start.world and change.world and start.world != change.world:
+        yield "the model does not cover another number of processes on the same nodes"
 
 
 def _hosts(start: Setup, change: Setup) -> Effect | str:
@@ -386,6 +455,8 @@ def _model(start: Setup, change: Setup, changes: frozenset[str]) -> Effect | str
     before, after = _operations(start), _operations(change)
     if before is None or after is None:
         return "the operations per sample depend on layers, hidden_size and sequence_length, not all of which are known"
+    if _is_small(start) or _is_small(change):
+        return "a model this small is bound by launches: more operations may cost no time at all, or their share"
     ratio = after / before
     found = 100 * (ratio - 1)
     one, other = start.real("sequence_length"), change.real("sequence_length")

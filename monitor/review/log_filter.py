@@ -4,11 +4,13 @@ at."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+
+from monitor.parse.learned_told import teller
 
 #: Lines in a table at most.
 MOST_SHOWN = 5000
@@ -47,6 +49,15 @@ def placed(frame: pd.DataFrame, nodes: Mapping[int, str]) -> pd.DataFrame:
     if not nodes or frame["rank"].isna().all():
         return frame
     return frame.assign(node=frame["rank"].map(nodes).fillna(frame["node"]).astype("str"))
+
+
+def learned(frame: pd.DataFrame, shapes: Sequence[str]) -> pd.DataFrame:
+    """The lines with what those tell that the job's review learned to read, where no format knows them."""
+    if not shapes:
+        return frame
+    told = teller(shapes)
+    known = [said or told(line) for said, line in zip(frame["known"], frame["whole"], strict=True)]
+    return frame.assign(known=pd.Series(known, frame.index, dtype="str"))
 
 
 def matching(frame: pd.DataFrame, wanted: LogFilter) -> pd.DataFrame:

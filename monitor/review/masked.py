@@ -46,6 +46,7 @@ class Masked:
                 run.logs,
                 sample=tuple(without_secrets(line, job.secrets) for line in run.logs.sample),
                 readings=tuple(_shown(reading, job.secrets) for reading in run.logs.readings),
+                learned=tuple(without_secrets(shape, job.secrets) for shape in run.logs.learned),
             ),
         )
 

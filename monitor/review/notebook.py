@@ -7,8 +7,10 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
+from typing import Any
 
 from monitor.archive.cache import Cache, user_cache
+from monitor.archive.document import report_document
 from monitor.diagnose.headline import facts, status_word
 from monitor.diagnose.verdict import judge
 from monitor.errors import BadCall
@@ -45,6 +47,10 @@ class ShownReport(Report):
             f'<iframe title="Trainwatch: {escape(self.job.name)}" sandbox srcdoc="{escape(page)}" '
             f'style="width: 100%; height: {HEIGHT_PX}px; border: 0"></iframe>'
         )
+
+    def document(self) -> dict[str, Any]:
+        """What ``report --format json`` prints."""
+        return report_document(self)
 
     def _repr_markdown_(self) -> str:
         return markdown(self)
@@ -84,7 +90,7 @@ def review(
         raise BadCall("No job was named.", 'Give a training job\'s name, or log files: review(logs="algo-1.log").')
     elif source is None:
         cache = user_cache(settings.cache_bytes)
-        source, job = source_of(job, lambda: _account(region, profile), region, profile)
+        source, job = source_of(job, lambda: account(region, profile), region, profile)
     return _shown(source, job, settings, cache, now or datetime.now(UTC))
 
 
@@ -93,7 +99,8 @@ def _shown(source: Source, job: str, settings: Settings, cache: Cache | None, no
     return ShownReport(**{field.name: getattr(report, field.name) for field in fields(report)})
 
 
-def _account(region: str | None, profile: str | None) -> Source:
+def account(region: str | None, profile: str | None) -> Source:
+    """The AWS account that a call names."""
     # Imported late: log files need no AWS, and boto3 takes a third of a second.
     from monitor.aws.clients import Clients
     from monitor.fetch.account import AwsSource

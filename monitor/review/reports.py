@@ -157,11 +157,13 @@ def _at_risk(case: Case) -> AtRisk | None:
     return at_risk(saves(case.journal, case.run.events), case.journal, until, case.usd_per_hour, case.lost)
 
 
-def coverage(raw: RawRows, complete: bool = True, readings: tuple[StepReading, ...] = ()) -> LogCoverage:
-    """How much log text stands behind a run, and how its steps were read."""
+def coverage(
+    raw: RawRows, complete: bool = True, readings: tuple[StepReading, ...] = (), learned: tuple[str, ...] = ()
+) -> LogCoverage:
+    """How much log text stands behind a run, how its steps were read, and which lines of it were learned as step reports."""
     last = None if raw.last_ms is None else datetime.fromtimestamp(raw.last_ms / 1000, UTC)
-    sample = () if len(raw.steps) else raw.shapes.best()
-    return LogCoverage(len(raw.streams), raw.lines, last, sample, readings, complete)
+    sample = () if readings or learned else raw.shapes.best()
+    return LogCoverage(len(raw.streams), raw.lines, last, sample, readings, complete, learned)
 
 
 def _node_stats(case: Case) -> tuple[NodeStats, ...]:

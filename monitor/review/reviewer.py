@@ -27,6 +27,7 @@ from monitor.parse.assemble import Parsed, assemble
 from monitor.parse.completion import completed
 from monitor.parse.definitions import recogniser
 from monitor.parse.recognise import RawRows, Recogniser
+from monitor.parse.strangers import Strangers
 from monitor.parse.user import step_pattern
 from monitor.review.archived import ArchiveSource
 from monitor.review.masked import Masked
@@ -88,7 +89,7 @@ class Reviewer:
         self._pricing = Pricing(source, settings)
         self._masked = Masked()
         saved, self._refused = _saved_patterns(settings, name)
-        self._raw = RawRows((*extra, *saved))
+        self._raw = RawRows((*extra, *saved), strangers=Strangers() if settings.learn_formats else None)
         self._once = bool(extra)
         self._reader: LogReader | None = None
         self._metrics: RawMetrics | None = None
@@ -221,7 +222,7 @@ class Reviewer:
 
     def _parsed(self) -> Parsed:
         numbering = self._reader.numbering if self._reader else {}
-        return assemble(self._raw.steps, self._raw.events, numbering)
+        return assemble(self._raw.steps, self._raw.events, numbering, self._raw.strangers)
 
     def _run(
         self,
@@ -241,7 +242,8 @@ class Reviewer:
         raw = self._read_metrics(job, now)
         metrics, unknown = utilization.normalised(raw, job.nodes)
         gaps = (*raw.gaps, *unknown, *log_gaps, *self._refused, *unread(self._raw.failures), *left_out(self._raw))
-        logs = coverage(self._raw, complete, step_readings(parsed.steps, lines or parsed, self._raw.examples))
+        readings = step_readings(parsed.steps, lines or parsed, self._raw.examples)
+        logs = coverage(self._raw, complete, readings, parsed.learned)
         return self._masked(Run(job, parsed.steps, metrics, parsed.events, gaps, raw.period_s, logs))
 
     def _with_gpus(self, run: Run, now: datetime, progress: Progress) -> Run:
@@ -280,6 +282,8 @@ class Reviewer:
     def _key(self, job: Job) -> Key | None:
         """Under which a run of this job is kept: not with a pattern that was given for this once."""
         patterns = self._settings.patterns_of(self._name)
+        if not self._settings.learn_formats:
+            patterns += ("learn_formats = false",)
         return None if self._cache is None or self._once else key_of(job, self._source.endpoint(), patterns)
 
     def _use_definitions(self, job: Job) -> None:

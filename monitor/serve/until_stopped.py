@@ -14,11 +14,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from monitor.errors import BadCall, CannotDo
+from monitor.installed import APP
 from monitor.serve.child import HERE, Dashboard
 from monitor.serve.hosts import who_can_see
 from monitor.settings import READ_ONLY
 
-APP = Path(__file__).resolve().parents[2] / "app.py"
 HOSTS = f"Use --host 0.0.0.0 for all addresses of this machine, or leave out --host for {HERE}."
 REMEDY = "Choose another one: --port 8600 (make demo PORT=8600)."
 
@@ -32,7 +32,9 @@ def check(port: int, script: Path = APP, host: str = HERE) -> None:
     if not 1 <= port <= 65_535:
         raise BadCall(f"There is no port {port}.", "Choose one from 1024 to 65535: --port 8600.")
     if not script.is_file():
-        raise CannotDo(f"The dashboard's script {script} is missing.", "Run from a complete checkout.")
+        raise CannotDo(
+            f"The dashboard's script {script} is missing.", "Run from a complete checkout, or install Trainwatch again."
+        )
     try:
         family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except (OSError, UnicodeError) as error:

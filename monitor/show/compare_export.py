@@ -14,6 +14,7 @@ from monitor.diagnose.compared import Comparison
 from monitor.diagnose.pair_of import pairs_of
 from monitor.export.comparison_markdown import markdown
 from monitor.export.comparison_tables import TABLES
+from monitor.installed import PROGRAM
 from monitor.show import data
 
 _FILE = "comparison"
@@ -55,7 +56,7 @@ def command(account: data.Account, comparison: Comparison) -> str:
     names = [
         f"archive:{archive.rstrip('/')}/{job.name}" if archive is not None else job.name for job in comparison.jobs
     ]
-    words = ["python", "-m", "monitor", "compare", *names]
+    words = [*PROGRAM.split(), "compare", *names]
     for option, value in (("--region", account.region), ("--profile", account.profile)):
         if value is not None and archive is None:
             words += [option, value]

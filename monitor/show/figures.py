@@ -93,7 +93,8 @@ def _cost(report: Report) -> Figure:
 
 def _recoverable(report: Report) -> Figure:
     value, context = recoverable_words(report)
-    return Figure("Recoverable", value, context, f"{capitalised(RECOVERABLE_MEANS)}")
+    # A tile has no room for more words.
+    return Figure("Recoverable", value.replace(" an hour", "/h"), context, f"{capitalised(RECOVERABLE_MEANS)}")
 
 
 def show_figures(report: Report) -> None:

@@ -111,7 +111,7 @@ def _advice(finding: Finding) -> None:
         text, _, code = finding.recommendation.text.partition("\n")
         st.markdown(f":material/arrow_forward: **Next step.** {advice(text)}")
         if code:
-            st.code(code, language="python", wrap_lines=True)
+            st.code(code, language="json" if code.startswith("{") else "python", wrap_lines=True)
     if finding.prediction is not None:
         st.markdown(f":material/calculate: {plain(gain_words(finding.prediction))}")
 

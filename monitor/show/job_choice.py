@@ -7,6 +7,7 @@ from typing import Literal
 
 import streamlit as st
 
+from monitor.installed import PROGRAM
 from monitor.show import data
 from monitor.show.callbacks import calm
 from monitor.show.plain import plain
@@ -64,12 +65,10 @@ def no_jobs(account: data.Account) -> None:
     """What an account, region or archive without any job says."""
     place = data.place(account)
     if place.archive:
-        st.info(
-            "Archive some with `python -m monitor archive`.", title="No jobs in this archive", icon=":material/inbox:"
-        )
+        st.info(f"Archive some with `{PROGRAM} archive`.", title="No jobs in this archive", icon=":material/inbox:")
         return
     st.info(
-        "Change region or profile in the sidebar, top left, or look at sample jobs with `python -m monitor demo`.",
+        f"Change region or profile in the sidebar, top left, or look at sample jobs with `{PROGRAM} demo`.",
         title=f"No training jobs in {plain(place.region)}" if place.region else "No training jobs",
         icon=":material/inbox:",
     )

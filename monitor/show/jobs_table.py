@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import datetime, tzinfo
 from typing import Any, cast
 from urllib.parse import urlencode
 
@@ -15,6 +15,9 @@ import streamlit as st
 from monitor.charts.sparkline import picture, sparkline
 from monitor.diagnose.headline import status_word
 from monitor.diagnose.level import Level
+from monitor.diagnose.urgency import LOUDNESS, place
+from monitor.diagnose.urgency import by_urgency as by_urgency
+from monitor.diagnose.urgency import is_running as is_running
 from monitor.diagnose.verdict import judge, mean_of
 from monitor.fetch.glance import Glance
 from monitor.model import JobSummary, Report, StepStats
@@ -33,8 +36,6 @@ FIRST_SEEN = 20
 _TABLE = "jobs_table"
 _ORDER, _SORTED, _ASKED = "jobs_order", "jobs_sorted", "jobs_sort_asked"
 _HEIGHT_PX = 735
-_RECENT = timedelta(days=1)
-_BEGINNING = datetime.min.replace(tzinfo=UTC)
 
 _DTYPES: dict[str, str] = {
     "name": "str",
@@ -149,20 +150,6 @@ def settled(snapshots: Iterable[Snapshot]) -> bool:
     return all(snapshot.report is not None or snapshot.error is not None for snapshot in snapshots)
 
 
-def by_urgency(jobs: Iterable[JobSummary], now: datetime) -> list[JobSummary]:
-    """Those that run first, then those that failed within a day, then the rest as they are listed: newest first."""
-
-    def rank(job: JobSummary) -> int:
-        failed = job.status == "Failed" and now - (job.ended or job.created or _BEGINNING) < _RECENT
-        return 0 if is_running(job) else 1 if failed else 2
-
-    return sorted(jobs, key=rank)
-
-
-def is_running(job: JobSummary) -> bool:
-    return job.status in {"InProgress", "Stopping"}
-
-
 def in_view(jobs: Sequence[JobSummary], order: Sequence[str], now: datetime) -> list[JobSummary]:
     """The jobs whose rows are in view, in the order in which they are to be reviewed."""
     seen = set(looked(_TABLE).seen)
@@ -191,20 +178,12 @@ def keep_rows(account: data.Account, snapshots: Mapping[str, Snapshot]) -> None:
 
 
 def worst_first(jobs: Sequence[JobSummary], reviewed: Mapping[str, Known]) -> list[str]:
-    """The names, by what could be recovered, the most first: of jobs that ask for action those that run (an hour), then
-    those that have ended (in all), then of the rest.
-
-    Where it is not known what a failed or stalled job could recover, its cost stands in: all of it may have been in vain.
-    """
+    """The names, worst first."""
 
     def rank(job: JobSummary) -> tuple[float, ...]:
-        found = reviewed.get(job.name, _UNREVIEWED)
-        loud = LOOKS[found.standing.level].rank
-        asks = loud <= LOOKS["warning"].rank
-        gain = found.recoverable_usd_per_hour if is_running(job) else found.recoverable_usd
-        if gain is None and found.standing.level == "critical":
-            gain = found.cost_usd
-        return (not is_running(job) if asks else 2), -(gain or 0.0), loud, not is_running(job)
+        found, runs = reviewed.get(job.name, _UNREVIEWED), is_running(job)
+        gain = found.recoverable_usd_per_hour if runs else found.recoverable_usd
+        return place(found.standing.level, runs, gain, found.cost_usd)
 
     return [job.name for job in sorted(jobs, key=rank)]
 
@@ -215,7 +194,7 @@ def wanted_order(jobs: Sequence[JobSummary], reviewed: Mapping[str, Known], fram
     if by is None:
         return worst_first(jobs, reviewed)
     name, direction = by
-    values = frame.assign(level=[LOOKS[level].rank for level in frame["level"]], step_time=frame["step_s"])
+    values = frame.assign(level=[LOUDNESS[level] for level in frame["level"]], step_time=frame["step_s"])
     # What a running job could save in an hour and what a finished one could have saved are not the same kind of money.
     keys = ["recoverable_usd_per_hour", "recoverable_usd"] if name == "recoverable_usd" else [name]
     ranked = values.sort_values(keys, ascending=direction == "ascending", na_position="last", kind="stable")

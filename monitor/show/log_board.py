@@ -126,6 +126,10 @@ def _lines(view: View, snapshot: LogSnapshot, report: Report | None, zone: tzinf
     is_tail = view.at is None and view.start is None
     shown = _tail(view, found) if is_tail else lines.after(found, target)
     _status(view, snapshot, len(found), zone, now)
+    learned = report.run.logs.learned if report is not None else ()
+    for shape in learned:
+        st.caption(f"Learned from this log: {plain(shape)}")
+    shown = lines.learned(shown, learned)
     if span.gap is not None:
         st.warning(advice(f"{span.gap.why} {span.gap.remedy}"), icon=":material/visibility_off:")
     if shown.empty:

@@ -44,6 +44,8 @@ def _why_unknown(plan: Plan) -> tuple[str, ...]:
     """What stands between the curve and its figures."""
     if (wrong := in_the_way(plan)) is not None:
         return (problem_words(wrong).rstrip("."),)
+    if plan.knob in plan.asked and plan.outcome.time.unknown:
+        return plan.outcome.time.unknown
     others = [point.value for point in plan.curve if point.value != _now(plan)]
     if not others or plan.knob is None:
         return ("there is no other value to try",)

@@ -8,6 +8,7 @@ from typing import Any
 from monitor.model import Finding
 from monitor.predict.outcome import NO_MEMORY, Outcome
 from monitor.predict.setup_types import FRAMEWORK_NAMES, Setup
+from monitor.predict.spread import PROMISED
 from monitor.review.planning import Plan
 from monitor.words import DASH, count, percent, sentence, step_seconds, usd
 
@@ -38,7 +39,10 @@ def to_fit_rows(plan: Plan) -> list[tuple[str, str, str, str]]:
     rows = []
     for each in plan.to_fit:
         cost, gib = each.cost_pct, each.memory.expected_gib
-        words = "not known" if cost is None else "none" if abs(cost[1]) < 0.5 else f"{cost[1]:+.0f} %"
+        if cost is not None:
+            words = "none" if abs(cost[1]) < 0.5 else f"{cost[1]:+.0f} %"
+        else:
+            words = "not known" if each.order_pct is None or each.order_pct <= 0 else "longer"
         rows.append((each.words, words, DASH if gib is None else f"{gib:.1f} GiB", _FITS[each.memory.fits]))
     return rows
 
@@ -62,6 +66,7 @@ def answer(plan: Plan, usd_per_hour: float | None = None) -> Answer:
         basis = "Measured; the effect of a change is model-based, not measured."
     parts = (
         basis,
+        _promise(plan),
         _doubt(found),
         _seconds(found),
         _bubble(found),
@@ -157,6 +162,19 @@ def _unknown(found: Outcome) -> str:
     if found.memory.expected_gib is None:
         parts += [f"{part}." for part in found.method.rstrip(".").split(". ") if part.startswith(NO_MEMORY)]
     return " ".join(parts)
+
+
+def _promise(plan: Plan) -> str:
+    """Which share of changes the range of the step time is for."""
+    change, effects = plan.outcome.step_time_change_pct, plan.outcome.time.effects
+    if not plan.asked or change is None or change[2] - change[0] < 0.05:
+        return ""
+    promises = {effect.promise for effect in effects}
+    if "none" in promises:
+        return "The range promises no share of changes."
+    if "one source" in promises:
+        return f"The range is for {PROMISED} of 10 changes, within its only source."
+    return f"The range is for {PROMISED} of 10 changes."
 
 
 def _doubt(found: Outcome) -> str:

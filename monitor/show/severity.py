@@ -19,18 +19,16 @@ class Look:
     word: str
     icon: str
     colour: Colour
-    rank: int
-    """What asks for action first; what asks for none keeps the order of time."""
 
 
 LOOKS: dict[Level, Look] = {
-    "critical": Look("critical", ":material/error:", "red", 0),
-    "warning": Look("warning", ":material/warning:", "orange", 1),
-    "unknown": Look("not judged", ":material/help:", "gray", 2),
-    "partial": Look("partial data", ":material/visibility:", "gray", 2),
-    "muted": Look("muted", ":material/notifications_off:", "gray", 2),
-    "waiting": Look("reviewing", ":material/hourglass_empty:", "gray", 3),
-    "unreviewed": Look("", "", "gray", 3),
-    "info": Look("info", ":material/info:", "blue", 3),
-    "healthy": Look("healthy", ":material/check_circle:", "green", 3),
+    "critical": Look("critical", ":material/error:", "red"),
+    "warning": Look("warning", ":material/warning:", "orange"),
+    "unknown": Look("not judged", ":material/help:", "gray"),
+    "partial": Look("partial data", ":material/visibility:", "gray"),
+    "muted": Look("muted", ":material/notifications_off:", "gray"),
+    "waiting": Look("reviewing", ":material/hourglass_empty:", "gray"),
+    "unreviewed": Look("", "", "gray"),
+    "info": Look("info", ":material/info:", "blue"),
+    "healthy": Look("healthy", ":material/check_circle:", "green"),
 }

@@ -10,6 +10,7 @@ from monitor.alert.conditions import Rule, RuleSeverity, name_of
 from monitor.alert.saved import add, remove
 from monitor.alert.sink_names import sink_of
 from monitor.errors import TrainwatchError
+from monitor.installed import PROGRAM
 from monitor.model import Report
 from monitor.show import address, links, visitor
 from monitor.show.callbacks import calm
@@ -99,7 +100,7 @@ def show_last() -> None:
 def _none_saved() -> None:
     st.info(
         "A threshold is a condition on one figure of a job, such as GPU utilization below 40 % for ten minutes. "
-        "Saved ones are checked on every job here; `python -m monitor alert JOB` notifies you in the terminal, on "
+        f"Saved ones are checked on every job here; `{PROGRAM} alert JOB` notifies you in the terminal, on "
         "Slack or through SNS. Three to start with:",
         title="No threshold is saved",
         icon=":material/notifications:",

@@ -9,6 +9,7 @@ import streamlit as st
 from monitor.alert.ledger import ASIDE_KEPT_S, SetAside, ledger_file
 from monitor.alert.undelivered import undelivered
 from monitor.errors import CannotDo
+from monitor.installed import PROGRAM
 from monitor.show.plain import plain
 from monitor.words import count, instant
 
@@ -56,4 +57,4 @@ def _command(refused: tuple[SetAside, ...]) -> str:
     sinks = dict.fromkeys(
         "SINK" if "…" in each.shown or each.shown.startswith("exec:") else each.shown for each in refused
     )
-    return " ".join(["python -m monitor alert --resend", *(f"--notify {sink}" for sink in sinks)])
+    return " ".join([f"{PROGRAM} alert --resend", *(f"--notify {sink}" for sink in sinks)])

@@ -11,6 +11,7 @@ from monitor import settings
 from monitor.alert.conditions import RuleSeverity
 from monitor.alert.measures import MEASURES
 from monitor.errors import TrainwatchError
+from monitor.installed import PROGRAM
 from monitor.show.plain import advice
 
 #: Name, expression, how loud, and what it is good for: to begin with.
@@ -33,7 +34,7 @@ def typed(text: str) -> str:
 
 def command(job: str | None, text: str, *options: str) -> str:
     """The same threshold at a terminal; expressions hold nothing that a shell would read inside quotes."""
-    words = ["python -m monitor alert", shlex.quote(job) if job else "JOB"]
+    words = [f"{PROGRAM} alert", shlex.quote(job) if job else "JOB"]
     if root := os.environ.get(settings.ARCHIVE_SHOWN):
         words.append(f"--archive {shlex.quote(root)}")
     return " ".join([*words, f'--when "{typed(text)}"', *options])

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from benchmarks.hostile.account import NAME, START, OneJob, answer
-from monitor.cli import alarms, archive, compare, dashboard, jobs, sources
+from monitor.cli import alarms, archive, compare, dashboard, jobs, mcp, sources, top
 from monitor.cli.main import main, parser
 from monitor.demo import serve as demo_serve
 from monitor.fetch.source import JobQuery
@@ -24,6 +24,8 @@ CROSSED, NOT_CROSSED = "step_time > 0.1", "step_time > 100"
 #: Of a name that is no UTF-8.
 HALF = "\udcff\udcfe"
 COMMANDS: tuple[str, ...] = tuple(parser()._subparsers._group_actions[0].choices)  # type: ignore[union-attr,arg-type]
+#: Those that print a result and end; an agent talks to one of the others, and one draws on a terminal.
+PRINTING = tuple(command for command in COMMANDS if command not in {"mcp", "top"})
 
 
 class Account(OneJob):
@@ -40,8 +42,10 @@ class Account(OneJob):
 
 
 def connect(patch: pytest.MonkeyPatch, account: OneJob) -> None:
-    """Commands ask this account; dashboards start nothing."""
-    for module in (sources, jobs, compare, archive, alarms, dashboard):
+    """Commands ask this account; dashboards start nothing, and no agent asks anything."""
+    tools = SimpleNamespace(server=lambda desk: SimpleNamespace(run=lambda **how: None))
+    patch.setitem(sys.modules, "monitor.agents.server", tools)
+    for module in (sources, jobs, compare, archive, alarms, dashboard, mcp, top):
         patch.setattr(module, "account_source", lambda arguments: account)
     patch.setattr(dashboard, "serve", lambda port, environment, stopped, announce, **told: print(announce(port)))
     patch.setattr(demo_serve, "run", lambda port, **told: print(port) or 0)
@@ -64,6 +68,8 @@ def a_call_of(command: str, folder: Path) -> list[str]:
         "jobs": [],
         "dashboard": ["--port", "8677"],
         "demo": [],
+        "mcp": [],
+        "completion": ["bash"],
     }
     return [command, *rest.get(command, [NAME])]
 

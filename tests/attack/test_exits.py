@@ -28,7 +28,7 @@ from monitor.model import Report
 from monitor.review.reviewer import Reviewer
 from monitor.terminal import outlets
 from tests.alert.test_watch import FOR_5, LEVELS, _Clock, _looks
-from tests.attack.calls import COMMANDS, CROSSED, HALF, NOT_CROSSED, a_call_of, one_sentence, ran
+from tests.attack.calls import COMMANDS, CROSSED, HALF, NOT_CROSSED, PRINTING, a_call_of, one_sentence, ran
 from tests.attack.conftest import reviewed
 
 ROOT = Path(__file__).parents[2]
@@ -87,7 +87,7 @@ def _ran_into(argv: list[str], stdout: Any, stderr: Any) -> int:
 
 
 @pytest.mark.parametrize("kind", ["closed", "full", "gone"])
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", PRINTING)
 def test_an_output_that_is_lost_is_3_and_one_that_nobody_wants_is_done(command: str, kind: str, machine: Path) -> None:
     for argv in (a_call_of(command, machine), [command, "--help"]):
         errors = io.StringIO()

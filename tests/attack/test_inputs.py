@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks.hostile.account import NAME
 from monitor.cli.main import parser
-from tests.attack.calls import COMMANDS, CROSSED, HALF, STEPS, a_call_of, one_sentence, ran
+from tests.attack.calls import CROSSED, HALF, PRINTING, STEPS, a_call_of, one_sentence, ran
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def homeless(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return fresh
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", PRINTING)
 def test_a_user_without_a_home_is_served(command: str, homeless: Path) -> None:
     found = ran(a_call_of(command, homeless))
     if command == "thresholds":

@@ -55,7 +55,7 @@ def test_a_review_survives_all_of_them_at_once(newest_first: bool) -> None:
 
 
 def test_mutated_logs_say_the_same_from_both_ends_and_break_nothing() -> None:
-    runs = [attacked(seed, whole=seed % 40 == 0) for seed in range(60)]
+    runs = [attacked(seed, whole=seed % 40 == 0) for seed in range(90)]
     assert sum(run.steps for run in runs) > 300
     assert [run.seeds for run in runs if run.errors] == []
 

@@ -23,12 +23,14 @@ from monitor.archive.document import as_json, as_line
 from monitor.cli import jobs
 from monitor.cli.paper import Paper, on_screen
 from monitor.cli.tables import Column, table
+from monitor.cli.top_board import row_of
 from monitor.errors import NoData, Unreachable
-from monitor.model import Report
+from monitor.model import JobSummary, Report
+from monitor.review import Snapshot
 from monitor.review.notebook import review
 from monitor.review.reviewer import Reviewer
 from monitor.terminal import Outlet, outlets
-from tests.attack.calls import COMMANDS, STEPS, Account, Terminal, connect, own_machine, ran
+from tests.attack.calls import PRINTING, STEPS, Account, Terminal, connect, own_machine, ran
 from tests.attack.sequences import ALL, SEQUENCES
 
 # All that Rich writes for this program: styles, a hidden cursor, lines that are drawn again.
@@ -127,10 +129,11 @@ _CALLS = {
     "archive": (["archive", NAME, "--to"], ("text", "json")),
     "dashboard": (["dashboard"], (None,)),
     "demo": (["demo"], (None,)),
+    "completion": (["completion", "bash"], (None,)),
 }
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", PRINTING)
 def test_no_command_lets_any_of_it_out(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own_machine(monkeypatch, tmp_path)
     monkeypatch.setenv("TERM", "xterm-256color")
@@ -158,6 +161,16 @@ def test_no_command_lets_any_of_it_out(command: str, tmp_path: Path, monkeypatch
         assert "\x1b[?25l" in found["text", True].err
         assert "\x1b" not in found["text", False].out + found["text", False].err
         assert json.loads(found["json", False].out)["job"]["failure_reason"].count(_BEGIN) > 9
+
+
+def test_what_top_draws_holds_none_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    screens = pytest.importorskip("monitor.cli.top_screens", reason="textual is not installed (requirements.txt)")
+    own_machine(monkeypatch, tmp_path)
+    report = _report()
+    assert _foreign(screens.drawn(report, 80).plain) == []
+    job = JobSummary(report.job.name, report.job.status or "", report.job.created)
+    row = row_of(job, Snapshot(report))
+    assert [_foreign(cell.plain) for cell in screens.cells(row, screens.widths(80))] == [[]] * 5
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -10,10 +10,13 @@ import pytest
 
 from benchmarks import predictions
 from benchmarks.__main__ import main
-from benchmarks.published import coverage, memories, memory_ranges, networks, pairs, schedules
-from benchmarks.published.calibration import residuals
+from benchmarks.published import coverage, memories, memory_ranges, networks, paces, pairs, schedules
+from benchmarks.published.calibration import groups_of, residuals, spread_of, wider
 from benchmarks.published.claim import HEADER, Claim, within
 from benchmarks.published.rows import DATA, changes, select, shapes
+from monitor.predict.machines import RATIOS
+from monitor.predict.memory_change import HELD
+from monitor.predict.spread import PROMISED, SPREADS
 
 FILLED = ("id", "source", "locator", "quantity", "value", "unit", "verified")
 
@@ -43,7 +46,7 @@ def test_every_model_whose_memory_is_asked_for_has_a_shape() -> None:
 
 
 @pytest.mark.parametrize(
-    "part", [schedules, memories, networks, coverage, memory_ranges], ids=lambda part: part.__name__
+    "part", [schedules, memories, networks, coverage, memory_ranges, paces], ids=lambda part: part.__name__
 )
 def test_every_claim_computes_passes_its_line_and_is_on_the_page(part: ModuleType) -> None:
     page = predictions.PAGE.read_text(encoding="utf-8")
@@ -52,6 +55,32 @@ def test_every_claim_computes_passes_its_line_and_is_on_the_page(part: ModuleTyp
         assert claim.passed is not False, claim
         assert len(claim.cells()) == len(HEADER)
         assert predictions.line(claim.cells()) in page, "run python -m benchmarks.predictions --write-docs"
+
+
+def test_the_page_tells_what_each_range_promises_and_held() -> None:
+    page = predictions.PAGE.read_text(encoding="utf-8")
+    head, *rows = predictions.ranges()
+    assert predictions.line(head) in page
+    for row in rows:
+        assert predictions.line(row) in page, "run python -m benchmarks.predictions --write-docs"
+    for several in (True, False):
+        found = [spread for spread in SPREADS.values() if (spread.sources > 1) == several]
+        told = f"{sum(each.held for each in found)} of {sum(each.pairs for each in found)} for step"
+        assert told in page.replace("\n  ", " ")
+    kinds = {row[0] for row in rows}
+    assert len(kinds) == len(rows) == len(SPREADS) + len(HELD) + len(RATIOS)
+    assert all(spread.sources > 1 or 10 * spread.held >= PROMISED * spread.pairs for spread in SPREADS.values())
+
+
+def test_a_range_of_one_source_holds_setups_that_it_was_not_made_of() -> None:
+    for kind in ("interleaving", "accumulation", "sequence length", "model", "recomputation of many replicas"):
+        groups = groups_of(kind)
+        assert len(groups) > 1
+        inside = 0
+        for name, group in groups.items():
+            others = spread_of({other: pairs for other, pairs in groups.items() if other != name}, wider(kind))
+            inside += sum(each.is_inside(others) for each in group)
+        assert 10 * inside >= PROMISED * sum(map(len, groups.values())), kind
 
 
 def test_a_pair_differs_in_what_its_kind_says_and_is_asked_of_plan_itself() -> None:

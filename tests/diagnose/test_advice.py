@@ -77,6 +77,11 @@ def test_following_an_advice_makes_it_silent(id: str) -> None:
 def test_advice_gains_in_all_of_its_range_and_fits(id: str) -> None:
     for run in fires(id):
         found = _said(run, id)
+        if id == "sharding-across-nodes" and found.severity == "info":
+            # With NVLink, nothing calibrates a figure.
+            assert found.prediction is None
+            assert not found.savings
+            continue
         assert found.prediction is not None
         low, middle, high = found.prediction.step_time_change_percent
         assert low <= middle <= high

@@ -16,7 +16,7 @@ def per_node(span: LineSpan) -> list[str]:
     dice = random.Random(1000 * span.seed + span.node)
     level = 1.4 if span.node == 3 else 1.0
     return [
-        f"step={line // 3} step_time_s={level * dice.uniform(0.9, 1.1):.4f} loss={5 / (1 + line):.5f}"
+        f"step={line // 3} step_time_s={3 * level * dice.uniform(0.9, 1.1):.4f} loss={5 / (1 + line):.5f}"
         if line % 3 == 0
         else f"fetched shard {line}"
         for line in range(span.count)

@@ -13,7 +13,7 @@ from monitor.fetch.task_labels import are_labelled
 from monitor.parse.assemble import Parsed, assemble
 from monitor.parse.recognise import RawRows
 
-STEPS = [f"step={n} step_time_s={1.5 + n / 10:.1f} loss={9 - n}.0" for n in range(1, 6)]
+STEPS = [f"step={n} step_time_s={0.5 + n / 10:.1f} loss={9 - n}.0" for n in range(1, 6)]
 T0_MS = 1772611940000
 
 
@@ -37,7 +37,7 @@ def _stamp(n: int) -> str:
 def _check(parsed: Parsed, node: str = "algo-1", timed: bool = True) -> None:
     steps = parsed.steps
     assert list(steps["step"]) == [1, 2, 3, 4, 5]
-    assert list(steps["step_time_s"]) == [1.6, 1.7, 1.8, 1.9, 2.0]
+    assert list(steps["step_time_s"]) == [0.6, 0.7, 0.8, 0.9, 1.0]
     assert set(steps["node"]) == {node}
     if timed:
         assert [f"{moment:%S}" for moment in steps["timestamp"]] == ["21", "22", "23", "24", "25"]
@@ -213,7 +213,7 @@ def test_bars_of_progress_stay_in_their_cell(tmp_path: Path) -> None:
 
 
 def test_json_that_tail_spread_over_lines_is_one_event_again(tmp_path: Path) -> None:
-    said = [json.dumps({"step": n, "step_time_s": 1.5 + n / 10}, indent=4) for n in range(1, 6)]
+    said = [json.dumps({"step": n, "step_time_s": 0.5 + n / 10}, indent=4) for n in range(1, 6)]
     tail = [f"{_stamp(n)[:-1]}+00:00 job/algo-2-1700000000 \n{text}" for n, text in enumerate(said, start=1)]
     _check(_read(tmp_path, "\n".join(tail)), node="algo-2")
 

@@ -328,3 +328,16 @@ def test_without_a_job_the_page_offers_the_newest(open_page: Open) -> None:
 def test_the_first_reading_says_what_it_is_doing(open_page: Open) -> None:
     page = open_page(FakeAccount((situations.healthy(),), under_way={"vit-mics-4"}), "logs", job="vit-mics-4")
     assert "reading the log" in texts(page)
+
+
+def test_a_learned_shape_is_said_and_its_lines_are_told(open_page: Open) -> None:
+    report = situations.healthy()
+    shape = "upd <step> of N :: xent <loss>"
+    report = replace(report, run=replace(report.run, logs=replace(report.run.logs, learned=(shape,))))
+    lines = [
+        LogLine(f"{report.job.name}/algo-1-1700000000", START_MS + 2000 * n, f"upd {n} of 90 :: xent {3.5 / n:.4f}")
+        for n in range(1, 31)
+    ]
+    page = open_page(FakeAccount((report,), logs={report.job.name: lines}), "logs", job=report.job.name)
+    assert "Learned from this log" in texts(page)
+    assert grid(page)["known"].iloc[-1] == "step 30 · loss 0.1167"

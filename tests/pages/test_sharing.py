@@ -11,6 +11,8 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from benchmarks.account import Account, Job, Running, running
+from monitor.fetch.files import FilesSource
+from monitor.review.archived import ArchiveSource
 from monitor.show import data
 from tests.aws.fake import offline
 from tests.pages.conftest import APP
@@ -107,3 +109,18 @@ def test_a_link_to_another_account_says_so_in_a_sentence_and_leads_on(
     page.button(key="look-in-own-account").click().run()
     assert not page.error
     assert _address(page) == {"job": NAME, "region": "us-west-2", "account": OWN}
+
+
+@pytest.mark.parametrize("page", ["job", "logs", "plan", "compare", "thresholds"])
+def test_no_file_of_the_server_is_reached_by_an_address(
+    page: str, open_link: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = tmp_path / "algo-1.log"
+    file.write_text("step=1 step_time_s=0.5 a-word-of-this-file\n")
+    opened: list[object] = []
+    monkeypatch.setattr(FilesSource, "__init__", lambda self, paths: opened.append(paths))
+    monkeypatch.setattr(ArchiveSource, "__init__", lambda self, store: opened.append(store))
+    for name in (f"logs:{file}", f"archive:{tmp_path}", str(file), "../../etc/passwd"):
+        shown = open_link(page, job=name, a=name, b=name, jobs=f"{name},{name}")
+        assert "a-word-of-this-file" not in texts(shown)
+    assert opened == []

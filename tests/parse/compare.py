@@ -55,7 +55,7 @@ def read_file(log: Path) -> Parsed:
     source, raw = FilesSource([str(log)]), RawRows()
     for page in source.logs(source.job()).read():
         raw.add(page)
-    return assemble(raw.steps, raw.events)
+    return assemble(raw.steps, raw.events, strangers=raw.strangers)
 
 
 def compare(log: Path) -> Comparison:

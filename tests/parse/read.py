@@ -23,4 +23,4 @@ def parse(lines: Sequence[str], cuts: Sequence[int] = (), extra: tuple[Recognise
     raw = RawRows(extra)
     for page in reversed(pages(lines, cuts)):
         raw.add(page)
-    return assemble(raw.steps, raw.events)
+    return assemble(raw.steps, raw.events, strangers=raw.strangers)

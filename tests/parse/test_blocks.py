@@ -169,6 +169,15 @@ def test_a_time_that_is_not_of_each_report_is_of_none(lines: list[str]) -> None:
     assert parse(lines).steps["step_time_s"].isna().all()
 
 
+def test_a_clock_of_whole_seconds_is_no_finer_in_a_block() -> None:
+    lines: list[str] = []
+    for number in range(1, 61):
+        lines += [f"| iterations | {number} |", f"| fps | {300.5 + number} |", f"| time_elapsed | {number // 4} |"]
+    times = parse(lines).steps["step_time_s"].dropna()
+    assert len(times) > 10
+    assert times.between(0.2, 0.3).all()
+
+
 def test_ranks_that_print_the_same_step_stay_apart() -> None:
     lines = [f"step {step} | loss 2.{rank} | time 0.5s" for step in range(3) for rank in range(4)]
     assert len(parse(lines).steps) == 12

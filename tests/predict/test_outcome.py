@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from monitor.diagnose.advised import estimated
 from monitor.predict.curve import curve, knob
 from monitor.predict.memory_change import fits
 from monitor.predict.outcome import outcome, what_if
@@ -53,16 +54,128 @@ def test_reference_configurations_come_out_as_published(
 
 
 def test_sharding_inside_a_node_without_nvlink_claims_the_sign_and_5_to_30_percent() -> None:
-    found = what_if(_preset("vit-630m"), {"sharded_data_parallel_degree": 4})
+    plain = what_if(_preset("vit-630m"), {"sharded_data_parallel_degree": 4})
+    assert plain.step_time_change_pct is None
+    assert "groups inside a node take less time" in plain.method
+    # For the finding alone, whose contract claims it.
+    found = estimated(plain)
     assert found.step_time_change_pct is not None
+    assert "promises no share of changes" in found.method
     low, middle, high = found.step_time_change_pct
     assert (low, high) == pytest.approx((-30, -5))
     assert low < -14 < high
     assert low < middle < high
     assert found.memory.fits == "yes"
-    back = what_if(found.change, {"sharded_data_parallel_degree": 32}).step_time_change_pct
+    back = what_if(found.change, {"sharded_data_parallel_degree": 32}).time.estimate_pct
     assert back is not None
     assert back[0] > 0
+
+
+MEGATRON: dict[str, Any] = {
+    "instance_count": 4,
+    "pipeline_parallel_degree": 4,
+    "tensor_parallel_degree": 2,
+    "micro_batch_size": 4,
+    "global_batch_size": 256,
+    "layers": 32,
+    "hidden_size": 4096,
+    "attention_heads": 32,
+    "vocabulary_size": 50257,
+    "sequence_length": 2048,
+}
+FSDP: dict[str, Any] = {
+    "sharding_strategy": "full_shard",
+    "instance_count": 4,
+    "batch_size": 4,
+    "parameters_billion": 1.0,
+    "step_time_s": 2.0,
+    "network_gbps": 400,
+}
+
+
+@pytest.mark.parametrize(
+    ("start", "change", "direction", "estimate"),
+    [
+        (MEGATRON, {"selective_recomputation": True}, "far less than full recomputation", (2.0, 4.5, 7.0)),
+        (MEGATRON, {"shard_optimizer_state": True}, "more with every further node", None),
+        (FSDP, {"sharding_strategy": "no_shard"}, "save the gathering of parameters", None),
+        (FSDP, {"sharding_strategy": "hybrid_shard"}, "with NVLink, groups inside a node", None),
+    ],
+)
+def test_what_no_data_calibrate_has_a_direction_and_no_figure(
+    start: dict[str, Any], change: dict[str, Any], direction: str, estimate: tuple[float, ...] | None
+) -> None:
+    found = what_if(setup_from({**P4D, **start}, "fsdp" if start is FSDP else "megatron"), change)
+    assert found.step_time_change_pct is None
+    assert direction in found.method
+    assert "calibrate" in found.method
+    # It still has a place among remedies.
+    assert found.time.estimate_pct is not None
+    assert estimate is None or found.time.estimate_pct == pytest.approx(estimate)
+
+
+def test_full_in_place_of_selective_recomputation_was_measured_and_has_a_figure() -> None:
+    start = setup_from({**P4D, **MEGATRON, "selective_recomputation": True}, "megatron")
+    there = what_if(start, {"selective_recomputation": False, "activation_checkpointing": True})
+    assert there.step_time_change_pct is not None
+    low, middle, high = there.step_time_change_pct
+    assert low < 29.7 < high  # 530 billion parameters, arXiv 2205.05198
+    assert middle == pytest.approx(27.6, abs=0.1)
+    assert "9 of 10 changes (held" in there.method
+    back = what_if(there.change, {"selective_recomputation": True, "activation_checkpointing": False})
+    assert back.step_time_change_pct is not None
+    assert (1 + back.step_time_change_pct[1] / 100) * (1 + middle / 100) == pytest.approx(1, abs=0.001)
+
+
+@pytest.mark.parametrize(
+    "change", [{"network_gbps": 100}, {"interconnect": "none"}, {"gpus_per_node": 4}, {"processes_per_host": 4}]
+)
+def test_other_links_and_fewer_processes_are_not_called_nothing(change: dict[str, Any]) -> None:
+    found = what_if(setup_from({**P4D, **FSDP}, "fsdp"), change)
+    assert found.step_time_change_pct is None
+    assert found.time.estimate_pct is None
+
+
+def test_more_accumulation_saves_what_is_done_once_a_step_and_less_costs_it() -> None:
+    start = setup_from({**P4D, **FSDP, "gradient_accumulation_steps": 4}, "fsdp")
+    more, less = (what_if(start, {"gradient_accumulation_steps": each}) for each in (8, 2))
+    assert more.step_time_change_pct is not None
+    assert less.step_time_change_pct is not None
+    assert more.step_time_change_pct[1:] == pytest.approx((0, 0))
+    assert less.step_time_change_pct[:2] == pytest.approx((0, 0))
+    assert more.step_time_change_pct[0] < -15
+    assert less.step_time_change_pct[2] > 15
+    assert "within its only source" in more.method
+    assert "other machines are untested" in more.method
+
+
+@pytest.mark.parametrize(
+    ("start", "framework", "change", "words"),
+    [
+        (PIPELINE, "smp1", {"active_microbatches": 4}, "promises no share of changes"),
+        (MEGATRON, "megatron", {"global_batch_size": 512}, "held 21 of 21"),
+        (MEGATRON, "megatron", {"virtual_stages": 2}, "within its only source (held 6 of 6"),
+        (MEGATRON, "megatron", {"sequence_length": 4096}, "within its only source (held 58 of 64"),
+        (MEGATRON, "megatron", {"activation_checkpointing": True}, "9 of 10 changes (held 6 of 6"),
+        ({**MEGATRON, "gpu_memory_utilization": 80}, "megatron", {"tensor_parallel_degree": 4}, "held 38 of 40"),
+        ({**MEGATRON, "gpu_memory_utilization": 80}, "megatron", {"virtual_stages": 2}, "held 12 of 12"),
+        (MEGATRON, "megatron", {"micro_batch_size": 2}, "held 50 of 55 published peaks"),
+        ({**MEGATRON, **FSDP}, "fsdp", {"batch_size": 2}, "the range promises no share"),
+    ],
+)
+def test_every_range_says_what_share_it_promises(
+    start: dict[str, Any], framework: Any, change: dict[str, Any], words: str
+) -> None:
+    assert words in what_if(setup_from({**P4D, **start}, framework), change).method
+
+
+def test_memory_never_falls_below_what_states_take_in_proportion() -> None:
+    values = {**MEGATRON, "batch_size": 16, "microbatches": 8, "gpu_memory_utilization": 20}
+    start = setup_from({**P4D, **values}, "smp1")
+    found = what_if(start, {"sharded_data_parallel_degree": 4}).memory
+    assert found.change_gib is not None
+    low, middle, _ = found.change_gib
+    assert 0 < low <= middle < 8
 
 
 @pytest.mark.parametrize(

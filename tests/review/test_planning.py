@@ -205,7 +205,8 @@ def test_a_preset_has_no_problem_and_its_question_has_an_answer(each: Any) -> No
     if each.change:
         assert found.knob in each.change
         assert {point.value for point in found.curve} >= {each.values[found.knob], each.change[found.knob]}
-        assert found.step_time_change_pct is not None
+        told = found.step_time_change_pct is not None
+        assert told or "the single measured pair does not calibrate" in found.method
 
 
 def test_the_advised_window_is_the_narrowest_that_is_as_fast_and_fits() -> None:

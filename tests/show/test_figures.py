@@ -58,12 +58,12 @@ def test_cost_takes_the_place_of_nodes_where_it_is_known() -> None:
         (
             situations.running(),
             Cost(100.0, recoverable_usd=25.0, recoverable_usd_per_hour=9.5, at_most=True),
-            ("≤ $9.50 an hour", "$25.00 so far"),
+            ("≤ $9.50/h", "$25.00 so far"),
         ),
         (
             situations.running(),
             Cost(100.0, recoverable_usd=25.0, recoverable_usd_per_hour=0.0),
-            ("$0 an hour", "$25.00 so far"),
+            ("$0/h", "$25.00 so far"),
         ),
     ],
 )

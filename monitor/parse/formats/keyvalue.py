@@ -244,7 +244,8 @@ def _unit(place: int, gaps: Sequence[Gap]) -> Key | None:
 
 def _names_the_next(before: Gap, between: Gap) -> bool:
     """``between`` may be the unit of its first number or the name of its second: it is a unit where one is missing."""
-    return between.lone is not None and bool(before.name) and (before.key is None or before.key.what not in SPEEDS)
+    named = bool(before.name) or _OF_ALL.fullmatch(before.text) is not None
+    return between.lone is not None and named and (before.key is None or before.key.what not in SPEEDS)
 
 
 def _is_location(before: Gap, after: Gap) -> bool:

@@ -1,0 +1,181 @@
+"""``jobs``: which jobs are there, and which needs somebody first?"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from typing import Literal
+
+from monitor.agents.desk import Desk, Gone
+from monitor.agents.quoting import quotes_of
+from monitor.agents.shapes import JobRow
+from monitor.agents.tokens import Answer, clipped, fitted
+from monitor.archive.document import plain
+from monitor.diagnose.headline import status_word
+from monitor.diagnose.level import Level
+from monitor.diagnose.stakes import stakes
+from monitor.diagnose.urgency import by_urgency, is_running, place
+from monitor.diagnose.verdict import judge
+from monitor.errors import BadCall, TrainwatchError
+from monitor.fetch.account import AwsSource
+from monitor.fetch.source import JobQuery
+from monitor.model import JobSummary, Report
+from monitor.review import Progress
+from monitor.review.job_query import job_query
+from monitor.words import usd
+
+CAP = 3000
+#: Reviews that are not done by then are left for the next call.
+ENOUGH_S = 40.0
+_AT_ONCE = 4
+_LONGEST = 110
+_HEAD = "job | status | instances | created | verdict | could save | finding"
+
+Status = Literal["all", "running", "completed", "failed", "stopped"]
+Sort = Literal["worst", "newest"]
+
+
+def jobs(
+    desk: Desk,
+    status: Status,
+    name_contains: str,
+    since: str,
+    sort: Sort,
+    limit: int,
+    cursor: str,
+    say: Progress,
+    given_up: Callable[[], bool],
+) -> Answer:
+    """One page of the list; the jobs of a page are reviewed where ``sort`` is by what is wrong with them."""
+    now = datetime.now(UTC)
+    wanted = None if status == "all" else status
+    query = job_query(wanted, name_contains or None, since or None, now, limit)
+    found, more = _listed(
+        desk, JobQuery(query.status, query.name_contains, query.created_after, limit, _before(cursor))
+    )
+    told = _reviewed(desk, by_urgency(found, now), say, given_up) if sort == "worst" else {}
+    rows = [_row(job, told.get(job.name), desk) for job in _ordered(found, told)]
+    last = min((job.created for job in found if job.created), default=None)
+    following = last.isoformat().replace("+00:00", "Z") if more and last else None
+    waiting = sum(row["level"] is None for row in rows) if sort == "worst" else 0
+
+    def make(shown: int) -> Answer:
+        out = len(rows) - shown
+        lines = [_HEAD, *(_line(row) for row in rows[:shown])] if rows else ["No training job matches."]
+        if out:
+            lines.append(f"{out} more on this page are left out: ask with limit={shown}, then go on with its cursor.")
+        if waiting:
+            lines.append(f"{waiting} not reviewed yet: ask again, or review(job=…).")
+        if following and not out:
+            lines.append(f'Older jobs match: cursor="{following}".')
+        if rows:
+            lines.append(f'Next: review(job="{rows[0]["name"]}").')
+        data = {"jobs": rows[:shown], "left_out": out, "next": following if not out else None}
+        return Answer("\n".join(lines), data)
+
+    return fitted(make, len(rows), CAP)
+
+
+def _before(cursor: str) -> datetime | None:
+    if not cursor:
+        return None
+    try:
+        return datetime.fromisoformat(cursor)
+    except ValueError:
+        raise BadCall(
+            f"{clipped(cursor, 60)} is no cursor of jobs.", "Leave it out to begin with the newest."
+        ) from None
+
+
+def _listed(desk: Desk, query: JobQuery) -> tuple[tuple[JobSummary, ...], bool]:
+    """(the jobs, whether older ones match)."""
+    source = desk.account()
+    if isinstance(source, AwsSource):
+        found = source.find(query)
+        return found.jobs, found.more
+    found_here = source.jobs(query)
+    return source.with_instances(found_here), len(found_here) == query.limit
+
+
+def _reviewed(
+    desk: Desk, found: list[JobSummary], say: Progress, given_up: Callable[[], bool]
+) -> dict[str, Report | TrainwatchError]:
+    """The jobs that could be reviewed in time, or why not; a few at once, the most urgent first."""
+    told: dict[str, Report | TrainwatchError] = {}
+    until = time.monotonic() + ENOUGH_S
+
+    def late() -> bool:
+        return given_up() or time.monotonic() > until
+
+    def review(job: JobSummary) -> None:
+        if late():
+            return
+        try:
+            told[job.name] = desk.report(job.name, given_up=late)
+        except Gone:
+            return
+        except TrainwatchError as error:
+            told[job.name] = error
+        say(f"{len(told)} of {len(found)} jobs reviewed")
+
+    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="review") as pool:
+        for done in [pool.submit(review, job) for job in found]:
+            done.result()
+    return told
+
+
+def _ordered(found: tuple[JobSummary, ...], told: dict[str, Report | TrainwatchError]) -> list[JobSummary]:
+    def rank(job: JobSummary) -> tuple[float, ...]:
+        report = told.get(job.name)
+        if not isinstance(report, Report):
+            return place("unreviewed", is_running(job), None, None)
+        return place(judge(report).level, is_running(job), stakes(report).usd, report.cost.usd)
+
+    return sorted(found, key=rank) if told else list(found)
+
+
+def _row(job: JobSummary, told: Report | TrainwatchError | None, desk: Desk) -> JobRow:
+    level: Level | None = None
+    verdict = finding = saved = cost = None
+    if isinstance(told, Report):
+        judged = judge(told)
+        level, verdict = judged.level, quotes_of(told).marked(clipped(judged.headline, _LONGEST))
+        finding = told.warnings[0].id if told.warnings else None
+        saved, cost = stakes(told).usd, told.cost.usd
+    elif isinstance(told, TrainwatchError):
+        level, verdict = "unknown", f"Review failed: {clipped(told.message, _LONGEST)}"
+    elif desk.cache is not None and (kept := desk.cache.verdicts.of(desk.account().endpoint(), job.name, job.created)):
+        level, verdict, finding = (kept.level, clipped(kept.headline, _LONGEST), kept.finding)  # type: ignore[assignment]
+    count = "" if job.instance_count is None else f"{job.instance_count} x "
+    row: JobRow = plain(
+        {
+            "name": job.name,
+            "status": job.status,
+            "instances": f"{count}{job.instance_type or 'unknown type'}",
+            "created": job.created,
+            "level": level,
+            "verdict": verdict,
+            "finding": finding,
+            "recoverable_usd": saved,
+            "cost_usd": cost,
+        }
+    )
+    return row
+
+
+def _line(row: JobRow) -> str:
+    verdict = "not reviewed" if row["level"] is None else f"{row['level']}: {row['verdict']}"
+    runs = row["status"] in {"InProgress", "Stopping"}
+    saved = "?" if row["recoverable_usd"] is None else f"{usd(row['recoverable_usd'])}{'/h' if runs else ''}"
+    cells = (
+        row["name"],
+        status_word(row["status"]),
+        row["instances"],
+        (row["created"] or "?")[:16],
+        verdict,
+        saved,
+        row["finding"] or "-",
+    )
+    return " | ".join(cells)

@@ -1,0 +1,379 @@
+"""A line that no reader knows, but that comes again and again with a counter that climbs, is a step report: it is learned.
+
+Which shape of line that is shows when all lines are there. Its counter never falls but to begin again, and grows by the same
+amount nearly always; beside it stands a number that is named as what training watches, and that moves, or the words say
+training; and nothing says other work. Where several shapes are such reports the one with the most different counts is the
+training's; others that tell of the same counts add what they say. In doubt nothing is learned.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from monitor.parse import stranger_words as w
+from monitor.parse.columns import Floats
+from monitor.parse.keys import Key
+from monitor.parse.numbers import MOST_DIGITS, process_number
+from monitor.parse.records import Entry, Form, form, reading
+from monitor.parse.rows import Reading
+from monitor.parse.stamps import FIRST_INSTANT_MS
+from monitor.parse.stranger_lines import Shape
+from monitor.parse.stranger_plan import Counter, Plan, plan_of
+from monitor.parse.strangers import Found, Strangers, Writer
+from monitor.parse.table import NOBODY, At, Ints, Place, Rows
+
+FORMAT = "learned"
+
+# So many different counts one writer must have reported: of a named counter beside a loss, of a number without a name, of a
+# counter where the words alone say training.
+_FEWEST = 5
+_FEWEST_UNNAMED = 8
+_FEWEST_UNWATCHED = 20
+# The share of the usual growth among all, and of the three most usual ones.
+_MOSTLY = 0.6
+_NEARLY_ALWAYS = 0.9
+# A counter begins again once an epoch, of which a few reports are printed at least.
+_FALLS, _FALLS_UNNAMED = 0.34, 0.1
+# So often one count may be told.
+_MOST_AGAIN, _MOST_AGAIN_UNNAMED = 64, 2
+# Beyond it a number without a name is a time or an identity.
+_LARGEST_UNNAMED = 1e8
+_MOST_GROWTH_UNNAMED = 10_000
+# So many shapes are told of, and so much of each.
+_MOST_SHOWN = 3
+_LONGEST_SHOWN = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What was learned of a log."""
+
+    rows: Rows
+    shapes: tuple[str, ...]
+    """The lines that are read as reports, with what was taken in angle brackets: ``upd <step> of N | nll <loss>``."""
+
+
+class Member(NamedTuple):
+    """A shape with the number in it that counts."""
+
+    found: Found
+    plan: Plan
+    counter: Counter
+
+
+class _Course(NamedTuple):
+    """How a counter runs in the lines of one writer."""
+
+    distinct: int
+    """Different counts, those of each start for themselves."""
+    lines: int
+    falls: int
+    """How often it began again without a new epoch."""
+    mostly: float
+    """The share of the most usual growth."""
+    nearly: float
+    """That of the three most usual ones."""
+    growth: float
+    """The most usual growth."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Series:
+    """The lines of shapes that report the same, with a word more or less, in order; NaN is what a line does not tell."""
+
+    members: tuple[Member, ...]
+    """The one with the most lines first."""
+    who: Ints
+    time_ms: Floats
+    count: Floats
+    epoch: Floats
+    watched: Mapping[str, Floats]
+    """The first loss, rate of learning and measure of quality."""
+
+    @property
+    def counter(self) -> Counter:
+        return self.members[0].counter
+
+    @property
+    def plan(self) -> Plan:
+        return self.members[0].plan
+
+
+class _Candidate(NamedTuple):
+    """Shapes that are reports of training for sure."""
+
+    series: _Series
+    tier: int
+    """How sure that is: 0 the surest."""
+    distinct: int
+
+
+def learn(strangers: Strangers) -> Learned | None:
+    """What the lines teach; None where nothing in them is a report of training for sure."""
+    writers = strangers.writers()
+    candidates: list[_Candidate] = []
+    # A shape is read by the likeliest of its counters that climbs.
+    taken: set[Shape] = set()
+    for members in _families(strangers.found()):
+        if members[0].found.shape not in taken and (one := _judged(_series(members, writers))) is not None:
+            candidates.append(one)
+            taken.add(members[0].found.shape)
+    if not candidates:
+        return None
+    of_steps = [one for one in candidates if one.series.counter.order != w.EPOCH] or candidates
+    most = max(one.distinct for one in of_steps)
+    # Of shapes with as many counts, within a tenth, the surest.
+    chosen = min(
+        (one for one in of_steps if one.distinct >= 0.9 * most),
+        key=lambda one: (one.tier, not one.series.plan.losses, -one.distinct, one.series.members[0].found.shape),
+    )
+    rows = Rows()
+    for member in chosen.series.members:
+        _report(rows, member, writers)
+    examples = chosen.series.members[:_MOST_SHOWN]
+    return Learned(rows, tuple(dict.fromkeys(shown(member) for member in examples))) if len(rows) else None
+
+
+def _families(all_found: Sequence[Found]) -> list[list[Member]]:
+    """Shapes that begin alike up to their counter, and tell the same kind of figure first; the likeliest counters first."""
+    families: dict[tuple[object, ...], list[Member]] = {}
+    for found in all_found:
+        if (plan := plan_of(found.shape)) is None:
+            continue
+        watched = sorted((*plan.losses, *plan.learning, *plan.quality))[:1]
+        for turn, counter in enumerate(plan.counters):
+            key = (
+                turn,
+                counter.name,
+                found.shape[: counter.place + 1],
+                *(_name(found.shape, place) for place in watched),
+            )
+            families.setdefault(key, []).append(Member(found, plan, counter))
+    enough = [
+        (turn, members)
+        for (turn, *_), members in families.items()
+        if sum(len(member.found.line) for member in members) >= _FEWEST
+    ]
+    return [members for _, members in sorted(enough, key=lambda one: (one[0], one[1][0].found.shape))]
+
+
+def _name(shape: Shape, place: int) -> str:
+    """The last word before a number."""
+    return "".join(w.words(shape[place])[-1:])
+
+
+def _series(members: Sequence[Member], writers: Sequence[Writer]) -> _Series:
+    stream = {name: turn for turn, name in enumerate(sorted({writer.stream for writer in writers}))}
+    streams = np.array([stream[writer.stream] for writer in writers])
+    parts = [member.found for member in members]
+    writer, line, part = (np.concatenate([getattr(one, name) for one in parts]) for name in ("writer", "line", "part"))
+    order = np.lexsort((part, line, streams[writer]))
+
+    def column(place_of: Callable[[Member], int]) -> Floats:
+        columns = []
+        for member in members:
+            place = place_of(member)
+            numbers = member.found.numbers
+            columns.append(numbers[:, place] if place >= 0 else np.full(len(numbers), np.nan))
+        return np.concatenate(columns)[order]
+
+    ranks = np.unique(column(lambda member: member.plan.rank), return_inverse=True, equal_nan=True)[1]
+    return _Series(
+        tuple(members),
+        writer[order].astype(np.int64) * (1 << 20) + ranks,
+        np.concatenate([one.time_ms for one in parts])[order],
+        column(lambda member: member.counter.place),
+        column(lambda member: -1 if member.plan.epoch == member.counter.place else member.plan.epoch),
+        {
+            "losses": column(lambda member: next(iter(member.plan.losses), -1)),
+            "learning": column(lambda member: next(iter(member.plan.learning), -1)),
+            "quality": column(lambda member: next(iter(member.plan.quality), -1)),
+        },
+    )
+
+
+def _judged(series: _Series) -> _Candidate | None:
+    by_writer = _each(series.who)
+    # Of several the first to write.
+    at = max(by_writer, key=lambda at: (len(at), -int(at[0])))
+    judged = _tier(series, at)
+    if judged is None:
+        return None
+    others = (_course(series, own) for own in by_writer if len(own) >= _FEWEST)
+    return judged if all(other is not None and _is_regular(other, series.counter) for other in others) else None
+
+
+def _tier(series: _Series, at: At) -> _Candidate | None:
+    course, counter, plan = _course(series, at), series.counter, series.plan
+    if course is None or course.distinct < _FEWEST or not _is_regular(course, counter):
+        return None
+    moves = {kind for kind, values in series.watched.items() if _moves(values[at])}
+    if "losses" not in moves and any(member.plan.other_work for member in series.members):
+        return None
+    if counter.order == w.UNNAMED:
+        # An evaluation counts its samples beside accuracies, but names neither an epoch nor a loss.
+        watched = moves & {"losses", "learning"} or (moves and plan.losses and plan.epoch >= 0)
+        good = bool(watched) and course.distinct >= _FEWEST_UNNAMED
+        small = course.growth <= _MOST_GROWTH_UNNAMED and float(np.nanmax(series.count[at])) < _LARGEST_UNNAMED
+        sure = good and small and course.mostly >= _NEARLY_ALWAYS and not _is_clock(series, at, course)
+        return _Candidate(series, 1, course.distinct) if sure else None
+    if moves & {"losses", "learning"} or ("quality" in moves and _is_of_training(counter, plan)):
+        return _Candidate(series, 0, course.distinct)
+    if plan.evaluates or not plan.trains or counter.order > w.BATCH or course.distinct < _FEWEST_UNWATCHED:
+        return None
+    sure = course.mostly >= _NEARLY_ALWAYS and course.growth <= _MOST_GROWTH_UNNAMED
+    return _Candidate(series, 2, course.distinct) if sure else None
+
+
+def _is_of_training(counter: Counter, plan: Plan) -> bool:
+    """An evaluation tells accuracies of batches, too."""
+    return plan.trains or counter.order == w.EPOCH or not w.OF_TRAINING.isdisjoint(counter.name.split())
+
+
+def _course(series: _Series, at: At) -> _Course | None:
+    """The course of the counter in these lines; None where it is no count at all, or stands still."""
+    values = series.count[at]
+    known = ~np.isnan(values)
+    if known.mean() < _NEARLY_ALWAYS:
+        return None
+    values, epochs = values[known], series.epoch[at][known]
+    if (values < 0).any() or (values != np.floor(values)).any() or values.max() >= 10**MOST_DIGITS:
+        return None
+    rises = np.diff(values)
+    grown = rises[rises > 0]
+    if not len(grown):
+        return None
+    growths, counts = np.unique(grown, return_counts=True)
+    usual = np.sort(counts)[::-1]
+    begun = rises < 0
+    segment = np.cumsum(np.append(0, begun))
+    return _Course(
+        len(np.unique(np.stack([segment, values]), axis=1).T),
+        len(values),
+        int((begun & ~(np.diff(epochs) > 0)).sum()),
+        float(usual[0] / len(grown)),
+        float(usual[:3].sum() / len(grown)),
+        float(growths[counts.argmax()]),
+    )
+
+
+def _is_regular(course: _Course, counter: Counter) -> bool:
+    # Lines of an epoch each are told of its batches; processes without a label print the same each.
+    if course.lines > (_MOST_AGAIN if counter.order <= w.SAMPLES else _MOST_AGAIN_UNNAMED) * course.distinct:
+        return False
+    most_falls = (_FALLS if counter.order != w.UNNAMED else _FALLS_UNNAMED) * course.distinct
+    return course.falls <= most_falls and course.mostly >= _MOSTLY and course.nearly >= _NEARLY_ALWAYS
+
+
+def _moves(values: Floats) -> bool:
+    """Whether it is a figure that changes, and no second counter."""
+    values = values[np.isfinite(values)]
+    different = len(np.unique(values))
+    if different < max(3, 0.1 * len(values)):
+        return False
+    rises = np.diff(values)
+    return not ((values == np.floor(values)).all() and ((rises >= 0).all() or (rises <= 0).all()))
+
+
+def _is_clock(series: _Series, at: At, course: _Course) -> bool:
+    """Whether a number without a name grows as the time of its lines does, several at a time: then it is one."""
+    time_ms = series.time_ms[at]
+    if np.isnan(time_ms).any() or course.growth < 2:
+        return False
+    passed_s, grown = np.diff(time_ms) / 1e3, np.diff(series.count[at])
+    return bool((np.abs(passed_s - grown) <= 1.0).mean() > _NEARLY_ALWAYS)
+
+
+_EPOCH = re.compile(r"\b(?:ep|epochs?|epoche|epoca|époque|эпоха)\b")
+
+
+def _each(who: Ints) -> list[At]:
+    order = np.argsort(who, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(who[order])) + 1)
+
+
+def _report(rows: Rows, member: Member, writers: Sequence[Writer]) -> None:
+    found, plan, counter = member
+    known = _form(plan, counter)
+    by_stream: dict[tuple[str, str], tuple[list[Place], list[Reading]]] = {}
+    columns = (found.writer, found.line, found.part, found.time_ms)
+    whole = (found.numbers == np.floor(found.numbers)).all(axis=0).tolist()
+    for who, line, part, time_ms, numbers in zip(
+        *(column.tolist() for column in columns), found.numbers.tolist(), strict=True
+    ):
+        if (report := _reading(known, plan, counter, numbers, whole)) is None:
+            continue
+        writer = writers[who]
+        rank = writer.rank if writer.rank != NOBODY or report.rank is None else report.rank
+        rate = next((numbers[place] for place in plan.learning if _is_learning_rate(found.shape, place)), None)
+        places, readings = by_stream.setdefault((writer.stream, writer.node), ([], []))
+        at = None if time_ms != time_ms else int(time_ms)
+        # A stamp without its day or year is no instant.
+        clock = (at, None) if at is None or at >= FIRST_INSTANT_MS else (None, at)
+        who_wrote = (rank, writer.host, False, writer.local_rank, writer.task, rate)
+        places.append((line, part, clock[0], *who_wrote, clock[1]))
+        readings.append(report)
+    for (stream, node), (places, readings) in by_stream.items():
+        rows.add(stream, node, places, readings)
+
+
+def _is_learning_rate(shape: Shape, place: int) -> bool:
+    return not {"lr", "rate", "lrate", "lernrate"}.isdisjoint(w.words(shape[place])[-1:])
+
+
+def _form(plan: Plan, counter: Counter) -> Form | None:
+    """How the numbers make a report, with the counter as its step; None where nothing but the step is told."""
+    step = Entry(counter.place, Key("step"), counter.name, counter.total)
+    entries = [entry for entry in plan.entries if entry.place != counter.place]
+    if plan.epoch not in {-1, counter.place}:
+        entries.append(Entry(plan.epoch, Key("epoch")))
+    return form([step, *entries], "")
+
+
+def _reading(
+    known: Form | None, plan: Plan, counter: Counter, numbers: Sequence[float], whole: Sequence[bool]
+) -> Reading | None:
+    count = numbers[counter.place]
+    if count != count or count < 0 or not count.is_integer():
+        return None
+    # A time that is printed in whole seconds is told as such.
+    values = [
+        int(number) if each and number == number and abs(number) < 1e15 else number
+        for number, each in zip(numbers, whole, strict=True)
+    ]
+    values[counter.place] = int(count)
+    rank = process_number(numbers[plan.rank]) if plan.rank >= 0 else None
+    report = reading(known, values, FORMAT) if known is not None else None
+    if report is None:
+        total = numbers[counter.total] if counter.total >= 0 else np.nan
+        epoch = numbers[plan.epoch] if plan.epoch not in {-1, counter.place} else np.nan
+        report = Reading(
+            FORMAT,
+            int(count),
+            int(total) if total == total and count <= total < 10**MOST_DIGITS else None,
+            epoch=int(epoch) if epoch == epoch and 0 <= epoch < 10**MOST_DIGITS else None,
+        )
+    # What comes once an epoch is numbered by it.
+    epoch_is_step = _EPOCH.search(counter.name) is not None
+    return report._replace(rank=rank, epoch=int(count)) if epoch_is_step else report._replace(rank=rank)
+
+
+def shown(member: Member) -> str:
+    """The shape as people read it."""
+    found, plan, counter = member
+    known = _form(plan, counter)
+    names: Mapping[int, str] = {counter.place: "step"}
+    if known is not None:
+        told = [("loss", known.loss), ("time", known.times[0].place if known.times else -1)]
+        told += [("throughput", known.throughputs[0].place if known.throughputs else -1)]
+        names = {place: name for name, place in told if place >= 0} | dict(names)
+    text = found.shape[0]
+    for place, behind in enumerate(found.shape[1:]):
+        text += (f"<{names[place]}>" if place in names else "N") + behind
+    text = " ".join(text.split())
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 1]}…"

@@ -1,0 +1,125 @@
+"""The calls that each ``--help`` shows run as they are written: only the names in them are this machine's."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import nullcontext
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import boto3
+import pytest
+
+from monitor.cli import dashboard, jobs, mcp, top
+from monitor.cli.main import main, parser
+from monitor.demo import serve as demo
+from monitor.demo.account import Account
+from monitor.installed import PROGRAM
+from tests.cli.commands import FAILED, FINISHED, RUNNING, SMP, named
+
+OUT_OF_MEMORY = "gptj-6b-smp"
+RULES = '[[rule]]\nname = "lost"\nwhen = "gpu_utilization < 2 for 10h"\n'
+
+
+def parsers(grammar: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    """The grammar of the program and of each command."""
+    yield grammar
+    for action in grammar._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                yield from parsers(command)
+
+
+def examples(grammar: argparse.ArgumentParser) -> list[str]:
+    """The calls below ``examples:``, without the program's name."""
+    shown = grammar.format_help().partition("examples:\n")[2].splitlines()
+    return [line.strip().removeprefix(f"{PROGRAM} ") for line in shown if line.strip() and "COMMAND" not in line]
+
+
+CALLS = [call for grammar in parsers(parser()) for call in examples(grammar)]
+
+
+@pytest.mark.parametrize("grammar", list(parsers(parser())), ids=lambda each: each.prog)
+def test_every_help_has_examples(grammar: argparse.ArgumentParser) -> None:
+    assert examples(grammar)
+
+
+@pytest.fixture
+def place(connected: Account, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A folder with the files that the examples name; what would go on for ever ends after its first turn."""
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(home))
+    # The demo's prices, and thresholds of its own.
+    shutil.copytree(os.environ["XDG_CONFIG_HOME"], tmp_path / "own")
+    (tmp_path / "own" / "trainwatch" / "thresholds.toml").unlink(missing_ok=True)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "own"))
+    (tmp_path / "rules.toml").write_text(RULES)
+    shutil.copy(SMP, tmp_path / "algo-1.log")
+    for folder in ("before", "after"):
+        (tmp_path / folder).mkdir()
+        shutil.copy(SMP, tmp_path / folder)
+    (tmp_path / "aws.toml").write_text("[profile training]\nregion = eu-west-1\n")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "aws.toml"))
+    monkeypatch.setenv("SLACK_WEBHOOK", "https://hooks.slack.invalid/services/x")
+    monkeypatch.setattr(dashboard, "serve", lambda *given, **named: None)
+    monkeypatch.setattr(demo, "serve", lambda *given, **named: None)
+    monkeypatch.setattr(demo, "check", lambda *given: None)
+    # A second account would take the first one's place.
+    embedded = SimpleNamespace(environment={}, feeder=SimpleNamespace(start=lambda: None))
+    monkeypatch.setattr("monitor.demo.account.start", lambda now: nullcontext(embedded))
+    monkeypatch.setattr(dashboard, "check", lambda *given, **named: None)
+    # An agent that has nothing to ask; where the extra is not installed the call is still read.
+    agents = SimpleNamespace(server=lambda desk: SimpleNamespace(run=lambda **how: None))
+    monkeypatch.setitem(sys.modules, "monitor.agents.server", agents)
+    monkeypatch.setattr(mcp, "check", lambda *given, **named: None)
+    # It draws on a terminal alone: tests/cli/test_top.py gives it one.
+    monkeypatch.setattr(top, "run", lambda arguments: 0 if top.query(arguments) else 3)
+    boto3.client("s3").create_bucket(Bucket="my-bucket")
+    once = jobs.watch
+
+    def stopped(seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(jobs, "watch", lambda arguments, look: once(arguments, look, stopped))
+    return tmp_path
+
+
+def _here(call: str, account: Account, place: Path) -> list[str]:
+    """The words of a call, with this account's names: of a job, of two runs that can be compared, of an archive."""
+    names = {
+        "my-training-job": named(account, OUT_OF_MEMORY),
+        "my-run-1": named(account, FAILED),
+        "my-run-2": named(account, FINISHED),
+        "my-run-3": named(account, RUNNING),
+    }
+    for shown, real in names.items():
+        call = call.replace(shown, real)
+    return shlex.split(re.sub(r" > ~\S+$", "", call))
+
+
+@pytest.mark.parametrize("call", list(dict.fromkeys(CALLS)))
+def test_the_examples_of_the_help_run(
+    call: str, place: Path, connected: Account, capsys: pytest.CaptureFixture[str]
+) -> None:
+    argv = _here(call, connected, place)
+    if "archive" in call and argv[0] != "archive":
+        _archive(place, connected, capsys)
+    if argv[:2] == ["thresholds", "remove"]:
+        assert main(["thresholds", "add", argv[2], "gpu_utilization < 40 for 10m"]) == 0
+    # A threshold that is crossed is what an alert is for.
+    assert main(argv) in ({0, 1} if argv[0] == "alert" else {0}), capsys.readouterr().err
+
+
+def _archive(place: Path, account: Account, capsys: pytest.CaptureFixture[Any]) -> None:
+    for root in ("trainwatch-archive", "home/trainwatch-archive"):
+        assert main(["archive", named(account, OUT_OF_MEMORY), "--to", str(place / root), "--quiet"]) == 0
+    capsys.readouterr()

@@ -1,0 +1,229 @@
+"""The lines of a trainer that nobody knows are learned; servers, builds, databases and evaluations teach nothing."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monitor.model import LogPage
+from monitor.parse.assemble import Parsed, assemble
+from monitor.parse.learned import learn
+from monitor.parse.learned_told import teller
+from monitor.parse.recognise import RawRows
+from monitor.parse.strangers import Strangers
+from monitor.parse.table import Rows
+from tests.parse.made_up import dialects, lines_of, sections, spoken
+from tests.parse.read import pages, parse
+
+OTHER_WORK = sections("other_work.txt")
+DIALECTS = dialects()
+# A line of each dialect before and behind it.
+NOISE = [line for template in list(OTHER_WORK.values())[:40] for line in lines_of(template, 3)]
+
+
+def test_there_are_many_kinds_of_each() -> None:
+    assert len(OTHER_WORK) >= 100
+    assert len(DIALECTS) >= 30
+
+
+@pytest.mark.parametrize("kind", OTHER_WORK)
+def test_other_work_is_no_training(kind: str) -> None:
+    for times in (12, 60, 200):
+        assert parse(list(lines_of(OTHER_WORK[kind], times))).learned == ()
+
+
+def test_all_other_work_together_is_no_training() -> None:
+    lines = [line for template in OTHER_WORK.values() for line in lines_of(template, 30)]
+    random.Random(0).shuffle(lines)
+    raw = Strangers()
+    for page in pages(lines):
+        raw.add(page, Rows())
+    assert learn(raw) is None
+
+
+def held(
+    parsed: Parsed, title: str, steps: list[int], losses: list[float], times: list[float], rates: list[float]
+) -> None:
+    """The reports are these, and nothing is told of them that the dialect does not tell."""
+    found = parsed.steps
+    assert set(found["format"]) == {"learned"}
+    assert list(found["step"]) == steps
+    for name, column, values in (
+        ("loss", "loss", losses),
+        ("time", "step_time_s", times),
+        ("rate", "throughput", rates),
+    ):
+        expected = values if name in DIALECTS[title].tells else [np.nan] * len(steps)
+        if name != "time" or name in DIALECTS[title].tells:
+            np.testing.assert_allclose(found[column].to_numpy(float), expected)
+
+
+@pytest.mark.parametrize("title", DIALECTS)
+def test_a_stranger_is_learned(title: str) -> None:
+    said = spoken(DIALECTS[title], 60)
+    parsed = parse([*NOISE, *said.lines, *NOISE])
+    held(parsed, title, said.steps, said.losses, said.times, said.rates)
+    assert 1 <= len(parsed.learned) <= 3
+    assert "<step>" in parsed.learned[0]
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.sampled_from(sorted(DIALECTS)), st.lists(st.integers(1, 320), max_size=6), st.integers(0, 2**16))
+def test_cuts_and_the_order_of_pages_do_not_matter(title: str, cuts: list[int], seed: int) -> None:
+    lines = [*NOISE, *spoken(DIALECTS[title], 40, seed).lines, *NOISE]
+    whole, cut = parse(lines), parse(lines, cuts)
+    assert whole.learned == cut.learned != ()
+    assert whole.steps.equals(cut.steps)
+
+
+_COUNTER = st.sampled_from(["upd", "itr", "step no.", "iter", "update", "minibatch", "optimizer step", "Schritt", "it"])
+_LOSS = st.sampled_from(["crit", "train_crit", "mean bce", "criterion", "xe loss", "Verlust", "kl loss"])
+_MARK = st.sampled_from([" ", "=", ": ", " = ", " -> ", " "])
+_BETWEEN = st.sampled_from([" | ", ", ", "; ", " :: ", "  ", " - "])
+_HEAD = st.sampled_from(["", "[main] ", "INFO trainer ", ">>> ", "2026-01-04 08:30:00,123 INFO loop.py:77 ", "* "])
+_MORE = st.sampled_from(["", "mom 0.9", "clip 1.0 on", "ok", "alpha=0.05", "width 512"])
+
+
+@settings(max_examples=50, deadline=None)
+@given(_HEAD, _COUNTER, _LOSS, _MARK, _BETWEEN, _MORE, st.integers(1, 50), st.integers(0, 1000), st.integers(5, 60))
+def test_a_loop_in_any_phrase_is_learned(
+    head: str, counter: str, loss: str, mark: str, between: str, more: str, every: int, begin: int, reports: int
+) -> None:
+    dice = random.Random(every * 1000 + begin)
+    steps = [begin + every * turn for turn in range(reports)]
+    losses = [round(dice.uniform(0, 9), 4) for _ in steps]
+    tail = between + more if more else ""
+    lines = [
+        f"{head}{counter}{mark}{n}{between}{loss}{mark}{value}{tail}" for n, value in zip(steps, losses, strict=True)
+    ]
+    found = parse(lines).steps
+    assert list(found["step"]) == steps
+    np.testing.assert_allclose(found["loss"].to_numpy(float), losses)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.sampled_from(sorted(DIALECTS)), st.integers(0, 2**16))
+def test_shuffled_lines_count_nothing(title: str, seed: int) -> None:
+    lines = spoken(DIALECTS[title], 60).lines
+    random.Random(seed).shuffle(lines)
+    assert parse(lines).learned == ()
+
+
+def test_lines_that_a_reader_knows_are_not_learned() -> None:
+    lines = spoken(DIALECTS["German"], 60).lines
+    parsed = parse([*lines, "step=1 step_time_s=2.0"])
+    assert set(parsed.steps["format"]) == {"key-value"}
+    assert parsed.learned == ()
+
+
+def test_a_loading_bar_does_not_switch_learning_off() -> None:
+    bar = [
+        f"Loading checkpoint shards:  {10 * n}%|{'#' * n}| {n}/10 [00:0{n}<00:0{n},  1.00it/s]" for n in range(1, 10)
+    ]
+    said = spoken(DIALECTS["German"], 60)
+    for lines in ([*bar, *said.lines], [*said.lines, *bar]):
+        assert list(parse(lines).steps["step"]) == said.steps
+
+
+def test_nothing_is_learned_where_it_is_turned_off() -> None:
+    raw = RawRows(strangers=None)
+    for page in pages(spoken(DIALECTS["German"], 60).lines):
+        raw.add(page)
+    assert assemble(raw.steps, raw.events, strangers=raw.strangers).steps.empty
+
+
+def test_every_rank_and_every_start_is_a_series_of_its_own() -> None:
+    first, again = spoken(DIALECTS["German"], 30), spoken(DIALECTS["German"], 40, seed=1)
+    lines = [
+        f"[1,mpirank:{rank},algo-{rank + 1}]<stdout>:{line}" for line in (*first.lines, *again.lines) for rank in (0, 1)
+    ]
+    steps = parse(lines).steps
+    assert len(steps) == 140
+    assert set(steps["rank"]) == {0, 1}
+    for _, own in steps.groupby("rank"):
+        assert list(own["step"]) == [*first.steps, *again.steps]
+        assert list(own["segment"]) == [0] * 30 + [1] * 40
+
+
+def test_a_rank_that_the_line_names_is_the_writer() -> None:
+    lines = [f"rank {rank} upd {n} crit {1 / n + rank}" for n in range(1, 31) for rank in (1, 0, 2)]
+    steps = parse(lines).steps
+    assert sorted(set(steps["rank"])) == [0, 1, 2]
+    assert set(steps.groupby("rank").size()) == {30}
+
+
+def test_the_finer_of_two_counters_is_the_step() -> None:
+    lines = []
+    for epoch in range(1, 7):
+        lines += [f"e{epoch} mb {n}/40 crit {1 / n + epoch}" for n in range(1, 41)]
+        lines += [f"epoch {epoch} over, mean crit {1 / epoch}", f"epoch {epoch} val_crit {2 / epoch}"]
+    steps = parse(lines).steps
+    assert list(steps["step"]) == [*range(1, 41)] * 6
+
+
+def test_an_evaluation_in_the_same_words_is_none() -> None:
+    lines = []
+    for n in range(1, 41):
+        lines += [f"upd {n} crit {1 / n}"]
+        lines += [f"validation upd {n} part {part} crit {1 / n}" for part in range(9)] if not n % 5 else []
+    assert len(parse(lines).steps) == 40
+
+
+def test_too_few_lines_teach_nothing() -> None:
+    assert parse(spoken(DIALECTS["German"], 4).lines).learned == ()
+    assert parse(spoken(DIALECTS["bracketed count with a cost"], 7).lines).learned == ()
+
+
+def test_numbers_and_shapes_are_bounded_whatever_the_order_of_pages() -> None:
+    said = spoken(DIALECTS["German"], 3000)
+    random_text = [f"{''.join(random.Random(n).choices('abcdefgh', k=9))} loss {n}" for n in range(4000)]
+    lines = [line for both in zip(said.lines, random_text, strict=False) for line in both] + random_text[3000:]
+    found = []
+    for backwards in (False, True):
+        raw = Strangers(most_numbers=4000, most_shapes=700)
+        cut = pages(lines, range(0, len(lines), 500))
+        for page in reversed(cut) if backwards else cut:
+            raw.add(page, Rows())
+        kept = raw.found()
+        assert sum(one.numbers.size for one in kept) <= 4000
+        assert len(kept) <= 700
+        found.append([(one.shape, one.line.tolist()) for one in kept])
+    assert found[0] == found[1]
+
+
+def test_of_a_long_run_every_so_many_counts_are_kept() -> None:
+    said = spoken(DIALECTS["German"], 4000)
+    raw = Strangers(most_numbers=6000)
+    for page in pages(said.lines, range(0, 4000, 250)):
+        raw.add(page, Rows())
+    learned = learn(raw)
+    assert learned is not None
+    steps = learned.rows.table().step
+    assert 500 <= len(steps) <= 1500
+    assert len(set(np.diff(steps))) == 1
+
+
+def test_many_redraws_and_any_other_report_close_it() -> None:
+    raw, rows = Strangers(), Rows()
+    page = LogPage.of("s", "algo-1", 1, spoken(DIALECTS["German"], 60).lines)
+    rows.formats.add("tqdm")
+    raw.add(page, rows)
+    assert not raw.closed
+    rows.formats.add("json")
+    raw.add(page, rows)
+    assert raw.closed
+    assert learn(raw) is None
+
+
+@pytest.mark.parametrize("title", DIALECTS)
+def test_a_learned_line_is_told_by_its_shape(title: str) -> None:
+    said = spoken(DIALECTS[title], 60)
+    told = teller(parse(said.lines).learned)
+    for line, step, loss in zip(said.lines, said.steps, said.losses, strict=True):
+        expected = f"step {step:,}" + (f" · loss {loss:.4g}" if "loss" in DIALECTS[title].tells else "")
+        assert told(line) == expected
+    assert told("hello") == ""

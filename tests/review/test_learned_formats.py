@@ -1,0 +1,77 @@
+"""What was learned of a log arrives in its report, on the Logs page and in the cache; a setting turns it off."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from monitor.fetch.files import FilesSource
+from monitor.model import Report
+from monitor.review import Reviewer
+from monitor.review.log_filter import learned
+from monitor.settings import Settings, read
+from tests.parse.made_up import dialects, lines_of, sections, spoken
+
+NOW = datetime(2026, 11, 18, 12, 0, 0, tzinfo=UTC)
+SAID = spoken(dialects()["update and seconds"], 60)
+SHAPE = "upd <step> of N :: xent <loss> :: <time> s"
+
+
+def reviewed(folder: Path, settings: Settings = Settings()) -> Report:
+    log = folder / "algo-1.log"
+    log.write_text("\n".join(["starting", *SAID.lines]) + "\n", encoding="utf-8")
+    source = FilesSource([str(log)])
+    return Reviewer(source, source.job().name, settings).review(NOW)
+
+
+def test_a_report_names_the_format_and_shows_the_shape(tmp_path: Path) -> None:
+    report = reviewed(tmp_path)
+    assert report.steps is not None
+    assert report.steps.formats == ("learned",)
+    assert report.steps.distinct == 60
+    assert report.run.logs.learned == (SHAPE,)
+    assert report.run.logs.sample == ()
+    assert "no-step-lines" not in {finding.id for finding in report.findings}
+
+
+def test_a_setting_turns_it_off(tmp_path: Path) -> None:
+    report = reviewed(tmp_path, Settings(learn_formats=False))
+    assert report.steps is None
+    assert report.run.logs.learned == ()
+    assert "no-step-lines" in {finding.id for finding in report.findings}
+
+
+def test_a_log_of_other_work_keeps_its_finding(tmp_path: Path) -> None:
+    log = tmp_path / "algo-1.log"
+    log.write_text("\n".join(lines_of(sections("other_work.txt")["evaluation loop"], 60)), encoding="utf-8")
+    source = FilesSource([str(log)])
+    report = Reviewer(source, source.job().name).review(NOW)
+    assert "no-step-lines" in {finding.id for finding in report.findings}
+
+
+@pytest.mark.parametrize(
+    ("text", "learn"), [("", True), ("learn_formats = true", True), ("learn_formats = false", False)]
+)
+def test_the_settings_file_says_it(tmp_path: Path, text: str, learn: bool) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(text, encoding="utf-8")
+    assert read(path).learn_formats is learn
+
+
+def test_what_is_kept_of_a_job_is_told_apart_by_the_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr("monitor.review.reviewer.key_of", lambda job, endpoint, patterns: asked.append(patterns))
+    source = FilesSource([str(tmp_path)])
+    for settings in (Settings(), Settings(learn_formats=False)):
+        reviewer = Reviewer(source, "one", settings, cache=object())  # type: ignore[arg-type]
+        reviewer._key(object())  # type: ignore[arg-type]
+    assert asked[0] != asked[1]
+
+
+def test_the_lines_of_a_log_tell_what_was_learned() -> None:
+    frame = pd.DataFrame({"known": ["", "checkpoint"], "whole": [SAID.lines[4], SAID.lines[5]]}, index=[7, 8])
+    assert list(learned(frame, (SHAPE,))["known"]) == [f"step 50 · loss {SAID.losses[4]:.4g}", "checkpoint"]
+    assert learned(frame, ()) is frame
