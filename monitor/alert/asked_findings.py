@@ -38,6 +38,8 @@ NEEDS: dict[str, Need] = {
     "network": "logs",
     "visibility": "",
     "single_gpus": "profiler",
+    "host_waits": "profiler",
+    "sub_minute": "profiler",
 }
 # These speak before a first step, or from status and reasons alone.
 _OWN_NEEDS: dict[str, Need] = {

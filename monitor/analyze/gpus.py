@@ -33,6 +33,25 @@ _FEWEST_SAMPLES = 8
 _FEWEST_MINUTES = 3
 
 
+#: A GPU with no more than this to do, and no more memory, is used by no process.
+EMPTY_PCT = 2.0
+
+
+def in_use(gpus: pd.DataFrame) -> dict[str, tuple[tuple[int, ...], tuple[int, ...]]]:
+    """node -> the numbers of its GPUs that are in use, and of those that are empty, at the 95th percentile of the rows that
+    were chosen evenly; nodes of which fewer than three minutes were read are left out."""
+    even = gpus[gpus["even"]]
+    out = {}
+    for node, rows in even.groupby("node", observed=True):
+        if rows["timestamp"].dt.floor("min").nunique() < _FEWEST_MINUTES:
+            continue
+        high = rows.groupby("gpu")[["utilization_pct", "memory_pct"]].quantile(0.95)
+        # What is not known is no empty GPU.
+        empty = (high["utilization_pct"] <= EMPTY_PCT) & (high["memory_pct"] <= EMPTY_PCT)
+        out[str(node)] = tuple(map(int, high.index[~empty])), tuple(map(int, high.index[empty]))
+    return out
+
+
 @dataclass(frozen=True, slots=True)
 class Fullest:
     """The GPU of a node that holds most memory, at its 95th percentile."""

@@ -1,8 +1,8 @@
 """Which minutes of which nodes are worth reading of a profiler's output? A whole day of it may take hundreds of gigabytes.
 
-Minutes that are spread evenly over the job show what is usual, and since when something is not. Around what the one-minute
-figures show (the lowest utilization, the fullest memory, the slowest step, the end of a job that failed) and at two quiet
-moments, whole minutes show what an average hides.
+Minutes that are spread evenly over the job show what is usual, and since when something is not. Whole minutes show what an
+average hides: around what the one-minute figures show (the lowest utilization, the fullest memory, checkpoints, the slowest
+step, the end of a job that failed), and at two quiet moments.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
+import numpy as np
 import pandas as pd
 
 from monitor.model import Run
@@ -20,7 +21,9 @@ from monitor.model import Run
 EVEN_MINUTES = 12
 EVEN_NODES = 16
 #: Whole minutes at most.
-FOUND_MINUTES = 12
+FOUND_MINUTES = 14
+#: Checkpoints of which the minute is looked at.
+SAVES = 4
 _MINUTE_S = 60
 # Below this share of its median a minute is low.
 _LOW = 0.8
@@ -86,6 +89,7 @@ def _telling(run: Run, metrics: pd.DataFrame) -> Iterator[tuple[str, int]]:
         yield from _places(low.nsmallest(2, "value_pct"))  # the lowest minutes
     if len(held) and held["value_pct"].max() >= _HIGH_MEMORY_PCT:
         yield from _places(held.nlargest(1, "value_pct"))  # the fullest memory
+    yield from _saves(run)
     yield from _slowest(run)
     if run.job.status == "Failed" and run.job.ended is not None:
         last = run.job.ended.timestamp() // _MINUTE_S - 1
@@ -96,6 +100,16 @@ def _telling(run: Run, metrics: pd.DataFrame) -> Iterator[tuple[str, int]]:
         # One more quiet moment, of another node: for comparison.
         most = busy[busy["node"] == str(usual.idxmax())]
         yield from _places(most.iloc[len(most) // 2 : len(most) // 2 + 1])
+
+
+def _saves(run: Run) -> Iterator[tuple[str, int]]:
+    """The minutes of some checkpoints, spread over all of them, on the node that tells of them."""
+    told = run.events[run.events["kind"].str.startswith("checkpoint") & run.events["timestamp"].notna()]
+    told = told[told["node"] != ""]
+    if len(told):
+        minutes = told.assign(minute=told["timestamp"].dt.floor("min")).drop_duplicates("minute")
+        places = np.linspace(0, len(minutes) - 1, min(len(minutes), SAVES)).astype(int)
+        yield from _places(minutes.iloc[places])  # checkpoints
 
 
 def _slowest(run: Run) -> Iterator[tuple[str, int]]:

@@ -56,6 +56,18 @@ GPUS: dict[str, Kind] = {
     "memory_pct": "number",
     "even": "yes/no",
 }
+HOSTS: dict[str, Kind] = {
+    "job_name": "text",
+    "timestamp": "instant",
+    "node": "text",
+    "cores": "whole",
+    "full_cores": "whole",
+    "cpu_pct": "number",
+    "waiting_cores": "number",
+    "received_bytes_s": "number",
+    "sent_bytes_s": "number",
+    "even": "yes/no",
+}
 FINDINGS: dict[str, Kind] = {
     "job_name": "text",
     "position": "whole",
@@ -142,6 +154,7 @@ TABLES: dict[str, dict[str, Kind]] = {
     "metrics": METRICS,
     "events": EVENTS,
     "gpus": GPUS,
+    "hosts": HOSTS,
     "findings": FINDINGS,
     "buckets": BUCKETS,
     "jobs": JOBS,
@@ -149,6 +162,6 @@ TABLES: dict[str, dict[str, Kind]] = {
 #: What got a better name, and is missing in files from before: new name -> old one, which is still written.
 OLD_NAMES = {"overhead_usd": "wasted_usd"}
 #: The tables that a run is read back from; the others follow from them.
-FRAMES = ("steps", "metrics", "events", "gpus")
+FRAMES = ("steps", "metrics", "events", "gpus", "hosts")
 #: Of them, those that files from before lack: no row then.
-LATER_FRAMES = frozenset({"gpus"})
+LATER_FRAMES = frozenset({"gpus", "hosts"})

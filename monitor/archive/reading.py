@@ -17,13 +17,14 @@ from monitor.archive.manifest import Manifest
 from monitor.archive.parquet import to_frame
 from monitor.archive.store import Store
 from monitor.errors import BadCall, NoData, NoSuchJob
-from monitor.model import Gap, Run, events_frame, gpus_frame, in_order_of_time, metrics_frame, steps_frame
+from monitor.model import Gap, Run, events_frame, gpus_frame, hosts_frame, in_order_of_time, metrics_frame, steps_frame
 
 _MADE: dict[str, Callable[[Any], pd.DataFrame]] = {
     "steps": steps_frame,
     "metrics": metrics_frame,
     "events": events_frame,
     "gpus": gpus_frame,
+    "hosts": hosts_frame,
 }
 _AGAIN = "Archive the job again."
 # A job that is replaced while it is read is read again, so often.

@@ -24,6 +24,7 @@ from monitor.model import (
     Run,
     events_frame,
     gpus_frame,
+    hosts_frame,
     metrics_frame,
     steps_frame,
 )
@@ -31,7 +32,13 @@ from monitor.model import (
 FORMAT = 1
 _Read = TypeVar("_Read")
 _HEAD = "run.json"
-_FRAMES = {"steps": steps_frame, "metrics": metrics_frame, "events": events_frame, "gpus": gpus_frame}
+_FRAMES = {
+    "steps": steps_frame,
+    "metrics": metrics_frame,
+    "events": events_frame,
+    "gpus": gpus_frame,
+    "hosts": hosts_frame,
+}
 
 
 def write_run(run: Run, into: IO[bytes], note: Mapping[str, str] | None = None) -> None:

@@ -135,7 +135,11 @@ def low_gpu_utilization(case: Case) -> Finding | None:
         f"causes in order, with what would confirm each: {'; '.join(causes)}.",
         (*distributions(case), *_network_evidence(case), *(hint.seen for hint in hints(case))),
         Recommendation(_first_step(case, cpu), source="SageMaker Debugger rule LowGPUUtilization; SMP best practices"),
-        not_checked=("single GPUs, kernels and network: CloudWatch has no figures for them in training jobs",),
+        not_checked=(
+            "single GPUs, kernels and network: CloudWatch has no figures for them in training jobs"
+            if case.gpus.empty
+            else "kernels, and minutes that were not read of the profiler's output",
+        ),
         savings=savings,
     )
 

@@ -146,13 +146,27 @@ class Case:
     @once
     def gpus(self) -> pd.DataFrame:
         """The Gpus frame of the window of work, without the spans that are set aside."""
-        found, window = self.run.gpus, self.window
-        if found.empty or window is None:
-            return found.iloc[:0]
-        found = found[(found["timestamp"] >= window.start) & (found["timestamp"] < window.end)]
+        return self._without_set_aside(self.gpus_at_work)
+
+    @once
+    def gpus_at_work(self) -> pd.DataFrame:
+        """The Gpus frame of the window of work, with checkpoints and all."""
+        return self._at_work(self.run.gpus)
+
+    @once
+    def hosts(self) -> pd.DataFrame:
+        """The Hosts frame of the window of work, without the spans that are set aside."""
+        return self._without_set_aside(self._at_work(self.run.hosts))
+
+    def _at_work(self, samples: pd.DataFrame) -> pd.DataFrame:
+        if samples.empty or self.window is None:
+            return samples.iloc[:0]
+        return samples[(samples["timestamp"] >= self.window.start) & (samples["timestamp"] < self.window.end)]
+
+    def _without_set_aside(self, samples: pd.DataFrame) -> pd.DataFrame:
         for start, end in self.set_aside:
-            found = found[(found["timestamp"] < start) | (found["timestamp"] >= end)]
-        return found
+            samples = samples[(samples["timestamp"] < start) | (samples["timestamp"] >= end)]
+        return samples
 
     @once
     def pooled(self) -> dict[str, Distribution]:

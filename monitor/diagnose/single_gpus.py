@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from monitor.analyze.processes import processes_per_host
 from monitor.analyze.unlike_gpus import UnlikeGpu, unlike_gpus
-from monitor.diagnose.device_words import pipeline_degree
+from monitor.analyze.wrong_gpus import WrongGpus, wrong_gpus
+from monitor.diagnose.device_words import gpu_numbers, money_of, pipeline_degree, share_of
 from monitor.diagnose.rule import Case, rule
-from monitor.model import Evidence, Finding, Recommendation
-from monitor.words import percent
+from monitor.diagnose.stakes import STEPS
+from monitor.model import Evidence, Finding, Recommendation, Saving
+from monitor.words import count, percent
 
 # With nothing to do and hardly any memory, no process uses it.
 _UNUSED_PCT = 2.0
@@ -14,7 +17,71 @@ _OTHER_MEMORY = 10.0
 _NAMED = 3
 
 
-@rule("unlike-gpu", silenced_by=("stall", "nccl-timeout", "one-gpu-in-use"))
+@rule("gpu-binding", silenced_by=("stall", "nccl-timeout"))
+def gpu_binding(case: Case) -> Finding | None:
+    """Processes run on the wrong GPUs: one GPU has two of them while another is empty.
+
+    What it means: in the samples of the job's profiler, over at least three minutes, a GPU of a node is empty (at most 2 % busy
+    and 2 % of its memory, at the 95th percentile) although the node starts a process for it, or although another GPU holds
+    at least 1.3 times the memory of the others and 15 points more. An empty GPU alone is no wrong binding.
+
+    Why it matters: two processes on one GPU take turns, the others wait for both at every step, and the empty GPU is paid
+    for. It may also be what a CUDA out of memory error comes from.
+
+    What to do: let each process select its own GPU before it allocates anything (torch.cuda.set_device with LOCAL_RANK), and
+    do not set CUDA_VISIBLE_DEVICES for all of them.
+
+    Source: the profiler's GPUUtilization and GPUMemoryUtilization by GPU; the thresholds are this project's.
+    """
+    told = processes_per_host(case.run.job, case.run.events)
+    found = wrong_gpus(case.gpus, told.each if told else None)
+    if not found:
+        return None
+    worst = max(found, key=lambda one: (len(one.empty), bool(one.shared)))
+    savings = _unused(case, found)
+    each = f"{told.each} processes run there, and only " if told and told.each > worst.used else "Only "
+    held = ""
+    if worst.shared_held_pct is not None:
+        more = percent(worst.shared_held_pct)
+        held = f" {gpu_numbers(worst.shared)} {'holds' if len(worst.shared) == 1 else 'hold'} {more} of its memory, the others"
+        held += f" {percent(worst.others_held_pct)}: two processes seem to share it."
+    nodes = f" So it is on {count(len(found) - 1, 'more node')}." if found[1:] else ""
+    return Finding(
+        "gpu-binding",
+        "warning",
+        "high" if worst.shared and told else "medium",
+        f"{gpu_numbers(worst.empty)} of {worst.node} {'is' if len(worst.empty) == 1 else 'are'} empty, others are shared",
+        f"Processes seem to run on the wrong GPUs of {worst.node}: {gpu_numbers(worst.empty)} "
+        f"{'is' if len(worst.empty) == 1 else 'are'} empty. {each}{worst.used} of {worst.gpus} GPUs are in use."
+        f"{held}{nodes}{money_of(case, savings, 'of idle GPUs')}",
+        (
+            Evidence("GPUs in use", worst.used, f"of {worst.gpus}", worst.node),
+            *(
+                (Evidence(f"{gpu_numbers(worst.shared)}: memory", worst.shared_held_pct, "%", worst.node),)
+                if worst.shared_held_pct is not None
+                else ()
+            ),
+            Evidence("memory of the other GPUs in use", worst.others_held_pct, "%", worst.node),
+        ),
+        Recommendation(
+            "Let each process take its own GPU: torch.cuda.set_device(int(os.environ['LOCAL_RANK'])) before anything is "
+            "allocated, and leave CUDA_VISIBLE_DEVICES alone.",
+            source="rule gpu-binding",
+        ),
+        not_checked=(
+            "which process runs on which GPU",
+            "minutes that were not read: a profiler's output is read in part",
+        ),
+        savings=savings,
+    )
+
+
+def _unused(case: Case, found: tuple[WrongGpus, ...]) -> tuple[Saving, ...]:
+    share = share_of(case, (len(one.empty) for one in found))
+    return () if share is None else (Saving(STEPS, share),)
+
+
+@rule("unlike-gpu", silenced_by=("stall", "nccl-timeout", "one-gpu-in-use", "gpu-binding"))
 def unlike_gpu(case: Case) -> Finding | None:
     """One GPU of a node is less busy, or busier, than the other GPUs of the same node.
 

@@ -9,13 +9,15 @@ from dataclasses import dataclass
 import pandas as pd
 
 from monitor.analyze.profiler_minutes import Wanted
+from monitor.analyze.waits import WAITING_PCT
 from monitor.aws.arn import partition_of
 from monitor.errors import NoCredentials, TrainwatchError
 from monitor.fetch.background import side_by_side
 from monitor.fetch.gaps import gap_of
 from monitor.fetch.minute_store import Listing, MinuteStore
-from monitor.model import Gap, ProfilerCoverage, gpus_frame
+from monitor.model import Gap, ProfilerCoverage, gpus_frame, hosts_frame
 from monitor.parse.profiler.gpu_lines import GpuLines, gpu_lines
+from monitor.parse.profiler.host_lines import HostLines, host_lines
 from monitor.parse.profiler.names import has_hours, minute_of
 
 #: Of one review.
@@ -23,6 +25,7 @@ MOST_BYTES = 160 << 20
 #: Of a minute that is one of many, the beginning will do: ten samples of the largest hosts, all of the smallest.
 EVEN_BYTES = 512 << 10
 _AT_ONCE = 8
+_OFTEN = 0.1
 # The first and last object of a job begin within a minute, not with it.
 _NEAR_S = 60
 
@@ -32,6 +35,7 @@ class Profiled:
     """What was read."""
 
     gpus: pd.DataFrame
+    hosts: pd.DataFrame
     coverage: ProfilerCoverage | None
     gaps: tuple[Gap, ...] = ()
 
@@ -45,7 +49,7 @@ class MinuteReader:
         self._hours: bool | None = None
         self._whole: Listing | None = None
         self._near: dict[int, Listing] = {}
-        self._read: dict[tuple[str, bool], tuple[GpuLines, int]] = {}
+        self._read: dict[tuple[str, bool], _Object] = {}
         self._lock = threading.Lock()
 
     def read(self, minutes: Sequence[Wanted], is_over: bool) -> Profiled:
@@ -60,7 +64,7 @@ class MinuteReader:
             bucket = self._store.label.removeprefix("s3://").partition("/")[0]
             arn = f"arn:{partition_of(gap.arn) or 'aws'}:s3:::{bucket}" if gap.action else ""
             refused = Gap(gap.what, gap.why, gap.remedy, True, gap.action, gap.denied_by, arn)
-            return Profiled(gpus_frame(), None, (refused,))
+            return Profiled(gpus_frame(), hosts_frame(), None, (refused,))
 
     def _profiled(self, minutes: Sequence[Wanted], is_over: bool) -> Profiled:
         chosen = self._chosen(minutes, is_over)
@@ -68,23 +72,29 @@ class MinuteReader:
             why = f"The profiler was on, and {self._store.label} holds none of the minutes that were looked for."
             return Profiled(
                 gpus_frame(),
+                hosts_frame(),
                 ProfilerCoverage(usd=self._store.spent_usd, read_from=self._store.label),
                 (Gap("profiler", why),),
             )
         missing = [(name, even) for name, even, _ in chosen if (name, even) not in self._read]
         for key, data in zip(missing, side_by_side(self._data, missing, _AT_ONCE), strict=True):
             if data is not None:
-                self._read[key] = gpu_lines(data), len(data)
-        frames, objects, size, skipped = [], 0, 0, 0
+                self._read[key] = _read(data, whole=not key[1])
+        gpus, hosts, objects, size, skipped = [], [], 0, 0, 0
         for name, even, _ in chosen:
-            lines, read = self._read.get((name, even), (None, 0))
-            place = minute_of(name)
-            if lines is None or place is None:
+            read, place = self._read.get((name, even)), minute_of(name)
+            if read is None or place is None:
                 continue
-            objects, size, skipped = objects + 1, size + read, skipped + lines.skipped
-            frames.append(_frame(lines.frame, place[1], even))
-        frame = gpus_frame(pd.concat(frames, ignore_index=True) if any(map(len, frames)) else ())
-        return Profiled(frame, ProfilerCoverage(objects, size, self._store.spent_usd, skipped, self._store.label))
+            objects, size, skipped = objects + 1, size + read.size_bytes, skipped + read.gpus.skipped
+            gpus.append(_frame(read.gpus.frame, place[1], even))
+            if read.host is not None:
+                skipped += read.host.skipped
+                hosts.append(_frame(read.host.frame, place[1], even))
+        return Profiled(
+            gpus_frame(_joined(gpus)),
+            hosts_frame(_joined(hosts)),
+            ProfilerCoverage(objects, size, self._store.spent_usd, skipped, self._store.label),
+        )
 
     def _data(self, key: tuple[str, bool]) -> bytes | None:
         name, even = key
@@ -135,6 +145,33 @@ class MinuteReader:
         if block not in self._near:
             self._near[block] = self._store.listed(at_s, bool(self._hours))
         return self._near[block]
+
+
+@dataclass(frozen=True, slots=True)
+class _Object:
+    """What was read of one object; nothing of cores and network where nobody asks for it."""
+
+    gpus: GpuLines
+    host: HostLines | None
+    size_bytes: int
+
+
+def _read(data: bytes, whole: bool) -> _Object:
+    gpus = gpu_lines(data)
+    # What a host did is asked for where its GPUs wait, and in the whole minutes, among which are quiet ones to compare with.
+    asked = whole or _wait(gpus.frame)
+    return _Object(gpus, host_lines(data) if asked else None, len(data))
+
+
+def _wait(gpus: pd.DataFrame) -> bool:
+    """Whether the GPUs of a node wait in a tenth of the samples."""
+    means = gpus.groupby("seconds")["utilization_pct"].mean()
+    return bool(len(means)) and float((means < WAITING_PCT).mean()) >= _OFTEN
+
+
+def _joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame | tuple[()]:
+    known = [frame for frame in frames if len(frame)]
+    return pd.concat(known, ignore_index=True) if known else ()
 
 
 def _frame(lines: pd.DataFrame, node: str, even: bool) -> pd.DataFrame:

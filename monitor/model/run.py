@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from monitor.model.frames import gpus_frame
+from monitor.model.frames import gpus_frame, hosts_frame
 from monitor.model.job import Job
 from monitor.model.profiler import ProfilerCoverage
 from monitor.model.step_reading import StepReading
@@ -139,5 +139,7 @@ class Run:
     logs: LogCoverage = LogCoverage()
     gpus: pd.DataFrame = field(default_factory=gpus_frame)
     """Samples of single GPUs, of the minutes that were read."""
+    hosts: pd.DataFrame = field(default_factory=hosts_frame)
+    """Samples of the cores and the network of nodes, of those of these minutes in which they matter."""
     profiler: ProfilerCoverage | None = None
     """None where the profiler's output was not read: there is none, nobody asked for it, or it could not be."""

@@ -22,7 +22,7 @@ from monitor.fetch.gaps import gap_of
 from monitor.fetch.minute_store import MinuteStore
 from monitor.fetch.profiler import MinuteReader, Profiled
 from monitor.fetch.source import Aggregated, LogReader, Source
-from monitor.model import ApiBill, Gap, Job, LogPage, RawMetrics, Report, Run, gpus_frame, in_order_of_time
+from monitor.model import ApiBill, Gap, Job, LogPage, RawMetrics, Report, Run, gpus_frame, hosts_frame, in_order_of_time
 from monitor.parse.assemble import Parsed, assemble
 from monitor.parse.completion import completed
 from monitor.parse.definitions import recogniser
@@ -270,7 +270,7 @@ class Reviewer:
             self._profiled_at = now
         found = self._profiled
         others = tuple(gap for gap in run.gaps if gap.what != "profiler")
-        return replace(run, gpus=found.gpus, profiler=found.coverage, gaps=(*others, *found.gaps))
+        return replace(run, gpus=found.gpus, hosts=found.hosts, profiler=found.coverage, gaps=(*others, *found.gaps))
 
     def _said(self, run: Run, now: datetime, wait: bool = True) -> Report:
         # A price is not part of what is read of a job: it is worked out anew for a run from the cache.
@@ -305,7 +305,7 @@ class Reviewer:
 
 def _without_gpus(run: Run) -> Run:
     gaps = tuple(gap for gap in run.gaps if gap.what != "profiler")
-    return replace(run, gpus=gpus_frame(), profiler=None, gaps=gaps)
+    return replace(run, gpus=gpus_frame(), hosts=hosts_frame(), profiler=None, gaps=gaps)
 
 
 def _failed(job: Job, parsed: Parsed, lines: int) -> Job:

@@ -17,23 +17,18 @@ from typing import Any
 import numpy as np
 import orjson
 import pandas as pd
-from numpy.typing import NDArray
 
-_Floats = NDArray[np.float64]
-_Whole = NDArray[np.int64]
+from monitor.parse.profiler.sampling import Floats, Whole, samples
 
 _GPU = b'"gpu"'
 _NAME = re.compile(r"gpu(\d{1,3})")
 _FIGURES = {"GPUUtilization": 0, "GPUMemoryUtilization": 1}
 _NUMBERS = {f"gpu{number}": number for number in range(64)}
 _USUAL = {"gpu", float, int}
-# Seconds of 2015 and of 2100: what is outside is no time of a training job.
-_EARLIEST_S, _LATEST_S = 1_420_000_000.0, 4_100_000_000.0
-# A driver's rounding; what is above is no percentage of one GPU.
-_MOST_PCT = 101.0
-# Samples are at least 0.1 s apart; the lines of one are written within milliseconds of each other.
-_APART = 0.45
-_SHORTEST_S = 0.1
+#: Seconds of 2015 and of 2100: what is outside is no time of a training job.
+EARLIEST_S, LATEST_S = 1_420_000_000.0, 4_100_000_000.0
+#: A rounding of the driver or of the kernel; what is above is no percentage of one device.
+MOST_PCT = 101.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +46,7 @@ class GpuLines:
 def gpu_lines(data: bytes) -> GpuLines:
     """The GPU lines of an object; those that cannot be read are counted and left out."""
     lines = list(_of_gpus(data))
-    rows, skipped = _rows(lines)
+    rows, skipped = values_of(lines)
     columns = _columns(rows)
     return GpuLines(_by_sample(*columns), len(columns[0]), skipped + len(rows) - len(columns[0]) + _is_cut(data, lines))
 
@@ -64,7 +59,7 @@ def _of_gpus(data: bytes) -> Iterator[bytes]:
         at = -1 if end < 0 else data.find(_GPU, end)
 
 
-def _rows(lines: Sequence[bytes]) -> tuple[list[Any], int]:
+def values_of(lines: Sequence[bytes]) -> tuple[list[Any], int]:
     """The values of lines, and how many are no JSON. All at once where all are."""
     try:
         rows: list[Any] = orjson.loads(b"[" + b",".join(lines) + b"]")
@@ -81,7 +76,7 @@ def _rows(lines: Sequence[bytes]) -> tuple[list[Any], int]:
     return rows, len(lines) - len(rows)
 
 
-def _columns(rows: Sequence[Any]) -> tuple[_Floats, _Whole, _Whole, _Floats]:
+def _columns(rows: Sequence[Any]) -> tuple[Floats, Whole, Whole, Floats]:
     """Time, GPU, figure and value of the lines that have all four."""
     try:
         # Nearly all objects are as they should be, and are read a column at a time.
@@ -100,7 +95,7 @@ def _columns(rows: Sequence[Any]) -> tuple[_Floats, _Whole, _Whole, _Floats]:
         taken = [found for found in map(_taken, rows) if found is not None]
         seconds, value = (np.array([found[place] for found in taken], dtype="float64") for place in (0, 3))
         gpu, figure = (np.array([found[place] for found in taken], dtype="int64") for place in (1, 2))
-    good = (seconds > _EARLIEST_S) & (seconds < _LATEST_S) & (value >= 0.0) & (value <= _MOST_PCT)
+    good = (seconds > EARLIEST_S) & (seconds < LATEST_S) & (value >= 0.0) & (value <= MOST_PCT)
     return seconds[good], gpu[good], figure[good], np.minimum(value[good], 100.0)
 
 
@@ -122,9 +117,9 @@ def _is_cut(data: bytes, lines: Sequence[bytes]) -> int:
     return int(bool(last) and not last.endswith(b"}") and (not lines or lines[-1].strip() != last))
 
 
-def _by_sample(seconds: _Floats, gpu: _Whole, figure: _Whole, value: _Floats) -> pd.DataFrame:
+def _by_sample(seconds: Floats, gpu: Whole, figure: Whole, value: Floats) -> pd.DataFrame:
     """Both figures of a GPU side by side, and one time for all GPUs of a sample."""
-    times, sample = _samples(seconds, gpu)
+    times, sample = samples(seconds, gpu)
     width = int(gpu.max()) + 1 if len(gpu) else 1
     place = sample * width + gpu
     known, row = np.unique(place, return_inverse=True)
@@ -138,24 +133,3 @@ def _by_sample(seconds: _Floats, gpu: _Whole, figure: _Whole, value: _Floats) ->
             "memory_pct": wide[:, 1],
         }
     )
-
-
-def _samples(seconds: _Floats, gpu: _Whole) -> tuple[_Floats, _Whole]:
-    """When each sample was taken, and which of them each row belongs to: times that lie close together are one."""
-    if not len(seconds):
-        return seconds, gpu
-    apart_s = _APART * interval_s(seconds, gpu)
-    order = np.argsort(seconds, kind="stable")
-    begins = np.append(True, np.diff(seconds[order]) > apart_s)
-    sample = np.empty_like(gpu)
-    sample[order] = np.cumsum(begins) - 1
-    return seconds[order][begins], sample
-
-
-def interval_s(seconds: _Floats, gpu: _Whole) -> float:
-    """How far samples are apart: the median distance between times of one GPU; 0.1 s where there is but one."""
-    one = np.unique(seconds[gpu == gpu[0]])
-    gaps = np.diff(one)
-    # The two figures of a GPU may be written some milliseconds apart.
-    gaps = gaps[gaps > _APART * _SHORTEST_S]
-    return float(np.median(gaps)) if len(gaps) else _SHORTEST_S
