@@ -53,6 +53,9 @@ def wanted(run: Run, start: datetime, end: datetime, metrics: pd.DataFrame) -> t
     while (last - first) // every + 1 > EVEN_MINUTES:
         every *= 2
     even = [at for at in range(first, last + 1) if at % every == 0] or [first]
+    if run.job.is_running and even[-1] != last:
+        # What is going on now is of more interest than the grid.
+        even.append(last)
     nodes = _nodes(run, metrics)
     spread = [Wanted(node, at * _MINUTE_S, True) for at in _inside_out(even) for node in nodes]
     return (*tuple(dict.fromkeys(found))[:FOUND_MINUTES], *spread)

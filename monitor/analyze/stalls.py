@@ -179,4 +179,7 @@ def _steps(period_s: float, step_s: float | None) -> int | None:
 
 
 def _unix_s(times: pd.Series) -> NDArray[np.float64]:
-    return times.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy("datetime64[ms]").astype("int64") / 1e3
+    at_s: NDArray[np.float64] = (
+        times.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy("datetime64[ms]").astype("int64") / 1e3
+    )
+    return at_s

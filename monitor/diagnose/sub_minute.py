@@ -45,10 +45,8 @@ def stalls_that_recur(case: Case) -> Finding | None:
         return None
     worst = found[0]
     nodes = {one.node for one in found}
-    savings = (Saving(STEPS, min(1.0, worst.share)),)
-    if worst.goes_with == "checkpoint":
-        # Checkpoints were read on purpose, so their share of what was read is not their share of the time.
-        savings = ()
+    # Checkpoints were read on purpose, so their share of what was read is not their share of the time.
+    savings = () if worst.goes_with == "checkpoint" else (Saving(STEPS, min(1.0, worst.share)),)
     return Finding(
         "recurring-stalls",
         "warning",
