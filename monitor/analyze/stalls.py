@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Literal
 
 import numpy as np
@@ -116,10 +116,9 @@ def _of_node(
     if share < LEAST_SHARE:
         return None
     lengths = [end - begin for begin, end in spans]
-    times = (pd.Timestamp(min(spans)[0], unit="s", tz="UTC"), pd.Timestamp(max(spans)[1], unit="s", tz="UTC"))
+    since, until = (datetime.fromtimestamp(at, UTC) for at in (min(spans)[0], max(spans)[1]))
 
     def said(period_s: float | None, goes_with: With, steps: int | None = None) -> Stalls:
-        since, until = (at.to_pydatetime() for at in times)
         return Stalls(node, len(spans), share, float(np.median(lengths)), period_s, goes_with, steps, since, until)
 
     if _go_with(spans, stretches, checkpoints_s):

@@ -92,12 +92,15 @@ def gpu_heatmap(cells: pd.DataFrame) -> alt.Chart:
     )
 
 
-def anatomy(pieces: pd.DataFrame) -> alt.LayerChart:
+def closed(pieces: pd.DataFrame) -> pd.DataFrame:
+    """The pieces of a step as ``anatomy`` draws them: a line of steps needs the end of its last piece."""
+    last = pieces.tail(1)
+    return pd.concat([pieces, last.assign(begin_s=last["end_s"])], ignore_index=True)
+
+
+def anatomy(drawn: pd.DataFrame) -> alt.LayerChart:
     """GPU use within a step: the mean as a line of steps, and the range of eight samples in ten."""
     percent = alt.Axis(title="GPU, %", values=[0, 25, 50, 75, 100])
-    # A line of steps needs the end of its last piece.
-    last = pieces.tail(1)
-    drawn = pd.concat([pieces, last.assign(begin_s=last["end_s"])], ignore_index=True)
     base = alt.Chart(drawn).encode(
         x=alt.X(
             "begin_s:Q",

@@ -141,7 +141,7 @@ def io_wait(case: Case) -> Finding | None:
 
 @rule("network-limit", silenced_by=("stall", "nccl-timeout"), explains=("low-gpu-utilization", "communication-bound"))
 def network_limit(case: Case) -> Finding | None:
-    """The network of a node carries all that its instance type can.
+    """The network of a node is at the limit of its instance type.
 
     What it means: in four of five samples of the job's profiler, over at least three minutes, a node received or sent at 85 %
     or more of the nominal bandwidth of its type. Types whose bandwidth is not known are not judged.
@@ -164,7 +164,7 @@ def network_limit(case: Case) -> Finding | None:
         "network-limit",
         "warning",
         "medium",
-        f"Network at {100 * worst.gbps / limit:.0f} % of what {type_of.get(worst.node) or 'the type'} can",
+        f"Network at {100 * worst.gbps / limit:.0f} % of the limit of {type_of.get(worst.node) or 'its type'}",
         f"The network of {_named(found)} carries {worst.gbps:.1f} Gbit/s at the median, and the type has {limit:g}: near "
         f"that limit in {percent(100 * worst.share_near_limit)} of {worst.samples:,} samples.",
         (
@@ -190,8 +190,8 @@ def _at_work(one: Waits) -> str:
 
 def _wait(one: Waits) -> str:
     return (
-        f"wait in {percent(100 * one.share)} of the samples (below {WAITING_PCT:.0f} %, "
-        f"{percent(one.gpu_pct)} at the median)"
+        f"wait in {percent(100 * one.share)} of the samples (below {WAITING_PCT:.0f} %, at "
+        f"{percent(one.gpu_pct)} usually)"
     )
 
 

@@ -32,7 +32,16 @@ CPU_HIGH_PCT = 80.0
 # How near the busy cores must be to the number of loader processes for these to be what is full.
 AS_MANY_CORES = 0.10
 _WORKERS = ("num_workers", "dataloader_num_workers", "n_workers", "workers", "data_loader_workers")
-_EXACT = ("stall", "nccl-timeout", "one-gpu-in-use", "unused-gpus", "idle-gpus", "cpu-bottleneck")
+_EXACT = (
+    "busy-core",
+    "io-wait",
+    "stall",
+    "nccl-timeout",
+    "one-gpu-in-use",
+    "unused-gpus",
+    "idle-gpus",
+    "cpu-bottleneck",
+)
 
 
 @rule("small-batch", silenced_by=_EXACT, whole_log=True)

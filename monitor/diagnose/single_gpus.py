@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from monitor.analyze.processes import processes_per_host
+from monitor.analyze.processes import Processes, processes_per_host
 from monitor.analyze.unlike_gpus import UnlikeGpu, unlike_gpus
 from monitor.analyze.wrong_gpus import WrongGpus, wrong_gpus
 from monitor.diagnose.device_words import gpu_numbers, money_of, pipeline_degree, share_of
@@ -50,7 +50,7 @@ def gpu_binding(case: Case) -> Finding | None:
         "gpu-binding",
         "warning",
         "high" if worst.shared and told else "medium",
-        f"{gpu_numbers(worst.empty)} of {worst.node} {'is' if len(worst.empty) == 1 else 'are'} empty, others are shared",
+        f"{gpu_numbers(worst.empty)} of {worst.node} {'is' if len(worst.empty) == 1 else 'are'} empty{_elsewhere(worst, told)}",
         f"Processes seem to run on the wrong GPUs of {worst.node}: {gpu_numbers(worst.empty)} "
         f"{'is' if len(worst.empty) == 1 else 'are'} empty. {each}{worst.used} of {worst.gpus} GPUs are in use."
         f"{held}{nodes}{money_of(case, savings, 'of idle GPUs')}",
@@ -74,6 +74,13 @@ def gpu_binding(case: Case) -> Finding | None:
         ),
         savings=savings,
     )
+
+
+def _elsewhere(one: WrongGpus, told: Processes | None) -> str:
+    """Where the processes are that it lacks, for the title."""
+    if one.shared:
+        return f", {gpu_numbers(one.shared)} {'is' if len(one.shared) == 1 else 'are'} shared"
+    return f", though {told.each} processes run" if told else ""
 
 
 def _unused(case: Case, found: tuple[WrongGpus, ...]) -> tuple[Saving, ...]:

@@ -54,7 +54,7 @@ def stalls_that_recur(case: Case) -> Finding | None:
         f"GPUs stand still {worst.length_s:.1f} s {_rhythm(worst)}",
         f"All GPUs of {worst.node} stand still for {worst.length_s:.1f} s {_rhythm(worst)}{_with(worst, case)}: "
         f"{count(worst.count, 'time')} in the minutes that were read since {case.clock(worst.since)}"
-        f"{_share(worst)}. One-minute averages hide it.{_others(len(nodes) - 1)}"
+        f"{_share(worst)}.{_others(len(nodes) - 1)} One-minute averages hide it."
         f"{money_of(case, savings, 'of waiting GPUs')}",
         tuple(item for one in found[:3] for item in _evidence(one)),
         Recommendation(_ADVICE[worst.goes_with], source="rule recurring-stalls"),

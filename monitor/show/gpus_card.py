@@ -46,7 +46,7 @@ def _heatmap(report: Report, stats: NodeStats, zone: tzinfo) -> None:
         said = gpus_said(stats)
         minutes = int(cells["minute"].nunique())
         where = zone_name(report.reviewed_at, zone)
-        about = f"GPUs of {node} · % of one GPU · one column is one minute of {count(minutes, 'minute')} read, {where}"
+        about = f"% of one GPU · each column is one of {count(minutes, 'minute')} that were read · times are {where}"
         head(said, about, lambda: cells.drop(columns=["at", "number"]), f"{report.job.name}-{node}-gpus")
         rows = int(cells["gpu"].nunique())
         draw_frames(("chart-gpus", rows), (cells,), charts.gpu_heatmap, alt_of(report, f"GPUs of {node}", said))
@@ -68,5 +68,5 @@ def _anatomy(report: Report, found: StepAnatomy) -> None:
         )
         head(said, about, lambda: found.pieces, f"{report.job.name}-{found.node}-step")
         alt = alt_of(report, f"GPU use within a step on {found.node}", said)
-        draw_frames(("chart-step-anatomy",), (found.pieces,), charts.anatomy, alt)
+        draw_frames(("chart-step-anatomy",), (charts.closed(found.pieces),), charts.anatomy, alt)
         st.caption(plain(_PER_STEP))
