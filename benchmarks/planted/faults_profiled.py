@@ -12,15 +12,15 @@ from benchmarks.planted.truth import fault, healthy
 
 _EIGHT = (P4D, P3DN, P3, G5_LARGE)
 _FRAMEWORKS = ("pairs", "nanogpt", "torchtitan", "vision")
-_LIVE = ("completed", "running")
 #: Gbit/s, of data sheets.
 _NETWORK = ((P3, 25.0), (G5, 40.0), (P3DN, 100.0), (G6, 40.0))
 
 
-def _job(rng: Rng, name: str, seed: int, **wish: object) -> Plan:
-    plan = ordinary(
-        rng, name, seed, Wish(_FRAMEWORKS, **{"hardware": _EIGHT, "nodes": (1, 2, 4), "ends": _LIVE} | wish)
-    )  # type: ignore[arg-type]
+_WISH = Wish(_FRAMEWORKS, _EIGHT, (1, 2, 4), ends=("completed", "running"))
+
+
+def _job(rng: Rng, name: str, seed: int, wish: Wish = _WISH) -> Plan:
+    plan = ordinary(rng, name, seed, wish)
     # Of what is not seen in single GPUs and cores, there is nothing to be said.
     return replace(plan, evaluation=None, network="efa" if plan.network else "")
 
@@ -31,7 +31,7 @@ def _one_of(rng: Rng, plan: Plan) -> tuple[int, int]:
 
 def _waiting(rng: Rng, name: str, seed: int) -> tuple[Plan, Habit]:
     """Each step begins with a wait for its input: a third of it."""
-    plan = _job(rng, name, seed, step_s=(6.0, 12.0), hardware=(G5, G6, P3), nodes=(1, 1, 2))
+    plan = _job(rng, name, seed, replace(_WISH, step_s=(6.0, 12.0), hardware=(G5, G6, P3), nodes=(1, 1, 2)))
     period_s, share = plan.pace.step_s, float(rng.uniform(0.28, 0.4))
     pace = replace(plan.pace, jitter=min(plan.pace.jitter, 0.01))
     level = 96 * (1 - share)
@@ -120,12 +120,12 @@ def reading_ahead(rng: Rng, name: str, seed: int) -> Planted:
 def network_limit(rng: Rng, name: str, seed: int) -> Planted:
     """The host's network is full."""
     hardware, gbps = _NETWORK[int(rng.integers(len(_NETWORK)))]
-    plan = _job(rng, name, seed, hardware=(hardware,), nodes=(1, 2, 4))
+    plan = _job(rng, name, seed, replace(_WISH, hardware=(hardware,)))
     return replace(plan, habit=Habit(gbps=gbps * float(rng.uniform(0.9, 0.98)))), fault("network-limit")
 
 
 def busy_network(rng: Rng, name: str, seed: int) -> Planted:
     """The host's network has much to do, and room."""
     hardware, gbps = _NETWORK[int(rng.integers(len(_NETWORK)))]
-    plan = _job(rng, name, seed, hardware=(hardware,), nodes=(1, 2, 4))
+    plan = _job(rng, name, seed, replace(_WISH, hardware=(hardware,)))
     return replace(plan, habit=Habit(gbps=gbps * float(rng.uniform(0.4, 0.7)))), healthy("a busy network")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 import pandas as pd
 
@@ -31,6 +32,7 @@ def by_gpu(gpus: pd.DataFrame) -> dict[str, tuple[GpuStats, ...]]:
 # A percentile of fewer samples says nothing, nor do those of one or two minutes.
 _FEWEST_SAMPLES = 8
 _FEWEST_MINUTES = 3
+_BEFORE = timedelta(minutes=5)
 
 
 #: A GPU with no more than this to do, and no more memory, is used by no process.
@@ -59,6 +61,29 @@ class Fullest:
     node: str
     gpu: int
     pct: float
+
+
+@dataclass(frozen=True, slots=True)
+class FullestBefore:
+    """The fullest GPU of a node shortly before something, in one sample; and the mean of its host's GPUs in that sample."""
+
+    node: str
+    gpu: int
+    pct: float
+    host_pct: float
+    at: datetime
+
+
+def fullest_before(gpus: pd.DataFrame, node: str, at: datetime) -> FullestBefore | None:
+    """Of any sample in the five minutes before ``at``; None where none was read."""
+    rows = gpus[(gpus["node"] == node) & (gpus["timestamp"] <= at) & (gpus["timestamp"] > at - _BEFORE)]
+    rows = rows[rows["memory_pct"].notna()]
+    if rows.empty:
+        return None
+    one = rows.loc[rows["memory_pct"].idxmax()]
+    beside = rows[rows["timestamp"] == one["timestamp"]]["memory_pct"]
+    moment = one["timestamp"].to_pydatetime()
+    return FullestBefore(node, int(one["gpu"]), float(one["memory_pct"]), float(beside.mean()), moment)
 
 
 def fullest(gpus: pd.DataFrame) -> dict[str, Fullest]:

@@ -15,6 +15,7 @@ from datetime import datetime
 import numpy as np
 import pandas as pd
 
+from monitor.analyze.cascade import cascade
 from monitor.model import Run
 
 #: As many at most, of each of so many nodes.
@@ -47,7 +48,10 @@ def wanted(run: Run, start: datetime, end: datetime, metrics: pd.DataFrame) -> t
     first, last = math.ceil(start.timestamp() / _MINUTE_S), math.floor(end.timestamp() / _MINUTE_S) - 1
     if last < first:
         return ()
-    found = [Wanted(node, at * _MINUTE_S, False) for node, at in _telling(run, metrics) if first <= at <= last]
+    ended = run.job.ended
+    # How a job ended is seen after the work that is judged.
+    newest = last if ended is None else max(last, int(ended.timestamp()) // _MINUTE_S)
+    found = [Wanted(node, at * _MINUTE_S, False) for node, at in _telling(run, metrics) if first <= at <= newest]
     # On a grid that only becomes coarser as a job goes on, so what was read of a running job is not read in vain.
     every = 1
     while (last - first) // every + 1 > EVEN_MINUTES:
@@ -95,10 +99,7 @@ def _telling(run: Run, metrics: pd.DataFrame) -> Iterator[tuple[str, int]]:
     yield from _saves(run)
     yield from _slowest(run)
     if run.job.status == "Failed" and run.job.ended is not None:
-        last = run.job.ended.timestamp() // _MINUTE_S - 1
-        for node in run.job.node_names[:2]:
-            yield node, int(last)
-            yield node, int(last) - 1
+        yield from _failure(run, run.job.ended)
     if len(busy):
         # One more quiet moment, of another node: for comparison.
         most = busy[busy["node"] == str(usual.idxmax())]
@@ -113,6 +114,16 @@ def _saves(run: Run) -> Iterator[tuple[str, int]]:
         minutes = told.assign(minute=told["timestamp"].dt.floor("min")).drop_duplicates("minute")
         places = np.linspace(0, len(minutes) - 1, min(len(minutes), SAVES)).astype(int)
         yield from _places(minutes.iloc[places])  # checkpoints
+
+
+def _failure(run: Run, ended: datetime) -> Iterator[tuple[str, int]]:
+    """The last minutes of the node on which the failure began; of the first two where nobody knows."""
+    begun = cascade(run.events, run.steps)
+    at = ended if begun is None or begun.at is None else begun.at
+    known = () if begun is None or not begun.node else (begun.node,)
+    for node in known or run.job.node_names[:2]:
+        yield node, int(at.timestamp()) // _MINUTE_S
+        yield node, int(at.timestamp()) // _MINUTE_S - 1
 
 
 def _slowest(run: Run) -> Iterator[tuple[str, int]]:

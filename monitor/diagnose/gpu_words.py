@@ -9,6 +9,8 @@ from monitor.words import percent
 # GPUs nearer to one another than this are alike.
 _ALIKE_POINTS = 5.0
 _STILL_PCT = 20.0
+# A tenth of a step; less may be chance.
+_FEWEST_STILL = 2
 
 
 def gpus_said(stats: NodeStats) -> str:
@@ -35,7 +37,7 @@ def anatomy_said(found: StepAnatomy) -> str:
     pieces = found.pieces
     still = pieces[pieces["mean_pct"] < _STILL_PCT]
     mean = float(pieces["mean_pct"].mean())
-    if len(still):
+    if len(still) >= _FEWEST_STILL:
         lost_s = float((still["end_s"] - still["begin_s"]).sum())
         return f"GPUs stand still for {lost_s:.1f} s of a step of {found.step_s:.1f} s"
     low, high = float(pieces["mean_pct"].min()), float(pieces["mean_pct"].max())

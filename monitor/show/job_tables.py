@@ -18,7 +18,7 @@ from monitor.predict.setup import resolved
 from monitor.show.gpus_card import profiled_nodes, show_gpus
 from monitor.show.parts import part
 from monitor.show.plain import plain
-from monitor.words import DASH, about_usd, count, from_cache, instant
+from monitor.words import DASH, about_usd, count, from_cache, instant, profiler_objects
 
 #: So many places are shown without scrolling.
 _FILES = 12
@@ -193,6 +193,7 @@ def show_coverage(report: Report, zone: tzinfo) -> None:
     parts = [
         f"Metrics every {run.metrics_period_s} s" if run.metrics_period_s else "No metrics",
         f"{count(run.logs.lines, 'log line')} from {count(run.logs.streams, 'stream')}{_last(run.logs.last_line_at, zone)}",
+        *_profiled(report),
         f"{count(calls, 'API call')} for this page, {about_usd(report.api.estimated_usd)}; "
         f"{count(sum(report.api_total.calls.values()), 'call')} by this dashboard so far, "
         f"{about_usd(report.api_total.estimated_usd)}",
@@ -202,6 +203,13 @@ def show_coverage(report: Report, zone: tzinfo) -> None:
     if report.kept_at is not None:
         parts.append(f"Read {from_cache(report.kept_at, zone)}")
     st.caption(plain(" · ".join(parts)))
+
+
+def _profiled(report: Report) -> tuple[str, ...]:
+    read = report.run.profiler
+    if read is None:
+        return ()
+    return (profiler_objects(read.objects, read.size_bytes, read.usd, read.skipped_lines),)
 
 
 def _last(at: datetime | None, zone: tzinfo) -> str:

@@ -54,3 +54,13 @@ def test_the_lowest_minute_is_read_as_a_whole() -> None:
 
 def test_of_no_time_nothing_is_read() -> None:
     assert _wanted(0) == ()
+
+
+def test_the_end_of_a_job_that_failed_is_read() -> None:
+    failed = run(status="Failed")
+    assert failed.job.ended is not None
+    end = failed.job.ended - timedelta(minutes=3)
+    minutes = wanted(failed, START, end, failed.metrics)
+    assert any(each.at_s >= end.timestamp() and not each.even for each in minutes)
+    well = run()
+    assert all(each.at_s < end.timestamp() for each in wanted(well, START, end, well.metrics))

@@ -172,7 +172,7 @@ def test_a_healthy_job_is_reviewed() -> None:
 
 
 def test_tickets_are_counted() -> None:
-    assert len(list(tickets(2, 5))) == 2 * len(FAULTS) + 5
+    assert len(list(tickets(2, 5))) == 2 * len(FAULTS | TWINS) + 5
 
 
 def test_a_job_is_written_as_files(tmp_path: Path) -> None:
