@@ -157,8 +157,8 @@ def test_a_clock_is_left_to_the_series_or_named_one() -> None:
 
 
 def test_a_batch_of_an_epoch_behind_a_stamp_is_the_second_fraction() -> None:
-    steps = parse(["2026-03-04 08:12:20 [3/10][50/1583] Loss_D: 1.2 Loss_G: 2.5 D(x): 0.5"]).steps
-    assert steps["step"].tolist() == [50]
+    (found,) = read("2026-03-04 08:12:20 [3/10][50/1583] Loss_D: 1.2 Loss_G: 2.5 D(x): 0.5")
+    assert (found.step, found.epoch) == (50, 3)
 
 
 def test_who_and_which_epoch_are_taken_from_the_line() -> None:

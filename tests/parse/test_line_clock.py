@@ -254,7 +254,9 @@ def test_a_clock_may_stand_in_front_of_a_lines_echo_alone() -> None:
 
 
 def test_a_table_may_have_the_time_in_its_last_column() -> None:
-    rows = [f"0.5,{step}.0,0,2026-03-04 08:{step * 3 // 60:02d}:{step * 3 % 60:02d}.250000" for step in range(9, 60, 10)]
+    rows = [
+        f"0.5,{step}.0,0,2026-03-04 08:{step * 3 // 60:02d}:{step * 3 % 60:02d}.250000" for step in range(9, 60, 10)
+    ]
     steps = parse(["train_loss,global_step,epoch,created_at", *rows]).steps
     assert steps["step_time_s"].iloc[1:].tolist() == pytest.approx([3.0] * 5)
 
