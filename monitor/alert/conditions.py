@@ -93,7 +93,7 @@ def name_of(when: Condition) -> str:
         return f"finding-{when.subject}"
     value = f"{number(when.value)}{'x' if when.relative else ''}"
     lasting = "" if when.lasting is None else f"-for-{str(when.lasting).replace(' ', '-')}"
-    scope = "" if when.scope == "any" else f"-on-{when.scope}"
+    scope = "" if when.scope == "any" else f"-on-{when.scope.replace('/', '-')}"
     return f"{when.metric}-{_WORDS[when.op]}-{value}{lasting}{scope}"
 
 

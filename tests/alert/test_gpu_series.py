@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from monitor.alert.alarms import alarms_of
+from monitor.alert.as_of import as_of
 from monitor.alert.grammar import parse
 from monitor.errors import BadCall
 from monitor.model import Gap, Report, gpus_frame
@@ -88,3 +89,14 @@ def test_cloudwatch_cannot_keep_it() -> None:
     plan = alarms_of(_report([20.0] * 6).job, [asked("gpu_utilization < 40 on algo-2/gpu5")])
     assert plan.alarms == ()
     assert "no figures for single GPUs" in plan.not_expressible[0].why
+
+
+def test_of_an_earlier_moment_only_what_was_written_by_then_is_known() -> None:
+    run = _report([95.0] * 6).run
+    cut = as_of(run, START + timedelta(minutes=16, seconds=30))
+    assert cut.gpus["timestamp"].max() < START + timedelta(minutes=9)
+    assert len(as_of(run, START + timedelta(minutes=17)).gpus) > len(cut.gpus)
+
+
+def test_the_name_of_a_rule_is_one_word() -> None:
+    assert asked("gpu_utilization < 40 on algo-2/gpu5").name == "gpu_utilization-below-40-on-algo-2-gpu5"
