@@ -19,6 +19,7 @@ import orjson
 
 from monitor.demo.profiler_files import Sampled, minute
 from monitor.parse.profiler.gpu_lines import gpu_lines
+from monitor.parse.profiler.host_lines import host_lines
 
 RUNS = 5
 LEAST_MB_S = 300.0
@@ -40,6 +41,7 @@ def rows() -> list[tuple[str, str, str, str]]:
     data = one_object()
     readers: list[tuple[str, Callable[[], object]]] = [
         ("trainwatch: GPU lines to samples", lambda: gpu_lines(data)),
+        ("trainwatch: cores and network, when asked for", lambda: host_lines(data)),
         ("orjson, every line", lambda: [orjson.loads(line) for line in data.splitlines()]),
         ("json, every line", lambda: [json.loads(line) for line in data.splitlines()]),
     ]

@@ -27,7 +27,7 @@ _OF_CORES = {"CPUUtilization": 0, "I/OWaitPercentage": 1}
 _OF_NETWORK = {"ReceiveBytesPerSecond": 2, "TransmitBytesPerSecond": 3}
 # Rows of the network belong to no core. The host counts what its containers do, too: a container's rows are the second choice.
 _WHOSE = {"Platform": -1, "Algorithm": -2}
-_TYPES = (b'"cpu"', b'"network"')
+_CPU, _NETWORK = b'"cpu"', b'"network"'
 _COLUMNS = (
     "seconds",
     "cores",
@@ -56,7 +56,7 @@ class HostLines:
 def host_lines(data: bytes) -> HostLines:
     """The lines of an object about cores and network; those that cannot be read are counted and left out."""
     whole, _, _ = data.rpartition(b"\n")
-    lines = [line for line in whole.split(b"\n") if any(kind in line for kind in _TYPES)]
+    lines = [line for line in whole.split(b"\n") if _CPU in line or _NETWORK in line]
     rows, skipped = values_of(lines)
     seconds, device, figure, value = _columns(rows)
     return HostLines(_by_sample(seconds, device, figure, value), skipped + len(rows) - len(seconds))
