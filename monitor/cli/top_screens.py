@@ -235,7 +235,7 @@ def widths(across: int) -> tuple[int, ...]:
     def left(widths: tuple[int, ...]) -> int:
         return across - sum(widths) - _PADDING * len(widths)
 
-    kept = _WIDTHS
+    kept: tuple[int, ...] = _WIDTHS
     while left(kept) < _WORDS.get(len(kept), 0):
         kept = kept[:-1]
     return (kept[0], max(12, left(kept)), *kept[2:])
