@@ -12,6 +12,7 @@ from monitor.model import Job, Report
 from monitor.predict.outcome import outcome
 from monitor.predict.setup import setup_of
 from monitor.predict.setup_types import Known, Setup
+from monitor.predict.spread import Promise
 
 Range = tuple[float, float, float]
 
@@ -46,6 +47,8 @@ class Foretold:
     beyond: tuple[str, ...]
     """Parameters that differ and that the model says nothing of."""
     followed: tuple[Followed, ...] = ()
+    promise: Promise | None = None
+    """What the model's range promises; None where it is the advice's, whose method says so."""
 
 
 def foretold(before: Report, after: Report, different: tuple[Difference, ...]) -> Foretold:
@@ -70,6 +73,7 @@ def foretold(before: Report, after: Report, different: tuple[Difference, ...]) -
         changed,
         beyond,
         followed,
+        found.time.promise if by_model else None,
     )
 
 
