@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.analyze.comparison import Change, Range
-from monitor.predict.spread import promise_words
 from monitor.words import capitalised, count, percent, sentence, step_seconds
 
 if TYPE_CHECKING:
@@ -152,8 +151,8 @@ def beside_words(result: Against) -> str:
     came = came_words(result)
     promise = result.foretold.promise
     said = [f"Predicted step time{same} {range_words(predicted)}, {beside}.", *([sentence(came)] if came else [])]
-    if promise is not None and predicted[2] - predicted[0] >= 0.05:
-        said.append(f"The predicted range {promise_words(promise)}.")
+    if promise and predicted[2] - predicted[0] >= 0.05:
+        said.append(f"The predicted range {promise}.")
     return " ".join(said)
 
 
