@@ -81,7 +81,7 @@ def prediction(found: Outcome) -> Prediction | None:
     if change is None:
         return None
     method, promise = f"{MODEL_BASED} {found.method}".strip(), promise_words(found.time.promise)
-    return Prediction(change, found.memory.utilization_pct(), method, promise)
+    return Prediction(change, found.memory.utilization_pct(), method, promise, found.memory.bound)
 
 
 def saved(case: Case, found: Outcome) -> str:

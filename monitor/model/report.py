@@ -47,6 +47,8 @@ class Prediction:
     method: str = ""
     promise: str = ""
     """Which share of changes the range of the step time is for, in words behind ``the range``."""
+    memory_at_most: bool = False
+    """The memory's high end is an upper bound; nothing is expected between."""
 
 
 @dataclass(frozen=True, slots=True)

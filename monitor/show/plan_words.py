@@ -79,7 +79,8 @@ def answer(plan: Plan, usd_per_hour: float | None = None) -> Answer:
         return Answer("error", title, body)
     if wrong or fits == "borderline":
         return Answer("warning", title, body)
-    if plan.asked and fits == "yes" and change is not None and change[1] < 0:
+    # Green only where the whole range says less.
+    if plan.asked and fits == "yes" and change is not None and change[2] < 0:
         return Answer("success", title, body)
     return Answer("info", title, body)
 
