@@ -106,8 +106,8 @@ class Effect:
 
     @property
     def promise(self) -> Promise:
-        """What the range promises of measured changes. No change at all is certain."""
-        if not any(self.model_pct):
+        """What the range promises of measured changes. What has no effect at all is certain."""
+        if not self.kinds and not any(self.model_pct):
             return "share"
         return "none" if self.direction else weakest(SPREADS.get(kind, NONE).promise for kind, _ in self.kinds)
 

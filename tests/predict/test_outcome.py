@@ -382,3 +382,9 @@ _LLAMA = {
 def test_the_references_of_smp_v2_fit(values: dict[str, Any]) -> None:
     setup = setup_from({**_LLAMA, **values}, "smp2")
     assert outcome(setup, setup).memory.fits == "yes"
+
+
+def test_the_promise_counts_what_widens_a_range_without_moving_its_middle() -> None:
+    start = setup_from({**P4D, **FSDP, "gradient_accumulation_steps": 4}, "fsdp")
+    assert what_if(start, {"gradient_accumulation_steps": 8}).time.promise == "few"
+    assert what_if(start, {"log_interval": 7}).time.promise == "none"
