@@ -33,7 +33,7 @@ from monitor.parse.series import (
 from monitor.parse.strangers import Strangers
 from monitor.parse.table import NOBODY, At, Rows, Table, by_code
 from monitor.parse.timing import Reports, Timing, pauses_of
-from monitor.parse.told_once import Writer, evaluations, told_once
+from monitor.parse.told_once import Evaluations, Writer, evaluations, told_once
 
 # Several codes make one number; before it is too large for another code, writers are counted through.
 _MOST_WRITERS = 1 << 31
@@ -72,16 +72,17 @@ def assemble(
     events = (row for row in events if row.kind != "first-line" or row.stream not in headless)
     event_rows = sorted(events, key=lambda row: (row.stream, row.line, row.part))
     identity = identify(event_rows)
+    said = evaluations(event_rows, unread=bool(headless))
     table, in_tables = blocks.completed(steps), delimited.reports(event_rows)
     # A table of a log that also has reports of its own says them again.
     joint = len(in_tables) >= 2 * len(table)
-    reports = _told(blocks.together_with(table, in_tables) if joint else table, event_rows, identity)
+    reports = _told(blocks.together_with(table, in_tables) if joint else table, event_rows, identity, said)
     if not reports.kept and not joint:
         # Bars that are no training's are no reports.
-        reports = _told(in_tables.table(), event_rows, identity)
+        reports = _told(in_tables.table(), event_rows, identity, said)
     learned = learn(strangers) if strangers is not None and not reports.kept else None
     if learned is not None:
-        reports = _told(learned.rows.table(), event_rows, identity)
+        reports = _told(learned.rows.table(), event_rows, identity, said)
     timings = reports.settle()
     table, size = reports.table, len(reports.table)
     at = np.sort(np.concatenate(reports.kept)) if reports.kept else np.empty(0, np.intp)
@@ -101,12 +102,12 @@ def assemble(
     return Parsed(_steps(reports, at, identity), _events(shown, identity, moved), identity, timings, moved, shapes)
 
 
-def _told(table: Table, events: Sequence[EventRow], identity: Identity) -> Reports:
+def _told(table: Table, events: Sequence[EventRow], identity: Identity, said: Evaluations) -> Reports:
     """What the rows of a table report."""
     _name_ranks(table, identity)
     reports = Reports(table, pauses_of(events), identity.accumulation)
     merged = {table.code(stream) for stream in identity.merged}
-    for writer in told_once(table, _series(table), identity, evaluations(events)):
+    for writer in told_once(table, _series(table), identity, said):
         _report(reports, writer, identity, merged)
     return reports
 

@@ -45,6 +45,8 @@ class Bar(NamedTuple):
     total: float = np.nan
     sure: bool = False
     """It says so itself: by a loss, a word or its total. Else it is only not known to be another."""
+    again: bool = False
+    """It ran more than once, as epochs do."""
 
     def like(self, other: Bar) -> bool:
         """True for the same bar of another writer."""
@@ -92,7 +94,8 @@ def training_bar(table: Table, at: At, planned_steps: int | None, losses: At, ma
     own = bars[chosen].at[~evaluations(bars[chosen], marks.begins, marks.ends)]
     if len(own):
         own = np.sort(np.append(own, at[past_total & (names == name)]))
-    return Bar(own, str(table.texts[name]), total, sure[chosen] or planned_steps == total or len(losses) > 0)
+    says = sure[chosen] or planned_steps == total or len(losses) > 0
+    return Bar(own, str(table.texts[name]), total, says, len(bars[chosen].first) > 1)
 
 
 def _which(table: Table, names: NDArray[np.int32], totals: Floats) -> tuple[NDArray[np.int64], list[tuple[int, float]]]:
@@ -163,8 +166,12 @@ def _says_so(table: Table, name: int, bar: Runs) -> bool:
 
 
 def _lasts_s(bar: Runs) -> float:
-    """How long the longest run of a bar takes, or all of them where each is short; of one that has begun the whole."""
-    each = np.fmax(bar.ran_s, np.where(bar.complete, 0.0, np.nan_to_num(bar.each_s * bar.total)))
+    """How long the longest run of a bar takes, or all of them where each is short; of one that has begun the whole.
+
+    A bar's clock is of whole seconds: what one took within a second its pace tells.
+    """
+    whole_s = np.nan_to_num(bar.each_s * bar.total)
+    each = np.fmax(bar.ran_s, np.where(bar.complete, np.minimum(whole_s, bar.ran_s + 1.0), whole_s))
     return float(max(each.max(), min(each.sum(), _IN_AN_INSTANT_S)))
 
 

@@ -30,6 +30,10 @@ _EACH = _MARKS | delimited.KINDS | {"environment", "gpu-memory", "rank-map-node"
 _SAMPLED = frozenset({"mfu"})
 _MOST_SAMPLED = 64
 _ORDER = {kind: place for place, kind in enumerate(dict.fromkeys(row.kind for row in (*facts.ROWS, *marks.MARKS)))}
+# Words without one of which no log of a training is written, but one that has nothing but a bar without a word.
+_OF_TRAINING = (b"train", b"epoch", b"loss", b"learning", b"optimi", b"tuning")
+TRAINS = "trains"
+"""The text of a stream's first line where the stream has one of them."""
 _DIGITS = re.compile(r"\d+")
 _WORDING_CHARS = 200
 _LEVELS = 33
@@ -77,12 +81,15 @@ class EventRows:
         return 0 if pair[1] in _SAID_ONCE | _SAMPLED else self._read[pair] - len(self._rows[pair])
 
     def add_page(self, page: LogPage) -> None:
-        """Remembers where the stream begins, as far as it was read."""
+        """Remembers where the stream begins, as far as it was read, and whether it says that something is trained."""
         known = self._first.get(page.stream)
+        said = known.text if known is not None else ""
+        if not said and _speaks_of_training(page.data):
+            said = TRAINS
         if known is None or page.first_line < known.line:
             time_ms = page.times_ms[0] if page.times_ms else None
-            row = EventRow(page.stream, page.node, page.first_line, -1, time_ms, None, "", "first-line", "")
-            self._first[page.stream] = row
+            known = EventRow(page.stream, page.node, page.first_line, -1, time_ms, None, "", "first-line", "")
+        self._first[page.stream] = known._replace(text=said)
 
     def add(self, row: EventRow) -> None:
         """Adds an event."""
@@ -173,3 +180,8 @@ def _level(line: int) -> int:
 
 def _in_stream(row: EventRow) -> tuple[int, int]:
     return row.line, row.part
+
+
+def _speaks_of_training(data: bytes) -> bool:
+    lower = data.lower().replace(b"trained", b"")  # so are models that answer
+    return any(word in lower for word in _OF_TRAINING)

@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from monitor.parse.bars import Bar, Marks, training_bar
+from monitor.parse.event_rows import TRAINS
 from monitor.parse.identity import Identity
 from monitor.parse.rows import EventRow
 from monitor.parse.table import NOBODY, At, Table
@@ -35,25 +36,31 @@ class Evaluations(NamedTuple):
     """By stream."""
     serves: bool
     """A model answers here: prompts are processed, pictures are made."""
+    trains: bool
+    """A word of training stands somewhere, or may in a head that was not read yet."""
 
 
-def evaluations(events: Iterable[EventRow]) -> Evaluations:
-    """From events in the order of their lines. Bars that say that they evaluate are out already, and mark nothing."""
+def evaluations(events: Iterable[EventRow], unread: bool = False) -> Evaluations:
+    """From events in the order of their lines; ``unread`` where the head of a stream is still to be read.
+
+    Bars that say that they evaluate are out already, and mark nothing.
+    """
     begins: dict[str, list[int]] = {}
     ends: dict[str, list[int]] = {}
-    serves = False
+    serves, trains = False, unread
     for event in events:
         if event.kind == "evaluation-end":
             ends.setdefault(event.stream, []).append(event.line)
         elif event.kind == "evaluation-begin" and "%|" not in event.text:
             begins.setdefault(event.stream, []).append(event.line)
         serves = serves or event.kind == "inference"
+        trains = trains or event.text == TRAINS
     streams = begins.keys() | ends.keys()
     marks = {
         stream: Marks(np.array(begins.get(stream, ()), np.int64), np.array(ends.get(stream, ()), np.int64))
         for stream in streams
     }
-    return Evaluations(marks, serves)
+    return Evaluations(marks, serves, trains)
 
 
 @dataclass(slots=True)
@@ -97,6 +104,7 @@ def _without_unsure(writers: Sequence[Writer], out: Sequence[Bar], said: Evaluat
     """Bars that only might be the training's are none where another writer's is, or where the log says what else they are."""
     sure = [writer.bar for writer in writers if writer.bar.sure and len(writer.bar.at)]
     texts = any(len(at) for writer in writers for at in writer.formats.values())
+    losses = any(len(writer.losses) for writer in writers)
     for writer in writers:
         bar = writer.bar
         if bar.sure or not len(bar.at):
@@ -105,7 +113,7 @@ def _without_unsure(writers: Sequence[Writer], out: Sequence[Bar], said: Evaluat
         if (
             any(bar.like(other) for other in out)
             or (sure and not any(bar.like(other) for other in sure))
-            or (alone and said.serves and not any(len(each.losses) for each in writers))
+            or (alone and (said.serves or (not said.trains and not bar.again)) and not losses)
         ):
             writer.bar = bar._replace(at=_NOTHING)
 

@@ -70,7 +70,7 @@ loops = st.one_of(
     st.builds(_alternating, st.integers(2, 4), st.integers(8, 25), st.integers(30, 90), st.sampled_from([1.5, 6.0])),
     st.builds(_restarted, st.integers(20, 40), st.integers(5, 15), st.integers(41, 90), st.sampled_from([1.5, 6.0])),
 )
-LOADING = "Loading: 100%|##| 3/3 [00:00<00:00, 40.1it/s]"
+LOADING = "Loading the training set: 100%|##| 3/3 [00:00<00:00, 40.1it/s]"
 
 
 @settings(deadline=None, max_examples=100)
@@ -110,6 +110,7 @@ def _said(first: int, last: int, every: int = 10) -> list[str]:
     return [f"Epoch [1/10], Step [{step}/500], Loss: 0.5" for step in range(first, last + 1, every)]
 
 
+BEGINS = "Starting the training loop"
 PIPELINE = "Loading pipeline components...: 100%|##########| 7/7 [00:01<00:00,  4.00it/s]"
 
 
@@ -123,6 +124,7 @@ PIPELINE = "Loading pipeline components...: 100%|##########| 7/7 [00:01<00:00,  
         pytest.param(_draw("Capturing CUDA graphs (decode): ", 35, 0.4), id="CUDA graphs"),
         pytest.param(_draw("Preloading the data: ", 2000, 0.005), id="data"),
         pytest.param(_draw("", 100, 0.002), id="over in an instant"),
+        pytest.param(["Loaded a trained model", *_draw("", 300, 1.5)], id="one run, and no word of training"),
         pytest.param(_draw("", 1_000_000, 0.0005, until=400), id="too fast for steps"),
         pytest.param(_draw("Epochs: ", 30, 9.0), id="epochs by name"),
         pytest.param(_draw("Epoch: ", 30, 9.0, ", loss=0.5"), id="one name, one count"),
@@ -148,7 +150,7 @@ def test_bars_of_other_work_are_no_steps(lines: list[str]) -> None:
     ("lines", "count"),
     [
         pytest.param(_draw("", 50, 0.5) * 2, 100, id="no words at all"),
-        pytest.param(["  2%|2         | 1/50 [00:01<00:49,  1.00s/it]"], 1, id="just begun"),
+        pytest.param([BEGINS, "  2%|2         | 1/50 [00:01<00:49,  1.00s/it]"], 1, id="just begun"),
         pytest.param(
             [*_draw("", 3, 0.4), "{'loss': 0.5, 'epoch': 1.0}", _bar(3, 3, 1.2, 0.4)], 3, id="a very short one"
         ),
@@ -246,18 +248,19 @@ def test_the_losses_of_reports_go_to_the_steps_of_the_bar() -> None:
 @pytest.mark.parametrize("what", ["rank {}: ", "[Rank {}] Training: ", "Epoch 1 (rank={}): ", "global_rank {} "])
 def test_a_rank_in_a_description_is_the_writer(what: str) -> None:
     lines = [f"{what.format(rank)}{_bar(step, 60, step * 2, 1.5 + rank)}" for step in range(1, 31) for rank in (0, 1)]
-    steps = parse(lines).steps
+    steps = parse([BEGINS, *lines]).steps
     assert steps.groupby("rank")["step_time_s"].agg(["size", "median"]).to_numpy().tolist() == [[30, 1.5], [30, 2.5]]
 
 
 @pytest.mark.parametrize("what", ["[GPU{}] Epoch 3: ", "cuda:{} ", "local_rank {}: "])
 def test_a_device_in_a_description_tells_writers_apart(what: str) -> None:
     lines = [f"{what.format(gpu)}{_bar(step, 60, step * 2, 1.5 + gpu)}" for step in range(1, 31) for gpu in (0, 1)]
-    assert len(parse(lines).steps) == 60
+    assert len(parse([BEGINS, *lines]).steps) == 60
 
 
 def test_memory_of_a_device_is_no_writer() -> None:
-    assert len(parse([f"GPU {step}.{step}G {_bar(step, 60, step * 2, 1.5)}" for step in range(1, 31)]).steps) == 30
+    lines = [f"GPU {step}.{step}G {_bar(step, 60, step * 2, 1.5)}" for step in range(1, 31)]
+    assert len(parse([BEGINS, *lines]).steps) == 30
 
 
 def test_reports_of_all_ranks_are_worth_more_than_a_bar_of_one() -> None:
