@@ -18,6 +18,8 @@ _SURELY_A_CLOCK = 12
 _RISES_OF_A_TICKING_CLOCK = 4
 _EVEN = 1.3
 _FAR_INTO_A_RUN_S = 60.0
+# A clock that begins again and again goes from nearly nothing to twice its middle.
+_ALIKE = 1.6
 
 
 def is_clock(values: Floats, tick_s: float = 0.0) -> bool:
@@ -43,6 +45,15 @@ def is_clock(values: Floats, tick_s: float = 0.0) -> bool:
     if even and values[0] >= _FAR_INTO_A_RUN_S and values[-1] >= 1.1 * values[0]:
         return True
     return rising_share > 0.5 and bool(values[-1] >= min(len(values), 4) * 0.6 * values[0])
+
+
+def is_told_anew(values: Floats) -> bool:
+    """True if ``values``, called a clock's, are each of one report: they fall again and again, and differ little."""
+    values = values[~np.isnan(values)]
+    if len(values) < 4 or (np.diff(values) < 0).sum() < 2:
+        return False
+    usual = float(np.median(values))
+    return bool(values.max() <= _ALIKE * usual and usual <= _ALIKE * values.min())
 
 
 def differenced(steps: Floats, clock: Floats, tick_s: float, before: float) -> Floats:

@@ -77,7 +77,7 @@ _NEXT = np.array(
     ],
     np.uint8,
 )
-_LOOKED_AT = 32
+_LOOKED_AT = 96  # columns may be far apart
 _BAR, _BLANK, _BRACKET, _ESCAPE, _RETURN = b"| [\x1b\r"
 _MAY_END = np.isin(_CLASS, (1, 3))
 _MAY_END[list(b".snm\r")] = True

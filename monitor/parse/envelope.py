@@ -59,6 +59,8 @@ _MAY_HAVE_PREFIX = re.compile(r"20\d\d-|\s*+\[(?:[rR]ank|default|trainer|worker|
 _FIRST = "2[i \t"
 _CURSOR_UP = "\x1b[A"
 _REDRAW = re.compile(r"[\r\b]+")
+# A bar that goes back to its middle to write its count there.
+_INTO_THE_MIDDLE = re.compile(r"\x08{20,}(?= \d{1,9}/\d{1,9} )")
 _ZONE = re.compile(r"([+-])(\d\d):?(\d\d)$")
 
 
@@ -164,7 +166,7 @@ def _pieces(text: str, writer: _Writer, into: list[Fragment]) -> _Writer:
         if text.strip():
             into.append(Fragment(text, writer.rank, writer.host, False, writer.time_ms, writer.local_rank, writer.task))
         return writer
-    for part in _REDRAW.split(text):
+    for part in _REDRAW.split(_INTO_THE_MIDDLE.sub("", text) if "\b" in text else text):
         clean, who = _without_prefixes(without_escapes(part), writer)
         if clean.strip():
             into.append(Fragment(clean, who.rank, who.host, _CURSOR_UP in part, who.time_ms, who.local_rank, who.task))

@@ -53,7 +53,9 @@ _SUMMARY = _any(
     r"\boverall (?:training )?(?:speed|time|throughput|average)",
     r"\bsteps[:=]? ?\x00 in \x00",  # "steps 500 in 41.2s": all of them
 )
-_NEVER = re.compile(_any(_CODE, _BAR, rf"(?i:{_any(_SETTINGS, _SUMMARY)})"))
+# Caffe's program itself tests and measures; its solver trains.
+_OF_PROGRAM = r"\bcaffe\.cpp\b"
+_NEVER = re.compile(_any(_CODE, _BAR, _OF_PROGRAM, rf"(?i:{_any(_SETTINGS, _SUMMARY)})"))
 _OTHER_WORK = re.compile(
     r"(?i)(?<![\w/.])(?:"
     + _any(

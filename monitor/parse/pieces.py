@@ -78,7 +78,7 @@ _COUNTED = re.compile(
     r"(?P<name>[A-Za-z_][A-Za-z_ ]{0,40}?)(?: #|[ #])(?P<value>\d[\d,]{0,15})(?:\s?(?:/|of)\s?(?P<total>\d[\d,]{0,15}))?(?:\s|$)"
 )
 _AROUND_SIGN = re.compile(r"\s{0,40}(?<![:=])([:=])\s{1,60}")
-_BETWEEN = re.compile(r"\s*(?:\|\|?|[;│┃]|,(?=\s)|\t|\s{2,})\s*|\s-\s(?=[A-Za-z])")
+_BETWEEN = re.compile(r"\s*(?:\|\|?|[;│┃]|,(?=\s)|\t|\s{2,})\s*|\s--?\s(?=[A-Za-z])")
 
 _ONE_STEP = Key("time", v.OF_ONE_STEP, 0.0, "step", "step")
 _OF_RUN = Key("time", v.TOTAL_TIME, 0.0, "clock")

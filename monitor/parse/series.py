@@ -97,6 +97,10 @@ def said_once(table: Table, at: At) -> At:
     same = table.same_as_before(at) & near & ~np.isnan(table.step[at][1:])
     if (same[1:] & same[:-1]).any():
         return at
+    # The clock may stand in front of the echo alone.
+    first, echo = at[:-1][same], at[1:][same]
+    for column in (table.time_ms, table.stamp_ms):
+        column[first] = np.where(np.isnan(column[first]), column[echo], column[first])
     once: At = at[np.append(True, ~same)]
     return once
 

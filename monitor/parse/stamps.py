@@ -52,6 +52,8 @@ _FIELD = re.compile(
 )
 # At a line's end it is the line's where it is called so: "Loss=0.009 Time=07:29:40".
 _AT_END = re.compile(rf"\b[Tt]ime(?:stamp)?[=:]\s?{_CLOCK}\s*$")
+# In a table it may have the last column.
+_LAST_FIELD = re.compile(rf"[,;|\t]\s?{_USUAL.pattern}Z?\s*\|?\s*$")
 _UNIX = re.compile(r"1\d{12}|1\d{9}(?:\.\d{1,9})?")
 
 
@@ -80,6 +82,8 @@ def stamp(text: str) -> Stamp | None:
         return _of_field(text)
     if (found := _AT_END.search(text, max(0, len(text) - _LONGEST))) is not None:
         return _read(found)
+    if (found := _LAST_FIELD.search(text, max(0, len(text) - _LONGEST))) is not None:
+        return _read_usual(found)
     return _at_head(text)
 
 

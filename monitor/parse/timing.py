@@ -178,7 +178,8 @@ def _counts_epochs(table: Table, at: At) -> bool:
 def _counts_samples(table: Table, at: At) -> bool:
     """The counter goes by samples or tokens: how many steps lie between two reports is not known."""
     gaps = np.diff(table.step[at])
-    return str(table.texts[table.format[at[0]]]) in _OF_SAMPLES and bool((gaps > 1).any())
+    named = str(table.texts[table.format[at[0]]]) in _OF_SAMPLES and bool((gaps > 1).any())
+    return named or (len(gaps) > 0 and float(np.median(gaps)) > witness.LARGEST_GAP)
 
 
 def _counted(table: Table, at: At) -> Floats:
@@ -198,6 +199,9 @@ def printed_times(table: Table, at: At) -> tuple[Floats, int | Codes]:
     gaps = np.diff(steps)
     usual_gap = float(np.median(gaps)) if len(gaps) else np.nan
     tick_s = float(table.clock_tick_s[at].max())
+    if clocks.is_told_anew(clock):
+        # "0:00:04.250", of each report
+        times, clock, meaning = np.where(np.isnan(times), clock, times), np.full(len(at), np.nan), "either"
     if not np.isnan(clock).all() and _is_mean(table, at, meaning):
         # A total that never falls tells more than a mean beside it.
         since = clocks.differenced(steps, clock, tick_s, clocks.steps_before_first(steps))
@@ -214,6 +218,8 @@ def printed_times(table: Table, at: At) -> tuple[Floats, int | Codes]:
         mean = meaning == "interval" and usual_gap > 1.0
         by_rate = table.code("interval" if mean else "step")
         return times, np.where(from_clock, table.code("cumulative"), by_rate)
+    if meaning == "clock" and clocks.is_told_anew(times):
+        meaning = "either"
     if meaning == "clock" or (meaning == "either" and clocks.is_clock(times, tick_s)):
         times, kind = clocks.differenced(steps, times, tick_s, clocks.steps_before_first(steps)), "cumulative"
     elif meaning == "span":

@@ -89,7 +89,7 @@ STEP_NAMES = {
     "global step per max steps": GLOBAL_STEP,  # "global_step/max_steps": "10/1000"
     "step": STEP,
     **dict.fromkeys(("iteration", "iter", "it", "update"), ITERATION),
-    **dict.fromkeys(("batch", "minibatch", "mini batch"), BATCH),
+    **dict.fromkeys(("batch", "minibatch", "mini batch", "step in epoch", "batch in epoch", "iter in epoch"), BATCH),
     **dict.fromkeys(("steps", "iters", "iterations", "updates"), STEPS),
 }
 # What is counted within a step; with its total ("micro 3/8") it tells when a step is whole.

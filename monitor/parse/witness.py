@@ -36,8 +36,8 @@ _MANY_TIMES = 3.0
 _TOLD_AGAIN = 0.2
 # A clock that says more than what is printed may have seen a pause; so steady a factor in every gap is none.
 _STEADY = 1.3
-# Nobody logs more seldom: a counter that jumps further counts samples or tokens, and what is printed is a step's.
-_LARGEST_GAP = 5_000
+#: Nobody logs more seldom: a counter that jumps further counts samples or tokens, and what is printed is a step's.
+LARGEST_GAP = 5_000
 _UNITS = (1e-9, 1e-6, 1e-3, 1 / 3600, 1 / 60, 60.0, 3600.0, 1e3, 1e6)
 
 Cause = Literal["", "interval", "unit", "accumulation", "writers", "clock"]
@@ -104,6 +104,8 @@ class Observed:
     """There was a checkpoint or an evaluation in it."""
     usual_gap: float
     """Steps between two reports, the median."""
+    each_report: bool = False
+    """Most windows go from one report to the next."""
 
 
 def observed(steps: Floats, printed_s: Floats, at_ms: Floats, pauses_ms: Floats) -> Observed | None:
@@ -125,7 +127,12 @@ def observed(steps: Floats, printed_s: Floats, at_ms: Floats, pauses_ms: Floats)
     held = np.searchsorted(clock[cuts], pauses_ms)
     paused[held[(held > 0) & (held < len(cuts))] - 1] = True
     return Observed(
-        np.diff(clock[cuts]) / 1000, np.diff(summed[cuts]), np.diff(plain[cuts]), paused, float(np.median(gaps))
+        np.diff(clock[cuts]) / 1000,
+        np.diff(summed[cuts]),
+        np.diff(plain[cuts]),
+        paused,
+        float(np.median(gaps)),
+        2 * len(cuts) > len(lead),
     )
 
 
@@ -134,7 +141,8 @@ def verdict(series: Sequence[Observed], accumulation: int | None = None, writers
 
     Units, sums over the steps between two reports, micro-batches (``accumulation`` of them make a step) and counters that
     several ``writers`` share differ by known factors. Of any other the clock is right where it is shorter than what is
-    printed, which no pause can explain, or where all differ by the same and each step is reported or it is many times.
+    printed, which no pause can explain, where all differ by the same and each step is reported or it is many times, or
+    where three of four differ by so much that no pause between reports explains it.
     """
     if not series:
         return Verdict()
@@ -150,7 +158,7 @@ def verdict(series: Sequence[Observed], accumulation: int | None = None, writers
     if (low <= _AGREES and high >= 1 / _AGREES) or (middle > 1 and paused >= 0.5):
         return Verdict(ratio=middle)
     as_sum = usual_gap > 1 and _is_near(float(np.median(sums[known])), 1.0)
-    if as_sum and usual_gap > _LARGEST_GAP:
+    if as_sum and usual_gap > LARGEST_GAP:
         return Verdict(ratio=middle)
     if as_sum:
         return Verdict("interval", 1 / usual_gap, middle)
@@ -161,7 +169,9 @@ def verdict(series: Sequence[Observed], accumulation: int | None = None, writers
         return Verdict("accumulation", float(accumulation), middle)
     if writers > 1 and _is_near(middle, 1 / writers):
         return Verdict("writers", 1 / writers, middle)
-    if middle < 1 or (high <= _STEADY * low and (usual_gap == 1 or middle > _MANY_TIMES)):
+    steady = high <= _STEADY * low and (usual_gap == 1 or middle > _MANY_TIMES)
+    always = low > _MANY_TIMES and all(one.each_report for one in series)
+    if middle < 1 or steady or always:
         return Verdict("clock", 1.0, middle)
     return Verdict(ratio=middle)
 

@@ -61,6 +61,8 @@ def one(line: str) -> Reading:
         ('{"step": [1, 7], "data": {"train_loss": 2.5, "it_per_sec": 4.0}}', 7, 0.25, 2.5),
         ("step 7: loss=nan, 0.25 s/it", 7, 0.25, float("nan")),
         ("Epoch 1 Batch 7 Loss 2.5 Accuracy 0.1", 7, None, 2.5),
+        ("(5/8) Epoch 0, batch 7, batch avg ctc loss 5.2, batch avg loss 2.5", 7, None, 2.5),
+        ("[2026-03-04 08:12:20,123][root][INFO] - train, epoch: 0/50, step_in_epoch: 7, loss: 2.5", 7, None, 2.5),
     ],
 )
 def test_a_dialect_is_read(line: str, step: int, time_s: float | None, loss: float) -> None:
@@ -73,6 +75,8 @@ def test_a_dialect_is_read(line: str, step: int, time_s: float | None, loss: flo
     "line",
     [
         "validation at step 12: val_loss=0.5 elapsed=0.31s",
+        "[Epoch 1 640/640][Iteration 12][Wall Clock 184.41s] Validate the model",
+        "I0807 15:36:14.204 2567 caffe.cpp:313] Batch 12, loss = 0.51",
         "INFO train: eval: step=80 val_loss=0.5 eval_time=0.31s",
         "Test: [ 10/40]\tTime  0.610 ( 0.800)\tLoss 6.9 (7.0)",
         "step 250: train loss 2.31, val loss 2.40",
@@ -150,6 +154,11 @@ def test_a_clock_is_left_to_the_series_or_named_one() -> None:
     assert day.clock_s == 86410.0
     own = one("step 5 loss 2.5 step_time 0.5s elapsed 00:01:23")
     assert (own.time_s, own.clock_s) == (0.5, None)
+
+
+def test_a_batch_of_an_epoch_behind_a_stamp_is_the_second_fraction() -> None:
+    (found,) = read("2026-03-04 08:12:20 [3/10][50/1583] Loss_D: 1.2 Loss_G: 2.5 D(x): 0.5")
+    assert (found.step, found.epoch) == (50, 3)
 
 
 def test_who_and_which_epoch_are_taken_from_the_line() -> None:

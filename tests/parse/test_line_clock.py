@@ -230,3 +230,47 @@ def test_an_elapsed_total_beats_a_mean_beside_it() -> None:
     parsed = parse(lines)
     assert _times(parsed)[1:] == pytest.approx([2.0] * 38)
     assert set(parsed.steps["kind"][1:]) == {"cumulative"}
+
+
+def test_a_time_that_is_nearly_always_many_times_too_short_is_refuted_though_some_gaps_hold_more() -> None:
+    at_s = np.cumsum([0.4 if step % 2 else 3.0 for step in range(40)]).tolist()
+    parsed = _events([(at, f"step {step} loss 2.5 step_time 0.02") for step, at in enumerate(at_s)])
+    assert set(parsed.steps["kind"]) == {"line-clock"}
+    assert parsed.timings[0].printed_s == pytest.approx(0.02)
+
+
+def test_a_clock_may_stand_in_front_of_a_lines_echo_alone() -> None:
+    lines = [
+        line
+        for step in range(0, 200, 50)
+        for line in (
+            f"WARNING:root:step {step}, loss 2.5",
+            _stamped(step * 0.8, f"WARNING [train.py:546] step {step}, loss 2.5"),
+        )
+    ]
+    steps = parse(lines).steps
+    assert len(steps) == 4
+    assert steps["step_time_s"].iloc[1:].tolist() == pytest.approx([0.8] * 3)
+
+
+def test_a_table_may_have_the_time_in_its_last_column() -> None:
+    rows = [
+        f"0.5,{step}.0,0,2026-03-04 08:{step * 3 // 60:02d}:{step * 3 % 60:02d}.250000" for step in range(9, 60, 10)
+    ]
+    steps = parse(["train_loss,global_step,epoch,created_at", *rows]).steps
+    assert steps["step_time_s"].iloc[1:].tolist() == pytest.approx([3.0] * 5)
+
+
+def test_what_is_called_elapsed_and_falls_again_and_again_is_each_reports_own() -> None:
+    times = [106.1, 98.7, 100.1, 97.0, 99.5, 98.1]
+    lines = [
+        line
+        for step, each in enumerate(times)
+        for line in ("-----", f"Iteration: {step}", "Loss: 0.5", f"Elapsed time: {each} seconds")
+    ]
+    assert parse(lines).steps["step_time_s"].tolist() == pytest.approx(times)
+
+
+def test_so_is_a_duration_that_is_written_as_a_clock() -> None:
+    lines = [f"[step {step}] loss: 2.5 duration: 0:00:0{3 + step % 2}.250" for step in range(12)]
+    assert parse(lines).steps["step_time_s"].tolist() == pytest.approx([3.25, 4.25] * 6)

@@ -163,7 +163,9 @@ def _forms(shape: tuple[str, ...]) -> tuple[Form, ...]:
         _add_unnamed_step(gaps, records[0])
     found = []
     for entries, start, end in zip(records, starts, [*starts[1:], len(gaps)], strict=True):
-        found.append(form(entries, "\0".join(between.said for between in gaps[start:end])))
+        # What ends a line is the name of no number.
+        tail = [gaps[-1].text] if end == len(gaps) else [gaps[end - 1].said]
+        found.append(form(entries, "\0".join([*(between.said for between in gaps[start : end - 1]), *tail])))
     return tuple(one for one in found if one is not None)
 
 
@@ -275,6 +277,8 @@ def _add_unnamed_step(gaps: Sequence[Gap], entries: list[Entry]) -> None:
         return
     if any(entry.key.order != BATCH or entry.total >= 0 for entry in named):
         return
+    if any(entry.key.what == "epoch" and entry.place == named[0].place - 1 for entry in entries):
+        return  # "(5/8) Epoch 0, batch 10": the fraction is a rank
     for place in range(min(len(gaps) - 2, named[0].place)):
         if gaps[place].name or gaps[place].text[-1:] not in {"[", "("} or gaps[place + 1].text.strip() != "/":
             continue
@@ -304,9 +308,10 @@ def _step_without_a_name(gaps: Sequence[Gap], entries: Sequence[Entry]) -> list[
     in_epoch = any(entry.key.what == "epoch" for entry in entries)
     told = any(entry.key.what in {*SPEEDS, "loss"} for entry in entries)
     for place in sorted(fractions) if told else ():
-        before = gaps[place].text
-        if place - 2 in fractions and _PAIR.fullmatch(before):
+        if place - 2 in fractions and _PAIR.fullmatch(gaps[place].text):
             return [Entry(place, Key("step", BATCH), total=place + 1, in_epoch=True), Entry(place - 2, Key("epoch"))]
+    for place in sorted(fractions) if told else ():
+        before = gaps[place].text
         if place and before.rstrip()[-1:] == "[" and gaps[place + 2].text.lstrip()[:1] in {"]", "("}:
             return [Entry(place, Key("step", BATCH), total=place + 1, in_epoch=True)]
     for place in sorted(fractions):
