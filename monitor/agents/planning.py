@@ -14,6 +14,7 @@ from monitor.agents.tokens import Answer, clipped, fitted
 from monitor.archive.document import as_line
 from monitor.errors import BadCall
 from monitor.predict.presets import PRESETS, preset
+from monitor.predict.spread import promise_words
 from monitor.review import Progress
 from monitor.review.plan_document import plan_document
 from monitor.review.planning import Plan, advice_of, plan, start_from, start_of
@@ -124,4 +125,5 @@ def _headline(found: Plan) -> str:
     change = found.step_time_change_pct
     if change is None:
         return "Step time: not predicted." if found.asked else "The start, as far as it is known."
-    return f"Step time {change[1]:+.0f} % ({change[0]:+.0f} to {change[2]:+.0f}), model-based, not measured."
+    promise = f" The range {promise_words(found.outcome.time.promise)}." if change[2] - change[0] >= 0.05 else ""
+    return f"Step time {change[1]:+.0f} % ({change[0]:+.0f} to {change[2]:+.0f}), model-based, not measured.{promise}"

@@ -109,7 +109,8 @@ def _findings(rows: list[FindingRow], out: int, following: str | None) -> list[s
             lines.append(f"  Do: {row['step']}")
         if change := row["step_time_change_percent"]:
             low, mid, high = change["low"], change["mid"], change["high"]
-            lines.append(f"  Predicted step time: {mid:+.0f} % ({low:+.0f} to {high:+.0f}), by a model.")
+            promise = f" The range {row['range']}." if row["range"] else ""
+            lines.append(f"  Predicted step time: {mid:+.0f} % ({low:+.0f} to {high:+.0f}), by a model.{promise}")
     if out:
         lines.append(f"{count(out, 'more finding')}: {following or 'evidence(job, finding) has each by its id'}.")
     return lines
@@ -125,6 +126,7 @@ def _finding(finding: Finding, quotes: Quotes, longest: int) -> FindingRow:
         "said": quotes.marked(clipped(finding.summary, longest)),
         "step": step,
         "step_time_change_percent": None if prediction is None else range_of(prediction.step_time_change_percent),
+        "range": None if prediction is None else prediction.promise or None,
     }
 
 
