@@ -224,7 +224,7 @@ def _growing(case: Case, metric: str, id: str, name: str, advice: str) -> Findin
         f"{name} grows: {percent(worst.settled)} to {percent(worst.level)}",
         f"{name} grows {nodes([one.node for one in found], len(case.run.job.nodes))}: {_on(worst.node, found)}from "
         f"{percent(worst.settled)} to {percent(worst.level)} between {case.clock(worst.start)} and {case.clock(worst.end)}, "
-        f"{middle:.1f} points an hour ({low:.1f} to {high:.1f}).{full_words(case, worst)}",
+        f"{middle:.1f} points an hour (95 % interval {low:.1f} to {high:.1f}).{full_words(case, worst)}",
         (
             Evidence(f"{name}, initial high-water mark", worst.settled, "%", worst.node, worst.start),
             Evidence(f"{name}, now", worst.level, "%", worst.node, None, worst.end),

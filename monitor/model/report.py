@@ -45,6 +45,10 @@ class Prediction:
     step_time_change_percent: tuple[float, float, float]
     gpu_memory_utilization: tuple[float, float, float] | None = None
     method: str = ""
+    promise: str = ""
+    """Which share of changes the range of the step time is for, in words behind ``the range``."""
+    memory_at_most: bool = False
+    """The memory's high end is an upper bound; nothing is expected between."""
 
 
 @dataclass(frozen=True, slots=True)

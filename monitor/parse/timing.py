@@ -199,6 +199,9 @@ def printed_times(table: Table, at: At) -> tuple[Floats, int | Codes]:
     gaps = np.diff(steps)
     usual_gap = float(np.median(gaps)) if len(gaps) else np.nan
     tick_s = float(table.clock_tick_s[at].max())
+    if clocks.is_told_anew(clock):
+        # "0:00:04.250", of each report
+        times, clock, meaning = np.where(np.isnan(times), clock, times), np.full(len(at), np.nan), "either"
     if not np.isnan(clock).all() and _is_mean(table, at, meaning):
         # A total that never falls tells more than a mean beside it.
         since = clocks.differenced(steps, clock, tick_s, clocks.steps_before_first(steps))

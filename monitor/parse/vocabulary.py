@@ -220,6 +220,8 @@ JOINED = {
     "evalloss": "eval loss",
     "testloss": "test loss",
     "walltime": "wall time",
+    "timelapsed": "time elapsed",
+    "timestepsofar": "timesteps so far",
     "numupdates": "num updates",
     "maxmem": "max mem",
     "gpumem": "gpu mem",

@@ -269,3 +269,8 @@ def test_what_is_called_elapsed_and_falls_again_and_again_is_each_reports_own() 
         for line in ("-----", f"Iteration: {step}", "Loss: 0.5", f"Elapsed time: {each} seconds")
     ]
     assert parse(lines).steps["step_time_s"].tolist() == pytest.approx(times)
+
+
+def test_so_is_a_duration_that_is_written_as_a_clock() -> None:
+    lines = [f"[step {step}] loss: 2.5 duration: 0:00:0{3 + step % 2}.250" for step in range(12)]
+    assert parse(lines).steps["step_time_s"].tolist() == pytest.approx([3.25, 4.25] * 6)
