@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, tzinfo
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -112,11 +113,11 @@ def show_nodes(report: Report, console: bool = False, opens: Sequence[str] = ())
         else config.NumberColumn(name, format="%.0f %%", width=75)
         for metric, name in _NODE_NAMES.items()
     }
+    selects: dict[str, Any] = {"on_select": "rerun", "selection_mode": "single-row"} if opens else {}
     drawn = st.dataframe(
         frame,
         key="nodes",
-        on_select="rerun" if opens else "ignore",
-        selection_mode="single-row",
+        **selects,
         hide_index=True,
         height="auto",
         placeholder=DASH,
