@@ -103,7 +103,9 @@ def _named_late(names: NDArray[np.int32], totals: Floats, steps: Floats, nameles
     """The names, where a bar that got its description after its first redraws has it from the begin."""
     begins = np.flatnonzero(np.append(True, (np.diff(names) != 0) | (np.diff(totals) != 0)))
     first, last = begins[1:], begins[1:] - 1
-    goes_on = (names[last] == nameless) & (totals[first] == totals[last]) & np.isin(steps[first] - steps[last], (0.0, 1.0))
+    goes_on = (
+        (names[last] == nameless) & (totals[first] == totals[last]) & np.isin(steps[first] - steps[last], (0.0, 1.0))
+    )
     if not goes_on.any():
         return names
     of_block = names[begins]

@@ -151,7 +151,9 @@ def test_bars_of_other_work_are_no_steps(lines: list[str]) -> None:
     [
         pytest.param(_draw("", 50, 0.5) * 2, 100, id="no words at all"),
         pytest.param(
-            [*_draw("", 50, 0.5, until=1), *_draw("d: -0.01; gen: 0.02: ", 50, 0.5)[2:]], 50, id="named after its first step"
+            [*_draw("", 50, 0.5, until=1), *_draw("d: -0.01; gen: 0.02: ", 50, 0.5)[2:]],
+            50,
+            id="named after its first step",
         ),
         pytest.param([BEGINS, "  2%|2         | 1/50 [00:01<00:49,  1.00s/it]"], 1, id="just begun"),
         pytest.param(
