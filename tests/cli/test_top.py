@@ -46,7 +46,13 @@ class Terminal:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "monitor", *argv],
             cwd=ROOT,
-            env={**environment, "TERM": "xterm-256color", "COLORTERM": "", "LANG": "C.UTF-8"},
+            # What says its size is the terminal: workers of this test run have one of their own.
+            env={
+                **{name: value for name, value in environment.items() if name not in {"COLUMNS", "LINES"}},
+                "TERM": "xterm-256color",
+                "COLORTERM": "",
+                "LANG": "C.UTF-8",
+            },
             stdin=self.slave,
             stdout=self.slave,
             stderr=self.slave,
