@@ -9,6 +9,7 @@ import pandas as pd
 from monitor.analyze.memory import memory_peaks
 from monitor.analyze.mfu import parameters
 from monitor.analyze.refused import Fill
+from monitor.diagnose.reading_words import came_by
 from monitor.model import Run, StepStats
 from monitor.predict.setup import Known, Setup, setup_of
 
@@ -32,7 +33,8 @@ def setup_seen(run: Run, steady: pd.DataFrame, stats: StepStats | None, refused:
     elif (used := _fullest_pct(run, steady)) is not None:
         seen["gpu_memory_utilization"] = Known(used, MEASURED)
     if stats is not None and stats.median_s is not None:
-        seen["step_time_s"] = Known(stats.median_s, MEASURED)
+        came = came_by(run.logs.readings)
+        seen["step_time_s"] = Known(stats.median_s, f"{MEASURED}, {came}" if came else MEASURED)
     return replace(setup, values={**setup.values, **seen})
 
 

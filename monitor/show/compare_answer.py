@@ -41,7 +41,7 @@ def said(comparison: Comparison, place: int) -> tuple[str, str]:
         # A verdict for the same samples says already how many a step has.
         if result.verdict == "cannot tell" or result.work is None or result.work.unit is None:
             parts.append(work_words(result, name, (first.samples_per_step, other.samples_per_step)))
-        parts.append(beside_words(result))
+        parts += [beside_words(result), result.otherwise]
     return title, " ".join(part for part in parts if part)
 
 
