@@ -93,8 +93,7 @@ def otherwise(name: str, first: Sequence[StepReading], other: Sequence[StepReadi
     said = f"A's step times are {ways[0]}, {name}'s {ways[1]}"
     if by_clock:
         return (
-            f"{said}: both are compared {BY_CLOCK}, which counts all that passes between two lines, "
-            "such as loading data."
+            f"{said}: here both are {BY_CLOCK}, which counts all that passes between two lines, such as loading data."
         )
     whole = [counts_pauses(readings) for readings in (first, other)]
     if whole[0] == whole[1]:
