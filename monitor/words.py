@@ -92,6 +92,14 @@ def warm_pool(seconds: float, cost_usd: float | None) -> str:
     return f"The instances were kept in a warm pool for {duration(seconds)} after the job and billed{cost}."
 
 
+def profiler_objects(objects: int, size_bytes: int, usd: float, skipped_lines: int = 0) -> str:
+    """``11 objects of its profiler (40 MB, $0.0001)``; what S3 asks for is left out where it asks for nothing."""
+    size = f"{size_bytes / 1e6:,.0f} MB" if size_bytes >= 1e6 else f"{size_bytes / 1e3:,.0f} kB"
+    price = f", ${max(usd, 0.0001):.4f}" if usd else ""
+    left_out = f"; {count(skipped_lines, 'damaged line')} skipped" if skipped_lines else ""
+    return f"{count(objects, 'object')} of its profiler ({size}{price}){left_out}"
+
+
 def count(value: float | None, what: str, many: str = "") -> str:
     """``1 node``, ``4 nodes``, ``12,840 lines``."""
     if value is None:

@@ -15,7 +15,7 @@ from monitor.show.figures import show_figures
 from monitor.show.findings import show_answer
 from monitor.show.header import has_console, show_header, show_links, tab_title
 from monitor.show.job_choice import choose_job, show_newest
-from monitor.show.job_tables import show_configuration, show_coverage, show_files, show_nodes
+from monitor.show.job_tables import show_configuration, show_coverage, show_files, show_nodes_with_gpus
 from monitor.show.pace import Pace, live
 from monitor.show.pace_of_job import pace_of
 from monitor.show.parts import part
@@ -70,7 +70,7 @@ def board(name: str, listed: Sequence[JobSummary]) -> Pace:
     part(report, "Figures", show_figures, report)
     if report.job.started is not None:
         show_pictures(report, visit.zone)
-    part(report, "Nodes", show_nodes, report, has_console(report, visit.account))
+    part(report, "Nodes", show_nodes_with_gpus, report, has_console(report, visit.account), visit.zone)
     with st.expander("Configuration", icon=":material/tune:", key="configuration-part"):
         part(report, "Configuration", show_configuration, report)
     tags = next((job.tags for job in listed if job.name == name), {})

@@ -89,6 +89,9 @@ class OneJob:
             self.price_late.wait(10)
         return self.asks
 
+    def profiled(self, job: Job) -> None:
+        return None
+
     def endpoint(self) -> str | None:
         return None
 

@@ -66,6 +66,9 @@ class OneJob:
     def metrics(self, job: Job, now: datetime) -> RawMetrics:
         return RawMetrics(pd.DataFrame(columns=["timestamp", "node", "metric", "value"]), None)
 
+    def profiled(self, job: Job) -> None:
+        return None
+
     def endpoint(self) -> str | None:
         return None
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.planted.catalogue import FAULTS, Ticket, scenario, tickets
+from benchmarks.planted.catalogue import FAULTS, TWINS, Ticket, scenario, tickets
 from benchmarks.planted.docs import write
 from benchmarks.planted.dump import dump
 from benchmarks.planted.measure import judged
@@ -20,9 +20,11 @@ def main(arguments: Sequence[str]) -> int:
     given = _parser().parse_args(arguments)
     chosen = list(tickets(given.seeds, given.healthy))
     if given.only:
-        unknown = [name for name in given.only if name not in FAULTS and name != "healthy" and not _is_name(name)]
+        unknown = [
+            name for name in given.only if name not in FAULTS | TWINS and name != "healthy" and not _is_name(name)
+        ]
         if unknown:
-            print(f"there is no {', '.join(unknown)}; there are: healthy, {', '.join(FAULTS)}", file=sys.stderr)
+            print(f"there is no {', '.join(unknown)}; there are: healthy, {', '.join(FAULTS | TWINS)}", file=sys.stderr)
             return 2
         chosen = [t for t in chosen if (t.planted or "healthy") in given.only]
         chosen += [_ticket(name) for name in given.only if _is_name(name)]
@@ -66,7 +68,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _is_name(name: str) -> bool:
     front, _, number = name.rpartition("-")
-    return number.isdecimal() and (front in FAULTS or front == "healthy")
+    return number.isdecimal() and (front in FAULTS | TWINS or front == "healthy")
 
 
 def _ticket(name: str) -> Ticket:

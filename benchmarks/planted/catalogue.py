@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.planted import faults_ended, faults_progress, faults_use, faults_useful, remarks
+from benchmarks.planted import faults_ended, faults_profiled, faults_progress, faults_use, faults_useful, remarks
 from benchmarks.planted.draw import Rng
 from benchmarks.planted.faults_ended import Planted
 from benchmarks.planted.healthy import draw, sort_of
@@ -53,6 +53,12 @@ FAULTS: dict[str, Callable[[Rng, str, int], Planted]] = {
     "host-memory-growth": faults_use.host_memory_growth,
     "disk-nearly-full": faults_use.disk_nearly_full,
     "efa-not-in-use": faults_use.efa_not_in_use,
+    "unlike-gpu": faults_profiled.unlike_gpu,
+    "gpu-binding": faults_profiled.gpu_binding,
+    "recurring-stalls": faults_profiled.recurring_stalls,
+    "busy-core": faults_profiled.busy_core,
+    "io-wait": faults_profiled.io_wait,
+    "network-limit": faults_profiled.network_limit,
     "node-timing-unobservable": remarks.node_timing_unobservable,
     "no-step-lines": remarks.no_step_lines,
     "metrics-unavailable": remarks.metrics_unavailable,
@@ -61,9 +67,20 @@ FAULTS: dict[str, Callable[[Rng, str, int], Planted]] = {
 }
 
 
+#: Healthy jobs that look like a fault to a profiler, by the name of the fault.
+TWINS: dict[str, Callable[[Rng, str, int], Planted]] = {
+    "unlike-gpu-twin": faults_profiled.alike_gpus,
+    "gpu-binding-twin": faults_profiled.first_gpu_holds_more,
+    "recurring-stalls-twin": faults_profiled.short_dips,
+    "busy-core-twin": faults_profiled.spinning_core,
+    "io-wait-twin": faults_profiled.reading_ahead,
+    "network-limit-twin": faults_profiled.busy_network,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """What names one job: a finding's id, or None for a healthy one, and a number."""
+    """What names one job: a finding's id or a twin's name, or None for a healthy one, and a number."""
 
     planted: str | None
     number: int
@@ -75,7 +92,7 @@ class Ticket:
 
 def tickets(seeds: int, healthy: int) -> Iterator[Ticket]:
     """``seeds`` jobs of each fault, and so many healthy ones."""
-    for planted in FAULTS:
+    for planted in (*FAULTS, *TWINS):
         for number in range(seeds):
             yield Ticket(planted, number)
     for number in range(healthy):
@@ -89,5 +106,5 @@ def scenario(ticket: Ticket) -> Scenario:
     if ticket.planted is None:
         plan, truth = draw(rng, ticket.name, seed, sort_of(ticket.number))
     else:
-        plan, truth = FAULTS[ticket.planted](rng, ticket.name, seed)
+        plan, truth = (FAULTS | TWINS)[ticket.planted](rng, ticket.name, seed)
     return build(plan, truth)

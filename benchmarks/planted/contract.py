@@ -29,9 +29,10 @@ PLANTED = (
     *("cpu-bottleneck", "communication-bound", "gpu-memory-pressure", "gpu-memory-growth", "host-memory-growth"),
     "disk-nearly-full",
     "efa-not-in-use",
+    *("unlike-gpu", "gpu-binding", "recurring-stalls", "busy-core", "io-wait", "network-limit"),
     *("node-timing-unobservable", "no-step-lines", "metrics-unavailable", "logs-unavailable", "coarse-metrics"),
 )
-"""What ended it, progress, utilization, network, not seen."""
+"""What ended it, progress, utilization, network, what a profiler shows, not seen."""
 
 ADVICE = frozenset(
     (

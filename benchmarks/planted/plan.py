@@ -178,6 +178,28 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
+class Habit:
+    """What single GPUs, cores and the network do, as a profiler shows it; the rest follows the metrics of the host."""
+
+    samples: int = 12
+    """A minute."""
+    odd: tuple[int, int, float] | None = None
+    """Node, GPU, and by how many points it differs from its siblings."""
+    memory: tuple[int, int, float] | None = None
+    """Node, GPU, and what it holds, percent."""
+    empty: tuple[int, int] | None = None
+    """Node and a GPU that no process uses."""
+    still_s: float = 0.0
+    """So long all GPUs of all nodes are at ``low_pct``, once in each ``period_s``."""
+    period_s: float = 10.0
+    low_pct: float = 1.0
+    cores_full: tuple[int, int] = (0, 0)
+    """While the GPUs wait, and while they work; so is the next."""
+    cores_waiting: tuple[float, float] = (0.1, 0.1)
+    gbps: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """A whole job. Two plans that are equal make the same job."""
 
@@ -213,6 +235,8 @@ class Plan:
     processes_per_host: int | None = None
     cache_flushes: float = 0.0
     """Share of the steps in which the allocator gives its blocks back and asks again, which takes time; the log says so."""
+    habit: Habit | None = None
+    """What its profiler shows; None where it has none."""
     chatter: tuple[str, ...] = ()
     """Harmless lines that sound alarming."""
 

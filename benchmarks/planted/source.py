@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
+from benchmarks.planted.profiled import PlantedMinutes
 from benchmarks.planted.scenario import Scenario
 from monitor.fetch.job_answer import job_of
 from monitor.fetch.source import JobQuery
@@ -42,6 +43,10 @@ class PlantedSource:
 
     def metrics(self, job: Job, now: datetime) -> RawMetrics:
         return metrics_of(self._scenario)
+
+    def profiled(self, job: Job) -> PlantedMinutes | None:
+        habit = self._scenario.plan.habit
+        return None if habit is None else PlantedMinutes(self._scenario, habit)
 
     def endpoint(self) -> str | None:
         return None

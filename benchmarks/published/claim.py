@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import mean
 
-from monitor.predict.spread import PROMISED
+from monitor.predict.spread import FEWEST, PROMISED, promise_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,18 @@ class Claim:
         return (self.name, self.fitted_on, *_errors(self.fitted), *held, self.line, verdict)
 
 
-def promised(sources: int) -> str:
-    """What a range of so many sources promises, as the page has it."""
+def promised(inside: int, pairs: int, sources: int) -> str:
+    """What a range promises that held so many pairs, as the page has it."""
+    if promise_of(inside, pairs, sources) == "few":
+        return "no share: too few"
     return f"{PROMISED} of 10, within its only source" if sources == 1 else f"{PROMISED} of 10"
+
+
+def share_line(inside: int, pairs: int) -> tuple[str, bool | None]:
+    """The pass line of a range, and whether it is met: what is promised; of too few pairs nothing is."""
+    if pairs < FEWEST:
+        return "none", None
+    return f">= {PROMISED / 10:.0%}", 10 * inside >= PROMISED * pairs
 
 
 def held_words(inside: int, pairs: int, groups: int, sources: int, of: str = "setups") -> str:

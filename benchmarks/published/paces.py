@@ -31,7 +31,9 @@ def promises() -> list[tuple[str, ...]]:
     for pair, (low, _, high) in RATIOS.items():
         before, after = (name.split(".")[1] for name in pair)
         told = held_words(*HELD[pair], len(ratios(*pair)), 1, "models")
-        out.append((f"pace of {after} over {before}", promised(1), told, f"{100 * (high / low - 1):.0f} %"))
+        out.append(
+            (f"pace of {after} over {before}", promised(*HELD[pair], 1), told, f"{100 * (high / low - 1):.0f} %")
+        )
     return out
 
 

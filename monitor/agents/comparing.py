@@ -10,6 +10,7 @@ from monitor.agents.reviewing import range_of
 from monitor.agents.shapes import Against, Difference
 from monitor.agents.tokens import Answer, clipped, fitted
 from monitor.archive.document import plain
+from monitor.diagnose import compared as compared_jobs
 from monitor.diagnose.compared import Comparison, compare, letter
 from monitor.diagnose.compared_rows import difference_rows, figure_rows, prediction_lines, verdict_lines
 from monitor.diagnose.headline import facts, status_word
@@ -28,17 +29,17 @@ def compared(desk: Desk, jobs: Sequence[str], say: Progress, given_up: Callable[
     found = compare(reports)
     quotes = quotes_of(*reports)
     names = [letter(place) for place in range(len(reports))]
-    against = [_against(found, place) for place in range(len(found.against))]
-    verdicts = [quotes.marked(line) for line in verdict_lines(found)]
+    against = [_against(each, job) for each, job in zip(found.against, jobs[1:], strict=True)]
+    verdicts = [quotes.marked(clipped(line, 400)) for line in verdict_lines(found)]
     for row, said in zip(against, verdicts, strict=True):
-        row["said"] = clipped(said, 400)
+        row["said"] = said
     different = _different(found)
     head = [
-        f"{name} = {each.job.name}: {', '.join([status_word(each.job.status), *facts(each)])}"
+        f"{name} = {quotes.marked(each.job.name)}: {', '.join([status_word(each.job.status), *facts(each)])}"
         for name, each in zip(names, reports, strict=True)
     ]
     foot = [" | ".join(row) for row in figure_rows(found)]
-    foot += [clipped(quotes.marked(line), 300) for line in (*prediction_lines(found), *found.notes)]
+    foot += [quotes.marked(clipped(line, 300)) for line in (*prediction_lines(found), *found.notes)]
 
     def make(shown: int) -> Answer:
         out = len(different) - shown
@@ -60,9 +61,8 @@ def compared(desk: Desk, jobs: Sequence[str], say: Progress, given_up: Callable[
     return fitted(make, len(different), CAP)
 
 
-def _against(found: Comparison, place: int) -> Against:
-    each = found.against[place]
-    return {"job": each.name, "verdict": each.answer, "change_percent": range_of(each.judged_pct), "said": ""}
+def _against(each: compared_jobs.Against, job: str) -> Against:
+    return {"job": job, "verdict": each.answer, "change_percent": range_of(each.judged_pct), "said": ""}
 
 
 def _different(found: Comparison) -> list[Difference]:

@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from monitor.archive.cache import Cache
-from monitor.errors import BadCall
+from monitor.aws.tally import Share, Tally, counted
+from monitor.errors import BadCall, CannotDo
 from monitor.fetch.source import Source
 from monitor.model import Report
 from monitor.review import Progress, Reviewer
@@ -38,12 +39,15 @@ class Desk:
         files: Sequence[str] = (),
         region: str | None = None,
         profile: str | None = None,
+        most_usd: float | None = None,
     ) -> None:
         self._make = account
         self._account: Source | None = None
         self._settings, self.cache = settings, cache
         self._files = [expanded(each).resolve() for each in files]
         self._region, self._profile = region, profile
+        # By the metrics of all reviews together: logs cost nothing.
+        self._spent = Tally(most_usd)
         self._lock = threading.Lock()
         self._jobs: dict[str, _Reviewed] = {}
 
@@ -62,7 +66,10 @@ class Desk:
     def report(
         self, job: str, say: Progress = lambda text: None, given_up: Callable[[], bool] = lambda: False
     ) -> Report:
-        """The review of a job as of now; ``Gone`` where ``given_up()`` says so while it is made."""
+        """The review of a job as of now; ``Gone`` where ``given_up()`` says so while it is made.
+
+        CannotDo where it would cost more than is left: half a review is none.
+        """
 
         def told(text: str) -> None:
             if given_up():
@@ -75,18 +82,34 @@ class Desk:
             for name in list(self._jobs)[:-_REMEMBERED]:
                 del self._jobs[name]
         with known.lock:
+            if known.is_too_dear:
+                raise self._too_dear(job)
             now = datetime.now(UTC)
             if known.report is None or not _lasts(known.report, now):
                 if known.reviewer is None:
                     source, name = self.source(job)
                     known.reviewer = Reviewer(source, name, self._settings, cache=self.cache)
+                share = Share(self._spent)
                 try:
-                    known.report = known.reviewer.review(now, told)
+                    with counted(share):
+                        report = known.reviewer.review(now, told)
                 except Gone:
                     # What it has read is not whole.
                     known.reviewer = None
                     raise
+                if share.is_refused:
+                    # It will not be cheaper, and its log need not be read again to say so.
+                    known.is_too_dear, known.reviewer = True, None
+                    raise self._too_dear(job)
+                known.report = report
             return with_mutes(known.report, mutes())
+
+    def _too_dear(self, job: str) -> CannotDo:
+        spent = self._spent.bill().estimated_usd
+        return CannotDo(
+            f"The metrics of {job} would cost more than is left: this server has spent about ${spent:.4f}.",
+            "Its owner allows more with: trainwatch mcp --max-usd X. Log lines cost nothing: evidence(job, find=…).",
+        )
 
     def _check(self, job: str) -> None:
         kind = next((kind for kind in (LOGS, ARCHIVE) if job.startswith(kind)), None)
@@ -109,6 +132,7 @@ class _Reviewed:
         self.lock = threading.Lock()
         self.reviewer: Reviewer | None = None
         self.report: Report | None = None
+        self.is_too_dear = False
 
 
 def _lasts(report: Report, now: datetime) -> bool:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from monitor.agents.desk import Desk, Gone
-from monitor.agents.quoting import quotes_of
+from monitor.agents.quoting import quote, quotes_of
 from monitor.agents.shapes import JobRow
 from monitor.agents.tokens import Answer, clipped, fitted
 from monitor.archive.document import plain
@@ -21,6 +21,7 @@ from monitor.diagnose.verdict import judge
 from monitor.errors import BadCall, TrainwatchError
 from monitor.fetch.account import AwsSource
 from monitor.fetch.source import JobQuery
+from monitor.inert import inert
 from monitor.model import JobSummary, Report
 from monitor.review import Progress
 from monitor.review.job_query import job_query
@@ -59,6 +60,7 @@ def jobs(
     rows = [_row(job, told.get(job.name), desk) for job in _ordered(found, told)]
     last = min((job.created for job in found if job.created), default=None)
     following = last.isoformat().replace("+00:00", "Z") if more and last else None
+    remedies = {each.remedy: None for each in told.values() if isinstance(each, TrainwatchError) and each.remedy}
     waiting = sum(row["level"] is None for row in rows) if sort == "worst" else 0
 
     def make(shown: int) -> Answer:
@@ -68,6 +70,7 @@ def jobs(
             lines.append(f"{out} more on this page are left out: ask with limit={shown}, then go on with its cursor.")
         if waiting:
             lines.append(f"{waiting} not reviewed yet: ask again, or review(job=…).")
+        lines += [inert(clipped(remedy, 200)) for remedy in [*remedies][:2]]
         if following and not out:
             lines.append(f'Older jobs match: cursor="{following}".')
         if rows:
@@ -145,9 +148,9 @@ def _row(job: JobSummary, told: Report | TrainwatchError | None, desk: Desk) -> 
         finding = told.warnings[0].id if told.warnings else None
         saved, cost = stakes(told).usd, told.cost.usd
     elif isinstance(told, TrainwatchError):
-        level, verdict = "unknown", f"Review failed: {clipped(told.message, _LONGEST)}"
+        level, verdict = "unknown", f"Review failed: {inert(clipped(told.message, _LONGEST))}"
     elif desk.cache is not None and (kept := desk.cache.verdicts.of(desk.account().endpoint(), job.name, job.created)):
-        level, verdict, finding = (kept.level, clipped(kept.headline, _LONGEST), kept.finding)  # type: ignore[assignment]
+        level, verdict, finding = (kept.level, quote(kept.headline, _LONGEST), kept.finding)  # type: ignore[assignment]
     count = "" if job.instance_count is None else f"{job.instance_count} x "
     row: JobRow = plain(
         {

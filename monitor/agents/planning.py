@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -13,6 +14,7 @@ from monitor.agents.tokens import Answer, clipped, fitted
 from monitor.archive.document import as_line
 from monitor.errors import BadCall
 from monitor.predict.presets import PRESETS, preset
+from monitor.predict.spread import promise_words
 from monitor.review import Progress
 from monitor.review.plan_document import plan_document
 from monitor.review.planning import Plan, advice_of, plan, start_from, start_of
@@ -33,6 +35,7 @@ def planned(
     """The plan that starts from a job, a preset, or values."""
     quotes, found = _plan(desk, job, preset_name, start, change, say, given_up)
     document = plan_document(found)
+    document |= {part: _marked(document[part], quotes) for part in ("start", "distribution")}
     prediction = document["prediction"]
     memory = prediction["gpu_memory_gib"] or {}
     problems: list[Problem] = [
@@ -54,6 +57,15 @@ def planned(
     return _answer(found, document, lines, problems)
 
 
+def _marked(value: Any, quotes: Quotes) -> Any:
+    """What the owner of the job named and wrote in it, told apart from ours."""
+    if isinstance(value, dict):
+        return {quotes.marked(name): _marked(inner, quotes) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_marked(inner, quotes) for inner in value]
+    return quotes.marked(value) if isinstance(value, str) else value
+
+
 def _answer(found: Plan, document: Mapping[str, Any], lines: list[str], problems: list[Problem]) -> Answer:
     prediction, memory = document["prediction"], document["prediction"]["gpu_memory_gib"] or {}
 
@@ -62,7 +74,8 @@ def _answer(found: Plan, document: Mapping[str, Any], lines: list[str], problems
         said = [*lines, *(f"- {each['id']} ({each['severity']}): {each['said']}" for each in problems[:shown])]
         if out:
             said.append(f"{out} more risks and unknowns are left out; give the parameters they lack in start.")
-        said += [f"distribution={as_line(document['distribution'])}", clipped(document["prediction"]["method"], 300)]
+        distribution = json.dumps(document["distribution"], ensure_ascii=False)  # the signs of a quotation stay
+        said += [f"distribution={distribution}", clipped(document["prediction"]["method"], 300)]
         data = {
             "start": document["start"],
             "change": document["change"],
@@ -112,4 +125,5 @@ def _headline(found: Plan) -> str:
     change = found.step_time_change_pct
     if change is None:
         return "Step time: not predicted." if found.asked else "The start, as far as it is known."
-    return f"Step time {change[1]:+.0f} % ({change[0]:+.0f} to {change[2]:+.0f}), model-based, not measured."
+    promise = f" The range {promise_words(found.outcome.time.promise)}." if change[2] - change[0] >= 0.05 else ""
+    return f"Step time {change[1]:+.0f} % ({change[0]:+.0f} to {change[2]:+.0f}), model-based, not measured.{promise}"

@@ -7,6 +7,7 @@ that no line can end its quotation. Sentences of ours repeat what a log says: th
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from monitor.inert import inert
 from monitor.model import Report
@@ -38,7 +39,9 @@ class Quotes:
         words = _plain(sentence)
         out, done = [], 0
         for start, end in self._runs(words):
-            out += [words[done:start], OPEN, words[start:end], CLOSE]
+            # Two runs may share a word.
+            begin = max(start, done)
+            out += [words[done:begin], OPEN, words[begin:end], CLOSE]
             done = end
         return "".join([*out, words[done:]])
 
@@ -53,14 +56,23 @@ class Quotes:
             while end < len(words) and words[at : end + 1] in self._said:
                 end += 1
             piece = words[at:end]
-            start, stop = at + len(piece) - len(piece.lstrip()), end - len(piece) + len(piece.rstrip())
+            start, stop = at + len(piece) - len(piece.lstrip()), at + len(piece.rstrip())
             if " " in words[start:stop] or _ADDRESS in piece:
-                yield start, stop
+                yield _whole_words(words, start, stop)
             at = end
 
 
+def _whole_words(words: str, start: int, stop: int) -> tuple[int, int]:
+    """The same stretch without half a word of ours at its ends: more is marked than they say, never less."""
+    while start > 0 and words[start - 1].isalnum() and words[start].isalnum():
+        start -= 1
+    while stop < len(words) and words[stop].isalnum() and words[stop - 1].isalnum():
+        stop += 1
+    return start, stop
+
+
 def quotes_of(*reports: Report) -> Quotes:
-    """Those of reports: log lines, what AWS says of the job, and values that its owner chose."""
+    """Those of reports: log lines, what AWS says of the job, values that its owner chose, and names of files."""
     return Quotes(text for report in reports for text in _strange(report))
 
 
@@ -72,8 +84,11 @@ def _strange(report: Report) -> Iterator[str]:
     for finding in report.findings:
         for evidence in finding.evidence:
             yield evidence.line or ""
-    for parameter in job.configuration.values():
-        yield str(parameter.value)
+    for name, parameter in job.configuration.items():
+        yield from (name, str(parameter.value))
+    yield job.name
+    yield from (str(stream) for stream in report.run.events["stream"].unique())
+    yield from (Path(str(stream)).name for stream in report.run.events["stream"].unique())
 
 
 def _plain(text: str) -> str:

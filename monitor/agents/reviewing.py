@@ -33,7 +33,7 @@ def review(desk: Desk, job: str, detail: Detail, say: Progress, given_up: Callab
     most = len(rows) if detail == "full" else min(len(rows), _FINDINGS)
     nodes = [_node(each) for each in report.nodes]
     many = len(nodes) if detail == "full" else min(len(nodes), _NODES)
-    data = _figures(report, quotes)
+    data = {"job": job, **_figures(report, quotes)}
 
     def make(shown: int) -> Answer:
         # Of many nodes the findings name those that matter.
@@ -69,7 +69,6 @@ def _figures(report: Report, quotes: Quotes) -> dict[str, Any]:
     gaps = [quotes.marked(clipped(said, 200)) for said in missing]
     kept = list(dict.fromkeys(gaps))[:_GAPS]
     return {
-        "job": report.job.name,
         "status": report.job.status,
         "level": judge(report).level,
         "verdict": verdict_of(report, quotes),
@@ -87,7 +86,7 @@ def _figures(report: Report, quotes: Quotes) -> dict[str, Any]:
 def _head(report: Report, quotes: Quotes) -> list[str]:
     judged, steps = judge(report), report.steps
     lines = [
-        " · ".join([report.job.name, status_word(report.job.status), *facts(report)]),
+        " · ".join([quotes.marked(report.job.name), status_word(report.job.status), *facts(report)]),
         f"Verdict: {judged.level}: {verdict_of(report, quotes)}",
     ]
     if judged.headline.startswith("Failed: "):
@@ -110,7 +109,8 @@ def _findings(rows: list[FindingRow], out: int, following: str | None) -> list[s
             lines.append(f"  Do: {row['step']}")
         if change := row["step_time_change_percent"]:
             low, mid, high = change["low"], change["mid"], change["high"]
-            lines.append(f"  Predicted step time: {mid:+.0f} % ({low:+.0f} to {high:+.0f}), by a model.")
+            promise = f" The range {row['range']}." if row["range"] else ""
+            lines.append(f"  Predicted step time: {mid:+.0f} % ({low:+.0f} to {high:+.0f}), by a model.{promise}")
     if out:
         lines.append(f"{count(out, 'more finding')}: {following or 'evidence(job, finding) has each by its id'}.")
     return lines
@@ -126,6 +126,7 @@ def _finding(finding: Finding, quotes: Quotes, longest: int) -> FindingRow:
         "said": quotes.marked(clipped(finding.summary, longest)),
         "step": step,
         "step_time_change_percent": None if prediction is None else range_of(prediction.step_time_change_percent),
+        "range": None if prediction is None else prediction.promise or None,
     }
 
 

@@ -27,6 +27,7 @@ from monitor.agents.desk import Desk
 from monitor.agents.tokens import Answer
 from monitor.errors import BadCall, NoSuchJob, TrainwatchError
 from monitor.faults import fault
+from monitor.inert import inert
 from monitor.review import Progress
 
 INSTRUCTIONS = (
@@ -168,5 +169,6 @@ async def _answered(ctx: Context, tool: str, ask: Callable[..., Answer]) -> Call
 def _failed(error: TrainwatchError) -> CallToolResult:
     hint = next((hint for kind, hint in _NEXT.items() if isinstance(error, kind)), "")
     return CallToolResult(
-        content=[TextContent(type="text", text=" ".join(part for part in (str(error), hint) if part))], is_error=True
+        content=[TextContent(type="text", text=inert(" ".join(part for part in (str(error), hint) if part)))],
+        is_error=True,
     )

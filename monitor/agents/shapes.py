@@ -64,6 +64,7 @@ class FindingRow(TypedDict):
     said: str
     step: str | None
     step_time_change_percent: Range | None
+    range: str | None
 
 
 @_in_few_words

@@ -45,7 +45,7 @@ def watch(
         report = desk.report(job, say, given_up)
         begun, looks = begun or state_of(report), looks + 1
         if why := _why(report, when, until, begun, time.monotonic() >= end, wait_s):
-            return _answer(report, why, begun)
+            return _answer(job, report, why, begun)
         say(f"look {looks}: {judge(report).headline}")
         pause_until = min(end, time.monotonic() + PAUSE_S)
         while (left_s := pause_until - time.monotonic()) > 0:
@@ -72,14 +72,14 @@ def _why(report: Report, when: Condition | None, until: str, begun: str, late: b
     return f"{duration(wait_s)} are over" if late else ""
 
 
-def _answer(report: Report, why: str, begun: str) -> Answer:
+def _answer(job: str, report: Report, why: str, begun: str) -> Answer:
     quotes, steps, now = quotes_of(report), report.steps, state_of(report)
     before = set(begun.rpartition("/")[2].split("+"))
     asks = [finding.id for finding in report.warnings][:_FINDINGS]
     new = [name for name in asks if name not in before]
     gone = sorted(before - set(asks) - {"none"})
     lines = [
-        f"{report.job.name}: {status_word(report.job.status)}; returned because {clipped(why, 160)}.",
+        f"{quotes.marked(report.job.name)}: {status_word(report.job.status)}; returned because {clipped(why, 160)}.",
         f"Verdict: {judge(report).level}: {verdict_of(report, quotes)}",
     ]
     if steps is not None and steps.done is not None:
@@ -90,11 +90,11 @@ def _answer(report: Report, why: str, begun: str) -> Answer:
     if gone:
         lines.append(f"No longer: {', '.join(clipped(name, 60) for name in gone[:_FINDINGS])}.")
     if report.job.is_running:
-        lines.append(f'Next: watch(job="{report.job.name}", state="{now}").')
+        lines.append(f'Next: watch(job="{job}", state="{now}").')
     else:
-        lines.append(f'Next: review(job="{report.job.name}").')
+        lines.append(f'Next: review(job="{job}").')
     data = {
-        "job": report.job.name,
+        "job": job,
         "status": report.job.status,
         "why": why,
         "level": judge(report).level,

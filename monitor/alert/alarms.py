@@ -47,6 +47,8 @@ def _kept(job: Job, rule: Rule, topics: tuple[str, ...]) -> Kept:
 def _why_not(when: Threshold) -> str:
     if when.metric in _WHY_NOT:
         return _WHY_NOT[when.metric]
+    if when.gpu is not None:
+        return "CloudWatch has no figures for single GPUs; `alert --watch` reads them from the job's profiler."
     if when.relative:
         return "CloudWatch does not know the job's own median; state a number instead of a multiple."
     if when.lasting is not None and when.lasting.steps is not None:

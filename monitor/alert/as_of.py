@@ -10,6 +10,8 @@ import pandas as pd
 from monitor.analyze.window import LEFT_OUT_AT_END
 from monitor.model import Job, Run
 
+_MINUTE = pd.Timedelta(minutes=1)
+
 
 def as_of(run: Run, at: datetime) -> Run:
     """The run of a job that trained at ``at``. Which lines were neither step nor event by then is not known."""
@@ -29,8 +31,15 @@ def as_of(run: Run, at: datetime) -> Run:
         steps=steps.reset_index(drop=True),
         events=events.reset_index(drop=True),
         metrics=metrics.reset_index(drop=True),
+        gpus=_written(run.gpus, at),
+        hosts=_written(run.hosts, at),
         logs=logs,
     )
+
+
+def _written(samples: pd.DataFrame, at: datetime) -> pd.DataFrame:
+    """The samples of the minutes that a profiler had written: an object appears at the end of its minute."""
+    return samples[samples["timestamp"].dt.floor("min") + _MINUTE <= at].reset_index(drop=True)
 
 
 def _job(job: Job, at: datetime) -> Job:

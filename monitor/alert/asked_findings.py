@@ -9,7 +9,7 @@ from monitor.alert.verdict import Firing, Verdict
 from monitor.diagnose.rulebook import rules
 from monitor.model import Finding, Report
 
-Need = Literal["metrics", "steps", "logs", ""]
+Need = Literal["metrics", "steps", "logs", "profiler", ""]
 
 #: A family of rules (a file of monitor.diagnose) -> what it reads; "" where its silence always means something.
 NEEDS: dict[str, Need] = {
@@ -37,6 +37,9 @@ NEEDS: dict[str, Need] = {
     "sharding": "",
     "network": "logs",
     "visibility": "",
+    "single_gpus": "profiler",
+    "host_waits": "profiler",
+    "sub_minute": "profiler",
 }
 # These speak before a first step, or from status and reasons alone.
 _OWN_NEEDS: dict[str, Need] = {
@@ -70,6 +73,8 @@ def missing(report: Report, subject: str) -> str:
         return ""  # what has not begun does none of it
     if need == "metrics" and run.metrics.empty:
         return _because(report, "metrics", "This finding needs metrics, and there are none.")
+    if need == "profiler" and run.gpus.empty:
+        return _because(report, "profiler", "This finding needs the output of the job's profiler, and none was read.")
     if need == "steps" and run.steps.empty:
         return _because(report, "logs", "This finding needs steps, and none were seen.")
     if need == "logs" and not run.logs.lines:

@@ -43,7 +43,13 @@ class Threshold:
     """``value`` is a factor on the job's own median so far."""
     lasting: Lasting | None = None
     scope: str = "any"
-    """any, all, mean, or the name of a node."""
+    """any, all, mean, the name of a node, or one of its GPUs: algo-3/gpu5."""
+
+    @property
+    def gpu(self) -> tuple[str, int] | None:
+        """Node and number of the one GPU it is about; None where it is about hosts."""
+        node, of_gpu, number = self.scope.partition("/gpu")
+        return (node, int(number)) if of_gpu else None
 
     def __str__(self) -> str:
         lasting = "" if self.lasting is None else f" for {self.lasting}"
@@ -87,7 +93,7 @@ def name_of(when: Condition) -> str:
         return f"finding-{when.subject}"
     value = f"{number(when.value)}{'x' if when.relative else ''}"
     lasting = "" if when.lasting is None else f"-for-{str(when.lasting).replace(' ', '-')}"
-    scope = "" if when.scope == "any" else f"-on-{when.scope}"
+    scope = "" if when.scope == "any" else f"-on-{when.scope.replace('/', '-')}"
     return f"{when.metric}-{_WORDS[when.op]}-{value}{lasting}{scope}"
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from monitor.alert.asked_findings import findings_verdict
 from monitor.alert.conditions import Found, Rule, Threshold
 from monitor.alert.cost_series import cost_tracks
+from monitor.alert.gpu_series import gpu_tracks
 from monitor.alert.host_series import LEAST_MINUTES, host_tracks
 from monitor.alert.measures import MEASURES
 from monitor.alert.scope import in_scope
@@ -63,7 +64,9 @@ def _judge(report: Report, rule: Rule, when: Threshold, now: datetime) -> Verdic
 def tracks_of(report: Report, when: Threshold, now: datetime, at_end: bool = False) -> Tracked:
     """The figures that a condition asks for, in its scope; ``at_end`` leaves out the teardown of a job that is over."""
     kind = MEASURES[when.metric].kind
-    if kind == "host":
+    if when.gpu is not None:
+        found = gpu_tracks(report, when, now)
+    elif kind == "host":
         found = host_tracks(report, when, now, at_end)
     elif kind == "step":
         found = step_tracks(report, when)

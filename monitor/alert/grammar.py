@@ -21,7 +21,8 @@ from monitor.errors import BadCall
 _OPERATORS = ("<=", ">=", "<", ">")
 _WORD = re.compile(r"<=|>=|==|!=|=>|=<|[<>=]|[^\s<>=!]+|!")
 _NUMBER = re.compile(r"(?P<dollar>\$?)(?P<number>[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)(?P<unit>.*)")
-_NODE = re.compile(r"algo-[1-9]\d{0,5}")
+_NODE = re.compile(r"algo-[1-9]\d{0,5}(?P<gpu>/gpu\d{1,2})?")
+_OF_GPUS = frozenset({"gpu_utilization", "gpu_memory_utilization"})
 _STEPS = frozenset({"step", "steps"})
 _SIGNS = {
     **dict.fromkeys(("below", "under", "less"), "<"),
@@ -191,10 +192,19 @@ class _Reader:
     def _scope(self, metric: str) -> str:
         self._next += 1
         word = self._take('"on" needs a scope after it: any, all, mean, or a node such as algo-2.')
-        if word.text not in {"any", "all", "mean"} and not _NODE.fullmatch(word.text):
+        node = _NODE.fullmatch(word.text)
+        if word.text not in {"any", "all", "mean"} and node is None:
             near = _nearest(word.text, ["any", "all", "mean"])
             self._wrong(
-                word, f"{_quoted(word.text)} is not a scope{near}. Write any, all, mean, or a node such as algo-2."
+                word,
+                f"{_quoted(word.text)} is not a scope{near}. Write any, all, mean, a node such as algo-2, or one of its "
+                "GPUs such as algo-2/gpu5.",
+            )
+        if node is not None and node["gpu"] and metric not in _OF_GPUS:
+            self._wrong(
+                word,
+                f"Single GPUs have a gpu_utilization and a gpu_memory_utilization, and no {metric}. "
+                f"Write {word.text.partition('/')[0]}.",
             )
         if MEASURES[metric].kind == "cost" and word.text.startswith("algo-"):
             self._wrong(word, "The cost is for the whole job, not for a node. Leave out the scope.")

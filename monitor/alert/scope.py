@@ -15,7 +15,7 @@ from monitor.alert.tracked import Tracked
 
 
 def in_scope(tracked: Tracked, when: Threshold, node_names: Sequence[str]) -> Tracked:
-    """The tracks to judge: one a node for ``any``, else one.
+    """The tracks to judge: one a node for ``any``, else one; for one GPU its own.
 
     ``all`` and ``mean`` are over the nodes that report the metric at all. At a moment when one of them has no figure, a
     mean is unknown; so is ``all``, unless another node says no.
@@ -35,8 +35,10 @@ def in_scope(tracked: Tracked, when: Threshold, node_names: Sequence[str]) -> Tr
 def _why_none(when: Threshold, node_names: Sequence[str]) -> str:
     if when.scope in node_names:
         return f"{when.scope} reports no {when.metric}."
+    if when.gpu is not None and when.gpu[0] in node_names:
+        return f"The minutes that were read of the job's profiler show no {when.scope}."
     nodes = f"its nodes are {', '.join(node_names[:8])}{' …' if len(node_names) > 8 else ''}" if node_names else ""
-    return f"The job has no node {when.scope}{f'; {nodes}' if nodes else ''}."
+    return f"The job has no node {when.gpu[0] if when.gpu else when.scope}{f'; {nodes}' if nodes else ''}."
 
 
 def _together(tracks: Sequence[Track], when: Threshold) -> Track:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from statistics import NormalDist
 from typing import Literal
 
 import pandas as pd
@@ -15,6 +16,8 @@ BUSY_PCT = 95.0
 IDLE_PCT = 5.0
 # A waiting GPU's minutes differ by less than this (standard deviation, points); a working one's by more.
 FLAT_POINTS = 1.0
+# Ten minutes show more than that by chance, and the more nodes there are, the more so: in one job of twenty, on some node.
+_BY_CHANCE = 0.05
 # A mean that differs by more than this is another level.
 MOVED_POINTS = 2.0
 FEWEST_MINUTES = 3
@@ -50,7 +53,7 @@ def held_gpus(metrics: pd.DataFrame, since: datetime, until: datetime) -> HeldGp
     pattern: Literal["waiting", "idle", "split", "flat", "working"]
     if idle.all():
         pattern = "idle"
-    elif (spread[~idle] > FLAT_POINTS).any():
+    elif (spread[~idle] > _most_by_chance(inside, int((~idle).sum()))[~idle]).any():
         pattern = "working"
     elif (levels >= BUSY_PCT).all():
         pattern = "waiting"
@@ -67,6 +70,15 @@ def held_gpus(metrics: pd.DataFrame, since: datetime, until: datetime) -> HeldGp
         changed = bool((moved | ((usual_spread > FLAT_POINTS) & (spread <= FLAT_POINTS))).any())
     names = tuple(str(name) for name in levels.index[idle]) if pattern == "split" else ()
     return HeldGpus(pattern, {str(name): float(level) for name, level in levels.items()}, names, changed)
+
+
+def _most_by_chance(rows: pd.DataFrame, nodes: int) -> pd.Series:
+    """The spread that a node of ``FLAT_POINTS`` may show in its minutes, where as many nodes are looked at: the quantile of chi
+    squared by Wilson and Hilferty's cube, which is exact to a percent."""
+    sure = NormalDist().inv_cdf(1 - _BY_CHANCE / nodes)
+    free = (rows.groupby("node", observed=True)["value_pct"].count() - 1).clip(lower=1)
+    part = 2 / (9 * free)
+    return FLAT_POINTS * ((1 - part + sure * part**0.5) ** 3) ** 0.5
 
 
 def _of(rows: pd.DataFrame) -> tuple[pd.Series, pd.Series]:

@@ -62,9 +62,16 @@ def key_of(job: Job, endpoint: str | None, patterns: Sequence[str] = ()) -> Key 
 
 
 def is_final(run: Run, now: datetime) -> bool:
-    """Whether another look would find the same: the job ended a while ago, and nothing was refused for the moment."""
+    """Whether another look would find the same: the job ended a while ago, and nothing was refused for the moment.
+
+    The profiler's output is asked for again by itself where it could not be read.
+    """
     ended = run.job.ended
-    return ended is not None and now - ended >= SETTLED_AFTER and not any(gap.transient for gap in run.gaps)
+    return (
+        ended is not None
+        and now - ended >= SETTLED_AFTER
+        and not any(gap.transient and gap.what != "profiler" for gap in run.gaps)
+    )
 
 
 class Cache:

@@ -47,6 +47,27 @@ EVENTS: dict[str, Kind] = {
     "stream": "text",
     "line": "whole",
 }
+GPUS: dict[str, Kind] = {
+    "job_name": "text",
+    "timestamp": "instant",
+    "node": "text",
+    "gpu": "whole",
+    "utilization_pct": "number",
+    "memory_pct": "number",
+    "even": "yes/no",
+}
+HOSTS: dict[str, Kind] = {
+    "job_name": "text",
+    "timestamp": "instant",
+    "node": "text",
+    "cores": "whole",
+    "full_cores": "whole",
+    "cpu_pct": "number",
+    "waiting_cores": "number",
+    "received_bytes_s": "number",
+    "sent_bytes_s": "number",
+    "even": "yes/no",
+}
 FINDINGS: dict[str, Kind] = {
     "job_name": "text",
     "position": "whole",
@@ -125,12 +146,15 @@ JOBS: dict[str, Kind] = {
     "top_finding_title": "text",
     "log_lines": "whole",
     "metrics_period_s": "whole",
+    "profiler_objects": "whole",
 }
 
 TABLES: dict[str, dict[str, Kind]] = {
     "steps": STEPS,
     "metrics": METRICS,
     "events": EVENTS,
+    "gpus": GPUS,
+    "hosts": HOSTS,
     "findings": FINDINGS,
     "buckets": BUCKETS,
     "jobs": JOBS,
@@ -138,4 +162,6 @@ TABLES: dict[str, dict[str, Kind]] = {
 #: What got a better name, and is missing in files from before: new name -> old one, which is still written.
 OLD_NAMES = {"overhead_usd": "wasted_usd"}
 #: The tables that a run is read back from; the others follow from them.
-FRAMES = ("steps", "metrics", "events")
+FRAMES = ("steps", "metrics", "events", "gpus", "hosts")
+#: Of them, those that files from before lack: no row then.
+LATER_FRAMES = frozenset({"gpus", "hosts"})

@@ -16,10 +16,12 @@ from monitor.model import (
     Distribution,
     Evidence,
     Finding,
+    GpuStats,
     Job,
     JobSummary,
     NodeStats,
     Phase,
+    ProfilerCoverage,
     Report,
     StepReading,
     StepSpread,
@@ -81,12 +83,25 @@ def report_document(report: Report) -> dict[str, Any]:
                 "metrics_period_s": run.metrics_period_s,
                 "log_events": run.logs.lines,
                 "streams": run.logs.streams,
+                "profiler": _profiler(run.profiler),
                 "warnings": _warnings(report),
             },
             "api": {"calls": dict(report.api.calls), "estimated_usd": report.api.estimated_usd},
         }
     )
     return document
+
+
+def _profiler(read: ProfilerCoverage | None) -> dict[str, Any] | None:
+    if read is None:
+        return None
+    return {
+        "objects": read.objects,
+        "size_bytes": read.size_bytes,
+        "usd": read.usd,
+        "skipped_lines": read.skipped_lines,
+        "read_from": read.read_from,
+    }
 
 
 def _warnings(report: Report) -> list[str]:
@@ -159,6 +174,17 @@ def _node(stats: NodeStats) -> dict[str, Any]:
         "memory_utilization": _distribution(stats.memory_utilization),
         "disk_utilization": _distribution(stats.disk_utilization),
         "steps": _spread(stats.steps),
+        "gpus": [_gpu(gpu) for gpu in stats.gpus],
+    }
+
+
+def _gpu(stats: GpuStats) -> dict[str, Any]:
+    return {
+        "gpu": stats.gpu,
+        "samples": stats.samples,
+        "gpu_utilization": _distribution(stats.utilization),
+        "gpu_memory_utilization": _distribution(stats.memory),
+        "gpu_memory_max_pct": stats.memory_max_pct,
     }
 
 

@@ -18,7 +18,7 @@ from monitor.archive.columns import JOBS, OLD_NAMES
 from monitor.archive.layout import SCHEMA
 from monitor.archive.values import plain, valued
 from monitor.errors import NoData
-from monitor.model import Gap, Job, LogCoverage, Price, is_price
+from monitor.model import Gap, Job, LogCoverage, Price, ProfilerCoverage, is_price
 
 _BODY = b', "run": '
 _AGAIN = "Archive the job again."
@@ -68,6 +68,7 @@ class Manifest:
     """By the name of the table, and "report"."""
     row: Mapping[str, Any]
     """As in the table of jobs, so that a list of jobs needs no more than these files."""
+    profiler: ProfilerCoverage | None = None
     beginnings: Mapping[str, str] = field(default_factory=dict)
     """Of log files: what tells them from others of their name."""
 

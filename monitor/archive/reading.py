@@ -11,18 +11,20 @@ from typing import Any
 import pandas as pd
 
 from monitor.archive import manifest as manifests
-from monitor.archive.columns import FRAMES
+from monitor.archive.columns import FRAMES, LATER_FRAMES
 from monitor.archive.layout import RUNS, Place, job_in, place_of, value_of
 from monitor.archive.manifest import Manifest
 from monitor.archive.parquet import to_frame
 from monitor.archive.store import Store
 from monitor.errors import BadCall, NoData, NoSuchJob
-from monitor.model import Gap, Run, events_frame, in_order_of_time, metrics_frame, steps_frame
+from monitor.model import Gap, Run, events_frame, gpus_frame, hosts_frame, in_order_of_time, metrics_frame, steps_frame
 
 _MADE: dict[str, Callable[[Any], pd.DataFrame]] = {
     "steps": steps_frame,
     "metrics": metrics_frame,
     "events": events_frame,
+    "gpus": gpus_frame,
+    "hosts": hosts_frame,
 }
 _AGAIN = "Archive the job again."
 # A job that is replaced while it is read is read again, so often.
@@ -96,7 +98,7 @@ class Archive:
                 break
             manifest = newer  # it was replaced meanwhile
         for name in FRAMES:
-            if name in broken or name not in data:
+            if name in broken or (name not in data and name not in LATER_FRAMES):
                 # What an interrupted writer leaves of a job that was archived before, too.
                 raise NoData(
                     f"The archive of {manifest.job.name} in {self.store.label} is incomplete: its {name} are "
@@ -112,7 +114,8 @@ class Archive:
             gaps=manifest.gaps,
             metrics_period_s=manifest.metrics_period_s,
             logs=manifest.logs,
-            **{name: made(frames[name]) for name, made in _MADE.items()},
+            profiler=manifest.profiler,
+            **{name: made(frames.get(name, ())) for name, made in _MADE.items()},
         )
         return Archived(run, manifest, broken)
 

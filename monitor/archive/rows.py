@@ -79,6 +79,7 @@ def job_row(report: Report, document: Mapping[str, Any], is_final: bool) -> Row:
         "top_finding_title": top.title if top else None,
         "log_lines": run.logs.lines,
         "metrics_period_s": run.metrics_period_s if len(run.metrics) else None,
+        "profiler_objects": run.profiler.objects if run.profiler else None,
     }
 
 

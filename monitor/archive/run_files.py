@@ -16,12 +16,29 @@ import pandas as pd
 
 from monitor.archive.values import plain, valued
 from monitor.errors import NoData
-from monitor.model import Gap, Job, LogCoverage, Run, events_frame, metrics_frame, steps_frame
+from monitor.model import (
+    Gap,
+    Job,
+    LogCoverage,
+    ProfilerCoverage,
+    Run,
+    events_frame,
+    gpus_frame,
+    hosts_frame,
+    metrics_frame,
+    steps_frame,
+)
 
 FORMAT = 1
 _Read = TypeVar("_Read")
 _HEAD = "run.json"
-_FRAMES = {"steps": steps_frame, "metrics": metrics_frame, "events": events_frame}
+_FRAMES = {
+    "steps": steps_frame,
+    "metrics": metrics_frame,
+    "events": events_frame,
+    "gpus": gpus_frame,
+    "hosts": hosts_frame,
+}
 
 
 def write_run(run: Run, into: IO[bytes], note: Mapping[str, str] | None = None) -> None:
@@ -33,6 +50,7 @@ def write_run(run: Run, into: IO[bytes], note: Mapping[str, str] | None = None) 
         "gaps": plain(run.gaps),
         "metrics_period_s": run.metrics_period_s,
         "logs": plain(run.logs),
+        "profiler": plain(run.profiler),
     }
     # Parquet is packed already.
     with zipfile.ZipFile(into, "w", zipfile.ZIP_STORED) as parts:
@@ -58,6 +76,7 @@ def _run(parts: zipfile.ZipFile) -> Run:
         gaps=valued(tuple[Gap, ...], head["gaps"]),
         metrics_period_s=head["metrics_period_s"],
         logs=valued(LogCoverage, head["logs"]),
+        profiler=valued(ProfilerCoverage, head.get("profiler")),
         **{name: made(_frame(parts.read(f"{name}.parquet"))) for name, made in _FRAMES.items()},
     )
 

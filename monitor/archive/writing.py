@@ -56,6 +56,7 @@ def write(
         gaps=run.gaps,
         metrics_period_s=run.metrics_period_s,
         logs=run.logs,
+        profiler=run.profiler,
         price=report.price,
         masked=masked,
         parts={name: Part.of(path, data) for name, (path, data) in files.items()},

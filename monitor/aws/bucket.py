@@ -43,9 +43,11 @@ class Bucket:
     def write(self, path: str, data: bytes) -> None:
         self._call("put_object", Key=self._key(path), Body=data)
 
-    def read(self, path: str) -> bytes | None:
+    def read(self, path: str, most: int | None = None) -> bytes | None:
+        """The object, or its first ``most`` bytes; None where there is none."""
+        ranged = {} if most is None else {"Range": f"bytes=0-{most - 1}"}
         for left in reversed(range(_READS)):
-            answer = self._found("get_object", Key=self._key(path))
+            answer = self._found("get_object", Key=self._key(path), **ranged)
             if answer is None:
                 return None
             try:
@@ -62,6 +64,12 @@ class Bucket:
 
     def listed(self, prefix: str) -> dict[str, str]:
         return {row["Key"].removeprefix(self._prefix): row.get("ETag", "") for row in self._rows(prefix)}
+
+    def sizes(self, prefix: str) -> tuple[dict[str, int], bool]:
+        """Up to a thousand objects that begin so, with their sizes, by one call; and whether these are all."""
+        answer = self._call("list_objects_v2", Prefix=self._key(prefix), MaxKeys=_PAGE)
+        found = {row["Key"].removeprefix(self._prefix): int(row.get("Size") or 0) for row in answer.get("Contents", ())}
+        return found, not answer.get("IsTruncated")
 
     def _rows(self, prefix: str) -> Iterator[dict[str, Any]]:
         more: dict[str, str] = {}

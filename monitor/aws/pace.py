@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 # are not named have no published quota.
 _PER_S = {"GetLogEvents": 25.0, "FilterLogEvents": 10.0, "DescribeLogStreams": 25.0, "StartQuery": 10.0}
 _PER_S |= {"GetQueryResults": 10.0, "GetMetricData": 50.0}
+# Of one prefix of a bucket.
+_PER_S |= {"GetObject": 5500.0, "ListObjectsV2": 5500.0}
 _PER_S |= {"PutMetricAlarm": 3.0, "DescribeAlarms": 9.0, "DeleteAlarms": 3.0}
 _BY_REGION = {
     "GetLogEvents": {

@@ -36,8 +36,8 @@ class Tally:
             usd = self._usd(requested)
             if self._max_usd is not None and usd > self._max_usd:
                 raise CannotDo(
-                    f"The metrics of this job would cost about ${usd:.4f}, more than --max-usd {self._max_usd:g}.",
-                    "Allow more, or leave --max-usd out.",
+                    f"The metrics would bring the cost to about ${usd:.4f}, more than --max-usd {self._max_usd:g}.",
+                    "Allow more with --max-usd.",
                 )
             self._metrics_requested += requested
 
@@ -55,16 +55,40 @@ class Tally:
         return (self._metrics_requested + more_metrics) * USD_PER_METRIC_REQUESTED + self._more_usd
 
 
+class Share(Tally):
+    """Of one of many who together may spend no more than ``whole`` allows."""
+
+    def __init__(self, whole: Tally) -> None:
+        super().__init__()
+        self._whole = whole
+        self.is_refused = False
+        """Whether something was not asked for, as it would have cost too much."""
+
+    def count_metrics(self, requested: int) -> None:
+        try:
+            self._whole.count_metrics(requested)
+        except CannotDo:
+            self.is_refused = True
+            raise
+        super().count_metrics(requested)
+
+
 _METERED: ContextVar[tuple[Tally, ...]] = ContextVar("metered", default=())
 
 
 @contextmanager
 def metered(max_usd: float | None = None) -> Iterator[Tally]:
     """A tally of what is called within the block, by threads that it starts too."""
-    tally = Tally(max_usd)
+    with counted(tally := Tally(max_usd)):
+        yield tally
+
+
+@contextmanager
+def counted(tally: Tally) -> Iterator[None]:
+    """What is called within the block counts in this tally, too."""
     token = _METERED.set((*_METERED.get(), tally))
     try:
-        yield tally
+        yield
     finally:
         _METERED.reset(token)
 

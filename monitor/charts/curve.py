@@ -90,8 +90,8 @@ def step_time_curve(shown: pd.DataFrame, marked: pd.DataFrame, knob: str) -> alt
         tooltip=[
             alt.Tooltip("label:N", title=knob),
             alt.Tooltip("time_pct:Q", title="step time, %", format=".1f"),
-            alt.Tooltip("low_pct:Q", title="at least, %", format=".1f"),
-            alt.Tooltip("high_pct:Q", title="at most, %", format=".1f"),
+            alt.Tooltip("low_pct:Q", title="range from, %", format=".1f"),
+            alt.Tooltip("high_pct:Q", title="range to, %", format=".1f"),
         ],
     )
     signs = _signs(marked, alt.Y("time_pct:Q", axis=percent), x, "step time, %")

@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from monitor.cli.help import add_command
+from monitor.cli.large_logs import checked_limit
 from monitor.cli.sources import account_source, add_account_options, add_cache_option, chosen_cache
 from monitor.errors import BadCall, CannotDo
 from monitor.serve.child import HERE
@@ -15,6 +16,8 @@ from monitor.serve.until_stopped import check
 from monitor.settings import read
 
 _PORT = 8765
+# So much is hours of watching the largest jobs, and an agent in a loop costs no more.
+_MOST_USD = 1.0
 
 
 def add_to(commands: Any) -> None:
@@ -30,7 +33,7 @@ def add_to(commands: Any) -> None:
             "mcp",
             "mcp --profile training --region eu-west-1",
             "mcp --files ./trainwatch-archive",
-            "mcp --http --port 8765",
+            "mcp --http --port 8765 --max-usd 0.50",
         ),
     )
     command.add_argument(
@@ -39,6 +42,11 @@ def add_to(commands: Any) -> None:
         default=[],
         metavar="PATH",
         help="a folder whose logs and archives may be read, too (logs:PATH, archive:PATH); repeatable; none without it",
+    )
+    command.add_argument(
+        "--max-usd",
+        metavar="X",
+        help=f"what the metrics that the reviews read may cost in all, until it ends (default {_MOST_USD:g}; logs are free)",
     )
     command.add_argument("--http", action="store_true", help=f"serve streamable HTTP on {HERE} instead")
     command.add_argument("--port", type=int, default=_PORT, help=f"port of --http (default {_PORT})")
@@ -65,6 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
         ) from None
     from monitor.agents.desk import Desk
 
+    most_usd = checked_limit(arguments)
     settings = read()
     desk = Desk(
         lambda: account_source(arguments),
@@ -73,6 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.files,
         arguments.region,
         arguments.profile,
+        _MOST_USD if most_usd is None else most_usd,
     )
     if not arguments.http:
         if sys.stdin.isatty():

@@ -13,7 +13,7 @@ from monitor.cli.help import add_command
 from monitor.cli.large_logs import add_large_log_options, checked_limit, instead
 from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress
 from monitor.cli.report_text import print_report
-from monitor.cli.sources import add_job_options, chosen_cache, job_source
+from monitor.cli.sources import add_job_options, add_profiler_options, chosen_cache, chosen_minutes, job_source
 from monitor.errors import BadCall
 from monitor.export.markdown import markdown
 from monitor.model import Report
@@ -38,6 +38,7 @@ def add_to(commands: Any) -> None:
         ),
     )
     add_job_options(command)
+    add_profiler_options(command)
     add_large_log_options(command)
     add_output_options(command, ("text", "json", "markdown", "html"))
     command.set_defaults(run=run)
@@ -50,7 +51,16 @@ def run(arguments: argparse.Namespace) -> int:
     settings = read()
     cache = chosen_cache(arguments, settings)
     with progress(arguments) as say:
-        reviewer = Reviewer(source, name, settings, extra, cache=cache, instead=instead(arguments, source))
+        reviewer = Reviewer(
+            source,
+            name,
+            settings,
+            extra,
+            cache=cache,
+            instead=instead(arguments, source),
+            profiler=not arguments.no_profiler,
+            minutes=chosen_minutes(arguments),
+        )
         with metered(checked_limit(arguments)):
             report = _with_mutes(reviewer.review(datetime.now(UTC), say))
     if arguments.format == "json":

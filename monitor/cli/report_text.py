@@ -36,6 +36,7 @@ from monitor.words import (
     instant,
     percent,
     phase,
+    profiler_objects,
     sentence,
     step_seconds,
     usd,
@@ -288,6 +289,8 @@ def _coverage(report: Report, paper: Console) -> None:
     parts = [f"{count(run.logs.lines, 'log line')} from {count(run.logs.streams, 'stream')}"]
     if run.metrics_period_s and len(run.metrics):
         parts.append(f"metrics every {duration(run.metrics_period_s)}")
+    if read := run.profiler:
+        parts.append(profiler_objects(read.objects, read.size_bytes, read.usd, read.skipped_lines))
     if report.api.calls:
         parts.append(f"{count(sum(report.api.calls.values()), 'AWS call')}, {usd(report.api.estimated_usd)}")
     if report.archive is not None:

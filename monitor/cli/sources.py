@@ -7,10 +7,11 @@ from collections.abc import Callable
 
 from monitor.archive.cache import Cache, user_cache
 from monitor.errors import BadCall
+from monitor.fetch.minute_store import FolderMinutes
 from monitor.fetch.source import Source
 from monitor.review import named
 from monitor.review.archived import ArchiveSource
-from monitor.settings import Settings
+from monitor.settings import Settings, expanded
 
 
 def add_account_options(command: argparse.ArgumentParser) -> None:
@@ -48,6 +49,22 @@ def add_cache_option(
 ) -> None:
     """--no-cache."""
     command.add_argument("--no-cache", action="store_true", help=does)
+
+
+def add_profiler_options(command: argparse.ArgumentParser) -> None:
+    """--profiler DIR and --no-profiler."""
+    which = command.add_mutually_exclusive_group()
+    which.add_argument(
+        "--profiler", metavar="DIR", help="read the profiler's output from this copied folder instead of S3"
+    )
+    which.add_argument(
+        "--no-profiler", action="store_true", help="do not read the profiler's output, even if the job has one"
+    )
+
+
+def chosen_minutes(arguments: argparse.Namespace) -> FolderMinutes | None:
+    """The folder of --profiler; None without it. NoData where it holds no profiler output."""
+    return None if arguments.profiler is None else FolderMinutes(expanded(arguments.profiler))
 
 
 def chosen_cache(arguments: argparse.Namespace, settings: Settings) -> Cache | None:

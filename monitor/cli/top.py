@@ -73,6 +73,8 @@ def run(arguments: argparse.Namespace) -> int:
     top.run(mouse=False)
     if top.failure is not None:
         raise fault(top.failure, "The screen")
+    if top.interrupted:
+        raise KeyboardInterrupt
     return 0
 
 

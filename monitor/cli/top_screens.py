@@ -28,10 +28,14 @@ from monitor.words import count
 
 _TICK_S = 1.0
 _STYLES = {"critical": "bold red", "warning": "yellow", "healthy": "green"}
-# Columns in their order; the verdict gets what the others leave, and the last one goes where that is little.
+# Columns in their order; the verdict gets what the others leave, and the last ones go where that is little.
 _TITLES = ("JOB", "VERDICT", "CAN SAVE", "GPU", "", "STEP")
 _WIDTHS = (25, 0, 8, 3, 8, 8)
-_WORDS, _PADDING = 36, 2
+_PADDING = 2
+# How wide the verdict shall be before so many columns are all shown; the first three always are.
+_WORDS = {6: 36, 5: 20, 4: 20}
+# What stands beside a report: its padding, and the bar that scrolls it.
+_BESIDE = 4
 # A log that grows faster is read on from here.
 _LINES = 500
 
@@ -125,13 +129,19 @@ class JobView(Screen[None]):
         yield Static("", id="head", markup=False)
         with VerticalScroll(id="report"):
             yield Static("", id="said", markup=False)
-        yield RichLog(id="log", max_lines=_LINES, wrap=True, markup=False, highlight=False)
+        yield RichLog(id="log", max_lines=_LINES, min_width=1, wrap=True, markup=False, highlight=False)
         yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
         self.query_one("#report").focus()
         self._look()
         self.set_interval(_TICK_S, self._look)
+
+    def on_resize(self) -> None:
+        # Lines that stand there are not wrapped again.
+        self.query_one(RichLog).clear()
+        self._last = None
+        self._look()
 
     def action_back(self) -> None:
         if len(self.app.screen_stack) > 2:
@@ -152,7 +162,7 @@ class JobView(Screen[None]):
         elif snapshot.updated_at is not None:
             said.append(f"as of {snapshot.updated_at:%H:%M:%S} UTC")
         self.query_one("#head", Static).update(Text(inert(" · ".join(said)), "bold"))
-        width = max(40, self.size.width - 2)
+        width = max(40, self.size.width - _BESIDE)
         if snapshot.report is not None and self._shown != (key := (id(snapshot.report), width)):
             self._shown = key
             self.query_one("#said", Static).update(drawn(snapshot.report, width))
@@ -179,6 +189,7 @@ class Top(App[None]):
     """The whole program: it takes the terminal, and gives it back as it was however it ends."""
 
     ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "interrupt", show=False, priority=True)]
     CSS = """
     #head { height: 1; padding: 0 1; }
     #jobs { height: 1fr; }
@@ -193,6 +204,8 @@ class Top(App[None]):
         self._watch, self._logs = watch, logs
         self._board, self._job = board, job
         self.failure: Exception | None = None
+        self.interrupted = False
+        """By Ctrl-C, which is a key here and no signal."""
 
     def job(self, name: str) -> JobView:
         return JobView(name, self._watch, self._logs)
@@ -206,6 +219,10 @@ class Top(App[None]):
         if self._job is not None:
             self.push_screen(self.job(self._job))
 
+    def action_interrupt(self) -> None:
+        self.interrupted = True
+        self.exit()
+
     def _handle_exception(self, error: Exception) -> None:
         """The terminal is given back first; whoever started this tells the error."""
         self.failure = self.failure or error
@@ -218,7 +235,9 @@ def widths(across: int) -> tuple[int, ...]:
     def left(widths: tuple[int, ...]) -> int:
         return across - sum(widths) - _PADDING * len(widths)
 
-    kept = _WIDTHS if left(_WIDTHS) >= _WORDS else _WIDTHS[:-1]
+    kept: tuple[int, ...] = _WIDTHS
+    while left(kept) < _WORDS.get(len(kept), 0):
+        kept = kept[:-1]
     return (kept[0], max(12, left(kept)), *kept[2:])
 
 
@@ -228,8 +247,8 @@ def cells(row: Row, across: tuple[int, ...]) -> list[Text]:
     texts = (
         (short(row.name, across[0]), ""),
         (row.words if is_known else f"{row.status}: {row.words}", _STYLES.get(row.level, "") if is_known else "dim"),
-        (row.saved.rjust(across[2]), ""),
-        (row.gpu.rjust(across[3]), ""),
+        (row.saved.rjust(_WIDTHS[2]), ""),
+        (row.gpu.rjust(_WIDTHS[3]), ""),
         (row.course, "cyan"),
         (row.step.rjust(_WIDTHS[-1]), ""),
     )

@@ -8,6 +8,8 @@ from datetime import datetime
 from types import TracebackType
 
 from monitor.demo.feeder import Feeder
+from monitor.demo.parameters import BUCKET
+from monitor.demo.profiles import objects
 from monitor.demo.schedule import SampleJob, schedule
 from monitor.demo.simulated_aws import REGION, SimulatedAws
 from monitor.demo.stories import STORIES
@@ -27,6 +29,8 @@ class Account:
         self._aws = SimulatedAws()
         for job in jobs:
             self._aws.put_job(job)
+            for key, data in objects(job, now):
+                self._aws.put_object(BUCKET.removeprefix("s3://"), key, data)
         self.feeder = Feeder(self._aws, jobs, now)
         # moto has no price list, so sample prices come from where a user would put theirs.
         prices = config_file(self.environment)

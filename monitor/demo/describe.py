@@ -6,6 +6,7 @@ import json
 
 from monitor.demo.endings import failure_reason
 from monitor.demo.parameters import BUCKET, sdk_hyperparameters
+from monitor.demo.profiles import INTERVAL_MS, profiler_path
 from monitor.demo.schedule import SampleJob, Status
 from monitor.demo.story import NoCapacity, OutOfMemory, Story
 
@@ -42,6 +43,13 @@ def describe(job: SampleJob) -> dict[str, object]:
         "EnableInterContainerTrafficEncryption": False,
         "ProfilingStatus": "Disabled",
     }
+    if story.profiled is not None:
+        fields["ProfilingStatus"] = "Enabled"
+        fields["ProfilerConfig"] = {
+            "S3OutputPath": profiler_path(story),
+            "ProfilingIntervalInMilliseconds": INTERVAL_MS,
+            "DisableProfiler": False,
+        }
     if story.spot:
         fields["StoppingCondition"] = {
             "MaxRuntimeInSeconds": story.max_runtime_s,

@@ -12,6 +12,7 @@ from typing import Any
 from moto.cloudwatch.models import MetricDatum, cloudwatch_backends
 from moto.core import DEFAULT_ACCOUNT_ID
 from moto.logs.models import LogEvent, logs_backends
+from moto.s3.models import s3_backends
 from moto.sagemaker.models import sagemaker_backends
 from moto.server import ThreadedMotoServer
 
@@ -32,6 +33,7 @@ class SimulatedAws:
         self._sagemaker = sagemaker_backends[DEFAULT_ACCOUNT_ID][REGION]
         self._cloudwatch = cloudwatch_backends[DEFAULT_ACCOUNT_ID][REGION]
         self._logs = logs_backends[DEFAULT_ACCOUNT_ID][REGION]
+        self._s3 = s3_backends[DEFAULT_ACCOUNT_ID]["aws"]
         self._forget()
         self._sagemaker.search = partial(_search, self._sagemaker.search)
         self._logs.create_log_group(LOG_GROUP, {})
@@ -94,8 +96,14 @@ class SimulatedAws:
             for name, value in point.values.items()
         )
 
+    def put_object(self, bucket: str, key: str, data: bytes) -> None:
+        """Adds an object; its bucket is made with the first one."""
+        if bucket not in self._s3.buckets:
+            self._s3.create_bucket(bucket, REGION)
+        self._s3.put_object(bucket, key, data)
+
     def _forget(self) -> None:
-        for backend in (self._sagemaker, self._cloudwatch, self._logs):
+        for backend in (self._sagemaker, self._cloudwatch, self._logs, self._s3):
             backend.reset()
 
 

@@ -104,6 +104,16 @@ class NoCapacity:
     waited_s: float
 
 
+@dataclass(frozen=True, slots=True)
+class OddGpu:
+    """The job's profiler was on, and tells which GPU the others wait for while their node is less than ``below_pct`` busy."""
+
+    node: str
+    gpu: int
+    busy_pct: float
+    below_pct: float
+
+
 Fault = Stall | SlowNode | OutOfMemory | Interruption | NoCapacity
 
 
@@ -160,6 +170,8 @@ class Story:
     """Nodes of a heterogeneous job that prepare data and do not train."""
     data_load: Load | None = None
     fault: Fault | None = None
+    profiled: OddGpu | None = None
+    """None where no profiler was on."""
 
     @property
     def nodes(self) -> tuple[str, ...]:

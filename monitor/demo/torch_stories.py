@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from monitor.demo.story import Group, Interruption, Load, NoCapacity, SlowNode, Stall, Story, nodes
+from monitor.demo.story import Group, Interruption, Load, NoCapacity, OddGpu, SlowNode, Stall, Story, nodes
 
 P4D = "ml.p4d.24xlarge"
 G5 = "ml.g5.12xlarge"
@@ -46,7 +46,7 @@ STALLED = Story(
 
 SLOW_NODE = Story(
     base_name="llama2-7b-fsdp",
-    about="From its twelfth minute on algo-3 needs 1.3 times as long as its peers, and all wait for it.",
+    about="From its twelfth minute on algo-3 needs 1.3 times as long as its peers, and all wait for its GPU 5.",
     groups=(Group(P4D, nodes(4)),),
     launcher="torchrun",
     dialect="logging",
@@ -70,6 +70,7 @@ SLOW_NODE = Story(
     checkpoint_every=500,
     checkpoint_s=29.0,
     fault=SlowNode(node="algo-3", factor=1.3, after_s=12 * 60 + 95, gpu_pct=78),
+    profiled=OddGpu(node="algo-3", gpu=5, busy_pct=99, below_pct=88),
 )
 
 NO_CAPACITY = Story(

@@ -17,6 +17,7 @@ from monitor.predict.memory_change import memory_change
 from monitor.predict.outcome import Outcome, differences
 from monitor.predict.problems import refused
 from monitor.predict.setup import Setup, changed
+from monitor.predict.spread import promise_words
 from monitor.words import percent
 
 #: An advice must gain this much in the middle of its range, and something at its careful end.
@@ -79,7 +80,8 @@ def prediction(found: Outcome) -> Prediction | None:
     change = found.step_time_change_pct
     if change is None:
         return None
-    return Prediction(change, found.memory.utilization_pct(), f"{MODEL_BASED} {found.method}".strip())
+    method, promise = f"{MODEL_BASED} {found.method}".strip(), promise_words(found.time.promise)
+    return Prediction(change, found.memory.utilization_pct(), method, promise, found.memory.bound)
 
 
 def saved(case: Case, found: Outcome) -> str:

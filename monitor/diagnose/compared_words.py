@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from monitor.diagnose.compared import Against
 
 _OF_INTEREST_PCT = (5.0, 2.0)
+#: What the measured range beside a verdict is.
+SURE = "The range is a 95 % interval."
 
 
 def range_words(found: Range) -> str:
@@ -47,11 +49,11 @@ def headline(result: Against, name: str, seconds: tuple[float | None, float | No
     more_or_less = "more" if result.verdict == "slower" else "less"
     interval = f"({low:.1f} to {high:.1f} %)"
     if result.work is None or result.work.unit is None:
-        return f"{name} takes {middle:.1f} % {more_or_less} time a step {interval}", f"{after}, not {before}."
+        return f"{name} takes {middle:.1f} % {more_or_less} time a step {interval}", f"{after}, not {before}. {SURE}"
     kind = f"{result.work.unit}s"
     return (
         f"{name} takes {middle:.1f} % {more_or_less} time for the same {kind} {interval}",
-        f"Its steps have {result.work.ratio:.3g} x the {kind} and take {after}, not {before}.",
+        f"Its steps have {result.work.ratio:.3g} x the {kind} and take {after}, not {before}. {SURE}",
     )
 
 
@@ -110,7 +112,7 @@ def cannot_tell(found: Change, work_ratio: float) -> str:
     """Why an interval that holds 0 tells nothing, and what would help, as a sentence."""
     low, middle, high = found.percent(work_ratio)
     size = f"{found.steps[0]:,} and {count(found.steps[1], 'step')}"
-    seen = f"The difference is somewhere between {_signed(low)} and {_signed(high)} % ({size})"
+    seen = f"The difference is somewhere between {_signed(low)} and {_signed(high)} % (95 % interval, {size})"
     more = found.more_steps(work_ratio)
     if more:
         return f"{seen}; {count(more, 'more step')} of each would be enough if it stays at {_signed(middle)} %."
@@ -147,7 +149,11 @@ def beside_words(result: Against) -> str:
     beside = f"measured {range_words(measured)}" if measured is not None else "nothing comparable was measured"
     same = "" if result.work is None or result.work.samples == 1 else " for the same samples"
     came = came_words(result)
-    return f"Predicted step time{same} {range_words(predicted)}, {beside}.{f' {sentence(came)}' if came else ''}"
+    promise = result.foretold.promise
+    said = [f"Predicted step time{same} {range_words(predicted)}, {beside}.", *([sentence(came)] if came else [])]
+    if promise and predicted[2] - predicted[0] >= 0.05:
+        said.append(f"The predicted range {promise}.")
+    return " ".join(said)
 
 
 def came_words(result: Against) -> str:

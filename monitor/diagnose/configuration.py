@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from monitor.diagnose.option_names import in_its_words
 from monitor.diagnose.rule import Case, rule
 from monitor.diagnose.setup_findings import finding_of
 from monitor.model import Finding
@@ -31,7 +32,7 @@ def invalid_configuration(case: Case) -> Finding | None:
     if not found:
         return None
     ran = any(each.rejected for each in found) and len(case.run.steps)
-    return finding_of(setup, found, _RAN if ran else ())
+    return in_its_words(case.run.job, finding_of(setup, found, _RAN if ran else ()))
 
 
 @rule("batch-not-divisible")
@@ -125,4 +126,4 @@ def _problems(case: Case, id: str) -> tuple[Setup, tuple[Problem, ...]]:
 
 def _one(case: Case, id: str) -> Finding | None:
     setup, found = _problems(case, id)
-    return finding_of(setup, found[:1]) if found else None
+    return in_its_words(case.run.job, finding_of(setup, found[:1])) if found else None

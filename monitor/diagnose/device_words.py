@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
+from monitor.analyze.gpus import in_use
 from monitor.analyze.network import Slow, without_efa
 from monitor.diagnose.cost_words import saved_words
 from monitor.diagnose.rule import Case
@@ -70,6 +71,26 @@ def money_of(case: Case, savings: Iterable[Saving], what: str) -> str:
     """`` That is $35 an hour of idle GPUs.`` with a blank in front; empty where no price is known."""
     money = saved_words(case.bill, savings)
     return f" That is {money} {what}." if money else ""
+
+
+def gpu_numbers(numbers: Sequence[int]) -> str:
+    """``GPU 3``, ``GPUs 1 and 3``, ``GPUs 1 to 7``."""
+    if len(numbers) == 1:
+        return f"GPU {numbers[0]}"
+    if len(numbers) > 2 and numbers[-1] - numbers[0] == len(numbers) - 1:
+        return f"GPUs {numbers[0]} to {numbers[-1]}"
+    return f"GPUs {', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
+
+
+def seen_in_use(case: Case, node: str) -> str:
+    """`` The profiler shows it: GPU 0 is in use, GPUs 1 to 7 are empty.`` with a blank in front; empty without one."""
+    used, empty = in_use(case.gpus).get(node, ((), ()))
+    if not used or not empty:
+        return ""
+    are = ["is" if len(which) == 1 else "are" for which in (used, empty)]
+    return (
+        f" The profiler shows it on {node}: {gpu_numbers(used)} {are[0]} in use, {gpu_numbers(empty)} {are[1]} empty."
+    )
 
 
 def pipeline_degree(case: Case) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from monitor.analyze.ending import FULL_PCT, Ending
+from monitor.analyze.gpus import fullest_before
 from monitor.analyze.refused import fill
 from monitor.diagnose import ended, from_outside, raised, refused, waited
 from monitor.diagnose.guide_hints import when_building
@@ -37,8 +38,8 @@ def cuda_out_of_memory(case: Case) -> Finding | None:
     if found.wanted is not None:
         held = found.peak if found.peak is not None else found.now
         of = f" of {found.capacity:.1f}" if found.capacity is not None else ""
-        full = "" if held is None else f" with {held:.1f}{of} GiB in use by this process"
-        sizes = f" It tried to allocate {found.wanted:.2f} GiB{full}."
+        used = "" if held is None else f" with {held:.1f}{of} GiB in use by this process"
+        sizes = f" It tried to allocate {found.wanted:.2f} GiB{used}."
         if found.shared:
             sizes += " Another process holds the rest of the device."
     named = (
@@ -53,12 +54,21 @@ def cuda_out_of_memory(case: Case) -> Finding | None:
         for what, size in named
         if size is not None
     )
+    full = fullest_before(case.run.gpus, node, ending.at) if node and ending.at else None
+    seen = ""
+    if full is not None:
+        seen = (
+            f" Shortly before, the profiler shows GPU {full.gpu} of {full.node} at {percent(full.pct)}, where the mean over "
+            f"its GPUs was {percent(full.host_pct)}."
+        )
+        what = f"GPU memory of GPU {full.gpu}, the fullest"
+        figures = (*figures, Evidence(what, full.pct, "%", full.node, full.at, full.at))
     return Finding(
         "cuda-out-of-memory",
         "critical",
         ending.confidence,
         f"GPU memory ran out{ended.place(ending.first)}",
-        f"{ended.opening(case, ending, 'ran out of GPU memory')}{sizes}{ended.rest(case, ending)}",
+        f"{ended.opening(case, ending, 'ran out of GPU memory')}{sizes}{seen}{ended.rest(case, ending)}",
         (*ended.shown(case, ending), *figures),
         next_step.recommendation,
         next_step.prediction,

@@ -12,6 +12,7 @@ from monitor.model import Job, Report
 from monitor.predict.outcome import outcome
 from monitor.predict.setup import setup_of
 from monitor.predict.setup_types import Known, Setup
+from monitor.predict.spread import promise_words
 
 Range = tuple[float, float, float]
 
@@ -31,6 +32,8 @@ class Followed:
     """What it predicted; None where it gave no figure."""
     method: str = ""
     """What stands behind that figure."""
+    promise: str = ""
+    """Which share of changes its range is for, in words behind ``the range``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,8 @@ class Foretold:
     beyond: tuple[str, ...]
     """Parameters that differ and that the model says nothing of."""
     followed: tuple[Followed, ...] = ()
+    promise: str = ""
+    """Which share of changes the range is for, in words behind ``the range``."""
 
 
 def foretold(before: Report, after: Report, different: tuple[Difference, ...]) -> Foretold:
@@ -58,7 +63,7 @@ def foretold(before: Report, after: Report, different: tuple[Difference, ...]) -
     by_model = found.step_time_change_pct if changed and found.time.effects else None
     if by_model == (0.0, 0.0, 0.0):
         by_model = None  # nothing that takes time is changed: that is no prediction
-    by_advice = next((each.change_pct for each in followed if each.change_pct), None)
+    by_advice, promise = next(((each.change_pct, each.promise) for each in followed if each.change_pct), (None, ""))
     method = "; ".join(dict.fromkeys(effect.words for effect in found.time.effects if effect.words))
     if by_model is None:
         method = next((each.method for each in followed if each.change_pct), "")
@@ -70,6 +75,7 @@ def foretold(before: Report, after: Report, different: tuple[Difference, ...]) -
         changed,
         beyond,
         followed,
+        promise_words(found.time.promise) if by_model else promise,
     )
 
 
@@ -102,7 +108,8 @@ def _followed(before: Report, after: Report) -> list[Followed]:
         predicted = told.step_time_change_percent if told else None
         method = told.method.removeprefix(MODEL_BASED).strip().rstrip(".") if told else ""
         was = advice.from_value if had is None else had
-        out.append(Followed(finding.id, advice.parameter, was, advice.to_value, predicted, _within(method)))
+        promise = told.promise if told else ""
+        out.append(Followed(finding.id, advice.parameter, was, advice.to_value, predicted, _within(method), promise))
     return out
 
 

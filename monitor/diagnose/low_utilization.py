@@ -32,7 +32,16 @@ CPU_HIGH_PCT = 80.0
 # How near the busy cores must be to the number of loader processes for these to be what is full.
 AS_MANY_CORES = 0.10
 _WORKERS = ("num_workers", "dataloader_num_workers", "n_workers", "workers", "data_loader_workers")
-_EXACT = ("stall", "nccl-timeout", "one-gpu-in-use", "unused-gpus", "idle-gpus", "cpu-bottleneck")
+_EXACT = (
+    "busy-core",
+    "io-wait",
+    "stall",
+    "nccl-timeout",
+    "one-gpu-in-use",
+    "unused-gpus",
+    "idle-gpus",
+    "cpu-bottleneck",
+)
 
 
 @rule("small-batch", silenced_by=_EXACT, whole_log=True)
@@ -135,7 +144,11 @@ def low_gpu_utilization(case: Case) -> Finding | None:
         f"causes in order, with what would confirm each: {'; '.join(causes)}.",
         (*distributions(case), *_network_evidence(case), *(hint.seen for hint in hints(case))),
         Recommendation(_first_step(case, cpu), source="SageMaker Debugger rule LowGPUUtilization; SMP best practices"),
-        not_checked=("single GPUs, kernels and network: CloudWatch has no figures for them in training jobs",),
+        not_checked=(
+            "single GPUs, kernels and network: CloudWatch has no figures for them in training jobs"
+            if case.gpus.empty
+            else "kernels, and minutes that were not read of the profiler's output",
+        ),
         savings=savings,
     )
 

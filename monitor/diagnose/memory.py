@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 import pandas as pd
 
+from monitor.analyze.gpus import Fullest, fullest
 from monitor.analyze.growth import Growth, growths
 from monitor.analyze.journal import plain_rows
 from monitor.analyze.step_time import variation
@@ -42,10 +44,10 @@ AS_MUCH = 0.8
 def gpu_memory_pressure(case: Case) -> Finding | None:
     """GPU memory is nearly full, or the allocator keeps flushing its cache.
 
-    What it means: GPU memory utilization of a node is above 92 % at its 95th percentile, or the log mentions
-    allocator cache flushes. A warning if flushes keep coming (at least three, and on 1 % of the reported steps), or
-    if memory is full and the steps are irregular; otherwise information: some frameworks reserve nearly all memory at
-    the start and manage it themselves.
+    What it means: GPU memory utilization of a node is above 92 % at its 95th percentile (that of its fullest GPU,
+    where the job's profiler tells), or the log mentions allocator cache flushes. A warning if flushes keep coming
+    (at least three, and on 1 % of the reported steps), or if memory is full and the steps are irregular; otherwise
+    information: some frameworks reserve nearly all memory at the start and manage it themselves.
 
     Why it matters: each flush waits for the GPU and slows its step, and the next longer sequence may end the job.
 
@@ -61,6 +63,8 @@ def gpu_memory_pressure(case: Case) -> Finding | None:
         for name, rows in held.groupby("node", observed=True)
         if len(rows) >= fewest_points(case) and rows["value_pct"].quantile(0.95) > PRESSURE_PCT
     }
+    alone = {name: one for name, one in fullest(case.gpus).items() if one.pct > max(PRESSURE_PCT, full.get(name, 0.0))}
+    full |= {name: one.pct for name, one in alone.items()}
     flushes = _flushes(case)
     if not full and flushes.empty:
         return None
@@ -69,7 +73,7 @@ def gpu_memory_pressure(case: Case) -> Finding | None:
     severity: Severity = "warning" if often or (full and slow) else "info"
     worst = max(full, key=lambda name: full[name], default=None)
     steps = {True: "; steps are irregular", False: "; steps are steady nonetheless", None: ""}[slow]
-    held_words = "" if worst is None else f"GPU memory is at {percent(full[worst])} (p95) on {worst}"
+    held_words = "" if worst is None else f"GPU memory is at {percent(full[worst])} (p95) on {_where(worst, alone)}"
     if len(full) > 1:
         held_words += f", above {PRESSURE_PCT:.0f} % {nodes(list(full), case.gpu_nodes or len(full))}"
     said = "; ".join(part for part in (held_words, _flush_words(case, flushes)) if part)
@@ -99,7 +103,7 @@ def gpu_memory_pressure(case: Case) -> Finding | None:
         ),
         not_checked=(
             "how much of the held memory is in use: the allocator keeps freed memory",
-            "the fullest individual GPU",
+            *(() if fullest(case.gpus) else ("the fullest individual GPU",)),
         ),
     )
 
@@ -220,7 +224,7 @@ def _growing(case: Case, metric: str, id: str, name: str, advice: str) -> Findin
         f"{name} grows: {percent(worst.settled)} to {percent(worst.level)}",
         f"{name} grows {nodes([one.node for one in found], len(case.run.job.nodes))}: {_on(worst.node, found)}from "
         f"{percent(worst.settled)} to {percent(worst.level)} between {case.clock(worst.start)} and {case.clock(worst.end)}, "
-        f"{middle:.1f} points an hour ({low:.1f} to {high:.1f}).{full_words(case, worst)}",
+        f"{middle:.1f} points an hour (95 % interval {low:.1f} to {high:.1f}).{full_words(case, worst)}",
         (
             Evidence(f"{name}, initial high-water mark", worst.settled, "%", worst.node, worst.start),
             Evidence(f"{name}, now", worst.level, "%", worst.node, None, worst.end),
@@ -280,6 +284,11 @@ def _flush_words(case: Case, flushes: pd.DataFrame) -> str:
     times = flushes["timestamp"].dropna()
     when = f" since {case.clock(times.min())}" if len(times) else ""
     return f"the allocator flushed its cache {count(len(flushes), 'time')}{when}" if len(flushes) else ""
+
+
+def _where(node: str, alone: Mapping[str, Fullest]) -> str:
+    """``algo-2``, or ``GPU 3 of algo-2`` where one is fuller than its host's mean."""
+    return f"GPU {alone[node].gpu} of {node}" if node in alone else node
 
 
 def _irregular(case: Case) -> bool | None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from monitor.model import Job
+from monitor.model import Finding, Job
 from monitor.predict.setup_names import OTHER_NAMES, plain_name
 from monitor.predict.setup_types import Framework, Setup
 
@@ -103,3 +104,24 @@ def written_name(job: Job, canonical: str) -> str:
         if OTHER_NAMES.get(plain, plain) == canonical:
             return name
     return canonical
+
+
+#: What launchers outside SMP call otherwise, in texts that have the library's names.
+_DEGREES = ("tensor_parallel_degree", "pipeline_parallel_degree", "context_parallel_degree", "expert_parallel_degree")
+
+
+def in_its_words(job: Job, finding: Finding) -> Finding:
+    """A finding whose texts have the names of degrees as the job's configuration writes them."""
+    advice = finding.recommendation
+    return replace(
+        finding,
+        title=_renamed(job, finding.title),
+        summary=_renamed(job, finding.summary),
+        recommendation=None if advice is None else replace(advice, text=_renamed(job, advice.text)),
+    )
+
+
+def _renamed(job: Job, text: str) -> str:
+    for name in _DEGREES:
+        text = re.sub(rf"\b{name}\b", written_name(job, name), text)
+    return text

@@ -18,25 +18,27 @@ _COMPUTES_PCT = 60.0
 _WITHOUT_BF16 = frozenset({"NVIDIA V100", "NVIDIA T4"})
 _WITHOUT_TENSOR_CORES = frozenset({"NVIDIA K80", "NVIDIA M60", "NVIDIA P100"})
 _SWITCHES = ("fp16", "bf16")
+_BF16 = "bf16"
 # Of transformers' TrainingArguments and of Megatron-LM: what is not switched on is off.
 _SAYS_ALL = ("per_device_train_batch_size", "tensor_model_parallel_size", "tensor-model-parallel-size")
 
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """Where 32 bits were seen, in words and as evidence."""
+    """Where 32 bits, or what is computed as slowly, were seen, in words and as evidence."""
 
     words: str
     evidence: tuple[Evidence, ...]
     is_sure: bool
+    name: str = "32-bit precision"
 
 
 @rule("full-precision", silenced_by=("invalid-configuration", "stall"), whole_log=True)
 def full_precision(case: Case) -> Finding | None:
     """Training runs in 32-bit precision on GPUs with 16-bit tensor cores.
 
-    What it means: the configuration says 32 bits, or turns fp16 and bf16 off, or a library warned that the tensor cores
-    are not in use.
+    What it means: the configuration says 32 bits, or turns fp16 and bf16 off, or says bf16 on a GPU whose tensor cores
+    do not have it (V100, T4), or a library warned that the tensor cores are not in use.
 
     Why it matters: matrix products in 16 bits run two to four times as fast on tensor cores, and activations take
     half the memory.
@@ -47,8 +49,9 @@ def full_precision(case: Case) -> Finding | None:
     Source: SMP v2 best practices (always use mixed precision); SMP v1 configuration (fp16 since 1.10); data sheets of
     the GPUs.
     """
-    gpu, seen = case.pooled.get("gpu_utilization"), _seen(case)
+    gpu = case.pooled.get("gpu_utilization")
     models = {node.gpu_model or "" for node in case.run.job.nodes if node.gpus}
+    seen = _seen(case, models)
     if seen is None or not models or models & _WITHOUT_TENSOR_CORES:
         return None
     if not all(model.startswith("NVIDIA") for model in models):
@@ -66,9 +69,8 @@ def full_precision(case: Case) -> Finding | None:
         "full-precision",
         "warning" if is_limit and seen.is_sure else "info",
         "medium" if seen.is_sure else "low",
-        f"32-bit precision on {on}",
-        f"{seen.words} on {on}{busy}: in 16 bits matrix products would run two to four times as fast, and activations "
-        "would take half the memory.",
+        f"{seen.name} on {on}",
+        f"{seen.words} on {on}{busy}: {_loss(seen.name, to)}",
         (*seen.evidence, *(() if gpu is None else (Evidence("GPU utilization, p50", gpu.p50, "%"),))),
         Recommendation(
             f"Train in {to}{' with loss scaling' if to == 'fp16' else ''}, and compare the step times and losses of "
@@ -95,10 +97,18 @@ def _better(case: Case, models: set[str]) -> str:
     return "bf16" if case.setup.framework != "smp1" or sharded else "fp16"
 
 
-def _seen(case: Case) -> _Seen | None:
+def _loss(seen: str, to: str) -> str:
+    if seen == _BF16:
+        return f"its tensor cores have no bf16, so matrix products run without them; in {to} they would be in use."
+    return "in 16 bits matrix products would run two to four times as fast, and activations would take half the memory."
+
+
+def _seen(case: Case, models: set[str]) -> _Seen | None:
     setup = case.setup
     known = setup.known("precision")
     if known is not None:
+        if known.value == "bf16" and models and models <= _WITHOUT_BF16 and not known.is_default:
+            return _Seen(f"Precision is bf16 ({known.read_from})", read(case, "precision", "bf16"), True, _BF16)
         if known.value != "fp32":
             return None
         return _Seen(

@@ -14,6 +14,7 @@ _LOG_GROUP = "log-group:/aws/sagemaker/TrainingJobs"
 _TOGETHER = (
     frozenset({"logs:DescribeLogStreams", "logs:FilterLogEvents", "logs:GetLogEvents"}),
     frozenset({"logs:StartQuery", "logs:GetQueryResults", "logs:StopQuery"}),
+    frozenset({"s3:ListBucket", "s3:GetObject"}),
 )
 _OF_LOG_GROUP = _TOGETHER[0] | {"logs:StartQuery", "logs:GetQueryResults"}
 _OF_JOBS = frozenset({"sagemaker:DescribeTrainingJob"})
@@ -22,7 +23,7 @@ _NOTHING = {
     "sagemaker:DescribeTrainingJob": "Without it, no job can be reviewed.",
     "sagemaker:List": "Without it, the jobs cannot be listed.",
 }
-_SIDS = {"logs": "Logs", "cloudwatch": "Metrics", "sagemaker": "Jobs"}
+_SIDS = {"logs": "Logs", "cloudwatch": "Metrics", "sagemaker": "Jobs", "s3": "Profiler"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,7 @@ def of_report(report: Report) -> tuple[MissingRights, ...]:
         "metrics": "Without the metrics, nothing is known about GPU, CPU and memory use."
         if report.run.metrics.empty
         else "Some of the metrics could not be read: the utilization of those devices is not known.",
+        "profiler": "Without the output of its profiler, the GPUs of a node cannot be told apart.",
     }
     return of_gaps(report.run.gaps, lost, report.job.arn)
 
@@ -125,6 +127,9 @@ def statement(actions: Sequence[str], arn: str = "") -> str:
         resource = [group, f"{group}:*"]
     elif wanted <= _OF_JOBS:
         resource = f"arn:{where.format('sagemaker')}:training-job/*"
+    elif wanted == _TOGETHER[2] and (bucket := parts[5].partition("/")[0]):
+        place = f"arn:{parts[1] or 'aws'}:s3:::{bucket}"
+        resource = [place, f"{place}/*/profiler-output/system/*"]
     listed = sorted(wanted)
     said = {
         "Sid": f"Trainwatch{_SIDS.get(service, 'Reads')}",

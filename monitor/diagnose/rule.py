@@ -144,6 +144,31 @@ class Case:
         return outside(self.metrics, self.set_aside)
 
     @once
+    def gpus(self) -> pd.DataFrame:
+        """The Gpus frame of the window of work, without the spans that are set aside."""
+        return self._without_set_aside(self.gpus_at_work)
+
+    @once
+    def gpus_at_work(self) -> pd.DataFrame:
+        """The Gpus frame of the window of work, with checkpoints and all."""
+        return self._at_work(self.run.gpus)
+
+    @once
+    def hosts(self) -> pd.DataFrame:
+        """The Hosts frame of the window of work, without the spans that are set aside."""
+        return self._without_set_aside(self._at_work(self.run.hosts))
+
+    def _at_work(self, samples: pd.DataFrame) -> pd.DataFrame:
+        if samples.empty or self.window is None:
+            return samples.iloc[:0]
+        return samples[(samples["timestamp"] >= self.window.start) & (samples["timestamp"] < self.window.end)]
+
+    def _without_set_aside(self, samples: pd.DataFrame) -> pd.DataFrame:
+        for start, end in self.set_aside:
+            samples = samples[(samples["timestamp"] < start) | (samples["timestamp"] >= end)]
+        return samples
+
+    @once
     def pooled(self) -> dict[str, Distribution]:
         """Of ``steady``."""
         return utilization.pooled(self.steady)
@@ -183,7 +208,7 @@ class Case:
         ending, first = self.ending, None
         if ending is not None and ending.id == "cuda-out-of-memory":
             first = fill(self.run.events, ending.first)
-        return setup_seen(self.run, self.steady, self.steps, first)
+        return setup_seen(self.run, self.steady, self.steps, first, self.gpus)
 
     @once
     def mfu(self) -> Mfu | None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pandas as pd
 
+from monitor.analyze.gpus import fullest
 from monitor.analyze.memory import memory_peaks
 from monitor.analyze.mfu import parameters
 from monitor.analyze.refused import Fill
@@ -14,11 +15,19 @@ from monitor.model import Run, StepStats
 from monitor.predict.setup import Known, Setup, setup_of
 
 MEASURED = "measured"
+OF_ONE_GPU = "measured, on the fullest GPU"
 
 
-def setup_seen(run: Run, steady: pd.DataFrame, stats: StepStats | None, refused: Fill | None = None) -> Setup:
+def setup_seen(
+    run: Run,
+    steady: pd.DataFrame,
+    stats: StepStats | None,
+    refused: Fill | None = None,
+    gpus: pd.DataFrame | None = None,
+) -> Setup:
     """The setup of the job, with the size of its model as the log tells it, the memory of its fullest node (p95 of one GPU,
-    in percent) and its median step time. What was not measured is left out.
+    in percent; of its fullest GPU where ``gpus``, the Gpus frame of steady work, tells) and its median step time. What was
+    not measured is left out.
 
     Of a job that a GPU had no memory for (``refused``), the memory is what it would have taken: 100 % at the least.
     """
@@ -31,7 +40,8 @@ def setup_seen(run: Run, steady: pd.DataFrame, stats: StepStats | None, refused:
         if setup.known("gpu_memory_gib") is None and refused.capacity:
             seen["gpu_memory_gib"] = Known(refused.capacity, "what the GPU refused")
     elif (used := _fullest_pct(run, steady)) is not None:
-        seen["gpu_memory_utilization"] = Known(used, MEASURED)
+        one = max((each.pct for each in fullest(gpus).values()), default=0.0) if gpus is not None else 0.0
+        seen["gpu_memory_utilization"] = Known(max(used, one), MEASURED if used >= one else OF_ONE_GPU)
     if stats is not None and stats.median_s is not None:
         came = came_by(run.logs.readings)
         seen["step_time_s"] = Known(stats.median_s, f"{MEASURED}, {came}" if came else MEASURED)

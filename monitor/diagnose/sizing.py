@@ -92,7 +92,7 @@ def fewer_features(case: Case) -> Finding | None:
             SMP_PRACTICES,
         ),
         prediction(found),
-        ("individual GPUs: CloudWatch has one figure per host",),
+        () if case.gpus["memory_pct"].notna().any() else ("individual GPUs: CloudWatch has one figure per host",),
         savings=gain(found, "waiting" if parameter == "tensor_parallel_degree" else "computing"),
     )
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 
 from monitor.analyze.devices import InUse, at_a_ceiling, fewer_than_peers, within
+from monitor.analyze.gpus import in_use
 from monitor.analyze.idle import IDLE_PCT, Stretch, longest_idle
 from monitor.analyze.processes import Processes, processes_per_host
 from monitor.diagnose import progress
 from monitor.diagnose.cost_words import lost_words
-from monitor.diagnose.device_words import fewest_points, money_of, pipeline_degree, share_of, span
+from monitor.diagnose.device_words import fewest_points, money_of, pipeline_degree, seen_in_use, share_of, span
 from monitor.diagnose.rule import Case, rule
 from monitor.diagnose.stakes import WORK
 from monitor.model import Evidence, Finding, Recommendation, Saving
@@ -28,7 +31,7 @@ IDLE_MINUTES_FROM_START = 30.0
 FEWEST_REPORTS = 3
 
 
-@rule("one-gpu-in-use", silenced_by=("stall", "nccl-timeout"))
+@rule("one-gpu-in-use", silenced_by=("stall", "nccl-timeout", "gpu-binding"))
 def one_gpu_in_use(case: Case) -> Finding | None:
     """Only one GPU of a multi-GPU host works; the others are paid for and idle.
 
@@ -56,20 +59,25 @@ def one_gpu_in_use(case: Case) -> Finding | None:
             or not _may_be_all(case, one, told, cpu is not None and cpu.p95 > CPU_FULL_PCT)
         )
     ]
+    # Where the profiler tells, nothing is guessed from a sum.
+    told_by_gpu = in_use(case.gpus)
+    found = [one for one in found if len(told_by_gpu.get(one.node, ((0,), ()))[0]) <= 1]
     if not found or case.window is None:
         return None
     first, hit = found[0], [one.node for one in found]
+    seen = seen_in_use(case, first.node)
     several = told is not None and told.each > 1
     savings = _idle(share_of(case, (one.gpus - 1 for one in found)))
     return Finding(
         "one-gpu-in-use",
         "warning",
-        "high" if first.busy_sum >= 50 and not several else "medium",
+        "high" if seen or (first.busy_sum >= 50 and not several) else "medium",
         f"One of {first.gpus} GPUs in use",
-        f"It looks as if only one of {first.gpus} GPUs is in use {nodes(hit, len(case.run.job.nodes))} since "
-        f"{case.clock(case.window.start)}: the GPUs together reach {percent(first.busy_sum)} (one full GPU is "
+        f"{'Only' if seen else 'It looks as if only'} one of {first.gpus} GPUs is in use "
+        f"{nodes(hit, len(case.run.job.nodes))} since {case.clock(case.window.start)}: the GPUs together reach "
+        f"{percent(first.busy_sum)} (one full GPU is "
         f"100 %), their memory {percent(first.held_sum)}. The other {first.gpus - 1} are paid for and "
-        f"idle.{money_of(case, savings, 'of idle GPUs')}"
+        f"idle.{seen}{money_of(case, savings, 'of idle GPUs')}"
         + (f" {told.each} processes run on each host and seem to share one GPU." if told and several else ""),
         _sums(case, first) + _said(told),
         Recommendation(
@@ -83,7 +91,7 @@ def one_gpu_in_use(case: Case) -> Finding | None:
             to_value=None if several else first.gpus,
             source="CloudWatch's GPU figures are sums over a host's GPUs",
         ),
-        not_checked=("which GPU is in use: CloudWatch has no figures for single GPUs",),
+        not_checked=() if seen else ("which GPU is in use: CloudWatch has no figures for single GPUs",),
         savings=savings,
     )
 
@@ -96,7 +104,7 @@ def _may_be_all(case: Case, one: InUse, told: Processes | None, cpu_full: bool) 
     return cpu_full or ranks > 1
 
 
-@rule("unused-gpus", silenced_by=("stall", "nccl-timeout", "one-gpu-in-use"), explains=("slow-node",))
+@rule("unused-gpus", silenced_by=("stall", "nccl-timeout", "one-gpu-in-use", "gpu-binding"), explains=("slow-node",))
 def unused_gpus(case: Case) -> Finding | None:
     """There are fewer processes than GPUs, so some GPUs have no work.
 
@@ -121,9 +129,20 @@ def unused_gpus(case: Case) -> Finding | None:
         found = within(table, gpus, told.each, fewest_points(case))
     if told is None or any(count == told.each for count in gpus.values()):
         found = found or _by_metrics(case, told)
-    if found:
+    if found := tuple(_as_seen(case, found)):
         return _unused(case, found, told)
     return _unused_unseen(case, told)
+
+
+def _as_seen(case: Case, found: tuple[InUse, ...]) -> Iterator[InUse]:
+    """With the number of GPUs that the profiler shows in use, where it tells; nodes where all are in use are left out."""
+    shown = in_use(case.gpus)
+    for one in found:
+        used, empty = shown.get(one.node, ((), ()))
+        if not used:
+            yield one
+        elif empty:
+            yield replace(one, used=len(used))
 
 
 def _by_metrics(case: Case, told: Processes | None) -> tuple[InUse, ...]:
@@ -139,7 +158,7 @@ def _by_metrics(case: Case, told: Processes | None) -> tuple[InUse, ...]:
 def _unused(case: Case, found: tuple[InUse, ...], told: Processes | None) -> Finding | None:
     first, hit = found[0], [one.node for one in found]
     savings = _idle(share_of(case, (one.gpus - one.used for one in found)))
-    idle = first.gpus - first.used
+    idle, seen = first.gpus - first.used, seen_in_use(case, first.node)
     why = {
         "peers": f"both are {first.used}/{first.gpus} of what peers of the same type reach",
         "ceiling": f"both stay just below what {first.used} full GPUs would give",
@@ -149,16 +168,16 @@ def _unused(case: Case, found: tuple[InUse, ...], told: Processes | None) -> Fin
     return Finding(
         "unused-gpus",
         "warning",
-        ("high" if told and told.certain else "medium") if first.against != "ceiling" else "low",
+        "high" if seen else ("high" if told and told.certain else "medium") if first.against != "ceiling" else "low",
         f"{idle} of {first.gpus} GPUs unused",
         f"{idle} of {first.gpus} GPUs seem{'s' if idle == 1 else ''} to have no work "
         f"{nodes(hit, len(case.run.job.nodes))} since "
         f"{case.clock(case.window.start) if case.window else 'the start'}: summed over the host, GPU utilization is "
         f"{percent(first.busy_sum)} and GPU memory utilization {percent(first.held_sum)} ({100 * first.gpus} % "
-        f"would be all of them): {why}.{money_of(case, savings, 'of idle GPUs')}",
+        f"would be all of them): {why}.{seen}{money_of(case, savings, 'of idle GPUs')}",
         _sums(case, first) + _said(told),
         _start_all(first.used, first.gpus, told),
-        not_checked=("which GPUs are idle: CloudWatch has no figures for single GPUs",),
+        not_checked=() if seen else ("which GPUs are idle: CloudWatch has no figures for single GPUs",),
         savings=savings,
     )
 

@@ -168,7 +168,13 @@ def gain_words(prediction: Prediction) -> str:
     words = f"Step time {_signed(middle)} % ({_signed(low)} to {_signed(high)})"
     if prediction.gpu_memory_utilization is not None:
         low, middle, high = prediction.gpu_memory_utilization
-        words += f", peak GPU memory {middle:.0f} % ({low:.0f} to {high:.0f})"
+        words += ", peak GPU memory "
+        if prediction.memory_at_most:
+            words += f"at most {high:.0f} %"
+        elif round(low) == round(high):
+            words += f"{middle:.0f} %"
+        else:
+            words += f"{middle:.0f} % ({low:.0f} to {high:.0f})"
     rest = prediction.method.removeprefix(MODEL_BASED).strip()
     said = f"{words}: {MODEL_BASED[0].lower()}{MODEL_BASED[1:]}"
     return f"{said} {sentence(capitalised(rest))}" if rest else said

@@ -140,6 +140,8 @@ def _coverage(report: Report) -> Iterator[str]:
     lines = f"{words.count(run.logs.lines, 'log line')} from {words.count(run.logs.streams, 'stream')}"
     last = "" if run.logs.last_line_at is None else f", the last at {words.instant(run.logs.last_line_at)}"
     yield f"{lines}{last}."
+    if read := run.profiler:
+        yield f"Read {words.profiler_objects(read.objects, read.size_bytes, read.usd, read.skipped_lines)}."
     if report.api.calls:
         calls = words.count(sum(report.api.calls.values()), "AWS call")
         yield f"{calls}, {words.about_usd(report.api.estimated_usd)}."

@@ -17,6 +17,7 @@ from monitor.fetch.instance_types import ask_ec2, lookup
 from monitor.fetch.log_span import read_span
 from monitor.fetch.logs import JobLogs
 from monitor.fetch.metrics import read_metrics
+from monitor.fetch.minute_store import BucketMinutes, MinuteStore
 from monitor.fetch.price_file import PriceFile
 from monitor.fetch.prices import PriceList
 from monitor.fetch.search import found
@@ -79,6 +80,9 @@ class AwsSource:
             while len(self._metrics) > _REMEMBERED_JOBS:
                 self._metrics.popitem(last=False)
         return raw
+
+    def profiled(self, job: Job) -> MinuteStore | None:
+        return None if job.profiler is None else BucketMinutes(self.clients, job.profiler.path, job.name)
 
     def endpoint(self) -> str | None:
         return self.clients.endpoint()

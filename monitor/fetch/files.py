@@ -100,6 +100,9 @@ class FilesSource:
     def metrics(self, job: Job, now: datetime) -> RawMetrics:
         return without_metrics("Log files contain no host metrics.")
 
+    def profiled(self, job: Job) -> None:
+        return None
+
     def endpoint(self) -> str | None:
         return None
 

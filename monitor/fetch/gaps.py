@@ -8,7 +8,7 @@ from typing import Literal
 from monitor.errors import NoData, NotAllowed, TrainwatchError
 from monitor.model import Gap
 
-What = Literal["metrics", "logs", "job", "price", "normalisation"]
+What = Literal["metrics", "logs", "job", "price", "normalisation", "profiler"]
 
 
 def gap_of(what: What, error: TrainwatchError, of: str = "") -> Gap:

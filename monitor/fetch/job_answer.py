@@ -11,7 +11,7 @@ from monitor.errors import CannotDo
 from monitor.fetch.configuration import MP_PARAMETERS, configuration, launcher, library_of, masked_texts, smp_version
 from monitor.fetch.instance_types import lookup
 from monitor.masking import secrets_of, without_secrets
-from monitor.model import ENDED_STATUSES, Channel, InstanceGroup, Job, Node, Outputs, Transition
+from monitor.model import ENDED_STATUSES, Channel, InstanceGroup, Job, Node, Outputs, ProfilerOutput, Transition
 
 #: Clusters that are known to train have some ten thousand.
 MOST_INSTANCES = 100_000
@@ -64,6 +64,7 @@ def job_of(answer: Mapping[str, Any], name: str = "") -> Job:
         configuration=configuration(hyperparameters, secrets),
         channels=_channels(answer, secrets),
         outputs=_outputs(answer, secrets),
+        profiler=_profiler(answer, secrets),
         role=str(answer.get("RoleArn") or "").rpartition("/")[2],
         secrets=secrets,
     )
@@ -141,6 +142,15 @@ def _outputs(answer: Mapping[str, Any], secrets: tuple[str, ...]) -> Outputs:
     path, model, checkpoints = (without_secrets(place, secrets) if place else None for place in places)
     own_volume_key = bool((answer.get("ResourceConfig") or {}).get("VolumeKmsKeyId"))
     return Outputs(path, model, checkpoints, bool(given.get("KmsKeyId")), own_volume_key)
+
+
+def _profiler(answer: Mapping[str, Any], secrets: tuple[str, ...]) -> ProfilerOutput | None:
+    """Where the profiler writes; None where the answer says that none does."""
+    given = answer.get("ProfilerConfig") or {}
+    path = str(given.get("S3OutputPath") or "")
+    if given.get("DisableProfiler") or not path.startswith("s3://"):
+        return None
+    return ProfilerOutput(without_secrets(path, secrets), given.get("ProfilingIntervalInMilliseconds"))
 
 
 def _metric_definitions(answer: Mapping[str, Any]) -> dict[str, str]:

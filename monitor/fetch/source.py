@@ -13,6 +13,7 @@ from typing import Protocol
 
 import pandas as pd
 
+from monitor.fetch.minute_store import MinuteStore
 from monitor.model import ApiBill, Gap, Job, JobSummary, LoadProgress, LogPage, Node, Price, RawMetrics
 from monitor.parse.recognise import RawRows
 
@@ -100,6 +101,10 @@ class Source(Protocol):
 
     def metrics(self, job: Job, now: datetime) -> RawMetrics:
         """Host sums over the whole job, at the finest period its age allows."""
+        ...
+
+    def profiled(self, job: Job) -> MinuteStore | None:
+        """What the job's profiler wrote; None where there is nothing of the kind, which takes no call to know."""
         ...
 
     def endpoint(self) -> str | None:

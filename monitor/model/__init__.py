@@ -9,6 +9,8 @@ from monitor.model.frames import (
     METRICS,
     STEP_CSV_COLUMNS,
     events_frame,
+    gpus_frame,
+    hosts_frame,
     in_order_of_time,
     line_numbers,
     metrics_frame,
@@ -27,6 +29,7 @@ from monitor.model.job import (
 )
 from monitor.model.log_lines import LogAsk, LogLine, LogSpan
 from monitor.model.pair import Came, Pair, PairSide, came_of
+from monitor.model.profiler import ProfilerCoverage, ProfilerOutput
 from monitor.model.report import (
     MOST_USD_PER_HOUR,
     Activity,
@@ -38,6 +41,7 @@ from monitor.model.report import (
     Distribution,
     Evidence,
     Finding,
+    GpuStats,
     Mute,
     NodeStats,
     Phase,
@@ -73,6 +77,7 @@ __all__ = [
     "Evidence",
     "Finding",
     "Gap",
+    "GpuStats",
     "InstanceGroup",
     "Job",
     "JobSummary",
@@ -92,6 +97,8 @@ __all__ = [
     "Phase",
     "Prediction",
     "Price",
+    "ProfilerCoverage",
+    "ProfilerOutput",
     "RawMetrics",
     "ReadLine",
     "Recommendation",
@@ -106,6 +113,8 @@ __all__ = [
     "Utilized",
     "came_of",
     "events_frame",
+    "gpus_frame",
+    "hosts_frame",
     "in_order_of_time",
     "is_price",
     "line_numbers",

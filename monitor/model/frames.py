@@ -55,6 +55,27 @@ _EVENT_DTYPES: dict[str, str] = {
     "line": "int64",
 }
 
+_GPU_DTYPES: dict[str, str] = {
+    "timestamp": "datetime64[ms, UTC]",
+    "node": "str",
+    "gpu": "int64",
+    "utilization_pct": "float64",
+    "memory_pct": "float64",
+    "even": "bool",
+}
+
+_HOST_DTYPES: dict[str, str] = {
+    "timestamp": "datetime64[ms, UTC]",
+    "node": "str",
+    "cores": "Int64",
+    "full_cores": "Int64",
+    "cpu_pct": "float64",
+    "waiting_cores": "float64",
+    "received_bytes_s": "float64",
+    "sent_bytes_s": "float64",
+    "even": "bool",
+}
+
 #: The columns that ``steps --format csv`` prints, in order.
 STEP_CSV_COLUMNS = tuple(_STEP_DTYPES)[:13]
 
@@ -102,6 +123,24 @@ def metrics_frame(rows: Any = ()) -> pd.DataFrame:
 def events_frame(rows: Any = ()) -> pd.DataFrame:
     """The Events frame: ``timestamp node rank kind text stream line``."""
     return _frame(rows, _EVENT_DTYPES, "events")
+
+
+def gpus_frame(rows: Any = ()) -> pd.DataFrame:
+    """The Gpus frame: ``timestamp node gpu utilization_pct memory_pct even``, a row for each sample of one GPU.
+
+    ``even`` marks the samples of minutes that were chosen evenly over the job; the others were read for what they hold, and
+    do not count where it matters how usual something is. Times are those of the node's own clock.
+    """
+    return _frame(rows, _GPU_DTYPES, "GPUs")
+
+
+def hosts_frame(rows: Any = ()) -> pd.DataFrame:
+    """The Hosts frame: a row for each sample of a node's cores and network, of the minutes in which they were asked for.
+
+    ``timestamp node cores full_cores cpu_pct waiting_cores received_bytes_s sent_bytes_s even``: ``cpu_pct`` is the mean of
+    the cores that are not full, ``waiting_cores`` how many wait for I/O. ``even`` as in the Gpus frame.
+    """
+    return _frame(rows, _HOST_DTYPES, "hosts")
 
 
 def line_numbers(line: pd.Series) -> pd.Series:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
+from monitor.model.profiler import ProfilerOutput
+
 _MOST_DIGITS = 18
 #: DescribeTrainingJob's TrainingJobStatus values after which nothing changes any more.
 ENDED_STATUSES = frozenset({"Completed", "Failed", "Stopped", "Deleting"})
@@ -132,6 +134,8 @@ class Job:
     configuration: Mapping[str, Parameter] = field(default_factory=dict)
     channels: tuple[Channel, ...] = ()
     outputs: Outputs = Outputs()
+    profiler: ProfilerOutput | None = None
+    """None where no profiler writes anything."""
     role: str = ""
     """The name of its execution role; empty where it is not known."""
     secrets: tuple[str, ...] = field(default=(), repr=False, compare=False)

@@ -45,6 +45,10 @@ class Prediction:
     step_time_change_percent: tuple[float, float, float]
     gpu_memory_utilization: tuple[float, float, float] | None = None
     method: str = ""
+    promise: str = ""
+    """Which share of changes the range of the step time is for, in words behind ``the range``."""
+    memory_at_most: bool = False
+    """The memory's high end is an upper bound; nothing is expected between."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +151,19 @@ class NodeStats:
     memory_utilization: Distribution | None = None
     disk_utilization: Distribution | None = None
     steps: StepSpread | None = None
+    gpus: tuple[GpuStats, ...] = ()
+    """One by one, where the profiler's output tells; else empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class GpuStats:
+    """The figures of one GPU of a node, of the samples that were read of it."""
+
+    gpu: int
+    samples: int
+    utilization: Distribution | None = None
+    memory: Distribution | None = None
+    memory_max_pct: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

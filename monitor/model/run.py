@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from typing import Literal
@@ -12,7 +12,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from monitor.model.frames import gpus_frame, hosts_frame
 from monitor.model.job import Job
+from monitor.model.profiler import ProfilerCoverage
 from monitor.model.step_reading import StepReading
 
 _LINE_FEED = ord("\n")
@@ -82,7 +84,7 @@ class LoadProgress:
 class Gap:
     """Something that could not be read, and why, in words for the user."""
 
-    what: Literal["metrics", "logs", "job", "price", "normalisation", "program", "archive"]
+    what: Literal["metrics", "logs", "job", "price", "normalisation", "program", "archive", "profiler"]
     """"program": a part of this program failed, and what it says is missing. "archive": so is what stands beside the run."""
     why: str
     remedy: str = ""
@@ -135,3 +137,9 @@ class Run:
     gaps: tuple[Gap, ...] = ()
     metrics_period_s: int | None = None
     logs: LogCoverage = LogCoverage()
+    gpus: pd.DataFrame = field(default_factory=gpus_frame)
+    """Samples of single GPUs, of the minutes that were read."""
+    hosts: pd.DataFrame = field(default_factory=hosts_frame)
+    """Samples of the cores and the network of nodes, of those of these minutes in which they matter."""
+    profiler: ProfilerCoverage | None = None
+    """None where the profiler's output was not read: there is none, nobody asked for it, or it could not be."""

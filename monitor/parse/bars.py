@@ -77,7 +77,8 @@ def training_bar(table: Table, at: At, planned_steps: int | None, losses: At, ma
         found = at[~np.isnan(table.loss[at]) | np.isin(table.bar[at], trains)]
         return Bar(found, sure=True) if len(found) else _NONE
     at = at[has_total | np.isin(table.bar[at], table.bar[at][has_total])]
-    names, totals = table.bar[at], np.nan_to_num(table.total[at], nan=_NO_TOTAL)
+    totals = np.nan_to_num(table.total[at], nan=_NO_TOTAL)
+    names = _named_late(table.bar[at], totals, np.nan_to_num(table.step[at]), table.code(""))
     past_total = totals == _NO_TOTAL
     which, keys = _which(table, names, totals)
     shown = at[~past_total]
@@ -96,6 +97,20 @@ def training_bar(table: Table, at: At, planned_steps: int | None, losses: At, ma
         own = np.sort(np.append(own, at[past_total & (names == name)]))
     says = sure[chosen] or planned_steps == total or len(losses) > 0
     return Bar(own, str(table.texts[name]), total, says, len(bars[chosen].first) > 1)
+
+
+def _named_late(names: NDArray[np.int32], totals: Floats, steps: Floats, nameless: int) -> NDArray[np.int32]:
+    """The names, where a bar that got its description after its first redraws has it from the begin."""
+    begins = np.flatnonzero(np.append(True, (np.diff(names) != 0) | (np.diff(totals) != 0)))
+    first, last = begins[1:], begins[1:] - 1
+    goes_on = (
+        (names[last] == nameless) & (totals[first] == totals[last]) & np.isin(steps[first] - steps[last], (0.0, 1.0))
+    )
+    if not goes_on.any():
+        return names
+    of_block = names[begins]
+    of_block[:-1][goes_on] = of_block[1:][goes_on]
+    return np.repeat(of_block, np.diff(np.append(begins, len(names))))
 
 
 def _which(table: Table, names: NDArray[np.int32], totals: Floats) -> tuple[NDArray[np.int64], list[tuple[int, float]]]:

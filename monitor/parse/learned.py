@@ -358,9 +358,10 @@ def _reading(
             int(total) if total == total and count <= total < 10**MOST_DIGITS else None,
             epoch=int(epoch) if epoch == epoch and 0 <= epoch < 10**MOST_DIGITS else None,
         )
-    # What comes once an epoch is numbered by it.
-    epoch_is_step = _EPOCH.search(counter.name) is not None
-    return report._replace(rank=rank, epoch=int(count)) if epoch_is_step else report._replace(rank=rank)
+    if _EPOCH.search(counter.name) is None:
+        return report._replace(rank=rank)
+    # What comes once an epoch is numbered by it, and its time is no step's.
+    return report._replace(rank=rank, epoch=int(count), time_s=None, clock_s=None, clock_tick_s=0.0)
 
 
 def shown(member: Member) -> str:

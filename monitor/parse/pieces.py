@@ -43,6 +43,7 @@ GATES = (
         "_total_s:",
         "took:",
     ),
+    *(" --", " ==", " **"),
     *("raining_iteration", "iterations  ", "iterations |", "timesteps", "nupdates", "EnvInteracts", "EnvSteps", "Itr"),
     *("fps  ", "fps |", "fps:", "FPS:", "SPS:", "TPS:", "tps:", "hroughput", "peed:"),
     *("oss  ", "oss |", "teps/s", "per second:", 'tep":', 'ter":', 'ration":', 'oss":', 'ime":'),
@@ -68,6 +69,7 @@ _VALUE = (
     r"(?:(?P<clock>(?:\d{1,4} days?, )?\d{1,4}(?::[0-5]\d){1,2}(?:\.\d{1,9})?"
     r"|(?:\d{1,4}h ?)?\d{1,4}m(?: ?\d{1,2}(?:\.\d{1,9})?s)(?!\w))"
     r"|(?P<value>[-+]?(?:\d[\d,]{0,20}(?:\.\d{0,25})?|\.\d{1,25})(?:[eE][-+]?\d{1,3})?|[-+]?(?:nan|NaN|inf)(?!\w))"
+    r"(?:(?:st|nd|rd|th) (?:step|iter|iteration|batch|update)(?!\w))?"
     r"(?:\s?(?:/|of)\s?(?P<total>\d[\d,]{0,15}))?(?:\s?(?P<unit>[A-Za-zµμ%][A-Za-zµμ%/ ]{0,24}))?)"
 )
 _NAME = r"(?P<name>[A-Za-z_#][^:=|\t│┃\[\]]{0,60}?)"
@@ -78,7 +80,11 @@ _COUNTED = re.compile(
     r"(?P<name>[A-Za-z_][A-Za-z_ ]{0,40}?)(?: #|[ #])(?P<value>\d[\d,]{0,15})(?:\s?(?:/|of)\s?(?P<total>\d[\d,]{0,15}))?(?:\s|$)"
 )
 _AROUND_SIGN = re.compile(r"\s{0,40}(?<![:=])([:=])\s{1,60}")
-_BETWEEN = re.compile(r"\s*(?:\|\|?|[;│┃]|,(?=\s)|\t|\s{2,})\s*|\s--?\s(?=[A-Za-z])")
+# "-- 020 / 2297 --": a count of batches without a name, in a frame.
+_FRAMED = re.compile(
+    r"\s*(?:-{2,}|={2,}|\*{2,})\s*(?P<value>\d{1,9})\s?/\s?(?P<total>\d{1,9})\s*(?:-{2,}|={2,}|\*{2,})\s*"
+)
+_BETWEEN = re.compile(r"\s*(?:\|\|?|[;│┃]|,(?=[\sA-Za-z_])|\t|\s{2,})\s*|\s--?\s(?=[A-Za-z])")
 
 _ONE_STEP = Key("time", v.OF_ONE_STEP, 0.0, "step", "step")
 _OF_RUN = Key("time", v.TOTAL_TIME, 0.0, "clock")
@@ -117,6 +123,9 @@ def read(text: str) -> list[Reading]:
     """The pieces in ``text``, in order; none where anything else stands in it."""
     if len(text) > _LONGEST:
         return []
+    if framed := _FRAMED.fullmatch(text):
+        value, total = count(framed["value"]), count(framed["total"])
+        return [] if value is None else [Reading(FORMAT, None, total, clock_s=value, bar="batch" + _UNIT)]
     bare = text.rstrip(_FRAME_RIGHT + ")")
     if not bare or not ("0" <= bare[-1] <= "9" or bare[-1].isalpha() or bare[-1] in "%\"'"):
         return []

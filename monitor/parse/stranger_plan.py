@@ -149,7 +149,11 @@ def _counts(name: list[str], key: Key | None, before: Gap, after: Gap) -> int | 
     if (order := w.counter(name)) is not None:
         own = (key is None or key.what in {"step", "epoch"}) and w.OTHER_COUNT.isdisjoint(name)
         return order if own else None
-    if key is not None or not w.NO_COUNTER.isdisjoint(name):
+    if key is not None:
+        return None
+    if name == ["count"]:
+        return w.UNNAMED
+    if not w.NO_COUNTER.isdisjoint(name):
         return None
     if name:
         # "k=120", "[Train 120/5000]"

@@ -113,7 +113,7 @@ def _without_unsure(writers: Sequence[Writer], out: Sequence[Bar], said: Evaluat
         if (
             any(bar.like(other) for other in out)
             or (sure and not any(bar.like(other) for other in sure))
-            or (alone and (said.serves or (not said.trains and not bar.again)) and not losses)
+            or (alone and (said.serves or (_is_bare(bar) and not said.trains)) and not losses)
         ):
             writer.bar = bar._replace(at=_NOTHING)
 
@@ -206,3 +206,8 @@ def _relation(table: Table, bar: At, text: At) -> Relation:
     block = np.searchsorted(np.unique(before), np.arange(len(bar)))
     drawn_each = len(np.unique(block + 1j * steps)) / (int(block[-1]) + 1)
     return "same" if blocks > 1 and 0.8 <= each / drawn_each <= 1.25 else "other"
+
+
+def _is_bare(bar: Bar) -> bool:
+    """One run without a word or a figure in front of it: anything may be drawn so."""
+    return not bar.again and not bar.description.strip(" :")

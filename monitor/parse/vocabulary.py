@@ -104,7 +104,7 @@ MICRO_NAMES = frozenset(
         "ga step",
     }
 )
-INDEX = word_set("num number idx index id no count")
+INDEX = word_set("num number idx index id no count i")
 TOTAL_WORDS = word_set("total max num planned")
 EPOCH_NAMES = frozenset({"epoch", "ep", "epoch idx", "epoch num", "epoch number"})
 # Ranks of the whole job only: local ranks and ranks of nodes are no ranks.
@@ -220,6 +220,8 @@ JOINED = {
     "evalloss": "eval loss",
     "testloss": "test loss",
     "walltime": "wall time",
+    "timelapsed": "time elapsed",
+    "timestepsofar": "timesteps so far",
     "numupdates": "num updates",
     "maxmem": "max mem",
     "gpumem": "gpu mem",

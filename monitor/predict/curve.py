@@ -12,6 +12,7 @@ from monitor.predict.change import FEWEST_DRAWS
 from monitor.predict.outcome import outcome
 from monitor.predict.setup import changed
 from monitor.predict.setup_types import Setup, whole_number
+from monitor.predict.spread import Promise
 
 #: A curve has at most so many points.
 MOST_POINTS = 24
@@ -46,6 +47,8 @@ class Point:
     low: float | None
     high: float | None
     gpu_memory_gib: float | None
+    promise: Promise = "none"
+    """What the range promises."""
 
 
 def curve(
@@ -82,7 +85,7 @@ def _point(start: Setup, parameter: str, value: Any, setup: Setup, draws: int) -
     if change is None:
         return Point(parameter, value, None, None, None, memory)
     low, middle, high = (1 + each / 100 for each in change)
-    return Point(parameter, value, middle, low if draws else None, high if draws else None, memory)
+    return Point(parameter, value, middle, low if draws else None, high if draws else None, memory, found.time.promise)
 
 
 def _effort(setups: Sequence[Setup]) -> int:

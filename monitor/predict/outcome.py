@@ -20,7 +20,7 @@ from monitor.predict.pipeline import Pipeline, Schedule
 from monitor.predict.setup import changed
 from monitor.predict.setup_layout import SHAPE, in_half_precision, missing_of_layout
 from monitor.predict.setup_types import Setup
-from monitor.predict.spread import held_words
+from monitor.predict.spread import Promise, held_words, promise_of, weakest
 from monitor.predict.time_change import TimeChange, time_change
 from monitor.words import percent
 
@@ -45,6 +45,13 @@ class Outcome:
     def step_time_change_pct(self) -> tuple[float, float, float] | None:
         """(low, middle, high) percent of the time for the same samples; negative is faster."""
         return self.time.change_pct
+
+    @property
+    def memory_promise(self) -> Promise:
+        """What the range of the memory promises: of a difference from what was measured, else of the equations' whole."""
+        if self.memory.measured:
+            return weakest(promise_of(*HELD[kind]) for kind in kinds_of(self.changes))
+        return "none" if self.change.framework == "fsdp" else promise_of(*HELD["whole"])
 
     @property
     def basis(self) -> Literal["measured", "model"]:

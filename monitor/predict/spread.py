@@ -12,8 +12,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 Range = tuple[float, float, float]
+Promise = Literal["none", "few", "one source", "share"]
+"""What a range promises: no share, since nothing was published or since too few pairs were; a share of changes within its only
+source; or a share of changes elsewhere too."""
 
 #: Two runs of one setup differ by so much, as a logarithm: root mean square of the repeated runs in bigscience's gpt2.md (0 to
 #: 6 %). No range is narrower, on each side.
@@ -22,6 +26,9 @@ NOISE = 0.035
 SLOPE = 0.10
 #: Of 10 measured changes, what a range is meant to hold.
 PROMISED = 9
+#: A range that holds all of n alike pairs holds the next one in n of n + 1 cases (conformal prediction). From fewer pairs than
+#: these no range can promise so much.
+FEWEST = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +50,11 @@ class Spread:
         return (below, above) if size >= 0 else (above, below)
 
     @property
+    def promise(self) -> Promise:
+        """What a range of this kind promises."""
+        return promise_of(self.held, self.pairs, self.sources)
+
+    @property
     def words(self) -> str:
         """What stands behind a range of this kind."""
         if not self.sources:
@@ -50,8 +62,43 @@ class Spread:
         return held_words(self.held, self.pairs, self.sources)
 
 
+def promise_of(held: int, pairs: int, sources: int) -> Promise:
+    """What a range promises that held so many of so many pairs that it was not made of."""
+    if not sources:
+        return "none"
+    if pairs < FEWEST or 10 * held < PROMISED * pairs:
+        return "few"
+    return "one source" if sources == 1 else "share"
+
+
+def weakest(promises: Iterable[Promise]) -> Promise:
+    """What can be promised of ranges put together; of none of them, nothing."""
+    order: tuple[Promise, ...] = get_args(Promise)
+    return min(promises, key=order.index, default="none")
+
+
+def promise_words(promise: Promise) -> str:
+    """Behind ``the range``: ``is for 9 of 10 changes``."""
+    if promise == "none":
+        return "promises no share of changes"
+    if promise == "few":
+        return "promises no share of changes: too few were published"
+    within = ", within its only source" if promise == "one source" else ""
+    return f"is for {PROMISED} of 10 changes{within}"
+
+
 def held_words(held: int, pairs: int, sources: int, what: str = "range") -> str:
-    """``range for 9 of 10 changes (held 21 of 21 published ones that it was not made of)``; of one source that it is that."""
+    """``range for 9 of 10 changes (held 21 of 21 published ones that it was not made of)``; of one source that it is that, and
+    of few pairs how many it held."""
+    if promise_of(held, pairs, sources) == "few":
+        if sources == 1:
+            return (
+                f"{what} that held {held} of {pairs} changes of its only source's other setups: too few to promise a share; "
+                "other machines are untested"
+            )
+        return (
+            f"{what} that held {held} of {pairs} published changes that it was not made of: too few to promise a share"
+        )
     if sources == 1:
         return (
             f"{what} for {PROMISED} of 10 changes within its only source (held {held} of {pairs} of its other setups); "

@@ -19,7 +19,7 @@ from monitor.predict.memory_change import OF_SHARDING
 from monitor.predict.setup_layout import checkpointed_layers, in_half_precision, sharding_of
 from monitor.predict.setup_types import Setup
 from monitor.predict.sharding import STATED_GAIN_PCT, ShardedJob, degree_change_pct, with_nvlink, without_nvlink
-from monitor.predict.spread import NONE, SPREADS, Range, one_after_the_other, widened
+from monitor.predict.spread import NONE, SPREADS, Promise, Range, one_after_the_other, weakest, widened
 
 #: What a step does and in which order: the pipeline's simulation answers for these together.
 OF_THE_PIPELINE = frozenset(
@@ -81,9 +81,6 @@ _LEAST_COMPUTE = 0.5
 _LAYERS = 32
 
 
-Promise = Literal["share", "one source", "none"]
-
-
 @dataclass(frozen=True, slots=True)
 class Effect:
     """What one kind of change does to the time for the same samples, and what says so."""
@@ -109,11 +106,10 @@ class Effect:
 
     @property
     def promise(self) -> Promise:
-        """What the range promises: a share on sources that it was not made of, a share within one source, or none."""
-        sources = [SPREADS.get(kind, NONE).sources for kind, _ in self.kinds]
-        if self.direction or 0 in sources:
-            return "none"
-        return "one source" if 1 in sources else "share"
+        """What the range promises of measured changes. What has no effect at all is certain."""
+        if not self.kinds and not any(self.model_pct):
+            return "share"
+        return "none" if self.direction else weakest(SPREADS.get(kind, NONE).promise for kind, _ in self.kinds)
 
     @property
     def words(self) -> str:
@@ -132,6 +128,11 @@ class TimeChange:
     unknown: tuple[str, ...] = ()
     estimate_pct: Range | None = None
     """The same with what no data calibrate: it orders remedies, and promises no share of changes."""
+
+    @property
+    def promise(self) -> Promise:
+        """What the range of ``change_pct`` promises: as little as that of any of its effects."""
+        return weakest(effect.promise for effect in self.effects)
 
 
 def time_change(

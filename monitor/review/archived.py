@@ -88,6 +88,9 @@ class ArchiveSource:
     def metrics(self, job: Job, now: datetime) -> RawMetrics:
         return without_metrics("An archive keeps metrics per device, not the hosts' sums.")
 
+    def profiled(self, job: Job) -> None:
+        return None
+
     def endpoint(self) -> None:
         return None
 

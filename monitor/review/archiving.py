@@ -165,7 +165,7 @@ class Archiver:
             mine = source.manifest(name) if isinstance(source, ArchiveSource) else None
             same = mine is not None and (
                 mine.beginnings == known.beginnings != {}
-                or all(mine.parts[name] == known.parts[name] for name in FRAMES)
+                or all(mine.parts.get(name) == known.parts.get(name) for name in FRAMES)
             )
         if not same:
             there = f"The archive {self._store.label} holds"
@@ -225,6 +225,9 @@ def _loss(known: Mapping[str, Any], run: Run) -> str:
         return (
             f"its metrics are archived every {before:.0f} s, and {f'come every {period} s' if period else 'gone'} now"
         )
+    objects = int(known.get("profiler_objects") or 0)
+    if objects and run.profiler is None:
+        return f"{objects:,} objects of its profiler are archived, and cannot be read now"
     return ""
 
 

@@ -21,6 +21,7 @@ from monitor.inert import inert
 from monitor.model import JobSummary, Report
 from monitor.predict.presets import PRESETS, Preset
 from monitor.predict.presets import preset as preset_of
+from monitor.predict.spread import promise_words
 from monitor.review import planning
 from monitor.review.job_query import job_query
 from monitor.review.named import archive_source
@@ -58,6 +59,8 @@ class ShownPlan(Plan):
         """The change, what it does, and a line for each problem."""
         change, memory = self.step_time_change_pct, self.outcome.memory
         does = "not predicted" if change is None else f"{change[1]:+.0f} % ({change[0]:+.0f} to {change[2]:+.0f})"
+        if change is not None and change[2] - change[0] >= 0.05:
+            does += f"; the range {promise_words(self.outcome.time.promise)}"
         size = "" if memory.expected_gib is None else f", {memory.expected_gib:.1f} GiB"
         lines = [
             ", ".join(f"{name}={value}" for name, value in self.changes.items()) or "no change",

@@ -96,7 +96,7 @@ def _same(old: Sequence[LogLine], new: Sequence[LogLine]) -> tuple[int, int]:
 
 
 def _row(line: LogLine, whole: str, stream_node: str, known: str, is_error: bool) -> tuple[Any, ...]:
-    rank, host, text = _written(line.text[:_HEAD])
+    rank, host, text = written(line.text)
     level = level_of(text)
     return (
         line.time_ms,
@@ -136,9 +136,9 @@ def as_it_is(whole: str) -> str:
     return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text.replace("\t", "    "))
 
 
-def _written(head: str) -> tuple[int | None, str, str]:
+def written(line: str) -> tuple[int | None, str, str]:
     """(rank, host, words) of the line's last piece, as its tags tell."""
-    pieces = fragments(head)
+    pieces = fragments(line[:_HEAD])
     if not pieces:
         return None, "", ""
     last = pieces[-1]

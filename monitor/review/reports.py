@@ -11,6 +11,7 @@ from monitor import faults
 from monitor.analyze import phases, step_time, utilization
 from monitor.analyze.at_risk import at_risk
 from monitor.analyze.cost import cost, goodput
+from monitor.analyze.gpus import by_gpu
 from monitor.analyze.saves import saves
 from monitor.diagnose.findings import asks_to_save, findings
 from monitor.diagnose.rule import Case, Rule
@@ -167,9 +168,15 @@ def coverage(
 
 def _node_stats(case: Case) -> tuple[NodeStats, ...]:
     used = utilization.by_node(case.minutes)
+    gpus = by_gpu(case.gpus)
     spreads = step_time.by_node(case.run.steps)
     nodes = case.run.job.nodes or tuple(Node(name) for name in sorted(spreads))
     return tuple(
-        NodeStats(node, **{name: used.get(node.name, {}).get(name) for name in METRICS}, steps=spreads.get(node.name))
+        NodeStats(
+            node,
+            **{name: used.get(node.name, {}).get(name) for name in METRICS},
+            steps=spreads.get(node.name),
+            gpus=gpus.get(node.name, ()),
+        )
         for node in nodes
     )

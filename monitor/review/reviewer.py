@@ -11,13 +11,18 @@ import pandas as pd
 
 from monitor.analyze import utilization
 from monitor.analyze.cascade import cascade, cascade_words, ends_in_an_error
+from monitor.analyze.profiler_minutes import wanted
+from monitor.analyze.window import in_window, work_window
 from monitor.archive.cache import Cache, Key, key_of
 from monitor.aws.tally import metered, running
 from monitor.errors import BadCall
 from monitor.faults import shape_of
 from monitor.fetch import instance_types
+from monitor.fetch.gaps import gap_of
+from monitor.fetch.minute_store import MinuteStore
+from monitor.fetch.profiler import MinuteReader, Profiled
 from monitor.fetch.source import Aggregated, LogReader, Source
-from monitor.model import ApiBill, Gap, Job, LogPage, RawMetrics, Report, Run, in_order_of_time
+from monitor.model import ApiBill, Gap, Job, LogPage, RawMetrics, Report, Run, gpus_frame, hosts_frame, in_order_of_time
 from monitor.parse.assemble import Parsed, assemble
 from monitor.parse.completion import completed
 from monitor.parse.definitions import recogniser
@@ -34,6 +39,8 @@ from monitor.settings import Settings
 
 # CloudWatch publishes a host's metrics once a minute; asking more often only costs.
 METRICS_EVERY_S = 60.0
+# What a profiler tells changes slowly, and takes more to read.
+PROFILER_EVERY_S = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +75,10 @@ class Reviewer:
         cache: Cache | None = None,
         instead: Instead | None = None,
         pace: Pace = Pace(),
+        profiler: bool = True,
+        minutes: MinuteStore | None = None,
     ) -> None:
+        """``profiler``: whether its output is read, from ``minutes`` or else from where the job says that it is."""
         self._source = source
         self._cache = cache
         self._instead = instead
@@ -86,6 +96,11 @@ class Reviewer:
         self._metrics_at: datetime | None = None
         self._known: Job | None = None
         self._doing = ""
+        self._profiler = profiler
+        self._minutes = minutes
+        self._minute_reader: MinuteReader | None = None
+        self._profiled: Profiled | None = None
+        self._profiled_at: datetime | None = None
 
     def shape(self) -> tuple[str, ...]:
         """What the job looks like as far as it was read, and what was under way: for the report of an error."""
@@ -120,7 +135,16 @@ class Reviewer:
             self._pricing.ask(job)
         if self._cache and key and self._reader is None and (kept := self._cache.load(key)):
             as_billed = replace(kept.run.job, warm_pool_billable_seconds=job.warm_pool_billable_seconds)
-            for found in self._last(replace(kept.run, job=as_billed), now, newest_first):
+            run = replace(kept.run, job=as_billed)
+            if not self._profiler:
+                run = _without_gpus(run)
+            if (self._minutes is not None or run.profiler is None) and (
+                profiled := self._with_gpus(run, now, progress)
+            ) is not run:
+                run = profiled
+                if self._minutes is None:
+                    self._cache.store(key, run, now)
+            for found in self._last(run, now, newest_first):
                 yield replace(found, kept_at=kept.at)
             return
         if self._reader is None and job.metric_definitions:
@@ -135,14 +159,16 @@ class Reviewer:
                 # Sums stand on no line, and sampled lines are counted from where a sample begins: times put both in order.
                 steps, events = in_order_of_time(summed.steps, lines.events)
                 parsed = replace(lines, steps=steps, events=events)
-                yield from self._last(self._run(job, parsed, now, progress, gaps, lines=lines), now, newest_first)
+                run = self._run(job, parsed, now, progress, gaps, lines=lines)
+                yield from self._last(self._with_gpus(run, now, progress), now, newest_first)
                 return
         for partly in self._read(job, progress, newest_first):
             run = self._run(job, self._parsed(), now, progress, (*gaps, partly), complete=False)
             yield self._said(run, now, wait=False)
         assert self._reader is not None
         run = self._run(job, self._parsed(), now, progress, (*gaps, *self._reader.gaps))
-        if self._cache and key and self._with_metrics:
+        run = self._with_gpus(run, now, progress)
+        if self._cache and key and self._with_metrics and self._minutes is None:
             self._cache.store(key, run, now)
         yield from self._last(run, now, newest_first)
 
@@ -220,6 +246,32 @@ class Reviewer:
         logs = coverage(self._raw, complete, readings, parsed.learned)
         return self._masked(Run(job, parsed.steps, metrics, parsed.events, gaps, raw.period_s, logs))
 
+    def _with_gpus(self, run: Run, now: datetime, progress: Progress) -> Run:
+        """The run with what its profiler tells of single GPUs; the very same where there is none, or none is asked for."""
+        if not (self._profiler and self._with_metrics):
+            return run
+        if self._minute_reader is None:
+            try:
+                store = self._minutes or self._source.profiled(run.job)
+            except BadCall as error:
+                return replace(run, gaps=(*run.gaps, gap_of("profiler", error, "Profiler output")))
+            if store is None:
+                return run
+            self._minute_reader = MinuteReader(store)
+        window = work_window(run, now)
+        if window is None:
+            return run
+        at = self._profiled_at
+        if self._profiled is None or at is None or (now - at).total_seconds() >= PROFILER_EVERY_S:
+            progress("reading the profiler's output")
+            metrics = in_window(run.metrics, window, run, now)
+            minutes = wanted(run, window.start, window.end, metrics)
+            self._profiled = self._minute_reader.read(minutes, not run.job.is_running)
+            self._profiled_at = now
+        found = self._profiled
+        others = tuple(gap for gap in run.gaps if gap.what != "profiler")
+        return replace(run, gpus=found.gpus, hosts=found.hosts, profiler=found.coverage, gaps=(*others, *found.gaps))
+
     def _said(self, run: Run, now: datetime, wait: bool = True) -> Report:
         # A price is not part of what is read of a job: it is worked out anew for a run from the cache.
         price, gaps = self._pricing.found(run.job, wait)
@@ -249,6 +301,11 @@ class Reviewer:
         if self._metrics is None or not fresh:
             self._metrics, self._metrics_at = self._source.metrics(job, now), now
         return self._metrics
+
+
+def _without_gpus(run: Run) -> Run:
+    gaps = tuple(gap for gap in run.gaps if gap.what != "profiler")
+    return replace(run, gpus=gpus_frame(), hosts=hosts_frame(), profiler=None, gaps=gaps)
 
 
 def _failed(job: Job, parsed: Parsed, lines: int) -> Job:

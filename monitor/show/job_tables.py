@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, tzinfo
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -15,8 +16,10 @@ from monitor.diagnose.odd_nodes import odd_nodes
 from monitor.fetch.log_streams import node_of_stream, prefix, stream_order
 from monitor.model import METRICS, Report
 from monitor.predict.setup import resolved
+from monitor.show.gpus_card import profiled_nodes, show_gpus
+from monitor.show.parts import part
 from monitor.show.plain import plain
-from monitor.words import DASH, about_usd, count, from_cache, instant
+from monitor.words import DASH, about_usd, count, from_cache, instant, profiler_objects
 
 #: So many places are shown without scrolling.
 _FILES = 12
@@ -70,14 +73,36 @@ def log_urls(report: Report) -> dict[str, str]:
     return {node: url for node, url in found.items() if url is not None}
 
 
-def show_nodes(report: Report, console: bool = False) -> None:
-    """The table of nodes; columns nobody has are left out, and the table where nothing is known of any.
+def show_nodes_with_gpus(report: Report, console: bool, zone: tzinfo) -> None:
+    """The table of nodes; where the job's profiler tells their GPUs apart, a row opens those of its node."""
+    known = profiled_nodes(report)
+    if not known:
+        show_nodes(report, console)
+        return
 
-    ``console``: AWS's console has their logs, and each row leads there.
+    def nodes() -> None:
+        chosen = show_nodes(report, console, known)
+        node = chosen if chosen in known else known[0]
+        st.markdown(f"**GPUs of {plain(node)}**")
+        if len(known) > 1:
+            st.caption("Select a row of the table to see the GPUs of its node.")
+        if chosen is not None and chosen not in known:
+            st.caption(f"No samples of {plain(chosen)} were read.")
+        part(report, "GPUs of a node", show_gpus, report, node, zone)
+
+    st.fragment(lambda: part(report, "Nodes", nodes))()
+
+
+def show_nodes(report: Report, console: bool = False, opens: Sequence[str] = ()) -> str | None:
+    """The table of nodes, and the one whose row is selected; columns nobody has are left out, and the table where nothing is
+    known of any.
+
+    ``console``: AWS's console has their logs, and each row leads there. Rows can be selected where there is something that
+    they open.
     """
     frame = node_rows(report)
     if len(frame.columns) < 2:
-        return
+        return None
     if console and (urls := log_urls(report)):
         frame["log"] = frame["node"].map(urls)
     st.markdown("**Nodes**")
@@ -88,9 +113,11 @@ def show_nodes(report: Report, console: bool = False) -> None:
         else config.NumberColumn(name, format="%.0f %%", width=75)
         for metric, name in _NODE_NAMES.items()
     }
-    st.dataframe(
+    selects: dict[str, Any] = {"on_select": "rerun", "selection_mode": "single-row"} if opens else {}
+    drawn = st.dataframe(
         frame,
         key="nodes",
+        **selects,
         hide_index=True,
         height="auto",
         placeholder=DASH,
@@ -105,6 +132,9 @@ def show_nodes(report: Report, console: bool = False) -> None:
             "step_reports": config.NumberColumn("Step reports", format="localized", width=95),
         },
     )
+    rows = drawn["selection"]["rows"] if isinstance(drawn, dict) else []
+    # After a refresh there may be fewer.
+    return str(frame["node"].iloc[rows[0]]) if rows and rows[0] < len(frame) else None
 
 
 def show_configuration(report: Report) -> None:
@@ -164,6 +194,7 @@ def show_coverage(report: Report, zone: tzinfo) -> None:
     parts = [
         f"Metrics every {run.metrics_period_s} s" if run.metrics_period_s else "No metrics",
         f"{count(run.logs.lines, 'log line')} from {count(run.logs.streams, 'stream')}{_last(run.logs.last_line_at, zone)}",
+        *_profiled(report),
         f"{count(calls, 'API call')} for this page, {about_usd(report.api.estimated_usd)}; "
         f"{count(sum(report.api_total.calls.values()), 'call')} by this dashboard so far, "
         f"{about_usd(report.api_total.estimated_usd)}",
@@ -173,6 +204,13 @@ def show_coverage(report: Report, zone: tzinfo) -> None:
     if report.kept_at is not None:
         parts.append(f"Read {from_cache(report.kept_at, zone)}")
     st.caption(plain(" · ".join(parts)))
+
+
+def _profiled(report: Report) -> tuple[str, ...]:
+    read = report.run.profiler
+    if read is None:
+        return ()
+    return (profiler_objects(read.objects, read.size_bytes, read.usd, read.skipped_lines),)
 
 
 def _last(at: datetime | None, zone: tzinfo) -> str:

@@ -33,11 +33,12 @@ def figures(
     recovered = total_usd(stakes(report).usd for report in over)
     levels = [standing(snapshot).level for snapshot in reviewed.values()]
     waiting = levels.count("waiting")
-    done = f"{len(levels) - waiting} reviewed{' so far' if waiting else ''}"
+    done = len(levels) - waiting
+    is_whole = len(gains) - gains.count(None) == len(running)
     stalled = sum(any(finding.id == "stall" for finding in report.warnings) for report in going)
     return (
         Figure("Running", f"{len(running)}", f"of {'the newest ' if more else ''}{count(len(jobs), 'job')}"),
-        Figure("Cost / h", _usd(total_usd(costs), running), _priced(costs, running), _PRICES),
+        Figure("Cost / h", _usd(total_usd(costs), running), _of(costs, running), _priced(costs, running)),
         Figure(
             "Overhead so far",
             _usd(total_usd(overheads), running),
@@ -47,10 +48,10 @@ def figures(
         Figure(
             "Recoverable / h",
             _usd(total_usd(gains), running),
-            _of(gains, running) + (f"; finished: {usd(recovered)}" if recovered else ""),
+            f"finished: {usd(recovered)}" if recovered and is_whole else _of(gains, running),
             _explained(
-                "Running jobs, an hour, if they go on as now; then the finished ones among those reviewed, in all: "
-                f"{RECOVERABLE_MEANS}",
+                f"Running jobs, an hour, if they go on as now: {RECOVERABLE_MEANS} Of the finished ones among those reviewed, "
+                f"in all: {DASH if recovered is None else usd(recovered)}.",
                 gains,
                 running,
             ),
@@ -58,7 +59,7 @@ def figures(
         Figure(
             "Critical",
             f"{levels.count('critical')}",
-            f"{stalled} stalled, {done}" if stalled else f"of {done}",
+            _reviewed(stalled, done, waiting),
         ),
     )
 
@@ -95,7 +96,14 @@ def _of(values: Sequence[float | None], running: Sequence[JobSummary]) -> str:
     known = len(values) - values.count(None)
     if not running:
         return "nothing is running"
-    return "all running jobs" if known == len(running) else f"for {known} of {count(len(running), 'running job')}"
+    return "all running jobs" if known == len(running) else f"for {known} of {len(running)} running"
+
+
+def _reviewed(stalled: int, done: int, waiting: int) -> str:
+    """``1 stalled, 15 reviewed``, and while reviews are under way ``1 stalled of 15 so far``."""
+    if waiting:
+        return f"{stalled} stalled of {done} so far" if stalled else f"of {done} reviewed so far"
+    return f"{stalled} stalled, {done} reviewed" if stalled else f"of {done} reviewed"
 
 
 def _explained(means: str, values: Sequence[float | None], running: Sequence[JobSummary]) -> str:
@@ -112,11 +120,10 @@ def _explained(means: str, values: Sequence[float | None], running: Sequence[Job
 
 
 def _priced(costs: Sequence[float | None], running: Sequence[JobSummary]) -> str:
+    """Where prices come from, and which are missing."""
     missing = [job for job, cost in zip(running, costs, strict=True) if cost is None]
-    if not running:
-        return "nothing is running"
     if not missing:
-        return "all running jobs"
+        return _PRICES
     types = sorted({(job.instance_type or "").removeprefix("ml.") for job in missing} - {""})
     which = f" ({', '.join(types[:2])}{', …' if len(types) > 2 else ''})" if types else ""
-    return f"for {len(running) - len(missing)} of {count(len(running), 'running job')}; no price yet{which}"
+    return f"{_PRICES} No price yet for {count(len(missing), 'running job')}{which}."

@@ -9,6 +9,7 @@ from typing import Any
 from monitor.predict.distribution import of_the_script, place_in_script
 from monitor.predict.outcome import what_if
 from monitor.predict.setup_layout import SHAPE, missing_of_layout
+from monitor.predict.spread import promise_words, weakest
 from monitor.review.planning import Plan
 from monitor.show.plan_words import in_the_way, problem_words, value_words
 from monitor.words import count, percent, sentence
@@ -38,6 +39,13 @@ def curve_words(plan: Plan) -> str:
     elif plan.advised is not None:
         words += f" Advised: {value_words(plan.advised.value)} ({plan.advised.source})."
     return words
+
+
+def band_words(plan: Plan) -> str:
+    """What the band around the curve promises; empty where none is drawn."""
+    points = [point for point in plan.curve if None not in (point.low, point.high)]
+    wide = [point for point in points if (point.high or 0.0) - (point.low or 0.0) >= 0.0005]
+    return f"The band {promise_words(weakest(point.promise for point in wide))}." if wide else ""
 
 
 def _why_unknown(plan: Plan) -> tuple[str, ...]:
@@ -89,6 +97,13 @@ def memory_words(plan: Plan) -> str:
         parts.append("Bars: predicted. Diamond: measured, plus the predicted difference.")
     elif plan.asked:
         parts.append("Diamond and whisker: expected value and range.")
+    if (
+        plan.asked
+        and found.change_gib is not None
+        and not found.bound
+        and found.change_gib[2] - found.change_gib[0] >= 0.05
+    ):
+        parts.append(f"The range {promise_words(plan.outcome.memory_promise)}.")
     parts.append("Dashed: 85 and 110 % of the limit; in between, some published runs fit and some did not.")
     return " ".join(parts)
 

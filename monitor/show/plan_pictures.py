@@ -14,7 +14,7 @@ from monitor.predict.setup_types import Setup
 from monitor.review.planning import Plan
 from monitor.show.drawing import draw_frames
 from monitor.show.plain import plain
-from monitor.show.plan_captions import curve_words, gantt_words, head_words, memory_words
+from monitor.show.plan_captions import band_words, curve_words, gantt_words, head_words, memory_words
 
 # Legends have little room.
 _SHORT = {"gathered parameters": "gathered", "context, buffers, fragmentation": "context and buffers"}
@@ -31,7 +31,7 @@ def show_curve(plan: Plan) -> None:
         [(point.value, point.step_time_relative, point.low, point.high, point.gpu_memory_gib) for point in plan.curve]
     )
     marked = curve.marks(shown, _marks(plan))
-    said = curve_words(plan)
+    said = " ".join(part for part in (curve_words(plan), band_words(plan)) if part)
     if shown["time_pct"].notna().sum() > 1:
         draw_frames(
             ("plan-curve", along),

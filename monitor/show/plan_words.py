@@ -9,7 +9,7 @@ from monitor.diagnose.setup_seen import MEASURED
 from monitor.model import Finding
 from monitor.predict.outcome import NO_MEMORY, Outcome
 from monitor.predict.setup_types import FRAMEWORK_NAMES, Setup
-from monitor.predict.spread import PROMISED
+from monitor.predict.spread import promise_words
 from monitor.review.planning import Plan
 from monitor.words import DASH, count, percent, sentence, step_seconds, usd
 
@@ -80,7 +80,8 @@ def answer(plan: Plan, usd_per_hour: float | None = None) -> Answer:
         return Answer("error", title, body)
     if wrong or fits == "borderline":
         return Answer("warning", title, body)
-    if plan.asked and fits == "yes" and change is not None and change[1] < 0:
+    # Green only where the whole range says less.
+    if plan.asked and fits == "yes" and change is not None and change[2] < 0:
         return Answer("success", title, body)
     return Answer("info", title, body)
 
@@ -167,15 +168,10 @@ def _unknown(found: Outcome) -> str:
 
 def _promise(plan: Plan) -> str:
     """Which share of changes the range of the step time is for."""
-    change, effects = plan.outcome.step_time_change_pct, plan.outcome.time.effects
+    change = plan.outcome.step_time_change_pct
     if not plan.asked or change is None or change[2] - change[0] < 0.05:
         return ""
-    promises = {effect.promise for effect in effects}
-    if "none" in promises:
-        return "The range promises no share of changes."
-    if "one source" in promises:
-        return f"The range is for {PROMISED} of 10 changes, within its only source."
-    return f"The range is for {PROMISED} of 10 changes."
+    return f"The range {promise_words(plan.outcome.time.promise)}."
 
 
 def _doubt(found: Outcome) -> str:

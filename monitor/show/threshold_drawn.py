@@ -51,7 +51,8 @@ def above_words(rules: Sequence[Rule], metric: str, highest: float) -> str:
 
 
 def _applies(when: Threshold, metric: str) -> bool:
-    return when.metric == metric and not when.relative
+    # What is drawn is of hosts.
+    return when.metric == metric and not when.relative and when.gpu is None
 
 
 def crossed(report: Report, rules: Sequence[Rule], metric: str) -> pd.DataFrame:

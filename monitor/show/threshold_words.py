@@ -61,7 +61,8 @@ def show_grammar() -> None:
         "- **VALUE** `40%`, `15 min`, `$500`, a plain number (percent, seconds, USD), or `1.3x`: a multiple of the job's own "
         "median so far\n"
         "- **DURATION** `90s` `10 min` `2h` `20 steps`, without a break\n"
-        "- **SCOPE** `any` node (the default), `all` at once, their `mean`, or one such as `algo-2`"
+        "- **SCOPE** `any` node (the default), `all` at once, their `mean`, one such as `algo-2`, "
+        "or one of its GPUs: `algo-2/gpu5` (of jobs with a profiler)"
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -77,11 +78,21 @@ def served(environment: dict[str, str]) -> Iterator[str]:
 def test_it_is_served_over_http_to_this_machine(account: Account, served: str) -> None:
     found = Agent(served).call("watch", job=account.jobs[1].name, wait_s=0)
     assert found.structured_content["status"] == "InProgress"
-    # A page in a browser that names this machine by another name gets nothing.
-    asked = urllib.request.Request(served, b"{}", {"Host": "evil.example", "Content-Type": "application/json"})
-    with pytest.raises(urllib.error.HTTPError) as refused:
-        urllib.request.urlopen(asked, timeout=5)
-    assert refused.value.code in {403, 421}
+    # A page in a browser that names this machine by another name, or comes from another site, gets nothing.
+    port = served.split(":")[2].partition("/")[0]
+    for strange in (
+        {"Host": "evil.example"},
+        {"Host": f"evil.example:{port}"},
+        {"Origin": "https://evil.example"},
+        {"Origin": f"http://evil.example:{port}"},
+    ):
+        headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream", **strange}
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(urllib.request.Request(served, b"{}", headers), timeout=5)
+        assert refused.value.code in {403, 421}, strange
+    # No other address of this machine is listened on.
+    with pytest.raises(OSError, match="refused"):
+        socket.create_connection(("127.0.0.2", int(port)), timeout=5)
 
 
 def test_others_are_not_let_in(capsys: pytest.CaptureFixture[str]) -> None:

@@ -50,6 +50,7 @@ def test_spaces_do_not_matter(condition: Threshold) -> None:
         ("step_time > 1.3x for 20 steps on any", Threshold("step_time", ">", 1.3, True, Lasting(20.0, "steps"))),
         ("step_time > 1.3x for 1 step", Threshold("step_time", ">", 1.3, True, Lasting(1.0, "steps"))),
         ("loss >= 1e-3 on algo-3", Threshold("loss", ">=", 0.001, scope="algo-3")),
+        ("gpu_utilization < 40 on algo-3/gpu5", Threshold("gpu_utilization", "<", 40.0, scope="algo-3/gpu5")),
         ("cost_usd > 500", Threshold("cost_usd", ">", 500.0)),
         ("throughput > 300 for 90s on mean", Threshold("throughput", ">", 300.0, False, Lasting(90.0, "s"), "mean")),
         ("gpu_utilization < 40%", Threshold("gpu_utilization", "<", 40.0)),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -122,3 +124,21 @@ def test_saves_of_the_best_have_no_cadence() -> None:
     found = saves(journal(run.steps, run.events), run.events)
     assert {save.step for save in found} <= steps
     assert cadence(found) is None
+
+
+@pytest.mark.parametrize(("spread", "pattern"), [(0.9, "waiting"), (3.0, "working")])
+def test_that_one_of_many_waiting_nodes_moves_more_by_chance_is_no_work(spread: float, pattern: str) -> None:
+    rng = np.random.default_rng(5)
+    minutes = pd.date_range(START, periods=40, freq="min")
+    names = [f"algo-{number + 1}" for number in range(32)]
+    values = rng.normal(97.5, spread, (len(names), len(minutes)))
+    assert values[:, -10:].std(axis=1, ddof=1).max() > 1.0  # as some are, whatever they do
+    rows = [
+        (at, name, "gpu_utilization", float(value))
+        for name, course in zip(names, values, strict=True)
+        for at, value in zip(minutes, course, strict=True)
+    ]
+    frame = pd.DataFrame(rows, columns=["timestamp", "node", "metric", "value_pct"])
+    found = held_gpus(frame, START, START + timedelta(minutes=42))
+    assert found is not None
+    assert found.pattern == pattern

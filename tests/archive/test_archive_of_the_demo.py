@@ -91,7 +91,7 @@ def test_the_report_is_the_live_one_but_for_its_calls(live: Live, base: str) -> 
     for field in ("reviewed_at", "nodes", "steps", "phases", "buckets", "findings", "activities", "cost", "price"):
         assert getattr(again, field) == getattr(told, field), field
     assert (again.goodput, again.at_risk, again.job) == (told.goodput, told.at_risk, told.job)
-    for frame in ("steps", "metrics", "events"):
+    for frame in ("steps", "metrics", "events", "gpus", "hosts"):
         pd.testing.assert_frame_equal(getattr(again.run, frame), getattr(told.run, frame), check_exact=True)
     assert again.archive == live.store.label
 

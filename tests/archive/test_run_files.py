@@ -89,9 +89,9 @@ def _again(run: Run, note: dict[str, str] | None = None) -> Run:
 
 
 def _same(one: Run, other: Run) -> None:
-    for name in ("steps", "metrics", "events"):
+    for name in ("steps", "metrics", "events", "gpus", "hosts"):
         pd.testing.assert_frame_equal(getattr(one, name), getattr(other, name), check_exact=True)
-    bare = {"steps": None, "metrics": None, "events": None}
+    bare = {"steps": None, "metrics": None, "events": None, "gpus": None, "hosts": None}
     assert replace(one, **bare) == replace(other, **bare)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks.planted.catalogue import FAULTS, Ticket, scenario, tickets
+from benchmarks.planted.catalogue import FAULTS, TWINS, Ticket, scenario, tickets
 from benchmarks.planted.contract import ADVICE, CONSEQUENCES, PLANTED
 from benchmarks.planted.docs import BEGIN, END, write
 from benchmarks.planted.draw import TIMED, Wish, ordinary
@@ -60,6 +60,20 @@ def test_a_fault_tells_its_truth(planted: str) -> None:
     assert job.truth.planted == planted
     assert planted in job.truth.first | job.truth.said
     _is_whole(job)
+
+
+@pytest.mark.parametrize("planted", TWINS)
+def test_a_twin_is_healthy_and_is_called_so(planted: str) -> None:
+    assert planted.removesuffix("-twin") in FAULTS
+    job = scenario(Ticket(planted, 0))
+    assert job.truth.planted is None
+    _is_whole(job)
+    assert judge(Ticket(planted, 0)).loud == ()
+
+
+@pytest.mark.parametrize("planted", [name.removesuffix("-twin") for name in TWINS])
+def test_what_a_profiler_shows_is_said_first(planted: str) -> None:
+    assert judge(Ticket(planted, 0)).named_first
 
 
 def _is_whole(job: Scenario) -> None:
@@ -158,7 +172,7 @@ def test_a_healthy_job_is_reviewed() -> None:
 
 
 def test_tickets_are_counted() -> None:
-    assert len(list(tickets(2, 5))) == 2 * len(FAULTS) + 5
+    assert len(list(tickets(2, 5))) == 2 * len(FAULTS | TWINS) + 5
 
 
 def test_a_job_is_written_as_files(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ _JOB_KEYS = {
 _FINDING_KEYS = {"id", "severity", "confidence", "summary", "evidence", "recommendation", "prediction", "not_checked"}
 _NODE_KEYS = {
     "node", "instance_type", "gpu_utilization", "gpu_memory_utilization", "cpu_utilization", "memory_utilization",
-    "disk_utilization", "steps",
+    "disk_utilization", "steps", "gpus",
 }  # fmt: skip
 _STEP_KEYS = {
     "count", "distinct", "first_step_s", "median_s", "p10_s", "p90_s", "nodes_observed", "formats", "done", "total",
@@ -84,7 +84,7 @@ def _check_report(document: dict[str, Any]) -> None:
         "price_usd_per_instance_hour",
         "price_source",
     }
-    assert set(document["coverage"]) == {"metrics_period_s", "log_events", "streams", "warnings"}
+    assert set(document["coverage"]) == {"metrics_period_s", "log_events", "streams", "profiler", "warnings"}
     assert set(document["api"]) == {"calls", "estimated_usd"}
 
 
@@ -140,7 +140,7 @@ def test_every_sample_job_is_reported_in_the_contracts_form(
         "gptj-6b-smp": ("Failed", ["cuda-out-of-memory", "shard-optimizer-state", "activation-checkpointing"]),
         "gpt2-30b-smp": ("Completed", []),
         "gpt2-20b-smp-pp4": ("Completed", ["raise-active-microbatches"]),
-        "llama2-7b-fsdp": ("Completed", ["slow-node"]),
+        "llama2-7b-fsdp": ("Completed", ["slow-node", "unlike-gpu"]),
         "llama2-70b-pretrain": ("Failed", ["capacity"]),
         "bert-large-mlm-spot": ("Completed", ["spot-interruption"]),
         "vit-630m-mics-4": ("Completed", []),

@@ -71,6 +71,11 @@ class Terminal:
     def press(self, keys: str) -> None:
         os.write(self.master, keys.encode())
 
+    def resize(self, columns: int) -> None:
+        fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, columns, 0, 0))
+        self.screen.resize(LINES, columns)
+        self.process.send_signal(signal.SIGWINCH)
+
     def ended(self, seconds: float = 20.0) -> int:
         """Its exit code; the terminal must be as it was."""
         end = time.monotonic() + seconds
@@ -158,6 +163,30 @@ def test_a_signal_leaves_the_terminal_clean(number: int, terminal: Callable[...,
     shown = terminal("top", "--status", "running")
     shown.wait(lambda text: "2 jobs" in text)
     shown.process.send_signal(number)
+    assert shown.ended() == 0
+
+
+def test_ctrl_c_ends_it_as_it_ends_other_commands(terminal: Callable[..., Terminal], connected: Account) -> None:
+    shown = terminal("top", "--status", "running")
+    shown.wait(lambda text: "2 jobs" in text)
+    shown.press("\x03")
+    assert shown.ended() == 130
+
+
+def test_a_terminal_that_becomes_narrow_loses_columns_and_no_line_is_wrapped_twice(
+    terminal: Callable[..., Terminal], connected: Account
+) -> None:
+    shown = terminal("top")
+    shown.wait(lambda text: "$50.50/h" in text and "under review" not in text)
+    shown.resize(60)
+    text = shown.wait(lambda text: "$50.50/h" in text and "GPU" not in text.splitlines()[1])
+    assert "▇" not in text
+    shown.press("j")
+    shown.press("\r")
+    text = shown.wait(lambda text: "Back" in text and "Pipeline window" in text)
+    # The second column of a finding begins where it always does.
+    assert "          GPUs wait for 53 % of the time" in text
+    shown.press("q")
     assert shown.ended() == 0
 
 

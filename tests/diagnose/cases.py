@@ -16,6 +16,7 @@ from tests.diagnose import (
     advice_cases,
     configuration_cases,
     progress_cases,
+    single_gpu_cases,
     transfer_cases,
     useful_work_cases,
     utilization_cases,
@@ -98,6 +99,7 @@ _SILENT: Cases = {
 
 _ROOMS = (
     utilization_cases,
+    single_gpu_cases,
     configuration_cases,
     advice_cases,
     progress_cases,

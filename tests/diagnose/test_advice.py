@@ -18,6 +18,7 @@ from monitor.predict.setup import setup_of
 from monitor.review import report
 from monitor.words import usd
 from tests.builders import metrics
+from tests.diagnose import useful_work_cases
 from tests.diagnose.advice_cases import EMPTY, FEW, MICS, WINDOW, advised, levels, ran_out
 from tests.diagnose.cases import END, fires
 from tests.diagnose.failure_cases import out_of_memory
@@ -204,3 +205,13 @@ def test_no_advice_contradicts_another_whatever_the_job(
 def test_a_job_that_shards_inside_its_nodes_gets_no_advice() -> None:
     run = advised(levels(92, 75), {**MICS, "sharded_data_parallel_degree": 8})
     assert [found.id for found in diagnose(run, END) if found.severity != "info"] == []
+
+
+def test_degrees_have_the_names_that_the_launcher_gives_them() -> None:
+    degrees = {"tensor-model-parallel-size": 16, "pipeline-model-parallel-size": 2, "micro-batch-size": 1}
+    found = {each.id: each for each in said(useful_work_cases.script({**degrees, "global-batch-size": 32}))}
+    across = found["tensor-parallel-across-nodes"]
+    assert across.recommendation is not None
+    assert "tensor-model-parallel-size=16" in across.summary
+    assert "Set tensor-model-parallel-size to 8" in across.recommendation.text
+    assert "tensor_parallel_degree" not in across.summary + across.recommendation.text

@@ -17,6 +17,9 @@ from tests.diagnose.cases import END, run
 ROWS = steps(["algo-1", "algo-2"], 1700, 2.0)
 NOW: datetime = ROWS["timestamp"].max().to_pydatetime() + timedelta(seconds=1)
 
+#: What the range of every time to finish says of itself.
+RANGE = "; range for 8 of 10 jobs, tested on simulated ones)"
+
 
 def _running(**changes: object) -> Report:
     found = report(run(step_frame=ROWS, status="InProgress"), NOW, Price(10.0, "settings file"))
@@ -41,9 +44,9 @@ def test_a_running_job_says_when_it_will_be_done_and_for_how_much() -> None:
 @pytest.mark.parametrize(
     ("band", "words"),
     [
-        ((29_000.0, 33_000.0, 39_000.0), "about 9 h 10 min and $183.33 to finish (8 to 11 h)"),
-        ((50_000.0, 82_000.0, 92_000.0), "about 23 h and $455.56 to finish (14 to 26 h)"),
-        ((41.0, 52.0, 61.0), "about 52 s and $0.29 to finish (41 s to 1 min)"),
+        ((29_000.0, 33_000.0, 39_000.0), "about 9 h 10 min and $183.33 to finish (8 to 11 h" + RANGE),
+        ((50_000.0, 82_000.0, 92_000.0), "about 23 h and $455.56 to finish (14 to 26 h" + RANGE),
+        ((41.0, 52.0, 61.0), "about 52 s and $0.29 to finish (41 s to 1 min" + RANGE),
     ],
 )
 def test_an_estimate_has_the_digits_that_it_has(band: tuple[float, float, float], words: str) -> None:
@@ -58,7 +61,7 @@ def test_a_stalled_job_would_have_to_go_on_first() -> None:
 def test_a_spot_job_pays_at_most_that_and_without_a_price_there_is_only_the_time() -> None:
     spot = replace(_with_band(50.0, 60.0, 70.0), cost=Cost(1.0, None, 10.0, "list", at_most=True))
     assert "and at most $0.33 to finish" in outlook(spot)[0]
-    assert outlook(replace(spot, cost=Cost()))[0] == "about 1 min to finish (50 s to 1 min)"
+    assert outlook(replace(spot, cost=Cost()))[0] == "about 1 min to finish (50 s to 1 min" + RANGE
 
 
 def test_work_at_risk_names_its_checkpoint() -> None:

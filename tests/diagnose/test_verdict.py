@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from monitor.diagnose.verdict import gain_words, judge, seen
-from monitor.model import METRICS, Report
+from monitor.model import METRICS, Prediction, Report
 from tests import situations
 from tests.builders import report
 
@@ -65,3 +65,18 @@ def test_a_prediction_is_called_one() -> None:
 
 def test_limits_are_told_with_good_news() -> None:
     assert "Step times of 3 nodes are not in the logs" in judge(situations.healthy()).detail
+
+
+@pytest.mark.parametrize(
+    ("memory", "at_most", "words"),
+    [
+        ((41.0, 74.0, 82.0), False, "peak GPU memory 74 % (41 to 82)"),
+        # A range without width is none, and what is between nothing and a bound is no range.
+        ((60.1, 60.2, 60.3), False, "peak GPU memory 60 %:"),
+        ((25.0, 38.0, 50.0), True, "peak GPU memory at most 50 %:"),
+    ],
+)
+def test_memory_of_a_prediction_has_a_range_only_where_there_is_one(
+    memory: tuple[float, float, float], at_most: bool, words: str
+) -> None:
+    assert words in gain_words(Prediction((-8.0, -5.0, -2.0), memory, memory_at_most=at_most))

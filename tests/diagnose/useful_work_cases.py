@@ -85,6 +85,9 @@ FIRES: Cases = {
         script({"precision": "32-true"}, nodes=V100),
         script({"per_device_train_batch_size": 8, "fp16": False}, nodes=T4),
         script({"fp16": False, "bf16": False}, levels(30, 20)),
+        # Their tensor cores have no bf16.
+        script({"bf16": True, "fp16": False}, nodes=T4),
+        script({"mixed_precision": "bf16"}, nodes=V100),
         replace(script({}), events=said([(1, "hint", "TensorFloat32 tensor cores for float32 available but not enabled.")])),
     ],
     "low-mfu": lambda: [
@@ -132,6 +135,7 @@ SILENT: Cases = {
         script({"fp16": False}),
         script({}),
         script({"precision": "bf16-mixed"}),
+        script({"precision": "16-mixed"}, nodes=T4),
         script({"mixed_precision": "no"}, nodes=tuple(replace(node, gpu_model="NVIDIA K80") for node in A100)),
     ],
     "low-mfu": lambda: [

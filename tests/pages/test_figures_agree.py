@@ -3,50 +3,24 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC
 from html.parser import HTMLParser
 
 import pytest
 from rich.console import Console
 
-from monitor.aws.clients import Clients
 from monitor.cli.report_text import print_report
-from monitor.demo.account import start
 from monitor.export.html import html
 from monitor.export.markdown import markdown
-from monitor.fetch.account import AwsSource
 from monitor.model import Report
-from monitor.review import Reviewer, Snapshot
-from monitor.settings import config_file, read
+from monitor.review import Snapshot
 from monitor.show.jobs_table import cells, known, label_of, rows
 from tests.figures_read import Figures, disagreements, of_text, of_tiles, together
-from tests.pages.conftest import Open
+from tests.pages.conftest import DEMO_JOBS, Open
 from tests.pages.fake import FakeAccount, texts
 from tests.situations import summary
 
 pytestmark = pytest.mark.xdist_group("figures")
-
-NOW = datetime(2026, 11, 18, 12, 34, 56, tzinfo=UTC)
-BASES = (
-    "gpt2-10b-smp", "llama2-13b-smp2", "gptj-6b-smp", "gpt2-30b-smp", "gpt2-20b-smp-pp4", "llama2-7b-fsdp",
-    "llama2-70b-pretrain", "bert-large-mlm-spot", "vit-630m-mics-4", "vit-630m-mics-32", "whisper-small-finetune",
-    "deberta-ner-finetune", "deeplab-hetero", "churn-mlp",
-)  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def reports() -> dict[str, Report]:
-    found = {}
-    with pytest.MonkeyPatch.context() as patch, start(NOW) as account:
-        for name, value in account.environment.items():
-            if name.startswith("AWS_"):
-                patch.setenv(name, value)
-        settings, source = read(config_file(account.environment)), AwsSource(Clients())
-        for job in account.jobs:
-            base = max((base for base in BASES if job.name.startswith(base)), key=len)
-            found[base] = Reviewer(source, job.name, settings).review(NOW)
-    assert set(found) == set(BASES)
-    return found
 
 
 class _Words(HTMLParser):
@@ -110,9 +84,9 @@ def _names() -> list[str]:
     return [column.name for column in _COLUMNS]
 
 
-@pytest.mark.parametrize("base", BASES)
-def test_what_has_the_same_name_has_the_same_value(base: str, reports: dict[str, Report], open_page: Open) -> None:
-    report = reports[base]
+@pytest.mark.parametrize("base", DEMO_JOBS)
+def test_what_has_the_same_name_has_the_same_value(base: str, demo_reports: dict[str, Report], open_page: Open) -> None:
+    report = demo_reports[base]
     found = _shown(report, open_page)
     if sum(finding.prediction is not None for finding in report.findings) > 1:
         found.pop("predicted step time")  # each is of another change

@@ -126,7 +126,8 @@ def test_three_hundred_jobs_need_at_most_ten_calls_to_show(board: Any) -> None:
 def test_the_cost_of_running_jobs_is_unknown_and_not_nothing_without_a_price(board: Any) -> None:
     tile = next(metric for metric in board(Calls(50)).metric if metric.label == "Cost / h")
     assert tile.value == "–"
-    assert tile.proto.delta_description == "for 0 of 40 running jobs; no price yet (p4d.24xlarge)"
+    assert tile.proto.delta_description == "for 0 of 40 running"
+    assert "No price yet for 40 running jobs (p4d.24xlarge)." in tile.help
 
 
 @pytest.mark.parametrize(

@@ -150,6 +150,11 @@ def test_bars_of_other_work_are_no_steps(lines: list[str]) -> None:
     ("lines", "count"),
     [
         pytest.param(_draw("", 50, 0.5) * 2, 100, id="no words at all"),
+        pytest.param(
+            [*_draw("", 50, 0.5, until=1), *_draw("d: -0.01; gen: 0.02: ", 50, 0.5)[2:]],
+            50,
+            id="named after its first step",
+        ),
         pytest.param([BEGINS, "  2%|2         | 1/50 [00:01<00:49,  1.00s/it]"], 1, id="just begun"),
         pytest.param(
             [*_draw("", 3, 0.4), "{'loss': 0.5, 'epoch': 1.0}", _bar(3, 3, 1.2, 0.4)], 3, id="a very short one"

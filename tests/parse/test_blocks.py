@@ -208,3 +208,28 @@ def test_a_flood_of_pieces_takes_no_room_from_reports() -> None:
         [Reading("json", 1)] * 9,
     )
     assert (len(rows), rows.every, len(rows.beside)) == (9, 1, 50)
+
+
+@pytest.mark.parametrize(
+    ("head", "told"),
+    [
+        pytest.param("-- {step:03d} / 2200 --", "mean loss: {loss:.5f}", id="a count in a frame"),
+        pytest.param("current step: {step}th step", "batch loss:{loss:.5f}", id="an ordinal"),
+        pytest.param(
+            "pass i:{step}, batch i:{step}, length:31", "kl:0.01,loss:{loss:.5f},entropy:4.2", id="commas alone"
+        ),
+    ],
+)
+def test_a_count_and_what_the_next_line_tells_are_one_report(head: str, told: str) -> None:
+    lines = [
+        text.format(step=step, loss=5.0 - step / 100)
+        for step in range(10, 210, 10)
+        for text in (head, told, "accuracy: 0.5")
+    ]
+    steps = parse(lines).steps
+    assert steps["step"].tolist() == list(range(10, 210, 10))
+    assert steps["loss"].tolist() == pytest.approx([5.0 - step / 100 for step in range(10, 210, 10)])
+
+
+def test_a_count_in_a_frame_beside_no_loss_is_nothing() -> None:
+    assert parse([line for part in range(1, 40) for line in (f"== {part} / 40 ==", "compiling kernel")]).steps.empty

@@ -51,17 +51,17 @@ def test_where_all_are_in_the_sum_it_is_said_in_two_words() -> None:
 def test_where_some_are_not_reviewed_the_tile_says_how_many_are_in_it_and_why(missing: Snapshot) -> None:
     tiles = _tiles([_running("a", **KNOWN)], b=missing, c=missing)
     for name in MONEY:
-        assert tiles[name].context == "for 1 of 3 running jobs"
+        assert tiles[name].context == "for 1 of 3 running"
         assert "1 of 3 running jobs reviewed; these tiles cover at most the 25 most urgent jobs" in tiles[name].help
         assert "Not known" not in tiles[name].help
 
 
 def test_what_is_not_known_of_a_reviewed_job_is_no_0() -> None:
     tiles = _tiles([_running("a", **KNOWN), _running("b", overhead_usd=None)])
-    assert (tiles["Overhead so far"].value, tiles["Overhead so far"].context) == ("$4.00", "for 1 of 2 running jobs")
+    assert (tiles["Overhead so far"].value, tiles["Overhead so far"].context) == ("$4.00", "for 1 of 2 running")
     assert tiles["Overhead so far"].help.endswith("Not known for 1 of those reviewed.")
     tiles = _tiles([_running("a", overhead_usd=None)])
-    assert (tiles["Overhead so far"].value, tiles["Overhead so far"].context) == ("–", "for 0 of 1 running job")
+    assert (tiles["Overhead so far"].value, tiles["Overhead so far"].context) == ("–", "for 0 of 1 running")
 
 
 def test_where_nothing_runs_nothing_is_counted() -> None:
@@ -75,3 +75,12 @@ def test_where_nothing_runs_nothing_is_counted() -> None:
         )
     }
     assert {name: tiles[name].context.partition(";")[0] for name in NOTHING} == NOTHING
+
+
+@pytest.mark.parametrize("others", [{}, {"b": WAITING}, {"b": FAILED, "c": WAITING}])
+def test_every_context_fits_a_tile_of_a_narrow_page(others: dict[str, Snapshot]) -> None:
+    """Some 24 letters fit where five tiles share 800 pixels; what is longer is cut."""
+    jobs = [_running("a", **KNOWN), _running("d"), situations.failed(), situations.healthy()]
+    reviewed = {report.job.name: Snapshot(report=report) for report in jobs} | others
+    tiles = figures([summary(report) for report in jobs] + [summary(_running(name)) for name in others], reviewed, {})
+    assert [tile.context for tile in tiles if len(tile.context) > 24] == []

@@ -10,7 +10,7 @@ import pytest
 from monitor.predict.presets import preset
 from monitor.predict.setup_types import Known
 from monitor.review.planning import Plan, plan, start_from
-from monitor.show.plan_captions import curve_words, literal, memory_words
+from monitor.show.plan_captions import band_words, curve_words, literal, memory_words
 from monitor.show.plan_words import MODELLED, answer, changed_words, start_words
 
 PIPELINE = {
@@ -139,3 +139,15 @@ def test_the_snippet_is_python() -> None:
     assert eval(literal({"a": {"b": 'it\'s "so"', "c": None, "d": [1, "x"]}})) == {
         "a": {"b": 'it\'s "so"', "c": None, "d": [1, "x"]}
     }
+
+
+@pytest.mark.parametrize(
+    ("start", "along", "words"),
+    [
+        (MEASURED, "microbatches", "The band is for 9 of 10 changes."),
+        (MEASURED, "active_microbatches", "The band promises no share of changes."),
+        (MEASURED, "pipeline_parallel_degree", "The band promises no share of changes: too few were published."),
+    ],
+)
+def test_the_band_of_a_curve_says_what_it_promises(start: dict[str, Any], along: str, words: str) -> None:
+    assert band_words(_plan(start, {}, along)) == words
