@@ -11,6 +11,7 @@ from monitor.alert.conditions import Found, Rule
 from monitor.alert.evaluate import judge
 from monitor.alert.finding_history import Replay, finding_episodes, replay
 from monitor.alert.history import COOL_DOWN_S, Episode, comes_late, episodes
+from monitor.alert.step_series import came_by_words
 from monitor.alert.verdict import State
 from monitor.analyze.phases import USEFUL
 from monitor.model import Report
@@ -38,6 +39,8 @@ class Backtested:
     state: State
     said: tuple[Said, ...] = ()
     why: str = ""
+    came_by: str = ""
+    """How the step times of its alerts were come by, where they are not simply printed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +86,9 @@ def _tested(
     if not found:
         return Backtested(rule, "no data" if why else "ok", why=why)
     said = [_said(report, episode, late, until) for episode in found]
-    return Backtested(
-        rule, "firing", tuple(sorted(said, key=lambda each: (each.at is None, each.at, each.episode.key)))
-    )
+    said.sort(key=lambda each: (each.at is None, each.at, each.episode.key))
+    came_by = "" if isinstance(when, Found) else came_by_words(report, when)
+    return Backtested(rule, "firing", tuple(said), came_by=came_by)
 
 
 def _said(report: Report, episode: Episode, late: timedelta, until: datetime) -> Said:

@@ -53,6 +53,7 @@ def _job(job: BacktestedJob) -> dict[str, Any]:
             {
                 "name": tested.rule.name,
                 "state": tested.state,
+                "came_by": tested.came_by or None,
                 "why": tested.why or None,
                 "alerts": [_said(said) for said in tested.said],
             }

@@ -35,6 +35,7 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
         "unit": verdict.unit,
         "limit": plain(verdict.limit),
         "firing": [_firing(one) for one in verdict.firing],
+        "came_by": verdict.came_by or None,
         "why": verdict.why or verdict.summary or None,
     }
 

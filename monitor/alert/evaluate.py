@@ -7,6 +7,7 @@ in it then. What is silent on its own (the time since the last step) lasts by na
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -19,7 +20,7 @@ from monitor.alert.host_series import LEAST_MINUTES, host_tracks
 from monitor.alert.measures import MEASURES
 from monitor.alert.scope import in_scope
 from monitor.alert.silence_series import silence_tracks
-from monitor.alert.step_series import LEAST_STEPS, step_tracks
+from monitor.alert.step_series import LEAST_STEPS, came_by_words, step_tracks
 from monitor.alert.track import Span, Track, Walk, limits, walk
 from monitor.alert.tracked import Tracked, node_place
 from monitor.alert.verdict import Firing, Verdict
@@ -39,6 +40,11 @@ def judge(report: Report, rule: Rule, now: datetime) -> Verdict:
     when = rule.when
     if isinstance(when, Found):
         return findings_verdict(report, rule, when)
+    verdict = _judge(report, rule, when, now)
+    return verdict if verdict.value is None else replace(verdict, came_by=came_by_words(report, when))
+
+
+def _judge(report: Report, rule: Rule, when: Threshold, now: datetime) -> Verdict:
     tracked = tracks_of(report, when, now, at_end=when.lasting is None)
     walked = [(track, walk(track, when)) for track in tracked.tracks]
     running = report.job.is_running

@@ -71,6 +71,8 @@ class Subject:
     limit: float | None = None
     unit: str = ""
     summary: str = ""
+    came_by: str = ""
+    """How ``value`` was come by, where it is a step time that is not simply printed."""
 
 
 def message_of(
@@ -155,6 +157,7 @@ def _text(kind: Kind, rule: Rule, job: Job, about: Subject) -> str:
         if about.since.astimezone(UTC).date() != (about.until or about.since).astimezone(UTC).date():
             since += f" ({about.since.astimezone(UTC):%d %b})"
     value = figure(about.value, rule.when.metric, about.unit) if isinstance(rule.when, Threshold) else ""
+    value = ", ".join(filter(None, (value, value and about.came_by)))
     held = f"{rule.text}{since}{f': {value}' if value else ''}."
     if kind == "firing":
         return about.summary or held

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from monitor.alert.asked_findings import missing
@@ -14,6 +14,7 @@ from monitor.alert.document import iso
 from monitor.alert.history import COOL_DOWN_S, Episode, by_key, is_refuted
 from monitor.alert.ledger import Ledger, Told
 from monitor.alert.message import Kind, Message, Subject, id_of, message_of
+from monitor.alert.step_series import came_by_words
 from monitor.alert.verdict import Firing, Verdict
 from monitor.model import Job, Report
 
@@ -178,7 +179,9 @@ class _Teller:
         self._say(kind, key, told.number, _remembered(told, cleared))
 
     def _say(self, kind: Kind, key: str, number: int, about: Subject) -> None:
-        look = self._look
+        look, when = self._look, self._rule.when
+        if isinstance(when, Threshold):
+            about = replace(about, came_by=came_by_words(look.report, when))
         id = id_of(look.job_id, self._id, key, number, kind)
         self._out.append(message_of(kind, id, self._rule, look.job, about, look.now, look.public_url))
 

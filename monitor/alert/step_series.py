@@ -9,6 +9,7 @@ from monitor.alert.conditions import Threshold
 from monitor.alert.measures import MEASURES
 from monitor.alert.track import Bools, Floats, Track, median_so_far
 from monitor.alert.tracked import Tracked, in_order, seconds
+from monitor.diagnose.reading_words import BY_CLOCK, came_by
 from monitor.model import Report
 
 _COLUMNS = {"step_time": "step_time_s", "throughput": "throughput", "loss": "loss"}
@@ -42,6 +43,13 @@ def step_tracks(report: Report, when: Threshold) -> Tracked:
     usual = medians[np.searchsorted(keys, table["key"].to_numpy("int64"))]
     tracks = [_track(mine) for _, mine in table.assign(usual=usual).groupby("node", observed=True)]
     return Tracked(in_order(tracks), unit)
+
+
+def came_by_words(report: Report, when: Threshold) -> str:
+    """How the figures of a threshold on the step time were come by, where they are not simply printed."""
+    if when.metric != "step_time":
+        return ""
+    return BY_CLOCK if report.run.steps["step_time_s"].isna().all() else came_by(report.run.logs.readings)
 
 
 def _of_node(rows: pd.DataFrame, column: str) -> pd.DataFrame:

@@ -48,3 +48,5 @@ class Verdict:
     """Why there is no data; else empty."""
     summary: str = ""
     """The sentence of the finding that it fires for."""
+    came_by: str = ""
+    """How ``value`` was come by, in words, where it is a step time that is not simply printed."""

@@ -90,6 +90,7 @@ def _figures(each: Figures) -> dict[str, Any]:
         "step_time_s": each.step_s,
         "step_time_p10_s": each.p10_s,
         "step_time_p90_s": each.p90_s,
+        "step_time_came_by": each.came_by or None,
         "steps": each.steps,
         "first_step": each.first_step,
         "last_step": each.last_step,

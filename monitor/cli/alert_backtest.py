@@ -131,6 +131,8 @@ def _print(jobs: Sequence[BacktestedJob], rules: Sequence[Rule], paper: Console)
         for tested in job.rules:
             if tested.why:
                 paper.print(Text(f"{tested.rule.name}: {tested.why}", "yellow"))
+        for came_by in dict.fromkeys(tested.came_by for tested in job.rules if tested.came_by):
+            paper.print(Text(f"Step times are {came_by}.", "dim"))
         paper.print()
     if len(jobs) > 1:
         _sums(jobs, rules, paper)

@@ -30,6 +30,8 @@ def print_verdicts(job: str, verdicts: Sequence[Verdict], now: datetime, paper: 
     """Prints all of them."""
     paper.print(Text.assemble((job, "bold"), f" · as of {instant(now)}"))
     paper.print(verdict_table(verdicts, paper.width))
+    for came_by in dict.fromkeys(verdict.came_by for verdict in verdicts if verdict.came_by):
+        paper.print(Text(f"Step times are {came_by}.", "dim"))
     # A lone reason is the sentence on standard error.
     unknown = [verdict for verdict in verdicts if verdict.why]
     alone = len(unknown) == 1 and not any(verdict.firing for verdict in verdicts)

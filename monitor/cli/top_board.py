@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from monitor.charts.sparkline import sparkline
 from monitor.diagnose.headline import status_word
 from monitor.diagnose.level import Level
+from monitor.diagnose.reading_words import came_by
 from monitor.diagnose.stakes import stakes
 from monitor.diagnose.urgency import by_urgency, is_running, place
 from monitor.diagnose.verdict import judge, mean_of
@@ -44,6 +45,8 @@ class Row:
     course: str
     """The GPU's over time, as blocks; empty without data."""
     step: str
+    step_came_by: str = ""
+    """How the step time was come by, where it is not simply printed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +127,7 @@ def row_of(job: JobSummary, snapshot: Snapshot) -> Row:
     level, words = _standing(snapshot)
     if report is None:
         return Row(job.name, status_word(job.status), level, words, DASH, DASH, "", DASH)
+    came = came_by(report.run.logs.readings)
     saved, gpu = stakes(report).usd, mean_of(report, "gpu_utilization")
     return Row(
         job.name,
@@ -133,7 +137,8 @@ def row_of(job: JobSummary, snapshot: Snapshot) -> Row:
         f"{usd(saved)}{'/h' if report.job.is_running and saved is not None else ''}",
         DASH if gpu is None else f"{gpu:.0f}",
         blocks(sparkline(report.run.metrics, "gpu_utilization"), 8),
-        step_seconds(report.steps.median_s) if report.steps else DASH,
+        f"{step_seconds(report.steps.median_s)}{'*' if came else ''}" if report.steps else DASH,
+        came if report.steps else "",
     )
 
 

@@ -30,7 +30,7 @@ _TICK_S = 1.0
 _STYLES = {"critical": "bold red", "warning": "yellow", "healthy": "green"}
 # Columns in their order; the verdict gets what the others leave, and the last ones go where that is little.
 _TITLES = ("JOB", "VERDICT", "CAN SAVE", "GPU", "", "STEP")
-_WIDTHS = (25, 0, 8, 3, 8, 7)
+_WIDTHS = (25, 0, 8, 3, 8, 8)
 _PADDING = 2
 # How wide the verdict shall be before so many columns are all shown; the first three always are.
 _WORDS = {6: 36, 5: 20, 4: 20}
@@ -106,7 +106,7 @@ class JobList(Screen[None]):
             table.add_row(*cells(row, across))
         if on in names:
             table.move_cursor(row=names.index(on))
-        self.query_one("#head", Static).update(Text(inert(_head(seen)), "bold"))
+        self.query_one("#head", Static).update(Text(inert(_head(seen, len(across) == len(_TITLES))), "bold"))
 
 
 class JobView(Screen[None]):
@@ -260,10 +260,12 @@ def cells(row: Row, across: tuple[int, ...]) -> list[Text]:
     return out
 
 
-def _head(seen: Seen) -> str:
+def _head(seen: Seen, with_steps: bool) -> str:
     parts = [f"{count(len(seen.rows), 'job')}, worst first" if seen.listed else "listing jobs…"]
     if seen.waiting:
         parts.append(f"{seen.waiting} under review")
+    if with_steps and any(row.step_came_by for row in seen.rows):
+        parts.append("* not simply as printed: Enter shows how")
     return " · ".join([*parts, *([seen.trouble] if seen.trouble else []), f"{datetime.now(UTC):%H:%M:%S} UTC"])
 
 

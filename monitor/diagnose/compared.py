@@ -17,6 +17,7 @@ from monitor.diagnose.comparability import Unlike, unlike
 from monitor.diagnose.compared_words import cannot_tell, range_words
 from monitor.diagnose.configuration_difference import Difference, differences
 from monitor.diagnose.foretold import Foretold, foretold
+from monitor.diagnose.reading_words import otherwise
 from monitor.diagnose.side_by_side import Figures, figures, scaling, shared_way
 from monitor.diagnose.work_done import Work, work_between
 from monitor.model import Came, Job, Report, came_of
@@ -48,6 +49,8 @@ class Against:
     """Both are the same job."""
     unlike: Unlike | None = None
     """Why the two are not comparable; None where they are."""
+    otherwise: str = ""
+    """That the step times of the two were come by differently, as a sentence; empty where they were not."""
 
     @property
     def answer(self) -> Answer:
@@ -205,7 +208,9 @@ def _pair(first: _Read, other: _Read, name: str) -> tuple[Against, tuple[str, ..
     elif found is not None:
         verdict, reason = _verdict(found, clock, ratio)
     step = None if found is None else found.percent()
-    result = Against(after.job.name, verdict, reason, step, work, found, predicted, same, apart)
+    readings = before.run.logs.readings, after.run.logs.readings
+    differently = "" if found is None else otherwise(name, *readings, found.by == "clock")
+    result = Against(after.job.name, verdict, reason, step, work, found, predicted, same, apart, differently)
     return result, tuple(_of_two(name, first, other, result, clock))
 
 
@@ -276,6 +281,8 @@ def _of_two(name: str, first: _Read, other: _Read, result: Against, clock: Chang
             f"A's steps are read as {', '.join(sorted(formats[0]))}, {name}'s as {', '.join(sorted(formats[1]))}: they may "
             "not time the same part of a step."
         )
+    if result.otherwise:
+        said.append(result.otherwise)
     for level, who in zip(result.change.levels, ("A", name), strict=True):
         if level.lasts:
             said.append(f"The step time of {who} drifts for long stretches; the interval is wider because of it.")

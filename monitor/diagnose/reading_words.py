@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from monitor.model import ReadLine, StepReading
@@ -17,9 +18,34 @@ HOW = {
     "aggregated": "medians over a minute or more",
     "line-clock": "the time between lines, by their own clock",
 }
+# The same behind a time, or a job's name, in a few words.
+_BRIEF = {
+    "smoothed": "a progress bar's rate",
+    "running-mean": "means since the start",
+    "cumulative": "differences of an elapsed time",
+    "aggregated": "medians over a minute or more",
+}
+BY_CLOCK = "by the lines' clock"
+AS_PRINTED = "as printed"
+_ANEW = {
+    "interval": "an interval's sum",
+    "accumulation": "one micro-batch's time",
+    "writers": "a counter of several writers",
+}
+_SHORT = {
+    BY_CLOCK: "lines' clock",
+    "read anew": "read anew",
+    _BRIEF["smoothed"]: "bar's rate",
+    _BRIEF["running-mean"]: "running mean",
+    _BRIEF["cumulative"]: "elapsed time",
+    _BRIEF["aggregated"]: "medians",
+}
 _OF_UNIT = {1e-9: "nanoseconds", 1e-6: "microseconds", 1e-3: "milliseconds", 60.0: "minutes", 3600.0: "hours"}
 # What is printed and what passes between lines are worth a word from here on.
 _OUTSIDE = 1.5
+# The format of lines that no reader knew.
+_LEARNED = "learned"
+_LEARNT = "learned from this log"
 _LONGEST = 160
 
 
@@ -29,6 +55,53 @@ def how_words(readings: Sequence[StepReading]) -> str:
     if main is None:
         return ""
     return HOW.get(main.kind, main.kind) + _resolution(main)
+
+
+def came_by(readings: Sequence[StepReading]) -> str:
+    """The same in a few words, for beside a time: ``by the lines' clock (± 0.05 s)``; empty where it is simply printed."""
+    main = _main(readings)
+    if main is None:
+        return ""
+    learned = _LEARNT if main.shape or main.format == _LEARNED else ""
+    if main.kind == "line-clock":
+        against = ", against what is printed" if main.cause == "clock" else ""
+        return ", ".join(filter(None, (f"{BY_CLOCK}{_resolution(main)}{against}", learned)))
+    anew = _OF_UNIT.get(main.factor, "another unit") if main.cause == "unit" else _ANEW.get(main.cause, "")
+    said = f"read anew {BY_CLOCK}: {anew}" if anew else _BRIEF.get(main.kind, "")
+    return ", ".join(filter(None, (said, learned)))
+
+
+def short_way(way: str) -> str:
+    """What ``came_by`` says in a word or two, for a narrow table: ``lines' clock``."""
+    return next((short for start, short in _SHORT.items() if way.startswith(start)), "printed")
+
+
+def counts_pauses(readings: Sequence[StepReading]) -> bool:
+    """Whether a time has all in it that passes between two reports, also what a program leaves out of a printed time."""
+    main = _main(readings)
+    return main is not None and main.kind in {"line-clock", "cumulative"}
+
+
+def otherwise(name: str, first: Sequence[StepReading], other: Sequence[StepReading], by_clock: bool) -> str:
+    """That the step times of A and ``name`` were come by differently, and what that means; empty where they were not.
+    ``by_clock``: both are compared by the clock of their lines."""
+    if _main(first) is None or _main(other) is None:
+        return ""
+    ways = [came_by(readings) or AS_PRINTED for readings in (first, other)]
+    if _plain(ways[0]) == _plain(ways[1]):
+        return ""
+    said = f"A's step times are {ways[0]}, {name}'s {ways[1]}"
+    if by_clock:
+        return (
+            f"{said}: here both are {BY_CLOCK}, which counts all that passes between two lines, such as loading data."
+        )
+    whole = [counts_pauses(readings) for readings in (first, other)]
+    if whole[0] == whole[1]:
+        return f"{said}."
+    more, less = ("A", name) if whole[0] else (name, "A")
+    return (
+        f"{said}: those of {more} count all that passes between two reports, those of {less} may leave some of it out."
+    )
 
 
 def reading_words(readings: Sequence[StepReading]) -> tuple[str, ...]:
@@ -58,6 +131,11 @@ def explained(reading: StepReading) -> tuple[str, ...]:
 def _main(readings: Sequence[StepReading]) -> StepReading | None:
     """The format of most reports, of those that have times."""
     return next((each for each in readings if each.printed_s is not None or each.clock_s is not None), None)
+
+
+def _plain(way: str) -> str:
+    """How the times alone were come by: without a clock's resolution, and without how their lines were read."""
+    return re.sub(rf" \(± .*?\)|(, )?{_LEARNT}", "", way) or AS_PRINTED
 
 
 def _resolution(reading: StepReading) -> str:

@@ -10,6 +10,7 @@ from monitor.analyze.gpus import fullest
 from monitor.analyze.memory import memory_peaks
 from monitor.analyze.mfu import parameters
 from monitor.analyze.refused import Fill
+from monitor.diagnose.reading_words import came_by
 from monitor.model import Run, StepStats
 from monitor.predict.setup import Known, Setup, setup_of
 
@@ -42,7 +43,8 @@ def setup_seen(
         one = max((each.pct for each in fullest(gpus).values()), default=0.0) if gpus is not None else 0.0
         seen["gpu_memory_utilization"] = Known(max(used, one), MEASURED if used >= one else OF_ONE_GPU)
     if stats is not None and stats.median_s is not None:
-        seen["step_time_s"] = Known(stats.median_s, MEASURED)
+        came = came_by(run.logs.readings)
+        seen["step_time_s"] = Known(stats.median_s, f"{MEASURED}, {came}" if came else MEASURED)
     return replace(setup, values={**setup.values, **seen})
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from monitor.diagnose.compared import Comparison, letter
+from monitor.diagnose.compared import Against, Comparison, letter
 from monitor.diagnose.compared_words import beside_words, headline, summary_words, work_words
 from monitor.show.plain import plain
 from monitor.show.severity import Colour
@@ -41,8 +41,13 @@ def said(comparison: Comparison, place: int) -> tuple[str, str]:
         # A verdict for the same samples says already how many a step has.
         if result.verdict == "cannot tell" or result.work is None or result.work.unit is None:
             parts.append(work_words(result, name, (first.samples_per_step, other.samples_per_step)))
-        parts.append(beside_words(result))
+        parts += [beside_words(result), told_above(result)]
     return title, " ".join(part for part in parts if part)
+
+
+def told_above(result: Against) -> str:
+    """That the times of the two were come by differently: beside a verdict, and else among the notes."""
+    return result.otherwise if result.unlike is None else ""
 
 
 def _banner(comparison: Comparison) -> None:

@@ -16,7 +16,7 @@ from monitor.diagnose.rights import of_list
 from monitor.model import Report
 from monitor.review import Snapshot
 from monitor.show import data, links
-from monitor.show.compare_answer import show_answer
+from monitor.show.compare_answer import show_answer, told_above
 from monitor.show.compare_difference import show_difference
 from monitor.show.compare_export import show_export
 from monitor.show.compare_figures import show_all_figures, show_figures
@@ -117,11 +117,14 @@ def _jobs(comparison: Comparison, found: Mapping[str, Snapshot], zone: tzinfo) -
 def _to_know(comparison: Comparison) -> None:
     """What a reader should know before trusting the figures, and what cannot be compared, with the reason."""
     lacking = missing(comparison)
-    if not lacking and not comparison.notes:
+    # The answer above says it.
+    above = {told_above(each) for each in comparison.against}
+    notes = [note for note in comparison.notes if note not in above]
+    if not lacking and not notes:
         return
     with st.container(border=True):
         st.markdown("**Notes, and what cannot be compared**")
-        for note in comparison.notes:
+        for note in notes:
             st.caption(f":material/info: {plain(note)}")
         for said in lacking:
             st.caption(f":material/visibility_off: {plain(said)}")

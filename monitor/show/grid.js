@@ -111,8 +111,9 @@ function filled(grid, line, row) {
     else if (kind === "name") cell.append(named(value, row.href))
     else if (kind === "badge") value && cell.append(badge(value))
     else if (kind === "course") cell.append(value[0] ?? "–", ...(value[1] ? [element("img", "", { src: value[1], alt: "" })] : []))
+    else if (kind === "number" && Array.isArray(value)) cell.append(value[0]), cell.setAttribute("aria-label", cell.title = value[1])
     else cell.append(value)
-    if (kind !== "course" && kind !== "badge" && value) cell.title = value
+    if (kind !== "course" && kind !== "badge" && value && !cell.title) cell.title = value
     return cell
   })
   if (grid.data.several) {

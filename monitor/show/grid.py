@@ -38,7 +38,8 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row: a text a column, for a badge ``(word, color)``, for a course ``(text, address of a picture)``.
+    """One row: a text a column, for a badge ``(word, color)``, for a course ``(text, address of a picture)``; a number may be
+    ``(text, what it says to who points at it)``.
 
     None is not known.
     """

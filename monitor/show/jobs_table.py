@@ -15,6 +15,7 @@ import streamlit as st
 from monitor.charts.sparkline import picture, sparkline
 from monitor.diagnose.headline import status_word
 from monitor.diagnose.level import Level
+from monitor.diagnose.reading_words import came_by
 from monitor.diagnose.urgency import LOUDNESS, place
 from monitor.diagnose.urgency import by_urgency as by_urgency
 from monitor.diagnose.urgency import is_running as is_running
@@ -52,6 +53,7 @@ _DTYPES: dict[str, str] = {
     "instances": "str",
     "step_time": "str",
     "step_s": "float64",
+    "step_came_by": "str",
     "gpu_memory_pct": "float64",
     "gpu_memory_course": "object",
 }
@@ -91,6 +93,8 @@ class Known:
     """GPU and GPU memory over time."""
     step_time: str | None = None
     step_s: float | None = None
+    step_came_by: str = ""
+    """How it was come by, where it is not simply printed."""
 
     @property
     def is_reviewed(self) -> bool:
@@ -137,6 +141,7 @@ def known(snapshot: Snapshot) -> Known:
         data.said_of(report, "courses", lambda: _courses(report)),
         step_words(report.steps),
         None if report.steps is None else report.steps.median_s,
+        came_by(report.run.logs.readings),
     )
 
 
@@ -295,6 +300,7 @@ def _row(job: JobSummary, found: Known, glance: Glance, now: datetime) -> dict[s
         ),
         "step_time": found.step_time,
         "step_s": found.step_s,
+        "step_came_by": found.step_came_by or None,
         "gpu_memory_pct": found.gpu_memory_pct if found.is_reviewed else _mean(glance.gpu_memory_pct),
         "gpu_memory_course": memory or None,
     }
@@ -327,6 +333,7 @@ def csv_rows(frame: pd.DataFrame) -> pd.DataFrame:
             "gpu_utilization_pct": frame["gpu_pct"].round(1),
             "gpu_memory_utilization_pct": frame["gpu_memory_pct"].round(1),
             "step_time": frame["step_time"],
+            "step_time_came_by": frame["step_came_by"],
         }
     )
 
@@ -344,6 +351,9 @@ def instances_words(count: int | None, instance_type: str | None) -> str | None:
     return f"{count} × {short or 'unknown type'}"
 
 
+#: Behind a step time that is not simply printed.
+MARK = "*"
+MARKED = f"{MARK} not simply as printed: point at it for how it was come by."
 _COURSE = "The last 3 h of a running job, all of a finished one; gaps are missing data."
 # In the order in which they stand; what a narrow window has no room for goes first.
 _COLUMNS = (
@@ -371,7 +381,7 @@ _COLUMNS = (
         1020,
     ),
     Column("instances", "Nodes", "120px", room_px=1140),
-    Column("step_time", "Step time", "102px", "number", "Median, ± half the spread from p10 to p90.", 1340),
+    Column("step_time", "Step time", "102px", "number", f"Median, ± half the spread from p10 to p90. {MARKED}", 1340),
     Column("gpu_memory_pct", "GPU memory", "98px", "course", f"Share of GPU memory in use. {_COURSE}", 1500),
 )
 _TEXTS = frozenset({"name", "level", "stands_out", "status", "instances"})
@@ -393,7 +403,7 @@ def cells(frame: pd.DataFrame, zone: tzinfo) -> list[Row]:
                 _or_none(row.ran_s, duration),
                 (_or_none(row.gpu_pct, percent), picture(row.gpu_course or ())),
                 _or_none(row.instances, str),
-                _or_none(row.step_time, str),
+                _step_time(row.step_time, row.step_came_by),
                 (_or_none(row.gpu_memory_pct, percent), picture(row.gpu_memory_course or ())),
             ),
             f"job?{urlencode(links.to(job=row.name))}",
@@ -404,6 +414,13 @@ def cells(frame: pd.DataFrame, zone: tzinfo) -> list[Row]:
 
 def _or_none(value: object, written: Callable[[Any], str]) -> str | None:
     return None if pd.isna(value) else written(value)
+
+
+def _step_time(written: Any, came: Any) -> str | tuple[str, str] | None:
+    """With a mark where it is not simply printed, and how it was come by for who points at it."""
+    if pd.isna(written) or pd.isna(came):
+        return _or_none(written, str)
+    return f"{written}{MARK}", f"{written}, {came}"
 
 
 def _recoverable(in_all_usd: float, an_hour_usd: float) -> str | None:

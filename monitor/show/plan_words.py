@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from monitor.diagnose.setup_seen import MEASURED
 from monitor.model import Finding
 from monitor.predict.outcome import NO_MEMORY, Outcome
 from monitor.predict.setup_types import FRAMEWORK_NAMES, Setup
@@ -182,10 +183,13 @@ def _doubt(found: Outcome) -> str:
 def _seconds(found: Outcome) -> str:
     """``4.10 s a step become 2.65 s (2.65 to 2.83) for the same samples.``"""
     now, change = found.start.real("step_time_s"), found.step_time_change_pct
+    came = found.start.read_from("step_time_s").partition(f"{MEASURED}, ")[2]
     if not now or change is None or max(abs(each) for each in change) < 0.05:
-        return ""
+        return f"The measured step time, {step_seconds(now)}, is {came}." if now and came else ""
     low, middle, high = (step_seconds(now * (1 + each / 100)) for each in change)
-    return f"A step of {step_seconds(now)} becomes {middle} ({low} to {high}) for the same samples."
+    return (
+        f"A step of {step_seconds(now)}{came and f' ({came})'} becomes {middle} ({low} to {high}) for the same samples."
+    )
 
 
 def _bubble(found: Outcome) -> str:

@@ -40,7 +40,8 @@ class Judged:
         when = when_words(worst.since, worst.until) if worst else ""
         # A finding's first sentence: its page tells the rest.
         said = verdict.summary.partition(". ")[0].removesuffix(".") or value_words(verdict)
-        return " · ".join(part for part in (state, node if not verdict.summary else "", said, when) if part)
+        parts = (state, node if not verdict.summary else "", said, verdict.came_by, when)
+        return " · ".join(part for part in parts if part)
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,7 @@ def past(report: Report, rule: Rule) -> Past:
         return Past("no data", words=tested.why) if tested.state == "no data" else Past("silent")
     first = tested.said[0]
     value = figure(first.episode.value, rule.when.metric, first.episode.unit)
-    words = ", ".join(part for part in (first.episode.node or "", value) if part)
+    words = ", ".join(part for part in (first.episode.node or "", value, tested.came_by) if part)
     return Past("fires", len(tested.said), first.at, first.seconds_before_end, first.usd_after, words)
 
 

@@ -8,9 +8,21 @@ import pandas as pd
 import pytest
 
 from monitor.alert.asked_findings import NEEDS
+from monitor.alert.backtest import backtest
 from monitor.diagnose.rulebook import rules
-from monitor.model import Cost, Evidence, Finding, Gap, LogCoverage, Node, events_frame, metrics_frame, steps_frame
-from tests.alert.jobs import START, at, job, minutes, reported, verdict, without_times
+from monitor.model import (
+    Cost,
+    Evidence,
+    Finding,
+    Gap,
+    LogCoverage,
+    Node,
+    StepReading,
+    events_frame,
+    metrics_frame,
+    steps_frame,
+)
+from tests.alert.jobs import START, asked, at, job, minutes, reported, verdict, without_times
 from tests.builders import report, steps
 
 LOW_10 = [90.0] * 20 + [30.0] * 10 + [90.0] * 30
@@ -222,6 +234,18 @@ def test_steps_that_tell_no_time_are_timed_by_their_clock() -> None:
     silent = steps_frame(rows.assign(step_time_s=float("nan")))
     assert verdict(job(steps=silent), "step_time > 3 for 20 steps").state == "firing"
     assert verdict(job(steps=without_times(silent)), "step_time > 3").state == "no data"
+
+
+def test_a_step_time_by_the_lines_clock_says_so_and_others_do_not() -> None:
+    found = job(steps=reported({"algo-1": [2.0] * 100 + [9.0]}))
+    logs = replace(found.run.logs, readings=(StepReading("key-value", 101, "line-clock", clock_s=2.0),))
+    clocked = replace(found, run=replace(found.run, logs=logs))
+    assert verdict(clocked, "step_time > 5").came_by == "by the lines' clock"
+    assert verdict(clocked, "step_time > 50").came_by == "by the lines' clock"
+    assert verdict(clocked, "cost_usd > 1e9").came_by == ""
+    assert verdict(found, "step_time > 5").came_by == ""
+    (tested,) = backtest(clocked, (asked("step_time > 5"),), at(60)).rules
+    assert tested.came_by == "by the lines' clock"
 
 
 def test_a_pause_between_steps_is_a_gap() -> None:

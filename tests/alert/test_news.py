@@ -13,7 +13,7 @@ from monitor.alert.ledger import Ledger
 from monitor.alert.message import Message, message_from
 from monitor.alert.news import Look, news
 from monitor.errors import CannotDo
-from monitor.model import Finding, Gap, LogCoverage, Report, metrics_frame
+from monitor.model import Finding, Gap, LogCoverage, Report, StepReading, metrics_frame
 from tests.alert.jobs import START, at, job, minutes, reported
 
 FOR_5 = "gpu_utilization < 40 for 5m"
@@ -45,6 +45,19 @@ def test_an_alert_is_said_once_and_then_that_it_is_over() -> None:
     found = job(minutes({"algo-1": [90.0] * 10 + [30.0] * 20 + [90.0] * 30}), running=True)
     # Fires after five minutes, is over after five, and each is judged three minutes late.
     assert spoken(Ledger(), found, FOR_5, until=60) == [(18, "firing", "algo-1"), (38, "resolved", "algo-1")]
+
+
+def test_an_alert_and_its_end_say_how_the_step_time_was_come_by() -> None:
+    times = reported({"algo-1": [2.0] * 100 + [9.0] * 10})
+    found = job(steps=times, running=True)
+    logs = replace(found.run.logs, readings=(StepReading("key-value", 110, "line-clock", clock_s=2.0),))
+    clocked = replace(found, run=replace(found.run, logs=logs))
+    ledger = Ledger()
+    (said,) = hear(ledger, clocked, 5, "step_time > 5")
+    assert said.text.endswith(": 9.00 s, by the lines' clock.")
+    over = replace(clocked, run=replace(clocked.run, job=replace(found.job, status="Stopped", ended=at(5))))
+    (ended,) = hear(ledger, over, 6, "step_time > 5")
+    assert ended.text.endswith(": 9.00 s, by the lines' clock.")
 
 
 def test_a_wavering_value_is_one_alert() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,24 @@ def test_log_files_are_compared_without_an_account(tmp_path: Path, capsys: pytes
     three = _json(capsys, a, same, slow)
     assert [each["verdict"] for each in three["comparisons"]] == ["cannot tell", "slower"]
     assert _pairs(tmp_path) == []
+
+
+def _clocked(path: Path, step_s: float, count: int = 300) -> str:
+    began = datetime(2026, 3, 4, 9, tzinfo=UTC)
+    stamps = (began + timedelta(seconds=step * step_s) for step in range(1, count + 1))
+    lines = (f"{at:%Y-%m-%d %H:%M:%S},{at.microsecond // 1000:03d} step={n} loss=2.5" for n, at in enumerate(stamps, 1))
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return f"logs:{path}"
+
+
+@pytest.mark.parametrize("form", ["text", "markdown"])
+def test_times_by_the_lines_clock_say_so(tmp_path: Path, capsys: pytest.CaptureFixture[str], form: str) -> None:
+    a, b = _clocked(tmp_path / "1.log", 2.013), _clocked(tmp_path / "2.log", 1.807)
+    assert [each["step_time_came_by"] for each in _json(capsys, a, b)["figures"]] == ["by the lines' clock"] * 2
+    assert main(["compare", a, b, "--format", form]) == 0
+    assert re.search(r"step time, how\W+lines' clock\W+lines' clock", capsys.readouterr().out)
+    printed = _log(tmp_path / "3.log", 0.5, 3)
+    assert [each["step_time_came_by"] for each in _json(capsys, printed, printed)["figures"]] == ["as printed"] * 2
 
 
 def test_logs_of_one_name_in_two_folders_are_two_jobs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

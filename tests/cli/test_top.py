@@ -13,21 +13,24 @@ import sys
 import termios
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from monitor.cli.main import main
-from monitor.cli.top_board import Board, blocks, short
+from monitor.cli.top_board import Board, Seen, blocks, row_of, short
 from monitor.demo.account import Account
 from monitor.errors import CannotDo
 from monitor.fetch.source import JobQuery
-from monitor.model import JobSummary
+from monitor.model import JobSummary, StepReading
 from monitor.review import Snapshot
+from tests import situations
 
 pytest.importorskip("textual", reason="textual is not installed (requirements.txt)")
 pyte = pytest.importorskip("pyte", reason="pyte is not installed (requirements-dev.txt)")
+top_screens = pytest.importorskip("monitor.cli.top_screens")
 
 ROOT = Path(__file__).resolve().parents[2]
 COLUMNS, LINES = 80, 24
@@ -239,6 +242,19 @@ def test_the_newest_are_reviewed_and_the_others_say_so() -> None:
     assert len(seen.rows) == 30
     assert seen.waiting == 25
     assert [row.words for row in seen.rows[24:26]] == ["reading logs", "not reviewed (Enter reviews it)"]
+
+
+def test_a_step_time_by_the_lines_clock_has_a_mark_that_the_head_explains() -> None:
+    built = situations.healthy()
+    logs = replace(built.run.logs, readings=(StepReading("key-value", 300, "line-clock", clock_s=4.1),))
+    summary = situations.summary(built)
+    clocked, printed = (
+        row_of(summary, Snapshot(report=each)) for each in (replace(built, run=replace(built.run, logs=logs)), built)
+    )
+    assert clocked.step == f"{printed.step}*"
+    assert "* not simply as printed" in top_screens._head(Seen((clocked,), listed=True), True)
+    assert "*" not in top_screens._head(Seen((printed,), listed=True), True)
+    assert "*" not in top_screens._head(Seen((clocked,), listed=True), False)
 
 
 def test_a_list_that_cannot_be_had_is_said() -> None:

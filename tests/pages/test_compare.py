@@ -14,6 +14,7 @@ from monitor.model import Report
 from monitor.show import made as made_of
 from tests import situations
 from tests.builders import metrics, nodes_of, report, steps
+from tests.diagnose.test_came_by import CLOCKED, PRINTED, with_reading
 from tests.pages.compared_jobs import BUSY, MICS_4, MICS_32, mics, run
 from tests.pages.conftest import Open
 from tests.pages.fake import FakeAccount, texts
@@ -60,6 +61,18 @@ def test_the_published_pair_reads_well(open_page: Open) -> None:
     assert "100 % of the steps of B" in spread
     assert "Largest difference" in figures
     assert dict(page.query_params) == {"jobs": f"{MICS_32},{MICS_4}"}
+
+
+def test_times_that_were_come_by_differently_say_so_in_the_answer_once(open_page: Open) -> None:
+    clocked = with_reading(run("b", 1.8), CLOCKED)
+    page = _compare(open_page, with_reading(run("a"), PRINTED), clocked)
+    (answer,) = page.success
+    said = "here both are by the lines' clock, which counts all that passes between two lines"
+    assert said in answer.value
+    assert "A's step times are as printed, B's by the lines' clock" in answer.value
+    assert texts(page).count(said) == 1
+    rows = {row[0]: row[1:] for row in page.dataframe[-1].value.to_numpy().tolist()}
+    assert rows["step time, how"] == ["lines' clock", "lines' clock"]
 
 
 @pytest.mark.parametrize(

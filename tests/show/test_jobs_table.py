@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from dataclasses import replace
+from datetime import UTC, timedelta
 
 import pytest
 
 from monitor.diagnose.level import Level
 from monitor.errors import NotAllowed
-from monitor.model import JobSummary
+from monitor.model import JobSummary, StepReading
 from monitor.review import Snapshot
 from monitor.show import jobs_table
 from tests import situations
@@ -82,6 +83,21 @@ def test_a_spreadsheet_gets_one_value_a_cell_with_its_unit_and_nothing_for_what_
     assert frame.loc["llama-ft-3", "verdict"] == "critical"
     assert frame.loc["no-capacity-2", ["ran_s", "gpu_utilization_pct", "recoverable_usd_per_hour"]].isna().all()
     assert frame.loc["old-1", "verdict"] == ""
+
+
+def test_a_step_time_that_is_not_simply_printed_has_a_mark_and_says_how_it_was_come_by() -> None:
+    built = situations.healthy()
+    reading = StepReading("key-value", 300, "line-clock", clock_s=4.1)
+    logs = replace(built.run.logs, readings=(reading,))
+    clocked = replace(built, run=replace(built.run, logs=logs))
+    known = {built.job.name: jobs_table.known(Snapshot(report=clocked))}
+    frame = jobs_table.rows([situations.summary(built)], known, NOW)
+    place = [column.name for column in jobs_table._COLUMNS].index("step_time")
+    time = frame.loc[0, "step_time"]
+    assert jobs_table.cells(frame, UTC)[0].cells[place] == (f"{time}*", f"{time}, by the lines' clock")
+    assert jobs_table.csv_rows(frame).loc[0, "step_time_came_by"] == "by the lines' clock"
+    printed = jobs_table.rows([situations.summary(built)], KNOWN, NOW)
+    assert jobs_table.cells(printed, UTC)[0].cells[place] == time
 
 
 def test_settled_means_that_every_review_ended() -> None:
