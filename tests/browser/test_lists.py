@@ -42,9 +42,7 @@ def test_two_rows_that_are_ticked_are_compared(page: Page, demo: str) -> None:
 
 
 def test_rows_ticked_while_the_page_still_answers_stay_ticked(page: Page, demo: str) -> None:
-    page.goto(demo)
-    boxes = page.locator(f'{TABLE} .lines [role="row"] input')
-    expect(boxes.nth(5)).to_be_visible()
+    boxes = _open(page, demo).locator("input")
     for place in range(6):
         boxes.nth(place).evaluate("box => box.click()")
         page.wait_for_timeout(60)
