@@ -5,20 +5,12 @@ from __future__ import annotations
 import altair as alt
 import pandas as pd
 
+from monitor.charts.utilization import PERCENT, PERCENT_LEGEND
+
 #: Of a row, pixels.
 ROW_PX = 26
 STEP_HEIGHT_PX = 220
 _CHROME_PX = 92
-_PERCENT = alt.Scale(domain=[0, 100], clamp=True)
-_LEGEND = alt.Legend(
-    title=None,
-    orient="top",
-    direction="horizontal",
-    gradientLength=140,
-    gradientThickness=8,
-    values=[0, 50, 100],
-    labelExpr="format(datum.value, '.0f') + ' %'",
-)
 _CELL_DTYPES = {
     "gpu": "str",
     "number": "int64",
@@ -77,7 +69,7 @@ def gpu_heatmap(cells: pd.DataFrame) -> alt.Chart:
                 scale=alt.Scale(paddingInner=0.08),
                 axis=alt.Axis(title=None, ticks=False, domain=False),
             ),
-            color=alt.Color("mean_pct:Q", scale=_PERCENT, legend=_LEGEND),
+            color=alt.Color("mean_pct:Q", scale=PERCENT, legend=PERCENT_LEGEND),
             tooltip=[
                 alt.Tooltip("gpu:N", title="GPU"),
                 alt.Tooltip("at:N", title="minute"),
@@ -110,10 +102,10 @@ def anatomy(drawn: pd.DataFrame) -> alt.LayerChart:
         )
     )
     band = base.mark_area(opacity=0.2, interpolate="step-after").encode(
-        y=alt.Y("low_pct:Q", scale=_PERCENT, axis=percent), y2=alt.Y2("high_pct:Q")
+        y=alt.Y("low_pct:Q", scale=PERCENT, axis=percent), y2=alt.Y2("high_pct:Q")
     )
     mean = base.mark_line(interpolate="step-after").encode(
-        y=alt.Y("mean_pct:Q", scale=_PERCENT, axis=percent),
+        y=alt.Y("mean_pct:Q", scale=PERCENT, axis=percent),
         tooltip=[
             alt.Tooltip("begin_s:Q", title="from, s", format=".2f"),
             alt.Tooltip("end_s:Q", title="to, s", format=".2f"),

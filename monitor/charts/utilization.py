@@ -28,7 +28,8 @@ _FRAME_DTYPES = {
     "end": "datetime64[ms, UTC]",
     "name": "str",
 }
-_PERCENT = alt.Scale(domain=[0, 100], clamp=True)
+#: Of a percentage that is drawn as a color or a height; its key stands below.
+PERCENT = alt.Scale(domain=[0, 100], clamp=True)
 _NODE_AXIS = alt.Axis(title=None, labelOverlap="greedy", ticks=False, domain=False, labelLimit=90)
 _TIME = "%d %b %H:%M"
 _TOOLTIP = [
@@ -43,7 +44,7 @@ _CROSSING = [
     alt.Tooltip("start:T", title="from", format=_TIME),
     alt.Tooltip("end:T", title="to", format=_TIME),
 ]
-_LEGEND = alt.Legend(
+PERCENT_LEGEND = alt.Legend(
     title=None,
     orient="top",
     direction="horizontal",
@@ -113,7 +114,7 @@ def heatmap_of(ground: pd.DataFrame, shown: pd.DataFrame, own: pd.DataFrame, tog
             x="start:T",
             x2="end:T",
             y=where,
-            color=alt.Color("mean_pct:Q", scale=_PERCENT, legend=_LEGEND),
+            color=alt.Color("mean_pct:Q", scale=PERCENT, legend=PERCENT_LEGEND),
             tooltip=_TOOLTIP,
         )
     )
@@ -154,9 +155,9 @@ def line_of(shown: pd.DataFrame, ends: pd.DataFrame) -> alt.LayerChart:
     percent = alt.Axis(title=LINE_AXIS, values=[0, 25, 50, 75, 100])
     base = alt.Chart(shown).encode(x=alt.X("start:T", axis=time_axis(), scale=time_scale()))
     band = base.mark_area(opacity=0.2).encode(
-        y=alt.Y("low_pct:Q", scale=_PERCENT, axis=percent), y2=alt.Y2("high_pct:Q")
+        y=alt.Y("low_pct:Q", scale=PERCENT, axis=percent), y2=alt.Y2("high_pct:Q")
     )
-    mean = base.mark_line().encode(y=alt.Y("mean_pct:Q", scale=_PERCENT, axis=percent), tooltip=_TOOLTIP)
+    mean = base.mark_line().encode(y=alt.Y("mean_pct:Q", scale=PERCENT, axis=percent), tooltip=_TOOLTIP)
     return alt.layer(band, mean, window(ends)).properties(height=220)
 
 
