@@ -77,27 +77,29 @@ def _metrics(
     spread: float,
 ) -> pd.DataFrame:
     rng = np.random.default_rng(7)
-    rows = []
-    for name in names:
-        for metric, level in levels:
-            values = np.clip(level + rng.normal(0, spread, minutes), 0, 100)
-            if metric == "gpu_utilization":
-                values = np.clip(values + dict(slow).get(name, 0.0), 0, 100)
-            keep = np.ones(minutes, dtype=bool)
-            if missing:
-                keep[missing[0] : missing[1]] = False
-            rows.append(
-                pd.DataFrame(
-                    {
-                        "timestamp": pd.date_range(start, periods=minutes, freq="min")[keep],
-                        "node": name,
-                        "metric": metric,
-                        "value_pct": values[keep],
-                        "period_s": 60,
-                    }
-                )
-            )
-    return metrics_frame(pd.concat(rows) if rows else ())
+    keep = np.ones(minutes, dtype=bool)
+    if missing:
+        keep[missing[0] : missing[1]] = False
+    times = pd.date_range(start, periods=minutes, freq="min")[keep]
+    series = [(name, metric, level) for name in names for metric, level in levels]
+    values = []
+    for name, metric, level in series:
+        drawn = np.clip(level + rng.normal(0, spread, minutes), 0, 100)
+        if metric == "gpu_utilization":
+            drawn = np.clip(drawn + dict(slow).get(name, 0.0), 0, 100)
+        values.append(drawn[keep])
+    if not series:
+        return metrics_frame()
+    # One frame of long columns: a frame a series is most of what a job of 64 nodes costs.
+    return metrics_frame(
+        {
+            "timestamp": times[np.tile(np.arange(len(times)), len(series))],
+            "node": np.repeat(np.array([name for name, _, _ in series], dtype=object), len(times)),
+            "metric": np.repeat(np.array([metric for _, metric, _ in series], dtype=object), len(times)),
+            "value_pct": np.concatenate(values),
+            "period_s": 60,
+        }
+    )
 
 
 def steps(
@@ -166,12 +168,12 @@ def _distribution(values: pd.Series | None) -> Distribution | None:
     return Distribution(float(values.mean()), p5, p50, p95)
 
 
-def _spread(frame: pd.DataFrame) -> StepSpread | None:
-    work = frame[~frame["warm_up"]]["step_time_s"].dropna()
-    if work.empty:
+def _spread(times: np.ndarray, warm_up: np.ndarray) -> StepSpread | None:
+    work = times[~warm_up & ~np.isnan(times)]
+    if not len(work):
         return None
     p10, median, p90 = (float(value) for value in np.percentile(work, [10, 50, 90]))
-    return StepSpread(len(frame), median, p10, p90)
+    return StepSpread(len(times), median, p10, p90)
 
 
 def report(
@@ -221,15 +223,19 @@ def report(
         },
     )
     by_node = _by_node(metric_rows)
+    times, warm_up = step_rows["step_time_s"].to_numpy(float), step_rows["warm_up"].to_numpy(bool)
+    reporting = {str(node): np.sort(rows) for node, rows in step_rows.groupby("node", observed=True).indices.items()}
+    none = np.empty(0, dtype=int)
     stats = tuple(
         NodeStats(
             node,
             *(_distribution(by_node.get((node.name, metric))) for metric in METRIC_ORDER),
-            steps=_spread(step_rows[step_rows["node"] == node.name]),
+            steps=_spread(times[rows], warm_up[rows]),
         )
         for node in hosts
+        for rows in (reporting.get(node.name, none),)
     )
-    overall = _spread(step_rows)
+    overall = _spread(times, warm_up)
     step_stats = None
     if overall is not None:
         step_stats = StepStats(

@@ -7,6 +7,12 @@ import sys
 from collections.abc import Iterator
 from functools import cache
 
+# Where Python is told to keep no bytecode (as in containers), each worker would compile all tests, and each process that a
+# test starts the whole program: half of its start. Before anything else is imported.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
+# ruff: noqa: E402
 import botocore.session
 import pytest
 from _pytest.nodeid import coerce_node_id
