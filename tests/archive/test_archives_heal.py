@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
+from copy import deepcopy
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -52,14 +54,34 @@ def _archived(folder: Path, source: OneJob) -> Outcome:
     return Archiver(FolderStore(folder), SETTINGS).archive(source, "one", NOW)
 
 
-@pytest.fixture
-def made(tmp_path: Path) -> Manifest:
-    outcome = _archived(tmp_path, OneJob())
+@pytest.fixture(scope="module")
+def once_made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Manifest]:
+    folder = tmp_path_factory.mktemp("made")
+    outcome = _archived(folder, OneJob())
     assert (outcome.state, outcome.healed) == ("archived", ())
     assert outcome.manifest is not None
-    again = _archived(tmp_path, OneJob())
+    again = _archived(folder, OneJob())
     assert (again.state, again.healed) == ("unchanged", ())
-    return outcome.manifest
+    return folder, outcome.manifest
+
+
+@pytest.fixture
+def made(once_made: tuple[Path, Manifest], tmp_path: Path) -> Manifest:
+    """An archive in the test's folder: a copy of one that is made once."""
+    shutil.copytree(once_made[0], tmp_path, dirs_exist_ok=True)
+    return once_made[1]
+
+
+@pytest.fixture(scope="module")
+def once_written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Manifest, dict[str, Any]]:
+    """An archive of a report that was built by hand, and what is said of it; read only."""
+    folder = tmp_path_factory.mktemp("written")
+    manifest = write(FolderStore(folder), _report())
+    return (
+        folder,
+        manifest,
+        report_document(Reviewer(ArchiveSource(FolderStore(folder)), _report().job.name).review(NOW)),
+    )
 
 
 @pytest.mark.parametrize("harm", HARMS)
@@ -122,9 +144,11 @@ def test_what_only_engines_read_is_made_again_even_where_aws_has_less(
 
 @pytest.mark.parametrize("harm", HARMS)
 @pytest.mark.parametrize("part", ENGINES)
-def test_a_report_says_which_files_beside_it_are_damaged_and_is_right(tmp_path: Path, part: str, harm: str) -> None:
-    manifest = write(FolderStore(tmp_path), _report())
-    whole = report_document(Reviewer(ArchiveSource(FolderStore(tmp_path)), _report().job.name).review(NOW))
+def test_a_report_says_which_files_beside_it_are_damaged_and_is_right(
+    tmp_path: Path, once_written: tuple[Path, Manifest, dict[str, Any]], part: str, harm: str
+) -> None:
+    folder, manifest, whole = once_written[0], once_written[1], deepcopy(once_written[2])
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     assert whole["coverage"]["warnings"] == []
     _harm(tmp_path / manifest.parts[part].path, harm)
     found = report_document(Reviewer(ArchiveSource(FolderStore(tmp_path)), _report().job.name).review(NOW))
@@ -168,7 +192,6 @@ def test_it_is_said_on_the_terminal(
     assert "missing or damaged, and written again: jobs" in " ".join(capsys.readouterr().out.split())
 
 
-@pytest.mark.parametrize("harm", HARMS)
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_steps_and_comparisons_say_it_beside_their_result(
     tmp_path: Path,
@@ -176,7 +199,6 @@ def test_steps_and_comparisons_say_it_beside_their_result(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     form: str,
-    harm: str,
 ) -> None:
     for kind in ("CONFIG", "CACHE", "STATE", "DATA"):
         monkeypatch.setenv(f"XDG_{kind}_HOME", str(tmp_path / kind.lower()))
@@ -187,14 +209,17 @@ def test_steps_and_comparisons_say_it_beside_their_result(
         assert main([*argv, "--format", form]) == 0
         whole.append(capsys.readouterr())
     assert [captured.err for captured in whole] == ["", ""]
-    for part in ("buckets", "jobs"):
-        _harm(tmp_path / made.parts[part].path, harm)
     said = "The archive's buckets and jobs files are missing or damaged; this report does not need them. Archive the job again."
-    for argv, before, of in zip(calls, whole, ("", "one: "), strict=True):
-        assert main([*argv, "--format", form]) == 0
-        out, err = capsys.readouterr()
-        assert err == f"trainwatch: {of}{said}\n"
-        assert out == before.out
+    sound = {path: path.read_bytes() for path in (tmp_path / made.parts[part].path for part in ("buckets", "jobs"))}
+    for harm in HARMS:
+        for path, data in sound.items():
+            path.write_bytes(data)
+            _harm(path, harm)
+        for argv, before, of in zip(calls, whole, ("", "one: "), strict=True):
+            assert main([*argv, "--format", form]) == 0
+            out, err = capsys.readouterr()
+            assert err == f"trainwatch: {of}{said}\n", harm
+            assert out == before.out, harm
 
 
 class Replaced(FolderStore):
