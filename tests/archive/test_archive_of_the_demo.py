@@ -21,21 +21,20 @@ from monitor.archive.document import report_document
 from monitor.archive.folder import FolderStore
 from monitor.archive.reading import Archived
 from monitor.archive.writing import write
-from monitor.aws.clients import Clients
 from monitor.cli.fleet import ranked
 from monitor.cli.main import parser
-from monitor.demo.account import start
-from monitor.fetch.account import AwsSource
 from monitor.model import Gap, Job, Report
 from monitor.review import Reviewer, Watch
 from monitor.review.archived import ArchiveSource
 from monitor.review.archiving import Archiver
-from monitor.settings import Settings, config_file, read
+from monitor.settings import Settings
+from tests.demo_jobs import DEMO_NOW as NOW
+from tests.demo_jobs import reviewed
 
-pytestmark = pytest.mark.xdist_group("archive")
+# The worker that has read the demo for the pages.
+pytestmark = pytest.mark.xdist_group("figures")
 
 DOCS = (Path(__file__).parents[2] / "docs" / "archive.md").read_text(encoding="utf-8")
-NOW = datetime(2026, 11, 18, 12, 34, 56, tzinfo=UTC)
 # One of each kind: running, stalled, failed, never started, interrupted, of two groups, and those with a finding.
 BASES = (
     "gpt2-10b-smp",
@@ -62,15 +61,10 @@ class Live:
 def live(tmp_path_factory: pytest.TempPathFactory) -> Live:
     """The account is gone when this is used: what is read later comes from the archive alone."""
     out = Live(tmp_path_factory.mktemp("archive"))
-    with pytest.MonkeyPatch.context() as patch, start(NOW) as account:
-        for name, value in account.environment.items():
-            if name.startswith("AWS_"):
-                patch.setenv(name, value)
-        settings = read(config_file(account.environment))
-        source = AwsSource(Clients())
-        for job in (job for job in account.jobs if job.name.startswith(BASES)):
-            out.reports[job.name] = Reviewer(source, job.name, settings).review(NOW)
-            write(out.store, out.reports[job.name])
+    for base in BASES:
+        report = reviewed()[base]
+        out.reports[report.job.name] = report
+        write(out.store, report)
     return out
 
 

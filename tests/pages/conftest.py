@@ -2,35 +2,38 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Hashable, Iterator
-from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 import streamlit as st
+import vl_convert
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
-from monitor.aws.clients import Clients
-from monitor.demo.account import start
-from monitor.fetch.account import AwsSource
 from monitor.model import Report
-from monitor.review import Reviewer
-from monitor.settings import config_file, read
 from monitor.show import data
+from tests.demo_jobs import reviewed
 from tests.pages.fake import FakeAccount
 
 APP = Path(__file__).parents[2] / "app.py"
 Open = Callable[..., AppTest]
-#: The beginnings of the names of the demo's jobs.
-DEMO_JOBS = (
-    "gpt2-10b-smp", "llama2-13b-smp2", "gptj-6b-smp", "gpt2-30b-smp", "gpt2-20b-smp-pp4", "llama2-7b-fsdp",
-    "llama2-70b-pretrain", "bert-large-mlm-spot", "vit-630m-mics-4", "vit-630m-mics-32", "whisper-small-finetune",
-    "deberta-ner-finetune", "deeplab-hetero", "churn-mlp",
-)  # fmt: skip
-_DEMO_NOW = datetime(2026, 11, 18, 12, 34, 56, tzinfo=UTC)
+
+
+def _drawn_once(draw: Callable[..., str]) -> Callable[..., str]:
+    """The same picture for the same chart."""
+    pictures: dict[str, str] = {}
+
+    def drawn(chart: Any, **how: Any) -> str:
+        asked = json.dumps([chart, how], sort_keys=True)
+        if asked not in pictures:
+            pictures[asked] = draw(chart, **how)
+        return pictures[asked]
+
+    return drawn
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -47,23 +50,15 @@ def _made_once() -> Iterator[None]:
             return specifications[what]
 
         patch.setattr(data, "specification", specification)
+        # One report is drawn for a page, for a notebook and for what is saved.
+        patch.setattr(vl_convert, "vegalite_to_svg", _drawn_once(vl_convert.vegalite_to_svg))
         yield
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def demo_reports() -> dict[str, Report]:
     """The demo's jobs, reviewed, by the beginnings of their names. Tests that ask for it are of the group ``figures``."""
-    found = {}
-    with pytest.MonkeyPatch.context() as patch, start(_DEMO_NOW) as account:
-        for name, value in account.environment.items():
-            if name.startswith("AWS_"):
-                patch.setenv(name, value)
-        settings, source = read(config_file(account.environment)), AwsSource(Clients())
-        for job in account.jobs:
-            base = max((base for base in DEMO_JOBS if job.name.startswith(base)), key=len)
-            found[base] = Reviewer(source, job.name, settings).review(_DEMO_NOW)
-    assert set(found) == set(DEMO_JOBS)
-    return found
+    return reviewed()
 
 
 @pytest.fixture(autouse=True)

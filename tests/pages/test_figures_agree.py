@@ -15,8 +15,9 @@ from monitor.export.markdown import markdown
 from monitor.model import Report
 from monitor.review import Snapshot
 from monitor.show.jobs_table import cells, known, label_of, rows
+from tests.demo_jobs import DEMO_JOBS
 from tests.figures_read import Figures, disagreements, of_text, of_tiles, together
-from tests.pages.conftest import DEMO_JOBS, Open
+from tests.pages.conftest import Open
 from tests.pages.fake import FakeAccount, texts
 from tests.situations import summary
 

@@ -28,7 +28,8 @@ from monitor.review import Snapshot
 from monitor.review.notebook import ShownReport
 from monitor.show.jobs_table import known
 from tests import situations
-from tests.pages.conftest import DEMO_JOBS, Open
+from tests.demo_jobs import DEMO_JOBS
+from tests.pages.conftest import Open
 from tests.pages.fake import FakeAccount, texts
 
 pytestmark = pytest.mark.xdist_group("figures")
