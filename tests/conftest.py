@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 
 # Where Python is told to keep no bytecode (as in containers), each worker would compile all tests, and each process that a
 # test starts the whole program: half of its start. Before anything else is imported.
@@ -50,10 +51,26 @@ def _main_is_kept() -> Iterator[None]:
     sys.modules["__main__"] = before
 
 
+# What takes longest comes first: a browser mostly waits, and accounts are read in one worker each.
+_FIRST = ("browser", "strangers", "figures", "account", "both-ways", "agents")
+
+
+def _turn(item: pytest.Item) -> int:
+    group = getattr(item, "_nodeid", item.nodeid).rpartition("@")[2]
+    if group in _FIRST:
+        return _FIRST.index(group)
+    # Of the others those beside this file, which install and start whole programs.
+    return len(_FIRST) + (item.path.parent != Path(__file__).parent)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Groups of pytest-xdist: it writes them where pytest 9.2 does not look for a test's name any more."""
-    for item in items:
-        grouped = getattr(item, "_nodeid", item.nodeid)
-        if grouped != item.nodeid:
-            item._id = coerce_node_id(grouped)
+    """Groups of pytest-xdist: it writes them where pytest 9.2 does not look for a test's name any more.
+
+    Where there are groups the longest begin, so that no worker is left with one in the end; else the order stays.
+    """
+    grouped = [item for item in items if getattr(item, "_nodeid", item.nodeid) != item.nodeid]
+    if grouped:
+        items.sort(key=_turn)
+    for item in grouped:
+        item._id = coerce_node_id(item._nodeid)

@@ -20,10 +20,11 @@ expect.set_options(timeout=_PATIENCE_MS)
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Without a browser these tests skip and say how to get one; all of them run in one worker, beside one demo."""
+    """Without a browser these tests skip and say how to get one; those of one account run in one worker, beside one dashboard."""
     for item in items:
         if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("browser"))
+            of_strangers = "strangers" in getattr(item, "fixturenames", ())
+            item.add_marker(pytest.mark.xdist_group("strangers" if of_strangers else "browser"))
             item.add_marker(pytest.mark.timeout(240))
             # A browser beside other tests may miss a click: such a test gets one more try, and the summary names it.
             item.add_marker(pytest.mark.flaky(reruns=1))
