@@ -9,10 +9,11 @@ DEV_STAMP := .venv/.dev-installed
 # With LOCKED=1 what is tested are the versions and hashes of constraints.txt, and nothing newer.
 LOCKED ?=
 
-.PHONY: help demo test check bench clean audit constraints lowest wheel image .venv
+.PHONY: help demo test test-fast check bench clean audit constraints lowest wheel image .venv
 help:
 	@echo "make demo [PORT=8501]  the dashboard on an embedded account with sample jobs"
 	@echo "make test              every check and test"
+	@echo "make test-fast         the tests of what is calculated and said: no browser, no account, no process of their own"
 	@echo "make bench             the benchmarks, as tables"
 	@echo "make audit             known vulnerabilities of the locked versions (asks the auditor's service)"
 	@echo "make wheel             the package that brings the command trainwatch, in dist/"
@@ -47,6 +48,12 @@ check: $(DEV_STAMP)
 # Three workers on two cores: tests in a browser mostly wait.
 test: check
 	@$(BIN)/python -m pytest -n 3 --dist loadgroup
+
+# The rooms that touch no world, what is shown of them, and the rules of the house.
+FAST := $(addprefix tests/,analyze charts diagnose export masking parse predict show \
+	test_house.py test_pricing.py test_spelling.py test_supply.py test_words.py)
+test-fast: $(DEV_STAMP)
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup $(FAST)
 
 bench: $(DEV_STAMP)
 	@$(BIN)/python -m benchmarks
