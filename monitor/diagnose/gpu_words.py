@@ -44,7 +44,8 @@ def anatomy_said(found: StepAnatomy) -> str:
         return f"GPUs stand still for {length_s[still].sum():.1f} s {of_step}"
     low = busy < _LOW_SHARE * busy.median()
     if low.sum() >= _FEWEST_STILL:
-        return f"GPUs fall to {percent(busy[low].mean())} for {length_s[low].sum():.1f} s {of_step}, else {percent(busy[~low].mean())}"
+        fall = f"GPUs fall to {percent(busy[low].mean())} for {length_s[low].sum():.1f} s {of_step}"
+        return f"{fall}, else {percent(busy[~low].mean())}"
     return f"GPUs are at {_range(busy.min(), busy.max())} throughout the step, {percent(busy.mean())} on average"
 
 
