@@ -17,12 +17,13 @@ from monitor.parse.vocabulary import word_set
 
 What = Literal[
     "step", "micro", "total", "epoch", "rank", "time", "rate", "throughput", "loss", "memory", "learning", "evaluation",
-    "setting", "measure", "timed", "duration", "size", "share", "magnitude",
+    "setting", "measure", "wait", "timed", "duration", "size", "share", "magnitude",
 ]  # fmt: skip
 #: What tells how long a step takes.
 SPEEDS = frozenset({"time", "rate", "throughput"})
 AVERAGED = 20
 """Added to the order of a throughput that is a mean over more than the last report."""
+_OF_DATA = frozenset({"data", "data time", "dataloading", "data loading"})
 _OF_DEVICE = 10
 
 
@@ -226,6 +227,8 @@ def _short_speed(word: str, order: int, device: str, averaged: Meaning | None) -
 
 def _time(joined: str, words: list[str], averaged: Meaning | None) -> Key | None:
     factor = 0.0
+    if len(words) > 1 and words[-1] in v.DURATIONS and " ".join(words[:-1]) in _OF_DATA:
+        return Key("wait", 0, v.DURATIONS[words[-1]])
     if len(words) > 1 and words[-1] in v.DURATIONS and words[-2] != "per":
         # "step_time_ms", "duration in s", "step_ms"
         factor = v.DURATIONS[words[-1]]
@@ -316,6 +319,8 @@ def measured(key: Key | None, unit: Key | None) -> Key | None:
     """A name and the unit beside its number, taken together; None where nothing is known, or they do not go together."""
     if key is None:
         return unit if unit is not None and unit.what in SPEEDS else None
+    if key.what == "wait":
+        return key if unit is None else None
     if key.what == "timed":
         if unit is None or unit.what != "duration":
             return None

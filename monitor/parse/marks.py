@@ -9,6 +9,8 @@ from collections.abc import Iterator
 
 from monitor.parse.reader import Table, event, said
 
+#: A line that tells of an epoch as a whole.
+EPOCH_TOLD = "epoch-told"
 _MARKS = Table(
     (
         event(
@@ -92,6 +94,15 @@ _MARKS = Table(
             "Processed prompts|Adding requests|apturing CUDA graph|pipeline components|Predicting",
             r"\b(?P<said>Processed prompts|Adding requests|Capturing CUDA graph|Loading pipeline components|Predicting\b)"
             r"[^%\n]{0,80}: {0,4}\d{1,3}%",
+            said,
+        ),
+        event("inference", "ave images to|aving images to", r"(?i)\b(?P<said>sav(?:e|ing) images) to\b", said),
+        # What is said of each epoch, and of no step of it.
+        event(
+            EPOCH_TOLD,
+            "poch ",
+            r"(?i)^\s{0,8}\W{0,3}\[?epochs?(?: num(?:ber)?| no\.?)?[ :=#\[]{1,3}(?P<said>\d{1,6})(?: ?(?:/|of) ?\d{1,6})?\]?"
+            r"\s{0,3}[|:,;-]\W{0,3}(?:(?:train(?:ing)?|avg|average|mean|total)[ _]){0,2}loss\b(?!.*\b(?:step|iter|batch))",
             said,
         ),
         event(

@@ -21,6 +21,8 @@ Value = str | int | float | bool | None
 # No job runs longer; larger values are times of the calendar.
 _LONGEST_RUN_S = 400 * 86400.0
 MOST_A_SECOND = 1e15
+# A script has so many stages.
+_MOST_STAGES = 12
 #: Of "Batch 4/0" the first number is an epoch; "Batch 121/120" is one too many.
 EPOCH_FIRST = 0.9
 _SPELLED = re.compile(r"(?:(?P<h>\d+)h)? ?(?:(?P<m>\d+)m)? ?(?:(?P<s>\d+(?:\.\d+)?)s)?")
@@ -73,6 +75,8 @@ class Form(NamedTuple):
     """A clock beside a time that is a mean only."""
     within: Entry | None
     """The count of micro-batches within the step, where their number is told, too."""
+    wait: Entry | None
+    """The time that a step waits for its data, which the time of its update is without."""
 
 
 def form(entries: Sequence[Entry], said: str) -> Form | None:
@@ -130,6 +134,7 @@ def form(entries: Sequence[Entry], said: str) -> Form | None:
         _micro(steps, times),
         _elapsed(times),
         next((entry for entry in kinds.get("micro", []) if entry.total >= 0), None),
+        next(iter(kinds.get("wait", [])), None) if own and own.key.unit == "update" and own.key.over == 1 else None,
     )
 
 
@@ -176,11 +181,12 @@ def reading(form: Form, values: Sequence[Value], name: str) -> Reading | None:
         if not chosen.least_total or (whole_number(values[chosen.total]) or 0) >= chosen.least_total:
             break
         step = None
-    if step is None:
+    if step is None or (form.loss < 0 and not form.told and not form.throughputs and _is_stage(chosen, values)):
         return None
     time_s, meaning, clock, rate, tick_s = None, form.meaning, None, None, 0.0
     if form.own >= 0 and (value := _float(values[form.own])) is not None:
-        time_s = duration_s(value * form.factor)
+        waited = (_float(values[form.wait.place]) or 0.0) * form.wait.key.factor if form.wait is not None else 0.0
+        time_s = duration_s(value * form.factor + waited)
     if form.elapsed is not None and time_s is not None:
         elapsed_s, _, clock, _, tick_s = _times([form.elapsed], values)
         clock = elapsed_s if clock is None else clock
@@ -239,6 +245,12 @@ def reading(form: Form, values: Sequence[Value], name: str) -> Reading | None:
 
 
 _STEPS = {"step", "update"}
+
+
+def _is_stage(step: Entry, values: Sequence[Value]) -> bool:
+    """ "Step 2/6" of a script, of which a time alone is told: no training has as few steps, and tells no loss of them."""
+    total = whole_number(values[step.total]) if step.total >= 0 and not step.in_epoch else None
+    return total is not None and total <= _MOST_STAGES
 
 
 def _count(value: Value, factor: float) -> int | None:

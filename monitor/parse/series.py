@@ -22,13 +22,14 @@ _ECHO_MS = 1000
 # Lines of one step stand close together.
 _SAME_STEP_LINES = 20
 _TOLD = ("time_s", "clock_s", "throughput", "loss", "gpu_memory_gib")
+_LOSS = _TOLD.index("loss")
 # Their head is printed before the step is done.
 _ANNOUNCED = "nemo-rl"
 
 
 def _fill(table: Table, report: int, more: int) -> None:
     """Puts what another line says into a report that lacks it."""
-    for name in ("time_s", "throughput", "loss", "gpu_memory_gib", "learning_rate"):
+    for name in ("time_s", "clock_s", "throughput", "loss", "gpu_memory_gib", "learning_rate"):
         column = getattr(table, name)
         if np.isnan(column[report]) and not np.isnan(column[more]):
             column[report] = column[more]
@@ -77,6 +78,8 @@ def put_together(table: Table, at: At) -> At:
             _fill(table, int(at[first]), int(at[place]))
             told[:, first] |= told[:, place]
             stays[place] = False
+        elif told[_LOSS, first] and not told[_LOSS, place] and table.texts[table.meaning[at[place]]] != "part":
+            stays[place] = False  # what followed: an evaluation, a checkpoint
         else:
             first = place
     together: At = at[stays]

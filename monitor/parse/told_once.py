@@ -16,6 +16,7 @@ import numpy as np
 from monitor.parse.bars import Bar, Marks, training_bar
 from monitor.parse.event_rows import TRAINS
 from monitor.parse.identity import Identity
+from monitor.parse.marks import EPOCH_TOLD
 from monitor.parse.rows import EventRow
 from monitor.parse.table import NOBODY, At, Table
 
@@ -48,16 +49,23 @@ def evaluations(events: Iterable[EventRow], unread: bool = False) -> Evaluations
     begins: dict[str, list[int]] = {}
     ends: dict[str, list[int]] = {}
     serves, trains = False, unread
+    epochs: dict[str, dict[str, int]] = {}
     for event in events:
-        if event.kind == "evaluation-end":
+        if event.kind == EPOCH_TOLD:
+            epochs.setdefault(event.stream, {}).setdefault(event.text, event.line)
+        elif event.kind == "evaluation-end":
             ends.setdefault(event.stream, []).append(event.line)
         elif event.kind == "evaluation-begin" and "%|" not in event.text:
             begins.setdefault(event.stream, []).append(event.line)
         serves = serves or event.kind == "inference"
         trains = trains or event.text == TRAINS
-    streams = begins.keys() | ends.keys()
+    streams = begins.keys() | ends.keys() | epochs.keys()
     marks = {
-        stream: Marks(np.array(begins.get(stream, ()), np.int64), np.array(ends.get(stream, ()), np.int64))
+        stream: Marks(
+            np.array(begins.get(stream, ()), np.int64),
+            np.array(ends.get(stream, ()), np.int64),
+            np.array(list(epochs.get(stream, {}).values()), np.int64),
+        )
         for stream in streams
     }
     return Evaluations(marks, serves, trains)

@@ -85,7 +85,7 @@ GLOBAL_STEP, STEP, ITERATION, BATCH, STEPS = 0, 1, 2, 3, 4
 STEP_NAMES = {
     **dict.fromkeys(("global step", "global steps", "global iteration", "global iter"), GLOBAL_STEP),
     **dict.fromkeys(("optimizer step", "optimizer steps", "optim step", "opt step", "opt steps"), GLOBAL_STEP),
-    **dict.fromkeys(("num updates", "n updates"), GLOBAL_STEP),
+    **dict.fromkeys(("num updates", "n updates", "total train updates"), GLOBAL_STEP),
     "global step per max steps": GLOBAL_STEP,  # "global_step/max_steps": "10/1000"
     "step": STEP,
     **dict.fromkeys(("iteration", "iter", "it", "update"), ITERATION),
@@ -221,6 +221,8 @@ JOINED = {
     "testloss": "test loss",
     "walltime": "wall time",
     "timelapsed": "time elapsed",
+    "elasped": "elapsed",
+    "ellapsed": "elapsed",
     "timestepsofar": "timesteps so far",
     "numupdates": "num updates",
     "maxmem": "max mem",

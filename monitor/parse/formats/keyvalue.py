@@ -64,6 +64,9 @@ _DIGITS = (
 _NUMBER = re.compile(rf"({_DIGITS})")
 _NUMBER_OR_NAN = re.compile(rf"((?<![\w.@$/])[-+]?(?:nan|NaN|NAN|inf|Inf|Infinity)(?![\w.])|{_DIGITS})")
 _NAN = re.compile(r"(?:nan|NaN|NAN|inf|Inf|Infinity)(?!\w)")
+# "E2 B140 | loss 2.3"
+_EPOCH_BATCH = re.compile(r"\W{0,3}E(?P<epoch>\d{1,6})[ :/|,-]{1,3}B(?P<batch>\d{1,9})(?!\w)")
+_SHORT_HEAD = 4
 _OPENS = re.compile(r"\s*[\])]?\s*\[\s*")
 # Between an epoch and a fraction: "Epoch:[3/20](7/120)", "[epoch 3, 7/120]", "Epoch 3 | 7/120 | ".
 _LEADS_ON = re.compile(r"\s*[\])]?\s*[,|:-]?\s*[\[(]?\s*")
@@ -130,6 +133,8 @@ def _pieces(text: str) -> list[str]:
     """The text cut at its numbers: a gap, a number, a gap, …"""
     if len(text) > _LONGEST:
         text = text[:_LONGEST]
+    if "E" in text[:_SHORT_HEAD] and (short := _EPOCH_BATCH.match(text)) is not None:
+        text = f"epoch {short['epoch']} batch {short['batch']}{text[short.end() :]}"
     if "\\" in text:
         text = text.replace("\\t", "\t").replace("\\n", "\t")
     has_nan = ("nan" in text or "NaN" in text or "inf" in text or "Inf" in text) and _NAN.search(text)
