@@ -100,9 +100,9 @@ _MARKS = Table(
         # What is said of each epoch, and of no step of it.
         event(
             EPOCH_TOLD,
-            "poch ",
-            r"(?i)^\s{0,8}\W{0,3}\[?epochs?(?: num(?:ber)?| no\.?)?[ :=#\[]{1,3}(?P<said>\d{1,6})(?: ?(?:/|of) ?\d{1,6})?\]?"
-            r"\s{0,3}[|:,;-]\W{0,3}(?:(?:train(?:ing)?|avg|average|mean|total)[ _]){0,2}loss\b(?!.*\b(?:step|iter|batch))",
+            "poch |poch:|poch=|poch[",
+            r"(?i)^\W{0,12}(?:(?:train(?:ing)?|starting) )?epochs?(?: num(?:ber)?| no\.?)?[ :=#\[]{1,3}(?P<said>\d{1,6})"
+            r"(?: ?(?:/|of) ?\d{1,6})?\]?(?![\d.])(?=.{0,160}loss)(?!.*(?:\b(?:step|iter|batch|it/s)|%\||\d ?/ ?\d))",
             said,
         ),
         event(

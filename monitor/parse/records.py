@@ -75,6 +75,10 @@ class Form(NamedTuple):
     """A clock beside a time that is a mean only."""
     within: Entry | None
     """The count of micro-batches within the step, where their number is told, too."""
+    around: int
+    """Place of an iteration count beside steps with a total, where no epoch is named: it may count the epochs."""
+    left: Entry | None
+    """What is left of the run, where nothing else tells a time."""
     wait: Entry | None
     """The time that a step waits for its data, which the time of its update is without."""
 
@@ -134,6 +138,8 @@ def form(entries: Sequence[Entry], said: str) -> Form | None:
         _micro(steps, times),
         _elapsed(times),
         next((entry for entry in kinds.get("micro", []) if entry.total >= 0), None),
+        _around(steps) if "epoch" not in kinds and not times else -1,
+        next(iter(kinds.get("left", [])), None) if not times else None,
         next(iter(kinds.get("wait", [])), None) if own and own.key.unit == "update" and own.key.over == 1 else None,
     )
 
@@ -172,6 +178,12 @@ def _micro(steps: list[Entry], times: list[Entry]) -> int:
     return counted[v.ITERATION] if steps[0].key.order <= v.STEP and v.ITERATION in counted else -1
 
 
+def _around(steps: list[Entry]) -> int:
+    if steps[0].key.order != v.STEP or steps[0].total < 0:
+        return -1
+    return next((entry.place for entry in steps if entry.key.order == v.ITERATION and entry.total < 0), -1)
+
+
 def reading(form: Form, values: Sequence[Value], name: str) -> Reading | None:
     """The report in ``values``, or None if the step, or everything told about it, is no sensible number."""
     step, chosen = None, form.steps[0]
@@ -194,6 +206,8 @@ def reading(form: Form, values: Sequence[Value], name: str) -> Reading | None:
         time_s, meaning, clock, rate, tick_s = _times(form.times, values)
         if time_s is None and clock is None:
             meaning = form.times[0].key.meaning  # a clock that stands at 0 is a clock
+    if form.left is not None and (clock := _left(form.left, values)) is not None:
+        meaning = "remaining"
     if form.within is not None and (micros := _micros(form.within, values)) != 1:
         if micros is None:
             return None
@@ -218,9 +232,11 @@ def reading(form: Form, values: Sequence[Value], name: str) -> Reading | None:
     epoch = total = None
     if form.epoch >= 0 and not chosen.key.whole_run:
         epoch = whole_number(values[form.epoch])
+    elif form.around >= 0 and (around := whole_number(values[form.around])) != step:
+        epoch = around
     if form.total >= 0:
         total = whole_number(values[form.total])
-    elif chosen.total >= 0 and epoch is None and not chosen.in_epoch:
+    elif chosen.total >= 0 and (epoch is None or form.around >= 0) and not chosen.in_epoch:
         total = _count(values[chosen.total], chosen.total_factor)
         if total is not None and chosen.key.order == v.BATCH and total < EPOCH_FIRST * step:
             step, total, epoch = total, None, step
@@ -324,6 +340,15 @@ def printed_seconds(text: str) -> float | None:
     if match is None or not any(match.groups()):
         return None
     return sum(float(match[unit] or 0.0) * factor for unit, factor in (("h", 3600.0), ("m", 60.0), ("s", 1.0)))
+
+
+def _left(entry: Entry, values: Sequence[Value]) -> float | None:
+    """Seconds that are left of the run."""
+    printed = values[entry.place]
+    if type(printed) is str and (":" in printed or printed[-1:] in {"s", "m", "h"}):
+        return printed_seconds(printed)
+    value = _float(printed)
+    return None if value is None or not 0 <= value < _LONGEST_RUN_S else value * (entry.key.factor or 1.0)
 
 
 def _memory(entries: Sequence[Entry], values: Sequence[Value]) -> float | None:

@@ -23,6 +23,7 @@ _ECHO_MS = 1000
 _SAME_STEP_LINES = 20
 _TOLD = ("time_s", "clock_s", "throughput", "loss", "gpu_memory_gib")
 _LOSS = _TOLD.index("loss")
+_MOSTLY = 0.8
 # Their head is printed before the step is done.
 _ANNOUNCED = "nemo-rl"
 
@@ -242,14 +243,18 @@ def in_time(table: Table, at: At) -> At:
 
 
 def segments(table: Table, at: At) -> list[At]:
-    """Cut where the step counter began again."""
+    """Cut where the step counter began again; of one that does so with each epoch also where another epoch goes on with it."""
     if not len(at):
         return []
     steps = table.step[at]
     known = ~np.isnan(steps)
     newest = np.maximum.accumulate(np.where(known, np.arange(len(at)), -1))
     told = np.where(newest >= 0, steps[newest], -1.0)
-    return np.split(at, np.flatnonzero(np.diff(told) < 0) + 1)
+    begun = np.diff(told) < 0
+    another = np.diff(np.nan_to_num(table.epoch[at], nan=-1.0)) > 0
+    if begun.any() and (begun & another).sum() >= _MOSTLY * begun.sum():
+        begun |= another
+    return np.split(at, np.flatnonzero(begun) + 1)
 
 
 def number_on(table: Table, at: At, segment: Codes) -> None:

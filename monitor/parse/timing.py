@@ -21,6 +21,7 @@ from monitor.parse.table import At, Codes, Table
 from monitor.parse.witness import Observed, Verdict
 
 LINE_CLOCK = "line-clock"
+LEFT = "remaining"
 # First reports contain tracing, compilation and allocation; they are marked while they are this much slower than usual.
 WARM_UP_RATIO = 1.5
 WARM_UP_MOST = 20
@@ -127,9 +128,9 @@ class Reports:
                     self.kind[at] = table.code("interval")
             if _counts_epochs(table, at) or (done := self._done(at)) is None:
                 continue
-            if (told.cause == "clock" or np.isnan(self.time_s[at]).all()) and (
-                at_ms := written_ms(table, at)
-            ) is not None:
+            # What is left of the run is an estimate: the clock of the lines tells more.
+            untold = np.isnan(self.time_s[at]).all() or bool((table.meaning[at] == table.code(LEFT)).any())
+            if (told.cause == "clock" or untold) and (at_ms := written_ms(table, at)) is not None:
                 times = witness.line_times(done, at_ms)
                 if not np.isnan(times).all():
                     self.time_s[at], self.kind[at] = times, table.code(LINE_CLOCK)
@@ -225,6 +226,9 @@ def printed_times(table: Table, at: At) -> tuple[Floats, int | Codes]:
     # A first line without a time says nothing about how the times of the others are meant.
     told = np.flatnonzero(~np.isnan(times))
     meaning = str(table.texts[table.meaning[at[told[0] if len(told) else 0]]])
+    if (table.meaning[at] == table.code(LEFT)).any():
+        left = np.where(table.meaning[at] == table.code(LEFT), clock, np.nan)
+        return clocks.by_remaining(steps, table.total[at], left), table.code("running-mean")
     gaps = np.diff(steps)
     usual_gap = float(np.median(gaps)) if len(gaps) else np.nan
     tick_s = float(table.clock_tick_s[at].max())

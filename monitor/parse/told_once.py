@@ -27,6 +27,7 @@ _OWN_BARS = frozenset({"keras"})
 _NOTHING = np.empty(0, np.intp)
 # A text that tells the time of one step in twenty is worth more than a bar's smoothed one for each.
 _ENOUGH = 20
+_FEWEST_EPOCHS = 4
 Relation = Literal["same", "epochs", "over", "other"]
 
 
@@ -94,7 +95,7 @@ def told_once(table: Table, series: Iterable[dict[str, At]], identity: Identity,
     out: list[Bar] = []
     for together in by_stream.values():
         out += _one_of_both(table, together, identity)
-    _without_unsure(writers, out, said)
+    _without_unsure(table, writers, out, said)
     return writers
 
 
@@ -108,7 +109,14 @@ def _writer(table: Table, by_format: dict[str, At], identity: Identity, said: Ev
     return Writer(texts, losses, training_bar(table, drawn, identity.planned_steps, losses, marks))
 
 
-def _without_unsure(writers: Sequence[Writer], out: Sequence[Bar], said: Evaluations) -> None:
+def _is_seldom(table: Table, bar: Bar, said: Evaluations) -> bool:
+    """The bar runs in few of the epochs that the log tells of: those are trained without it."""
+    told = said.marks.get(str(table.texts[table.stream[bar.at[0]]]), Marks()).epochs
+    runs = 1 + int((np.diff(table.step[bar.at]) < 0).sum())
+    return len(told) >= _FEWEST_EPOCHS and 2 * runs < len(told)
+
+
+def _without_unsure(table: Table, writers: Sequence[Writer], out: Sequence[Bar], said: Evaluations) -> None:
     """Bars that only might be the training's are none where another writer's is, or where the log says what else they are."""
     sure = [writer.bar for writer in writers if writer.bar.sure and len(writer.bar.at)]
     texts = any(len(at) for writer in writers for at in writer.formats.values())
@@ -121,6 +129,7 @@ def _without_unsure(writers: Sequence[Writer], out: Sequence[Bar], said: Evaluat
         if (
             any(bar.like(other) for other in out)
             or (sure and not any(bar.like(other) for other in sure))
+            or _is_seldom(table, bar, said)
             or (alone and (said.serves or (_is_bare(bar) and not said.trains)) and not losses)
         ):
             writer.bar = bar._replace(at=_NOTHING)

@@ -134,6 +134,19 @@ MAYBE_CLOCKS = {
     **dict.fromkeys(("total elapsed", "total elapsed time", "total duration", "cumulative time"), TOTAL_TIME),
     **dict.fromkeys(("elapsedtime", "time since start", "since start", "total wall time", "uptime"), TOTAL_TIME),
 }
+# How long the run will go on.
+REMAINING = frozenset(
+    {
+        "eta",
+        "remaining",
+        "time left",
+        "left",
+        "time remaining",
+        "remaining time",
+        "estimated time left",
+        "estimated remaining",
+    }
+)
 # Paths that say of a mere "duration" that it is a step's.
 OF_SPEED = word_set("throughput perf performance speed timing timings timers")
 # Times, rates and counters behind one of these are not of the training step as a whole.

@@ -26,6 +26,8 @@ _WITHIN_BURSTS = 0.1
 _FASTEST_MS = 2
 # A time over so many ticks of the clock is told to 10 %; a witness needs half of them.
 _TICKS = 10
+# Over fewer it may be wrong by half.
+_FEWEST_TICKS = 3
 _FEWEST_WINDOWS = 3
 # Printed and clock agree within this factor: a mean over other steps than those between two lines is off by so much.
 _AGREES = 1.5
@@ -83,6 +85,8 @@ def line_times(steps: Floats, at_ms: Floats) -> Floats:
     unit_s = tick_s(at_ms)
     done, clock = steps[lead][ends], (since[ends] - since[ends[0]]) / 1000
     of_end = np.append(np.nan, _over(np.diff(clock), np.diff(done)))
+    if unit_s >= 1.0 and clock[-1] < _FEWEST_TICKS * unit_s:
+        return out
     if unit_s >= 1.0:
         of_end = _over_ticks(done, clock, of_end, _TICKS * unit_s)
     of_end[of_end >= LONGEST_STEP_S] = np.nan

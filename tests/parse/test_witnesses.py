@@ -128,3 +128,96 @@ def test_an_epoch_of_rollouts_is_a_step_where_else_the_environment_counts() -> N
     steps = _read(lines)
     assert list(steps["step"]) == list(range(12))
     assert steps["step_time_s"].median() == pytest.approx(12.5)
+
+
+def _hms(seconds: float) -> str:
+    return f"{int(seconds) // 3600}:{int(seconds) % 3600 // 60:02}:{int(seconds) % 60:02}"
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("step {step}/4000 | loss 2.5 | lr 1e-4 | eta {hms}", 0.75),
+        ("iter {step}/4000, loss 2.5, time left: {minutes:.2f} min", 0.75),
+        ('{{"step": {step}, "total_steps": 4000, "loss": 2.5, "eta_seconds": {left}}}', 0.75),
+        ("[{step}/4000] xent=2.{step} eta={hms}", 0.75),
+        # A clock tells more than an estimate, and so does any time that is printed.
+        ("{at} step {step}/4000 loss 2.5 eta {hms}", 0.6),
+        ("step {step}/4000 loss 2.5 0.7 s/step eta {hms}", 0.7),
+        # Of all epochs: not what is left of this counter.
+        ("epoch 1/9 step {step}/4000 loss 2.5 eta {more}", None),
+        ("step {step}/4000 loss 2.5 eta {more}", None),
+    ],
+)
+def test_what_is_left_of_a_run_tells_its_steps_where_it_comes_down_to_nothing_with_them(
+    line: str, expected: float | None
+) -> None:
+    lines = [
+        line.format(
+            step=step,
+            left=(left := 0.75 * (4000 - step)),
+            hms=_hms(left),
+            minutes=left / 60,
+            more=_hms(left + 24_000),
+            at=_at(0.6 * step),
+        )
+        for step in range(100, 1500, 100)
+    ]
+    times = _read(lines)["step_time_s"]
+    assert len(times) == 14
+    assert times.median() == pytest.approx(expected, rel=0.01) if expected else times.isna().all()
+
+
+def test_a_bar_that_runs_in_few_of_the_epochs_is_no_training() -> None:
+    lines = []
+    for epoch in range(1, 13):
+        lines += [f"===> Epoch: {epoch} Time: 19.33 Train Loss: 0.0{40 - epoch} lr: 0.0003"]
+        if epoch == 6:
+            lines += [f" {2 * count}%|█  | {count}/50 [{count:02}:40<19:00, 40.10s/it]" for count in range(1, 30)]
+    assert not _read(lines)["step_time_s"].notna().any()
+
+
+def test_a_bar_of_ones_own_with_a_loss_is_a_report_and_others_are_not() -> None:
+    lines = [
+        f"{word} [=====>     ] {number}.5% {1000 * number}/58000 | 4.50 it/s | ETA: 900 s{loss}"
+        for word, loss in (("Tokenizing", ""), ("Training", " | loss=2.{number}"))
+        for number in range(1, 12)
+    ]
+    steps = _read(line.replace("{number}", str(place)) for place, line in enumerate(lines))
+    assert len(steps) == 11
+    assert steps["step_time_s"].median() == pytest.approx(1 / 4.5)
+
+
+def test_seconds_behind_tps_are_a_step_s() -> None:
+    lines = [f"[Epoch: 2] [{20 * number}/900] [tps: 1.4{number}s] loss = 3.{number} (3.5)" for number in range(1, 9)]
+    assert _read(lines)["step_time_s"].median() == pytest.approx(1.445)
+
+
+def test_where_a_logger_was_called_counts_nothing() -> None:
+    lines = [
+        f"{_at(40.0 * number)} [steps/chain/train.py:535 - INFO] Iter: {number}/40  ({number}% complete)  lr: 0.00{60 - number}"
+        for number in range(1, 12)
+    ]
+    steps = _read(lines)
+    assert list(steps["step"]) == list(range(1, 12))
+    assert steps["step_time_s"].median() == pytest.approx(40.0)
+
+
+def test_a_counter_within_epochs_that_are_counted_beside_it_is_not_read_across_them() -> None:
+    # Every 100 steps one of 29 an epoch is reported; three epochs lie between the second and the third.
+    done = range(100, 3000, 100)
+    lines = [
+        f"{_at(0.08 * step)} iteration:{1 + step // 29} step:{step % 29}/29, slot loss: 1.{step}, tag loss: 0.1"
+        for step in done
+    ]
+    steps = _read(lines)
+    assert len(steps) == len(done)
+    assert steps["step_time_s"].isna().all()
+
+
+def test_a_clock_of_whole_seconds_tells_nothing_of_two() -> None:
+    lines = [
+        f"{(_BEGIN + timedelta(seconds=int(seconds))).strftime('%Y-%m-%d %H:%M:%S')} step {step} loss 2.5"
+        for step, seconds in ((0, 0), (5, 0.9), (10, 1.8))
+    ]
+    assert _read(lines)["step_time_s"].isna().all()

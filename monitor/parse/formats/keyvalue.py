@@ -252,7 +252,7 @@ def _unit(place: int, gaps: Sequence[Gap]) -> Key | None:
 def _names_the_next(before: Gap, between: Gap) -> bool:
     """``between`` may be the unit of its first number or the name of its second: it is a unit where one is missing."""
     named = bool(before.name) or _OF_ALL.fullmatch(before.text) is not None
-    return between.lone is not None and named and (before.key is None or before.key.what not in SPEEDS)
+    return between.lone is not None and named and (before.key is None or before.key.what not in {*SPEEDS, "left"})
 
 
 def _is_location(before: Gap, after: Gap) -> bool:
@@ -329,7 +329,7 @@ def _step_without_a_name(gaps: Sequence[Gap], entries: Sequence[Entry]) -> list[
         for place in sorted(fractions):
             if not _LETTERS.search(gaps[place + 2].text):
                 continue  # the month and day of a date
-            if (in_epoch and place) or (place == 0 and not gaps[0].text.strip(" [(")):
+            if (in_epoch and place) or gaps[place].text == "% " or (place == 0 and not gaps[0].text.strip(" [(")):
                 return [Entry(place, Key("step", BATCH), total=place + 1, in_epoch=in_epoch)]
     for place in unnamed if lossy and timed else ():
         before, behind = gaps[place].text, gaps[place + 1].text.lstrip()[:1]
