@@ -33,7 +33,7 @@ _PRINTED = frozenset({"step", "interval"})
 _UNTOLD = 0.24
 _GENERIC = frozenset({"key-value", "json"})
 # Their "step" is what the submitter chose, or samples of the epoch.
-_OF_SAMPLES = frozenset({"mllog", "pytorch-mnist", "open-clip"})
+_OF_SAMPLES = frozenset({"mllog", "pytorch-mnist", "open-clip", "learned-samples"})
 _PAUSES = frozenset({"checkpoint-begin", "checkpoint-end", "evaluation-begin", "evaluation-end"})
 # So many series of a format are held against the clock: they all say the same.
 _MOST_SERIES = 200

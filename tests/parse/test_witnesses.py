@@ -221,3 +221,9 @@ def test_a_clock_of_whole_seconds_tells_nothing_of_two() -> None:
         for step, seconds in ((0, 0), (5, 0.9), (10, 1.8))
     ]
     assert _read(lines)["step_time_s"].isna().all()
+
+
+def test_the_clock_tells_no_step_where_samples_are_counted() -> None:
+    steps = _read(f"{_at(2.0 * number)} seen samples: {512 * number} xent: 2.{60 - number}" for number in range(1, 14))
+    assert len(steps) == 13
+    assert steps["step_time_s"].isna().all()
