@@ -17,6 +17,7 @@ from monitor.parse.bars import drawn_at_once, new_steps, renumbered
 from monitor.parse.columns import Floats, durations
 from monitor.parse.identity import Identity, identify
 from monitor.parse.learned import learn
+from monitor.parse.marks import EPOCH_TOLD
 from monitor.parse.rows import EventRow
 from monitor.parse.series import (
     by_epoch,
@@ -38,6 +39,8 @@ from monitor.parse.told_once import Evaluations, Writer, evaluations, told_once
 # Several codes make one number; before it is too large for another code, writers are counted through.
 _MOST_WRITERS = 1 << 31
 _NO_LINE = np.iinfo(np.int64).min // 2
+# Events for what is put together here alone.
+_OURS = frozenset({*delimited.KINDS, EPOCH_TOLD})
 _NOWHERE = np.empty(0, np.intp)
 
 
@@ -87,7 +90,7 @@ def assemble(
     table, size = reports.table, len(reports.table)
     at = np.sort(np.concatenate(reports.kept)) if reports.kept else np.empty(0, np.intp)
     number_on(table, at, reports.segment)
-    shown = [row for row in event_rows if row.kind not in delimited.KINDS]
+    shown = [row for row in event_rows if row.kind not in _OURS]
     newest = {row.stream: row.line for row in shown}
     moved: dict[str, int] = {}
     of_stream = (
@@ -105,7 +108,7 @@ def assemble(
 def _told(table: Table, events: Sequence[EventRow], identity: Identity, said: Evaluations) -> Reports:
     """What the rows of a table report."""
     _name_ranks(table, identity)
-    reports = Reports(table, pauses_of(events), identity.accumulation)
+    reports = Reports(table, pauses_of(events), identity.accumulation, identity.samples_per_step)
     merged = {table.code(stream) for stream in identity.merged}
     for writer in told_once(table, _series(table), identity, said):
         _report(reports, writer, identity, merged)

@@ -35,6 +35,8 @@ class Marks(NamedTuple):
 
     begins: Ints = np.empty(0, np.int64)
     ends: Ints = np.empty(0, np.int64)
+    epochs: Ints = np.empty(0, np.int64)
+    """Of the lines that tell of an epoch as a whole, the first of each epoch."""
 
 
 class Bar(NamedTuple):
@@ -197,7 +199,7 @@ def _may_train(bar: Runs) -> bool:
 
 
 def _over_epochs(table: Table, description: str, bar: Runs, marks: Marks) -> bool:
-    """True for a bar that counts epochs: by its words, or because each of its counts is an epoch or holds an evaluation."""
+    """True for a bar that counts epochs: by its words, or because each of its counts is an epoch or holds one."""
     if _OVER_EPOCHS.search(description) and (bar.complete & (bar.distinct_each > 1)).sum() <= 1:
         return True
     steps, epochs = table.step[bar.at], table.epoch[bar.at]
@@ -208,8 +210,11 @@ def _over_epochs(table: Table, description: str, bar: Runs, marks: Marks) -> boo
         return True
     # Some trainers evaluate often, none after each of its steps.
     ticks = table.line[bar.at[moved]]
-    with_evaluation = np.unique(np.searchsorted(ticks, marks.ends))
-    return len(with_evaluation) > 0.8 * len(moved) and len(moved) > 0.8 * bar.distinct
+    for of_epochs in (marks.ends, marks.epochs):
+        told = np.unique(np.searchsorted(ticks, of_epochs))
+        if len(told) > 0.8 * len(moved) and len(moved) > 0.8 * bar.distinct:
+            return True
+    return False
 
 
 def _largest_around(bars: Sequence[tuple[int, int, int]]) -> list[int]:

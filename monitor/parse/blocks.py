@@ -58,7 +58,7 @@ def completed(steps: Rows) -> Table:
         anchors = _reports_of(table, own)
         counted = _counted(beside, kinds)
         if counted is not None and len(counted.at) >= 2 * len(anchors) + 2:
-            _add_blocks(found, beside, counted, [kind for kind in kinds if kind is not counted])
+            _add_blocks(found, beside, counted, [kind for kind in kinds if kind.name != counted.name])
         elif len(anchors):
             _fill(table, anchors, beside, kinds)
     return together_with(table, found)
@@ -114,11 +114,19 @@ def _what(kind: _Kind) -> str:
 
 
 def _counted(beside: Table, kinds: Sequence[_Kind]) -> _Kind | None:
-    """The count that numbers the reports: the best of those that are printed nearly as often as any."""
+    """The count that numbers the reports: the best of those that are printed nearly as often as any.
+
+    Where nothing but the steps of an environment is counted, each epoch, of rollouts and updates, is a step of the training.
+    """
     counts = [kind for kind in kinds if _what(kind) == "step"]
     most = max((len(kind.at) for kind in counts), default=0)
     usual = [kind for kind in counts if len(kind.at) >= _AS_OFTEN * most]
-    return min(usual, key=lambda kind: (kind.keys[0].order if kind.keys[0] else 99, kind.name), default=None)
+    best = min(usual, key=lambda kind: (kind.keys[0].order if kind.keys[0] else 99, kind.name), default=None)
+    if best is not None and best.keys[0] is not None and best.keys[0].order == pieces.OF_ENVIRONMENT:
+        epochs = (kind for kind in kinds if _what(kind) == "epoch" and len(kind.at) >= _AS_OFTEN * most)
+        if (of_epochs := next(epochs, None)) is not None:
+            return _Kind(of_epochs.name, of_epochs.at, (Key("step", ITERATION, whole_run=True),) * len(of_epochs.at))
+    return best
 
 
 def _reports_of(table: Table, at: At) -> At:

@@ -20,6 +20,11 @@ _EVEN = 1.3
 _FAR_INTO_A_RUN_S = 60.0
 # A clock that begins again and again goes from nearly nothing to twice its middle.
 _ALIKE = 1.6
+# So many reports after fewer or more steps than usual show whether a printed time is of them all.
+_FEWEST_GAPS = 3
+# So many estimates of what is left show whether they are of the steps that are left.
+_FEWEST_LEFT = 5
+_NEAR = 1.2
 
 
 def is_clock(values: Floats, tick_s: float = 0.0) -> bool:
@@ -54,6 +59,42 @@ def is_told_anew(values: Floats) -> bool:
         return False
     usual = float(np.median(values))
     return bool(values.max() <= _ALIKE * usual and usual <= _ALIKE * values.min())
+
+
+def are_sums(steps: Floats, times: Floats) -> bool:
+    """True if the times are of all the steps since the report before: they grow with these, where some reports are missing.
+
+    Of reports that always come after as many steps nothing is told so.
+    """
+    gaps, since = np.diff(steps), times[1:]
+    usual_gap = float(np.median(gaps)) if len(gaps) else 0.0
+    known = (gaps > 0) & (since > 0)
+    usual, other = known & (gaps == usual_gap), known & (gaps != usual_gap)
+    if usual_gap <= 1 or other.sum() < _FEWEST_GAPS or usual.sum() < _FEWEST_GAPS:
+        return False
+    usually = float(np.median(since[usual]))
+    off = np.abs(np.log(since[other] / usually))
+    shared_off = np.abs(np.log(since[other] / gaps[other] * usual_gap / usually))
+    return bool(np.median(shared_off) < np.log(_EVEN) and np.median(off) > np.log(_ALIKE))
+
+
+def by_remaining(steps: Floats, total: Floats, left: Floats) -> Floats:
+    """Seconds of one step by what is left of a run; NaN where that does not come down to nothing with the steps that are left.
+
+    So an estimate for all epochs beside a counter within one of them tells nothing.
+    """
+    out = np.full(len(steps), np.nan)
+    to_do = total - steps
+    known = (to_do > 0) & (left > 0)
+    if known.sum() < _FEWEST_LEFT:
+        return out
+    each = left[known] / to_do[known]
+    usual = float(np.median(each))
+    done = steps[known][-1] - steps[known][0]
+    fell = (left[known][0] - left[known][-1]) / done if done > 0 else np.nan
+    if each.max() <= _ALIKE * each.min() and usual / _NEAR <= fell <= usual * _NEAR:
+        out[known] = each
+    return out
 
 
 def differenced(steps: Floats, clock: Floats, tick_s: float, before: float) -> Floats:

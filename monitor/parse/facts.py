@@ -106,6 +106,13 @@ _FACTS = Table(
             r"\]\s{1,9}train_batch_size \.{2,40} (?P<said>\d{1,12})\s*$",
             said,
         ),
+        # MLPerf's logging tells the same, and counts its steps in samples.
+        event(
+            "samples-per-step",
+            '"global_batch_size"',
+            r':::MLLOG.*"key": "global_batch_size", "value": (?P<said>\d{1,12})\b',
+            said,
+        ),
         # The SDK's status lines, with the date in front.
         event(
             "status",

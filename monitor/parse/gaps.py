@@ -36,7 +36,7 @@ _TRAIL = " \t=:\"'#"
 # The word before "step" that makes it another count.
 _OTHER_COUNT = word_set(
     "micro accum accumulation max min num total warmup up save log logging every per from until till to next remaining skipped"
-    " env time diffusion denoising inner sub best each first than since before eval validation val test"
+    " env episode time diffusion denoising inner sub best each first than since before eval validation val test"
 )
 _AHEAD = re.compile(r"(?P<what>.{1,80}\S) (?:at|for|of|after|on|in) (?:the )?(?P<step>\S[^ ]{0,20}(?: \S{1,20})?)")
 _TAKING = {"took", "takes", "in", "done in", "finished in", "completed in", "time taken"}

@@ -17,12 +17,15 @@ from monitor.parse.vocabulary import word_set
 
 What = Literal[
     "step", "micro", "total", "epoch", "rank", "time", "rate", "throughput", "loss", "memory", "learning", "evaluation",
-    "setting", "measure", "timed", "duration", "size", "share", "magnitude",
+    "setting", "measure", "wait", "left", "timed", "duration", "size", "share", "magnitude",
 ]  # fmt: skip
 #: What tells how long a step takes.
 SPEEDS = frozenset({"time", "rate", "throughput"})
 AVERAGED = 20
 """Added to the order of a throughput that is a mean over more than the last report."""
+# "tps: 2.93s" is the time per step, "sps: 0.5s" the seconds.
+_OR_TIMES = frozenset({"tokens/s", "samples/s"})
+_OF_DATA = frozenset({"data", "data time", "dataloading", "data loading"})
 _OF_DEVICE = 10
 
 
@@ -226,6 +229,8 @@ def _short_speed(word: str, order: int, device: str, averaged: Meaning | None) -
 
 def _time(joined: str, words: list[str], averaged: Meaning | None) -> Key | None:
     factor = 0.0
+    if len(words) > 1 and words[-1] in v.DURATIONS and " ".join(words[:-1]) in _OF_DATA:
+        return Key("wait", 0, v.DURATIONS[words[-1]])
     if len(words) > 1 and words[-1] in v.DURATIONS and words[-2] != "per":
         # "step_time_ms", "duration in s", "step_ms"
         factor = v.DURATIONS[words[-1]]
@@ -233,6 +238,8 @@ def _time(joined: str, words: list[str], averaged: Meaning | None) -> Key | None
         joined = " ".join(words)
         if joined in v.COUNTED:
             return _of_one_step(factor, averaged, joined)
+    if joined in v.REMAINING:
+        return Key("left", 0, factor)
     if joined == "dt" or (words[0] in v.COUNTED and " ".join(words[1:]) in v.TIME_WORDS):
         return _of_one_step(factor, averaged, words[0])
     if len(words) > 1 and words[-1] in v.COUNTED:
@@ -316,6 +323,10 @@ def measured(key: Key | None, unit: Key | None) -> Key | None:
     """A name and the unit beside its number, taken together; None where nothing is known, or they do not go together."""
     if key is None:
         return unit if unit is not None and unit.what in SPEEDS else None
+    if key.what == "wait":
+        return key if unit is None else None
+    if key.what == "left" and unit is not None:
+        return key._replace(factor=unit.factor) if unit.what == "duration" else None
     if key.what == "timed":
         if unit is None or unit.what != "duration":
             return None
@@ -333,6 +344,8 @@ def measured(key: Key | None, unit: Key | None) -> Key | None:
         return key._replace(factor=unit.factor * (key.factor or 1.0) if unit.what == "magnitude" else unit.factor)
     if key.what == "loss" and key.order == v.COST and unit.what == "duration":
         return unit._replace(what="time", order=v.ANY_TIME)
+    if key.what == "throughput" and unit.what == "duration" and key.unit in _OR_TIMES:
+        return _of_one_step(unit.factor, None, "step")
     if key.what == "throughput" and unit.what == "magnitude":
         return key._replace(factor=unit.factor)
     if key.what == "memory" and unit.what == "size":

@@ -28,6 +28,8 @@ from monitor.parse.strangers import Found, Strangers, Writer
 from monitor.parse.table import NOBODY, At, Ints, Place, Rows
 
 FORMAT = "learned"
+#: The counter of these goes by samples: how many make a step is not known.
+OF_SAMPLES = "learned-samples"
 
 # So many different counts one writer must have reported: of a named counter beside a loss, of a number without a name, of a
 # counter where the words alone say training.
@@ -348,12 +350,13 @@ def _reading(
     ]
     values[counter.place] = int(count)
     rank = process_number(numbers[plan.rank]) if plan.rank >= 0 else None
-    report = reading(known, values, FORMAT) if known is not None else None
+    name = OF_SAMPLES if counter.order == w.SAMPLES else FORMAT
+    report = reading(known, values, name) if known is not None else None
     if report is None:
         total = numbers[counter.total] if counter.total >= 0 else np.nan
         epoch = numbers[plan.epoch] if plan.epoch not in {-1, counter.place} else np.nan
         report = Reading(
-            FORMAT,
+            name,
             int(count),
             int(total) if total == total and count <= total < 10**MOST_DIGITS else None,
             epoch=int(epoch) if epoch == epoch and 0 <= epoch < 10**MOST_DIGITS else None,

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 
 from monitor.parse.reader import Table, event, said
 
+#: A line that tells of an epoch as a whole.
+EPOCH_TOLD = "epoch-told"
 _MARKS = Table(
     (
         event(
@@ -92,6 +94,15 @@ _MARKS = Table(
             "Processed prompts|Adding requests|apturing CUDA graph|pipeline components|Predicting",
             r"\b(?P<said>Processed prompts|Adding requests|Capturing CUDA graph|Loading pipeline components|Predicting\b)"
             r"[^%\n]{0,80}: {0,4}\d{1,3}%",
+            said,
+        ),
+        event("inference", "ave images to|aving images to", r"(?i)\b(?P<said>sav(?:e|ing) images) to\b", said),
+        # What is said of each epoch, and of no step of it.
+        event(
+            EPOCH_TOLD,
+            "poch |poch:|poch=|poch[",
+            r"(?i)^\W{0,12}(?:(?:train(?:ing)?|starting) )?epochs?(?: num(?:ber)?| no\.?)?[ :=#\[]{1,3}(?P<said>\d{1,6})"
+            r"(?: ?(?:/|of) ?\d{1,6})?\]?(?![\d.])(?=.{0,160}loss)(?!.*(?:\b(?:step|iter|batch|it/s)|%\||\d ?/ ?\d))",
             said,
         ),
         event(

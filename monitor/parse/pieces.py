@@ -36,6 +36,7 @@ GATES = (
         "ime  ",
         "imer:",
         "lapsed:",
+        "lasped:",
         "lapsed  ",
         "lapsed |",
         "uration:",
@@ -44,7 +45,18 @@ GATES = (
         "took:",
     ),
     *(" --", " ==", " **"),
-    *("raining_iteration", "iterations  ", "iterations |", "timesteps", "nupdates", "EnvInteracts", "EnvSteps", "Itr"),
+    *(
+        "raining_iteration",
+        "Epoch  ",
+        "Epoch |",
+        "iterations  ",
+        "iterations |",
+        "timesteps",
+        "nupdates",
+        "EnvInteracts",
+        "EnvSteps",
+        "Itr",
+    ),
     *("fps  ", "fps |", "fps:", "FPS:", "SPS:", "TPS:", "tps:", "hroughput", "peed:"),
     *("oss  ", "oss |", "teps/s", "per second:", 'tep":', 'ter":', 'ration":', 'oss":', 'ime":'),
 )
@@ -89,7 +101,7 @@ _BETWEEN = re.compile(r"\s*(?:\|\|?|[;│┃]|,(?=[\sA-Za-z_])|\t|\s{2,})\s*|\s-
 _ONE_STEP = Key("time", v.OF_ONE_STEP, 0.0, "step", "step")
 _OF_RUN = Key("time", v.TOTAL_TIME, 0.0, "clock")
 # Of several counts the one that stands for the loop; steps of an environment are the last choice.
-_OF_UPDATES, _OF_ENVIRONMENT = v.STEPS + 1, v.STEPS + 2
+_OF_UPDATES, OF_ENVIRONMENT = v.STEPS + 1, v.STEPS + 2
 _ALIASES: dict[str, Key] = {
     "timer": Key("time", v.ANY_TIME, 0.0, "either"),
     **dict.fromkeys(("time this iter", "time this iter s"), _ONE_STEP),
@@ -107,7 +119,7 @@ _ALIASES: dict[str, Key] = {
             ),
             *("serial timesteps", "total steps", "timesteps so far"),
         ),
-        Key("step", _OF_ENVIRONMENT, whole_run=True),
+        Key("step", OF_ENVIRONMENT, whole_run=True),
     ),
     **dict.fromkeys(("itr", "learning iteration"), Key("step", v.ITERATION)),
 }

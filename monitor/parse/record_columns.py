@@ -22,9 +22,18 @@ def readings(form: Form, columns: Sequence[Sequence[str]], name: str) -> tuple[N
     None of a form that needs a look at every line: its time may be a clock or of a micro-batch, its steps counted in
     thousands, its total none.
     """
-    if form.own < 0 or form.micro >= 0 or form.within is not None or form.elapsed is not None or form.memories:
+    if (
+        form.own < 0
+        or form.micro >= 0
+        or form.within is not None
+        or form.elapsed is not None
+        or form.memories
+        or form.wait
+    ):
         return None
     step_entry = form.steps[0]
+    if form.loss < 0 and not form.told and not form.throughputs and step_entry.total >= 0:
+        return None  # it may be a stage of a script
     if step_entry.least_total or step_entry.key.factor or step_entry.total_factor != 1.0:
         return None
     whole = {"step": step_entry.place, "rank": form.rank, "total": form.total}

@@ -21,6 +21,8 @@ Value = str | int | float | bool | None
 # No job runs longer; larger values are times of the calendar.
 _LONGEST_RUN_S = 400 * 86400.0
 MOST_A_SECOND = 1e15
+# A script has so many stages.
+_MOST_STAGES = 12
 #: Of "Batch 4/0" the first number is an epoch; "Batch 121/120" is one too many.
 EPOCH_FIRST = 0.9
 _SPELLED = re.compile(r"(?:(?P<h>\d+)h)? ?(?:(?P<m>\d+)m)? ?(?:(?P<s>\d+(?:\.\d+)?)s)?")
@@ -73,6 +75,12 @@ class Form(NamedTuple):
     """A clock beside a time that is a mean only."""
     within: Entry | None
     """The count of micro-batches within the step, where their number is told, too."""
+    around: int
+    """Place of an iteration count beside steps with a total, where no epoch is named: it may count the epochs."""
+    left: Entry | None
+    """What is left of the run, where nothing else tells a time."""
+    wait: Entry | None
+    """The time that a step waits for its data, which the time of its update is without."""
 
 
 def form(entries: Sequence[Entry], said: str) -> Form | None:
@@ -130,6 +138,9 @@ def form(entries: Sequence[Entry], said: str) -> Form | None:
         _micro(steps, times),
         _elapsed(times),
         next((entry for entry in kinds.get("micro", []) if entry.total >= 0), None),
+        _around(steps) if "epoch" not in kinds and not times else -1,
+        next(iter(kinds.get("left", [])), None) if not times else None,
+        next(iter(kinds.get("wait", [])), None) if own and own.key.unit == "update" and own.key.over == 1 else None,
     )
 
 
@@ -167,6 +178,12 @@ def _micro(steps: list[Entry], times: list[Entry]) -> int:
     return counted[v.ITERATION] if steps[0].key.order <= v.STEP and v.ITERATION in counted else -1
 
 
+def _around(steps: list[Entry]) -> int:
+    if steps[0].key.order != v.STEP or steps[0].total < 0:
+        return -1
+    return next((entry.place for entry in steps if entry.key.order == v.ITERATION and entry.total < 0), -1)
+
+
 def reading(form: Form, values: Sequence[Value], name: str) -> Reading | None:
     """The report in ``values``, or None if the step, or everything told about it, is no sensible number."""
     step, chosen = None, form.steps[0]
@@ -176,11 +193,12 @@ def reading(form: Form, values: Sequence[Value], name: str) -> Reading | None:
         if not chosen.least_total or (whole_number(values[chosen.total]) or 0) >= chosen.least_total:
             break
         step = None
-    if step is None:
+    if step is None or (form.loss < 0 and not form.told and not form.throughputs and _is_stage(chosen, values)):
         return None
     time_s, meaning, clock, rate, tick_s = None, form.meaning, None, None, 0.0
     if form.own >= 0 and (value := _float(values[form.own])) is not None:
-        time_s = duration_s(value * form.factor)
+        waited = (_float(values[form.wait.place]) or 0.0) * form.wait.key.factor if form.wait is not None else 0.0
+        time_s = duration_s(value * form.factor + waited)
     if form.elapsed is not None and time_s is not None:
         elapsed_s, _, clock, _, tick_s = _times([form.elapsed], values)
         clock = elapsed_s if clock is None else clock
@@ -188,6 +206,8 @@ def reading(form: Form, values: Sequence[Value], name: str) -> Reading | None:
         time_s, meaning, clock, rate, tick_s = _times(form.times, values)
         if time_s is None and clock is None:
             meaning = form.times[0].key.meaning  # a clock that stands at 0 is a clock
+    if form.left is not None and (clock := _left(form.left, values)) is not None:
+        meaning = "remaining"
     if form.within is not None and (micros := _micros(form.within, values)) != 1:
         if micros is None:
             return None
@@ -212,9 +232,11 @@ def reading(form: Form, values: Sequence[Value], name: str) -> Reading | None:
     epoch = total = None
     if form.epoch >= 0 and not chosen.key.whole_run:
         epoch = whole_number(values[form.epoch])
+    elif form.around >= 0 and (around := whole_number(values[form.around])) != step:
+        epoch = around
     if form.total >= 0:
         total = whole_number(values[form.total])
-    elif chosen.total >= 0 and epoch is None and not chosen.in_epoch:
+    elif chosen.total >= 0 and (epoch is None or form.around >= 0) and not chosen.in_epoch:
         total = _count(values[chosen.total], chosen.total_factor)
         if total is not None and chosen.key.order == v.BATCH and total < EPOCH_FIRST * step:
             step, total, epoch = total, None, step
@@ -239,6 +261,12 @@ def reading(form: Form, values: Sequence[Value], name: str) -> Reading | None:
 
 
 _STEPS = {"step", "update"}
+
+
+def _is_stage(step: Entry, values: Sequence[Value]) -> bool:
+    """ "Step 2/6" of a script, of which a time alone is told: no training has as few steps, and tells no loss of them."""
+    total = whole_number(values[step.total]) if step.total >= 0 and not step.in_epoch else None
+    return total is not None and total <= _MOST_STAGES
 
 
 def _count(value: Value, factor: float) -> int | None:
@@ -312,6 +340,15 @@ def printed_seconds(text: str) -> float | None:
     if match is None or not any(match.groups()):
         return None
     return sum(float(match[unit] or 0.0) * factor for unit, factor in (("h", 3600.0), ("m", 60.0), ("s", 1.0)))
+
+
+def _left(entry: Entry, values: Sequence[Value]) -> float | None:
+    """Seconds that are left of the run."""
+    printed = values[entry.place]
+    if type(printed) is str and (":" in printed or printed[-1:] in {"s", "m", "h"}):
+        return printed_seconds(printed)
+    value = _float(printed)
+    return None if value is None or not 0 <= value < _LONGEST_RUN_S else value * (entry.key.factor or 1.0)
 
 
 def _memory(entries: Sequence[Entry], values: Sequence[Value]) -> float | None:

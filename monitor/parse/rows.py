@@ -9,9 +9,10 @@ from typing import Literal, NamedTuple
 #: running-mean: mean since the start; clock: seconds since some start, to be differenced; either: the line does not
 #: tell whether it is a step's time or a clock, its whole series does; part: of one micro-batch, no step by itself;
 #: iteration: of one micro-batch as well, of which ``counter`` counts those so far, and ``step`` the steps they make up;
-#: span: all the seconds since the last report; of-last: no report, but what the report before it left out.
+#: span: all the seconds since the last report; remaining: the clock counts down what is left of the run; of-last: no
+#: report, but what the report before it left out.
 Meaning = Literal[
-    "step", "interval", "smoothed", "running-mean", "clock", "either", "part", "iteration", "span", "of-last",
+    "step", "interval", "smoothed", "running-mean", "clock", "either", "part", "iteration", "span", "remaining", "of-last",
 ]  # fmt: skip
 
 

@@ -22,13 +22,15 @@ _ECHO_MS = 1000
 # Lines of one step stand close together.
 _SAME_STEP_LINES = 20
 _TOLD = ("time_s", "clock_s", "throughput", "loss", "gpu_memory_gib")
+_LOSS = _TOLD.index("loss")
+_MOSTLY = 0.8
 # Their head is printed before the step is done.
 _ANNOUNCED = "nemo-rl"
 
 
 def _fill(table: Table, report: int, more: int) -> None:
     """Puts what another line says into a report that lacks it."""
-    for name in ("time_s", "throughput", "loss", "gpu_memory_gib", "learning_rate"):
+    for name in ("time_s", "clock_s", "throughput", "loss", "gpu_memory_gib", "learning_rate"):
         column = getattr(table, name)
         if np.isnan(column[report]) and not np.isnan(column[more]):
             column[report] = column[more]
@@ -77,6 +79,8 @@ def put_together(table: Table, at: At) -> At:
             _fill(table, int(at[first]), int(at[place]))
             told[:, first] |= told[:, place]
             stays[place] = False
+        elif told[_LOSS, first] and not told[_LOSS, place] and table.texts[table.meaning[at[place]]] != "part":
+            stays[place] = False  # what followed: an evaluation, a checkpoint
         else:
             first = place
     together: At = at[stays]
@@ -239,14 +243,18 @@ def in_time(table: Table, at: At) -> At:
 
 
 def segments(table: Table, at: At) -> list[At]:
-    """Cut where the step counter began again."""
+    """Cut where the step counter began again; of one that does so with each epoch also where another epoch goes on with it."""
     if not len(at):
         return []
     steps = table.step[at]
     known = ~np.isnan(steps)
     newest = np.maximum.accumulate(np.where(known, np.arange(len(at)), -1))
     told = np.where(newest >= 0, steps[newest], -1.0)
-    return np.split(at, np.flatnonzero(np.diff(told) < 0) + 1)
+    begun = np.diff(told) < 0
+    another = np.diff(np.nan_to_num(table.epoch[at], nan=-1.0)) > 0
+    if begun.any() and (begun & another).sum() >= _MOSTLY * begun.sum():
+        begun |= another
+    return np.split(at, np.flatnonzero(begun) + 1)
 
 
 def number_on(table: Table, at: At, segment: Codes) -> None:

@@ -54,6 +54,8 @@ _FIELD = re.compile(
 _AT_END = re.compile(rf"\b[Tt]ime(?:stamp)?[=:]\s?{_CLOCK}\s*$")
 # In a table it may have the last column.
 _LAST_FIELD = re.compile(rf"[,;|\t]\s?{_USUAL.pattern}Z?\s*\|?\s*$")
+# In the form that folders of runs are named in.
+_COMPACT = re.compile(r"(20\d\d)([01]\d)([0-3]\d)[T_-]([0-2]\d)([0-5]\d)([0-5]\d)(?:[.,](\d{1,9}))?(?![\d])")
 _UNIX = re.compile(r"1\d{12}|1\d{9}(?:\.\d{1,9})?")
 
 
@@ -99,6 +101,8 @@ def _of_field(text: str) -> Stamp | None:
 
 
 def _at_head(text: str) -> Stamp | None:
+    if text[:8].isdecimal() and (compact := _COMPACT.match(text)) is not None:
+        return _read_usual(compact)
     found = _UNIX.match(text)
     return (
         _unix(text[: found.end()])

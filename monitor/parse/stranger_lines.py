@@ -33,6 +33,8 @@ _BARS = (b"%|", b"it/s]", b"s/it]", b"\xe2\x94\x81")
 _LONGEST = 1_500
 MOST_NUMBERS = 48
 _RUN = re.compile(r"([#=>*~.\-_|+█-▏░▒▓╸╺])(?:\s?[#=>*~.\-_|+█-▏░▒▓╸╺]){2,}|\s{2,}|\t")
+# Where in a program a logger was called, with its folders.
+_LOCATION = re.compile(r"(?<![\w/.-])[\w.-]*(?:/[\w.-]+)+\.py:\d+")
 _NUM = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d*)?(?:[eE][-+]?\d+)?"
 _TOKEN = re.compile(
     r"("
@@ -71,7 +73,7 @@ def split(text: str) -> tuple[Shape, list[float]] | None:
     """
     if len(text) > _LONGEST:
         return None
-    pieces = _TOKEN.split(without_runs(text.strip()))
+    pieces = _TOKEN.split(without_runs(_LOCATION.sub("", text.strip()) if ".py:" in text else text.strip()))
     if not 3 <= len(pieces) <= 2 * MOST_NUMBERS + 1:
         return None
     return tuple(pieces[::2]), [_value(token) for token in pieces[1::2]]

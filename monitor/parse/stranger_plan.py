@@ -94,7 +94,7 @@ def plan_of(shape: Shape) -> Plan | None:
             epoch = place
         elif key.what == "rank" and rank < 0:
             rank = place
-        elif key.what in {*SPEEDS, "loss", "memory"}:
+        elif key.what in {*SPEEDS, "left", "loss", "memory"}:
             entries.append(Entry(place, key, before.name))
     if not counters or w.evaluates("\0".join(saids)):
         return None

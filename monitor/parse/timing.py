@@ -21,15 +21,19 @@ from monitor.parse.table import At, Codes, Table
 from monitor.parse.witness import Observed, Verdict
 
 LINE_CLOCK = "line-clock"
+LEFT = "remaining"
 # First reports contain tracing, compilation and allocation; they are marked while they are this much slower than usual.
 WARM_UP_RATIO = 1.5
 WARM_UP_MOST = 20
 # A mean over more than the steps between two lines is not refuted by those.
 _LONG_MEANS = frozenset({"running-mean", "smoothed"})
 _MEANS = frozenset({"interval", "running-mean", "smoothed"})
+_PRINTED = frozenset({"step", "interval"})
+# A rate that may be off by more, such as "0.2 it/s", tells no time.
+_UNTOLD = 0.24
 _GENERIC = frozenset({"key-value", "json"})
 # Their "step" is what the submitter chose, or samples of the epoch.
-_OF_SAMPLES = frozenset({"mllog", "pytorch-mnist", "open-clip"})
+_OF_SAMPLES = frozenset({"mllog", "pytorch-mnist", "open-clip", "learned-samples"})
 _PAUSES = frozenset({"checkpoint-begin", "checkpoint-end", "evaluation-begin", "evaluation-end"})
 # So many series of a format are held against the clock: they all say the same.
 _MOST_SERIES = 200
@@ -60,6 +64,8 @@ class Reports:
     """Of each stream, the moments of checkpoints and evaluations."""
     accumulation: int | None = None
     """Micro-batches of a step, where the log says how many."""
+    samples: int | None = None
+    """Samples of a step, where the log says how many."""
     kept: list[At] = field(default_factory=list)
     time_s: Floats = field(init=False)
     kind: Codes = field(init=False)
@@ -104,9 +110,15 @@ class Reports:
         printed_s = float(np.nanmedian(printed)) if (~np.isnan(printed)).any() else float("nan")
         told = Verdict()
         kinds = {str(table.texts[code]) for at in series for code in np.unique(self.kind[at])}
+        off = witness.rounding(self._as_printed(series)) if kinds <= _PRINTED else 0.0
+        if off > _UNTOLD and self._by_rate(series) and printed_s > 1.0:
+            for at in series:
+                self.time_s[at] = np.nan
+            printed_s = float("nan")
         if printed_s == printed_s and not kinds <= _LONG_MEANS:
             seen = [one for at in series[:_MOST_SERIES] if (one := self._observed(at)) is not None]
-            told = witness.verdict(seen, self.accumulation, len(series_writers(table, series)))
+            alone = kinds == {"step"}
+            told = witness.verdict(seen, self.accumulation, len(series_writers(table, series)), off, alone)
         by_clock: list[Floats] = []
         ticks: list[float] = []
         for at in series:
@@ -114,21 +126,39 @@ class Reports:
                 self.time_s[at] *= told.factor
                 if told.cause == "interval":
                     self.kind[at] = table.code("interval")
-            if _counts_epochs(table, at) or _counts_samples(table, at):
+            if _counts_epochs(table, at) or (done := self._done(at)) is None:
                 continue
-            if (told.cause == "clock" or np.isnan(self.time_s[at]).all()) and (
-                at_ms := written_ms(table, at)
-            ) is not None:
-                times = witness.line_times(_counted(table, at), at_ms)
+            # What is left of the run is an estimate: the clock of the lines tells more.
+            untold = np.isnan(self.time_s[at]).all() or bool((table.meaning[at] == table.code(LEFT)).any())
+            if (told.cause == "clock" or untold) and (at_ms := written_ms(table, at)) is not None:
+                times = witness.line_times(done, at_ms)
                 if not np.isnan(times).all():
                     self.time_s[at], self.kind[at] = times, table.code(LINE_CLOCK)
                     by_clock.append(times)
-                    gaps = np.diff(table.step[at])
+                    gaps = np.diff(done)
                     ticks.append(
                         witness.tick_s(at_ms) / max(1.0, float(np.median(gaps[gaps > 0])) if (gaps > 0).any() else 1.0)
                     )
         clock_s = float(np.nanmedian(np.concatenate(by_clock))) if by_clock else printed_s * told.ratio
         return Timing(name, told, printed_s, clock_s, float(np.median(ticks)) if ticks else float("nan"))
+
+    def _done(self, at: At) -> Floats | None:
+        """The steps done at each report; None where its counter does not tell them."""
+        if not _counts_samples(self.table, at):
+            return _counted(self.table, at)
+        if not self.samples or str(self.table.texts[self.table.format[at[0]]]) not in _OF_SAMPLES:
+            return None
+        done = self.table.step[at] / self.samples
+        return done if (np.diff(done) % 1 == 0).all() else None
+
+    def _by_rate(self, series: Sequence[At]) -> bool:
+        """The times are those of printed rates of steps."""
+        return all((self.table.throughput_unit[at] == self.table.code("it/s")).all() for at in series)
+
+    def _as_printed(self, series: Sequence[At]) -> Floats:
+        """The times as they were printed, or the rates."""
+        column = self.table.throughput if self._by_rate(series) else self.time_s
+        return np.concatenate([column[at] for at in series])
 
     def _observed(self, at: At) -> Observed | None:
         at_ms = written_ms(self.table, at)
@@ -196,6 +226,9 @@ def printed_times(table: Table, at: At) -> tuple[Floats, int | Codes]:
     # A first line without a time says nothing about how the times of the others are meant.
     told = np.flatnonzero(~np.isnan(times))
     meaning = str(table.texts[table.meaning[at[told[0] if len(told) else 0]]])
+    if (table.meaning[at] == table.code(LEFT)).any():
+        left = np.where(table.meaning[at] == table.code(LEFT), clock, np.nan)
+        return clocks.by_remaining(steps, table.total[at], left), table.code("running-mean")
     gaps = np.diff(steps)
     usual_gap = float(np.median(gaps)) if len(gaps) else np.nan
     tick_s = float(table.clock_tick_s[at].max())
@@ -229,7 +262,9 @@ def printed_times(table: Table, at: At) -> tuple[Floats, int | Codes]:
         table.throughput[at] = np.where(np.isnan(table.throughput[at]), 1.0 / times, table.throughput[at])
         table.throughput_unit[rateless] = table.code("it/s")
     elif meaning in {"interval", "either"}:
-        # Of a time that may be a step's or a mean nothing tells which, where steps lie between two reports.
+        # Of a time that may be a step's or a mean nothing tells which, where as many steps lie between two reports always.
+        if meaning == "either" and clocks.are_sums(steps, times):
+            times = clocks.shared(steps, times, usual_gap)
         kind = "step" if usual_gap == 1.0 else "interval"
     else:
         kind = meaning

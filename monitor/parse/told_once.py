@@ -16,6 +16,7 @@ import numpy as np
 from monitor.parse.bars import Bar, Marks, training_bar
 from monitor.parse.event_rows import TRAINS
 from monitor.parse.identity import Identity
+from monitor.parse.marks import EPOCH_TOLD
 from monitor.parse.rows import EventRow
 from monitor.parse.table import NOBODY, At, Table
 
@@ -26,6 +27,7 @@ _OWN_BARS = frozenset({"keras"})
 _NOTHING = np.empty(0, np.intp)
 # A text that tells the time of one step in twenty is worth more than a bar's smoothed one for each.
 _ENOUGH = 20
+_FEWEST_EPOCHS = 4
 Relation = Literal["same", "epochs", "over", "other"]
 
 
@@ -48,16 +50,23 @@ def evaluations(events: Iterable[EventRow], unread: bool = False) -> Evaluations
     begins: dict[str, list[int]] = {}
     ends: dict[str, list[int]] = {}
     serves, trains = False, unread
+    epochs: dict[str, dict[str, int]] = {}
     for event in events:
-        if event.kind == "evaluation-end":
+        if event.kind == EPOCH_TOLD:
+            epochs.setdefault(event.stream, {}).setdefault(event.text, event.line)
+        elif event.kind == "evaluation-end":
             ends.setdefault(event.stream, []).append(event.line)
         elif event.kind == "evaluation-begin" and "%|" not in event.text:
             begins.setdefault(event.stream, []).append(event.line)
         serves = serves or event.kind == "inference"
         trains = trains or event.text == TRAINS
-    streams = begins.keys() | ends.keys()
+    streams = begins.keys() | ends.keys() | epochs.keys()
     marks = {
-        stream: Marks(np.array(begins.get(stream, ()), np.int64), np.array(ends.get(stream, ()), np.int64))
+        stream: Marks(
+            np.array(begins.get(stream, ()), np.int64),
+            np.array(ends.get(stream, ()), np.int64),
+            np.array(list(epochs.get(stream, {}).values()), np.int64),
+        )
         for stream in streams
     }
     return Evaluations(marks, serves, trains)
@@ -86,7 +95,7 @@ def told_once(table: Table, series: Iterable[dict[str, At]], identity: Identity,
     out: list[Bar] = []
     for together in by_stream.values():
         out += _one_of_both(table, together, identity)
-    _without_unsure(writers, out, said)
+    _without_unsure(table, writers, out, said)
     return writers
 
 
@@ -100,7 +109,14 @@ def _writer(table: Table, by_format: dict[str, At], identity: Identity, said: Ev
     return Writer(texts, losses, training_bar(table, drawn, identity.planned_steps, losses, marks))
 
 
-def _without_unsure(writers: Sequence[Writer], out: Sequence[Bar], said: Evaluations) -> None:
+def _is_seldom(table: Table, bar: Bar, said: Evaluations) -> bool:
+    """The bar runs in few of the epochs that the log tells of: those are trained without it."""
+    told = said.marks.get(str(table.texts[table.stream[bar.at[0]]]), Marks()).epochs
+    runs = 1 + int((np.diff(table.step[bar.at]) < 0).sum())
+    return len(told) >= _FEWEST_EPOCHS and 2 * runs < len(told)
+
+
+def _without_unsure(table: Table, writers: Sequence[Writer], out: Sequence[Bar], said: Evaluations) -> None:
     """Bars that only might be the training's are none where another writer's is, or where the log says what else they are."""
     sure = [writer.bar for writer in writers if writer.bar.sure and len(writer.bar.at)]
     texts = any(len(at) for writer in writers for at in writer.formats.values())
@@ -113,6 +129,7 @@ def _without_unsure(writers: Sequence[Writer], out: Sequence[Bar], said: Evaluat
         if (
             any(bar.like(other) for other in out)
             or (sure and not any(bar.like(other) for other in sure))
+            or _is_seldom(table, bar, said)
             or (alone and (said.serves or (_is_bare(bar) and not said.trains)) and not losses)
         ):
             writer.bar = bar._replace(at=_NOTHING)

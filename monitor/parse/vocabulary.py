@@ -85,7 +85,7 @@ GLOBAL_STEP, STEP, ITERATION, BATCH, STEPS = 0, 1, 2, 3, 4
 STEP_NAMES = {
     **dict.fromkeys(("global step", "global steps", "global iteration", "global iter"), GLOBAL_STEP),
     **dict.fromkeys(("optimizer step", "optimizer steps", "optim step", "opt step", "opt steps"), GLOBAL_STEP),
-    **dict.fromkeys(("num updates", "n updates"), GLOBAL_STEP),
+    **dict.fromkeys(("num updates", "n updates", "total train updates"), GLOBAL_STEP),
     "global step per max steps": GLOBAL_STEP,  # "global_step/max_steps": "10/1000"
     "step": STEP,
     **dict.fromkeys(("iteration", "iter", "it", "update"), ITERATION),
@@ -134,6 +134,19 @@ MAYBE_CLOCKS = {
     **dict.fromkeys(("total elapsed", "total elapsed time", "total duration", "cumulative time"), TOTAL_TIME),
     **dict.fromkeys(("elapsedtime", "time since start", "since start", "total wall time", "uptime"), TOTAL_TIME),
 }
+# How long the run will go on.
+REMAINING = frozenset(
+    {
+        "eta",
+        "remaining",
+        "time left",
+        "left",
+        "time remaining",
+        "remaining time",
+        "estimated time left",
+        "estimated remaining",
+    }
+)
 # Paths that say of a mere "duration" that it is a step's.
 OF_SPEED = word_set("throughput perf performance speed timing timings timers")
 # Times, rates and counters behind one of these are not of the training step as a whole.
@@ -221,6 +234,8 @@ JOINED = {
     "testloss": "test loss",
     "walltime": "wall time",
     "timelapsed": "time elapsed",
+    "elasped": "elapsed",
+    "ellapsed": "elapsed",
     "timestepsofar": "timesteps so far",
     "numupdates": "num updates",
     "maxmem": "max mem",

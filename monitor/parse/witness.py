@@ -8,7 +8,7 @@ that was written when it says so, and times are taken from one such line to the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal
 
@@ -26,12 +26,19 @@ _WITHIN_BURSTS = 0.1
 _FASTEST_MS = 2
 # A time over so many ticks of the clock is told to 10 %; a witness needs half of them.
 _TICKS = 10
+# Over fewer it may be wrong by half.
+_FEWEST_TICKS = 3
 _FEWEST_WINDOWS = 3
 # Printed and clock agree within this factor: a mean over other steps than those between two lines is off by so much.
 _AGREES = 1.5
 _NEAR = 1.25
 # Nobody saves or evaluates as long after every report, and does not say so.
 _MANY_TIMES = 3.0
+# Times of single steps scatter so much where they are no measure of the others.
+_SCATTERED = 1.4
+# What is rounded by more is worth less than the clock.
+_COARSE = 0.1
+_MOST_DECIMALS = 10
 # Up to this share of reports that say a step again it is no habit of the log.
 _TOLD_AGAIN = 0.2
 # A clock that says more than what is printed may have seen a pause; so steady a factor in every gap is none.
@@ -78,6 +85,8 @@ def line_times(steps: Floats, at_ms: Floats) -> Floats:
     unit_s = tick_s(at_ms)
     done, clock = steps[lead][ends], (since[ends] - since[ends[0]]) / 1000
     of_end = np.append(np.nan, _over(np.diff(clock), np.diff(done)))
+    if unit_s >= 1.0 and clock[-1] < _FEWEST_TICKS * unit_s:
+        return out
     if unit_s >= 1.0:
         of_end = _over_ticks(done, clock, of_end, _TICKS * unit_s)
     of_end[of_end >= LONGEST_STEP_S] = np.nan
@@ -106,6 +115,8 @@ class Observed:
     """Steps between two reports, the median."""
     each_report: bool = False
     """Most windows go from one report to the next."""
+    steps: Floats = field(default_factory=lambda: np.empty(0))
+    """Done in each window."""
 
 
 def observed(steps: Floats, printed_s: Floats, at_ms: Floats, pauses_ms: Floats) -> Observed | None:
@@ -133,16 +144,42 @@ def observed(steps: Floats, printed_s: Floats, at_ms: Floats, pauses_ms: Floats)
         paused,
         float(np.median(gaps)),
         2 * len(cuts) > len(lead),
+        np.diff(steps[lead][cuts]),
     )
 
 
-def verdict(series: Sequence[Observed], accumulation: int | None = None, writers: int = 1) -> Verdict:
+def rounding(printed: Floats) -> float:
+    """How far what is printed may be off by its last digit, as a share of it; "0.1" is off by half."""
+    printed = printed[np.isfinite(printed) & (printed > 0)]
+    if not len(printed):
+        return 0.0
+    scaled = printed[None, :] * 10.0 ** np.arange(_MOST_DECIMALS)[:, None]
+    whole = np.isclose(scaled, np.round(scaled), rtol=1e-9, atol=1e-9).all(axis=1)
+    return 0.5 / 10.0 ** int(whole.argmax()) / float(np.median(printed)) if whole.any() else 0.0
+
+
+def _sampled(series: Sequence[Observed]) -> bool:
+    """True where one step in many is timed, by times that scatter, while the clock, which saw all of them, goes on steadily."""
+    done = np.concatenate([one.steps for one in series])
+    of_clock = _over(np.concatenate([one.elapsed_s for one in series]), done)
+    of_print = _over(np.concatenate([one.predicted_s for one in series]), done)
+    known = np.isfinite(of_clock) & np.isfinite(of_print)
+    low, high = np.quantile(of_clock[known], [0.25, 0.75]).tolist()
+    lowest, highest = np.quantile(of_print[known], [0.25, 0.75]).tolist()
+    return bool(highest > _SCATTERED * lowest and high <= _STEADY * low)
+
+
+def verdict(
+    series: Sequence[Observed], accumulation: int | None = None, writers: int = 1, off: float = 0.0, alone: bool = False
+) -> Verdict:
     """What the clock says of the series of one format.
 
     Units, sums over the steps between two reports, micro-batches (``accumulation`` of them make a step) and counters that
     several ``writers`` share differ by known factors. Of any other the clock is right where it is shorter than what is
     printed, which no pause can explain, where all differ by the same and each step is reported or it is many times, or
-    where three of four differ by so much that no pause between reports explains it.
+    where three of four differ by so much that no pause between reports explains it. What is printed may be ``off`` by that
+    share by its rounding: then the clock tells more. Where each printed time is of one step ``alone``, of many, a steady
+    clock tells more than times that scatter, and one that is mostly shorter.
     """
     if not series:
         return Verdict()
@@ -150,14 +187,23 @@ def verdict(series: Sequence[Observed], accumulation: int | None = None, writers
     ratios = _over(elapsed, np.concatenate([one.predicted_s for one in series]))
     sums = _over(elapsed, np.concatenate([one.sums_s for one in series]))
     known = np.isfinite(ratios)
+    if off > _COARSE and known.any():
+        middle = float(np.median(ratios[known]))
+        if 1 - off <= middle <= 1 / max(1 - off, 1e-9) and not 1 - _COARSE <= middle <= 1 + _COARSE:
+            return Verdict("clock", 1.0, middle)
     if known.sum() < _FEWEST_WINDOWS:
         return Verdict()
     low, middle, high = np.quantile(ratios[known], [0.25, 0.5, 0.75]).tolist()
     usual_gap = float(np.median([one.usual_gap for one in series]))
     paused = float(np.concatenate([one.paused for one in series]).mean())
+    single = alone and usual_gap > _MANY_TIMES and 1 / _MANY_TIMES < middle < _MANY_TIMES
+    if single and (high < 1 - _COARSE or _sampled(series)):
+        return Verdict("clock", 1.0, middle)
     if (low <= _AGREES and high >= 1 / _AGREES) or (middle > 1 and paused >= 0.5):
         return Verdict(ratio=middle)
-    as_sum = usual_gap > 1 and _is_near(float(np.median(sums[known])), 1.0)
+    of_sum = float(np.median(sums[known]))
+    # What is printed may leave out an evaluation after every report.
+    as_sum = usual_gap > 1 and 1 / _NEAR <= of_sum <= (_AGREES if usual_gap > _MANY_TIMES else _NEAR)
     if as_sum and usual_gap > LARGEST_GAP:
         return Verdict(ratio=middle)
     if as_sum:

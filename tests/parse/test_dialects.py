@@ -60,6 +60,10 @@ def one(line: str) -> Reading:
             2.5,
         ),
         ("Iteration 7/500 (1.40%) -- 0.250 (sec/it) -- Time Left: 0:33:31, loss = 2.5", 7, 0.25, 2.5),
+        ("E2 B7 | loss 2.5 | 0.25 s/batch", 7, 0.25, 2.5),
+        # "tps" in seconds is the time per step; an episode's steps are not the training's.
+        ("[Epoch: 2] [7/900] [tps: 0.25s] [eta: 0:17:33] loss = 2.5 (2.75)", 7, 0.25, 2.5),
+        (" 7/900: episode: 2, episode steps: 64, steps per second: 4.0, mean reward: 1.0, loss: 2.5", 7, 0.25, 2.5),
         # Of several counts the optimizer's.
         ("step=28 optimizer_steps=7 loss=2.5 step_time=0.25", 7, 0.25, 2.5),
         ("micro_step=28 step=7 loss=2.5 step_time=0.25", 7, 0.25, 2.5),

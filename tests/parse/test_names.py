@@ -117,7 +117,7 @@ def test_the_time_of_a_step(line: str, told: str) -> None:
 @pytest.mark.parametrize(
     "told",
     [
-        *("data 0.1", "data_time 0.1", "data_s 0.1", "dtime(ms) 100", "load 0.1s", "fwd 0.1s bwd 0.2s", "eta 0:10:00"),
+        *("data 0.1", "data_time 0.1", "data_s 0.1", "dtime(ms) 100", "load 0.1s", "fwd 0.1s bwd 0.2s"),
         *("ETA 12.3s for 100 steps", "remaining 12.3 s / 100 iters", "data time for 10 steps 0.1 s", "min/epoch 3.1"),
         *("epoch time 100 s", "time/epoch 100 s", "(100 steps left)", "0.25 s (100 steps left)", "timing/gen 0.2"),
         *(

@@ -20,6 +20,14 @@ model:
   layers: 12
   time: 3600
 """,
+    "stages of a script": """
+Stage 1: reading
+Step [1/5] time: 4s
+Step [2/5] time: 61s
+Step [3/5] time: 12s
+Step [4/5] time: 13s
+Step [5/5] time: 3s
+""",
     "argparse block": """
 ----- arguments -----
   lr: 0.001

@@ -4,7 +4,7 @@
 the time is the mean since the start, in seconds; newer versions print ``last_time:`` beside it, the last iteration
 alone, which is what is taken where it stands. maskrcnn-benchmark prints ``time: 0.51 (0.60)``, the median of the last 20
 and the mean. Detectron2's iter counts from 0; memory is MiB. Traps: no time in the first iterations; no eta where the
-number of iterations is not known.
+number of iterations is not known. FastReID prints ``epoch/iter: 0/19``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FORMAT = "detectron"
 GATES = ("total_loss: ", "max_mem: ", "max mem: ")
 
 _NUMBER = r"(?:\d{1,15}(?:\.\d{0,20})?(?:e[-+]?\d{1,3})?)"
-_LINE = re.compile(r"\biter: (?P<step>\d{1,15})\s(?P<rest>.*)")
+_LINE = re.compile(r"\biter: (?:\d{1,9}/)?(?P<step>\d{1,15})\s(?P<rest>.*)")
 _TIME = re.compile(rf"(?<![\w.])time: (?P<time>{_NUMBER})(?P<mean> \()?")
 _LAST = re.compile(rf"(?<![\w.])last_time: (?P<time>{_NUMBER})")
 _LOSS = re.compile(rf"(?<![\w.])(?:total_)?loss: (?P<loss>-?{_NUMBER}|nan|-?inf)")

@@ -64,6 +64,9 @@ _DIGITS = (
 _NUMBER = re.compile(rf"({_DIGITS})")
 _NUMBER_OR_NAN = re.compile(rf"((?<![\w.@$/])[-+]?(?:nan|NaN|NAN|inf|Inf|Infinity)(?![\w.])|{_DIGITS})")
 _NAN = re.compile(r"(?:nan|NaN|NAN|inf|Inf|Infinity)(?!\w)")
+# "E2 B140 | loss 2.3"
+_EPOCH_BATCH = re.compile(r"\W{0,3}E(?P<epoch>\d{1,6})[ :/|,-]{1,3}B(?P<batch>\d{1,9})(?!\w)")
+_SHORT_HEAD = 4
 _OPENS = re.compile(r"\s*[\])]?\s*\[\s*")
 # Between an epoch and a fraction: "Epoch:[3/20](7/120)", "[epoch 3, 7/120]", "Epoch 3 | 7/120 | ".
 _LEADS_ON = re.compile(r"\s*[\])]?\s*[,|:-]?\s*[\[(]?\s*")
@@ -130,6 +133,8 @@ def _pieces(text: str) -> list[str]:
     """The text cut at its numbers: a gap, a number, a gap, …"""
     if len(text) > _LONGEST:
         text = text[:_LONGEST]
+    if "E" in text[:_SHORT_HEAD] and (short := _EPOCH_BATCH.match(text)) is not None:
+        text = f"epoch {short['epoch']} batch {short['batch']}{text[short.end() :]}"
     if "\\" in text:
         text = text.replace("\\t", "\t").replace("\\n", "\t")
     has_nan = ("nan" in text or "NaN" in text or "inf" in text or "Inf" in text) and _NAN.search(text)
@@ -247,7 +252,7 @@ def _unit(place: int, gaps: Sequence[Gap]) -> Key | None:
 def _names_the_next(before: Gap, between: Gap) -> bool:
     """``between`` may be the unit of its first number or the name of its second: it is a unit where one is missing."""
     named = bool(before.name) or _OF_ALL.fullmatch(before.text) is not None
-    return between.lone is not None and named and (before.key is None or before.key.what not in SPEEDS)
+    return between.lone is not None and named and (before.key is None or before.key.what not in {*SPEEDS, "left"})
 
 
 def _is_location(before: Gap, after: Gap) -> bool:
@@ -324,7 +329,7 @@ def _step_without_a_name(gaps: Sequence[Gap], entries: Sequence[Entry]) -> list[
         for place in sorted(fractions):
             if not _LETTERS.search(gaps[place + 2].text):
                 continue  # the month and day of a date
-            if (in_epoch and place) or (place == 0 and not gaps[0].text.strip(" [(")):
+            if (in_epoch and place) or gaps[place].text == "% " or (place == 0 and not gaps[0].text.strip(" [(")):
                 return [Entry(place, Key("step", BATCH), total=place + 1, in_epoch=in_epoch)]
     for place in unnamed if lossy and timed else ():
         before, behind = gaps[place].text, gaps[place + 1].text.lstrip()[:1]

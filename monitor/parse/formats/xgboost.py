@@ -3,7 +3,8 @@
 ``[12]<TAB>train-auc:0.91816<TAB>train-logloss:0.58923<TAB>validation-logloss:0.67492``: a round is a step, counted from 0;
 the line gives no time. The loss is that of the first data set whose name begins with "train", where its metric is one
 that falls. cv's ``train-rmse:0.50000+0.01000`` is a mean over folds. Traps: the line of the best round is printed again
-where training stopped early; other things in brackets with a tab behind.
+where training stopped early; other things in brackets with a tab behind. The command line program says before each round how
+long it ran so far, ``boosting round 13, 31.5 sec elapsed``: that is what the clock shows at the end of the round before.
 """
 
 from __future__ import annotations
@@ -15,7 +16,19 @@ from monitor.parse.numbers import count, number
 from monitor.parse.rows import Reading
 
 FORMAT = "xgboost"
-GATES = ("]\t", "]#011", "-rmse:", "-mae:", "-logloss:", "-mlogloss:", "-error:", "-merror:", "-auc:", "-aucpr:")
+GATES = (
+    "]\t",
+    "]#011",
+    "-rmse:",
+    "-mae:",
+    "-logloss:",
+    "-mlogloss:",
+    "-error:",
+    "-merror:",
+    "-auc:",
+    "-aucpr:",
+    "boosting round ",
+)
 
 # Scores always have decimals; "[1] worker-1:8080" has none.
 _SCORE = r"(?:-?\d{1,15}\.\d{1,20}(?:e[-+]?\d{1,3})?|nan|-?inf)"
@@ -26,6 +39,7 @@ _LOSS = re.compile(
     r"\strain[\w.@]{0,60}-(?:m?logloss|rmse|rmsle|mae|mape|mphe|quantile|gamma-deviance|[a-z]{1,12}-nloglik[@\d.]{0,12})(?:-mean)?"
     rf":(?P<loss>{_SCORE})"
 )
+_ELAPSED = re.compile(r"\bboosting round (?P<round>\d{1,9}), (?P<s>\d{1,9}(?:\.\d{1,9})?) sec elapsed")
 
 
 def read(text: str) -> Iterator[Reading]:
@@ -34,3 +48,5 @@ def read(text: str) -> Iterator[Reading]:
     if match is not None:
         loss = _LOSS.search(match["scores"])
         yield Reading(format=FORMAT, step=count(match["round"]), loss=number(loss["loss"]) if loss else None)
+    elif (begun := _ELAPSED.search(text)) is not None:
+        yield Reading(FORMAT, count(begun["round"]), meaning="of-last", clock_s=number(begun["s"]))

@@ -1,0 +1,229 @@
+"""What else a log says of its step times: longer gaps, a clock beside times of single steps, digits that are too few."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+
+import pandas as pd
+import pytest
+
+from tests.parse.read import parse
+
+_BEGIN = datetime(2024, 3, 5, 9, 0, 0, tzinfo=UTC)
+
+
+def _at(seconds: float) -> str:
+    return (_BEGIN + timedelta(seconds=seconds)).strftime("%Y-%m-%d %H:%M:%S,%f")[:-3]
+
+
+def _read(lines: Iterable[str]) -> pd.DataFrame:
+    return parse(list(lines)).steps
+
+
+def test_a_time_that_grows_with_the_steps_since_the_last_report_is_of_them_all() -> None:
+    done = [200 * number for number in range(1, 40) if number % 7]
+    since = [step - before for before, step in zip([0, *done], done, strict=False)]
+    lines = [
+        f"[update {step}] cls_loss=2.5 box_loss=0.5 time={0.31 * gap + step % 3:.2f}"
+        for step, gap in zip(done, since, strict=True)
+    ]
+    steps = _read(lines)
+    assert steps["step_time_s"].median() == pytest.approx(0.31, rel=0.05)
+    # Where every report comes after as many steps nothing says so.
+    alike = _read(f"[update {200 * number}] cls_loss=2.5 time={62 + number % 3}.25" for number in range(1, 40))
+    assert alike["step_time_s"].median() == pytest.approx(63.25)
+
+
+def test_what_is_told_of_the_same_step_behind_its_loss_is_no_second_report() -> None:
+    lines = []
+    for number in range(1, 8):
+        at, head = 110.0 * number, f"[Round 3][Iteration {400 * number}][Wall Clock {80.0 * number}s]"
+        lines += [
+            f"{_at(at)} INFO fit - {head} loss is 0.5{number}, cost 80.{number}s",
+            f"{_at(at + 20)} INFO fit - {head} hit rate is 0.61",
+            f"{_at(at + 29)} INFO fit - {head} throughput is 900 samples/sec",
+        ]
+    steps = _read(lines)
+    assert list(steps["step"]) == [400 * number for number in range(1, 8)]
+    # 30 s of each 110 are not the training's: of all the steps in between is what fits, with a pause.
+    assert steps["step_time_s"].median() == pytest.approx(0.2, rel=0.02)
+
+
+@pytest.mark.parametrize("timed", [[0.21, 0.45, 0.3, 0.62, 0.24, 0.5], [0.55, 0.52, 0.61, 0.57, 0.5, 0.6]])
+def test_a_steady_clock_tells_more_than_the_time_of_one_step_in_many(timed: list[float]) -> None:
+    lines = [
+        f"{_at(40.0 * number + number % 3)} it {100 * number} | loss 2.{number} | batch_time {timed[number % 6]} s"
+        for number in range(1, 25)
+    ]
+    steps = _read(lines)
+    assert set(steps["kind"]) == {"line-clock"}
+    assert steps["step_time_s"].median() == pytest.approx(0.4, rel=0.05)
+
+
+def test_of_a_rounded_rate_the_clock_tells_more() -> None:
+    lines = [f"{_at(70.0 * number)} step {10 * number} loss 2.{number} 0.1 steps/sec" for number in range(1, 9)]
+    steps = _read(lines)
+    assert steps["step_time_s"].median() == pytest.approx(7.0)
+    without = _read(line.partition(" step")[2].join(["step", ""]) for line in lines)
+    assert len(without) == 8
+    assert without["step_time_s"].isna().all()
+    assert (without["throughput"] == 0.1).all()
+
+
+def test_samples_are_steps_where_the_log_says_how_many_make_one() -> None:
+    def line(number: int, key: str, value: float, more: str = "") -> str:
+        at = 1_700_000_000_000 + 3_000 * number
+        head = f':::MLLOG {{"namespace": "", "time_ms": {at}, "event_type": "POINT_IN_TIME"'
+        return f'{head}, "key": "{key}", "value": {value}{more}}}'
+
+    head = line(0, "global_batch_size", 64)
+    reports = [
+        line(number, "train_loss", 9 - number / 10, f', "metadata": {{"samples_count": {64 * number}}}')
+        for number in range(1, 9)
+    ]
+    assert _read([head, *reports])["step_time_s"].median() == pytest.approx(3.0)
+    assert _read(reports)["step_time_s"].isna().all()
+
+
+def test_an_update_waits_for_its_data_too_where_both_are_told() -> None:
+    lines = [f"step:{number}K smpl:{number}M loss:0.5{number} updt_s:0.300 data_s:0.050" for number in range(1, 6)]
+    assert list(_read(lines)["step_time_s"]) == [pytest.approx(0.35)] * 5
+    # A batch's time has it in it.
+    lines = [f"step {number} loss 0.5{number} batch_time 0.300 data_s 0.050" for number in range(1, 6)]
+    assert list(_read(lines)["step_time_s"]) == [pytest.approx(0.3)] * 5
+
+
+def test_a_bar_whose_every_count_is_told_as_an_epoch_counts_epochs() -> None:
+    lines = []
+    for number in range(1, 12):
+        lines += [
+            f" {5 * number}%|█  | {number}/20 [{number:02}:00<19:00, 60.10s/it]",
+            f"Epoch {number}: train loss 0.{40 - number}",
+        ]
+    assert not _read(lines)["step_time_s"].notna().any()
+
+
+def test_updates_of_the_whole_training_come_before_those_since_the_last_report() -> None:
+    lines = [
+        f"[ time:{21.0 * number:.1f}s exs:{300 * number} ] {{'loss': 4.{number}, 'updates': {20 + number % 2}, "
+        f"'total_train_updates': {20 * number}}}"
+        for number in range(1, 12)
+    ]
+    steps = _read(lines)
+    assert list(steps["step"]) == [20 * number for number in range(1, 12)]
+    assert steps["step_time_s"].median() == pytest.approx(1.05, rel=0.05)
+
+
+def test_an_epoch_of_rollouts_is_a_step_where_else_the_environment_counts() -> None:
+    lines = []
+    for number in range(12):
+        lines += [
+            "-" * 30,
+            f"|       Epoch |{number:12} |",
+            f"|    AvgReturn |{20.5 + number:12.1f} |",
+            f"| TotalEnvInteracts |{5000 * (number + 1):9} |",
+            f"|        Time |{12.5 * (number + 1):12.1f} |",
+        ]
+    steps = _read(lines)
+    assert list(steps["step"]) == list(range(12))
+    assert steps["step_time_s"].median() == pytest.approx(12.5)
+
+
+def _hms(seconds: float) -> str:
+    return f"{int(seconds) // 3600}:{int(seconds) % 3600 // 60:02}:{int(seconds) % 60:02}"
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("step {step}/4000 | loss 2.5 | lr 1e-4 | eta {hms}", 0.75),
+        ("iter {step}/4000, loss 2.5, time left: {minutes:.2f} min", 0.75),
+        ('{{"step": {step}, "total_steps": 4000, "loss": 2.5, "eta_seconds": {left}}}', 0.75),
+        ("[{step}/4000] xent=2.{step} eta={hms}", 0.75),
+        # A clock tells more than an estimate, and so does any time that is printed.
+        ("{at} step {step}/4000 loss 2.5 eta {hms}", 0.6),
+        ("step {step}/4000 loss 2.5 0.7 s/step eta {hms}", 0.7),
+        # Of all epochs: not what is left of this counter.
+        ("epoch 1/9 step {step}/4000 loss 2.5 eta {more}", None),
+        ("step {step}/4000 loss 2.5 eta {more}", None),
+    ],
+)
+def test_what_is_left_of_a_run_tells_its_steps_where_it_comes_down_to_nothing_with_them(
+    line: str, expected: float | None
+) -> None:
+    lines = [
+        line.format(
+            step=step,
+            left=(left := 0.75 * (4000 - step)),
+            hms=_hms(left),
+            minutes=left / 60,
+            more=_hms(left + 24_000),
+            at=_at(0.6 * step),
+        )
+        for step in range(100, 1500, 100)
+    ]
+    times = _read(lines)["step_time_s"]
+    assert len(times) == 14
+    assert times.median() == pytest.approx(expected, rel=0.01) if expected else times.isna().all()
+
+
+def test_a_bar_that_runs_in_few_of_the_epochs_is_no_training() -> None:
+    lines = []
+    for epoch in range(1, 13):
+        lines += [f"===> Epoch: {epoch} Time: 19.33 Train Loss: 0.0{40 - epoch} lr: 0.0003"]
+        if epoch == 6:
+            lines += [f" {2 * count}%|█  | {count}/50 [{count:02}:40<19:00, 40.10s/it]" for count in range(1, 30)]
+    assert not _read(lines)["step_time_s"].notna().any()
+
+
+def test_a_bar_of_ones_own_with_a_loss_is_a_report_and_others_are_not() -> None:
+    lines = [
+        f"{word} [=====>     ] {number}.5% {1000 * number}/58000 | 4.50 it/s | ETA: 900 s{loss}"
+        for word, loss in (("Tokenizing", ""), ("Training", " | loss=2.{number}"))
+        for number in range(1, 12)
+    ]
+    steps = _read(line.replace("{number}", str(place)) for place, line in enumerate(lines))
+    assert len(steps) == 11
+    assert steps["step_time_s"].median() == pytest.approx(1 / 4.5)
+
+
+def test_seconds_behind_tps_are_a_step_s() -> None:
+    lines = [f"[Epoch: 2] [{20 * number}/900] [tps: 1.4{number}s] loss = 3.{number} (3.5)" for number in range(1, 9)]
+    assert _read(lines)["step_time_s"].median() == pytest.approx(1.445)
+
+
+def test_where_a_logger_was_called_counts_nothing() -> None:
+    lines = [
+        f"{_at(40.0 * number)} [steps/chain/train.py:535 - INFO] Iter: {number}/40  ({number}% complete)  lr: 0.00{60 - number}"
+        for number in range(1, 12)
+    ]
+    steps = _read(lines)
+    assert list(steps["step"]) == list(range(1, 12))
+    assert steps["step_time_s"].median() == pytest.approx(40.0)
+
+
+def test_a_counter_within_epochs_that_are_counted_beside_it_is_not_read_across_them() -> None:
+    # Every 100 steps one of 29 an epoch is reported; three epochs lie between the second and the third.
+    done = range(100, 3000, 100)
+    lines = [
+        f"{_at(0.08 * step)} iteration:{1 + step // 29} step:{step % 29}/29, slot loss: 1.{step}, tag loss: 0.1"
+        for step in done
+    ]
+    steps = _read(lines)
+    assert len(steps) == len(done)
+    assert steps["step_time_s"].isna().all()
+
+
+def test_a_clock_of_whole_seconds_tells_nothing_of_two() -> None:
+    lines = [
+        f"{(_BEGIN + timedelta(seconds=int(seconds))).strftime('%Y-%m-%d %H:%M:%S')} step {step} loss 2.5"
+        for step, seconds in ((0, 0), (5, 0.9), (10, 1.8))
+    ]
+    assert _read(lines)["step_time_s"].isna().all()
+
+
+def test_the_clock_tells_no_step_where_samples_are_counted() -> None:
+    steps = _read(f"{_at(2.0 * number)} seen samples: {512 * number} xent: 2.{60 - number}" for number in range(1, 14))
+    assert len(steps) == 13
+    assert steps["step_time_s"].isna().all()
