@@ -16,6 +16,7 @@ from monitor.cli import (
     completion,
     dashboard,
     demo,
+    fleet,
     jobs,
     mcp,
     plan,
@@ -30,7 +31,7 @@ from monitor.errors import CannotDo, TrainwatchError
 from monitor.installed import COMMAND, PROGRAM
 from monitor.terminal import lost_output, outlets
 
-_COMMANDS = (jobs, top, report, steps, compare, alert, thresholds, alarms, plan, archive, dashboard, demo, mcp)
+_COMMANDS = (jobs, top, report, steps, compare, alert, thresholds, alarms, plan, archive, fleet, dashboard, demo, mcp)
 EXIT_INTERRUPTED = 130
 
 

@@ -22,7 +22,7 @@ from monitor.archive.folder import FolderStore
 from monitor.archive.reading import Archived
 from monitor.archive.writing import write
 from monitor.aws.clients import Clients
-from monitor.cli.fleet import ranked
+from monitor.cli.archived_jobs import ranked
 from monitor.cli.main import parser
 from monitor.demo.account import start
 from monitor.fetch.account import AwsSource
