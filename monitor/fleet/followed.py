@@ -17,7 +17,7 @@ from monitor.fleet.window import Window
 from monitor.model import came_of
 
 # A step with another batch is another amount of work: its time alone says nothing.
-_BATCH = ("batch", "accumulation")
+_BATCH = frozenset({"batch_size", "microbatches", "prescaled_batch", "gradient_accumulation_steps", "sequence_length"})
 # 10th to 90th percentile of a normal distribution, in standard deviations; error of a median against that of a mean.
 _SPREAD_SD, _MEDIAN = 2.563, 1.253
 _NORMAL_95 = 1.96
@@ -75,7 +75,7 @@ def _row(before: JobFacts, after: JobFacts, found: Found, was: str) -> Followed:
 
 def _measured(before: JobFacts, after: JobFacts, parameter: str) -> tuple[tuple[float, float, float] | None, str]:
     """The change of the median step time in percent with its interval; or why it is not known."""
-    if any(word in parameter for word in _BATCH):
+    if parameter in _BATCH:
         return None, f"{parameter} changes the work of a step"
     others = sorted(
         name
