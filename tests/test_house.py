@@ -59,6 +59,7 @@ KEPT_TO = {
     "requests": {"alert"},
     "vl_convert": {"export"},
     "jinja2": {"export"},
+    "duckdb": {"review"},
 }
 IMPURE_MODULES = {
     "os",

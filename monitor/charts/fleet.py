@@ -13,7 +13,7 @@ USES = {
     "failed": "#b3362b",
     "lost": "#dd8a3e",
     "idle": "#8a62b5",
-    "waiting": "#7389a5",
+    "waiting": "#e3b23c",
     "unknown": "#bcc2ca",
 }
 ROW_PX = 30
@@ -28,10 +28,11 @@ def owners_frame(rows: Sequence[tuple[str, str, float, float]]) -> pd.DataFrame:
     return frame
 
 
-def owners_bars(frame: pd.DataFrame, order: Sequence[str], title: str) -> alt.Chart:
-    """A bar an owner, in the order given, divided by use; all of them together are the bill."""
+def owners_bars(frame: pd.DataFrame, order: Sequence[str], title: str, around_px: int = 0) -> alt.Chart:
+    """A bar an owner, in the order given, divided by use; all of them together are the bill. ``around_px`` is for legend and axis,
+    where the height of a chart is that of all of it."""
     return (
-        alt.Chart(frame, height=ROW_PX * max(1, len(order)) + 4)
+        alt.Chart(frame, height=ROW_PX * max(1, len(order)) + 4 + around_px)
         .mark_bar(height=ROW_PX * 0.62)
         .encode(
             x=alt.X("sum(amount):Q", title=title, axis=alt.Axis(tickCount=5, grid=True)),

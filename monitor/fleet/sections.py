@@ -127,7 +127,7 @@ def _to_change(report: FleetReport) -> Section | None:
         return None
     rows = tuple(
         (f"{place}. {each.job}{_more_runs(each.runs - 1)}",
-         _usd(each.saving, report), hours(each.saving.gpu_hours), each.owner, f"{sentence(each.title)} {_first_sentence(each.next_step)}")
+         _usd(each.saving, report), hours(each.saving.gpu_hours), each.owner, _step(each.title, each.next_step))
         for place, each in enumerate(report.to_change, start=1)
     )  # fmt: skip
     columns = (
@@ -168,7 +168,8 @@ def _failures(report: FleetReport) -> Section:
 
 def _rates(report: FleetReport) -> Iterator[str]:
     every, helpless = report.all_failures, report.infrastructure_failures
-    yield f"{count(every.events, 'failure or interruption', 'failures and interruptions')} of running jobs in {hours(every.hours)} node-hours: {_between(every)}."
+    what = count(every.events, "failure or interruption", "failures and interruptions")
+    yield f"{what} of running jobs in {hours(every.hours)} node-hours: {_between(every)}."
     if helpless.events:
         either = f", {report.either:,} of them perhaps the job's own" if report.either else ""
         yield f"Of the infrastructure {helpless.events:,}{either}: {_between(helpless)}."
@@ -310,10 +311,10 @@ def _change_words(report: FleetReport) -> str:
     return f", {change.verdict} {abs(change.points):.0f} points ({span})"
 
 
-def _first_sentence(text: str) -> str:
-    """Of a next step: the rest is on the job's own page."""
-    head, dot, _ = text.partition(". ")
-    return f"{head}." if dot else text
+def _step(title: str, next_step: str) -> str:
+    """A finding and the first sentence of what to do: the rest is on the job's own page."""
+    head, dot, _ = next_step.partition(". ")
+    return f"{sentence(title)} {head}{dot.strip()}".strip()
 
 
 def _more_runs(number: int) -> str:

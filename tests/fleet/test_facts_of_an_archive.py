@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -116,10 +117,8 @@ def test_a_kill_at_any_read_costs_no_job_and_doubles_none(
 ) -> None:
     monkeypatch.setattr("monitor.review.fleet_facts._BATCH", 1)
     store.dies_after = reads
-    try:
+    with suppress(KeyboardInterrupt):
         FleetFacts(store, kept).update()
-    except KeyboardInterrupt:
-        pass
     store.dies_after = None
     again = FleetFacts(store, kept).update()
     assert again.new <= 4 - reads // 3
@@ -139,9 +138,10 @@ def test_a_kill_while_parts_are_put_together_doubles_nothing(
             raise KeyboardInterrupt
         unlink(path, missing_ok)
 
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patch:
         patch.setattr(Path, "unlink", killed)
-        FleetFacts(store, kept).update()
+        with pytest.raises(KeyboardInterrupt):
+            FleetFacts(store, kept).update()
     assert len(by_name(kept.load(FIRST, LAST))) == 4
     assert FleetFacts(store, kept).update().new == 0
     assert len(by_name(kept.load(FIRST, LAST))) == 4
