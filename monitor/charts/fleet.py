@@ -29,7 +29,7 @@ def owners_frame(rows: Sequence[tuple[str, str, float, float]]) -> pd.DataFrame:
 
 
 def owners_bars(frame: pd.DataFrame, order: Sequence[str], title: str, around_px: int = 0) -> alt.Chart:
-    """A bar an owner, in the order given, divided by use; all of them together are the bill. ``around_px`` is for legend and axis,
+    """A bar an owner, in the order given, divided by use; all of them are the bill. ``around_px`` is for legend and axis,
     where the height of a chart is that of all of it."""
     return (
         alt.Chart(frame, height=ROW_PX * max(1, len(order)) + 4 + around_px)

@@ -10,15 +10,11 @@ from pathlib import Path
 
 from monitor.alert.delivery import check, deliver, key_of
 from monitor.alert.ledger import Ledger, durable, ledger_file
-from monitor.alert.message import Message, id_of
 from monitor.alert.sink_names import sink_of
 from monitor.cli.alert_undelivered import not_sent, refusals
 from monitor.errors import BadCall, CannotDo
-from monitor.export.fleet_markdown import fleet_markdown
 from monitor.fleet.report import FleetReport
-from monitor.fleet.sections import headline
-
-_RULE = "fleet report"
+from monitor.review.fleet_message import RULE, message_of
 
 
 def send(
@@ -40,34 +36,9 @@ def send(
     with book.change():
         for sink in found:
             book.add(message, key_of(sink), now.timestamp())
-    outcomes = [deliver(book, sink, sleep, what=_RULE) for sink in found]
+    outcomes = [deliver(book, sink, sleep, what=RULE) for sink in found]
     troubles = [sentence for outcome in outcomes for sentence in refusals(outcome)]
     troubles += [not_sent(outcome) for outcome in outcomes if outcome.waiting]
     for sentence in troubles:
         print(f"trainwatch: {sentence}", file=sys.stderr)
     return CannotDo.exit_code if troubles else 0
-
-
-def message_of(report: FleetReport, public_url: str, now: datetime) -> Message:
-    """One message a window, archive and kind of owner: whoever makes the report again sends nothing again."""
-    first, *others = headline(report)
-    window = report.window
-    return Message(
-        id=id_of("fleet", report.archive, window.start, window.end, report.by),
-        kind="report",
-        job="",
-        status=None,
-        rule=_RULE,
-        when=f"{window.name} by {report.by}",
-        severity="info",
-        node=None,
-        finding=None,
-        since=window.begins.isoformat(),
-        at=now.isoformat(),
-        value=None,
-        limit=None,
-        unit="",
-        title=f"GPU-hours {window.name}: {first}",
-        text="\n".join([*others, "", fleet_markdown(report)]),
-        link=f"{public_url}/fleet" if public_url else None,
-    )

@@ -19,6 +19,7 @@ from monitor.cli import (
     fleet,
     jobs,
     mcp,
+    nightly,
     plan,
     report,
     steps,
@@ -31,7 +32,23 @@ from monitor.errors import CannotDo, TrainwatchError
 from monitor.installed import COMMAND, PROGRAM
 from monitor.terminal import lost_output, outlets
 
-_COMMANDS = (jobs, top, report, steps, compare, alert, thresholds, alarms, plan, archive, fleet, dashboard, demo, mcp)
+_COMMANDS = (
+    jobs,
+    top,
+    report,
+    steps,
+    compare,
+    alert,
+    thresholds,
+    alarms,
+    plan,
+    archive,
+    fleet,
+    nightly,
+    dashboard,
+    demo,
+    mcp,
+)
 EXIT_INTERRUPTED = 130
 
 
