@@ -62,6 +62,10 @@ class FactStore:
 
             self._write(pa.Table.from_pylist([_row(each) for each in facts], _schema()))
 
+    def keep_none(self) -> None:
+        """A part without a job, so that an engine finds the columns."""
+        self._write(_schema().empty_table())
+
     def settle(self, listed: Mapping[str, str]) -> None:
         """Drops what the archive has no longer or has anew, and puts many parts together."""
         import pyarrow as pa

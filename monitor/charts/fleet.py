@@ -33,10 +33,16 @@ def owners_bars(frame: pd.DataFrame, order: Sequence[str], title: str, around_px
     where the height of a chart is that of all of it."""
     return (
         alt.Chart(frame, height=ROW_PX * max(1, len(order)) + 4 + around_px)
-        .mark_bar(height=ROW_PX * 0.62)
+        .mark_bar()
         .encode(
             x=alt.X("sum(amount):Q", title=title, axis=alt.Axis(tickCount=5, grid=True)),
-            y=alt.Y("owner:N", sort=list(order), title=None, axis=alt.Axis(labelLimit=180, ticks=False, domain=False)),
+            y=alt.Y(
+                "owner:N",
+                sort=list(order),
+                title=None,
+                scale=alt.Scale(paddingInner=0.35, paddingOuter=0.2),
+                axis=alt.Axis(labelLimit=180, ticks=False, domain=False),
+            ),
             color=_color(),
             order=alt.Order("place:Q"),
             tooltip=[
@@ -63,7 +69,7 @@ def weeks_bars(frame: pd.DataFrame, title: str) -> alt.Chart:
         .encode(
             x=alt.X("week:O", title=None, axis=alt.Axis(labelAngle=0, labelOverlap=True)),
             y=alt.Y("sum(amount):Q", title=title, axis=alt.Axis(tickCount=4)),
-            color=_color(),
+            color=_color(columns=3),
             order=alt.Order("place:Q"),
             tooltip=[
                 alt.Tooltip("week:O"), alt.Tooltip("use:N"),
@@ -73,6 +79,6 @@ def weeks_bars(frame: pd.DataFrame, title: str) -> alt.Chart:
     )  # fmt: skip
 
 
-def _color() -> alt.Color:
+def _color(columns: int = 6) -> alt.Color:
     scale = alt.Scale(domain=_ORDER, range=list(USES.values()))
-    return alt.Color("use:N", scale=scale, title=None, legend=alt.Legend(orient="top", columns=6))
+    return alt.Color("use:N", scale=scale, title=None, legend=alt.Legend(orient="top", columns=columns))

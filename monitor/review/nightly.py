@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -91,8 +91,12 @@ def night(
     out = Night()
     with plan.folder.alone(), metered(plan.max_usd) as tally:
         out.killed_before = plan.folder.unfinished()
-        plan.folder.write("begun", begun, {})
         state = plan.folder.state()
+        if state.reported_until is None:
+            # Which week is the first one hangs on the day of the first night, even if that is killed.
+            state = replace(state, reported_until=_first_week(begun))
+            plan.folder.keep(state)
+        plan.folder.write("begun", begun, {})
         _step(out, "archiving", lambda: _archive(plan, out, _since(plan, state.archived_until, begun), now, said))
         if plan.rules:
             _step(out, "judging", lambda: _judge(plan, out, _since(plan, state.judged_until, begun), begun, said))
@@ -122,6 +126,12 @@ def _step(out: Night, name: str, do: Callable[[], None]) -> None:
 
 def _since(plan: Plan, until: datetime | None, now: datetime) -> datetime:
     return now - plan.first if until is None else until - OVERLAP
+
+
+def _first_week(now: datetime) -> date:
+    """The first one to be reported: on a Monday the one before it, else the one that has begun."""
+    today = now.astimezone(UTC).date()
+    return today - _WEEK if today.weekday() == 0 else today - timedelta(days=today.weekday())
 
 
 def _archive(plan: Plan, out: Night, since: datetime, now: Callable[[], datetime], said: Callable[[str], None]) -> None:
@@ -187,9 +197,7 @@ def _report(plan: Plan, out: Night, now: datetime, said: Callable[[str], None]) 
     """The weeks that are over and not reported; the facts are brought up to date each night, so that Mondays are quick."""
     state = plan.folder.state()
     monday = now.astimezone(UTC).date() - timedelta(days=now.astimezone(UTC).weekday())
-    # The first night is no Monday, most of the time: its week before it was nobody's yet.
-    first = monday - _WEEK if now.astimezone(UTC).weekday() == 0 else monday
-    start = max(state.reported_until or first, monday - MOST_WEEKS * _WEEK)
+    start = max(state.reported_until or monday, monday - MOST_WEEKS * _WEEK)
 
     def told(done: int, of: int) -> None:
         said(f"{done:,} of {of:,} new jobs of the archive read")

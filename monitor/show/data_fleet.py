@@ -25,7 +25,7 @@ from monitor.fetch.background import begin
 from monitor.fleet.window import Window
 from monitor.review.archiving import Archiver
 from monitor.review.fleet_facts import FleetFacts
-from monitor.review.fleet_queries import FleetTables, fleet_jobs, fleet_tables
+from monitor.review.fleet_queries import FleetDatabase, FleetTables
 from monitor.review.fleet_report import kept_facts
 from monitor.show import data
 
@@ -59,6 +59,7 @@ class Fleet:
         self._state = State(store.label)
         self._under_way: Future[None] | None = None
         self._made: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
+        self._database: FleetDatabase | None = None
 
     def state(self) -> State:
         """As it is; starts a look where the last one is some minutes ago."""
@@ -83,6 +84,13 @@ class Fleet:
                 self._made.popitem(last=False)
         return found
 
+    def database(self) -> FleetDatabase:
+        """The facts as they were after the last look that brought something."""
+        with self._lock:
+            if self._database is None:
+                self._database = FleetDatabase(self.facts, settings.read())
+            return self._database
+
     def _look(self) -> None:
         try:
             if self._sample is not None:
@@ -90,6 +98,11 @@ class Fleet:
             read = FleetFacts(self._store, self.facts).update(
                 lambda done, of: self._tell(f"{done:,} of {of:,} new jobs of the archive read")
             )
+            if read.new or self._state.jobs is None:
+                # Made here, so that no view waits for it.
+                made = FleetDatabase(self.facts, settings.read())
+                with self._lock:
+                    self._database = made
             self._tell("", jobs=read.jobs, unread=len(read.unread), changed=read.new > 0)
         except TrainwatchError as error:
             self._tell("", error=error)
@@ -152,16 +165,10 @@ def _fleet(root: str, region: str | None, profile: str | None, sample: data.Acco
 
 def tables(found: Fleet, window: Window, by: str) -> FleetTables:
     """The sums of a window."""
-    known = settings.read()
-    tags = (known.team_tag, known.project_tag)
-    made: FleetTables = found.made(("tables", window, by, tags), lambda: fleet_tables(found.facts, window, by, known))
+    made: FleetTables = found.made(("tables", window, by), lambda: found.database().tables(window, by))
     return made
 
 
 def jobs(found: Fleet, window: Window, by: str, owner: str | None, uses: tuple[str, ...]) -> Any:
     """The jobs behind a part of the bar."""
-    known = settings.read()
-    tags = (known.team_tag, known.project_tag)
-    return found.made(
-        ("jobs", window, by, tags, owner, uses), lambda: fleet_jobs(found.facts, window, by, known, owner, uses)
-    )
+    return found.made(("jobs", window, by, owner, uses), lambda: found.database().jobs(window, by, owner, uses))

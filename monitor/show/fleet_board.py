@@ -33,7 +33,7 @@ _ALL_WASTE = "all that was wasted"
 _MOST_OWNERS = 12
 _OTHERS = "all others"
 # What legend and axis take of a chart on a page.
-_AROUND_PX = 84
+_AROUND_PX = 150
 
 
 def show_state(state: data_fleet.State) -> None:
@@ -119,7 +119,7 @@ def _answer(wasted: pd.DataFrame, waste: float, total: float, by: str, unit: str
     if not waste:
         return "Nothing that is known to be wasted"
     worst = wasted.loc[wasted[unit].idxmax()]
-    whose = {"untagged": f"jobs without a {by}"}.get(worst["owner"], str(worst["owner"]))
+    whose = {"untagged": f"jobs without a {by}"}.get(worst["owner"], f"{by} {worst['owner']}")
     return (
         f"{_amount(waste, unit)} bought nothing ({percent(100 * waste / total)}); the largest part is {worst['use']}, "
         f"{_amount(worst[unit], unit)} of {whose}"

@@ -14,7 +14,7 @@ from monitor.fleet.facts import JobFacts
 from monitor.fleet.owners import BY, owner_by
 from monitor.fleet.summing import fleet_report
 from monitor.fleet.window import Window
-from monitor.review.fleet_queries import fleet_jobs, fleet_tables
+from monitor.review.fleet_queries import FleetDatabase
 from monitor.settings import Settings
 from tests.fleet.built import facts
 from tests.fleet.test_sums import jobs
@@ -30,9 +30,10 @@ def test_the_tables_of_a_page_are_those_of_the_report(
 ) -> None:
     store = FactStore(tmp_path_factory.mktemp("facts"))
     store.keep(made)
+    database = FleetDatabase(store, Settings())
     for by in BY:
         report = fleet_report("archive", made, WEEK, NOW, by, owner_by(by))
-        tables = fleet_tables(store, WEEK, by, Settings())
+        tables = database.tables(WEEK, by)
         assert tables.jobs == report.coverage.jobs
         owners = {
             (each.owner, use): (one.gpu_hours, one.usd)
@@ -63,13 +64,14 @@ def test_jobs_of_an_owner_and_a_use_the_dearest_first(tmp_path: Path) -> None:
             facts("other", [("stall", 60.0, True)]),
         ]
     )
-    found = fleet_jobs(store, WEEK, "team", Settings(), "o'neil", ("idle",))
+    database = FleetDatabase(store, Settings())
+    found = database.jobs(WEEK, "team", "o'neil", ("idle",))
     assert list(found["job"]) == ["long", "short"]
-    assert set(fleet_jobs(store, WEEK, "team", Settings(), None, ("idle",))["owner"]) == {"o'neil", "untagged"}
+    assert set(database.jobs(WEEK, "team", None, ("idle",))["owner"]) == {"o'neil", "untagged"}
 
 
 def test_a_job_that_is_there_twice_counts_once(tmp_path: Path) -> None:
     store = FactStore(tmp_path)
     for _ in range(2):
         store.keep([facts("once", [("productive", 3600.0, True)])])
-    assert fleet_tables(store, WEEK, "team", Settings()).by_owner["usd"].sum() == pytest.approx(36.0)
+    assert FleetDatabase(store, Settings()).tables(WEEK, "team").by_owner["usd"].sum() == pytest.approx(36.0)
