@@ -151,7 +151,7 @@ def _at_once(function: Callable[..., object], *given: object) -> _Done:
     return _Done()
 
 
-@pytest.mark.parametrize("after", [1, 2, 3, 20, 33, 57, *range(60, 96, 4)])
+@pytest.mark.parametrize("after", [1, 2, 20, 57, 62, 68, 74, 80, 86, 92])
 def test_a_night_that_is_killed_anywhere_is_taken_up_by_the_next(
     planned: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
 ) -> None:
