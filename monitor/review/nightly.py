@@ -6,6 +6,7 @@ one. Days off are caught up: jobs since the last night, and those that ran then;
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
@@ -84,7 +85,7 @@ class Night:
 
 
 def night(
-    plan: Plan, now: Callable[[], datetime], said: Callable[[str], None], sleep: Callable[[float], None] | None = None
+    plan: Plan, now: Callable[[], datetime], said: Callable[[str], None], sleep: Callable[[float], None] = time.sleep
 ) -> Night:
     """Does all of it; a step that fails does not keep the others from being done. CannotDo where another one is at work."""
     begun = now()
@@ -228,12 +229,11 @@ def _tell(plan: Plan, message: Message) -> None:
             book.add(message, key_of(sink), datetime.fromisoformat(message.at).timestamp())
 
 
-def _send(plan: Plan, out: Night, sleep: Callable[[float], None] | None) -> None:
+def _send(plan: Plan, out: Night, sleep: Callable[[float], None]) -> None:
     if not plan.notify:
         return
     book = Ledger(plan.ledger)
-    waits = {} if sleep is None else {"sleep": sleep}
-    outcomes: Sequence[Delivered] = [deliver(book, sink, **waits, what="nightly") for sink in plan.notify]
+    outcomes: Sequence[Delivered] = [deliver(book, sink, sleep, what="nightly") for sink in plan.notify]
     out.sent += sum(each.sent for each in outcomes)
     for each in outcomes:
         if each.waiting:

@@ -22,6 +22,7 @@ from monitor.archive.store import Store
 from monitor.errors import TrainwatchError
 from monitor.faults import fault
 from monitor.fetch.background import begin
+from monitor.fetch.source import JobQuery
 from monitor.fleet.window import Window
 from monitor.review.archiving import Archiver
 from monitor.review.fleet_facts import FleetFacts
@@ -112,7 +113,7 @@ class Fleet:
     def _archive_the_sample(self, account: data.Account) -> None:
         """The demo's jobs into the demo's own archive, which is gone with it."""
         source = data.connect(account)
-        jobs = [job.name for job in source.jobs(data.JobQuery())]
+        jobs = [job.name for job in source.jobs(JobQuery())]
         ready: set[str] = set()
 
         def said(job: str, text: str) -> None:
