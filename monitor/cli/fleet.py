@@ -44,10 +44,9 @@ def add_to(commands: Any) -> None:
         "change first, and what became of earlier advice. Without --since or --week it is about the last whole week. Only "
         "what is new in the archive is read; no call to AWS is made but for an archive in S3.",
         (
-            "fleet --since 7d --by team",
-            "fleet --week last --format html --output week.html",
-            "fleet --week 2026-W47 --archive s3://my-bucket/trainwatch --format json",
-            "fleet --week last --notify slack:env:SLACK_WEBHOOK",
+            "fleet --archive ~/trainwatch-archive --since 7d --by team",
+            "fleet --archive ~/trainwatch-archive --week last --format html --output week.html",
+            "fleet --archive ~/trainwatch-archive --week 2026-W47 --by project --format json",
         ),
     )
     add_fleet_options(command)

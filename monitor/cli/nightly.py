@@ -39,8 +39,8 @@ def add_to(commands: Any) -> None:
         "take place, is caught up by the next one. The exit code is 0, or 3 where anything was not done.",
         (
             "nightly",
-            "nightly --archive s3://my-bucket/trainwatch --notify slack:env:SLACK_WEBHOOK",
-            "nightly --rules rules.toml --notify sns:arn:aws:sns:us-east-1:111122223333:training --quiet",
+            "nightly --archive s3://my-bucket/trainwatch --by project --quiet",
+            "nightly --rules rules.toml --first 30d --format json",
         ),
     )
     add_archive_option(command, "the archive (default: the settings' archive)")

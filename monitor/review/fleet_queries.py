@@ -45,11 +45,11 @@ order by day
 _SUMS = "sum(instance_hours) as instance_hours, sum(gpu_hours) as gpu_hours, sum(usd) as usd"
 _IN = "day >= date '{start}' and day < date '{end}'"
 _BY_OWNER = f"""
-select {{by}} as owner, use::varchar as use, {_SUMS}, count(distinct number) as jobs from shares
+select {{by}} as owner, use::varchar as use, {_SUMS} from shares
 where {_IN} group by {{by}}, use order by owner, use
 """
 _BY_CAUSE = f"""
-select bucket, use::varchar as use, {_SUMS}, count(distinct number) as jobs from shares
+select bucket, use::varchar as use, {_SUMS} from shares
 where {_IN} group by bucket, use order by usd desc, gpu_hours desc
 """
 _BY_WEEK = f"""

@@ -1,6 +1,6 @@
 """One night: new jobs are archived, saved rules judge those that have ended, the week's report is sent on Mondays.
 
-Every step may be done again without harm, and says it is done only afterwards: a night that is killed is taken up by the next
+Every step may be done again without harm, and says it is done only afterward: a night that is killed is taken up by the next
 one. Days off are caught up: jobs since the last night, and those that ran then; weeks that were not reported.
 """
 

@@ -208,7 +208,6 @@ def _show_causes(tables: FleetTables, unit: str) -> None:
                     "use": rows["use"],
                     "amount": [_amount(value, unit) for value in rows[unit]],
                     "share": [percent(100 * value / total) if total else DASH for value in rows[unit]],
-                    "jobs": rows["jobs"],
                 }
             ),
             hide_index=True,
