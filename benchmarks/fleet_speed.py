@@ -18,11 +18,10 @@ from typing import TypeVar
 from monitor.archive.fleet_parts import FactStore
 from monitor.fleet.facts import Found, JobFacts, Share
 from monitor.fleet.owners import owner_by
-from monitor.fleet.summing import fleet_report
+from monitor.fleet.summing import BEFORE, fleet_report
 from monitor.fleet.uses import use_of
 from monitor.fleet.window import Window, since
 from monitor.review.fleet_queries import FleetDatabase
-from monitor.review.fleet_report import BEFORE
 from monitor.settings import Settings
 
 Row = tuple[str, str, str]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import numpy as np
 
@@ -31,6 +31,8 @@ from monitor.model import ENDED_STATUSES
 
 #: Jobs to change first.
 MOST_TO_CHANGE = 10
+#: So long before a window jobs are looked at for the trend, and for advice that was followed in it.
+BEFORE = timedelta(days=35)
 Owner = Callable[[JobFacts], str]
 UNTAGGED = "untagged"
 _UNTYPED = "unknown type"
@@ -115,7 +117,7 @@ def fleet_report(
         to_change=_to_change(seen),
         followed=followed(jobs, window),
         coverage=_coverage(seen, jobs, window, total, unknown, unread),
-        weeks=_weeks(jobs),
+        weeks=_weeks(jobs, window),
     )
 
 
@@ -295,9 +297,14 @@ def _coverage(
     )
 
 
-def _weeks(jobs: Iterable[JobFacts]) -> tuple[tuple[str, tuple[tuple[Use, Sum], ...]], ...]:
+def _weeks(jobs: Iterable[JobFacts], window: Window) -> tuple[tuple[str, tuple[tuple[Use, Sum], ...]], ...]:
+    """Of those weeks alone of which all jobs are here."""
+    first = window.start - BEFORE
+    first += timedelta(days=-first.weekday() % 7)
     weeks: dict[str, dict[Use, list[Sum]]] = defaultdict(lambda: defaultdict(list))
     for facts in jobs:
         for share in facts.shares:
+            if not first <= share.day < window.end:
+                continue
             weeks[week_of(share.day)][share.use].append(sum_of(facts, share))
     return tuple((week, tuple((use, _added(weeks[week][use])) for use in USES)) for week in sorted(weeks))

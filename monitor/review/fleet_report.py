@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from monitor.archive.fleet_parts import FactStore
 from monitor.archive.store import Store
 from monitor.fleet.owners import owner_by
 from monitor.fleet.report import FleetReport
-from monitor.fleet.summing import fleet_report
+from monitor.fleet.summing import BEFORE, fleet_report
 from monitor.fleet.window import Window
 from monitor.review.fleet_facts import FleetFacts, Read
 from monitor.settings import Settings, cache_folder
-
-#: So long before a window runs are looked at for the trend, and for advice that was followed in it.
-BEFORE = timedelta(days=35)
 
 
 @dataclass(frozen=True, slots=True)

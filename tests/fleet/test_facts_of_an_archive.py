@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from datetime import date, timedelta
+from dataclasses import replace
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
 
+from monitor.archive import manifest as manifests
+from monitor.archive import parquet
+from monitor.archive.columns import JOBS, Kind
 from monitor.archive.fleet_parts import FactStore
 from monitor.archive.folder import FolderStore
 from monitor.archive.layout import RUNS
@@ -145,6 +149,30 @@ def test_a_kill_while_parts_are_put_together_doubles_nothing(
     assert len(by_name(kept.load(FIRST, LAST))) == 4
     assert FleetFacts(store, kept).update().new == 0
     assert len(by_name(kept.load(FIRST, LAST))) == 4
+
+
+def test_jobs_of_an_older_and_of_a_later_version_stand_side_by_side(store: Counting, kept: FactStore) -> None:
+    """Columns come without a new version: an older writer lacks some, a later one has more, in the records as in the tables."""
+    later, older, *_ = sorted(store.listed(RUNS))
+    for path, change in ((later, {"cooling": 0.5}), (older, {"tags": None, "recoverable_instance_s": None})):
+        data = FolderStore.read(store, path)
+        assert data is not None
+        manifest = manifests.from_bytes(data, path)
+        row = dict(manifest.row) | change
+        row = {name: value for name, value in row.items() if name in change or name in JOBS}
+        row = {name: value for name, value in row.items() if not (path == older and value is None and name in change)}
+        store.write(path, manifests.to_bytes(replace(manifest, row=row)))
+        columns: dict[str, Kind] = {name: JOBS.get(name, "number") for name in row}
+        instants = {name: datetime.fromisoformat(row[name]) for name in row if columns[name] == "instant" and row[name]}
+        store.write(manifest.parts["jobs"].path, parquet.from_rows([row | instants], columns))
+    assert FleetFacts(store, kept).update().unread == ()
+    tags = [each.tags for each in by_name(kept.load(FIRST, LAST)).values()]
+    assert sorted(map(len, tags)) == [0, 1, 1, 1]
+    pattern = f"{store.label}/jobs/*/*/*/*.parquet"
+    found = duckdb.sql(
+        f"select count(*), count(tags), count(cooling) from read_parquet('{pattern}', union_by_name = true)"
+    ).fetchall()
+    assert found == [(4, 3, 1)]
 
 
 def test_a_damaged_job_is_left_out_and_named(store: Counting, kept: FactStore, tmp_path: Path) -> None:
