@@ -30,6 +30,8 @@ from monitor.review.fleet_report import Made, made
 from monitor.settings import archive_root, read
 
 _SINCE = re.compile(r"(\d{1,4})([dw])")
+# Sentences beside a table need more than this, or they stand below it.
+_WIDE = 100
 # At the width of a terminal definitions are a screen of their own: they are in the other formats, and in the manual.
 _LEFT_OUT = frozenset({"Definitions"})
 
@@ -171,6 +173,10 @@ def _print_section(section: Section, paper: Paper) -> None:
             Column(each.title, goes=each.goes, right=each.right, wraps=each.wraps, below=each.wraps)
             for each in section.columns
         ]
-        paper.print(table(columns, section.rows, paper.width), crop=False)
+        below = paper.width < _WIDE and section.numbered
+        shown = len(columns) - 1 if below else len(columns)
+        paper.print(table(columns[:shown], [row[:shown] for row in section.rows], paper.width), crop=False)
+        for row in section.rows if below else ():
+            paper.print(f"{row[0].partition(' ')[0]} {row[-1]}")
     if section.note:
         paper.print(section.note, style="dim")

@@ -35,6 +35,8 @@ class Section:
     columns: tuple[Column, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
     note: str = ""
+    numbered: bool = False
+    """Each row begins with its number, and ends with a sentence."""
     figure: str = ""
     """The chart that goes with it, where charts are drawn: ``uses``, ``owners`` or ``weeks``."""
 
@@ -101,7 +103,7 @@ def _uses(report: FleetReport) -> Section:
     total = report.total
     whole = ("all", hours(total.gpu_hours), "100 %", _usd(total, report), "", f"{report.coverage.jobs:,}")
     note = "SHARE is weighted by GPU-hours; MEAN JOB is the mean of the jobs' own shares, a small job as much as a large one."
-    return Section("Where the GPU-hours went", "", columns, (*rows, whole), note, "uses")
+    return Section("Where the GPU-hours went", "", columns, (*rows, whole), note, figure="uses")
 
 
 def _owners(report: FleetReport) -> Section | None:
@@ -119,7 +121,7 @@ def _owners(report: FleetReport) -> Section | None:
     untagged = report.coverage.without_owner
     note = f"{count(untagged, 'job')} without a {report.by}: {'its' if untagged == 1 else 'their'} hours are the line untagged."
     more = _more(report.by_owner)
-    return Section(f"By {report.by}", more, columns, rows, note if untagged else "", "owners")
+    return Section(f"By {report.by}", more, columns, rows, note if untagged else "", figure="owners")
 
 
 def _to_change(report: FleetReport) -> Section | None:
@@ -135,7 +137,7 @@ def _to_change(report: FleetReport) -> Section | None:
         Column("WHAT TO DO", goes=1, wraps=True),
     )  # fmt: skip
     note = "COULD SAVE is what a job's findings say together, overlaps counted once, for its time in this window. A prediction."
-    return Section("Change these first", "", columns, rows, note)
+    return Section("Change these first", "", columns, rows, note, numbered=True)
 
 
 def _causes(report: FleetReport) -> Section | None:
