@@ -15,6 +15,10 @@
     [cache]
     max_gib = 2                        # of finished jobs in $XDG_CACHE_HOME/trainwatch; 0 keeps none
 
+    [fleet]                            # which tag of a job names its team and its project
+    team_tag = "team"
+    project_tag = "project"
+
     [step_patterns]                    # job names (with * and ?) -> pattern of their step lines
     "asr-*" = 'utt (?P<step>\\d+) took (?P<time_s>[\\d.]+)'
 """
@@ -39,9 +43,10 @@ CACHE_GIB = 2
 _LARGEST = 4 << 20
 _BELOW_HOME = {"CONFIG": ".config", "CACHE": ".cache", "DATA": ".local/share", "STATE": ".local/state"}
 _PRICES, _PATTERNS = "prices_usd_per_instance_hour", "step_patterns"
+_FLEET, _TAGS = "fleet", ("team_tag", "project_tag")
 _KEYS = ("archive", "learn_formats", "price_source", "public_url")
 # Section -> its keys; None: they are names of the user's.
-_SECTIONS: Mapping[str, tuple[str, ...] | None] = {_PRICES: None, "cache": ("max_gib",), _PATTERNS: None}
+_SECTIONS: Mapping[str, tuple[str, ...] | None] = {_PRICES: None, "cache": ("max_gib",), _FLEET: _TAGS, _PATTERNS: None}
 _TYPE = re.compile(r"ml\.[a-z]+[0-9]+[a-z0-9-]*\.(?:\d{0,3}xlarge|nano|micro|small|medium|large|metal(?:-\d+xl)?)")
 _SIZES = (
     "medium",
@@ -82,6 +87,11 @@ class Settings:
     """The folder or s3:// address of the user's archive; "" for the place of ``archive_root``."""
     learn_formats: bool = True
     """Whether a line that no format knows may be learned as a step report."""
+
+    team_tag: str = "team"
+    """The tag of a job that names its team."""
+    project_tag: str = "project"
+    """The same of its project."""
 
     def patterns_of(self, job: str) -> tuple[str, ...]:
         """The patterns that were saved for a job of this name."""
@@ -202,6 +212,10 @@ def read(path: Path | None = None) -> Settings:
     learn = data.get("learn_formats", True)
     if not isinstance(learn, bool):
         raise BadCall(f"In {path}, learn_formats is neither true nor false.", "Write it as learn_formats = false.")
+    tags = {name: data.get(_FLEET, {}).get(name, getattr(Settings(), name)) for name in _TAGS}
+    for name, tag in tags.items():
+        if not isinstance(tag, str) or not tag.strip():
+            raise BadCall(f"In {path}, {name} in [{_FLEET}] is not the name of a tag.", f'Write it as {name} = "team".')
     known = {name: float(price) for name, price in prices.items()}
     return Settings(
         known,
@@ -212,6 +226,7 @@ def read(path: Path | None = None) -> Settings:
         public_url=public_url.rstrip("/"),
         archive=archive.strip(),
         learn_formats=learn,
+        **{name: tag.strip() for name, tag in tags.items()},
     )
 
 

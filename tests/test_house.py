@@ -24,6 +24,7 @@ FLOORS = {
     "predict": 1,
     "charts": 1,
     "diagnose": 2,
+    "fleet": 3,
     "aws": 3,
     "settings": 3,
     "installed": 3,
@@ -43,7 +44,7 @@ FLOORS = {
     "app": 9,
     "pages": 9,
 }
-PURE = {"model", "errors", "words", "masking", "inert", "parse", "analyze", "predict", "charts", "diagnose"}
+PURE = {"model", "errors", "words", "masking", "inert", "parse", "analyze", "predict", "charts", "diagnose", "fleet"}
 # Package -> the only rooms that may import it.
 KEPT_TO = {
     "streamlit": {"show", "pages", "app"},
@@ -60,6 +61,7 @@ KEPT_TO = {
     "requests": {"alert"},
     "vl_convert": {"export"},
     "jinja2": {"export"},
+    "duckdb": {"review"},
 }
 IMPURE_MODULES = {
     "os",

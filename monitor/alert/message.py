@@ -17,7 +17,7 @@ from monitor.diagnose.headline import status_word
 from monitor.model import Job
 from monitor.words import clock, duration
 
-Kind = Literal["firing", "resolved", "ended"]
+Kind = Literal["firing", "resolved", "ended", "report"]
 #: Of the form in which messages are kept; a message of another one is left alone.
 VERSION = 1
 
@@ -29,7 +29,7 @@ class Message:
     id: str
     """The same whenever the same thing is said again: receivers may drop the second."""
     kind: Kind
-    """``ended``: the job has ended, and what was alerted held to its end."""
+    """``ended``: the job has ended, and what was alerted held to its end. ``report``: one of many jobs; ``job`` is empty."""
     job: str
     status: str | None
     rule: str
@@ -143,7 +143,7 @@ def link_of(job: Job, public_url: str) -> str | None:
 
 
 def _title(kind: Kind, rule: Rule, job: Job, about: Subject) -> str:
-    word = {"firing": rule.severity.upper(), "resolved": "RESOLVED", "ended": "ENDED"}[kind]
+    word = {"firing": rule.severity.upper(), "resolved": "RESOLVED", "ended": "ENDED"}.get(kind, "")
     where = f" on {about.node}" if about.node else ""
     what = f" ({about.finding})" if about.finding and about.finding not in rule.name else ""
     return f"{word}: {rule.name}{what}{where}, job {job.name}"

@@ -147,6 +147,7 @@ JOBS: dict[str, Kind] = {
     "log_lines": "whole",
     "metrics_period_s": "whole",
     "profiler_objects": "whole",
+    "tags": "text",
 }
 
 TABLES: dict[str, dict[str, Kind]] = {

@@ -16,8 +16,9 @@ from monitor.model import Report
 Row = dict[str, Any]
 
 
-def job_row(report: Report, document: Mapping[str, Any], is_final: bool) -> Row:
-    """The row of ``columns.JOBS``: what a fleet is searched and ranked by. ``document`` is that of the report."""
+def job_row(report: Report, document: Mapping[str, Any], is_final: bool, tags: Mapping[str, str] | None = None) -> Row:
+    """The row of ``columns.JOBS``: what a fleet is searched and ranked by. ``document`` is that of the report; ``tags`` are
+    None where nobody could tell."""
     job, cost, steps, run = report.job, report.cost, report.steps, report.run
     top = report.warnings[0] if report.warnings else None
     types = dict.fromkeys(group.instance_type for group in job.instance_groups if group.instance_type)
@@ -80,6 +81,7 @@ def job_row(report: Report, document: Mapping[str, Any], is_final: bool) -> Row:
         "log_lines": run.logs.lines,
         "metrics_period_s": run.metrics_period_s if len(run.metrics) else None,
         "profiler_objects": run.profiler.objects if run.profiler else None,
+        "tags": None if tags is None else _json(tags),
     }
 
 
@@ -151,4 +153,4 @@ def _text(value: Any) -> str | None:
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)
+    return json.dumps(dict(value) if isinstance(value, Mapping) else value, ensure_ascii=False, default=str)

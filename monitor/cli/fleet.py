@@ -1,169 +1,182 @@
-"""``jobs --archive``: the jobs of an archive, those with the most to save first."""
+"""``fleet``: where the GPU-hours of all archived jobs went, by team; printed, written, or sent to those whom alerts reach."""
 
 from __future__ import annotations
 
 import argparse
 import csv
+import re
 import sys
-from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
-from monitor.archive.document import SCHEMA
-from monitor.cli.output import as_json, deliver, paper_for, progress
+from monitor.archive.address import store_of
+from monitor.cli.fleet_sending import send
+from monitor.cli.help import add_command
+from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress
 from monitor.cli.paper import Paper
-from monitor.cli.sources import archive_source
+from monitor.cli.sources import add_account_options, add_archive_option
 from monitor.cli.tables import Column, table
-from monitor.diagnose.headline import status_word
-from monitor.fetch.source import JobQuery
-from monitor.review.archived import ArchiveSource, Row, matching
-from monitor.words import DASH, count, percent, usd
+from monitor.errors import BadCall, NoData
+from monitor.fleet import window as windows
+from monitor.fleet.document import COLUMNS, csv_rows, fleet_document
+from monitor.fleet.owners import BY
+from monitor.fleet.report import FleetReport
+from monitor.fleet.sections import Section, headline, sections
+from monitor.fleet.window import Window
+from monitor.installed import PROGRAM
+from monitor.review.fleet_report import Made, made
+from monitor.settings import archive_root, read
 
-# Key of the printed document -> column of the archive's table of jobs.
-_KEYS = {
-    "name": "job_name",
-    "status": "status",
-    "instance_type": "instance_type",
-    "instance_count": "instance_count",
-    "created": "created",
-    "ended": "ended",
-    "arn": "arn",
-    "cost_usd": "cost_usd",
-    "overhead_usd": "overhead_usd",
-    "recoverable_usd": "recoverable_usd",
-    "recoverable_usd_per_hour": "recoverable_usd_per_hour",
-    "wasted_usd": "overhead_usd",
-    "goodput": "goodput",
-    "gpu_utilization": "gpu_utilization_pct",
-    "step_median_s": "step_median_s",
-    "verdict": "verdict",
-    "top_finding": "top_finding",
-    "top_finding_title": "top_finding_title",
-    "final": "is_final",
-    "reviewed_at": "reviewed_at",
-}
-_COLUMNS = (
-    Column("JOB"),
-    Column("STATUS", goes=4),
-    Column("NODES", goes=6, right=True),
-    Column("HOURS", goes=5, right=True),
-    Column("COST", goes=3, right=True),
-    Column("OVERHEAD", goes=2, right=True),
-    Column("RECOVERABLE", right=True),
-    Column("TOP FINDING", goes=1, wraps=True, below=True),
-)
-_HOURS = {
-    "billed_instance_hours": "billed_instance_s",
-    "overhead_instance_hours": "wasted_instance_s",
-    "recoverable_instance_hours": "recoverable_instance_s",
-    "wasted_instance_hours": "wasted_instance_s",
-}
+_SINCE = re.compile(r"(\d{1,4})([dw])")
+# Sentences beside a table need more than this, or they stand below it.
+_WIDE = 100
+# At the width of a terminal definitions are a screen of their own: they are in the other formats, and in the manual.
+_LEFT_OUT = frozenset({"Definitions"})
 
 
-def run(arguments: argparse.Namespace, query: JobQuery) -> int:
-    """Prints the ranking."""
-    source = archive_source(arguments.archive, arguments)
-    with progress(arguments) as say:
-        say("reading the archive")
-        rows, unread = source.rows()
-    for trouble in unread:
-        print(f"trainwatch: left out: {trouble}", file=sys.stderr)
-    found = ranked(matching(rows, query))
-    shown = found[: query.limit]
-    if arguments.format == "json":
-        documents = [_document(row) for row in shown]
-        deliver(arguments, as_json({"schema": SCHEMA, "archive": source.label, "jobs": documents}))
-    elif arguments.format == "csv":
-        deliver(arguments, _csv(shown))
-    else:
-        deliver(arguments, _text(arguments, source, shown, found))
-    return 0
-
-
-def ranked(rows: Sequence[Row]) -> list[Row]:
-    """By recoverable USD; then those without a price by recoverable instance-hours; then those of which neither is known. Of
-    equal ones what has more overhead, or cost more, comes first."""
-
-    def place(row: Row) -> tuple[float, ...]:
-        names = ("recoverable_usd", "recoverable_instance_s")
-        rank = next((rank for rank, name in enumerate(names) if row[name] is not None), len(names))
-        known = -row[names[rank]] if rank < len(names) else 0.0
-        return rank, known, -(row["overhead_usd"] or 0.0), -(row["cost_usd"] or 0.0)
-
-    return sorted(rows, key=place)
-
-
-def _document(row: Row) -> dict[str, Any]:
-    hours = {key: None if row[name] is None else row[name] / 3600 for key, name in _HOURS.items()}
-    document = {key: row[name] for key, name in _KEYS.items()} | hours
-    for key in ("created", "ended", "reviewed_at"):
-        document[key] = None if document[key] is None else document[key].replace("+00:00", "Z")
-    return document
-
-
-def _csv(rows: Sequence[Row]) -> str:
-    out = StringIO()
-    writer = csv.DictWriter(out, [*_KEYS, *_HOURS], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(_document(row) for row in rows)
-    return out.getvalue()
-
-
-def _text(arguments: argparse.Namespace, source: ArchiveSource, rows: Sequence[Row], found: Sequence[Row]) -> Paper:
-    paper = paper_for(arguments)
-    if not rows:
-        paper.print(f"No job of the archive {source.label} matches.")
-        return paper
-    lines = [
+def add_to(commands: Any) -> None:
+    """Adds the command's grammar."""
+    command = add_command(
+        commands,
+        "fleet",
+        "where the GPU-hours of all archived jobs went",
+        "Reports on the jobs of an archive together: GPU-hours by use, waste by team and cause, failures, queues, what to "
+        "change first, and what became of earlier advice. Without --since or --week it is about the last whole week. Only "
+        "what is new in the archive is read; no call to AWS is made but for an archive in S3.",
         (
-            row["job_name"],
-            status_word(row["status"]),
-            DASH if row["instance_count"] is None else str(row["instance_count"]),
-            _hours(row["billed_instance_s"]),
-            usd(row["cost_usd"]),
-            usd(row["overhead_usd"]) if row["overhead_usd"] is not None else _with_unit(row["wasted_instance_s"]),
-            usd(row["recoverable_usd"])
-            if row["recoverable_usd"] is not None
-            else _with_unit(row["recoverable_instance_s"]),
-            row["top_finding_title"] or DASH,
-        )
-        for row in rows
-    ]
-    paper.print(table(_COLUMNS, lines, paper.width), crop=False)
-    paper.print()
-    paper.print(_total(found))
-    paper.print(
-        "HOURS are billed hours times instances. RECOVERABLE is for the whole job, or so far if it was still running.",
-        style="dim",
+            "fleet --archive ~/trainwatch-archive --since 7d --by team",
+            "fleet --archive ~/trainwatch-archive --week last --format html --output week.html",
+            "fleet --archive ~/trainwatch-archive --week 2026-W47 --by project --format json",
+        ),
     )
-    if len(found) > len(rows):
-        paper.print(f"{count(len(found) - len(rows), 'more job')}; --limit shows more.", style="dim")
+    add_fleet_options(command)
+    add_output_options(command, ("text", "json", "csv", "markdown", "html"))
+    command.set_defaults(run=run)
+
+
+def add_fleet_options(command: argparse.ArgumentParser) -> None:
+    """Which jobs, which time, by what, and to whom."""
+    time = command.add_mutually_exclusive_group()
+    time.add_argument("--since", metavar="7d", help="so many days or weeks up to today: 7d, 4w")
+    time.add_argument("--week", metavar="WEEK", help="one week from Monday to Monday, UTC: last, this, or 2026-W47")
+    command.add_argument("--by", choices=BY, default="team", help="whose hours: by a tag of the jobs (default team)")
+    add_archive_option(command, "the archive (default: the settings' archive)")
+    command.add_argument(
+        "--no-cache", action="store_true", help="read the whole archive again, and keep nothing on disk"
+    )
+    command.add_argument(
+        "--notify",
+        action="append",
+        default=[],
+        metavar="SINK",
+        help="also send it, once: sns:ARN, slack:env:NAME, webhook:file:PATH, exec:PROGRAM; repeatable",
+    )
+    command.add_argument(
+        "--ledger", metavar="FILE", help="where sent reports are recorded (default: the user's state folder)"
+    )
+    add_account_options(command)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Makes the report, prints it, and sends it where that is asked for."""
+    now = datetime.now(UTC)
+    window = chosen_window(arguments, now)
+    found = report_of(arguments, window, now)
+    for trouble in found.read.unread:
+        print(f"trainwatch: left out: {trouble}", file=sys.stderr)
+    deliver(arguments, drawn(arguments, found.report))
+    if not arguments.notify:
+        return 0
+    ledger = Path(arguments.ledger) if arguments.ledger else None
+    return send(found.report, arguments.notify, ledger, read().public_url, now)
+
+
+def report_of(arguments: argparse.Namespace, window: Window, now: datetime) -> Made:
+    """The report of a window. NoData where the archive has no job at all."""
+    settings = read()
+    root = arguments.archive or archive_root(settings)
+    store = store_of(root, arguments.region, arguments.profile)
+    with progress(arguments, "looking for new jobs in the archive") as say:
+
+        def said(done: int, of: int) -> None:
+            say(f"{done:,} of {of:,} new jobs of the archive read")
+
+        found = made(store, window, now, arguments.by, settings, keep=not arguments.no_cache, said=said)
+    if not found.read.jobs:
+        raise NoData(
+            f"The archive {store.label} contains no jobs.", f"Archive some first: {PROGRAM} archive --all --since 14d."
+        )
+    return found
+
+
+def chosen_window(arguments: argparse.Namespace, now: datetime) -> Window:
+    """That of --since or --week; without them the last whole week. BadCall where one of them is wrong."""
+    if arguments.since is not None:
+        match = _SINCE.fullmatch(arguments.since.strip())
+        if match is None or not int(match[1]) or (days := int(match[1]) * (7 if match[2] == "w" else 1)) > 3660:
+            raise BadCall(f"--since {arguments.since} is not a number of days.", "Write 7d or 4w, up to ten years.")
+        return windows.since(timedelta(days=days), now)
+    asked = arguments.week or "last"
+    window = windows.week(asked.strip(), now.date())
+    if window is None:
+        raise BadCall(f"--week {asked} is not a week.", "Write last, this, or a year and its week: 2026-W47.")
+    return window
+
+
+def drawn(arguments: argparse.Namespace, report: FleetReport) -> str | Paper:
+    """In the format that was asked for."""
+    if arguments.format == "json":
+        return as_json(fleet_document(report))
+    if arguments.format == "csv":
+        out = StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        writer.writerows(csv_rows(report))
+        return out.getvalue()
+    if arguments.format == "markdown":
+        from monitor.export.fleet_markdown import fleet_markdown
+
+        return fleet_markdown(report)
+    if arguments.format == "html":
+        # Imported late: the converter of charts is large.
+        from monitor.export.fleet_html import fleet_html
+
+        return fleet_html(report)
+    paper = paper_for(arguments)
+    print_report(report, paper)
     return paper
 
 
-def _total(rows: Sequence[Row]) -> str:
-    """What all matching jobs cost, and what of it is overhead and recoverable, as far as it is known."""
-    priced = [row for row in rows if row["cost_usd"] is not None]
-    if not priced:
-        return f"{count(len(rows), 'job')}, none with a known price."
-    spent = sum(row["cost_usd"] for row in priced)
-    without = len(rows) - len(priced)
-    others = f", {without:,} without a known price; on the other{'s' if len(priced) > 1 else ''}" if without else ""
-    said = f"{count(len(rows), 'job')}{others}: {usd(spent)} spent"
-    for name in ("overhead", "recoverable"):
-        known = [row[f"{name}_usd"] for row in priced if row[f"{name}_usd"] is not None]
-        if not known:
-            said += f", {name} not known"
-            continue
-        share = f" ({percent(100 * sum(known) / spent)})" if spent else ""
-        unknown = sum(row[f"{name}_usd"] is None and row["cost_usd"] > 0 for row in priced)
-        said += f", {name} {usd(sum(known))}{share}" + (f", not known for {count(unknown, 'job')}" if unknown else "")
-    return f"{said}."
+def print_report(report: FleetReport, paper: Paper) -> None:
+    """The report on a terminal."""
+    first, *others = headline(report)
+    paper.print(f"GPU-hours, {report.window.name}", style="bold")
+    paper.print(first)
+    for sentence in others:
+        paper.print(sentence)
+    for section in sections(report):
+        if section.title not in _LEFT_OUT and report.coverage.jobs:
+            _print_section(section, paper)
 
 
-def _hours(seconds: float | None) -> str:
-    return DASH if seconds is None else f"{seconds / 3600:,.1f}"
-
-
-def _with_unit(seconds: float | None) -> str:
-    return DASH if seconds is None else f"{seconds / 3600:,.1f} h"
+def _print_section(section: Section, paper: Paper) -> None:
+    if not (section.said or section.rows):
+        return
+    paper.print()
+    paper.print(section.title, style="bold")
+    if section.said:
+        paper.print(section.said)
+    if section.rows:
+        columns = [
+            Column(each.title, goes=each.goes, right=each.right, wraps=each.wraps, below=each.wraps)
+            for each in section.columns
+        ]
+        below = paper.width < _WIDE and section.numbered
+        shown = len(columns) - 1 if below else len(columns)
+        paper.print(table(columns[:shown], [row[:shown] for row in section.rows], paper.width), crop=False)
+        for row in section.rows if below else ():
+            paper.print(f"{row[0].partition(' ')[0]} {row[-1]}")
+    if section.note:
+        paper.print(section.note, style="dim")

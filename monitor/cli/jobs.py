@@ -21,7 +21,7 @@ from rich.text import Text
 from monitor.archive.cache import Cache
 from monitor.archive.document import jobs_document
 from monitor.archive.verdicts import Kept
-from monitor.cli import fleet
+from monitor.cli import archived_jobs
 from monitor.cli.durations import seconds_of
 from monitor.cli.help import add_command
 from monitor.cli.output import add_output_options, as_json, as_line, deliver, paper_for, progress
@@ -115,7 +115,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.watch:
         _check_watch(arguments)
     if arguments.archive is not None:
-        return fleet.run(arguments, query)
+        return archived_jobs.run(arguments, query)
     source, cache = account_source(arguments), chosen_cache(arguments, read())
     if arguments.watch:
         return watch(arguments, lambda: _look(arguments, source, cache))

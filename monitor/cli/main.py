@@ -16,8 +16,10 @@ from monitor.cli import (
     completion,
     dashboard,
     demo,
+    fleet,
     jobs,
     mcp,
+    nightly,
     plan,
     report,
     steps,
@@ -30,7 +32,23 @@ from monitor.errors import CannotDo, TrainwatchError
 from monitor.installed import COMMAND, PROGRAM
 from monitor.terminal import lost_output, outlets
 
-_COMMANDS = (jobs, top, report, steps, compare, alert, thresholds, alarms, plan, archive, dashboard, demo, mcp)
+_COMMANDS = (
+    jobs,
+    top,
+    report,
+    steps,
+    compare,
+    alert,
+    thresholds,
+    alarms,
+    plan,
+    archive,
+    fleet,
+    nightly,
+    dashboard,
+    demo,
+    mcp,
+)
 EXIT_INTERRUPTED = 130
 
 

@@ -51,6 +51,14 @@ class AwsSource:
         """As ``jobs``, with types, starts and tags by one call a hundred jobs; without them where Search is refused."""
         return found(self.clients, query)
 
+    def tags(self, job: Job) -> dict[str, str] | None:
+        """The tags of a job, by one call of Search; None where it may not be asked, or does not know the job yet."""
+        answer = found(self.clients, JobQuery(name_contains=job.name, limit=20))
+        if answer.gaps:
+            return None
+        same = (row for row in answer.jobs if row.name == job.name and row.created == job.created)
+        return next((dict(row.tags) for row in same), None)
+
     def glances(self, jobs: Sequence[JobSummary], now: datetime) -> Glances:
         """How busy these jobs are, of their last hours, in a few calls for all of them."""
         return read_glances(self.clients, jobs, now)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,7 +25,7 @@ from monitor.faults import fault
 from monitor.fetch.background import begin
 from monitor.fetch.files import FilesSource
 from monitor.fetch.source import Source
-from monitor.masking import MASK
+from monitor.masking import MASK, masked
 from monitor.model import Job, Report, Run
 from monitor.review.archived import ArchiveSource
 from monitor.review.pricing import Pricing
@@ -129,7 +130,8 @@ class Archiver:
         masked = kept.masked if kept else _masked(report.job)
         self._refuse_another_log(source, name, self._known(place_of(job))[0])
         progress("writing")
-        made = self._write(report, masked, kept.reader if kept else None, begun)
+        tags = _kept_tags(kept) if kept else _tags(source, job) or (_kept_tags(known) if known else None)
+        made = self._write(report, masked, kept.reader if kept else None, begun, tags)
         open_gaps = [gap for gap in report.run.gaps if gap.transient and gap.what != "price"]
         return Outcome(job.name, "archived", made, open_gaps[0].why if open_gaps else "", healed=broken)
 
@@ -180,13 +182,18 @@ class Archiver:
         """The job from its own frames, as it was reviewed: the tables that only engines read follow from them."""
         kept = self._archive.load(known)
         found = report_of(kept.run, known.reviewed_at, known.price)
-        return self._write(found, known.masked, known.reader, known.beginnings)
+        return self._write(found, known.masked, known.reader, known.beginnings, _kept_tags(known))
 
     def _write(
-        self, report: Report, masked: tuple[str, ...], reader: str | None, beginnings: Mapping[str, str]
+        self,
+        report: Report,
+        masked: tuple[str, ...],
+        reader: str | None,
+        beginnings: Mapping[str, str],
+        tags: Mapping[str, str] | None,
     ) -> Manifest:
         try:
-            return write(self._store, report, masked, reader, beginnings)
+            return write(self._store, report, masked, reader, beginnings, tags)
         except TrainwatchError as error:
             # The next job would be reviewed for nothing.
             self._hopeless = error
@@ -208,6 +215,25 @@ class Archiver:
         pricing = Pricing(source, self._settings)
         pricing.ask(job)
         return pricing.found(job)[0] is not None
+
+
+def _tags(source: Source, job: Job) -> Mapping[str, str] | None:
+    """The job's tags, masked like its parameters; None where the source has none, or they may not be read: a job is worth
+    archiving without them."""
+    ask = getattr(source, "tags", None)
+    if ask is None:
+        return None
+    try:
+        found: Mapping[str, str] | None = ask(job)
+    except TrainwatchError:
+        return None
+    return None if found is None else {name: str(masked(name, value)) for name, value in found.items()}
+
+
+def _kept_tags(known: Manifest) -> Mapping[str, str] | None:
+    """Those that an archived job has."""
+    told = known.row.get("tags")
+    return json.loads(told) if isinstance(told, str) else None
 
 
 def _loss(known: Mapping[str, Any], run: Run) -> str:

@@ -20,6 +20,7 @@ from monitor.show.plain import plain
 from monitor.show.trouble import show_failed_callbacks, whole
 
 COMPARE_PAGE = "pages/compare.py"
+FLEET_PAGE = "pages/fleet.py"
 JOB_PAGE = "pages/job.py"
 JOBS_PAGE = "pages/jobs.py"
 LOGS_PAGE = "pages/logs.py"
@@ -29,6 +30,7 @@ THRESHOLDS_PAGE = "pages/thresholds.py"
 _OWN: dict[str, tuple[str, ...]] = {
     "": ("search", "status", "instance", "tag", "created", "from", "until"),
     "compare": ("jobs",),
+    "fleet": ("time", "by", "owner", "use"),
     "job": ("job", "from", "until", "last", "loss"),
     "thresholds": ("when",),
 }
@@ -127,6 +129,13 @@ def _pages() -> list[st.Page]:
             icon=":material/tune:",
             url_path=_PLAN,
             help="What another configuration would do to step time and GPU memory, before you pay for it.",
+        ),
+        st.Page(
+            FLEET_PAGE,
+            title="Fleet",
+            icon=":material/stacked_bar_chart:",
+            url_path="fleet",
+            help="Where the GPU-hours of all archived jobs went: waste by team and cause, week by week, down to the jobs.",
         ),
         st.Page(
             THRESHOLDS_PAGE,

@@ -21,7 +21,7 @@ from monitor.archive.document import report_document
 from monitor.archive.folder import FolderStore
 from monitor.archive.reading import Archived
 from monitor.archive.writing import write
-from monitor.cli.fleet import ranked
+from monitor.cli.archived_jobs import ranked
 from monitor.cli.main import parser
 from monitor.model import Gap, Job, Report
 from monitor.review import Reviewer, Watch

@@ -22,7 +22,7 @@ from monitor.archive.layout import place_of
 from monitor.archive.manifest import Manifest
 from monitor.archive.reading import Archive
 from monitor.archive.writing import write
-from monitor.cli.fleet import _total, ranked
+from monitor.cli.archived_jobs import _total, ranked
 from monitor.cli.main import main
 from monitor.errors import NoData
 from monitor.model import LogCoverage, Price

@@ -44,7 +44,7 @@ def test_jobs_are_found_by_their_tags(seen: Seen, asked: dict[str, str]) -> None
 
     wanted = [job.name for job in seen.account.jobs if job.name.startswith("gpt2-") or asked["Operator"] == "Exists"]
     assert sorted(names("project")) == sorted(wanted)
-    assert names("team") == []
+    assert names("owner") == []
 
 
 @every_story

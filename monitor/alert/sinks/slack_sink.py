@@ -11,7 +11,7 @@ from monitor.alert.sinks.posting import post
 
 # Slack takes 3,000 characters in one block.
 _LONGEST = 2800
-_MARKS = {"firing": ":warning:", "resolved": ":white_check_mark:", "ended": ":checkered_flag:"}
+_MARKS = {"firing": ":warning:", "resolved": ":white_check_mark:", "ended": ":checkered_flag:", "report": ":bar_chart:"}
 
 
 def send(message: Message, sink: Sink) -> None:
@@ -24,7 +24,7 @@ def body(message: Message) -> dict[str, Any]:
     mark = ":rotating_light:" if message.kind == "firing" and message.severity == "critical" else _MARKS[message.kind]
     lines = [f"{mark} *{_plain(message.title)}*", _plain(message.text)]
     if message.link:
-        lines.append(f"<{message.link}|Open the job>")
+        lines.append(f"<{message.link}|Open the {'fleet' if message.kind == 'report' else 'job'}>")
     return {
         "text": _plain(message.title)[:_LONGEST],
         "blocks": [

@@ -1,0 +1,99 @@
+"""Does a night that is killed (SIGKILL) at random moments lose or repeat anything? The demo's account, night after night.
+
+NIGHTLY_KILLS of them (8), NIGHTLY_SEED. At the end all jobs must be archived, each alert and the week's report must have arrived,
+and no message twice but for the one that was on its way in the moment of a kill.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from monitor.archive.folder import FolderStore
+from monitor.archive.layout import RUNS
+from monitor.demo.account import Account, start
+from monitor.review.nightly_state import NightlyFolder, State
+
+Row = tuple[str, str, str]
+_RULES = '[[rule]]\nname = "dear"\nwhen = "cost_usd > 0.01"\n'
+# A night at rest takes about so long; kills fall anywhere in it.
+_NIGHT_S = 12.0
+_failed: list[str] = []
+
+
+def rows() -> list[Row]:
+    """The table."""
+    kills, chance = int(os.environ.get("NIGHTLY_KILLS", "8")), random.Random(int(os.environ.get("NIGHTLY_SEED", "1")))
+    with tempfile.TemporaryDirectory() as folder, start(datetime.now(UTC)) as account:
+        return _lived(Path(folder), account, kills, chance)
+
+
+def failures() -> list[str]:
+    """What was not as it must be."""
+    return list(_failed)
+
+
+def _lived(folder: Path, account: Account, kills: int, chance: random.Random) -> list[Row]:
+    call = _call(folder)
+    environment = {**os.environ, **account.environment}
+    for kind in ("STATE", "DATA", "CACHE"):
+        environment[f"XDG_{kind}_HOME"] = str(folder / kind.lower())
+    environment.pop("TRAINWATCH_NO_CACHE", None)
+    monday = datetime.now(UTC).date() - timedelta(days=datetime.now(UTC).weekday())
+    state = folder / "state" / "trainwatch"
+    state.mkdir(parents=True)
+    # As if the week before the last one had been reported: one report is due.
+    NightlyFolder(state, str(folder / "archive")).keep(State(reported_until=monday - timedelta(days=7)))
+    killed = 0
+    for _ in range(kills):
+        night = subprocess.Popen(call, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            night.wait(chance.uniform(1.0, _NIGHT_S))
+        except subprocess.TimeoutExpired:
+            night.kill()
+            night.wait()
+            killed += 1
+    begun = time.perf_counter()
+    last = subprocess.run(call, env=environment, capture_output=True, text=True, check=False)
+    took = time.perf_counter() - begun
+    messages = [json.loads(line) for line in (folder / "inbox").read_text(encoding="utf-8").splitlines() if line]
+    ids = Counter(str(message["id"]) for message in messages)
+    kinds = Counter(str(message["kind"]) for message in {str(message["id"]): message for message in messages}.values())
+    archived = len(FolderStore(folder / "archive").listed(RUNS))
+    again = len(messages) - len(ids)
+    for what, wrong in (
+        (f"{archived} of {len(account.jobs)} jobs are archived", archived != len(account.jobs)),
+        (f"{kinds['report']} reports arrived", kinds["report"] != 1),
+        ("no alert arrived", not kinds["firing"]),
+        (f"{again} messages arrived again after {killed} kills", again > killed),
+        (f"the last night ended with {last.returncode}: {last.stderr.strip()}", last.returncode != 0),
+    ):
+        if wrong:
+            _failed.append(what)
+    return [
+        ("what", "count", "may be"),
+        ("nights, killed", f"{kills}, {killed}", ""),
+        ("jobs archived, of those there are", f"{archived} of {len(account.jobs)}", "all"),
+        ("reports of the week", str(kinds["report"]), "1"),
+        ("alerts", str(kinds["firing"]), ""),
+        ("messages that arrived again, under the same id", str(again), "one a kill"),
+        ("exit code of the last night, its time", f"{last.returncode}, {took:.0f} s", "0"),
+    ]
+
+
+def _call(folder: Path) -> list[str]:
+    program, rules = folder / "receiver", folder / "rules.toml"
+    program.write_text(f'#!/bin/sh\nread line\necho "$line" >> {folder}/inbox\n', encoding="utf-8")
+    program.chmod(0o700)
+    rules.write_text(_RULES, encoding="utf-8")
+    (folder / "inbox").touch()
+    options = ["--archive", str(folder / "archive"), "--rules", str(rules), "--notify", f"exec:{program}", "--quiet"]
+    return [sys.executable, "-m", "monitor", "nightly", *options, "--first", "60d"]

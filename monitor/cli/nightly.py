@@ -1,0 +1,136 @@
+"""``nightly``: what cron runs once a night. New jobs are archived, rules judge them, the week's report goes out on Mondays."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from monitor.alert.delivery import check
+from monitor.alert.ledger import durable, ledger_file
+from monitor.alert.rules_file import read_rules
+from monitor.alert.saved import saved
+from monitor.alert.sink_names import sink_of
+from monitor.archive.address import store_of
+from monitor.cli.help import add_command
+from monitor.cli.large_logs import checked_limit
+from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress
+from monitor.cli.paper import Paper
+from monitor.cli.sources import account_source, add_account_options, add_archive_option
+from monitor.errors import BadCall, CannotDo
+from monitor.fleet.owners import BY
+from monitor.review.job_query import job_query
+from monitor.review.nightly import Night, Plan, night
+from monitor.review.nightly_state import NightlyFolder
+from monitor.settings import archive_root, no_place, read, user_folder
+from monitor.words import about_usd, count, duration
+
+
+def add_to(commands: Any) -> None:
+    """Adds the command's grammar."""
+    command = add_command(
+        commands,
+        "nightly",
+        "archive new jobs, judge rules, send the weekly report",
+        "What cron runs once a night: archives the jobs since the last night and those that ran then, judges the saved "
+        "rules on those that have ended, and on Mondays sends the report of the week. A night that was killed, or did not "
+        "take place, is caught up by the next one. The exit code is 0, or 3 where anything was not done.",
+        (
+            "nightly",
+            "nightly --archive s3://my-bucket/trainwatch --by project --quiet",
+            "nightly --rules rules.toml --first 30d --format json",
+        ),
+    )
+    add_archive_option(command, "the archive (default: the settings' archive)")
+    command.add_argument(
+        "--first", default="14d", metavar="14d", help="how far back the first night looks (default 14d)"
+    )
+    command.add_argument("--by", choices=BY, default="team", help="whose hours the report is by (default team)")
+    command.add_argument("--rules", metavar="FILE", help="a rules file (TOML) instead of the saved rules")
+    command.add_argument(
+        "--notify",
+        action="append",
+        default=[],
+        metavar="SINK",
+        help="who gets reports, alerts and troubles: sns:ARN, slack:env:NAME, webhook:file:PATH, exec:PROGRAM; repeatable",
+    )
+    command.add_argument(
+        "--ledger", metavar="FILE", help="where sent messages are recorded (default: the user's state folder)"
+    )
+    command.add_argument("--max-usd", metavar="X", help="make no metric call that would raise the cost above X USD")
+    add_account_options(command)
+    add_output_options(command, ("text", "json"))
+    # Its reviews go into the archive; a cache beside it would be the same again.
+    command.set_defaults(run=run, no_cache=True)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Does a night's work, and says what became of it."""
+    plan = plan_of(arguments)
+    with progress(arguments, "looking for new jobs") as say:
+        done = night(plan, lambda: datetime.now(UTC), say)
+    for trouble in done.troubles:
+        print(f"trainwatch: {trouble}", file=sys.stderr)
+    if done.killed_before:
+        print(
+            f"trainwatch: the night that began {done.killed_before} was not finished; this one took it up.",
+            file=sys.stderr,
+        )
+    deliver(
+        arguments,
+        as_json({"schema": 1, **done.document()}) if arguments.format == "json" else _text(arguments, plan, done),
+    )
+    return CannotDo.exit_code if done.troubles else 0
+
+
+def plan_of(arguments: argparse.Namespace) -> Plan:
+    """What is to be done. BadCall where the call or a file of it cannot be used: told before any work."""
+    settings = read()
+    store = store_of(arguments.archive or archive_root(settings), arguments.region, arguments.profile)
+    state = user_folder("STATE")
+    if state is None:
+        raise no_place("the state of nightly", "STATE")
+    sinks = tuple(dict.fromkeys(map(sink_of, arguments.notify)))
+    for sink in sinks:
+        if sink.kind == "stdout":
+            raise BadCall("What a night does is printed anyway.", "Leave out --notify stdout.")
+        check(sink)
+    rules = read_rules(Path(arguments.rules)) if arguments.rules else saved()
+    now = datetime.now(UTC)
+    first = job_query(None, None, arguments.first, now, 1).created_after
+    return Plan(
+        account=lambda: account_source(arguments),
+        store=store,
+        settings=settings,
+        folder=NightlyFolder(state, store.label),
+        ledger=durable(Path(arguments.ledger) if arguments.ledger else ledger_file()),
+        # Nobody reads a terminal at night: a rule without a sink of its own is told to those of the call.
+        rules=rules if sinks or any(rule.notify for rule in rules) else (),
+        notify=sinks,
+        by=arguments.by,
+        first=now - first if first else timedelta(days=14),
+        max_usd=checked_limit(arguments),
+    )
+
+
+def _text(arguments: argparse.Namespace, plan: Plan, done: Night) -> Paper:
+    paper = paper_for(arguments)
+    paper.print(
+        f"{count(done.archived, 'job')} archived, {done.unchanged:,} unchanged: {plan.store.label}", soft_wrap=True
+    )
+    if plan.rules:
+        paper.print(
+            f"{count(done.judged, 'job')} judged by {count(len(plan.rules), 'rule')}: {count(done.alerts, 'alert')}."
+        )
+    if done.reports:
+        paper.print(f"Reported: {', '.join(done.reports)}{'' if plan.notify else ' (to nobody: no --notify)'}.")
+    if done.sent:
+        paper.print(f"{count(done.sent, 'message')} sent.")
+    paper.print(
+        f"{duration(done.seconds)}, {count(done.calls, 'AWS call')}, {about_usd(done.usd)}. Log: {plan.folder.log}",
+        style="dim",
+        soft_wrap=True,
+    )
+    return paper

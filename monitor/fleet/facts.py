@@ -1,0 +1,277 @@
+"""What does a fleet's report need of one job? Made once, from its row and its report in an archive, and small."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Any, Literal
+
+from monitor.analyze.ending import IDS
+from monitor.analyze.phases import USEFUL
+from monitor.fleet.uses import Use, use_in_failed, use_of
+from monitor.fleet.window import Window, by_day
+
+#: Of what is made of a job here; facts of another version are made again.
+VERSION = 1
+Blame = Literal["infrastructure", "user", "either"]
+#: First cause -> whose it is. A collective's timeout is both: a dead host and unequal batches look the same.
+BLAMES: Mapping[str, Blame] = {
+    "spot-interruption": "infrastructure",
+    "capacity": "infrastructure",
+    "internal-error": "infrastructure",
+    "nccl-timeout": "either",
+    "unknown": "either",
+}
+_WITHOUT_CAUSE = "unknown"
+_QUEUED = frozenset({"pending", "starting"})
+_MOST_TEXT = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """The billed time of one bucket of a job on one day."""
+
+    day: date
+    bucket: str
+    use: Use
+    instance_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A finding that says what could be saved, or what to set."""
+
+    id: str
+    title: str
+    next_step: str
+    share: float | None
+    """Of the job's bill, for this finding alone; None where nobody knows."""
+    parameter: str | None = None
+    from_value: str | None = None
+    to_value: str | None = None
+    change_pct: tuple[float, float, float] | None = None
+    """Predicted, of the step time."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobFacts:
+    """One archived job. What was not observed is None."""
+
+    key: str
+    """Where it is in the archive."""
+    stamp: str
+    """Another one when the job was archived again."""
+    name: str
+    base: str
+    """What its runs have in common."""
+    arn: str | None
+    account: str | None
+    region: str | None
+    status: str | None
+    created: datetime | None
+    started: datetime | None
+    ended: datetime | None
+    reviewed_at: datetime | None
+    instance_type: str | None
+    instances: int
+    gpus: int | None
+    """Of all its nodes; 0 of a job without any."""
+    spot: bool
+    price_usd: float | None
+    """For an instance-hour."""
+    usd: float | None
+    training_s: float | None
+    billable_s: float | None
+    cause: str | None
+    """The first cause of a job that ended badly; None of others."""
+    queued_s: float
+    """From its creation until billing began: pending, and starting until the instances were there."""
+    stepped_at: datetime | None
+    """When its first step began."""
+    recoverable_share: float | None
+    """Of its bill, overlaps counted once."""
+    gpu_utilization_pct: float | None
+    step_median_s: float | None
+    step_p10_s: float | None
+    step_p90_s: float | None
+    step_reports: int
+    tags: Mapping[str, str] = field(default_factory=dict)
+    configuration: Mapping[str, str] = field(default_factory=dict)
+    findings: tuple[Found, ...] = ()
+    shares: tuple[Share, ...] = ()
+    interruptions: tuple[tuple[datetime, datetime], ...] = ()
+    """Each from the interruption to the first step after it."""
+
+    @property
+    def billed_s(self) -> float:
+        """Instance-seconds."""
+        return sum(share.instance_s for share in self.shares)
+
+    @property
+    def usd_per_instance_s(self) -> float | None:
+        billed_s = self.billed_s
+        return self.usd / billed_s if self.usd is not None and billed_s else None
+
+    @property
+    def gpus_per_instance(self) -> float | None:
+        return None if self.gpus is None else self.gpus / self.instances
+
+    @property
+    def blame(self) -> Blame | None:
+        return None if self.cause is None else BLAMES.get(self.cause, "user")
+
+    @property
+    def spot_saved_usd(self) -> float | None:
+        """Against the same time on demand; None of a job that is not on spot, or still runs."""
+        if not self.spot or self.ended is None or self.training_s is None or self.billable_s is None:
+            return None
+        if self.price_usd is None:
+            return None
+        return max(0.0, self.training_s - self.billable_s) * self.instances * self.price_usd / 3600
+
+    def inside(self, window: Window) -> tuple[Share, ...]:
+        return tuple(share for share in self.shares if window.start <= share.day < window.end)
+
+
+def facts_of(
+    key: str,
+    stamp: str,
+    base: str,
+    row: Mapping[str, Any],
+    document: Mapping[str, Any],
+    findings: Sequence[Mapping[str, Any]],
+    saved_at: datetime | None = None,
+) -> JobFacts:
+    """``row`` and ``findings`` as in the archive's tables, ``document`` as in its reports. ``saved_at`` is when a failed job
+    was last seen to have saved a checkpoint. KeyError, TypeError or ValueError where they are something else."""
+    phases = [_Phase(each) for each in document.get("phases") or ()]
+    instances = int(row.get("instance_count") or 1)
+    billed_s = row.get("billed_instance_s")
+    recoverable_s = row.get("recoverable_instance_s")
+    return JobFacts(
+        key=key,
+        stamp=stamp,
+        name=str(row["job_name"]),
+        base=base,
+        arn=row.get("arn"),
+        account=row.get("account"),
+        region=_region(row.get("arn")),
+        status=row.get("status"),
+        created=_instant(row.get("created")),
+        started=_instant(row.get("started")),
+        ended=_instant(row.get("ended")),
+        reviewed_at=_instant(row.get("reviewed_at")),
+        instance_type=row.get("instance_type"),
+        instances=instances,
+        gpus=row.get("gpu_count"),
+        spot=bool(row.get("spot")),
+        price_usd=row.get("price_usd_per_instance_hour"),
+        usd=row.get("cost_usd"),
+        training_s=row.get("training_seconds"),
+        billable_s=row.get("billable_seconds"),
+        cause=_cause(row, findings),
+        queued_s=sum(each.seconds for each in phases if each.name in _QUEUED and not each.billed),
+        stepped_at=next((each.start for each in phases if each.name == "productive"), None),
+        recoverable_share=min(1.0, recoverable_s / billed_s) if recoverable_s is not None and billed_s else None,
+        gpu_utilization_pct=row.get("gpu_utilization_pct"),
+        step_median_s=row.get("step_median_s"),
+        step_p10_s=row.get("step_p10_s"),
+        step_p90_s=row.get("step_p90_s"),
+        step_reports=int(row.get("step_reports") or 0),
+        tags=_texts(row.get("tags")),
+        configuration=_texts(row.get("configuration")),
+        findings=tuple(_found(each) for each in findings if each.get("share") or each.get("parameter")),
+        shares=tuple(_shares(phases, instances, row.get("status") == "Failed", saved_at)),
+        interruptions=tuple(_interruptions(phases)),
+    )
+
+
+class _Phase:
+    """A phase of a report's document."""
+
+    __slots__ = ("billed", "end", "name", "start")
+
+    def __init__(self, told: Mapping[str, Any]) -> None:
+        self.name, self.billed = str(told["name"]), bool(told["billed"])
+        self.start, self.end = datetime.fromisoformat(told["from"]), datetime.fromisoformat(told["to"])
+
+    @property
+    def seconds(self) -> float:
+        return (self.end - self.start).total_seconds()
+
+
+def _shares(phases: Sequence[_Phase], instances: int, failed: bool, saved_at: datetime | None) -> Iterable[Share]:
+    stepped = any(each.name in USEFUL for each in phases)
+    sums: dict[tuple[date, str, Use], float] = {}
+    for each in phases:
+        if not each.billed:
+            continue
+        for start, end, saved in _cut(each, saved_at):
+            use = use_in_failed(each.name, saved, stepped) if failed else use_of(each.name)
+            for day, seconds in by_day(start, end):
+                key = (day, each.name, use)
+                sums[key] = sums.get(key, 0.0) + seconds * instances
+    return (Share(*key, seconds) for key, seconds in sums.items())
+
+
+def _cut(
+    phase: _Phase, saved_at: datetime | None
+) -> Iterable[tuple[datetime, datetime, Literal["before", "after", "never"]]]:
+    if saved_at is None:
+        return [(phase.start, phase.end, "never")]
+    border = min(max(saved_at, phase.start), phase.end)
+    parts: list[tuple[datetime, datetime, Literal["before", "after", "never"]]] = [
+        (phase.start, border, "before"),
+        (border, phase.end, "after"),
+    ]
+    return [part for part in parts if part[1] > part[0]]
+
+
+def _interruptions(phases: Sequence[_Phase]) -> Iterable[tuple[datetime, datetime]]:
+    """From each to the first step after it; one that no step followed has not been recovered from in this job."""
+    for place, each in enumerate(phases):
+        if each.name != "interrupted":
+            continue
+        again = next((later.start for later in phases[place:] if later.name == "productive"), None)
+        if again is not None:
+            yield each.start, again
+
+
+def _cause(row: Mapping[str, Any], findings: Sequence[Mapping[str, Any]]) -> str | None:
+    ids = [str(each["id"]) for each in findings]
+    if row.get("status") != "Failed":
+        # The time limit stops a job; to whoever waits for its model it has failed.
+        return "max-runtime" if "max-runtime" in ids and row.get("status") == "Stopped" else None
+    if "InternalServerError" in str(row.get("failure_reason") or ""):
+        return "internal-error"
+    return next((id for id in ids if id in IDS), _WITHOUT_CAUSE)
+
+
+def _found(row: Mapping[str, Any]) -> Found:
+    change = tuple(row.get(f"change_pct_{end}") for end in ("low", "mid", "high"))
+    return Found(
+        id=str(row["id"]),
+        title=str(row.get("title") or ""),
+        next_step=str(row.get("recommendation") or "").partition("\n")[0][:_MOST_TEXT],
+        share=row.get("share"),
+        parameter=row.get("parameter"),
+        from_value=row.get("from_value"),
+        to_value=row.get("to_value"),
+        change_pct=None if None in change else change,  # type: ignore[arg-type]
+    )
+
+
+def _texts(value: Any) -> dict[str, str]:
+    told = json.loads(value) if isinstance(value, str) and value else {}
+    return {str(name): item if isinstance(item, str) else json.dumps(item) for name, item in told.items()}
+
+
+def _region(arn: str | None) -> str | None:
+    parts = (arn or "").split(":")
+    return parts[3] if len(parts) > 5 and parts[3] else None
+
+
+def _instant(value: Any) -> datetime | None:
+    return datetime.fromisoformat(value) if isinstance(value, str) else value

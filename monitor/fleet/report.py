@@ -1,0 +1,198 @@
+"""Where did the GPU-hours of a fleet go? The report of a window as one frozen value: figures, no words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from monitor.fleet.facts import Blame
+from monitor.fleet.rates import Change, Rate
+from monitor.fleet.uses import Use
+from monitor.fleet.window import Window
+from monitor.model import Came
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """Hours and money of some part of the bill."""
+
+    gpu_hours: float = 0.0
+    """Of jobs whose GPUs are known."""
+    instance_hours: float = 0.0
+    usd: float = 0.0
+    """Of jobs whose price is known."""
+
+    def __add__(self, other: Sum) -> Sum:
+        return Sum(self.gpu_hours + other.gpu_hours, self.instance_hours + other.instance_hours, self.usd + other.usd)
+
+
+@dataclass(frozen=True, slots=True)
+class ByUse:
+    """One use of the hours; all of them add up to the whole."""
+
+    use: Use
+    sum: Sum
+    share: float | None
+    """Of the GPU-hours (of the instance-hours where there are no GPUs)."""
+    mean_job_share: float | None
+    """The mean over the jobs of each one's share: small jobs count as much as large ones."""
+    jobs: int
+
+
+@dataclass(frozen=True, slots=True)
+class ByCause:
+    """One bucket of the jobs' time; all of them add up to the whole."""
+
+    bucket: str
+    use: Use
+    sum: Sum
+    jobs: int
+
+
+@dataclass(frozen=True, slots=True)
+class ByOwner:
+    """What one team's (project's, account's) jobs used."""
+
+    owner: str
+    sum: Sum
+    jobs: int
+    goodput: float | None
+    """Productive share, what is unknown counted as not productive."""
+    waste: Sum
+    unknown: Sum
+    by_use: tuple[tuple[Use, Sum], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ByFinding:
+    """What one finding says could be saved; several may mean the same hours."""
+
+    id: str
+    jobs: int
+    gpu_hours: float
+    usd: float
+
+
+@dataclass(frozen=True, slots=True)
+class ByFailure:
+    """Jobs that ended badly in the window, by their first cause."""
+
+    cause: str
+    blame: Blame
+    jobs: int
+    failed: Sum
+    """Their time in the window that was for nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """How long it took from a failure to the next step: of the same job after an interruption, or of the next run."""
+
+    known: int
+    median_s: float | None
+    p90_s: float | None
+    open: int
+    """Failures that no later step of a run of that name has followed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """How long the jobs that were created in the window waited for their instances."""
+
+    instance_type: str
+    jobs: int
+    median_s: float
+    p90_s: float
+    gpu_hours: float
+    """That were asked for and not there."""
+    refused: int
+    """Jobs that never got their instances."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToChange:
+    """A job to change first, and other runs of its name that have the same finding."""
+
+    job: str
+    owner: str
+    account: str | None
+    region: str | None
+    runs: int
+    finding: str
+    title: str
+    next_step: str
+    saving: Sum
+    """What its findings say could have been saved in the window, overlaps counted once; for all ``runs``."""
+    change_pct: tuple[float, float, float] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """Advice of an earlier job that a later one of the same name has followed."""
+
+    before: str
+    after: str
+    finding: str
+    parameter: str
+    from_value: str
+    to_value: str
+    predicted_pct: tuple[float, float, float]
+    measured_pct: tuple[float, float, float] | None
+    """None where step times do not tell."""
+    came: Came | None
+    why: str = ""
+    """Why nothing was measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How much of it was judged."""
+
+    jobs: int
+    running: int
+    """When they were archived: what came after that is not in here."""
+    without_time: int
+    without_price: int
+    without_gpus: int
+    """Whose GPU count is not known."""
+    without_owner: int
+    unread: int = 0
+    judged_share: float | None = None
+    """Of the GPU-hours, those of which the use is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class FleetReport:
+    """One window of a fleet."""
+
+    archive: str
+    window: Window
+    by: str
+    made_at: datetime
+    total: Sum
+    before: Sum
+    """Of the window before it."""
+    goodput: tuple[float, float] | None
+    """Productive share of the GPU-hours: what is seen, and what it is at most, if all that is unknown was productive."""
+    goodput_change: Change | None
+    waste: Sum
+    by_use: tuple[ByUse, ...]
+    by_cause: tuple[ByCause, ...]
+    by_owner: tuple[ByOwner, ...]
+    by_finding: tuple[ByFinding, ...]
+    failures: tuple[ByFailure, ...]
+    all_failures: Rate
+    """Over node-hours: every job that ended badly, and every interruption."""
+    infrastructure_failures: Rate
+    """Of these, what no user can help; what may be either is in it, and is counted in ``either``."""
+    either: int
+    recovery: Recovery
+    queues: tuple[Queue, ...]
+    spot_usd: float
+    """Of jobs on spot that ended in the window, what they cost less than on demand."""
+    spot_jobs: int
+    to_change: tuple[ToChange, ...]
+    followed: tuple[Followed, ...]
+    coverage: Coverage
+    weeks: tuple[tuple[str, tuple[tuple[Use, Sum], ...]], ...] = field(default=())
+    """(2026-W47, sums by use) of the weeks that were read, oldest first."""

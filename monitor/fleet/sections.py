@@ -1,0 +1,327 @@
+"""A fleet's report in words: headline, and sections of a sentence, a table and a note; every way of showing it draws these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from monitor.fleet.rates import Rate
+from monitor.fleet.report import FleetReport, Followed, Queue, Recovery, Sum
+from monitor.fleet.uses import DEFINITIONS, SOURCES, WASTE
+from monitor.words import DASH, count, duration, percent, phase, sentence, usd
+
+_BLAMES = {"infrastructure": "infrastructure", "user": "job", "either": "either"}
+_CAUSES = {"unknown": "cause not found", "internal-error": "internal error of SageMaker"}
+# Rows of a table that may be long; the JSON and the CSV have all.
+_MOST_ROWS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """``goes`` is when it goes for want of room: the highest first, those with 0 never."""
+
+    title: str
+    right: bool = False
+    goes: int = 0
+    wraps: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One question of the report."""
+
+    title: str
+    said: str
+    columns: tuple[Column, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    note: str = ""
+    numbered: bool = False
+    """Each row begins with its number, and ends with a sentence."""
+    figure: str = ""
+    """The chart that goes with it, where charts are drawn: ``uses``, ``owners`` or ``weeks``."""
+
+
+def headline(report: FleetReport) -> tuple[str, ...]:
+    """The answer, in three sentences: how much, what of it trained, what was wasted."""
+    total, before = report.total, report.before
+    if not report.coverage.jobs:
+        return (f"No archived job ran in {report.window.name}.",)
+    money = f", {usd(total.usd)}" if total.usd else ""
+    than = f" (in the time before it {_hours_words(before)})" if before.instance_hours else ""
+    said = [f"{_hours_words(total)}{money} in {count(report.coverage.jobs, 'job')}{than}."]
+    if report.goodput is not None:
+        low, high = (100 * each for each in report.goodput)
+        span = percent(low) if high - low < 0.5 else f"{percent(low)}, at most {percent(high)} (the rest is unknown)"
+        said.append(f"Goodput {span}{_change_words(report)}.")
+    waste = report.waste
+    share = percent(100 * _ratio(waste, total)) if total.instance_hours else DASH
+    worst = max((each for each in report.by_use if each.use in WASTE), key=lambda each: each.sum.instance_hours)
+    most = f", most of it {worst.use}" if worst.sum.instance_hours else ""
+    cost = f"{usd(waste.usd)} and " if total.usd else ""
+    said.append(f"Wasted: {cost}{_hours_words(waste)} ({share}){most}.")
+    return tuple(said)
+
+
+def sections(report: FleetReport) -> tuple[Section, ...]:
+    """All of the report behind its headline, the most useful first."""
+    made = (
+        _uses(report),
+        _owners(report),
+        _to_change(report),
+        _causes(report),
+        _failures(report),
+        _queues(report),
+        _spot(report),
+        _findings(report),
+        _followed(report),
+        _coverage(report),
+        _definitions(),
+    )
+    return tuple(section for section in made if section is not None)
+
+
+def hours(value: float) -> str:
+    """``1,240``, ``12.4``, ``0.21``."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}" if value else "0"
+
+
+def cause_words(cause: str) -> str:
+    """A first cause for people."""
+    return _CAUSES.get(cause, cause)
+
+
+def _uses(report: FleetReport) -> Section:
+    rows = tuple(
+        (each.use, hours(each.sum.gpu_hours), _share(each.share), _usd(each.sum, report), _share(each.mean_job_share),
+         f"{each.jobs:,}")
+        for each in report.by_use
+    )  # fmt: skip
+    columns = (
+        Column("USE"), Column("GPU-H", True), Column("SHARE", True), Column("COST", True),
+        Column("MEAN JOB", True, 1), Column("JOBS", True, 2),
+    )  # fmt: skip
+    total = report.total
+    whole = ("all", hours(total.gpu_hours), "100 %", _usd(total, report), "", f"{report.coverage.jobs:,}")
+    note = "SHARE is weighted by GPU-hours; MEAN JOB is the mean of the jobs' own shares, a small job as much as a large one."
+    return Section("Where the GPU-hours went", "", columns, (*rows, whole), note, figure="uses")
+
+
+def _owners(report: FleetReport) -> Section | None:
+    if not report.by_owner:
+        return None
+    rows = tuple(
+        (each.owner, f"{each.jobs:,}", hours(each.sum.gpu_hours), _usd(each.sum, report), _usd(each.waste, report),
+         _share(_ratio(each.waste, each.sum)), _share(_ratio(each.unknown, each.sum)), _share(each.goodput))
+        for each in report.by_owner[:_MOST_ROWS]
+    )  # fmt: skip
+    columns = (
+        Column(report.by.upper()), Column("JOBS", True, 3), Column("GPU-H", True), Column("COST", True, 1),
+        Column("WASTED", True), Column("OF IT", True), Column("UNKNOWN", True, 2), Column("GOODPUT", True),
+    )  # fmt: skip
+    untagged = report.coverage.without_owner
+    note = f"{count(untagged, 'job')} without a {report.by}: {'its' if untagged == 1 else 'their'} hours are the line untagged."
+    more = _more(report.by_owner)
+    return Section(f"By {report.by}", more, columns, rows, note if untagged else "", figure="owners")
+
+
+def _to_change(report: FleetReport) -> Section | None:
+    if not report.to_change:
+        return None
+    rows = tuple(
+        (f"{place}. {each.job}{_more_runs(each.runs - 1)}",
+         _usd(each.saving, report), hours(each.saving.gpu_hours), each.owner, _step(each.title, each.next_step))
+        for place, each in enumerate(report.to_change, start=1)
+    )  # fmt: skip
+    columns = (
+        Column("JOB"), Column("COULD SAVE", True), Column("GPU-H", True, 3), Column(report.by.upper(), goes=2),
+        Column("WHAT TO DO", goes=1, wraps=True),
+    )  # fmt: skip
+    note = "COULD SAVE is what a job's findings say together, overlaps counted once, for its time in this window. A prediction."
+    return Section("Change these first", "", columns, rows, note, numbered=True)
+
+
+def _causes(report: FleetReport) -> Section | None:
+    if not report.by_cause:
+        return None
+    rows = tuple(
+        (phase(each.bucket), each.use, hours(each.sum.gpu_hours), _usd(each.sum, report), f"{each.jobs:,}")
+        for each in report.by_cause
+    )
+    columns = (Column("CAUSE"), Column("USE"), Column("GPU-H", True), Column("COST", True), Column("JOBS", True, 1))
+    return Section("By cause", "The buckets of the jobs' time; they add up to the bill.", columns, rows)
+
+
+def _failures(report: FleetReport) -> Section:
+    said = [*_rates(report), *_recovery(report.recovery)]
+    rows = tuple(
+        (cause_words(each.cause), _BLAMES[each.blame], f"{each.jobs:,}", hours(each.failed.gpu_hours),
+         _usd(each.failed, report))
+        for each in report.failures
+    )  # fmt: skip
+    columns = (
+        Column("FIRST CAUSE"), Column("OF THE"), Column("JOBS", True), Column("GPU-H FAILED", True), Column("COST", True),
+    )  # fmt: skip
+    if not rows:
+        return Section("Failures", "No job failed." if not report.all_failures.events else " ".join(said))
+    return Section(
+        "Failures", " ".join(said), columns, rows, "GPU-H FAILED is the time after the last checkpoint seen."
+    )
+
+
+def _rates(report: FleetReport) -> Iterator[str]:
+    every, helpless = report.all_failures, report.infrastructure_failures
+    what = count(every.events, "failure or interruption", "failures and interruptions")
+    yield f"{what} of running jobs in {hours(every.hours)} node-hours: {_between(every)}."
+    if helpless.events:
+        either = f", {report.either:,} of them perhaps the job's own" if report.either else ""
+        yield f"Of the infrastructure {helpless.events:,}{either}: {_between(helpless)}."
+
+
+def _between(rate: Rate) -> str:
+    between, interval = rate.between_h, rate.between_h_interval
+    if between is None or interval is None or rate.per_1000_days is None:
+        return "too little to say how often"
+    high = "" if interval[1] is None else f" to {hours(interval[1])}"
+    return (
+        f"one each {hours(between)} node-hours (95 %: {hours(interval[0])}{high}), "
+        f"{hours(rate.per_1000_days)} in 1,000 node-days"
+    )
+
+
+def _recovery(found: Recovery) -> Iterator[str]:
+    if found.known:
+        yield f"To the next step it took {duration(found.median_s)} (median of {found.known:,}; p90 {duration(found.p90_s)})."
+    if found.open:
+        yield f"{found.open:,} had no later run of that name that trained."
+
+
+def _queues(report: FleetReport) -> Section | None:
+    if not report.queues:
+        return None
+    refused = sum(each.refused for each in report.queues)
+    said = f"{count(refused, 'job')} never got the instances." if refused else "Every job got its instances."
+    rows = tuple(_queue(each) for each in report.queues[:_MOST_ROWS])
+    columns = (
+        Column("INSTANCE TYPE"), Column("JOBS", True), Column("WAIT, MEDIAN", True), Column("P90", True),
+        Column("GPU-H WAITED", True, 1), Column("REFUSED", True, 2),
+    )  # fmt: skip
+    note = "From a job's creation until billing began; nothing of it is billed."
+    return Section("Queue and capacity", said, columns, rows, note)
+
+
+def _queue(each: Queue) -> tuple[str, ...]:
+    waits = (duration(each.median_s), duration(each.p90_s))
+    return each.instance_type, f"{each.jobs:,}", *waits, hours(each.gpu_hours), f"{each.refused:,}"
+
+
+def _spot(report: FleetReport) -> Section | None:
+    if not report.spot_jobs:
+        return None
+    on = count(report.spot_jobs, "spot job")
+    return Section("Spot", f"{on} cost {usd(report.spot_usd)} less than on demand.")
+
+
+def _findings(report: FleetReport) -> Section | None:
+    if not report.by_finding:
+        return None
+    rows = tuple(
+        (each.id, f"{each.jobs:,}", hours(each.gpu_hours), usd(each.usd) if report.total.usd else DASH)
+        for each in report.by_finding[:_MOST_ROWS]
+    )
+    columns = (Column("FINDING"), Column("JOBS", True), Column("GPU-H", True), Column("COULD SAVE", True))
+    note = "Each finding alone: two may mean the same hours, so these do not add up."
+    return Section("Waste by finding", _more(report.by_finding), columns, rows, note)
+
+
+def _followed(report: FleetReport) -> Section:
+    title = "What became of earlier advice"
+    if not report.followed:
+        return Section(title, "No run that ended in this window has followed advice of an earlier one.")
+    rows = tuple(_advice(each) for each in report.followed[:_MOST_ROWS])
+    columns = (
+        Column("RUN"), Column("CHANGE"), Column("PREDICTED", True), Column("MEASURED", True), Column("CAME", wraps=True),
+    )  # fmt: skip
+    tested = [each for each in report.followed if each.came in {"held", "missed"}]
+    held = sum(each.came == "held" for each in tested)
+    said = (
+        f"{held} of {count(len(tested), 'prediction')} that could be tested held."
+        if tested
+        else "None could be tested."
+    )
+    return Section(
+        title, said, columns, rows, "Change of the step time; compare BEFORE AFTER reads the steps themselves."
+    )
+
+
+def _advice(each: Followed) -> tuple[str, ...]:
+    measured = DASH if each.measured_pct is None else _range(each.measured_pct)
+    change = f"{each.parameter} {each.from_value or DASH} → {each.to_value}"
+    return each.after, change, _range(each.predicted_pct), measured, each.came or each.why
+
+
+def _range(change: tuple[float, float, float]) -> str:
+    low, mid, high = change
+    return f"{mid:+.0f} % ({low:+.0f} to {high:+.0f})"
+
+
+def _coverage(report: FleetReport) -> Section:
+    found = report.coverage
+    told = [
+        f"The use of {percent(None if found.judged_share is None else 100 * found.judged_share)} of the hours is known."
+        if found.judged_share is not None
+        else "",
+        f"{count(found.running, 'job')} still ran when archived; later hours are not in here." if found.running else "",
+        f"{count(found.without_price, 'job')} without a known price." if found.without_price else "",
+        f"{count(found.without_gpus, 'job')} with an unknown number of GPUs." if found.without_gpus else "",
+        f"{count(found.without_time, 'job')} without billed time." if found.without_time else "",
+        f"{count(found.unread, 'job')} in the archive could not be read." if found.unread else "",
+    ]
+    return Section("Coverage", " ".join(filter(None, told)))
+
+
+def _definitions() -> Section:
+    rows = tuple((use, f"{text}.") for use, text in DEFINITIONS.items())
+    sources = tuple((term, f"{text}.") for term, text in SOURCES.items())
+    return Section("Definitions", "", (Column("TERM"), Column("MEANS", wraps=True)), (*rows, *sources))
+
+
+def _ratio(part: Sum, whole: Sum) -> float:
+    if whole.gpu_hours:
+        return part.gpu_hours / whole.gpu_hours
+    return part.instance_hours / whole.instance_hours if whole.instance_hours else 0.0
+
+
+def _share(value: float | None) -> str:
+    return percent(None if value is None else 100 * value)
+
+
+def _usd(one: Sum, report: FleetReport) -> str:
+    return usd(one.usd) if report.total.usd else DASH
+
+
+def _hours_words(one: Sum) -> str:
+    return f"{hours(one.gpu_hours)} GPU-hours" if one.gpu_hours else f"{hours(one.instance_hours)} instance-hours"
+
+
+def _change_words(report: FleetReport) -> str:
+    change = report.goodput_change
+    if change is None:
+        return ""
+    span = f"{change.low:+.0f} to {change.high:+.0f}"
+    if change.verdict == "cannot tell":
+        return f"; whether it changed cannot be told ({change.points:+.0f} points, {span})"
+    return f", {change.verdict} {abs(change.points):.0f} points ({span})"
+
+
+def _step(title: str, next_step: str) -> str:
+    """A finding and the first sentence of what to do: the rest is on the job's own page."""
+    head, dot, _ = next_step.partition(". ")
+    return f"{sentence(title)} {head}{dot.strip()}".strip()
+
+
+def _more_runs(number: int) -> str:
+    return f" (and {count(number, 'more run')})" if number else ""
+
+
+def _more(rows: Sequence[object]) -> str:
+    return f"The first {_MOST_ROWS} of {len(rows):,}." if len(rows) > _MOST_ROWS else ""

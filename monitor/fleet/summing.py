@@ -1,0 +1,310 @@
+"""From facts of jobs to the report of a window. Nothing is spread: what is unknown stays a share of its own."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import numpy as np
+
+from monitor.fleet.facts import JobFacts, Share
+from monitor.fleet.followed import followed
+from monitor.fleet.rates import Rate, change_of_share
+from monitor.fleet.report import (
+    ByCause,
+    ByFailure,
+    ByFinding,
+    ByOwner,
+    ByUse,
+    Coverage,
+    FleetReport,
+    Queue,
+    Recovery,
+    Sum,
+    ToChange,
+)
+from monitor.fleet.uses import USES, WASTE, Use
+from monitor.fleet.window import Window, week_of
+from monitor.model import ENDED_STATUSES
+
+#: Jobs to change first.
+MOST_TO_CHANGE = 10
+#: So long before a window jobs are looked at for the trend, and for advice that was followed in it.
+BEFORE = timedelta(days=35)
+Owner = Callable[[JobFacts], str]
+UNTAGGED = "untagged"
+_UNTYPED = "unknown type"
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """One job's part of the window."""
+
+    facts: JobFacts
+    owner: str
+    shares: tuple[Share, ...]
+    sums: tuple[Sum, ...]
+    """Beside the shares."""
+
+    @property
+    def total(self) -> Sum:
+        return _added(self.sums)
+
+    @property
+    def hours(self) -> float:
+        """GPU-hours; of a job without GPUs, or with an unknown number, none."""
+        return self.total.gpu_hours
+
+    def of(self, uses: Iterable[Use]) -> Sum:
+        wanted = set(uses)
+        return _added(one for share, one in zip(self.shares, self.sums, strict=True) if share.use in wanted)
+
+    @property
+    def productive_hours(self) -> float:
+        pairs = zip(self.shares, self.sums, strict=True)
+        # Of a failed job these may be lost again: then their use is another one.
+        return sum(one.gpu_hours for share, one in pairs if share.use == "trained" and share.bucket == "productive")
+
+
+def fleet_report(
+    archive: str,
+    jobs: Sequence[JobFacts],
+    window: Window,
+    made_at: datetime,
+    by: str = "team",
+    owner: Owner = lambda facts: UNTAGGED,
+    unread: int = 0,
+) -> FleetReport:
+    """``jobs`` are all of which anything may be in the window, in the one before it, or may have followed advice in it."""
+    seen = _in(jobs, window, owner)
+    before = _in(jobs, window.before, owner)
+    total, unknown = _added(one.total for one in seen), _added(one.of(["unknown"]) for one in seen)
+    productive = sum(one.productive_hours for one in seen)
+    hours = total.gpu_hours
+    ended = [facts for facts in jobs if facts.cause is not None and window.holds(facts.ended)]
+    interrupted = sum(window.holds(start) for facts in jobs for start, _ in facts.interruptions)
+    # A job that never ran has no hours to which its failure could be held.
+    ran = [facts for facts in ended if facts.started is not None]
+    either = sum(facts.blame == "either" for facts in ran)
+    helpless = sum(facts.blame == "infrastructure" for facts in ran) + either + interrupted
+    spot = [facts for facts in jobs if facts.spot_saved_usd is not None and window.holds(facts.ended)]
+    return FleetReport(
+        archive=archive,
+        window=window,
+        by=by,
+        made_at=made_at,
+        total=total,
+        before=_added(one.total for one in before),
+        goodput=(productive / hours, (productive + unknown.gpu_hours) / hours) if hours else None,
+        goodput_change=change_of_share(
+            *([(one.productive_hours, one.hours) for one in side] for side in (seen, before))
+        ),
+        waste=_added(one.of(WASTE) for one in seen),
+        by_use=_by_use(seen, total),
+        by_cause=_by_cause(seen),
+        by_owner=_by_owner(seen),
+        by_finding=_by_finding(seen),
+        failures=_by_failure(ended, {one.facts.key: one for one in seen}),
+        all_failures=Rate(total.instance_hours, len(ran) + interrupted),
+        infrastructure_failures=Rate(total.instance_hours, helpless),
+        either=either,
+        recovery=_recovery(jobs, ended, window),
+        queues=_queues(jobs, window),
+        spot_usd=sum(facts.spot_saved_usd or 0.0 for facts in spot),
+        spot_jobs=len(spot),
+        to_change=_to_change(seen),
+        followed=followed(jobs, window),
+        coverage=_coverage(seen, jobs, window, total, unknown, unread),
+        weeks=_weeks(jobs, window),
+    )
+
+
+def sum_of(facts: JobFacts, share: Share) -> Sum:
+    """A share in hours and money; what is not known of the job is 0, and ``Coverage`` says of how many jobs."""
+    rate, gpus = facts.usd_per_instance_s, facts.gpus_per_instance
+    return Sum(
+        share.instance_s * (gpus or 0.0) / 3600,
+        share.instance_s / 3600,
+        0.0 if rate is None else share.instance_s * rate,
+    )
+
+
+def _in(jobs: Iterable[JobFacts], window: Window, owner: Owner) -> list[_Seen]:
+    return [
+        _Seen(facts, owner(facts), shares, tuple(sum_of(facts, share) for share in shares))
+        for facts in jobs
+        if (shares := facts.inside(window))
+    ]
+
+
+def _added(sums: Iterable[Sum]) -> Sum:
+    gpu_hours = instance_hours = usd = 0.0
+    for one in sums:
+        gpu_hours, instance_hours, usd = gpu_hours + one.gpu_hours, instance_hours + one.instance_hours, usd + one.usd
+    return Sum(gpu_hours, instance_hours, usd)
+
+
+def _size(one: Sum, whole: Sum) -> float | None:
+    """The share of the GPU-hours or, of a fleet without GPUs, of the instance-hours."""
+    if whole.gpu_hours:
+        return one.gpu_hours / whole.gpu_hours
+    return one.instance_hours / whole.instance_hours if whole.instance_hours else None
+
+
+def _by_use(seen: Sequence[_Seen], total: Sum) -> tuple[ByUse, ...]:
+    rows = []
+    for use in USES:
+        mine = [(one, one.of([use])) for one in seen]
+        whole = _added(part for _, part in mine)
+        # Of each job its own share, those of which all is unknown too.
+        shares = [part.instance_hours / one.total.instance_hours for one, part in mine if one.total.instance_hours]
+        mean = sum(shares) / len(shares) if shares else None
+        rows.append(ByUse(use, whole, _size(whole, total), mean, sum(part.instance_hours > 0 for _, part in mine)))
+    return tuple(rows)
+
+
+def _by_cause(seen: Sequence[_Seen]) -> tuple[ByCause, ...]:
+    sums: dict[tuple[str, Use], list[Sum]] = defaultdict(list)
+    jobs: dict[tuple[str, Use], set[str]] = defaultdict(set)
+    for one in seen:
+        for share, part in zip(one.shares, one.sums, strict=True):
+            sums[share.bucket, share.use].append(part)
+            jobs[share.bucket, share.use].add(one.facts.key)
+    rows = [ByCause(*key, _added(parts), len(jobs[key])) for key, parts in sums.items()]
+    return tuple(sorted(rows, key=lambda row: (-row.sum.usd, -row.sum.instance_hours, row.bucket, row.use)))
+
+
+def _by_owner(seen: Sequence[_Seen]) -> tuple[ByOwner, ...]:
+    owners: dict[str, list[_Seen]] = defaultdict(list)
+    for one in seen:
+        owners[one.owner].append(one)
+    rows = []
+    for name, mine in owners.items():
+        whole = _added(one.total for one in mine)
+        rows.append(
+            ByOwner(
+                owner=name,
+                sum=whole,
+                jobs=len(mine),
+                goodput=sum(one.productive_hours for one in mine) / whole.gpu_hours if whole.gpu_hours else None,
+                waste=_added(one.of(WASTE) for one in mine),
+                unknown=_added(one.of(["unknown"]) for one in mine),
+                by_use=tuple((use, _added(one.of([use]) for one in mine)) for use in USES),
+            )
+        )
+    return tuple(sorted(rows, key=lambda row: (-row.waste.usd, -row.waste.gpu_hours, row.owner)))
+
+
+def _by_finding(seen: Sequence[_Seen]) -> tuple[ByFinding, ...]:
+    found: dict[str, list[Sum]] = defaultdict(list)
+    for one in seen:
+        total = one.total
+        for finding in one.facts.findings:
+            if finding.share:
+                found[finding.id].append(Sum(total.gpu_hours * finding.share, 0.0, total.usd * finding.share))
+    rows = [ByFinding(id, len(sums), _added(sums).gpu_hours, _added(sums).usd) for id, sums in found.items()]
+    return tuple(sorted(rows, key=lambda row: (-row.usd, -row.gpu_hours, row.id)))
+
+
+def _by_failure(ended: Sequence[JobFacts], seen: dict[str, _Seen]) -> tuple[ByFailure, ...]:
+    causes: dict[str, list[JobFacts]] = defaultdict(list)
+    for facts in ended:
+        causes[facts.cause or ""].append(facts)
+    rows = [
+        ByFailure(
+            cause,
+            mine[0].blame or "either",
+            len(mine),
+            _added(seen[facts.key].of(["failed"]) for facts in mine if facts.key in seen),
+        )
+        for cause, mine in causes.items()
+    ]
+    return tuple(sorted(rows, key=lambda row: (-row.jobs, -row.failed.usd, row.cause)))
+
+
+def _recovery(jobs: Sequence[JobFacts], ended: Sequence[JobFacts], window: Window) -> Recovery:
+    took = [
+        (again - start).total_seconds() for facts in jobs for start, again in facts.interruptions if window.holds(start)
+    ]
+    runs: dict[tuple[str | None, str | None, str], list[datetime]] = defaultdict(list)
+    for facts in jobs:
+        if facts.stepped_at is not None:
+            runs[facts.account, facts.region, facts.base].append(facts.stepped_at)
+    left = 0
+    for facts in ended:
+        after = [at for at in runs[facts.account, facts.region, facts.base] if facts.ended and at >= facts.ended]
+        if after and facts.ended:
+            took.append((min(after) - facts.ended).total_seconds())
+        else:
+            left += 1
+    middle, late = np.percentile(took, [50, 90]) if took else (None, None)
+    return Recovery(len(took), None if middle is None else float(middle), None if late is None else float(late), left)
+
+
+def _queues(jobs: Iterable[JobFacts], window: Window) -> tuple[Queue, ...]:
+    types: dict[str, list[JobFacts]] = defaultdict(list)
+    for facts in jobs:
+        if window.holds(facts.created):
+            types[facts.instance_type or _UNTYPED].append(facts)
+    rows = []
+    for name, mine in types.items():
+        middle, late = np.percentile([facts.queued_s for facts in mine], [50, 90])
+        hours = sum(facts.queued_s * (facts.gpus or 0) / 3600 for facts in mine)
+        refused = sum(facts.cause == "capacity" for facts in mine)
+        rows.append(Queue(name, len(mine), float(middle), float(late), hours, refused))
+    return tuple(sorted(rows, key=lambda row: (-row.gpu_hours, -row.jobs, row.instance_type)))
+
+
+def _to_change(seen: Sequence[_Seen]) -> tuple[ToChange, ...]:
+    """Runs of one name that have the same finding first are one thing to change."""
+    groups: dict[tuple[str, str | None, str | None, str, str], list[tuple[_Seen, Sum]]] = defaultdict(list)
+    for one in seen:
+        facts, share = one.facts, one.facts.recoverable_share
+        top = max((each for each in facts.findings if each.share), key=lambda each: each.share or 0.0, default=None)
+        if share and top is not None:
+            total = one.total
+            saving = Sum(total.gpu_hours * share, total.instance_hours * share, total.usd * share)
+            groups[one.owner, facts.account, facts.region, facts.base, top.id].append((one, saving))
+    rows = []
+    for (owner, account, region, _, id), mine in groups.items():
+        newest = max((one.facts for one, _ in mine), key=lambda facts: (str(facts.created), facts.name))
+        top = next(each for each in newest.findings if each.id == id)
+        saving = _added(saving for _, saving in mine)
+        rows.append(
+            ToChange(
+                newest.name, owner, account, region, len(mine), id, top.title, top.next_step, saving, top.change_pct
+            )
+        )
+    rows.sort(key=lambda row: (-row.saving.usd, -row.saving.gpu_hours, -row.saving.instance_hours, row.job))
+    return tuple(rows[:MOST_TO_CHANGE])
+
+
+def _coverage(
+    seen: Sequence[_Seen], jobs: Iterable[JobFacts], window: Window, total: Sum, unknown: Sum, unread: int
+) -> Coverage:
+    known = _size(unknown, total)
+    return Coverage(
+        jobs=len(seen),
+        running=sum(one.facts.status not in ENDED_STATUSES for one in seen),
+        without_time=sum(not facts.shares and window.holds(facts.created) for facts in jobs),
+        without_price=sum(one.facts.usd is None for one in seen),
+        without_gpus=sum(one.facts.gpus is None for one in seen),
+        without_owner=sum(one.owner == UNTAGGED for one in seen),
+        unread=unread,
+        judged_share=None if known is None else 1 - known,
+    )
+
+
+def _weeks(jobs: Iterable[JobFacts], window: Window) -> tuple[tuple[str, tuple[tuple[Use, Sum], ...]], ...]:
+    """Of those weeks alone of which all jobs are here."""
+    first = window.start - BEFORE
+    first += timedelta(days=-first.weekday() % 7)
+    weeks: dict[str, dict[Use, list[Sum]]] = defaultdict(lambda: defaultdict(list))
+    for facts in jobs:
+        for share in facts.shares:
+            if not first <= share.day < window.end:
+                continue
+            weeks[week_of(share.day)][share.use].append(sum_of(facts, share))
+    return tuple((week, tuple((use, _added(weeks[week][use])) for use in USES)) for week in sorted(weeks))

@@ -1,0 +1,140 @@
+"""Sums over the facts of an archive's jobs by DuckDB, for pages: 100,000 jobs in well under a second.
+
+The same definitions as ``monitor.fleet.summing``, which a test holds against these; a page asks for other windows and owners
+at every click, a report once a week.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from monitor.archive.fleet_parts import FactStore
+from monitor.fleet.owners import BY
+from monitor.fleet.uses import USES
+from monitor.fleet.window import Window
+from monitor.settings import Settings
+
+#: Jobs that a table shows at most.
+MOST_JOBS = 200
+# Of a key that was written twice (a process was killed between two moves) the newest row counts.
+_JOBS = """
+create table jobs as
+select name, key, status, instance_type, instances, created, cause, ended,
+       coalesce(account, '') as account, coalesce(region, '') as region,
+       {team} as team, {project} as project, shares, gpus, usd as job_usd,
+       list_sum(list_transform(shares, lambda x: x.instance_s)) as billed_s,
+       row_number() over () as number
+from read_parquet({pattern}, filename = true)
+qualify row_number() over (partition by key order by filename desc) = 1
+"""
+# Numbers and short lists of words instead of texts: every view goes through all of them.
+_SHARES = """
+create table shares as
+select number, team, project, coalesce(nullif(trim(account || ' ' || region), ''), 'no account') as account,
+       s.day as day, s.bucket::varchar as bucket, s.use::{uses} as use,
+       s.instance_s / 3600 as instance_hours,
+       s.instance_s * coalesce(gpus, 0) / instances / 3600 as gpu_hours,
+       coalesce(s.instance_s * job_usd / billed_s, 0) as usd
+from jobs, unnest(shares) as t(s)
+where billed_s > 0
+order by day
+"""
+_SUMS = "sum(instance_hours) as instance_hours, sum(gpu_hours) as gpu_hours, sum(usd) as usd"
+_IN = "day >= date '{start}' and day < date '{end}'"
+_BY_OWNER = f"""
+select {{by}} as owner, use::varchar as use, {_SUMS} from shares
+where {_IN} group by {{by}}, use order by owner, use
+"""
+_BY_CAUSE = f"""
+select bucket, use::varchar as use, {_SUMS} from shares
+where {_IN} group by bucket, use order by usd desc, gpu_hours desc
+"""
+_BY_WEEK = f"""
+select strftime(day, '%G-W%V') as week, use, {_SUMS} from (
+    select day, use::varchar as use, {_SUMS} from shares where {_IN} group by day, use
+) group by all order by week, use
+"""
+_FAILURES = f"""
+select cause, count(*) as jobs, sum(coalesce(failed.instance_hours, 0)) as instance_hours,
+       sum(coalesce(failed.gpu_hours, 0)) as gpu_hours, sum(coalesce(failed.usd, 0)) as usd
+from jobs left join (select number, {_SUMS} from shares where use = 'failed' and {_IN} group by number) as failed using (number)
+where cause is not null and ended >= timestamptz '{{begins}}' and ended < timestamptz '{{ends}}'
+group by cause order by jobs desc, usd desc, cause
+"""
+_DRILLED = f"""
+with chosen as (
+    select number, any_value({{by}}) as owner, {_SUMS} from shares
+    where {_IN} and ({{owner}} is null or {{by}} = {{owner}}) and use in ({{uses}})
+    group by number order by usd desc, gpu_hours desc, instance_hours desc, number limit {MOST_JOBS}
+)
+select name as job, owner, status, instance_type, instances, created, cause, account, region,
+       instance_hours, gpu_hours, usd
+from chosen join jobs using (number)
+order by usd desc, gpu_hours desc, instance_hours desc, name
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class FleetTables:
+    """The sums of one window as frames; each has ``instance_hours gpu_hours usd``, and what it is by."""
+
+    by_owner: pd.DataFrame
+    by_cause: pd.DataFrame
+    by_week: pd.DataFrame
+    failures: pd.DataFrame
+    jobs: int
+    """With any time in the window."""
+
+
+class FleetDatabase:
+    """The facts in memory, as they are now; made once for many views, and safe to share between threads."""
+
+    def __init__(self, facts: FactStore, settings: Settings) -> None:
+        # Imported late: only those who look at a fleet need it.
+        import duckdb
+
+        self._db = duckdb.connect(":memory:")
+        tags = {"team": _tag(settings.team_tag), "project": _tag(settings.project_tag)}
+        if not facts.parts:
+            facts.keep_none()
+        self._db.execute(_JOBS.format(pattern=_text(facts.pattern), **tags))
+        self._db.execute(_SHARES.format(uses=f"enum({', '.join(map(_text, USES))})"))
+        self._db.execute("alter table jobs drop shares")
+
+    def tables(self, window: Window, by: str) -> FleetTables:
+        """The sums of a window, by team, project or account."""
+        given = {"by": by if by in BY else BY[0], "start": window.start, "end": window.end}
+        moments = {"begins": window.begins, "ends": window.ends}
+        by_owner, by_cause, by_week = (self._ask(query.format(**given)) for query in (_BY_OWNER, _BY_CAUSE, _BY_WEEK))
+        jobs = self._ask(f"select count(distinct number) as jobs from shares where {_IN.format(**given)}")
+        return FleetTables(
+            by_owner, by_cause, by_week, self._ask(_FAILURES.format(**given, **moments)), int(jobs["jobs"][0])
+        )
+
+    def jobs(self, window: Window, by: str, owner: str | None, uses: tuple[str, ...]) -> pd.DataFrame:
+        """The jobs with the most time in some uses, of one owner or of all; at most ``MOST_JOBS``."""
+        return self._ask(
+            _DRILLED.format(
+                by=by if by in BY else BY[0],
+                owner="null" if owner is None else _text(owner),
+                uses=", ".join(map(_text, uses)),
+                start=window.start,
+                end=window.end,
+            )
+        )
+
+    def _ask(self, query: str) -> pd.DataFrame:
+        found: pd.DataFrame = self._db.cursor().sql(query).to_arrow_table().to_pandas()
+        return found
+
+
+def _tag(name: str) -> str:
+    return f"coalesce(nullif(map_extract_value(tags, {_text(name)}), ''), 'untagged')"
+
+
+def _text(value: Any) -> str:
+    """A literal."""
+    return "'" + str(value).replace("'", "''") + "'"

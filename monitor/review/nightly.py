@@ -1,0 +1,244 @@
+"""One night: new jobs are archived, saved rules judge those that have ended, the week's report is sent on Mondays.
+
+Every step may be done again without harm, and says it is done only afterward: a night that is killed is taken up by the next
+one. Days off are caught up: jobs since the last night, and those that ran then; weeks that were not reported.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from monitor.alert.conditions import Rule
+from monitor.alert.delivery import Outcome as Delivered
+from monitor.alert.delivery import deliver, key_of
+from monitor.alert.evaluate import evaluate
+from monitor.alert.ledger import Ledger
+from monitor.alert.message import Message
+from monitor.alert.news import Look
+from monitor.alert.sink_names import Sink
+from monitor.alert.telling import Telling
+from monitor.archive.store import Store
+from monitor.aws.tally import metered
+from monitor.errors import TrainwatchError
+from monitor.faults import fault
+from monitor.fetch.source import JobQuery, Source
+from monitor.fleet.window import Window
+from monitor.review.archived import ArchiveSource, instant_of
+from monitor.review.archiving import Archiver
+from monitor.review.fleet_message import message_of, trouble_of
+from monitor.review.fleet_report import made
+from monitor.review.nightly_state import NightlyFolder
+from monitor.review.reviewer import Reviewer
+from monitor.settings import Settings
+
+#: Jobs appear in the list a moment after they are created; clocks differ.
+OVERLAP = timedelta(days=1)
+#: Of jobs that cannot be archived, so long they are tried again each night.
+TRIED_FOR = timedelta(days=15)
+#: Weeks that are caught up at most.
+MOST_WEEKS = 4
+_EVERY_JOB = 1_000_000
+_WEEK = timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a night works on."""
+
+    account: Callable[[], Source]
+    store: Store
+    settings: Settings
+    folder: NightlyFolder
+    ledger: Path
+    rules: tuple[Rule, ...] = ()
+    notify: tuple[Sink, ...] = ()
+    by: str = "team"
+    first: timedelta = timedelta(days=14)
+    """How far back the first night looks."""
+    max_usd: float | None = None
+
+
+@dataclass(slots=True)
+class Night:
+    """What became of one."""
+
+    archived: int = 0
+    unchanged: int = 0
+    judged: int = 0
+    alerts: int = 0
+    reports: list[str] = field(default_factory=list)
+    sent: int = 0
+    troubles: list[str] = field(default_factory=list)
+    calls: int = 0
+    usd: float = 0.0
+    seconds: float = 0.0
+    killed_before: str | None = None
+    """When a night began of which the end is not known."""
+
+    def document(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in Night.__slots__}
+
+
+def night(
+    plan: Plan, now: Callable[[], datetime], said: Callable[[str], None], sleep: Callable[[float], None] = time.sleep
+) -> Night:
+    """Does all of it; a step that fails does not keep the others from being done. CannotDo where another one is at work."""
+    begun = now()
+    out = Night()
+    with plan.folder.alone(), metered(plan.max_usd) as tally:
+        out.killed_before = plan.folder.unfinished()
+        state = plan.folder.state()
+        if state.reported_until is None:
+            # Which week is the first one hangs on the day of the first night, even if that is killed.
+            state = replace(state, reported_until=_first_week(begun))
+            plan.folder.keep(state)
+        plan.folder.write("begun", begun, {})
+        _step(out, "archiving", lambda: _archive(plan, out, _since(plan, state.archived_until, begun), now, said))
+        if plan.rules:
+            _step(out, "judging", lambda: _judge(plan, out, _since(plan, state.judged_until, begun), begun, said))
+        _step(out, "reporting", lambda: _report(plan, out, begun, said))
+        if out.troubles:
+            _step(
+                out,
+                "telling",
+                lambda: _tell(plan, trouble_of(plan.store.label, begun.date(), tuple(out.troubles), begun)),
+            )
+        _step(out, "sending", lambda: _send(plan, out, sleep))
+        bill = tally.bill()
+        out.calls, out.usd = sum(bill.calls.values()), bill.estimated_usd
+        out.seconds = (now() - begun).total_seconds()
+        plan.folder.write("ended", now(), out.document())
+    return out
+
+
+def _step(out: Night, name: str, do: Callable[[], None]) -> None:
+    try:
+        do()
+    except TrainwatchError as error:
+        out.troubles.append(f"{name}: {error}")
+    except Exception as error:
+        out.troubles.append(f"{name}: {fault(error, name.capitalize())}")
+
+
+def _since(plan: Plan, until: datetime | None, now: datetime) -> datetime:
+    return now - plan.first if until is None else until - OVERLAP
+
+
+def _first_week(now: datetime) -> date:
+    """The first one to be reported: on a Monday the one before it, else the one that has begun."""
+    today = now.astimezone(UTC).date()
+    return today - _WEEK if today.weekday() == 0 else today - timedelta(days=today.weekday())
+
+
+def _archive(plan: Plan, out: Night, since: datetime, now: Callable[[], datetime], said: Callable[[str], None]) -> None:
+    begun = now()
+    source = plan.account()
+    names = [job.name for job in source.jobs(JobQuery(created_after=since, limit=_EVERY_JOB))]
+    # Those that ran when they were archived, however long ago they were created.
+    rows, _ = ArchiveSource(plan.store).rows()
+    names += [str(row["job_name"]) for row in rows if not row["is_final"] and row["arn"]]
+    if names:
+        plan.store.make_ready()
+    done: set[str] = set()
+
+    def told(job: str, text: str) -> None:
+        if text in {"archived", "unchanged", "kept", "failed"}:
+            done.add(job)
+        said(f"{len(done):,} of {len(set(names)):,} jobs archived")
+
+    archiver = Archiver(plan.store, plan.settings)
+    outcomes = archiver.archive_all([(source, name) for name in dict.fromkeys(names)], now, told)
+    out.archived = sum(each.state == "archived" for each in outcomes)
+    out.unchanged = sum(each.state in {"unchanged", "kept"} for each in outcomes)
+    failed = [each for each in outcomes if each.error]
+    out.troubles += [f"archiving {each.name}: {each.error}" for each in failed if not each.why]
+    until = begun if not failed else max(since + OVERLAP, begun - TRIED_FOR)
+    plan.folder.keep(replace(plan.folder.state(), archived_until=until))
+
+
+def _judge(plan: Plan, out: Night, since: datetime, now: datetime, said: Callable[[str], None]) -> None:
+    """Each job that ended since the last night once, as it was when it was archived."""
+    source, left = ArchiveSource(plan.store), len(out.troubles)
+    telling = Telling(plan.rules, [sink.text for sink in plan.notify], plan.ledger)
+    book = Ledger(plan.ledger)
+    for row in source.rows()[0]:
+        ended = instant_of(row["ended"])
+        # One of which something cannot be read is never final.
+        if ended is None or ended < since or not (row["is_final"] or ended < now - OVERLAP):
+            continue
+        mark = f"nightly {plan.store.label} {row['arn'] or row['job_name']} {row['created']}"
+        if book.mark(mark) is not None:
+            continue
+        said(f"judging {row['job_name']}")
+        try:
+            report = Reviewer(source, row["arn"] or str(row["job_name"]), plan.settings).review(now)
+            verdicts = evaluate(report, plan.rules, report.reviewed_at)
+        except TrainwatchError as error:
+            out.troubles.append(f"judging {row['job_name']}: {error}")
+            continue
+        telling.hear(Look(report, report.reviewed_at, plan.settings.public_url), verdicts)
+        if telling.trouble:
+            out.troubles.append(f"judging {row['job_name']}: {telling.trouble}")
+            continue
+        out.judged += 1
+        out.alerts += sum(verdict.state == "firing" for verdict in verdicts)
+        # Said after it was written down: whoever is killed in between writes the same down again, under the same ids.
+        book.set_mark(mark, now.timestamp())
+    if len(out.troubles) == left:
+        plan.folder.keep(replace(plan.folder.state(), judged_until=now))
+    out.sent += sum(each.sent for each in telling.deliver())
+
+
+def _report(plan: Plan, out: Night, now: datetime, said: Callable[[str], None]) -> None:
+    """The weeks that are over and not reported; the facts are brought up to date each night, so that Mondays are quick."""
+    state = plan.folder.state()
+    monday = now.astimezone(UTC).date() - timedelta(days=now.astimezone(UTC).weekday())
+    start = max(state.reported_until or monday, monday - MOST_WEEKS * _WEEK)
+
+    def told(done: int, of: int) -> None:
+        said(f"{done:,} of {of:,} new jobs of the archive read")
+
+    while True:
+        due = start < monday
+        window = Window(start, start + _WEEK) if due else Window(monday, monday + _WEEK)
+        found = made(plan.store, window, now, plan.by, plan.settings, said=told)
+        out.troubles += [f"reading: {trouble}" for trouble in found.read.unread]
+        if not due:
+            break
+        _tell(plan, message_of(found.report, plan.settings.public_url, now))
+        out.reports.append(window.name)
+        start += _WEEK
+        plan.folder.keep(replace(plan.folder.state(), reported_until=start))
+        if start >= monday:
+            return
+    plan.folder.keep(replace(plan.folder.state(), reported_until=start))
+
+
+def _tell(plan: Plan, message: Message) -> None:
+    """Writes it down for the sinks; what was written down before stays as it is."""
+    if not plan.notify:
+        return
+    book = Ledger(plan.ledger)
+    with book.change():
+        for sink in plan.notify:
+            book.add(message, key_of(sink), datetime.fromisoformat(message.at).timestamp())
+
+
+def _send(plan: Plan, out: Night, sleep: Callable[[float], None]) -> None:
+    if not plan.notify:
+        return
+    book = Ledger(plan.ledger)
+    outcomes: Sequence[Delivered] = [deliver(book, sink, sleep, what="nightly") for sink in plan.notify]
+    out.sent += sum(each.sent for each in outcomes)
+    for each in outcomes:
+        if each.waiting:
+            out.troubles.append(
+                f"sending: {each.sink.shown} has not taken {each.waiting} ({each.trouble or each.holder})"
+            )
+        if each.refused:
+            out.troubles.append(f"sending: {each.sink.shown} refused {len(each.refused)} ({each.refused[0].why})")

@@ -1,0 +1,175 @@
+"""What the Fleet page asks for: the facts of the archive's jobs, brought up to date in the background, and sums over them."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from monitor import settings
+from monitor.archive.address import store_of
+from monitor.archive.fleet_parts import FactStore
+from monitor.archive.store import Store
+from monitor.errors import TrainwatchError
+from monitor.faults import fault
+from monitor.fetch.background import begin
+from monitor.fetch.source import JobQuery
+from monitor.fleet.window import Window
+from monitor.review.archiving import Archiver
+from monitor.review.fleet_facts import FleetFacts
+from monitor.review.fleet_queries import FleetDatabase, FleetTables
+from monitor.review.fleet_report import kept_facts
+from monitor.show import data
+
+#: An archive changes at night: a look at its list is enough, now and then.
+_FRESH_S = 300.0
+_REMEMBERED = 64
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """How far the facts of the archive are read."""
+
+    archive: str
+    jobs: int | None = None
+    """In the archive; None before the first look."""
+    progress: str = ""
+    """What is under way; "" where nothing is."""
+    unread: int = 0
+    error: TrainwatchError | None = None
+    generation: int = 0
+    """Another one after each look that brought something."""
+    looked_at: float = 0.0
+
+
+class Fleet:
+    """The facts of one archive, for all visitors. A look is one thread's; whoever asks gets what is there."""
+
+    def __init__(self, store: Store, facts: FactStore, sample: data.Account | None) -> None:
+        self._store, self.facts, self._sample = store, facts, sample
+        self._lock = threading.Lock()
+        self._state = State(store.label)
+        self._under_way: Future[None] | None = None
+        self._made: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
+        self._database: FleetDatabase | None = None
+
+    def state(self) -> State:
+        """As it is; starts a look where the last one is some minutes ago."""
+        with self._lock:
+            running = self._under_way is not None and not self._under_way.done()
+            if not running and time.monotonic() - self._state.looked_at > _FRESH_S:
+                self._state = replace(self._state, progress="Looking for new jobs in the archive", error=None)
+                self._under_way = begin(self._look)
+            return self._state
+
+    def made(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+        """What was made of the facts as they are now, once."""
+        whole = (self._state.generation, *key)
+        with self._lock:
+            if whole in self._made:
+                self._made.move_to_end(whole)
+                return self._made[whole]
+        found = make()
+        with self._lock:
+            self._made[whole] = found
+            while len(self._made) > _REMEMBERED:
+                self._made.popitem(last=False)
+        return found
+
+    def database(self) -> FleetDatabase:
+        """The facts as they were after the last look that brought something."""
+        with self._lock:
+            if self._database is None:
+                self._database = FleetDatabase(self.facts, settings.read())
+            return self._database
+
+    def _look(self) -> None:
+        try:
+            if self._sample is not None:
+                self._archive_the_sample(self._sample)
+            read = FleetFacts(self._store, self.facts).update(
+                lambda done, of: self._tell(f"{done:,} of {of:,} new jobs of the archive read")
+            )
+            if read.new or self._state.jobs is None:
+                # Made here, so that no view waits for it.
+                made = FleetDatabase(self.facts, settings.read())
+                with self._lock:
+                    self._database = made
+            self._tell("", jobs=read.jobs, unread=len(read.unread), changed=read.new > 0)
+        except TrainwatchError as error:
+            self._tell("", error=error)
+        except Exception as error:
+            self._tell("", error=fault(error, "Reading the archive"))
+
+    def _archive_the_sample(self, account: data.Account) -> None:
+        """The demo's jobs into the demo's own archive, which is gone with it."""
+        source = data.connect(account)
+        jobs = [job.name for job in source.jobs(JobQuery())]
+        ready: set[str] = set()
+
+        def said(job: str, text: str) -> None:
+            if text in {"archived", "unchanged", "kept", "failed"}:
+                ready.add(job)
+            self._tell(f"Archiving the sample jobs: {len(ready)} of {len(jobs)}")
+
+        archiver = Archiver(self._store, settings.read())
+        archiver.archive_all([(source, job) for job in jobs], lambda: datetime.now(UTC), said)
+
+    def _tell(
+        self,
+        progress: str,
+        jobs: int | None = None,
+        unread: int = 0,
+        error: TrainwatchError | None = None,
+        changed: bool = False,
+    ) -> None:
+        with self._lock:
+            state = self._state
+            if progress:
+                self._state = replace(state, progress=progress)
+                return
+            self._state = State(
+                state.archive,
+                state.jobs if jobs is None else jobs,
+                "",
+                unread,
+                error,
+                state.generation + (changed or state.jobs is None),
+                time.monotonic(),
+            )
+
+
+def fleet(account: data.Account) -> Fleet:
+    """The archive that the dashboard shows, else the user's own. Errors of ``monitor.errors`` where it cannot be named."""
+    shown = os.environ.get(settings.ARCHIVE_SHOWN)
+    root = shown or settings.archive_root(settings.read())
+    sample = account if os.environ.get(settings.SAMPLE_SHOWN) == "1" and not shown else None
+    return _fleet(root, account.region, account.profile, sample)
+
+
+@cache
+def _fleet(root: str, region: str | None, profile: str | None, sample: data.Account | None) -> Fleet:
+    store = store_of(root, region, profile)
+    kept = kept_facts(store.label)
+    # Without a cache they live as long as the process; the system clears its own folder.
+    return Fleet(store, kept or FactStore(Path(tempfile.mkdtemp(prefix="trainwatch-fleet-"))), sample)
+
+
+def tables(found: Fleet, window: Window, by: str) -> FleetTables:
+    """The sums of a window."""
+    made: FleetTables = found.made(("tables", window, by), lambda: found.database().tables(window, by))
+    return made
+
+
+def jobs(found: Fleet, window: Window, by: str, owner: str | None, uses: tuple[str, ...]) -> Any:
+    """The jobs behind a part of the bar."""
+    return found.made(("jobs", window, by, owner, uses), lambda: found.database().jobs(window, by, owner, uses))

@@ -1,0 +1,77 @@
+"""What pages ask DuckDB is what the report says."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as with_settings
+
+from monitor.archive.fleet_parts import FactStore
+from monitor.fleet.facts import JobFacts
+from monitor.fleet.owners import BY, owner_by
+from monitor.fleet.summing import fleet_report
+from monitor.fleet.window import Window
+from monitor.review.fleet_queries import FleetDatabase
+from monitor.settings import Settings
+from tests.fleet.built import facts
+from tests.fleet.test_sums import jobs
+
+WEEK = Window(date(2026, 11, 16), date(2026, 11, 23))
+NOW = datetime(2026, 11, 24, 6, tzinfo=UTC)
+
+
+@given(jobs())
+@with_settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_the_tables_of_a_page_are_those_of_the_report(
+    tmp_path_factory: pytest.TempPathFactory, made: list[JobFacts]
+) -> None:
+    store = FactStore(tmp_path_factory.mktemp("facts"))
+    store.keep(made)
+    database = FleetDatabase(store, Settings())
+    for by in BY:
+        report = fleet_report("archive", made, WEEK, NOW, by, owner_by(by))
+        tables = database.tables(WEEK, by)
+        assert tables.jobs == report.coverage.jobs
+        owners = {
+            (each.owner, use): (one.gpu_hours, one.usd)
+            for each in report.by_owner
+            for use, one in each.by_use
+            if one.instance_hours
+        }
+        rows = tables.by_owner[["owner", "use", "gpu_hours", "usd"]].itertuples(index=False)
+        assert {(owner, use): (hours, usd) for owner, use, hours, usd in rows} == {
+            key: pytest.approx(value) for key, value in owners.items()
+        }
+        causes = {(each.bucket, each.use): pytest.approx(each.sum.usd) for each in report.by_cause}
+        rows = tables.by_cause[["bucket", "use", "usd"]].itertuples(index=False)
+        assert {(bucket, use): usd for bucket, use, usd in rows} == causes
+        failures = {each.cause: (each.jobs, pytest.approx(each.failed.usd)) for each in report.failures}
+        rows = tables.failures[["cause", "jobs", "usd"]].itertuples(index=False)
+        assert {cause: (count, usd) for cause, count, usd in rows} == failures
+        assert tables.by_week["usd"].sum() == pytest.approx(report.total.usd)
+
+
+def test_jobs_of_an_owner_and_a_use_the_dearest_first(tmp_path: Path) -> None:
+    store = FactStore(tmp_path)
+    store.keep(
+        [
+            facts("short", [("stall", 60.0, True)], tags='{"team": "o\'neil"}'),
+            facts("long", [("stall", 600.0, True), ("productive", 60.0, True)], tags='{"team": "o\'neil"}'),
+            facts("busy", [("productive", 60.0, True)], tags='{"team": "o\'neil"}'),
+            facts("other", [("stall", 60.0, True)]),
+        ]
+    )
+    database = FleetDatabase(store, Settings())
+    found = database.jobs(WEEK, "team", "o'neil", ("idle",))
+    assert list(found["job"]) == ["long", "short"]
+    assert set(database.jobs(WEEK, "team", None, ("idle",))["owner"]) == {"o'neil", "untagged"}
+
+
+def test_a_job_that_is_there_twice_counts_once(tmp_path: Path) -> None:
+    store = FactStore(tmp_path)
+    for _ in range(2):
+        store.keep([facts("once", [("productive", 3600.0, True)])])
+    assert FleetDatabase(store, Settings()).tables(WEEK, "team").by_owner["usd"].sum() == pytest.approx(36.0)
