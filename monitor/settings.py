@@ -17,6 +17,11 @@
 
     [step_patterns]                    # job names (with * and ?) -> pattern of their step lines
     "asr-*" = 'utt (?P<step>\\d+) took (?P<time_s>[\\d.]+)'
+
+    [[accounts]]                       # looked over together: see monitor/accounts.py
+    name = "research"
+    profile = "research-ro"
+    regions = ["us-east-1", "eu-west-1"]
 """
 
 from __future__ import annotations
@@ -32,6 +37,8 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+from monitor import accounts
+from monitor.accounts import Account
 from monitor.errors import BadCall, CannotDo
 from monitor.model import MOST_USD_PER_HOUR, is_price
 
@@ -82,6 +89,8 @@ class Settings:
     """The folder or s3:// address of the user's archive; "" for the place of ``archive_root``."""
     learn_formats: bool = True
     """Whether a line that no format knows may be learned as a step report."""
+    accounts: tuple[Account, ...] = ()
+    """Those that are looked over together, in the order of the file."""
 
     def patterns_of(self, job: str) -> tuple[str, ...]:
         """The patterns that were saved for a job of this name."""
@@ -212,6 +221,7 @@ def read(path: Path | None = None) -> Settings:
         public_url=public_url.rstrip("/"),
         archive=archive.strip(),
         learn_formats=learn,
+        accounts=accounts.parsed(data.get(accounts.SECTION, []), path),
     )
 
 
@@ -226,6 +236,8 @@ def _check_names(data: Mapping[str, object], path: Path) -> None:
     """BadCall for a key or a section that means nothing: it would be passed over in silence."""
     homes = {key: section for section, keys in _SECTIONS.items() for key in keys or ()}
     for name, value in data.items():
+        if name == accounts.SECTION:
+            continue  # it knows its keys itself
         if name in _SECTIONS:
             if not isinstance(value, dict):
                 raise BadCall(f"In {path} {name} is no table.", f"Write [{name}] on a line of its own, entries below.")
@@ -235,6 +247,7 @@ def _check_names(data: Mapping[str, object], path: Path) -> None:
         elif name not in _KEYS:
             shown = f"section [{name}]" if isinstance(value, dict) else f"setting {name}"
             names = (*_SECTIONS, *_KEYS) if isinstance(value, dict) else (*_KEYS, *homes, *_SECTIONS)
+            names = (*names, accounts.SECTION)
             near = unknown_name(name, names)
             raise BadCall(f"In {path} there is no {shown}; {near}.", "Correct it, or take it out.")
 

@@ -22,6 +22,7 @@ FLOORS = {
     "predict": 1,
     "charts": 1,
     "diagnose": 2,
+    "accounts": 2,
     "aws": 3,
     "settings": 3,
     "installed": 3,
@@ -41,7 +42,7 @@ FLOORS = {
     "app": 9,
     "pages": 9,
 }
-PURE = {"model", "errors", "words", "masking", "inert", "parse", "analyze", "predict", "charts", "diagnose"}
+PURE = {"model", "errors", "words", "masking", "inert", "accounts", "parse", "analyze", "predict", "charts", "diagnose"}
 # Package -> the only rooms that may import it.
 KEPT_TO = {
     "streamlit": {"show", "pages", "app"},
