@@ -142,7 +142,7 @@ class Clients:
 
     def _new_session(self) -> boto3.Session:
         with translating(Where(region=self._named or "", profile=self.profile)):
-            core = core_session()
+            core = core_session(self._profile)
             parsers = whole_answers.Parsers(core.get_component("response_parser_factory"))
             # Timestamps become aware UTC, and a hundred thousand of them cost a tenth of botocore's own parsing.
             parsers.set_parser_defaults(timestamp_parser=_utc)

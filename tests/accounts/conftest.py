@@ -16,6 +16,8 @@ from moto.server import ThreadedMotoServer
 from moto.sts.exceptions import STSClientError
 from moto.sts.models import STSBackend, sts_backends
 
+from monitor.aws import assumed
+
 HUB = "111111111111"
 NUMBERS = {"research": "222222222222", "prod": "333333333333", "locked": "444444444444"}
 REGIONS = ("us-east-1", "eu-west-1")
@@ -32,7 +34,8 @@ def role_of(name: str) -> str:
 
 def settings_text(names: tuple[str, ...] = ("research", "prod")) -> str:
     """The accounts as a settings file has them; ``research`` has both regions."""
-    return "".join(
+    # moto has no price list, and says so on standard output.
+    return '[prices_usd_per_instance_hour]\n"ml.p4d.24xlarge" = 25\n' + "".join(
         f'[[accounts]]\nname = "{name}"\nrole = "{role_of(name)}"\nexternal_id = "trainwatch"\n'
         f'regions = {list(REGIONS if name == "research" else REGIONS[:1])}\nteam = "{name}-team"\n'
         for name in names
@@ -127,3 +130,17 @@ def _fill(url: str) -> None:
                 ResourceConfig={"InstanceType": "ml.p4d.24xlarge", "InstanceCount": 2, "VolumeSizeInGB": 10},
                 StoppingCondition={"MaxRuntimeInSeconds": 60},
             )
+
+
+@pytest.fixture(autouse=True)
+def _nothing_assumed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(assumed, "_known", {})
+
+
+@pytest.fixture
+def settings(cloud: Cloud) -> Path:
+    """The settings file of the hub's user, with the accounts."""
+    path = Path(os.environ["XDG_CONFIG_HOME"], "trainwatch", "config.toml")
+    path.parent.mkdir(parents=True)
+    path.write_text(settings_text(), encoding="utf-8")
+    return path

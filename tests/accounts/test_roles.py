@@ -7,16 +7,9 @@ from datetime import timedelta
 import pytest
 
 from monitor.accounts import Account
-from monitor.aws import assumed
 from monitor.aws.clients import Clients
 from monitor.errors import NotAllowed
 from tests.accounts.conftest import NUMBERS, Cloud, role_of
-
-
-@pytest.fixture(autouse=True)
-def _nothing_assumed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(assumed, "_known", {})
-
 
 RESEARCH = Account(
     "research", ("us-east-1", "eu-west-1"), role=role_of("research"), external_id="trainwatch", session_name="watch"
