@@ -64,6 +64,8 @@ def forget(assumption: Assumption, refused: Any) -> None:
     with _lock:
         if _known.get(assumption) is refused:
             del _known[assumption]
+            # Somebody may have logged in again: who assumes it is read anew as well.
+            _hubs.pop(assumption.profile, None)
 
 
 def core_session(profile: str | None = None) -> botocore.session.Session:
@@ -74,7 +76,9 @@ def core_session(profile: str | None = None) -> botocore.session.Session:
 
 
 def _fresh(assumption: Assumption, region: str | None) -> Any:
-    core = core_session(assumption.profile)
+    if assumption.profile not in _hubs:
+        _hubs[assumption.profile] = core_session(assumption.profile)
+    core = _hubs[assumption.profile]
     source = core.get_credentials()
     extra = {"RoleSessionName": assumption.session_name}
     if assumption.external_id is not None:
@@ -117,4 +121,6 @@ def _loader(data_path: str | None) -> Any:
 
 
 _known: dict[Assumption, Any] = {}
+_hubs: dict[str | None, botocore.session.Session] = {}
+"""By profile: whose credentials assume the roles."""
 _lock = threading.Lock()

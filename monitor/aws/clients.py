@@ -37,6 +37,8 @@ _HURRIED_CONNECT_S = 2
 _HURRIED_READ_S = 3
 
 _THROTTLED = re.compile(r"Throttl|TooManyRequests|RequestLimitExceeded|SlowDown")
+_sessions: dict[tuple[str | None, Assumption | None, str | None] | None, boto3.Session] = {}
+_sharing = threading.Lock()
 # What botocore makes of a description of megabytes is shared, and one client at a time makes it no slower.
 _making = threading.Lock()
 # IAM's prefix of a service where it differs from boto3's name of it.
@@ -71,8 +73,11 @@ class Clients:
         self.profile = profile or os.environ.get("AWS_PROFILE") or ""
         self._assumption = Assumption.of(account, self._profile, self._endpoint_url) if account else None
         self._named = region
-        self._session = self._new_session()
-        found = self._session.region_name
+        # The regions of an account share its session: a third of the time until sixty of them have answered.
+        self._shared = None if account is None else (self._profile, self._assumption, self._endpoint_url)
+        with _sharing:
+            self._session = _sessions.get(self._shared) or self._new_session()
+        found = self._named or self._session.region_name
         if not found:
             raise no_region()
         self.region: str = found
@@ -88,7 +93,7 @@ class Clients:
                 with translating(self._where(service)), _making:
                     client = self._session.client(
                         service,
-                        region_name=_REGIONS.get(service),
+                        region_name=_REGIONS.get(service, self.region),
                         endpoint_url=self._endpoint_url,
                         config=_config(service in _HURRIED),
                     )
@@ -155,6 +160,8 @@ class Clients:
                 # Each session adds boto3's own folder to where descriptions are looked for, which all sessions share.
                 paths = core.get_component("data_loader").search_paths
                 paths[:] = dict.fromkeys(paths)
+            if self._shared is not None:
+                _sessions[self._shared] = session
             return session
 
     def _renewed(self, service: str, refused: Any) -> bool:

@@ -16,7 +16,7 @@ from moto.server import ThreadedMotoServer
 from moto.sts.exceptions import STSClientError
 from moto.sts.models import STSBackend, sts_backends
 
-from monitor.aws import assumed
+from monitor.aws import assumed, clients
 
 HUB = "111111111111"
 NUMBERS = {"research": "222222222222", "prod": "333333333333", "locked": "444444444444"}
@@ -135,6 +135,8 @@ def _fill(url: str) -> None:
 @pytest.fixture(autouse=True)
 def _nothing_assumed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(assumed, "_known", {})
+    monkeypatch.setattr(assumed, "_hubs", {})
+    monkeypatch.setattr(clients, "_sessions", {})
 
 
 @pytest.fixture
