@@ -64,6 +64,8 @@ ARCHIVE_SHOWN = "TRAINWATCH_ARCHIVE"
 READ_ONLY = "TRAINWATCH_READ_ONLY"
 #: Set to 1 in the environment where no other profile may be chosen than the one the dashboard was started with.
 ONE_PROFILE = "TRAINWATCH_ONE_PROFILE"
+#: Set to 1 in the environment where all visitors may see the accounts of the settings file.
+ALL_ACCOUNTS = "TRAINWATCH_ALL_ACCOUNTS"
 #: Set to 1 in the environment of a dashboard that ends when its standard input does, which its launcher holds open.
 LAUNCHED = "TRAINWATCH_LAUNCHED"
 #: Set to 1 in the environment where the account is the demo's, whose jobs never ran.

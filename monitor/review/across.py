@@ -8,6 +8,7 @@ there are. A pair that failed keeps the rows it had, and is left alone for a min
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -15,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from monitor.accounts import AccountRegion
 from monitor.errors import TrainwatchError
 from monitor.faults import fault
-from monitor.fetch.background import side_by_side
+from monitor.fetch.background import begin
 from monitor.fetch.search import matches
 from monitor.fetch.source import Found, JobQuery, Source
 from monitor.model import Gap, JobSummary
@@ -60,6 +61,7 @@ class Across:
     """Pairs with further jobs that match, which were not asked for."""
     gaps: tuple[tuple[AccountRegion, Gap], ...]
     asked: tuple[AccountRegion, ...]
+    """Those that have said something, be it that they refuse."""
     at: datetime
 
     @property
@@ -106,25 +108,41 @@ class Sweep:
         said: Callable[[str], None] = lambda text: None,
     ) -> Across:
         """The jobs of these pairs, each at most ``query.limit``. Raises nothing for a pair that fails."""
-        kept: list[_Kept] = []
-        for one in side_by_side(lambda where: self._one(where, query, now), pairs, AT_ONCE):
-            kept.append(one)
-            said(f"{len(kept)} of {len(pairs)} accounts and regions answered")
-        rows = [Placed(where, job) for where, one in zip(pairs, kept, strict=True) for job in one.found.jobs]
+        todo = deque(pairs)
+        lock = threading.Lock()
+
+        def work() -> None:
+            while True:
+                with lock:
+                    if not todo:
+                        return
+                    where = todo.popleft()
+                self._one(where, query, now)
+                said(f"{len(pairs) - len(todo)} of {len(pairs)} accounts and regions asked")
+
+        # Each worker takes the next pair: one that is slow to say that it is down keeps no other waiting.
+        for worker in [begin(work) for _ in range(min(AT_ONCE, len(pairs)))]:
+            worker.result()
+        return self.so_far(pairs, query, now)
+
+    def so_far(self, pairs: Sequence[AccountRegion], query: JobQuery, now: datetime) -> Across:
+        """What these pairs said when they were asked last; nothing is asked."""
+        with self._lock:
+            found = [(where, self._kept.get(_key(where, query))) for where in pairs]
+        told = [(where, one) for where, one in found if one is not None]
+        rows = [Placed(where, job) for where, one in told for job in one.found.jobs]
         rows.sort(key=lambda row: row.job.created or _BEGINNING, reverse=True)
-        told = list(zip(pairs, kept, strict=True))
         return Across(
             tuple(rows),
             tuple(Missing(where, one.error, one.at) for where, one in told if one.error is not None),
             tuple(where for where, one in told if one.found.more),
             tuple((where, gap) for where, one in told for gap in one.found.gaps),
-            tuple(pairs),
+            tuple(where for where, _ in told),
             now,
         )
 
     def _one(self, where: AccountRegion, query: JobQuery, now: datetime) -> _Kept:
-        # A query that moves with the clock is not kept from look to look.
-        key = (where, replace(query, created_after=None))
+        key = _key(where, query)
         with self._lock:
             last = self._kept.get(key)
         if last is not None and last.failed_at is not None and now - last.failed_at < _LET_BE:
@@ -146,6 +164,11 @@ class Sweep:
             if not changed.more and now - last.whole_at < _WHOLE_AGAIN:
                 return _Kept(_merged(last.found, changed, query), now, last.whole_at)
         return _Kept(_find(source, query), now, now)
+
+
+def _key(where: AccountRegion, query: JobQuery) -> tuple[AccountRegion, JobQuery]:
+    """A query that moves with the clock is the same one at the next look."""
+    return where, replace(query, created_after=None, modified_after=None)
 
 
 def _can_go_on(query: JobQuery) -> bool:

@@ -3,6 +3,8 @@ and the account's number, so that a link shows the same to whoever opens it, or 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
 from monitor.show import address, clock, data, links, visitor
@@ -14,11 +16,17 @@ _LEFT_OUT = "profile-left-out"
 
 def chosen() -> data.Account:
     """The account that the address names; nobody else's choice changes it."""
+    member = address.value("member")
+    if member is not None and data.members():
+        return data.Account(address.value("region"), None, member)
+    if member is not None:
+        st.session_state[_LEFT_OUT] = f"account **{plain(member)}**"
+        address.keep("member", None)
     profile = address.value("profile")
     if visitor.is_one_profile():
         # A word in an address must not reach other accounts with the keys of whoever started this.
         if profile is not None and profile != data.known_places().profile:
-            st.session_state[_LEFT_OUT] = profile
+            st.session_state[_LEFT_OUT] = f"profile **{plain(profile)}**"
         address.keep("profile", None)
         return data.account_of(address.value("region"), None)
     if profile and address.value("account") and profile not in data.known_places().profiles:
@@ -71,9 +79,9 @@ def show_other(account: data.Account, page: st.Page) -> bool:
 
 def show_left_out() -> None:
     """Says once that a link's profile is not used here."""
-    if (profile := st.session_state.pop(_LEFT_OUT, None)) is not None:
+    if (named := st.session_state.pop(_LEFT_OUT, None)) is not None:
         st.warning(
-            f"The link names the profile **{plain(profile)}**; this dashboard serves one profile alone, and shows that.",
+            f"The link names the {named}; this dashboard serves one profile alone, and shows that.",
             icon=":material/key_off:",
         )
 
@@ -89,7 +97,18 @@ def show_choice(account: data.Account) -> None:
             clock.show_choice()
             return
         found = data.known_places()
-        if not visitor.is_one_profile():
+        if members := data.members():
+            _choice(
+                "member",
+                "Account",
+                tuple(member.name for member in members),
+                "as configured for boto3",
+                "The accounts of the settings file. The page Jobs shows all of them together.",
+            )
+        if account.member:
+            regions = tuple(region for member in members if member.name == account.member for region in member.regions)
+            found = replace(found, regions=regions, region=next(iter(regions), None))
+        elif not visitor.is_one_profile():
             profile = address.value("profile")
             by_itself, found = found, data.known_places(profile)
             _choice(
@@ -111,9 +130,12 @@ def _choice(name: str, label: str, options: tuple[str, ...], by_itself: str, why
     keep = address.bound(name, lambda chosen: (chosen or "").strip() or None)
 
     def change() -> None:
-        if name == "profile":
+        if name in {"profile", "member"}:
             # Another profile may be of another account.
             address.keep("account", None)
+        if name == "member":
+            address.keep("region", None)
+            address.keep("profile", None)
         keep["on_change"]()
 
     st.selectbox(
