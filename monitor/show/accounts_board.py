@@ -51,6 +51,7 @@ _COLUMNS = (
     Column("nodes", "Nodes", "130px", room_px=1000),
     Column("team", "Team", "100px", "text", "By the job's tag, else by the account.", 1240),
 )
+_OF_REVIEWS = frozenset({"level", "stands_out"})
 
 
 def show_way_in() -> None:
@@ -243,11 +244,13 @@ def _show_more(limit: int) -> None:
 
 def _show_table(rows: Sequence[Placed], kept: Sequence[Kept | None], zone: tzinfo, now: datetime) -> None:
     by_key = {_key(row): row for row in rows}
+    # Of jobs that nobody reviewed on this machine two columns would be empty.
+    places = [place for place, column in enumerate(_COLUMNS) if any(kept) or column.name not in _OF_REVIEWS]
     show_grid(
         _TABLE,
-        _COLUMNS,
+        [_COLUMNS[place] for place in places],
         [
-            Row(_key(row), _cells(row, one, zone, now), f"job?{urlencode(link(row))}")
+            Row(_key(row), [_cells(row, one, zone, now)[place] for place in places], f"job?{urlencode(link(row))}")
             for row, one in zip(rows, kept, strict=True)
         ],
         alt="Training jobs of all accounts. Arrow keys move, Enter opens a job.",
