@@ -10,8 +10,10 @@ import pytest
 
 from monitor.accounts import AccountRegion
 from monitor.aws.clients import Clients
+from monitor.cli.main import parser
 from monitor.fetch import account as account_room
 from monitor.fetch.account import AwsSource
+from monitor.settings import read
 from tests.accounts.conftest import Cloud, settings_text
 from tests.cli.commands import document, ran
 
@@ -108,3 +110,13 @@ def test_without_the_options_nothing_is_assumed(
 ) -> None:
     assert document(capsys, "jobs")["jobs"] == []
     assert cloud.assumed == []
+
+
+def test_the_settings_and_commands_of_the_documentation_are_taken(settings: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "accounts.md").read_text(encoding="utf-8")
+    (text,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    settings.write_text(text, encoding="utf-8")
+    assert [account.name for account in read().accounts] == ["research", "speech"]
+    (commands,) = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
+    for line in commands.splitlines():
+        parser().parse_args(shlex.split(line.removeprefix("trainwatch ")))
