@@ -1,7 +1,10 @@
 // A table of rows in a box that scrolls: what stands in view is told, arrows move, Enter opens, boxes choose several.
 const WAIT_MS = 250
 const PAGE = 12
+const REMOUNT_MS = 10_000
 const grids = new WeakMap()
+// What is chosen, by the table's name: where the page around it changes, one table is put on before the other is taken off.
+const choices = (globalThis.trainwatchChoices ??= new Map())
 
 export default function (component) {
   const { data, parentElement } = component
@@ -13,13 +16,15 @@ export default function (component) {
     grid.sizes.disconnect()
     clearTimeout(grid.timer)
     grids.delete(parentElement)
+    grid.choice.grids.delete(grid)
+    grid.choice.leftAt = Date.now()
   }
 }
 
 function made(parent) {
   const root = parent.querySelector(".grid")
   const [box, head, lines, style] = [".box", ".head", ".lines", "style"].map(part => root.querySelector(part))
-  const grid = { root, box, head, lines, style, rows: new Map(), active: null, told: "", columns: "", timer: 0, top: 0, atEnd: true, chosen: null }
+  const grid = { root, box, head, lines, style, rows: new Map(), active: null, told: "", columns: "", timer: 0, top: 0, atEnd: true, choice: null }
   // Rows that come into view get their true height only then.
   grid.sizes = new ResizeObserver(() => { fitted(grid); ended(grid); tell(grid) })
   grid.sizes.observe(box)
@@ -45,7 +50,7 @@ function made(parent) {
 function drawn(grid, data) {
   grid.data = data
   // Rows that were chosen since the page was asked for are not in its answer: the hand knows better.
-  grid.chosen ??= data.chosen
+  grid.choice ??= joined(grid, data)
   grid.box.setAttribute("aria-label", data.alt)
   grid.box.setAttribute("aria-multiselectable", String(data.several))
   grid.box.setAttribute("aria-rowcount", String(data.rows.length + 1))
@@ -83,6 +88,17 @@ function drawn(grid, data) {
   tell(grid)
 }
 
+function joined(grid, data) {
+  let choice = choices.get(data.name)
+  if (!choice || (!choice.grids.size && Date.now() - choice.leftAt > REMOUNT_MS)) {
+    choices.set(data.name, (choice = { chosen: data.chosen, grids: new Set() }))
+  }
+  choice.grids.add(grid)
+  // The page may have forgotten it together with the table before.
+  if (String(choice.chosen) !== String(data.chosen)) grid.send.setStateValue("chosen", choice.chosen)
+  return choice
+}
+
 function headed(grid, data) {
   const said = JSON.stringify([data.columns, data.sorted, data.several])
   if (said === grid.columns) return
@@ -116,13 +132,20 @@ function filled(grid, line, row) {
     if (kind !== "course" && kind !== "badge" && value && !cell.title) cell.title = value
     return cell
   })
-  if (grid.data.several) {
-    const cell = element("div", "cell tick", { role: "gridcell" })
-    const box = element("input", "", { type: "checkbox", tabindex: "-1", "aria-label": `Choose ${row.key}` })
-    cell.append(box)
-    cells.unshift(cell)
-  }
-  line.replaceChildren(...cells)
+  // The box stays: a click that began on it ends on it.
+  if (grid.data.several) cells.unshift(line.querySelector(".tick") ?? tick(row.key))
+  // What is in its place is left there: taken off for a moment, it would lose a click that is under way.
+  const [first] = line.children
+  if (first && first === cells[0]) {
+    while (first.nextSibling) first.nextSibling.remove()
+    line.append(...cells.slice(1))
+  } else line.replaceChildren(...cells)
+}
+
+function tick(key) {
+  const cell = element("div", "cell tick", { role: "gridcell" })
+  cell.append(element("input", "", { type: "checkbox", tabindex: "-1", "aria-label": `Choose ${key}` }))
+  return cell
 }
 
 // Names of runs differ at their ends: the middle gives way.
@@ -141,7 +164,7 @@ function badge([word, colour]) {
 }
 
 function ticked(grid) {
-  const chosen = new Set(grid.chosen)
+  const chosen = new Set(grid.choice.chosen)
   for (const [key, { line }] of grid.rows) {
     const box = line.querySelector("input")
     if (box) box.checked = chosen.has(key)
@@ -233,10 +256,11 @@ function clicked(grid, event) {
 }
 
 function chose(grid, key) {
-  grid.chosen = grid.chosen.includes(key) ? grid.chosen.filter(one => one !== key) : [...grid.chosen, key]
+  const { choice } = grid
+  choice.chosen = choice.chosen.includes(key) ? choice.chosen.filter(one => one !== key) : [...choice.chosen, key]
   // After the click has set the box its own way.
-  setTimeout(() => ticked(grid))
-  grid.send.setStateValue("chosen", grid.chosen)
+  setTimeout(() => choice.grids.forEach(ticked))
+  grid.send.setStateValue("chosen", choice.chosen)
 }
 
 function element(tag, className, attributes) {

@@ -114,6 +114,7 @@ def show_grid(
         data={
             "columns": [asdict(column) for column in columns],
             "rows": [asdict(row) for row in rows],
+            "name": key,
             "alt": alt,
             "height_px": height_px,
             "several": several,
