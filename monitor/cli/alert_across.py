@@ -150,8 +150,10 @@ def _print(judged: Sequence[_Judged], answered: int, asked: int, paper: Paper) -
                 paper.print(Text(why, "yellow"))
         paper.print()
     quiet = len(judged) - len(loud) - len(unsure)
-    said = [count(len(loud), "job crosses a threshold", "jobs cross a threshold"), f"{quiet} do not"]
+    crossed = "crosses a threshold" if len(loud) == 1 else "cross a threshold"
+    said = [f"{len(loud)} {crossed}", f"{quiet} {'does' if quiet == 1 else 'do'} not"]
     if unsure:
         said.append(f"{len(unsure)} could not be judged")
     of = f"{answered} of {asked}" if answered < asked else f"{asked}"
-    paper.print(f"{', '.join(said)}: running, or ended within the hour, in {of} accounts and regions.")
+    jobs = count(len(judged), "job that runs or", "jobs that run or")
+    paper.print(f"{jobs} ended within the hour, in {of} accounts and regions: {', '.join(said)}.")

@@ -52,8 +52,11 @@ def show_other(account: data.Account, page: st.Page) -> bool:
         return False
     known = {} if visitor.is_one_profile() else data.known_places().accounts
     profiles = [name for name, number in known.items() if number == named]
+    members = [member.name for member in data.members() if member.number == named]
     said = f"This link is for account {named}; you are signed in to {own}."
-    if visitor.is_one_profile():
+    if members:
+        said = f"{said} The settings file has it as {', '.join(members)}."
+    elif visitor.is_one_profile():
         said = f"This link is for account {named}; this dashboard serves account {own} alone."
     else:
         way = "Open it with a profile of that account" if profiles else f"Sign in to {named}, or choose its profile"
@@ -64,6 +67,9 @@ def show_other(account: data.Account, page: st.Page) -> bool:
         icon=":material/error:",
     )
     with st.container(horizontal=True):
+        for name in members:
+            to = {**st.query_params.to_dict(), **links.to(member=name, profile=None)}
+            st.page_link(page, label=f"Open it in {plain(name)}", icon=":material/hub:", query_params=to)
         for name in profiles:
             to = {**st.query_params.to_dict(), **links.to(profile=name)}
             st.page_link(page, label=f"Use profile {plain(name)}", icon=":material/key:", query_params=to)

@@ -50,6 +50,8 @@ class Cloud:
     assumed: list[dict[str, Any]] = field(default_factory=list)
     lives_for: timedelta = timedelta(hours=1)
     """How long the credentials of a role are good for, from now on."""
+    is_locked: bool = False
+    """No role may be assumed any more."""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -78,7 +80,7 @@ def cloud(_server: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Clou
     assume = STSBackend.assume_role
 
     def watched(self: STSBackend, *given: Any, **told: Any) -> Any:
-        if NUMBERS["locked"] in str((given, told)):
+        if found.is_locked or NUMBERS["locked"] in str((given, told)):
             raise STSClientError(
                 "AccessDenied", f"User: arn:aws:iam::{HUB}:user/hub is not authorized to perform: sts:AssumeRole"
             )

@@ -50,7 +50,7 @@ def test_all_running_jobs_are_judged_and_a_refused_account_is_named(
     assert {row["account"] for row in found["jobs"]} == {"prod"}
     assert [one["account"] for one in found["not_read"]] == ["locked"]
     text, err = ran(capsys, "alert", "--all-accounts", *when, code=3)
-    assert "in 1 of 2 accounts and regions." in " ".join(text.split())
+    assert "in 1 of 2 accounts and regions:" in " ".join(text.split())
     assert "locked in us-east-1" in err
 
 

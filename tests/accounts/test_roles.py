@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import boto3
 import pytest
 
 from monitor.accounts import Account
 from monitor.aws.clients import Clients
-from monitor.errors import NotAllowed
+from monitor.errors import NoCredentials, NotAllowed
 from tests.accounts.conftest import NUMBERS, Cloud, role_of
+from tests.aws.fake import answer_with, refusal
 
 RESEARCH = Account(
     "research", ("us-east-1", "eu-west-1"), role=role_of("research"), external_id="trainwatch", session_name="watch"
@@ -44,3 +46,42 @@ def test_a_role_that_may_not_be_assumed_names_both_sides(cloud: Cloud) -> None:
         Clients("us-east-1", account=locked).call("sagemaker", "list_training_jobs")
     assert told.value.action == "sts:AssumeRole"
     assert "trust policy of that role" in str(told.value)
+
+
+def test_a_role_whose_session_aws_ended_is_assumed_again(cloud: Cloud) -> None:
+    clients = Clients("us-east-1", account=RESEARCH)
+    answer_with(clients, "sagemaker", [refusal("ExpiredTokenException", "The security token is expired")])
+    assert len(_names(clients)) == 2
+    assert len(cloud.assumed) == 2
+
+
+def test_where_the_role_is_refused_the_second_time_the_login_is_what_is_said(cloud: Cloud) -> None:
+    clients = Clients("us-east-1", account=RESEARCH)
+    assert len(_names(clients)) == 2
+    expired = refusal("ExpiredTokenException", "The security token is expired")
+    answer_with(clients, "sagemaker", [expired])
+    cloud.is_locked = True
+    with pytest.raises(NoCredentials, match="have expired"):
+        _names(clients)
+
+
+def test_calls_of_one_account_share_their_pace_and_those_of_others_have_their_own(cloud: Cloud) -> None:
+    prod = Account("prod", ("us-east-1",), role=role_of("prod"))
+    twin = Account("twin", ("us-east-1",), role=role_of("prod"))
+    research, west, first, second = (
+        Clients("us-east-1", account=RESEARCH),
+        Clients("eu-west-1", account=RESEARCH),
+        Clients("us-east-1", account=prod),
+        Clients("us-east-1", account=twin),
+    )
+    assert first._pacer is second._pacer
+    assert len({id(each._pacer) for each in (research, west, first)}) == 3
+    # The hub's own credentials: told apart until an answer tells that it is the same account.
+    keys = boto3.client("sts").assume_role(RoleArn=role_of("prod"), RoleSessionName="own")["Credentials"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AWS_ACCESS_KEY_ID", keys["AccessKeyId"])
+        own = Clients("us-east-1")
+        assert own._pacer is not first._pacer
+        assert _names(own) == ["llama-1"]
+    assert _names(first) == ["llama-1"]
+    assert own._pacer is first._pacer
