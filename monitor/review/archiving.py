@@ -62,7 +62,7 @@ class Archiver:
         self._cache = cache
         self._hopeless: TrainwatchError | None = None
         # By the source: the login of one account tells nothing of another's.
-        self._refused: dict[Source, TrainwatchError] = {}
+        self._refused: dict[int, TrainwatchError] = {}
         self._turns: dict[str, threading.Lock] = {}
         self._turns_lock = threading.Lock()
 
@@ -89,13 +89,13 @@ class Archiver:
 
     def archive(self, source: Source, name: str, now: datetime, progress: Progress = lambda text: None) -> Outcome:
         """Archives one job."""
-        hopeless = self._hopeless or self._refused.get(source)
+        hopeless = self._hopeless or self._refused.get(id(source))
         if hopeless is not None:
             return Outcome(name, "failed", why="not tried", error=hopeless)
         try:
             return self._archived(source, name, now, progress)
         except NoCredentials as error:
-            self._refused[source] = error
+            self._refused[id(source)] = error
             return Outcome(name, "failed", error=error)
         except TrainwatchError as error:
             return Outcome(name, "failed", error=error)

@@ -77,7 +77,9 @@ def test_calls_of_one_account_share_their_pace_and_those_of_others_have_their_ow
     assert first._pacer is second._pacer
     assert len({id(each._pacer) for each in (research, west, first)}) == 3
     # The hub's own credentials: told apart until an answer tells that it is the same account.
-    keys = boto3.client("sts").assume_role(RoleArn=role_of("prod"), RoleSessionName="own")["Credentials"]
+    keys = boto3.client("sts", region_name="us-east-1").assume_role(RoleArn=role_of("prod"), RoleSessionName="own")[
+        "Credentials"
+    ]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AWS_ACCESS_KEY_ID", keys["AccessKeyId"])
         own = Clients("us-east-1")
