@@ -146,7 +146,8 @@ def nccl_timeout(case: Case) -> Finding | None:
     return None if ending is None else waited.finding(case, ending)
 
 
-@rule("spot-interruption", about="end", whole_log=True)
+# One that the job outlived ended nothing: it stands where its cost places it.
+@rule("spot-interruption", whole_log=True)
 def spot_interruption(case: Case) -> Finding | None:
     """A spot instance was reclaimed, and the job waited, restarted or ended.
 

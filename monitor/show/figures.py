@@ -142,7 +142,7 @@ def _device(report: Report, metric: str, name: str) -> Figure:
     found = report.devices.get(metric)
     if found is None:
         measured = bool((report.run.metrics["metric"] == metric).any())
-        return Figure(name, DASH, "too short for a one-minute average" if measured else "no data")
+        return Figure(name, DASH, "too short to average" if measured else "no data")
     return Figure(
         name,
         percent(found.mean),

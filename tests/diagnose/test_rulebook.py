@@ -10,7 +10,7 @@ import pytest
 
 import monitor.diagnose
 from monitor.diagnose import rulebook
-from monitor.diagnose.findings import diagnose
+from monitor.diagnose.findings import diagnose, in_order
 from monitor.diagnose.rule import Case, Rule
 from monitor.diagnose.rulebook import in_order_of_asking, rules
 from monitor.model import Finding
@@ -87,3 +87,16 @@ def test_one_that_stands_later_can_silence_and_explain() -> None:
 def test_what_cannot_be_ordered_is_an_error(given: tuple[Rule, ...], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         in_order_of_asking(given)
+
+
+@pytest.mark.parametrize(
+    ("severity", "first"),
+    [("warning", "pipeline-bubble"), ("critical", "spot-interruption")],
+    ids=["the job went on", "it ended the job"],
+)
+def test_an_interruption_that_the_job_outlived_stands_where_its_cost_places_it(severity: Any, first: str) -> None:
+    said = (
+        Finding("spot-interruption", severity, "high", "", "", share=0.01),
+        Finding("pipeline-bubble", "warning", "high", "", "", share=0.43),
+    )
+    assert in_order(said, {rule.id: rule for rule in rules()})[0].id == first
