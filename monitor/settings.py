@@ -21,6 +21,11 @@
 
     [step_patterns]                    # job names (with * and ?) -> pattern of their step lines
     "asr-*" = 'utt (?P<step>\\d+) took (?P<time_s>[\\d.]+)'
+
+    [[accounts]]                       # looked over together: see monitor/accounts.py
+    name = "research"
+    profile = "research-ro"
+    regions = ["us-east-1", "eu-west-1"]
 """
 
 from __future__ import annotations
@@ -36,6 +41,8 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+from monitor import accounts
+from monitor.accounts import Account
 from monitor.errors import BadCall, CannotDo
 from monitor.model import MOST_USD_PER_HOUR, is_price
 
@@ -62,6 +69,8 @@ ARCHIVE_SHOWN = "TRAINWATCH_ARCHIVE"
 READ_ONLY = "TRAINWATCH_READ_ONLY"
 #: Set to 1 in the environment where no other profile may be chosen than the one the dashboard was started with.
 ONE_PROFILE = "TRAINWATCH_ONE_PROFILE"
+#: Set to 1 in the environment where all visitors may see the accounts of the settings file.
+ALL_ACCOUNTS = "TRAINWATCH_ALL_ACCOUNTS"
 #: Set to 1 in the environment of a dashboard that ends when its standard input does, which its launcher holds open.
 LAUNCHED = "TRAINWATCH_LAUNCHED"
 #: Set to 1 in the environment where the account is the demo's, whose jobs never ran.
@@ -87,6 +96,8 @@ class Settings:
     """The folder or s3:// address of the user's archive; "" for the place of ``archive_root``."""
     learn_formats: bool = True
     """Whether a line that no format knows may be learned as a step report."""
+    accounts: tuple[Account, ...] = ()
+    """Those that are looked over together, in the order of the file."""
 
     team_tag: str = "team"
     """The tag of a job that names its team."""
@@ -227,6 +238,7 @@ def read(path: Path | None = None) -> Settings:
         archive=archive.strip(),
         learn_formats=learn,
         **{name: tag.strip() for name, tag in tags.items()},
+        accounts=accounts.parsed(data.get(accounts.SECTION, []), path),
     )
 
 
@@ -241,6 +253,8 @@ def _check_names(data: Mapping[str, object], path: Path) -> None:
     """BadCall for a key or a section that means nothing: it would be passed over in silence."""
     homes = {key: section for section, keys in _SECTIONS.items() for key in keys or ()}
     for name, value in data.items():
+        if name == accounts.SECTION:
+            continue  # it knows its keys itself
         if name in _SECTIONS:
             if not isinstance(value, dict):
                 raise BadCall(f"In {path} {name} is no table.", f"Write [{name}] on a line of its own, entries below.")
@@ -250,6 +264,7 @@ def _check_names(data: Mapping[str, object], path: Path) -> None:
         elif name not in _KEYS:
             shown = f"section [{name}]" if isinstance(value, dict) else f"setting {name}"
             names = (*_SECTIONS, *_KEYS) if isinstance(value, dict) else (*_KEYS, *homes, *_SECTIONS)
+            names = (*names, accounts.SECTION)
             near = unknown_name(name, names)
             raise BadCall(f"In {path} there is no {shown}; {near}.", "Correct it, or take it out.")
 

@@ -10,7 +10,7 @@ from monitor import words
 from monitor.diagnose.rights import of_list
 from monitor.model import Gap, JobSummary
 from monitor.review import Snapshot
-from monitor.show import compare_address, data, jobs_query, jobs_table, shell
+from monitor.show import accounts_address, accounts_board, compare_address, data, jobs_query, jobs_table, shell
 from monitor.show.callbacks import calm
 from monitor.show.csv import csv_button
 from monitor.show.job_choice import no_jobs
@@ -168,4 +168,9 @@ def list_more(limit: int) -> None:
     st.session_state["jobs-limit"] = limit + data.JOBS_LIMIT
 
 
-live(board, "jobs", first_pace)
+if accounts_address.is_asked():
+    accounts_board.show_way_out()
+    live(lambda: accounts_board.board(visit.zone), "accounts", accounts_board.pace)
+else:
+    accounts_board.show_way_in()
+    live(board, "jobs", first_pace)

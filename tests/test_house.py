@@ -25,6 +25,7 @@ FLOORS = {
     "charts": 1,
     "diagnose": 2,
     "fleet": 3,
+    "accounts": 2,
     "aws": 3,
     "settings": 3,
     "installed": 3,
@@ -44,7 +45,20 @@ FLOORS = {
     "app": 9,
     "pages": 9,
 }
-PURE = {"model", "errors", "words", "masking", "inert", "parse", "analyze", "predict", "charts", "diagnose", "fleet"}
+PURE = {
+    "model",
+    "errors",
+    "words",
+    "masking",
+    "inert",
+    "accounts",
+    "parse",
+    "analyze",
+    "predict",
+    "charts",
+    "diagnose",
+    "fleet",
+}
 # Package -> the only rooms that may import it.
 KEPT_TO = {
     "streamlit": {"show", "pages", "app"},

@@ -17,6 +17,10 @@ class Call:
     operation: str
     protocol: Protocol
     parameters: dict[str, Any]
+    key: str = ""
+    """The access key that signed it."""
+    region: str = ""
+    """That it was signed for."""
 
 
 class Refusal(Exception):

@@ -12,7 +12,7 @@ from typing import Any
 from benchmarks.account import wire
 from benchmarks.account.answer import Answer
 from benchmarks.account.faults import Fate
-from benchmarks.account.services import Services
+from benchmarks.account.many import Many
 
 Control = Callable[[str, dict[str, Any]], dict[str, Any]]
 CONTROL_PATH = "/_account/"
@@ -25,7 +25,7 @@ _RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 class Connection(asyncio.Protocol):
     """One client's connection. Requests are taken one after another, as clients of AWS send them."""
 
-    def __init__(self, services: Services, control: Control) -> None:
+    def __init__(self, services: Many, control: Control) -> None:
         self._services, self._control = services, control
         self._inbox = bytearray()
         self._busy = False

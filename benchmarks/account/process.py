@@ -18,6 +18,7 @@ from typing import Any
 from benchmarks.account import faults as faults_of
 from benchmarks.account.faults import Faults
 from benchmarks.account.http_server import CONTROL_PATH, Connection
+from benchmarks.account.many import Many
 from benchmarks.account.plan import Account
 from benchmarks.account.services import Services
 from benchmarks.account.world import World
@@ -106,15 +107,19 @@ class Running:
 
 
 @contextmanager
-def running(account: Account, prepared: bool = True) -> Iterator[Running]:
+def running(account: Account, prepared: bool = True, members: tuple[Account, ...] = ()) -> Iterator[Running]:
     """The stub, ready to answer; its process ends with the block, or with this process.
+
+    ``members`` are further accounts (and regions) that the credentials of ``account`` reach by assuming a role in them.
 
     With ``prepared`` all events are written out before (about three microseconds each); else by the first call that
     needs them. RuntimeError where the stub cannot start.
     """
     here, there = multiprocessing.Pipe()
     # A fresh interpreter: a fork would take threads and memory of the caller with it.
-    child = multiprocessing.get_context("spawn").Process(target=_serve, args=(account, there, prepared), daemon=True)
+    child = multiprocessing.get_context("spawn").Process(
+        target=_serve, args=((account, *members), there, prepared), daemon=True
+    )
     with _without_main():
         child.start()
     there.close()
@@ -143,16 +148,16 @@ def _without_main() -> Iterator[None]:
         sys.modules["__main__"] = main
 
 
-def _serve(account: Account, pipe: Pipe, prepared: bool) -> None:
-    world = World(account)
-    services = Services(world)
+def _serve(accounts: tuple[Account, ...], pipe: Pipe, prepared: bool) -> None:
+    worlds = [World(account) for account in accounts]
+    services = Many([(world, Services(world)) for world in worlds])
     if prepared:
         services.prepare()
         services.reset()
-    asyncio.run(_until_left(world, services, pipe))
+    asyncio.run(_until_left(worlds, services, pipe))
 
 
-async def _until_left(world: World, services: Services, pipe: Pipe) -> None:
+async def _until_left(worlds: list[World], services: Many, pipe: Pipe) -> None:
     def control(what: str, told: dict[str, Any]) -> dict[str, Any]:
         match what:
             case "counts":
@@ -160,9 +165,11 @@ async def _until_left(world: World, services: Services, pipe: Pipe) -> None:
             case "reset":
                 services.reset()
             case "clock":
-                world.clock.set(told["now_ms"], told["rate"])
+                for world in worlds:
+                    world.clock.set(told["now_ms"], told["rate"])
             case "advance":
-                world.clock.advance(told["by_ms"])
+                for world in worlds:
+                    world.clock.advance(told["by_ms"])
             case "faults":
                 services.set_faults(faults_of.from_json(told))
         return {}

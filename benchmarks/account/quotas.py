@@ -35,6 +35,7 @@ _EVERYWHERE = {
     "ListMetrics": 25.0,
     "DescribeTrainingJob": 10.0,
     "ListTrainingJobs": 10.0,
+    "Search": 10.0,
 }
 
 

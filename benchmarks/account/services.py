@@ -36,7 +36,9 @@ class Services:
             "logs.GetQueryResults": queries.get_query_results,
             "sagemaker.DescribeTrainingJob": lambda asked: training_jobs.describe_training_job(world, asked),
             "sagemaker.ListTrainingJobs": lambda asked: training_jobs.list_training_jobs(world, asked),
+            "sagemaker.Search": lambda asked: training_jobs.search(world, asked),
             "sts.GetCallerIdentity": lambda asked: identity.get_caller_identity(world, asked),
+            "sts.AssumeRole": lambda asked: identity.assume_role(world, asked),
             "ec2.DescribeInstanceTypes": lambda asked: identity.describe_instance_types(world, asked),
         }
         self._dice = random.Random(world.account.seed)

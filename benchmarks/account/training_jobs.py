@@ -1,7 +1,8 @@
-"""SageMaker: DescribeTrainingJob and ListTrainingJobs, of jobs that run as the account's clock goes."""
+"""SageMaker: DescribeTrainingJob, ListTrainingJobs and Search, of jobs that run as the account's clock goes."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 from benchmarks.account.answer import Refusal
@@ -65,6 +66,33 @@ def list_training_jobs(world: World, asked: dict[str, Any]) -> dict[str, Any]:
     if first + most < len(rows):
         answer["NextToken"] = f"jobs/{first + most}"
     return answer
+
+
+def search(world: World, asked: dict[str, Any]) -> dict[str, Any]:
+    """All that is known of the jobs that match, newest first, 100 a page."""
+    most, first = asked.get("MaxResults", _MOST), _place(asked.get("NextToken"))
+    filters = asked.get("SearchExpression", {}).get("Filters", ())
+    now_ms = world.clock.now_ms()
+    rows = [(job, _summary(world, job)) for job in world.jobs.values() if job.created_ms <= now_ms]
+    rows = [(job, row) for job, row in rows if all(_passes(row, each) for each in filters)]
+    rows.sort(key=lambda pair: (pair[1]["CreationTime"], pair[0].name), reverse=True)
+    page = [describe_training_job(world, {"TrainingJobName": job.name}) for job, _ in rows[first : first + most]]
+    answer: dict[str, Any] = {"Results": [{"TrainingJob": row} for row in page]}
+    if first + most < len(rows):
+        answer["NextToken"] = f"jobs/{first + most}"
+    return answer
+
+
+def _passes(row: dict[str, Any], told: dict[str, str]) -> bool:
+    value, wanted = row.get(told["Name"]), told.get("Value", "")
+    match told["Operator"]:
+        case "Equals":
+            return bool(value == wanted)
+        case "Contains":
+            return wanted in str(value)
+        case "GreaterThanOrEqualTo":
+            return isinstance(value, float) and value >= datetime.fromisoformat(wanted).replace(tzinfo=UTC).timestamp()
+    raise Refusal("ValidationException", f"The operator {told['Operator']} is not supported.")
 
 
 def _summary(world: World, job: Job) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qsl
 from xml.sax.saxutils import escape
@@ -13,6 +14,7 @@ from benchmarks.account import cbor
 from benchmarks.account.answer import Answer, Call, Protocol, Refusal
 
 _TARGETS = {"Logs_20140328": "logs", "SageMaker": "sagemaker", "GraniteServiceVersion20100801": "cloudwatch"}
+_SIGNED = re.compile(r"Credential=(?P<key>[^/]+)/\d+/(?P<region>[^/]+)/")
 _RPC_PATH = re.compile(r"/service/(?P<service>\w+)/operation/(?P<operation>\w+)")
 _VERSIONS = {"2011-06-15": "sts", "2016-11-15": "ec2", "2010-08-01": "cloudwatch"}
 _SPACES = {
@@ -32,6 +34,12 @@ _NAMES = {
 
 def call(path: str, headers: Mapping[str, str], body: bytes) -> Call:
     """The call of a request; header names are in small letters. ValueError for what is no request to AWS."""
+    signed = _SIGNED.search(headers.get("authorization", ""))
+    made = _call(path, headers, body)
+    return made if signed is None else replace(made, key=signed["key"], region=signed["region"])
+
+
+def _call(path: str, headers: Mapping[str, str], body: bytes) -> Call:
     target = headers.get("x-amz-target")
     if target:
         prefix, _, operation = target.partition(".")

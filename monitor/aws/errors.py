@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from botocore import exceptions as boto
@@ -38,6 +38,7 @@ _MALFORMED = re.compile(
 )
 # S3's operations that have another name in a policy.
 _IAM_NAMES = {"ListObjectsV2": "ListBucket", "HeadObject": "GetObject"}
+_ASSUME = "AssumeRole"
 _FAILED = frozenset({500, 502, 503, 504})
 _LATER = frozenset({408, 425, 429})
 _CLOCK = re.compile(r"RequestTimeTooSkewed|signature expired|not yet current", re.IGNORECASE)
@@ -114,6 +115,9 @@ def _answered(error: boto.ClientError, where: Where) -> TrainwatchError:
     told: dict[str, Any] = error.response.get("Error", {})
     code, text = str(told.get("Code", "")), str(told.get("Message", ""))
     operation = _IAM_NAMES.get(error.operation_name, error.operation_name)
+    if operation == _ASSUME:
+        # Any call may find that its role has to be assumed again.
+        where = replace(where, service="sts")
     action = f"{where.service}:{operation}" if where.service else operation
     if _CLOCK.search(f"{code} {text}"):
         return NoCredentials(
@@ -149,6 +153,16 @@ def _denied(text: str, action: str, where: Where) -> NotAllowed:
     exact = named[1] if named else action
     blocked = f" (an explicit deny in a {deny[1].strip()})" if deny else ""
     remedy = f"Have {exact} allowed in the IAM policy of that user or role."
+    if exact == f"sts:{_ASSUME}" and not deny:
+        remedy = f"Have {exact} allowed to them, and by the trust policy of that role, with its external id if it asks for one."
+        which = _WHICH.search(text)
+        exact_of = f" ({which[1]})" if which else ""
+        return NotAllowed(
+            f"AWS does not allow {exact} to {who[1] if who else 'these credentials'}{exact_of}.",
+            remedy,
+            exact,
+            arn=_arn(text, who, where),
+        )
     if deny:
         remedy = f"Ask whoever maintains that {deny[1].strip()} to allow {exact}."
     message = f"AWS does not allow {exact} to {who[1] if who else 'these credentials'}{blocked}."

@@ -1,6 +1,6 @@
-"""Reads the answers that hold thousands of events or points many times as fast as botocore's own parser, to its values.
+"""Reads the answers that hold thousands of events, points or jobs many times as fast as botocore's parser, to its values.
 
-botocore walks every event and every point by its model; only the times of points are converted. Its hook
+botocore walks every event and every point by its model; only times are converted. Its hook
 ``before-parse`` takes over the answer; whatever is not plain JSON is left to botocore.
 """
 
@@ -16,8 +16,16 @@ OPERATIONS = {
     "cloudwatch-logs.GetLogEvents": lambda answer: answer,
     "cloudwatch-logs.FilterLogEvents": lambda answer: answer,
     "cloudwatch.GetMetricData": lambda answer: _with_times(answer),
+    "sagemaker.Search": lambda answer: _with_times_of_jobs(answer),
 }
 _OK = 200
+#: Where a training job has times, by the model of the service (a test compares them).
+TIMES_OF_JOBS = ("CreationTime", "TrainingStartTime", "TrainingEndTime", "LastModifiedTime")
+TIMES_WITHIN_JOBS = {
+    "SecondaryStatusTransitions": ("StartTime", "EndTime"),
+    "FinalMetricDataList": ("Timestamp",),
+    "DebugRuleEvaluationStatuses": ("LastModifiedTime",),
+}
 
 
 def listen(events: Any) -> None:
@@ -45,3 +53,20 @@ def _with_times(answer: dict[str, Any]) -> dict[str, Any]:
         if "Timestamps" in result:
             result["Timestamps"] = [datetime.fromtimestamp(seconds, UTC) for seconds in result["Timestamps"]]
     return answer
+
+
+def _with_times_of_jobs(answer: dict[str, Any]) -> dict[str, Any]:
+    """An answer of Search with aware times in UTC. KeyError for other resources than training jobs, TypeError for other times."""
+    for result in answer["Results"]:
+        job = result["TrainingJob"]
+        _make_times(job, TIMES_OF_JOBS)
+        for name, times in TIMES_WITHIN_JOBS.items():
+            for entry in job.get(name) or ():
+                _make_times(entry, times)
+    return answer
+
+
+def _make_times(entry: dict[str, Any], names: tuple[str, ...]) -> None:
+    for name in names:
+        if (seconds := entry.get(name)) is not None:
+            entry[name] = datetime.fromtimestamp(seconds, UTC)

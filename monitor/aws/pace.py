@@ -124,11 +124,20 @@ class Pacer:
         lane.changed_s = now_s
 
 
-_pacers: dict[tuple[str, str], Pacer] = {}
+_pacers: dict[tuple[str, str, str], Pacer] = {}
 _pacers_lock = threading.Lock()
 
 
-def pacer_of(region: str, endpoint_url: str) -> Pacer:
-    """The one pacer of this process for a region (and an endpoint, where AWS is stood in for)."""
+def pacer_of(region: str, endpoint_url: str, account: str = "") -> Pacer:
+    """The one pacer of this process for an account and region (and an endpoint, where AWS is stood in for).
+
+    ``account`` is its number, or whatever else tells credentials of different accounts apart.
+    """
     with _pacers_lock:
-        return _pacers.setdefault((region, endpoint_url), Pacer(region))
+        return _pacers.setdefault((region, endpoint_url, account), Pacer(region))
+
+
+def shared_pacer(region: str, endpoint_url: str, number: str, mine: Pacer) -> Pacer:
+    """The pacer of the account of that number: ``mine``, unless somebody else came to it before."""
+    with _pacers_lock:
+        return _pacers.setdefault((region, endpoint_url, number), mine)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
 import botocore.session
 from botocore.exceptions import BotoCoreError
 
+from monitor.accounts import Account
 from monitor.aws.arn import account_of
 from monitor.errors import BadCall
 
@@ -81,6 +82,20 @@ def check(known: Places, region: str | None, profile: str | None) -> None:
             f"There is no AWS region '{region}' with SageMaker.",
             f"Choose another in the sidebar{_such_as(region, known.regions)}.",
         )
+
+
+def check_regions(pairs: Iterable[tuple[Account, str]]) -> None:
+    """BadCall where an account of the settings file names a region that AWS does not have."""
+    if os.environ.get("AWS_ENDPOINT_URL") or os.environ.get("AWS_ENDPOINT_URL_SAGEMAKER"):
+        return
+    known = _regions()
+    for account, region in pairs:
+        if region not in known:
+            raise BadCall(
+                f"The account {account.name} of the settings file names the region {region}, which AWS does not have with "
+                "SageMaker.",
+                f"Correct it{_such_as(region, known)}.",
+            )
 
 
 def _such_as(wrong: str, known: Sequence[str]) -> str:

@@ -18,6 +18,8 @@ from monitor.alert.rules_file import read_rules
 from monitor.alert.saved import saved
 from monitor.alert.telling import Telling
 from monitor.alert.verdict import Verdict
+from monitor.cli import alert_across
+from monitor.cli.accounts import add_accounts_options, is_many
 from monitor.cli.alert_backtest import run_backtest
 from monitor.cli.alert_looking import Looking, publisher
 from monitor.cli.alert_resend import run_resend
@@ -49,10 +51,12 @@ def add_to(commands: Any) -> None:
             'alert my-training-job --when "gpu_utilization < 40% for 10 min"',
             'alert my-training-job --when "step_time > 1.3x for 20 steps" --when "finding critical" --format json',
             "alert my-training-job --rules rules.toml --watch --notify slack:env:SLACK_WEBHOOK",
+            'alert --all-accounts --when "finding critical" --notify slack:env:SLACK_WEBHOOK',
             'alert --backtest my-run-1 my-run-2 --when "cost_usd > 500"',
         ),
     )
     add_job_options(command)
+    add_accounts_options(command)
     asked = command.add_argument_group("thresholds")
     asked.add_argument(
         "--when",
@@ -108,6 +112,7 @@ def add_to(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Evaluates, prints, tells whoever is to be told, and tells the rest by the exit code."""
     ledger = Path(arguments.ledger) if arguments.ledger else ledger_file()
+    several = _is_of_several(arguments)
     if arguments.resend is not None:
         if arguments.job or arguments.logs or arguments.watch or arguments.backtest or arguments.publish:
             raise BadCall("--resend looks at no job.", "Leave out the job, --watch, --backtest and --publish.")
@@ -122,6 +127,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.more:
         raise BadCall(f"{1 + len(arguments.more)} jobs were named.", "Name one; several go with --backtest.")
     telling = Telling(rules, arguments.notify, ledger)
+    if several:
+        return alert_across.run(arguments, rules, telling)
     said, trouble = False, ""
     try:
         looking = _looking(arguments, ledger)
@@ -138,6 +145,24 @@ def run(arguments: argparse.Namespace) -> int:
         raise
     code = CROSSED if said else exit_code(verdicts)
     return NOT_DONE if trouble and not code else code
+
+
+def _is_of_several(arguments: argparse.Namespace) -> bool:
+    """Whether all running jobs of several accounts are looked at. BadCall where that meets what is of one job."""
+    if not is_many(arguments) or (arguments.account and _has_job(arguments) and not arguments.all_accounts):
+        return False
+    if _has_job(arguments) or arguments.resend is not None:
+        raise BadCall("--all-accounts looks at all running jobs.", "Leave out the job, --resend, or --all-accounts.")
+    if arguments.watch or arguments.backtest or arguments.publish:
+        raise BadCall(
+            "--all-accounts takes one look.",
+            "Leave out --watch, --backtest and --publish; a timer or cron that starts it repeats it.",
+        )
+    return True
+
+
+def _has_job(arguments: argparse.Namespace) -> bool:
+    return bool(arguments.job or arguments.logs or arguments.archive)
 
 
 def _once(

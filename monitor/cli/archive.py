@@ -10,9 +10,11 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
+from monitor.accounts import AccountRegion
 from monitor.archive.address import store_of
 from monitor.archive.store import Store
 from monitor.aws.tally import metered
+from monitor.cli.accounts import add_accounts_options, is_many, missing_documents, pairs_of, say_missing, sweep_of
 from monitor.cli.help import add_command
 from monitor.cli.large_logs import checked_limit
 from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress
@@ -22,6 +24,7 @@ from monitor.cli.tables import Column, table
 from monitor.errors import BadCall
 from monitor.fetch.source import JobQuery, Source
 from monitor.installed import PROGRAM
+from monitor.review.across import Missing
 from monitor.review.archiving import Archiver, Outcome
 from monitor.review.job_query import job_query
 from monitor.settings import archive_root, read
@@ -29,6 +32,9 @@ from monitor.settings import archive_root, read
 EXIT_SOME_FAILED = 3
 _EVERY_JOB = 1_000_000
 _COLUMNS = (Column("JOB"), Column("ARCHIVE"), Column("NOTE", goes=1, wraps=True, below=True))
+_COLUMNS_ACROSS = (_COLUMNS[0], Column("ACCOUNT"), Column("REGION"), *_COLUMNS[1:])
+# Where a job is, if several accounts were asked, and what became of it.
+_Placed = tuple[AccountRegion | None, Outcome]
 _WORDS = {"archived": "archived", "unchanged": "unchanged", "kept": "kept as it was"}
 
 
@@ -42,6 +48,7 @@ def add_to(commands: Any) -> None:
         (
             "archive my-training-job",
             "archive --all --since 14d --to s3://my-bucket/trainwatch",
+            "archive --all --all-accounts --since 1d",
             "archive logs:./algo-1.log --to ~/trainwatch-archive",
         ),
     )
@@ -58,6 +65,7 @@ def add_to(commands: Any) -> None:
     )
     add_cache_option(command)
     add_account_options(command)
+    add_accounts_options(command)
     add_output_options(command, ("text", "json"))
     command.set_defaults(run=run)
 
@@ -68,27 +76,39 @@ def run(arguments: argparse.Namespace) -> int:
     most = checked_limit(arguments)
     now = datetime.now(UTC)
     settings = read()
-    store = store_of(arguments.to or archive_root(settings), arguments.region, arguments.profile)
+    many = arguments.all and is_many(arguments)
+    # Of several accounts none is that of the archive: the call's own credentials write it.
+    region = None if many else arguments.region
+    store = store_of(arguments.to or archive_root(settings), region, arguments.profile)
     account = cache(lambda: account_source(arguments))
+    missing: tuple[Missing, ...] = ()
+    asked: tuple[AccountRegion, ...] = ()
     with progress(arguments) as say, metered(most):
-        named = _chosen(arguments, account, now)
+        if many:
+            asked = pairs_of(arguments, settings)
+            named, wheres, missing = _everywhere(arguments, asked, now, say)
+        else:
+            named = _chosen(arguments, account, now)
+            wheres = [None for _ in named]
         if named:
             store.make_ready()
-        ready: set[str] = set()
+        ready = 0
 
         def said(job: str, text: str) -> None:
-            if text in {*_WORDS, "failed"}:
-                ready.add(job)
-            say(f"{len(ready)} of {len(named)} done; {job}: {text}")
+            nonlocal ready
+            ready += text in {*_WORDS, "failed"}
+            say(f"{ready} of {len(named)} done; {job}: {text}")
 
         archiver = Archiver(store, settings, chosen_cache(arguments, settings))
         outcomes = archiver.archive_all(named, lambda: datetime.now(UTC), said)
-    _complain(outcomes)
+    placed = list(zip(wheres, outcomes, strict=True))
+    _complain(placed)
     if arguments.format == "json":
-        deliver(arguments, as_json(_document(store, outcomes)))
+        deliver(arguments, as_json(_document(store, placed, missing if many else None)))
     else:
-        deliver(arguments, _text(arguments, store, outcomes))
-    return EXIT_SOME_FAILED if any(outcome.error for outcome in outcomes) else 0
+        deliver(arguments, _text(arguments, store, placed))
+    say_missing(missing, len(asked))
+    return EXIT_SOME_FAILED if missing or any(outcome.error for outcome in outcomes) else 0
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -97,6 +117,8 @@ def _check(arguments: argparse.Namespace) -> None:
     if not arguments.jobs and not arguments.all:
         raise BadCall("No job was named.", "Give names of training jobs, or --all with --since 14d.")
     if not arguments.all:
+        if arguments.all_accounts or arguments.team:
+            raise BadCall("--all-accounts only works with --all.", "Add --all, or name one account with --account.")
         for option in ("since", "status", "name_contains"):
             if getattr(arguments, option) is not None:
                 raise BadCall(f"--{option.replace('_', '-')} only works with --all.", "Add --all.")
@@ -111,19 +133,39 @@ def _chosen(arguments: argparse.Namespace, account: Callable[[], Source], now: d
     return [(source, job.name) for job in source.jobs(query)]
 
 
-def _complain(outcomes: Sequence[Outcome]) -> None:
+def _everywhere(
+    arguments: argparse.Namespace, pairs: Sequence[AccountRegion], now: datetime, say: Callable[[str], None]
+) -> tuple[list[tuple[Source, str]], list[AccountRegion | None], tuple[Missing, ...]]:
+    """(source, name) of each job of several accounts, where each is, and the accounts that could not be read."""
+    query = job_query(arguments.status, arguments.name_contains, arguments.since, now, _EVERY_JOB)
+    sweep = sweep_of(arguments)
+    found = sweep.look(pairs, query, now, say)
+    return (
+        [(sweep.source(row.where), row.job.name) for row in found.rows],
+        [row.where for row in found.rows],
+        found.missing,
+    )
+
+
+def _complain(placed: Sequence[_Placed]) -> None:
     """The failures on standard error; of those that were not tried, how many."""
-    untried = [outcome for outcome in outcomes if outcome.error and outcome.why]
-    for outcome in outcomes:
+    untried = [outcome for _, outcome in placed if outcome.error and outcome.why]
+    for where, outcome in placed:
         if outcome.error and not outcome.why:
-            print(f"trainwatch: {outcome.name} is not archived: {outcome.error}", file=sys.stderr)
+            at = "" if where is None else f" of {where}"
+            print(f"trainwatch: {outcome.name}{at} is not archived: {outcome.error}", file=sys.stderr)
     if untried:
         others = "1 more job was" if len(untried) == 1 else f"{len(untried):,} more jobs were"
         print(f"trainwatch: for the same reason {others} not tried.", file=sys.stderr)
 
 
-def _document(store: Store, outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    return {"schema": 1, "archive": store.label, "jobs": [_row(outcome) for outcome in outcomes]}
+def _document(store: Store, placed: Sequence[_Placed], missing: Sequence[Missing] | None) -> dict[str, Any]:
+    document = {"schema": 1, "archive": store.label, "jobs": [_at(where) | _row(outcome) for where, outcome in placed]}
+    return document if missing is None else document | {"not_read": missing_documents(missing)}
+
+
+def _at(where: AccountRegion | None) -> dict[str, Any]:
+    return {} if where is None else {"account": where.account.name, "region": where.region}
 
 
 def _row(outcome: Outcome) -> dict[str, Any]:
@@ -140,15 +182,17 @@ def _row(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _text(arguments: argparse.Namespace, store: Store, outcomes: Sequence[Outcome]) -> Paper:
+def _text(arguments: argparse.Namespace, store: Store, placed: Sequence[_Placed]) -> Paper:
     paper = paper_for(arguments)
+    outcomes = [outcome for _, outcome in placed]
     if not outcomes:
         paper.print("No training job matches; nothing was archived.")
         return paper
-    shown = [outcome for outcome in outcomes if not outcome.error]
+    shown = [(where, outcome) for where, outcome in placed if not outcome.error]
     if shown:
-        rows = [(outcome.name, _WORDS[outcome.state], _note(outcome)) for outcome in shown]
-        paper.print(table(_COLUMNS, rows, paper.width), crop=False)
+        rows = [(outcome.name, *_at(where).values(), _WORDS[outcome.state], _note(outcome)) for where, outcome in shown]
+        columns = _COLUMNS if shown[0][0] is None else _COLUMNS_ACROSS
+        paper.print(table(columns, rows, paper.width), crop=False)
     counts: Counter[str] = Counter(outcome.state for outcome in outcomes)
     said = ", ".join(f"{counts[state]:,} {_WORDS.get(state, state)}" for state in (*_WORDS, "failed") if counts[state])
     paper.print(f"\n{said}: {store.label}" if shown else f"{said}: {store.label}", soft_wrap=True)

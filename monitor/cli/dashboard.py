@@ -6,6 +6,7 @@ import argparse
 import os
 from typing import Any
 
+from monitor.accounts import chosen
 from monitor.cli.help import add_command
 from monitor.cli.sources import (
     account_source,
@@ -14,10 +15,11 @@ from monitor.cli.sources import (
     add_cache_option,
     archive_source,
 )
+from monitor.errors import BadCall
 from monitor.serve.child import HERE
 from monitor.serve.hosts import is_this_machine_alone
 from monitor.serve.until_stopped import check, serve, stop_signals
-from monitor.settings import ARCHIVE_SHOWN, CACHE_OFF, ONE_PROFILE, READ_ONLY, expanded
+from monitor.settings import ALL_ACCOUNTS, ARCHIVE_SHOWN, CACHE_OFF, ONE_PROFILE, READ_ONLY, expanded, read
 
 
 def add_address_options(command: argparse.ArgumentParser) -> None:
@@ -51,18 +53,32 @@ def add_to(commands: Any) -> None:
         "dashboard",
         "the browser dashboard on the AWS account",
         "Serves the browser dashboard on the configured AWS account, or on an archive, until Ctrl-C.",
-        ("dashboard", "dashboard --profile training --region eu-west-1", "dashboard --archive ~/trainwatch-archive"),
+        (
+            "dashboard",
+            "dashboard --profile training --region eu-west-1",
+            "dashboard --all-accounts --host 0.0.0.0",
+            "dashboard --archive ~/trainwatch-archive",
+        ),
     )
     add_address_options(command)
     add_archive_option(command, "show the jobs of this archive instead of the account's; needs no AWS")
     add_cache_option(command)
     add_account_options(command)
+    command.add_argument(
+        "--all-accounts",
+        action="store_true",
+        help="everyone who opens the dashboard sees the accounts of the settings file (without it, whoever runs it alone)",
+    )
     command.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs the dashboard until it is stopped."""
     environment = dict(os.environ)
+    if arguments.account:
+        raise BadCall(
+            "The dashboard is of no single account of the settings file.", "Choose it in the sidebar, top left."
+        )
     # What is missing (a region, a profile, the archive) is said here, not in the browser.
     if arguments.archive is not None:
         root = archive_source(arguments.archive, arguments).label
@@ -70,6 +86,14 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         account_source(arguments)
         environment.pop(ARCHIVE_SHOWN, None)
+    if arguments.all_accounts:
+        if arguments.archive is not None:
+            raise BadCall("--archive and --all-accounts were given.", "Leave one of them out.")
+        # Imported late: boto3 takes a third of a second.
+        from monitor.aws.places import check_regions
+
+        check_regions(chosen(read().accounts))
+        environment[ALL_ACCOUNTS] = "1"
     if arguments.region:
         environment["AWS_REGION"] = environment["AWS_DEFAULT_REGION"] = arguments.region
     if arguments.profile:

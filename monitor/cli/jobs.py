@@ -21,9 +21,11 @@ from rich.text import Text
 from monitor.archive.cache import Cache
 from monitor.archive.document import jobs_document
 from monitor.archive.verdicts import Kept
-from monitor.cli import archived_jobs
+from monitor.cli import archived_jobs, jobs_across
+from monitor.cli.accounts import add_accounts_options, is_many, refuse_one_account
 from monitor.cli.durations import seconds_of
 from monitor.cli.help import add_command
+from monitor.cli.kept_verdicts import instances, kept_of, muted_names, ran, verdict_document, verdict_text
 from monitor.cli.output import add_output_options, as_json, as_line, deliver, paper_for, progress
 from monitor.cli.paper import Paper, on_screen
 from monitor.cli.sources import (
@@ -37,18 +39,14 @@ from monitor.cli.tables import Column, table
 from monitor.diagnose.headline import status_word
 from monitor.errors import BadCall, TrainwatchError
 from monitor.fetch.source import Source
-from monitor.model import JobSummary, Mute
+from monitor.model import JobSummary
 from monitor.review.job_query import STATUSES, job_query
-from monitor.review.muted import is_muted, mutes
 from monitor.settings import read
 from monitor.terminal import lost_output
-from monitor.words import DASH, clock, count, duration, instant
+from monitor.words import clock, count, duration, instant
 
 #: Between two looks of --watch at the least: each is a call or two, and one more for each new job.
 SHORTEST_S = 5.0
-_STYLES = {"critical": "bold red", "warning": "yellow", "healthy": "green"}
-# A verdict on a running job that is older says so.
-_FRESH_S = 120.0
 _COLUMNS = (
     Column("JOB"),
     Column("STATUS"),
@@ -86,6 +84,8 @@ def add_to(commands: Any) -> None:
             "jobs --status running --watch",
             "jobs --name-contains llama --since 7d --limit 50",
             "jobs --archive ~/trainwatch-archive --format csv --output jobs.csv",
+            "jobs --all-accounts --status running",
+            "jobs --account research --region eu-west-1 --since 7d",
         ),
     )
     command.add_argument("--status", metavar="S", help=f"only jobs with this status: {', '.join(STATUSES)}, or running")
@@ -102,6 +102,7 @@ def add_to(commands: Any) -> None:
     add_archive_option(command, "rank the jobs of this archive by what could be saved on them")
     add_cache_option(command, "do not use the local cache, and so show no verdicts")
     add_account_options(command)
+    add_accounts_options(command)
     add_output_options(command, ("text", "json", "csv"))
     command.set_defaults(run=run)
 
@@ -115,7 +116,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.watch:
         _check_watch(arguments)
     if arguments.archive is not None:
+        refuse_one_account(arguments, "--archive")
         return archived_jobs.run(arguments, query)
+    if is_many(arguments):
+        return jobs_across.run(arguments, query)
     source, cache = account_source(arguments), chosen_cache(arguments, read())
     if arguments.watch:
         return watch(arguments, lambda: _look(arguments, source, cache))
@@ -165,6 +169,8 @@ def watch(arguments: argparse.Namespace, look: Callable[[], _Look], sleep: Calla
 
 def _check_watch(arguments: argparse.Namespace) -> None:
     seconds_of("--interval", arguments.interval)
+    if is_many(arguments):
+        raise BadCall("--watch lists one account.", "Leave it out; the dashboard shows all accounts as they change.")
     if arguments.archive is not None:
         raise BadCall("--watch lists an account; an archive does not change by itself.", "Leave out --watch.")
     if arguments.format == "csv" or arguments.output is not None:
@@ -179,33 +185,14 @@ def _look(arguments: argparse.Namespace, source: Source, cache: Cache | None) ->
     query = job_query(arguments.status, arguments.name_contains, arguments.since, now, arguments.limit)
     jobs = source.with_instances(source.jobs(query))
     endpoint = source.endpoint()
-    kept = {} if cache is None else {job.name: cache.verdicts.of(endpoint, job.name, job.created) for job in jobs}
-    verdicts = {job.name: _current(job, kept.get(job.name)) for job in jobs}
-    return _Look(jobs, verdicts, now, _muted(verdicts))
-
-
-def _muted(verdicts: _Verdicts) -> frozenset[str]:
-    """A file of mutes that cannot be used keeps nobody from the list; report says what is wrong with it."""
-    known: Sequence[Mute] = ()
-    with suppress(BadCall):
-        known = mutes()
-    return frozenset(
-        name for name, kept in verdicts.items() if kept and kept.finding and is_muted(kept.finding, name, known)
-    )
-
-
-def _current(job: JobSummary, kept: Kept | None) -> Kept | None:
-    """Nothing that was said before the job changed its status: of a run, once it has ended."""
-    return kept if kept is not None and kept.status == job.status else None
+    verdicts = {job.name: kept_of(cache, endpoint, job) for job in jobs}
+    return _Look(jobs, verdicts, now, muted_names(verdicts.items()))
 
 
 def _document(found: _Look) -> dict[str, Any]:
     document = jobs_document(found.jobs)
     for row in document["jobs"]:
-        kept = found.verdicts[row["name"]]
-        row["verdict"] = None if kept is None else kept.headline
-        row["level"] = None if kept is None else kept.level
-        row["reviewed_at"] = None if kept is None else kept.reviewed_at.isoformat().replace("+00:00", "Z")
+        row |= verdict_document(found.verdicts[row["name"]])
     return document
 
 
@@ -234,28 +221,16 @@ def _table(found: _Look, width: int) -> Table:
     shown = [column for column in _COLUMNS if column.title != "VERDICT" or any(found.verdicts.values())]
     rows = []
     for job in found.jobs:
-        ran = (job.ended or found.at) - job.started if job.started else None
         cells = {
             "JOB": Text(job.name),
             "STATUS": Text(status_word(job.status)),
-            "VERDICT": _verdict(job, found),
-            "RAN": Text(duration(ran.total_seconds() if ran else None)),
-            "INSTANCES": Text(f"{job.instance_count} x {job.instance_type}" if job.instance_type else DASH),
+            "VERDICT": verdict_text(job, found.verdicts[job.name], found.at, job.name in found.muted),
+            "RAN": Text(ran(job, found.at)),
+            "INSTANCES": Text(instances(job)),
             "CREATED": Text(instant(job.created)),
         }
         rows.append([cells[column.title] for column in shown])
     return table(shown, rows, width)
-
-
-def _verdict(job: JobSummary, found: _Look) -> Text:
-    kept = found.verdicts[job.name]
-    if kept is None:
-        return Text("")
-    age_s = (found.at - kept.reviewed_at).total_seconds()
-    old = f" ({duration(age_s)} ago)" if job.ended is None and age_s > _FRESH_S else ""
-    if job.name in found.muted:
-        return Text(f"{kept.headline}{old} (muted)", "dim")
-    return Text(f"{kept.headline}{old}", _STYLES.get(kept.level, ""))
 
 
 def _heading(found: _Look) -> str:

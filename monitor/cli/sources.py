@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
+from monitor.accounts import AccountRegion, chosen
 from monitor.archive.cache import Cache, user_cache
 from monitor.errors import BadCall
 from monitor.fetch.minute_store import FolderMinutes
 from monitor.fetch.source import Source
 from monitor.review import named
 from monitor.review.archived import ArchiveSource
-from monitor.settings import Settings, expanded
+from monitor.settings import Settings, expanded, read
 
 
 def add_account_options(command: argparse.ArgumentParser) -> None:
@@ -19,6 +20,13 @@ def add_account_options(command: argparse.ArgumentParser) -> None:
     account = command.add_argument_group("account")
     account.add_argument("--region", help="AWS region (default: as configured for boto3)")
     account.add_argument("--profile", help="AWS profile (default: as configured for boto3)")
+    account.add_argument(
+        "--account",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="an account of the settings file: its role or profile, and its region if it has one",
+    )
 
 
 def add_job_options(command: argparse.ArgumentParser) -> None:
@@ -76,11 +84,30 @@ def account_source(arguments: argparse.Namespace) -> Source:
     """The AWS account that the options and the environment name."""
     # Imported late: log files need no AWS, and boto3 takes a third of a second.
     from monitor.aws.clients import Clients
-    from monitor.fetch.account import AwsSource
+    from monitor.fetch.account import AwsSource, open_pair
     from monitor.fetch.price_file import user_prices
 
     prices = None if getattr(arguments, "no_cache", False) else user_prices()
+    if getattr(arguments, "account", None):
+        return open_pair(_only_pair(arguments), arguments.profile, prices)
     return AwsSource(Clients(arguments.region, arguments.profile), prices)
+
+
+def _only_pair(arguments: argparse.Namespace) -> AccountRegion:
+    """The account and region that --account and --region name; BadCall where they name several."""
+    pairs = chosen(read().accounts, split(arguments.account), split([arguments.region]))
+    if len(pairs) > 1:
+        several = ", ".join(dict.fromkeys(pair.region for pair in pairs))
+        names = {pair.account.name for pair in pairs}
+        if len(names) > 1:
+            raise BadCall("Several accounts were named for one job.", "Name one with --account.")
+        raise BadCall(f"The account {names.pop()} has several regions: {several}.", "Name one with --region.")
+    return pairs[0]
+
+
+def split(given: Iterable[str | None]) -> tuple[str, ...]:
+    """The values of an option that may be given again, or have several, with commas between them."""
+    return tuple(part for text in given if text for part in (each.strip() for each in text.split(",")) if part)
 
 
 def job_source(arguments: argparse.Namespace) -> tuple[Source, str]:

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from datetime import datetime
 
+from monitor.accounts import AccountRegion
 from monitor.aws.arn import partition_of, region_of
 from monitor.aws.clients import Clients
 from monitor.aws.errors import is_refused
@@ -117,3 +118,8 @@ class AwsSource:
 
     def bill(self) -> ApiBill:
         return self.clients.bill()
+
+
+def open_pair(where: AccountRegion, profile: str | None = None, prices: PriceFile | None = None) -> AwsSource:
+    """The source of one account in one region; ``profile`` has the credentials that assume its role."""
+    return AwsSource(Clients(where.region, profile, account=where.account), prices)

@@ -56,6 +56,8 @@ def list_jobs(clients: Clients, query: JobQuery) -> tuple[JobSummary, ...]:
         wanted["NameContains"] = query.name_contains
     if query.created_after:
         wanted["CreationTimeAfter"] = query.created_after
+    if query.modified_after:
+        wanted["LastModifiedTimeAfter"] = query.modified_after
     found: list[JobSummary] = []
     for page in _pages(clients, wanted):
         found += page

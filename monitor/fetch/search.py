@@ -91,6 +91,9 @@ def _filters(query: JobQuery) -> list[dict[str, str]]:
         key, equals, text = query.tag.partition("=")
         tag = {"Name": f"Tags.{key.strip()}", "Operator": "Exists"}
         filters.append({**tag, "Operator": "Equals", "Value": text.strip()} if equals else tag)
+    if query.modified_after:
+        since = query.modified_after.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
+        filters.append({"Name": "LastModifiedTime", "Operator": "GreaterThanOrEqualTo", "Value": since})
     return filters
 
 

@@ -31,6 +31,8 @@ class JobQuery:
     """A part of it will do."""
     tag: str | None = None
     """``key`` or ``key=value``."""
+    modified_after: datetime | None = None
+    """Only what has changed since: a list that was read before is brought up to date by it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,6 +62,8 @@ class Archiver:
         self._settings = settings
         self._cache = cache
         self._hopeless: TrainwatchError | None = None
+        # By the source: the login of one account tells nothing of another's.
+        self._refused: dict[int, TrainwatchError] = {}
         self._turns: dict[str, threading.Lock] = {}
         self._turns_lock = threading.Lock()
 
@@ -88,12 +90,13 @@ class Archiver:
 
     def archive(self, source: Source, name: str, now: datetime, progress: Progress = lambda text: None) -> Outcome:
         """Archives one job."""
-        if self._hopeless is not None:
-            return Outcome(name, "failed", why="not tried", error=self._hopeless)
+        hopeless = self._hopeless or self._refused.get(id(source))
+        if hopeless is not None:
+            return Outcome(name, "failed", why="not tried", error=hopeless)
         try:
             return self._archived(source, name, now, progress)
         except NoCredentials as error:
-            self._hopeless = error
+            self._refused[id(source)] = error
             return Outcome(name, "failed", error=error)
         except TrainwatchError as error:
             return Outcome(name, "failed", error=error)

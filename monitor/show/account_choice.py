@@ -3,6 +3,8 @@ and the account's number, so that a link shows the same to whoever opens it, or 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
 from monitor.show import address, clock, data, links, visitor
@@ -14,11 +16,17 @@ _LEFT_OUT = "profile-left-out"
 
 def chosen() -> data.Account:
     """The account that the address names; nobody else's choice changes it."""
+    member = address.value("member")
+    if member is not None and data.members():
+        return data.Account(address.value("region"), None, member)
+    if member is not None:
+        st.session_state[_LEFT_OUT] = f"account **{plain(member)}**"
+        address.keep("member", None)
     profile = address.value("profile")
     if visitor.is_one_profile():
         # A word in an address must not reach other accounts with the keys of whoever started this.
         if profile is not None and profile != data.known_places().profile:
-            st.session_state[_LEFT_OUT] = profile
+            st.session_state[_LEFT_OUT] = f"profile **{plain(profile)}**"
         address.keep("profile", None)
         return data.account_of(address.value("region"), None)
     if profile and address.value("account") and profile not in data.known_places().profiles:
@@ -44,8 +52,11 @@ def show_other(account: data.Account, page: st.Page) -> bool:
         return False
     known = {} if visitor.is_one_profile() else data.known_places().accounts
     profiles = [name for name, number in known.items() if number == named]
+    members = [member.name for member in data.members() if member.number == named]
     said = f"This link is for account {named}; you are signed in to {own}."
-    if visitor.is_one_profile():
+    if members:
+        said = f"{said} The settings file has it as {', '.join(members)}."
+    elif visitor.is_one_profile():
         said = f"This link is for account {named}; this dashboard serves account {own} alone."
     else:
         way = "Open it with a profile of that account" if profiles else f"Sign in to {named}, or choose its profile"
@@ -56,6 +67,9 @@ def show_other(account: data.Account, page: st.Page) -> bool:
         icon=":material/error:",
     )
     with st.container(horizontal=True):
+        for name in members:
+            to = {**st.query_params.to_dict(), **links.to(member=name, profile=None)}
+            st.page_link(page, label=f"Open it in {plain(name)}", icon=":material/hub:", query_params=to)
         for name in profiles:
             to = {**st.query_params.to_dict(), **links.to(profile=name)}
             st.page_link(page, label=f"Use profile {plain(name)}", icon=":material/key:", query_params=to)
@@ -71,9 +85,9 @@ def show_other(account: data.Account, page: st.Page) -> bool:
 
 def show_left_out() -> None:
     """Says once that a link's profile is not used here."""
-    if (profile := st.session_state.pop(_LEFT_OUT, None)) is not None:
+    if (named := st.session_state.pop(_LEFT_OUT, None)) is not None:
         st.warning(
-            f"The link names the profile **{plain(profile)}**; this dashboard serves one profile alone, and shows that.",
+            f"The link names the {named}; this dashboard serves one profile alone, and shows that.",
             icon=":material/key_off:",
         )
 
@@ -89,7 +103,18 @@ def show_choice(account: data.Account) -> None:
             clock.show_choice()
             return
         found = data.known_places()
-        if not visitor.is_one_profile():
+        if members := data.members():
+            _choice(
+                "member",
+                "Account",
+                tuple(member.name for member in members),
+                "as configured for boto3",
+                "The accounts of the settings file. The page Jobs shows all of them together.",
+            )
+        if account.member:
+            regions = tuple(region for member in members if member.name == account.member for region in member.regions)
+            found = replace(found, regions=regions, region=next(iter(regions), None))
+        elif not visitor.is_one_profile():
             profile = address.value("profile")
             by_itself, found = found, data.known_places(profile)
             _choice(
@@ -111,9 +136,12 @@ def _choice(name: str, label: str, options: tuple[str, ...], by_itself: str, why
     keep = address.bound(name, lambda chosen: (chosen or "").strip() or None)
 
     def change() -> None:
-        if name == "profile":
+        if name in {"profile", "member"}:
             # Another profile may be of another account.
             address.keep("account", None)
+        if name == "member":
+            address.keep("region", None)
+            address.keep("profile", None)
         keep["on_change"]()
 
     st.selectbox(

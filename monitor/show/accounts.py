@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 import streamlit as st
 
+from monitor import settings
+from monitor.accounts import Account as Member
 from monitor.aws import places
+from monitor.errors import TrainwatchError
+from monitor.show import visitor
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +20,24 @@ class Account:
 
     region: str | None = None
     profile: str | None = None
+    member: str | None = None
+    """The name of an account of the settings file; its own role or profile is used then."""
+
+
+@st.cache_data(ttl="1m", show_spinner=False)
+def _members() -> tuple[Member, ...]:
+    try:
+        return settings.read().accounts
+    except TrainwatchError:
+        # What is wrong with the file is said where the account is opened.
+        return ()
+
+
+def members() -> tuple[Member, ...]:
+    """The accounts of the settings file, where this visitor may see them: where only one profile is to be used, whoever runs
+    the dashboard has to have said so."""
+    allowed = os.environ.get(settings.ALL_ACCOUNTS) == "1" or not visitor.is_one_profile()
+    return _members() if allowed and not os.environ.get(settings.ARCHIVE_SHOWN) else ()
 
 
 @st.cache_data(ttl="1m", show_spinner=False)

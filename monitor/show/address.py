@@ -19,6 +19,8 @@ from monitor.show.links import FRAME
 _PAGE, _SEEN, _KEPT = "address-page", "address-seen", "address-kept"
 #: These mean the same on all pages; any other name is its page's own.
 SHARED = (*FRAME, "job")
+#: What another account has its own of.
+OF_ACCOUNT = ("region", "account", "profile")
 # An address is of anybody: nothing that is chosen here is longer; eight names of jobs are not.
 _LONGEST = 600
 
@@ -40,6 +42,9 @@ def arrive(page: str, own: Iterable[str] = (), elsewhere: Iterable[str] = ()) ->
             if given[name] == kept.get(_slot(before, name)):
                 del st.query_params[name]
         missing = [name for name in FRAME if name not in given]
+        if given.get("member") not in (None, kept.get("member")):
+            # What was known of the account before is not true of this one.
+            missing = [name for name in missing if name not in OF_ACCOUNT]
         # The browser may take along a part of what was there before.
         if all(given[name] == kept.get(_slot(page, name)) for name in own if name in given):
             missing += [name for name in own if name not in given]

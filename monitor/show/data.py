@@ -17,25 +17,28 @@ from typing import Any, Protocol
 import streamlit as st
 
 from monitor import settings
+from monitor.accounts import AccountRegion, chosen
 from monitor.archive.address import store_of
 from monitor.archive.cache import user_cache
 from monitor.archive.pairs import user_pairs
 from monitor.aws import places
 from monitor.aws.clients import Clients
 from monitor.errors import BadCall, TrainwatchError
-from monitor.fetch.account import AwsSource
+from monitor.fetch.account import AwsSource, open_pair
 from monitor.fetch.gaps import gap_of
 from monitor.fetch.glance import Glances
 from monitor.fetch.price_file import user_prices
 from monitor.fetch.source import Found, JobQuery, Source
 from monitor.model import ApiBill, Gap, JobSummary, LogAsk, Mute, Pair
 from monitor.review import Snapshot, Watch
+from monitor.review.across_watch import AcrossWatch
 from monitor.review.archived import ArchiveSource
 from monitor.review.log_watch import LogSnapshot, LogWatch
 from monitor.review.muted import with_mutes
 from monitor.show.accounts import Account as Account
 from monitor.show.accounts import account_of as account_of
 from monitor.show.accounts import known_places as known_places
+from monitor.show.accounts import members as members
 from monitor.show.data_mutes import mutes
 from monitor.show.made import compared as compared
 from monitor.show.made import of_comparison as of_comparison
@@ -98,6 +101,9 @@ def connect(account: Account) -> Source:
     """The source behind an account: AWS, or the archive that the dashboard was started on."""
     if root := os.environ.get(settings.ARCHIVE_SHOWN):
         return ArchiveSource(store_of(root, account.region, account.profile))
+    if account.member:
+        regions = [account.region] if account.region else []
+        return open_pair(chosen(settings.read().accounts, [account.member], regions)[0], None, user_prices())
     if account.region or account.profile:
         places.check(known_places(), account.region, account.profile)
     return AwsSource(Clients(account.region, account.profile), user_prices())
@@ -173,6 +179,16 @@ def _glances(account: Account, names: tuple[str, ...], _jobs: tuple[JobSummary, 
 def glances(account: Account, running: Sequence[JobSummary]) -> Glances:
     """How busy these jobs are, all of them in a few calls, at most 5 min old."""
     return _glances(account, tuple(sorted(job.name for job in running)), tuple(running))
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _across(pairs: tuple[AccountRegion, ...]) -> AcrossWatch:
+    return AcrossWatch(pairs, lambda where: open_pair(where, None, user_prices()), JOBS_LIMIT)
+
+
+def across(pairs: tuple[AccountRegion, ...]) -> AcrossWatch:
+    """Who lists the jobs of these accounts and regions, for all sessions."""
+    return _across(pairs)
 
 
 @st.cache_data(ttl="1m", show_spinner=False)
@@ -278,3 +294,4 @@ def forget() -> None:
     _kept_rows.clear()
     _asked_number.clear()
     _desk.clear()
+    _across.clear()

@@ -8,7 +8,8 @@ import streamlit as st
 #: Parameters of the frame: they go with every link, so that a link means the same account for whoever opens it.
 #: ``account`` is its number, by which another machine tells whether it is signed in to the same one; ``profile`` is a name
 #: on this machine, and ``zone`` the clock (UTC, or the viewer's own).
-FRAME = ("region", "account", "profile", "zone")
+#: ``member`` is the name of an account in the settings file.
+FRAME = ("region", "account", "profile", "member", "zone")
 
 
 def to(**parts: str | None) -> dict[str, str]:

@@ -28,7 +28,7 @@ PLAN_PAGE = "pages/plan.py"
 THRESHOLDS_PAGE = "pages/thresholds.py"
 #: The parameters of the address that a page finds as it was left; the account's belong to all.
 _OWN: dict[str, tuple[str, ...]] = {
-    "": ("search", "status", "instance", "tag", "created", "from", "until"),
+    "": ("search", "status", "instance", "tag", "created", "from", "until", "accounts", "regions", "team"),
     "compare": ("jobs",),
     "fleet": ("time", "by", "owner", "use"),
     "job": ("job", "from", "until", "last", "loss"),
@@ -62,14 +62,17 @@ def run() -> None:
             icon=":material/science:",
         )
     account = account_choice.chosen()
-    account_choice.complete(account)
+    # Nothing in the address of all accounts is about one of them.
+    is_of_one = page.url_path != "" or address.value("accounts") is None or not data.members()
+    if is_of_one:
+        account_choice.complete(account)
     account_choice.show_choice(account)
     account_choice.show_left_out()
     if page.url_path != _PLAN:  # what a plan starts "from" is no time
         moments.show_left_out(st.query_params.to_dict())
-    _title((address.value("job") if page.url_path == "job" else None) or page.title, account)
+    _title((address.value("job") if page.url_path == "job" else None) or page.title, account if is_of_one else None)
     show_failed_callbacks(page.url_path)
-    if account_choice.show_other(account, page):
+    if is_of_one and account_choice.show_other(account, page):
         return
     st.session_state.framed = True
     try:
@@ -77,7 +80,8 @@ def run() -> None:
     finally:
         st.session_state.framed = False
     # What the page was answered names the account.
-    account_choice.complete(account)
+    if is_of_one:
+        account_choice.complete(account)
 
 
 def enter() -> Visit:
@@ -147,17 +151,25 @@ def _pages() -> list[st.Page]:
     ]
 
 
-def _title(title: str, account: data.Account) -> None:
+def _title(title: str, account: data.Account | None) -> None:
+    """The page's title, and whose jobs it shows; None for those of all accounts."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.title(_heading(title), anchor=False, width="stretch")
+        if account is None:
+            st.caption(":material/hub: accounts of the settings file", width="content")
+        else:
+            _show_place(account)
+
+
+def _show_place(account: data.Account) -> None:
     place = data.place(account)
-    parts = (place.region or "no region", account.profile, place.account_number, place.endpoint)
+    parts = (place.region or "no region", account.member or account.profile, place.account_number, place.endpoint)
     where = f":material/cloud: {' · '.join(plain(part) for part in parts if part)}"
     if place.archive:
         where = f":material/inventory_2: Archive {plain(place.archive)}"
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.title(_heading(title), anchor=False, width="stretch")
-        can = "region" if visitor.is_one_profile() else "region or profile"
-        help = None if place.archive else f"Change {can} in the sidebar, top left."
-        st.caption(where, width="content", help=help)
+    can = "region" if visitor.is_one_profile() else "region or profile"
+    help = None if place.archive else f"Change {can} in the sidebar, top left."
+    st.caption(where, width="content", help=help)
 
 
 def _heading(text: str) -> str:

@@ -33,6 +33,27 @@ POINTS = {
     "Messages": [{"Code": "c", "Value": "v"}],
     "NextToken": "t",
 }
+FOUND = {
+    "Results": [
+        {
+            "TrainingJob": {
+                "TrainingJobName": "a",
+                "TrainingJobArn": "arn:aws:sagemaker:us-east-1:123456789012:training-job/a",
+                "TrainingJobStatus": "Completed",
+                "CreationTime": 1.7e9,
+                "TrainingStartTime": 1700000060.5,
+                "LastModifiedTime": 1700000060,
+                "ResourceConfig": {"InstanceType": "ml.p4d.24xlarge", "InstanceCount": 2, "VolumeSizeInGB": 5},
+                "HyperParameters": {"lr": "0.1"},
+                "SecondaryStatusTransitions": [{"Status": "Starting", "StartTime": 1.7e9, "EndTime": 1700000001.25}],
+                "FinalMetricDataList": [{"MetricName": "loss", "Value": 1.5, "Timestamp": 1.7e9}],
+                "DebugRuleEvaluationStatuses": [{"RuleConfigurationName": "r", "LastModifiedTime": 1.7e9}],
+                "Tags": [{"Key": "team", "Value": "x"}],
+            }
+        }
+    ],
+    "NextToken": "t",
+}
 LONE_SURROGATE = json.dumps({**PAGE, "events": [{"timestamp": 1, "message": "half \ud800 a pair"}]}).encode()
 
 
@@ -42,6 +63,8 @@ def _ask(clients: Clients, operation: str) -> dict[str, Any]:
     elif operation == "GetMetricData":
         now = datetime.now(UTC)
         answer = clients.call("cloudwatch", "get_metric_data", MetricDataQueries=[], StartTime=now, EndTime=now)
+    elif operation == "Search":
+        answer = clients.call("sagemaker", "search", Resource="TrainingJob")
     else:
         answer = clients.call("logs", "filter_log_events", logGroupName="g")
     return {name: value for name, value in answer.items() if name != "ResponseMetadata"}
@@ -60,11 +83,14 @@ def _ask(clients: Clients, operation: str) -> dict[str, Any]:
             json.dumps({"MetricDataResults": [{"Id": "a", "Timestamps": ["2026-03-04T08:00:00Z"]}]}).encode(),
         ),
         ("GetMetricData", json.dumps({"MetricDataResults": []}).encode()),
+        ("Search", json.dumps(FOUND).encode()),
+        ("Search", json.dumps({"Results": []}).encode()),
+        ("Search", json.dumps({"Results": [{"Trial": {"TrialName": "t", "CreationTime": 1.7e9}}]}).encode()),
     ],
 )
 def test_the_same_values_as_botocore(operation: str, body: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     fast = Clients(REGION)
-    service = "cloudwatch" if operation == "GetMetricData" else "logs"
+    service = {"GetMetricData": "cloudwatch", "Search": "sagemaker"}.get(operation, "logs")
     answer_with(fast, service, [reply(body)])
     monkeypatch.setattr(fast_answers, "OPERATIONS", {})
     stock = Clients(REGION)
@@ -86,3 +112,17 @@ def test_the_hook_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     answer_with(clients, "logs", [reply(json.dumps(PAGE).encode())])
     assert _ask(clients, "GetLogEvents") == PAGE
     assert len(seen) == 1
+
+
+def test_the_times_of_jobs_are_those_of_the_service_s_model() -> None:
+    shape = Clients(REGION).client("sagemaker").meta.service_model.shape_for("TrainingJob")
+    times, within = [], {}
+    for name, member in shape.members.items():
+        if member.type_name == "timestamp":
+            times.append(name)
+        if member.type_name == "list" and member.member.type_name == "structure":
+            found = [each for each, part in member.member.members.items() if part.type_name == "timestamp"]
+            if found:
+                within[name] = tuple(found)
+    assert sorted(times) == sorted(fast_answers.TIMES_OF_JOBS)
+    assert within == fast_answers.TIMES_WITHIN_JOBS

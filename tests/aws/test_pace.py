@@ -101,3 +101,4 @@ def test_one_pacer_a_region_and_endpoint() -> None:
     assert pacer_of("us-east-1", "") is pacer_of("us-east-1", "")
     assert pacer_of("us-east-1", "") is not pacer_of("eu-west-1", "")
     assert pacer_of("us-east-1", "") is not pacer_of("us-east-1", "http://127.0.0.1:1")
+    assert pacer_of("us-east-1", "", "1") is not pacer_of("us-east-1", "", "2")

@@ -25,6 +25,7 @@ from monitor.installed import PROGRAM
 from tests.cli.commands import FAILED, FINISHED, RUNNING, SMP, named
 
 OUT_OF_MEMORY = "gptj-6b-smp"
+ACCOUNTS = '\n[[accounts]]\nname = "research"\nregions = ["us-east-1", "eu-west-1"]\n'
 RULES = '[[rule]]\nname = "lost"\nwhen = "gpu_utilization < 2 for 10h"\n'
 
 
@@ -62,6 +63,8 @@ def place(connected: Account, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     shutil.copytree(os.environ["XDG_CONFIG_HOME"], tmp_path / "own")
     (tmp_path / "own" / "trainwatch" / "thresholds.toml").unlink(missing_ok=True)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "own"))
+    with (tmp_path / "own" / "trainwatch" / "config.toml").open("a") as file:
+        file.write(ACCOUNTS)
     (tmp_path / "rules.toml").write_text(RULES)
     shutil.copy(SMP, tmp_path / "algo-1.log")
     for folder in ("before", "after"):

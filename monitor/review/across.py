@@ -1,0 +1,189 @@
+"""Which jobs do many accounts and regions have together? Each pair is asked by itself; one that fails is named and hides
+nothing else.
+
+The first look lists every pair; a later one asks each only for what has changed since, one call a pair however many jobs
+there are. A pair that failed keeps the rows it had, and is left alone for a minute.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
+from monitor.accounts import AccountRegion
+from monitor.errors import TrainwatchError
+from monitor.faults import fault
+from monitor.fetch.background import begin
+from monitor.fetch.search import matches
+from monitor.fetch.source import Found, JobQuery, Source
+from monitor.model import Gap, JobSummary
+
+#: Pairs that are asked at the same time: their quotas are their own, threads and connections are ours.
+AT_ONCE = 16
+# What changed just before a look may be found only by the next one.
+_OVERLAP = timedelta(minutes=10)
+# Jobs that were deleted are told by no change.
+_WHOLE_AGAIN = timedelta(hours=6)
+_LET_BE = timedelta(minutes=1)
+_BEGINNING = datetime.min.replace(tzinfo=UTC)
+
+Open = Callable[[AccountRegion], Source]
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A job, and where it is: names repeat from account to account."""
+
+    where: AccountRegion
+    job: JobSummary
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A pair that could not be read."""
+
+    where: AccountRegion
+    error: TrainwatchError
+    rows_of: datetime | None = None
+    """When its rows were read, if there are any: they are old."""
+
+
+@dataclass(frozen=True, slots=True)
+class Across:
+    """The jobs of all pairs, newest first, and what of them is not there."""
+
+    rows: tuple[Placed, ...]
+    missing: tuple[Missing, ...]
+    more: tuple[AccountRegion, ...]
+    """Pairs with further jobs that match, which were not asked for."""
+    gaps: tuple[tuple[AccountRegion, Gap], ...]
+    asked: tuple[AccountRegion, ...]
+    """Those that have said something, be it that they refuse."""
+    at: datetime
+
+    @property
+    def answered(self) -> int:
+        """How many pairs were read in this look or, where they are let be, in the last one."""
+        return len(self.asked) - len(self.missing)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """What one pair said last."""
+
+    found: Found
+    at: datetime | None
+    whole_at: datetime | None
+    error: TrainwatchError | None = None
+    failed_at: datetime | None = None
+
+
+class Sweep:
+    """Looks at the same pairs again and again. Safe to share between threads."""
+
+    def __init__(self, open_pair: Open) -> None:
+        self._open = open_pair
+        self._sources: dict[AccountRegion, Source] = {}
+        self._kept: dict[tuple[AccountRegion, JobQuery], _Kept] = {}
+        self._lock = threading.Lock()
+
+    def source(self, where: AccountRegion) -> Source:
+        """The source of one pair, made once. Errors of ``monitor.errors`` where it cannot be reached at all."""
+        with self._lock:
+            known = self._sources.get(where)
+        if known is None:
+            known = self._open(where)
+            with self._lock:
+                known = self._sources.setdefault(where, known)
+        return known
+
+    def look(
+        self,
+        pairs: Sequence[AccountRegion],
+        query: JobQuery,
+        now: datetime,
+        said: Callable[[str], None] = lambda text: None,
+    ) -> Across:
+        """The jobs of these pairs, each at most ``query.limit``. Raises nothing for a pair that fails."""
+        todo = deque(pairs)
+        lock = threading.Lock()
+
+        def work() -> None:
+            while True:
+                with lock:
+                    if not todo:
+                        return
+                    where = todo.popleft()
+                self._one(where, query, now)
+                said(f"{len(pairs) - len(todo)} of {len(pairs)} accounts and regions asked")
+
+        # Each worker takes the next pair: one that is slow to say that it is down keeps no other waiting.
+        for worker in [begin(work) for _ in range(min(AT_ONCE, len(pairs)))]:
+            worker.result()
+        return self.so_far(pairs, query, now)
+
+    def so_far(self, pairs: Sequence[AccountRegion], query: JobQuery, now: datetime) -> Across:
+        """What these pairs said when they were asked last; nothing is asked."""
+        with self._lock:
+            found = [(where, self._kept.get(_key(where, query))) for where in pairs]
+        told = [(where, one) for where, one in found if one is not None]
+        rows = [Placed(where, job) for where, one in told for job in one.found.jobs]
+        rows.sort(key=lambda row: row.job.created or _BEGINNING, reverse=True)
+        return Across(
+            tuple(rows),
+            tuple(Missing(where, one.error, one.at) for where, one in told if one.error is not None),
+            tuple(where for where, one in told if one.found.more),
+            tuple((where, gap) for where, one in told for gap in one.found.gaps),
+            tuple(where for where, _ in told),
+            now,
+        )
+
+    def _one(self, where: AccountRegion, query: JobQuery, now: datetime) -> _Kept:
+        key = _key(where, query)
+        with self._lock:
+            last = self._kept.get(key)
+        if last is not None and last.failed_at is not None and now - last.failed_at < _LET_BE:
+            return last
+        try:
+            made = self._read(where, query, last, now)
+        except Exception as error:  # a bug met in one account must not hide the others
+            told = error if isinstance(error, TrainwatchError) else fault(error, f"Listing {where}")
+            before = last or _Kept(Found(), None, None)
+            made = replace(before, error=told, failed_at=now)
+        with self._lock:
+            self._kept[key] = made
+        return made
+
+    def _read(self, where: AccountRegion, query: JobQuery, last: _Kept | None, now: datetime) -> _Kept:
+        source = self.source(where)
+        if last is not None and last.at is not None and last.whole_at is not None and _can_go_on(query):
+            changed = _find(source, replace(query, modified_after=last.at - _OVERLAP))
+            if not changed.more and now - last.whole_at < _WHOLE_AGAIN:
+                return _Kept(_merged(last.found, changed, query), now, last.whole_at)
+        return _Kept(_find(source, query), now, now)
+
+
+def _key(where: AccountRegion, query: JobQuery) -> tuple[AccountRegion, JobQuery]:
+    """A query that moves with the clock is the same one at the next look."""
+    return where, replace(query, created_after=None, modified_after=None)
+
+
+def _can_go_on(query: JobQuery) -> bool:
+    """Whether a job that no longer matches would be among those that changed."""
+    return query.status is None and query.tag is None and query.instance_type is None
+
+
+def _find(source: Source, query: JobQuery) -> Found:
+    find = getattr(source, "find", None)
+    return Found(source.jobs(query)) if find is None else find(query)
+
+
+def _merged(before: Found, changed: Found, query: JobQuery) -> Found:
+    """The list with what has changed in the place of what it was."""
+    jobs = {(job.name, job.created): job for job in (*before.jobs, *changed.jobs)}
+    rows = sorted(jobs.values(), key=lambda job: job.created or _BEGINNING, reverse=True)
+    rows = [job for job in rows if matches(job, query)]
+    return Found(tuple(rows[: query.limit]), before.more or len(rows) > query.limit, changed.gaps)

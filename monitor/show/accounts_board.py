@@ -1,0 +1,288 @@
+"""The jobs of all accounts on one page: what runs where, and which accounts could not be read. One list in the background,
+for all viewers; filters ask for nothing anew."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Any
+from urllib.parse import urlencode
+
+import pandas as pd
+import streamlit as st
+
+from monitor import settings, words
+from monitor.accounts import AccountRegion, chosen
+from monitor.archive.cache import user_cache
+from monitor.archive.verdicts import Kept
+from monitor.diagnose.headline import status_word
+from monitor.diagnose.urgency import is_running
+from monitor.errors import TrainwatchError
+from monitor.review.across import Across, Missing, Placed
+from monitor.review.across_watch import AcrossSnapshot
+from monitor.show import accounts_address, data, links
+from monitor.show.callbacks import calm
+from monitor.show.csv import csv_button
+from monitor.show.figures import Figure
+from monitor.show.grid import Column, Row, show_grid
+from monitor.show.jobs_figures import show_jobs_figures
+from monitor.show.jobs_table import instances_words
+from monitor.show.pace import IDLE, WAITING, Pace
+from monitor.show.plain import advice, plain
+from monitor.show.severity import LOOKS
+from monitor.show.shell import JOB_PAGE, JOBS_PAGE
+from monitor.words import duration
+
+_TABLE, _MORE = "accounts_table", "accounts-limit"
+_HEIGHT_PX = 735
+# So many accounts that could not be read are named at once; the others when they are opened.
+_NAMED = 3
+_RECENT = timedelta(days=1)
+_BEGINNING = datetime.min.replace(tzinfo=UTC)
+_COLUMNS = (
+    Column("name", "Job", "minmax(150px,8fr)", "name"),
+    Column("account", "Account", "minmax(90px,3fr)"),
+    Column("region", "Region", "108px"),
+    Column("status", "Status", "88px"),
+    Column("level", "Verdict", "88px", "badge", "Of the last review, where there was one.", 760),
+    Column("stands_out", "What stands out", "minmax(150px,6fr)", room_px=900),
+    Column("started", "Started", "104px", "number", room_px=640),
+    Column("ran", "Ran for", "80px", "number", room_px=560),
+    Column("nodes", "Nodes", "130px", room_px=1000),
+    Column("team", "Team", "100px", "text", "By the job's tag, else by the account.", 1240),
+)
+_OF_REVIEWS = frozenset({"level", "stands_out"})
+
+
+def show_way_in() -> None:
+    """On the page of one account: the way to all of them."""
+    if count := len(data.members()):
+        st.page_link(
+            JOBS_PAGE,
+            label=f"All {count} accounts" if count > 1 else "The account of the settings file",
+            icon=":material/hub:",
+            query_params=links.to(**{accounts_address.PARAMETER: accounts_address.ALL}),
+        )
+
+
+def show_way_out() -> None:
+    """On the page of all accounts: the way to the one that is looked at by itself, or was last."""
+    st.page_link(JOBS_PAGE, label="One account", icon=":material/cloud:", query_params=links.to())
+
+
+def look() -> AcrossSnapshot:
+    """What is known of all accounts right now."""
+    return data.across(_pairs()).snapshot()
+
+
+def pace() -> Pace:
+    """How soon the board wants to be drawn again."""
+    return WAITING if look().is_first else IDLE
+
+
+def board(zone: tzinfo) -> Pace:
+    """Draws it."""
+    now, snapshot = datetime.now(UTC), look()
+    asked, across = accounts_address.asked(), snapshot.across
+    pairs = [where for where in _pairs() if asked.takes(where)]
+    rows = sorted((row for row in across.rows if asked.takes(row.where)), key=lambda row: _urgency(row, now))
+    show_jobs_figures(figures(rows, across, pairs, now))
+    _show_missing([one for one in across.missing if asked.takes(one.where)], now)
+    accounts_address.show_filters(asked)
+    rows = [row for row in rows if asked.takes_job(row)]
+    limit = st.session_state.get(_MORE, data.JOBS_LIMIT)
+    shown = rows[:limit]
+    kept = [_kept(row) for row in shown]
+    _above(rows, shown, snapshot, pairs)
+    if not rows:
+        waits = f"Listing the jobs of {words.count(len(pairs), 'account and region', 'accounts and regions')}…"
+        st.info(waits if snapshot.is_first else "No job matches these filters.", icon=":material/search_off:")
+    else:
+        _show_table(shown, kept, zone, now)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if len(rows) > limit:
+            st.button(
+                f"Show {data.JOBS_LIMIT} more",
+                icon=":material/expand_more:",
+                on_click=calm("Showing more jobs", _show_more),
+                args=(limit,),
+            )
+        _below(snapshot, now)
+        csv_button(
+            lambda: csv_rows(rows, [_kept(row) for row in rows], now),
+            "jobs-of-all-accounts",
+            "accounts-csv",
+            "All of these jobs",
+        )
+    return WAITING if snapshot.is_first else IDLE
+
+
+def figures(
+    rows: Sequence[Placed], across: Across, pairs: Sequence[AccountRegion], now: datetime
+) -> tuple[Figure, ...]:
+    """The tiles."""
+    running = [row for row in rows if is_running(row.job)]
+    failed = [row for row in rows if _failed(row, now)]
+    nodes = [row.job.instance_count for row in running]
+    down = [one for one in across.missing if one.where in pairs]
+    heard = len([where for where in across.asked if where in pairs]) - len(down)
+    several = "account and region", "accounts and regions"
+    return (
+        Figure(
+            "Running", f"{len(running):,}", f"of {'the newest ' if across.more else ''}{words.count(len(rows), 'job')}"
+        ),
+        Figure(
+            "Nodes running",
+            f"{sum(filter(None, nodes)):,}",
+            f"not known for {nodes.count(None)}" if None in nodes else "all running jobs",
+        ),
+        Figure("Failed in 24 h", f"{len(failed):,}", f"in {words.count(len({row.where for row in failed}), *several)}"),
+        Figure("Accounts × regions", f"{heard:,}", f"of {len(pairs):,} answered"),
+    )
+
+
+def csv_rows(rows: Sequence[Placed], kept: Sequence[Kept | None], now: datetime) -> pd.DataFrame:
+    """The table for a spreadsheet."""
+    return pd.DataFrame(
+        [
+            {
+                "account": row.where.account.name,
+                "region": row.where.region,
+                "job": row.job.name,
+                "status": status_word(row.job.status),
+                "verdict": one.headline if one else None,
+                "started": row.job.started or row.job.created,
+                "ran_s": _ran_s(row, now),
+                "instance_type": row.job.instance_type,
+                "nodes": row.job.instance_count,
+                "team": _team(row),
+            }
+            for row, one in zip(rows, kept, strict=True)
+        ]
+    )
+
+
+def link(row: Placed) -> dict[str, str]:
+    """The parameters of the page of a job, wherever it is."""
+    number = row.where.account.number
+    return links.to(
+        job=row.job.name, region=row.where.region, member=row.where.account.name, account=number, profile=None
+    )
+
+
+def _pairs() -> tuple[AccountRegion, ...]:
+    return chosen(data.members())
+
+
+def _urgency(row: Placed, now: datetime) -> tuple[int, float]:
+    """What runs, then what failed within a day, then the rest, the newest first."""
+    rank = 0 if is_running(row.job) else 1 if _failed(row, now) else 2
+    return rank, -(row.job.created or _BEGINNING).timestamp()
+
+
+def _failed(row: Placed, now: datetime) -> bool:
+    return row.job.status == "Failed" and now - (row.job.ended or row.job.created or _BEGINNING) < _RECENT
+
+
+def _kept(row: Placed) -> Kept | None:
+    """The verdict of the last review on this machine; no call."""
+    try:
+        cache = user_cache(settings.read().cache_bytes)
+        endpoint = data.across(_pairs()).sweep.source(row.where).endpoint()
+    except TrainwatchError:
+        return None
+    found = None if cache is None else cache.verdicts.of(endpoint, row.job.name, row.job.created)
+    return found if found is not None and found.status == row.job.status else None
+
+
+def _show_missing(missing: Sequence[Missing], now: datetime) -> None:
+    """Each account and region that could not be read, with its reason."""
+    if not missing:
+        return
+    said = f"{words.count(len(missing), 'account and region', 'accounts and regions')} could not be read"
+    with st.container(border=True, key="accounts-missing"):
+        st.markdown(f":material/cloud_off: **{said}**")
+        for one in missing[:_NAMED]:
+            _show_one(one, now)
+        if len(missing) > _NAMED:
+            with st.expander(f"{len(missing) - _NAMED} more"):
+                for one in missing[_NAMED:]:
+                    _show_one(one, now)
+
+
+def _show_one(one: Missing, now: datetime) -> None:
+    old = f" Its jobs are those of {words.ago(one.rows_of, now)}." if one.rows_of else ""
+    st.caption(f"**{plain(str(one.where))}**: {advice(f'{one.error}{old}')}")
+
+
+def _above(
+    rows: Sequence[Placed], shown: Sequence[Placed], snapshot: AcrossSnapshot, pairs: Sequence[AccountRegion]
+) -> None:
+    said = (
+        f"The first {len(shown):,} of {len(rows):,} jobs" if len(shown) < len(rows) else words.count(len(rows), "job")
+    )
+    part = (
+        f"; {len(snapshot.across.asked):,} of {len(_pairs()):,} accounts and regions have answered so far"
+        if snapshot.is_first
+        else ""
+    )
+    more = sum(where in pairs for where in snapshot.across.more)
+    older = f" {more} have older ones beyond the newest {data.JOBS_LIMIT}." if more else ""
+    st.caption(f"{plain(said)}: running ones, then those that failed within a day, then the newest{part}.{older}")
+
+
+def _below(snapshot: AcrossSnapshot, now: datetime) -> None:
+    listed = f"Listed {words.ago(snapshot.looked_at, now)}. " if snapshot.looked_at else ""
+    st.caption(
+        f"{listed}A click or Enter opens a job. One call for each account and region, every 20 s while this page is open."
+    )
+
+
+def _show_more(limit: int) -> None:
+    st.session_state[_MORE] = limit + data.JOBS_LIMIT
+
+
+def _show_table(rows: Sequence[Placed], kept: Sequence[Kept | None], zone: tzinfo, now: datetime) -> None:
+    by_key = {_key(row): row for row in rows}
+    # Of jobs that nobody reviewed on this machine two columns would be empty.
+    places = [place for place, column in enumerate(_COLUMNS) if any(kept) or column.name not in _OF_REVIEWS]
+    show_grid(
+        _TABLE,
+        [_COLUMNS[place] for place in places],
+        [
+            Row(_key(row), [_cells(row, one, zone, now)[place] for place in places], f"job?{urlencode(link(row))}")
+            for row, one in zip(rows, kept, strict=True)
+        ],
+        alt="Training jobs of all accounts. Arrow keys move, Enter opens a job.",
+        height_px=_HEIGHT_PX,
+        opened=lambda key: st.switch_page(JOB_PAGE, query_params=link(by_key[key])),
+    )
+
+
+def _key(row: Placed) -> str:
+    return f"{row.where.account.name}/{row.where.region}/{row.job.name}"
+
+
+def _cells(row: Placed, kept: Kept | None, zone: tzinfo, now: datetime) -> tuple[Any, ...]:
+    job, started = row.job, row.job.started or row.job.created
+    look = LOOKS.get(kept.level) if kept else None  # type: ignore[call-overload]
+    return (
+        job.name,
+        row.where.account.name,
+        row.where.region,
+        status_word(job.status),
+        (look.word, look.colour) if look else "",
+        kept.headline if kept else "",
+        f"{started.astimezone(zone):%d %b, %H:%M}".lstrip("0") if started else None,
+        None if (ran_s := _ran_s(row, now)) is None else duration(ran_s),
+        instances_words(job.instance_count, job.instance_type),
+        _team(row),
+    )
+
+
+def _ran_s(row: Placed, now: datetime) -> float | None:
+    return None if row.job.started is None else ((row.job.ended or now) - row.job.started).total_seconds()
+
+
+def _team(row: Placed) -> str | None:
+    return row.job.tags.get("team") or row.where.account.team
