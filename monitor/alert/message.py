@@ -131,7 +131,7 @@ def _fits(kind: str, value: Any) -> bool:
 
 def id_of(*parts: object) -> str:
     """A short digest, the same for the same parts."""
-    return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()[:32]
+    return hashlib.sha256("\n".join(map(str, parts)).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def link_of(job: Job, public_url: str) -> str | None:

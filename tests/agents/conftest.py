@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextvars
 import os
 from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -58,7 +60,9 @@ class Agent:
             async with Client(self.server, **how) as client:
                 return await what(client)
 
-        return anyio.run(run)
+        # A browser that tests in this process drive holds the loop of its thread for as long as it is open.
+        with ThreadPoolExecutor(1) as aside:
+            return aside.submit(contextvars.copy_context().run, anyio.run, run).result()
 
     def call(self, tool: str, **arguments: Any) -> Any:
         return self.do(lambda client: client.call_tool(tool, arguments))

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from benchmarks.hostile.account import NAME, START, OneJob, answer
-from monitor.cli import alarms, archive, compare, dashboard, jobs, mcp, sources, top
+from monitor.cli import alarms, archive, compare, dashboard, jobs, mcp, nightly, sources, top
 from monitor.cli.main import main, parser
 from monitor.demo import serve as demo_serve
 from monitor.fetch.source import JobQuery
@@ -45,7 +45,7 @@ def connect(patch: pytest.MonkeyPatch, account: OneJob) -> None:
     """Commands ask this account; dashboards start nothing, and no agent asks anything."""
     tools = SimpleNamespace(server=lambda desk: SimpleNamespace(run=lambda **how: None))
     patch.setitem(sys.modules, "monitor.agents.server", tools)
-    for module in (sources, jobs, compare, archive, alarms, dashboard, mcp, top):
+    for module in (sources, jobs, compare, archive, alarms, dashboard, mcp, top, nightly):
         patch.setattr(module, "account_source", lambda arguments: account)
     patch.setattr(dashboard, "serve", lambda port, environment, stopped, announce, **told: print(announce(port)))
     patch.setattr(demo_serve, "run", lambda port, **told: print(port) or 0)
@@ -59,12 +59,17 @@ def own_machine(patch: pytest.MonkeyPatch, folder: Path) -> None:
 
 def a_call_of(command: str, folder: Path) -> list[str]:
     """One that prints a result, of each command."""
+    archive = str(folder / "archive")
+    if command == "fleet":
+        assert ran(["archive", NAME, "--to", archive, "--quiet"]).code == 0
     rest = {
         "compare": [NAME, NAME],
         "alert": [NAME, "--when", NOT_CROSSED],
         "thresholds": [],
         "alarms": ["plan", NAME, "--when", "gpu_utilization < 40 for 10m"],
-        "archive": [NAME, "--to", str(folder / "archive")],
+        "archive": [NAME, "--to", archive],
+        "fleet": ["--since", "520w", "--archive", archive],
+        "nightly": ["--archive", archive],
         "jobs": [],
         "dashboard": ["--port", "8677"],
         "demo": [],

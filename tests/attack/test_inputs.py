@@ -33,9 +33,9 @@ def homeless(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("command", PRINTING)
 def test_a_user_without_a_home_is_served(command: str, homeless: Path) -> None:
     found = ran(a_call_of(command, homeless))
-    if command == "thresholds":
+    if command in {"thresholds", "nightly"}:
         one_sentence(found, 3)
-        assert "XDG_CONFIG_HOME" in found.err
+        assert f"XDG_{'CONFIG' if command == 'thresholds' else 'STATE'}_HOME" in found.err
     else:
         assert (found.code, found.err) == (0, "")
 

@@ -127,6 +127,8 @@ _CALLS = {
     "alarms": (["alarms", "plan", NAME, "--when", "gpu_utilization < 40 for 10m"], ("text", "json")),
     "plan": (["plan", NAME], ("text", "markdown", "json")),
     "archive": (["archive", NAME, "--to"], ("text", "json")),
+    "fleet": (["fleet", "--since", "520w", "--archive"], ("text", "markdown", "html", "csv", "json")),
+    "nightly": (["nightly", "--archive"], ("text", "json")),
     "dashboard": (["dashboard"], (None,)),
     "demo": (["demo"], (None,)),
     "completion": (["completion", "bash"], (None,)),
@@ -142,7 +144,10 @@ def test_no_command_lets_any_of_it_out(command: str, tmp_path: Path, monkeypatch
     report = _report()
     monkeypatch.setattr(Reviewer, "review", lambda reviewer, *told: report)
     argv, forms = _CALLS[command]
-    argv = [*argv, str(tmp_path / _MARKED[70].replace("/", ""))] if command == "archive" else argv
+    kept = str(tmp_path / _MARKED[70].replace("/", ""))
+    if command == "fleet":
+        assert ran(["archive", NAME, "--to", kept, "--quiet"]).code == 0
+    argv = [*argv, kept] if command in {"archive", "fleet", "nightly"} else argv
     found = {
         (form, on_terminal): ran([*argv, *(["--format", form] if form else [])], on_terminal)
         for form in forms
@@ -335,4 +340,4 @@ def test_only_paper_draws() -> None:
         for path in root.rglob("*.py")
         if re.search(r"\bConsole\(|__stdout__|__stderr__|\.buffer\.write|os\.write\(", path.read_text(encoding="utf-8"))
     }
-    assert made == {"tables.py", "pairs.py"}
+    assert made == {"tables.py", "pairs.py", "nightly_state.py"}

@@ -33,8 +33,10 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "alarms": ("plan", "job-1", "--when", "step_time > 1"),
     "plan": ("--preset", "gpt2-10b"),
     "archive": (LOGS, "--to", "ROOT"),
+    "fleet": ("--since", "520w", "--no-cache", "--archive", "ROOT"),
+    "nightly": ("--archive", "ROOT"),
 }
-NEEDS_AN_ACCOUNT = {"alarms"}
+NEEDS_AN_ACCOUNT = {"alarms", "nightly"}
 
 
 @pytest.fixture

@@ -23,6 +23,7 @@ from monitor.model import JobSummary, Price
 from monitor.review import nightly as nights
 from monitor.review import report
 from monitor.review.archived import ArchiveSource
+from monitor.review.fleet_message import trouble_of
 from monitor.review.nightly import Night, Plan, night
 from monitor.review.nightly_state import NightlyFolder
 from monitor.settings import Settings
@@ -220,3 +221,8 @@ def test_the_log_has_a_beginning_and_an_end_of_each_night(planned: Plan) -> None
     told = [json.loads(line) for line in planned.folder.log.read_text(encoding="utf-8").splitlines() if line]
     assert [line["event"] for line in told] == ["begun", "ended"]
     assert {"calls", "usd", "seconds", "troubles", "archived"} <= set(told[1])
+
+
+def test_troubles_are_told_of_an_archive_whose_name_is_no_text() -> None:
+    at = datetime(2026, 11, 24, tzinfo=UTC)
+    assert trouble_of("/kept/\udce9", at.date(), ("archiving: no region",), at).id
