@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.stats import chi2
 
 #: Of all intervals here.
 COVERS = 0.95
@@ -43,6 +42,9 @@ class Rate:
 
 def poisson(events: int) -> tuple[float, float]:
     """The exact interval (Garwood 1936) of the mean of so many events."""
+    # Imported late: it takes most of a second, and every command starts with this file.
+    from scipy.stats import chi2
+
     tail = (1 - COVERS) / 2
     low = float(chi2.ppf(tail, 2 * events)) / 2 if events else 0.0
     return low, float(chi2.ppf(1 - tail, 2 * events + 2)) / 2
