@@ -6,14 +6,14 @@ A message that the receiver refuses for good is set aside, and the next one sent
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from monitor.alert.ledger import Ledger, Pending, SetAside
 from monitor.alert.locks import Turn, taking_turns
-from monitor.alert.message import id_of
-from monitor.alert.sink_names import Sink
+from monitor.alert.message import Message, id_of
+from monitor.alert.sink_names import Sink, sink_of
 from monitor.alert.sinks import NotSent, Refused, exec_sink, sender
 from monitor.alert.sinks.addresses import address_of
 from monitor.errors import BadCall, CannotDo
@@ -53,6 +53,24 @@ def check(sink: Sink) -> None:
         address_of(sink)
     if sink.kind == "exec":
         exec_sink.check(sink)
+
+
+def checked(texts: Iterable[str], remark: str) -> tuple[Sink, ...]:
+    """The sinks of these texts, each once, for a command that prints its result anyway: BadCall with ``remark`` for stdout, and
+    where one cannot be used."""
+    found = tuple(dict.fromkeys(map(sink_of, texts)))
+    if any(sink.kind == "stdout" for sink in found):
+        raise BadCall(remark, "Leave out --notify stdout.")
+    for sink in found:
+        check(sink)
+    return found
+
+
+def write_down(book: Ledger, message: Message, sinks: Iterable[Sink], now_s: float) -> None:
+    """Notes that each is to get the message; what was written down before stays as it is."""
+    with book.change():
+        for sink in sinks:
+            book.add(message, key_of(sink), now_s)
 
 
 def deliver(

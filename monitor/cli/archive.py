@@ -25,7 +25,7 @@ from monitor.errors import BadCall
 from monitor.fetch.source import JobQuery, Source
 from monitor.installed import PROGRAM
 from monitor.review.across import Missing
-from monitor.review.archiving import Archiver, Outcome
+from monitor.review.archiving import STATES, Archiver, Outcome
 from monitor.review.job_query import job_query
 from monitor.settings import archive_root, read
 
@@ -96,7 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         def said(job: str, text: str) -> None:
             nonlocal ready
-            ready += text in {*_WORDS, "failed"}
+            ready += text in STATES
             say(f"{ready} of {len(named)} done; {job}: {text}")
 
         archiver = Archiver(store, settings, chosen_cache(arguments, settings))

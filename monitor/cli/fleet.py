@@ -99,11 +99,7 @@ def report_of(arguments: argparse.Namespace, window: Window, now: datetime) -> M
     root = arguments.archive or archive_root(settings)
     store = store_of(root, arguments.region, arguments.profile)
     with progress(arguments, "looking for new jobs in the archive") as say:
-
-        def said(done: int, of: int) -> None:
-            say(f"{done:,} of {of:,} new jobs of the archive read")
-
-        found = made(store, window, now, arguments.by, settings, keep=not arguments.no_cache, said=said)
+        found = made(store, window, now, arguments.by, settings, keep=not arguments.no_cache, said=say)
     if not found.read.jobs:
         raise NoData(
             f"The archive {store.label} contains no jobs.", f"Archive some first: {PROGRAM} archive --all --since 14d."

@@ -8,11 +8,10 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from monitor.alert.delivery import check, deliver, key_of
+from monitor.alert.delivery import checked, deliver, write_down
 from monitor.alert.ledger import Ledger, durable, ledger_file
-from monitor.alert.sink_names import sink_of
 from monitor.cli.alert_undelivered import not_sent, refusals
-from monitor.errors import BadCall, CannotDo
+from monitor.errors import CannotDo
 from monitor.fleet.report import FleetReport
 from monitor.review.fleet_message import RULE, message_of
 
@@ -26,16 +25,9 @@ def send(
     sleep: Callable[[float], None] = time.sleep,
 ) -> int:
     """The exit code: 3 where a sink has not got it. What could not be sent waits in the ledger for the next call."""
-    found = tuple(dict.fromkeys(map(sink_of, sinks)))
-    if any(sink.kind == "stdout" for sink in found):
-        raise BadCall("The report is printed anyway.", "Leave out --notify stdout.")
-    for sink in found:
-        check(sink)
+    found = checked(sinks, "The report is printed anyway.")
     book = Ledger(durable(ledger or ledger_file()))
-    message = message_of(report, public_url, now)
-    with book.change():
-        for sink in found:
-            book.add(message, key_of(sink), now.timestamp())
+    write_down(book, message_of(report, public_url, now), found, now.timestamp())
     outcomes = [deliver(book, sink, sleep, what=RULE) for sink in found]
     troubles = [sentence for outcome in outcomes for sentence in refusals(outcome)]
     troubles += [not_sent(outcome) for outcome in outcomes if outcome.waiting]

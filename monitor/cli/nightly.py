@@ -8,18 +8,17 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from monitor.alert.delivery import check
+from monitor.alert.delivery import checked
 from monitor.alert.ledger import durable, ledger_file
 from monitor.alert.rules_file import read_rules
 from monitor.alert.saved import saved
-from monitor.alert.sink_names import sink_of
 from monitor.archive.address import store_of
 from monitor.cli.help import add_command
 from monitor.cli.large_logs import checked_limit
 from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress
 from monitor.cli.paper import Paper
 from monitor.cli.sources import account_source, add_account_options, add_archive_option
-from monitor.errors import BadCall, CannotDo
+from monitor.errors import CannotDo
 from monitor.fleet.owners import BY
 from monitor.review.job_query import job_query
 from monitor.review.nightly import Night, Plan, night
@@ -92,11 +91,7 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
     state = user_folder("STATE")
     if state is None:
         raise no_place("the state of nightly", "STATE")
-    sinks = tuple(dict.fromkeys(map(sink_of, arguments.notify)))
-    for sink in sinks:
-        if sink.kind == "stdout":
-            raise BadCall("What a night does is printed anyway.", "Leave out --notify stdout.")
-        check(sink)
+    sinks = checked(arguments.notify, "What a night does is printed anyway.")
     rules = read_rules(Path(arguments.rules)) if arguments.rules else saved()
     now = datetime.now(UTC)
     first = job_query(None, None, arguments.first, now, 1).created_after

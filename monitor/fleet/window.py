@@ -52,9 +52,14 @@ def week_of(day: date) -> str:
     return f"{year}-W{week:02d}"
 
 
+def monday_of(day: date) -> date:
+    """The first day of its week."""
+    return day - timedelta(days=day.weekday())
+
+
 def week(text: str, today: date) -> Window | None:
     """``last`` (the last one that is over), ``this``, or ``2026-W47``; None for anything else."""
-    monday = today - timedelta(days=today.weekday())
+    monday = monday_of(today)
     if text in {"last", "this"}:
         start = monday - timedelta(days=7) if text == "last" else monday
         return Window(start, start + timedelta(days=7))

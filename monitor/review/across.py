@@ -141,12 +141,12 @@ class Sweep:
             now,
         )
 
-    def _one(self, where: AccountRegion, query: JobQuery, now: datetime) -> _Kept:
+    def _one(self, where: AccountRegion, query: JobQuery, now: datetime) -> None:
         key = _key(where, query)
         with self._lock:
             last = self._kept.get(key)
         if last is not None and last.failed_at is not None and now - last.failed_at < _LET_BE:
-            return last
+            return
         try:
             made = self._read(where, query, last, now)
         except Exception as error:  # a bug met in one account must not hide the others
@@ -155,7 +155,6 @@ class Sweep:
             made = replace(before, error=told, failed_at=now)
         with self._lock:
             self._kept[key] = made
-        return made
 
     def _read(self, where: AccountRegion, query: JobQuery, last: _Kept | None, now: datetime) -> _Kept:
         source = self.source(where)

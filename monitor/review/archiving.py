@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from monitor.archive.cache import Cache
 from monitor.archive.columns import FRAMES
@@ -39,12 +39,17 @@ AT_ONCE = 4
 _RECORD = "record"
 
 
+State = Literal["archived", "unchanged", "kept", "failed"]
+#: What is said of a job once it is done.
+STATES: frozenset[str] = frozenset(get_args(State))
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What became of one job."""
 
     name: str
-    state: Literal["archived", "unchanged", "kept", "failed"]
+    state: State
     """Unchanged: it was archived for good before. Kept: so it was, and AWS has less of it now."""
     manifest: Manifest | None = None
     why: str = ""

@@ -48,8 +48,8 @@ class FleetFacts:
         self._kept = kept
         self._here: dict[str, JobFacts] = {}
 
-    def update(self, said: Callable[[int, int], None] = lambda done, of: None) -> Read:
-        """Reads what is new. ``said`` is told (done, of)."""
+    def update(self, said: Callable[[str], None] = lambda text: None) -> Read:
+        """Reads what is new; ``said`` is told how far it is."""
         listed = self._store.listed(RUNS)
         known = self._kept.stamps() if self._kept is not None else {}
         fresh = {path: stamp for path, stamp in listed.items() if known.get(path) != stamp}
@@ -65,7 +65,7 @@ class FleetFacts:
             else:
                 self._here |= {each.key: each for each in facts}
             done += len(batch)
-            said(done, len(fresh))
+            said(f"{done:,} of {len(fresh):,} new jobs of the archive read")
         if self._kept is not None and (fresh or known.keys() - listed.keys()):
             self._kept.settle(listed)
         return Read(len(listed), len(fresh), tuple(unread))

@@ -38,9 +38,9 @@ def made(
     settings: Settings,
     *,
     keep: bool = True,
-    said: Callable[[int, int], None] = lambda done, of: None,
+    said: Callable[[str], None] = lambda text: None,
 ) -> Made:
-    """``said`` is told (done, of) of the jobs that are read. Errors of ``monitor.errors`` where the archive cannot be read."""
+    """``said`` is told how far the jobs are read. Errors of ``monitor.errors`` where the archive cannot be read."""
     facts = FleetFacts(store, kept_facts(store.label) if keep else None)
     read = facts.update(said)
     first = min(window.before.start, window.start - BEFORE)

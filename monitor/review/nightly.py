@@ -15,7 +15,7 @@ from typing import Any
 
 from monitor.alert.conditions import Rule
 from monitor.alert.delivery import Outcome as Delivered
-from monitor.alert.delivery import deliver, key_of
+from monitor.alert.delivery import deliver, write_down
 from monitor.alert.evaluate import evaluate
 from monitor.alert.ledger import Ledger
 from monitor.alert.message import Message
@@ -27,9 +27,9 @@ from monitor.aws.tally import metered
 from monitor.errors import TrainwatchError
 from monitor.faults import fault
 from monitor.fetch.source import JobQuery, Source
-from monitor.fleet.window import Window
+from monitor.fleet.window import Window, monday_of
 from monitor.review.archived import ArchiveSource, instant_of
-from monitor.review.archiving import Archiver
+from monitor.review.archiving import STATES, Archiver
 from monitor.review.fleet_message import message_of, trouble_of
 from monitor.review.fleet_report import made
 from monitor.review.nightly_state import NightlyFolder
@@ -132,7 +132,7 @@ def _since(plan: Plan, until: datetime | None, now: datetime) -> datetime:
 def _first_week(now: datetime) -> date:
     """The first one to be reported: on a Monday the one before it, else the one that has begun."""
     today = now.astimezone(UTC).date()
-    return today - _WEEK if today.weekday() == 0 else today - timedelta(days=today.weekday())
+    return today - _WEEK if today == monday_of(today) else monday_of(today)
 
 
 def _archive(plan: Plan, out: Night, since: datetime, now: Callable[[], datetime], said: Callable[[str], None]) -> None:
@@ -147,7 +147,7 @@ def _archive(plan: Plan, out: Night, since: datetime, now: Callable[[], datetime
     done: set[str] = set()
 
     def told(job: str, text: str) -> None:
-        if text in {"archived", "unchanged", "kept", "failed"}:
+        if text in STATES:
             done.add(job)
         said(f"{len(done):,} of {len(set(names)):,} jobs archived")
 
@@ -197,16 +197,13 @@ def _judge(plan: Plan, out: Night, since: datetime, now: datetime, said: Callabl
 def _report(plan: Plan, out: Night, now: datetime, said: Callable[[str], None]) -> None:
     """The weeks that are over and not reported; the facts are brought up to date each night, so that Mondays are quick."""
     state = plan.folder.state()
-    monday = now.astimezone(UTC).date() - timedelta(days=now.astimezone(UTC).weekday())
+    monday = monday_of(now.astimezone(UTC).date())
     start = max(state.reported_until or monday, monday - MOST_WEEKS * _WEEK)
-
-    def told(done: int, of: int) -> None:
-        said(f"{done:,} of {of:,} new jobs of the archive read")
 
     while True:
         due = start < monday
         window = Window(start, start + _WEEK) if due else Window(monday, monday + _WEEK)
-        found = made(plan.store, window, now, plan.by, plan.settings, said=told)
+        found = made(plan.store, window, now, plan.by, plan.settings, said=said)
         out.troubles += [f"reading: {trouble}" for trouble in found.read.unread]
         if not due:
             break
@@ -221,12 +218,8 @@ def _report(plan: Plan, out: Night, now: datetime, said: Callable[[str], None]) 
 
 def _tell(plan: Plan, message: Message) -> None:
     """Writes it down for the sinks; what was written down before stays as it is."""
-    if not plan.notify:
-        return
-    book = Ledger(plan.ledger)
-    with book.change():
-        for sink in plan.notify:
-            book.add(message, key_of(sink), datetime.fromisoformat(message.at).timestamp())
+    if plan.notify:
+        write_down(Ledger(plan.ledger), message, plan.notify, datetime.fromisoformat(message.at).timestamp())
 
 
 def _send(plan: Plan, out: Night, sleep: Callable[[float], None]) -> None:

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 import streamlit as st
 
 from monitor.accounts import AccountRegion
-from monitor.diagnose.headline import status_word
 from monitor.review.across import Placed
 from monitor.show import address, data
-from monitor.show.callbacks import calm
-from monitor.show.jobs_query import STATUSES
+from monitor.show.jobs_query import STATUSES, show_clear, show_status
 
 #: The parameter that turns one account's list into that of several; this value is all of them.
 PARAMETER, ALL = "accounts", "all"
@@ -75,16 +73,7 @@ def show_filters(now: AskedAccounts) -> None:
             width=240,
             **address.bound("search"),
         )
-        st.selectbox(
-            "Status",
-            STATUSES,
-            index=None,
-            format_func=status_word,
-            placeholder="Any status",
-            label_visibility="collapsed",
-            width=140,
-            **address.bound("status"),
-        )
+        show_status()
         names = [member.name for member in members]
         _multiple(PARAMETER, "Accounts", names, "All accounts", ALL)
         _multiple(
@@ -101,12 +90,7 @@ def show_filters(now: AskedAccounts) -> None:
                 **address.bound("team"),
             )
         if not now.is_any:
-            st.button(
-                "Clear filters",
-                icon=":material/filter_alt_off:",
-                on_click=calm("Clearing the filters", clear),
-                key="clear-account-filters",
-            )
+            show_clear(clear, "clear-account-filters")
 
 
 def clear() -> None:

@@ -24,7 +24,7 @@ from monitor.faults import fault
 from monitor.fetch.background import begin
 from monitor.fetch.source import JobQuery
 from monitor.fleet.window import Window
-from monitor.review.archiving import Archiver
+from monitor.review.archiving import STATES, Archiver
 from monitor.review.fleet_facts import FleetFacts
 from monitor.review.fleet_queries import FleetDatabase, FleetTables
 from monitor.review.fleet_report import kept_facts
@@ -96,9 +96,7 @@ class Fleet:
         try:
             if self._sample is not None:
                 self._archive_the_sample(self._sample)
-            read = FleetFacts(self._store, self.facts).update(
-                lambda done, of: self._tell(f"{done:,} of {of:,} new jobs of the archive read")
-            )
+            read = FleetFacts(self._store, self.facts).update(self._tell)
             if read.new or self._state.jobs is None:
                 # Made here, so that no view waits for it.
                 made = FleetDatabase(self.facts, settings.read())
@@ -117,7 +115,7 @@ class Fleet:
         ready: set[str] = set()
 
         def said(job: str, text: str) -> None:
-            if text in {"archived", "unchanged", "kept", "failed"}:
+            if text in STATES:
                 ready.add(job)
             self._tell(f"Archiving the sample jobs: {len(ready)} of {len(jobs)}")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 
@@ -105,16 +105,7 @@ def show_filters(
                 width="stretch",
             )
             st.form_submit_button("Search", on_click=calm("Searching for jobs", _search), args=(account, now, limit))
-        st.selectbox(
-            "Status",
-            STATUSES,
-            index=None,
-            format_func=status_word,
-            placeholder="Any status",
-            label_visibility="collapsed",
-            width=140,
-            **address.bound("status"),
-        )
+        show_status()
         st.selectbox(
             "Instance type",
             _with(types, now.instance),
@@ -157,12 +148,31 @@ def show_filters(
                 width=220,
             )
         if not now.is_any:
-            st.button(
-                "Clear filters",
-                icon=":material/filter_alt_off:",
-                on_click=calm("Clearing the filters", clear),
-                key="clear-filters",
-            )
+            show_clear(clear, "clear-filters")
+
+
+def show_status() -> None:
+    """Which status jobs are to have, for the address."""
+    st.selectbox(
+        "Status",
+        STATUSES,
+        index=None,
+        format_func=status_word,
+        placeholder="Any status",
+        label_visibility="collapsed",
+        width=140,
+        **address.bound("status"),
+    )
+
+
+def show_clear(clear: Callable[[], None], key: str) -> None:
+    """A button that takes all filters away."""
+    st.button(
+        "Clear filters",
+        icon=":material/filter_alt_off:",
+        on_click=calm("Clearing the filters", clear),
+        key=key,
+    )
 
 
 def _search(account: data.Account, now: Asked, limit: int) -> None:

@@ -23,6 +23,16 @@ APP = Path(__file__).parents[2] / "app.py"
 Open = Callable[..., AppTest]
 
 
+def jobs_page(timeout_s: float, **parameters: str) -> AppTest:
+    """The first page at an address with these parameters, run once without an exception."""
+    page = AppTest.from_file(str(APP), default_timeout=timeout_s)
+    for name, text in parameters.items():
+        page.query_params[name] = text
+    page.run()
+    assert not page.exception
+    return page
+
+
 def _drawn_once(draw: Callable[..., str]) -> Callable[..., str]:
     """The same picture for the same chart."""
     pictures: dict[str, str] = {}

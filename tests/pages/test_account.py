@@ -13,7 +13,7 @@ from monitor.show import data
 from monitor.show.data import Account
 from tests import situations
 from tests.aws.fake import offline
-from tests.pages.conftest import APP
+from tests.pages.conftest import APP, jobs_page
 from tests.pages.fake import FakeAccount, texts
 
 __all__ = ["offline"]
@@ -36,12 +36,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Account]:
 
 
 def _page(**parameters: str) -> AppTest:
-    page = AppTest.from_file(str(APP), default_timeout=20)
-    for name, text in parameters.items():
-        page.query_params[name] = text
-    page.run()
-    assert not page.exception
-    return page
+    return jobs_page(20, **parameters)
 
 
 def test_the_address_chooses_and_the_sidebar_shows_it(asked: list[Account]) -> None:

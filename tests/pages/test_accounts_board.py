@@ -22,7 +22,7 @@ from monitor.settings import ALL_ACCOUNTS, ONE_PROFILE
 from monitor.show import accounts_board, data
 from tests import situations
 from tests.aws.fake import offline
-from tests.pages.conftest import APP
+from tests.pages.conftest import jobs_page
 from tests.pages.fake import FakeAccount, texts
 
 __all__ = ["offline"]
@@ -85,12 +85,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Open:
     monkeypatch.setattr(data, "across", _Watch)
 
     def open_(**parameters: str) -> AppTest:
-        page = AppTest.from_file(str(APP), default_timeout=20)
-        for name, text in parameters.items():
-            page.query_params[name] = text
-        page.run()
-        assert not page.exception
-        return page
+        return jobs_page(20, **parameters)
 
     return open_
 

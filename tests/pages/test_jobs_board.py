@@ -20,7 +20,7 @@ from monitor.show import data, jobs_query
 from monitor.show.jobs_table import by_urgency
 from tests import situations
 from tests.aws.fake import offline
-from tests.pages.conftest import APP, Open
+from tests.pages.conftest import Open, jobs_page
 from tests.pages.fake import FakeAccount, grid, texts
 
 __all__ = ["offline"]
@@ -94,12 +94,7 @@ def board(monkeypatch: pytest.MonkeyPatch) -> Any:
     def open_(calls: Calls, **parameters: str) -> AppTest:
         monkeypatch.setattr(data, "connect", lambda _: AwsSource(calls))  # type: ignore[arg-type]
         monkeypatch.setattr(data, "observe", lambda _: Unreviewed())
-        page = AppTest.from_file(str(APP), default_timeout=30)
-        for name, text in parameters.items():
-            page.query_params[name] = text
-        page.run()
-        assert not page.exception
-        return page
+        return jobs_page(30, **parameters)
 
     return open_
 
