@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 # Where Python is told to keep no bytecode (as in containers), each worker would compile all tests, and each process that a
 # test starts the whole program: half of its start. Before anything else is imported.
@@ -16,11 +18,13 @@ sys.dont_write_bytecode = False
 # ruff: noqa: E402
 import botocore.session
 import pytest
+import vl_convert
 from _pytest.nodeid import coerce_node_id
 from botocore.loaders import create_loader
 from hypothesis import HealthCheck, settings
 
 from monitor import faults
+from tests import drawn
 
 # Nothing here times anything: a busy machine is no failure.
 settings.register_profile("suite", max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -33,6 +37,27 @@ def _models_read_once() -> Iterator[None]:
     """The models of AWS's services are files of megabytes: read once, and not by each of a thousand sessions."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(botocore.session, "create_loader", cache(create_loader))
+        yield
+
+
+def _drawn_once(draw: Callable[..., str]) -> Callable[..., str]:
+    """The same picture for the same chart."""
+    pictures: dict[str, str] = {}
+
+    def drawn(chart: Any, **how: Any) -> str:
+        asked = json.dumps([chart, how], sort_keys=True)
+        if asked not in pictures:
+            pictures[asked] = draw(chart, **how)
+        return pictures[asked]
+
+    return drawn
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _pictures_drawn_once() -> Iterator[None]:
+    """One report is drawn for a page, for a notebook and for what is saved, and by many tests of its words."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(vl_convert, "vegalite_to_svg", _drawn_once(vl_convert.vegalite_to_svg))
         yield
 
 
@@ -49,6 +74,11 @@ def _main_is_kept() -> Iterator[None]:
     before = sys.modules["__main__"]
     yield
     sys.modules["__main__"] = before
+
+
+def pytest_report_header() -> str:
+    """Which cases were drawn, for who wants to see the same again."""
+    return f"cases of {drawn.DAY} (the same again: CASES_OF={drawn.DAY}; all: HYPOTHESIS_PROFILE=thorough)"
 
 
 # What takes longest comes first: a browser mostly waits, and accounts are read in one worker each.

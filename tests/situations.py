@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import cache, wraps
+from typing import ParamSpec
 
 from monitor.model import Cost, Evidence, Finding, Gap, JobSummary, Prediction, Recommendation, Report
 from tests.builders import METRIC_ORDER, START, metrics, nodes_of, report, steps
+
+P = ParamSpec("P")
+
+
+def once(make: Callable[P, Report]) -> Callable[P, Report]:
+    """The job as it is by itself is one report for all tests: a report is read, and never changed."""
+    shared = cache(make)
+
+    @wraps(make)
+    def made(*given: P.args, **named: P.kwargs) -> Report:
+        return make(*given, **named) if given or named else shared()
+
+    return made
+
 
 BUSY = dict(zip(METRIC_ORDER, (93.0, 61.0, 34.0, 22.0, 12.0), strict=True))
 HALF_IDLE = dict(zip(METRIC_ORDER, (46.0, 41.0, 21.0, 18.0, 12.0), strict=True))
@@ -64,6 +81,7 @@ OUT_OF_MEMORY = Finding(
 )
 
 
+@once
 def healthy(name: str = "vit-mics-4", **others: object) -> Report:
     names = [node.name for node in nodes_of(4)]
     values = {
@@ -75,6 +93,7 @@ def healthy(name: str = "vit-mics-4", **others: object) -> Report:
     return report(name, **(values | others))  # type: ignore[arg-type]
 
 
+@once
 def low_utilization(name: str = "gpt-60b-run-7", **others: object) -> Report:
     names = [node.name for node in nodes_of(4)]
     values = {
@@ -85,6 +104,7 @@ def low_utilization(name: str = "gpt-60b-run-7", **others: object) -> Report:
     return report(name, **(values | others))  # type: ignore[arg-type]
 
 
+@once
 def failed(name: str = "llama-ft-3") -> Report:
     names = [node.name for node in nodes_of(2)]
     return report(
@@ -99,6 +119,7 @@ def failed(name: str = "llama-ft-3") -> Report:
     )
 
 
+@once
 def gappy(name: str = "denied-metrics-1") -> Report:
     names = [node.name for node in nodes_of(4)]
     return report(
@@ -115,18 +136,21 @@ def gappy(name: str = "denied-metrics-1") -> Report:
     )
 
 
+@once
 def no_steps(name: str = "quiet-1") -> Report:
     names = [node.name for node in nodes_of(2)]
     frame = metrics(names, 90, BUSY, missing=(30, 45))
     return report(name, nodes=nodes_of(2), metric_frame=frame)
 
 
+@once
 def no_gpu(name: str = "xgboost-7") -> Report:
     hosts = nodes_of(2, "ml.m5.4xlarge", 0)
     names = [node.name for node in hosts]
     return report(name, nodes=hosts, metric_frame=metrics(names, 40, CPU_ONLY), minutes=40)
 
 
+@once
 def single_node(name: str = "resnet-1") -> Report:
     hosts = nodes_of(1, "ml.g5.12xlarge", 4)
     return report(
@@ -138,6 +162,7 @@ def single_node(name: str = "resnet-1") -> Report:
     )
 
 
+@once
 def sixty_four(name: str = "gpt-175b-run-1", minutes: int = 90) -> Report:
     hosts = nodes_of(64)
     names = [node.name for node in hosts]
@@ -153,10 +178,12 @@ def sixty_four(name: str = "gpt-175b-run-1", minutes: int = 90) -> Report:
     )
 
 
+@once
 def never_started(name: str = "no-capacity-2") -> Report:
     return report(name, status="Failed", start=None, failure_reason="CapacityError: Unable to provision capacity")
 
 
+@once
 def hostile(name: str = "hostile-1") -> Report:
     """Text from a log that tries to be markup."""
     evil = (

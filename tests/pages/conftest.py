@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Hashable, Iterator
 from functools import cache
 from pathlib import Path
@@ -10,7 +9,6 @@ from typing import Any
 
 import pytest
 import streamlit as st
-import vl_convert
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
@@ -33,19 +31,6 @@ def jobs_page(timeout_s: float, **parameters: str) -> AppTest:
     return page
 
 
-def _drawn_once(draw: Callable[..., str]) -> Callable[..., str]:
-    """The same picture for the same chart."""
-    pictures: dict[str, str] = {}
-
-    def drawn(chart: Any, **how: Any) -> str:
-        asked = json.dumps([chart, how], sort_keys=True)
-        if asked not in pictures:
-            pictures[asked] = draw(chart, **how)
-        return pictures[asked]
-
-    return drawn
-
-
 @pytest.fixture(autouse=True, scope="session")
 def _made_once() -> Iterator[None]:
     """What hangs on no test: the packages that are installed, and what charts look like whatever their data."""
@@ -60,8 +45,6 @@ def _made_once() -> Iterator[None]:
             return specifications[what]
 
         patch.setattr(data, "specification", specification)
-        # One report is drawn for a page, for a notebook and for what is saved.
-        patch.setattr(vl_convert, "vegalite_to_svg", _drawn_once(vl_convert.vegalite_to_svg))
         yield
 
 

@@ -1,4 +1,7 @@
-"""Newest first and head first are one path: the same report in the end, and no report on the way that breaks."""
+"""Newest first and head first are one path: the same report in the end, and no report on the way that breaks.
+
+Some jobs of each kind a day; ``python -m benchmarks both_ways`` has all of them, and larger ones.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ from benchmarks.reading.ways import EVERY_PAGE, both_ways, differences, shown
 from monitor.aws.clients import Clients
 from monitor.demo.stories import STORIES
 from monitor.review import Reviewer, Snapshot, Watch
+from tests.drawn import drawn
 
 NOW = datetime(2026, 11, 18, 12, 34, 56, tzinfo=UTC)
 # Of each fault a job of few hosts and lines; 0 where it is not named.
@@ -29,6 +33,7 @@ NUMBERS = {
 }  # fmt: skip
 LINES_A_PAGE = 2000
 MINUTE = timedelta(minutes=1)
+WATCHED = 2
 
 pytestmark = pytest.mark.xdist_group("both-ways")
 
@@ -44,21 +49,24 @@ def told(place: int) -> Served:
 
 
 @cache
-def drawn(number: int) -> Served:
+def of_number(number: int) -> Served:
     return account(number, most_lines=600, most_nodes=4)
 
 
 JOBS: dict[str, Callable[[], Served]] = (
-    {fault: lambda fault=fault: planted(fault) for fault in FAULTS}  # type: ignore[misc]
-    | {f"demo {story.base_name} {place}": lambda place=place: told(place) for place, story in enumerate(STORIES)}
-    | {f"random {number}": lambda number=number: drawn(number) for number in range(30)}
+    {fault: lambda fault=fault: planted(fault) for fault in drawn(FAULTS, 4)}  # type: ignore[misc]
+    | {
+        f"demo {STORIES[place].base_name} {place}": lambda place=place: told(place)
+        for place in drawn(range(len(STORIES)), 3)
+    }
+    | {f"random {number}": lambda number=number: of_number(number) for number in drawn(range(30), 4)}
 )
 
 
 @pytest.fixture(scope="module")
 def aws() -> Iterator[Running]:
-    jobs = tuple(make() for make in JOBS.values())
-    with running(account_of(jobs, LINES_A_PAGE), prepared=False) as stub, stub.environed():
+    jobs = {job.name: job for job in (told(WATCHED), *(make() for make in JOBS.values()))}
+    with running(account_of(tuple(jobs.values()), LINES_A_PAGE), prepared=False) as stub, stub.environed():
         yield stub
 
 
@@ -74,7 +82,7 @@ def test_both_ways_end_in_one_report(name: str, aws: Running) -> None:
 
 
 def test_what_a_watch_shows_comes_to_the_same(aws: Running) -> None:
-    job = told(2)
+    job = told(WATCHED)
     aws.set_clock(job.now.timestamp() * 1000)
 
     def source() -> ServedSource:
