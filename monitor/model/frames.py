@@ -7,6 +7,7 @@ was not read, or only sums of its lines are known, rows have negative ones that 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import pandas as pd
@@ -81,8 +82,10 @@ STEP_CSV_COLUMNS = tuple(_STEP_DTYPES)[:13]
 
 
 def _frame(rows: Any, dtypes: Mapping[str, str], what: str) -> pd.DataFrame:
+    if not len(rows):
+        return _empty(tuple(dtypes.items())).copy(deep=False)
     # A million steps are not held twice: who gives columns gives them away.
-    frame = pd.DataFrame(rows, copy=False) if len(rows) else pd.DataFrame({name: [] for name in dtypes})
+    frame = pd.DataFrame(rows, copy=False)
     missing = [name for name in dtypes if name not in frame.columns]
     if missing:
         raise ValueError(f"a frame of {what} needs the columns {', '.join(missing)}")
@@ -90,6 +93,15 @@ def _frame(rows: Any, dtypes: Mapping[str, str], what: str) -> pd.DataFrame:
     for name in (name for name, dtype in dtypes.items() if dtype == "category"):
         frame = frame.assign(**{name: _categories(frame[name])})
     return frame.astype(dict(dtypes)).reset_index(drop=True)
+
+
+@cache
+def _empty(dtypes: tuple[tuple[str, str], ...]) -> pd.DataFrame:
+    """Every run has some, and to cast the columns takes as long as for a thousand rows."""
+    frame = pd.DataFrame({name: pd.Series([], dtype=dtype) for name, dtype in dtypes})
+    for name in (name for name, dtype in dtypes if dtype == "category"):
+        frame[name] = _categories(frame[name])
+    return frame
 
 
 def _categories(column: pd.Series) -> pd.Series:

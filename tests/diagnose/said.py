@@ -15,6 +15,7 @@ RULES: dict[str, Rule] = {rule.id: rule for rule in rules()}
 # The runs are the same objects for all tests of a rule; who is kept keeps its number.
 _CASES: dict[int, Case] = {}
 _SAID: dict[int, tuple[Finding, ...]] = {}
+_OWN: dict[tuple[int, str], Finding | None] = {}
 
 
 def _case(of: Run) -> Case:
@@ -30,8 +31,13 @@ def said(of: Run) -> tuple[Finding, ...]:
     return _SAID[id(of)]
 
 
-def speaks(of: Run, rule_id: str) -> bool:
-    """Whether a finding is among those of a run. All rules are asked only where its own speaks: others may silence it."""
-    if RULES[rule_id].check(_case(of)) is None:
-        return False
-    return rule_id in {finding.id for finding in said(of)}
+def says(of: Run, rule_id: str) -> Finding | None:
+    """What a rule says of a run, None where it does not speak or is silenced. Only those are asked that could silence it."""
+    key = id(of), rule_id
+    if key not in _OWN:
+        rule = RULES[rule_id]
+        found = None if rule.whole_log and not of.logs.complete else rule.check(_case(of))
+        if found is not None and any(says(of, other) for other in rule.silenced_by):
+            found = None
+        _OWN[key] = found
+    return _OWN[key]

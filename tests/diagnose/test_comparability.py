@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -16,6 +17,7 @@ from monitor.model import Parameter, Report, events_frame, steps_frame
 from tests.builders import nodes_of, report, steps
 
 CPU, GPU = nodes_of(1, "ml.c5.4xlarge", 0), nodes_of(2)
+Make = Callable[[], Report]
 SCRIPT = {"sagemaker_program": "train.py"}
 
 
@@ -53,6 +55,11 @@ def job(
     return replace(made, run=run, steps=None if made.steps is None else replace(made.steps, formats=formats))
 
 
+def made(*given: Any, **named: Any) -> Make:
+    """The job, for the test that wants it."""
+    return partial(job, *given, **named)
+
+
 LLM = {"num_layers": 24, "hidden_size": 2048, "train_batch_size": 8, "seq_length": 2048}
 
 
@@ -60,81 +67,82 @@ LLM = {"num_layers": 24, "hidden_size": 2048, "train_batch_size": 8, "seq_length
     ("a", "b", "why", "remedy"),
     [
         (
-            job("a", 4.4, {"batch_size": 8192, "lr": 0.1}, nodes=CPU),
-            job("b", 1.3, LLM, formats=("smp-v1",), status="Failed"),
+            made("a", 4.4, {"batch_size": 8192, "lr": 0.1}, nodes=CPU),
+            made("b", 1.3, LLM, formats=("smp-v1",), status="Failed"),
             "A ran on CPUs (1 x ml.c5.4xlarge), B on GPUs (2 x ml.p4d.24xlarge), and nothing shows that both train the same",
             "name or shape as a hyperparameter",
         ),
         (
-            job("a", given=LLM),
-            job("b", given={**LLM, "num_layers": 48}),
+            made("a", given=LLM),
+            made("b", given={**LLM, "num_layers": 48}),
             "A and B train different models (layers 24 and 48).",
             "two runs of one model",
         ),
         (
-            job("a", given={"model_name": "bert-base", "batch_size": 8}),
-            job("b", given={"model_name_or_path": "bert-large", "batch_size": 8}),
+            made("a", given={"model_name": "bert-base", "batch_size": 8}),
+            made("b", given={"model_name_or_path": "bert-large", "batch_size": 8}),
             "A and B train different models (model bert-base and bert-large).",
             "one model",
         ),
-        (job("a", parameters=1.2e9), job("b", parameters=6.7e9), "models of different size (1.2 billion and 6.7 billion", ""),
+        (made("a", parameters=1.2e9), made("b", parameters=6.7e9), "models of different size (1.2 billion and 6.7 billion", ""),
         (
-            job("a", given={"model": "vit", "image_size": 224, "batch_size": 8}),
-            job("b", given={"model": "vit", "image_size": 384, "batch_size": 8}),
+            made("a", given={"model": "vit", "image_size": 224, "batch_size": 8}),
+            made("b", given={"model": "vit", "image_size": 384, "batch_size": 8}),
             "Samples of A and B differ (image_size 224 and 384).",
             "samples of one size",
         ),
         (
-            job("a", given={"lr": 1}, hyperparameters={"sagemaker_program": "src/train.py"}),
-            job("b", given={"lr": 1}, hyperparameters={"sagemaker_program": "mnist.py"}),
+            made("a", given={"lr": 1}, hyperparameters={"sagemaker_program": "src/train.py"}),
+            made("b", given={"lr": 1}, hyperparameters={"sagemaker_program": "mnist.py"}),
             "A runs train.py, B runs mnist.py, and nothing shows",
             "one model",
         ),
         (
-            job("a", formats=("hf-trainer",)),
-            job("b", formats=("tqdm",)),
+            made("a", formats=("hf-trainer",)),
+            made("b", formats=("tqdm",)),
             "A's steps are read as hf-trainer, B's as tqdm, and nothing else shows",
             "Print the samples per step",
         ),
         (
-            job("a", given={"num_layers": 24, "lr": 1}),
-            job("b", given={"lr": 1}),
+            made("a", given={"num_layers": 24, "lr": 1}),
+            made("b", given={"lr": 1}),
             "layers is known for A only",
             "Give layers as a hyperparameter of both jobs.",
         ),
         (
-            job("a", given={"my_batch": 8}, hyperparameters=SCRIPT),
-            job("b", given={"my_batch": 16}, hyperparameters=SCRIPT),
+            made("a", given={"my_batch": 8}, hyperparameters=SCRIPT),
+            made("b", given={"my_batch": 16}, hyperparameters=SCRIPT),
             "more or fewer samples than those of A (my_batch 8 and 16); their number is not known.",
             "Print the samples per step",
         ),
         (
-            job("a", given={"my_batch": 8, "lr": 1}, hyperparameters=SCRIPT),
-            job("b", given={"lr": 1}, hyperparameters=SCRIPT),
+            made("a", given={"my_batch": 8, "lr": 1}, hyperparameters=SCRIPT),
+            made("b", given={"lr": 1}, hyperparameters=SCRIPT),
             "(my_batch 8 and not given)",
             "",
         ),
         (
-            job("a", given={"lr": 1}, hyperparameters=SCRIPT),
-            job("b", given={"lr": 1}, hyperparameters=SCRIPT, nodes=nodes_of(4)),
+            made("a", given={"lr": 1}, hyperparameters=SCRIPT),
+            made("b", given={"lr": 1}, hyperparameters=SCRIPT, nodes=nodes_of(4)),
             "(instance_count 2 and 4)",
             "",
         ),
-        (job("a", given={**LLM, "seq_length": None}), job("b", given=LLM), "(seq_length not given and 2048)", ""),
-        (job("a", unit="tokens/s"), job("b", unit="samples/s"), "their number is not known", ""),
-        (job("a"), job("b", count=6, status="Failed"), "For B, fewer than 8 reports", "number and the time of each step"),
-        (job("a"), job("b", count=6, status="InProgress"), "For B, fewer than 8 reports", "when B has done more steps"),
+        (made("a", given={**LLM, "seq_length": None}), made("b", given=LLM), "(seq_length not given and 2048)", ""),
+        (made("a", unit="tokens/s"), made("b", unit="samples/s"), "their number is not known", ""),
+        (made("a"), made("b", count=6, status="Failed"), "For B, fewer than 8 reports", "number and the time of each step"),
+        (made("a"), made("b", count=6, status="InProgress"), "For B, fewer than 8 reports", "when B has done more steps"),
     ],
 )  # fmt: skip
-def test_what_is_no_comparison_says_why_and_what_would_be_one(a: Report, b: Report, why: str, remedy: str) -> None:
-    for first, second in ((a, b), (b, a)):
+def test_what_is_no_comparison_says_why_and_what_would_be_one(a: Make, b: Make, why: str, remedy: str) -> None:
+    one, other = a(), b()
+    for first, second in ((one, other), (other, one)):
         found = compare([first, second]).against[0]
         assert found.answer == "not comparable", found
         assert found.unlike is not None
         assert (found.verdict, found.judged_pct, found.for_same_samples_pct) == ("cannot tell", None, None)
         assert found.unlike.why.endswith(".")
         assert found.unlike.remedy.endswith(".")
-        if first is a:
+        if first is one:
             assert why in found.unlike.why
             assert remedy in found.unlike.remedy
 
@@ -142,32 +150,33 @@ def test_what_is_no_comparison_says_why_and_what_would_be_one(a: Report, b: Repo
 @pytest.mark.parametrize(
     ("a", "b"),
     [
-        (job("a"), job("b", 1.8)),  # log files of which nothing is known
-        (job("a", given=LLM), job("b", 1.8, {**LLM, "flash_attention": True})),
-        (job("a", given=LLM), job("b", 1.8, {**LLM, "vocab_size": 50304})),
-        (job("a", given=LLM), job("b", 1.8, {**LLM, "eval_batch_size": 64})),
-        (job("a", given=LLM), job("b", 1.8, LLM, nodes=nodes_of(2, "ml.p5.48xlarge"))),
+        (made("a"), made("b", 1.8)),  # log files of which nothing is known
+        (made("a", given=LLM), made("b", 1.8, {**LLM, "flash_attention": True})),
+        (made("a", given=LLM), made("b", 1.8, {**LLM, "vocab_size": 50304})),
+        (made("a", given=LLM), made("b", 1.8, {**LLM, "eval_batch_size": 64})),
+        (made("a", given=LLM), made("b", 1.8, LLM, nodes=nodes_of(2, "ml.p5.48xlarge"))),
         # A new script of the same model, and a smoke test of one script on CPUs.
         (
-            job("a", given=LLM, hyperparameters=SCRIPT),
-            job("b", 1.8, LLM, hyperparameters={"sagemaker_program": "train_fast.py"}, formats=("hf-trainer",)),
+            made("a", given=LLM, hyperparameters=SCRIPT),
+            made("b", 1.8, LLM, hyperparameters={"sagemaker_program": "train_fast.py"}, formats=("hf-trainer",)),
         ),
         (
-            job("a", given={"batch_size": 64, "lr": 1}, hyperparameters=SCRIPT, nodes=CPU),
-            job("b", 1.8, {"batch_size": 64, "lr": 1}, hyperparameters=SCRIPT, nodes=nodes_of(1)),
+            made("a", given={"batch_size": 64, "lr": 1}, hyperparameters=SCRIPT, nodes=CPU),
+            made("b", 1.8, {"batch_size": 64, "lr": 1}, hyperparameters=SCRIPT, nodes=nodes_of(1)),
         ),
         # A checkpoint's place is no other model.
         (
-            job("a", given={"model_name_or_path": "/opt/ml/run-1/checkpoint-500", "batch_size": 8}),
-            job("b", 1.8, {"model_name_or_path": "/opt/ml/run-2/checkpoint-900", "batch_size": 8}),
+            made("a", given={"model_name_or_path": "/opt/ml/run-1/checkpoint-500", "batch_size": 8}),
+            made("b", 1.8, {"model_name_or_path": "/opt/ml/run-2/checkpoint-900", "batch_size": 8}),
         ),
-        (job("a", parameters=1.2e9), job("b", 1.8, parameters=1.21e9, formats=("hf-trainer", "key-value"))),
+        (made("a", parameters=1.2e9), made("b", 1.8, parameters=1.21e9, formats=("hf-trainer", "key-value"))),
     ],
 )
-def test_one_knob_leaves_jobs_comparable(a: Report, b: Report) -> None:
-    found = compare([a, b]).against[0]
+def test_one_knob_leaves_jobs_comparable(a: Make, b: Make) -> None:
+    one, other = a(), b()
+    found = compare([one, other]).against[0]
     assert (found.unlike, found.verdict) == (None, "faster")
-    assert compare([b, a]).against[0].verdict == "slower"
+    assert compare([other, one]).against[0].verdict == "slower"
 
 
 def test_for_programs_the_verdict_keeps_its_three_values() -> None:

@@ -14,6 +14,7 @@ from monitor.diagnose.findings import diagnose
 from monitor.diagnose.headline import status_word
 from monitor.model import LogCoverage, Run, metrics_frame, steps_frame
 from tests.diagnose.runs import END, run
+from tests.diagnose.said import says
 
 DENIED = "access-denied"
 _TABLE = Path(__file__).parents[1] / "data" / "failure_reasons.tsv"
@@ -40,16 +41,17 @@ def test_each_reason_has_its_name(reason: str, id: str, actions: str) -> None:
     of = failed(reason)
     ending = ending_of(of)
     assert (ending.id if ending else "") == id
-    found = {finding.id: finding for finding in diagnose(of, END)}
-    assert (id in found) == bool(id)
+    found = says(of, id) if id else None
+    assert (found is not None) == bool(id)
     if id == DENIED:
         assert ending is not None
-        text = found[DENIED].recommendation.text if found[DENIED].recommendation else ""
+        assert found is not None
+        text = found.recommendation.text if found.recommendation else ""
         first = actions.split(", ")[0]
         assert f'"{first}"' in text
         if first in reason:
-            assert first in found[DENIED].title
-            assert found[DENIED].confidence == "high"
+            assert first in found.title
+            assert found.confidence == "high"
 
 
 def test_the_role_that_lacks_the_right_is_named() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 
 import pytest
 
@@ -45,20 +47,22 @@ def _job(nodes: int, *, slow: str = "", times: float = 1.4, finding: tuple[str, 
 
 
 @pytest.mark.parametrize(
-    ("job", "worst"),
+    ("make", "worst"),
     [
-        (_job(256), ()),
-        (_job(256, slow="algo-200"), ("algo-200",)),
-        (_job(256, slow="algo-200", times=1.02), ()),
-        (_job(256, slow="algo-200", idle="algo-77"), ("algo-200", "algo-77")),
-        (_job(256, slow="algo-200", finding=("algo-9", "algo-9")), ("algo-9", "algo-200")),
-        (_job(8, finding=tuple(f"algo-{place}" for place in range(1, 9)), idle="algo-2"), ("algo-2",)),
-        (_job(1, slow="algo-1"), ()),
+        (partial(_job, 256), ()),
+        (partial(_job, 256, slow="algo-200"), ("algo-200",)),
+        (partial(_job, 256, slow="algo-200", times=1.02), ()),
+        (partial(_job, 256, slow="algo-200", idle="algo-77"), ("algo-200", "algo-77")),
+        (partial(_job, 256, slow="algo-200", finding=("algo-9", "algo-9")), ("algo-9", "algo-200")),
+        (partial(_job, 8, finding=tuple(f"algo-{place}" for place in range(1, 9)), idle="algo-2"), ("algo-2",)),
+        (partial(_job, 1, slow="algo-1"), ()),
     ],
     ids=["alike", "slow", "hardly slower", "idle too", "a finding first", "what all have sets none apart", "alone"],
 )
-def test_the_worst_nodes_come_first_and_what_is_common_sets_none_apart(job: Report, worst: tuple[str, ...]) -> None:
-    assert odd_nodes(job) == worst
+def test_the_worst_nodes_come_first_and_what_is_common_sets_none_apart(
+    make: Callable[[], Report], worst: tuple[str, ...]
+) -> None:
+    assert odd_nodes(make()) == worst
 
 
 def test_a_node_that_is_not_seen_is_odd() -> None:

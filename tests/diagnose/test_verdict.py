@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -13,24 +15,24 @@ from tests.builders import report
 
 
 @pytest.mark.parametrize(
-    ("built", "level", "words"),
+    ("make", "level", "words"),
     [
-        (situations.low_utilization(), "warning", "GPUs wait half of the time"),
-        (situations.failed(), "critical", "GPU memory ran out"),
-        (situations.sixty_four(minutes=30), "warning", "algo-5 is slow"),
-        (situations.healthy(), "healthy", "Healthy as far as can be seen"),
-        (situations.no_steps(), "partial", "step times are not known"),
-        (situations.no_gpu(), "partial", "step times are not known"),
-        (situations.gappy(), "partial", "there is no access to its metrics"),
-        (situations.never_started(), "critical", "Failed: CapacityError"),
-        (report(status="Stopped", start=None), "unknown", "Never started"),
-        (report(status="InProgress", start=None), "unknown", "Waiting for instances"),
-        (report(status="InProgress"), "unknown", "Too early to judge"),
-        (report(), "unknown", "Cannot be judged"),
+        (situations.low_utilization, "warning", "GPUs wait half of the time"),
+        (situations.failed, "critical", "GPU memory ran out"),
+        (partial(situations.sixty_four, minutes=30), "warning", "algo-5 is slow"),
+        (situations.healthy, "healthy", "Healthy as far as can be seen"),
+        (situations.no_steps, "partial", "step times are not known"),
+        (situations.no_gpu, "partial", "step times are not known"),
+        (situations.gappy, "partial", "there is no access to its metrics"),
+        (situations.never_started, "critical", "Failed: CapacityError"),
+        (partial(report, status="Stopped", start=None), "unknown", "Never started"),
+        (partial(report, status="InProgress", start=None), "unknown", "Waiting for instances"),
+        (partial(report, status="InProgress"), "unknown", "Too early to judge"),
+        (report, "unknown", "Cannot be judged"),
     ],
 )
-def test_verdict(built: Report, level: str, words: str) -> None:
-    verdict = judge(built)
+def test_verdict(make: Callable[[], Report], level: str, words: str) -> None:
+    verdict = judge(make())
     assert verdict.level == level
     assert words in verdict.headline
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import cache
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -14,22 +16,28 @@ from tests.pages.conftest import Open
 from tests.pages.fake import FakeAccount, texts
 
 SITUATIONS = (
-    situations.healthy(),
-    situations.low_utilization(),
-    situations.failed(),
-    situations.gappy(),
-    situations.no_steps(),
-    situations.no_gpu(),
-    situations.single_node(),
-    situations.sixty_four(),
-    situations.never_started(),
-    situations.hostile(),
-    situations.running(),
+    situations.healthy,
+    situations.low_utilization,
+    situations.failed,
+    situations.gappy,
+    situations.no_steps,
+    situations.no_gpu,
+    situations.single_node,
+    situations.sixty_four,
+    situations.never_started,
+    situations.hostile,
+    situations.running,
 )
 
 
-@pytest.mark.parametrize("report", SITUATIONS, ids=lambda report: report.job.name)
-def test_every_situation_can_be_shown(open_page: Open, report: Report) -> None:
+@cache
+def _every() -> tuple[Report, ...]:
+    return tuple(make() for make in SITUATIONS)
+
+
+@pytest.mark.parametrize("make", SITUATIONS, ids=lambda make: make.__name__)
+def test_every_situation_can_be_shown(open_page: Open, make: Callable[[], Report]) -> None:
+    report = make()
     page = open_page(FakeAccount((report,)), "job", job=report.job.name)
     assert [title.value for title in page.title] == [report.job.name]
     assert len(page.metric) == 5 + (report.cost.usd is not None)
@@ -164,7 +172,7 @@ def test_text_of_a_log_is_never_markup(open_page: Open) -> None:
 
 
 def test_without_a_job_the_page_asks_for_one(open_page: Open) -> None:
-    page = open_page(FakeAccount(SITUATIONS), "job")
+    page = open_page(FakeAccount(_every()), "job")
     assert page.selectbox(key="of-job").value is None
     assert page.get("page_link")
     page.selectbox(key="of-job").set_value("vit-mics-4").run()
@@ -172,20 +180,20 @@ def test_without_a_job_the_page_asks_for_one(open_page: Open) -> None:
 
 
 def test_a_job_older_than_the_list_opens_from_its_address(open_page: Open) -> None:
-    account = FakeAccount(SITUATIONS, older=200)
+    account = FakeAccount(_every(), older=200)
     page = open_page(account, "job", job="old-180")
     assert "Healthy as far as can be seen" in texts(page)
 
 
 def test_an_unknown_job_names_the_nearest(open_page: Open) -> None:
-    said = texts(open_page(FakeAccount(SITUATIONS), "job", job="no-such-job"))
+    said = texts(open_page(FakeAccount(_every()), "job", job="no-such-job"))
     assert "No such job" in said
     assert "The nearest name is gpt-60b-run-7." in said
 
 
 @pytest.mark.parametrize("name", ["../etc/passwd", "a b", "x" * 64, "-a", "<b>"])
 def test_what_cannot_be_a_name_never_reaches_aws(open_page: Open, name: str) -> None:
-    account = FakeAccount(SITUATIONS)
+    account = FakeAccount(_every())
     page = open_page(account, "job", job=name)
     assert "This is not the name of a training job." in texts(page)
     assert name not in account.asked
@@ -193,35 +201,35 @@ def test_what_cannot_be_a_name_never_reaches_aws(open_page: Open, name: str) -> 
 
 @pytest.mark.parametrize("where", ["job", "logs", "plan"])
 def test_a_part_of_a_name_offers_the_jobs_that_have_it(open_page: Open, where: str) -> None:
-    page = open_page(FakeAccount(SITUATIONS), where, job="Mics")
+    page = open_page(FakeAccount(_every()), where, job="Mics")
     links = {link.proto.label.replace("\\", ""): link.proto.query_string for link in page.get("page_link")}
     assert links["vit-mics-4"].endswith("=vit-mics-4")
 
 
 def test_without_credentials_the_page_says_so_once_and_stays_up(open_page: Open) -> None:
     error = NoCredentials("No AWS credentials were found.", "Set AWS_PROFILE.")
-    page = open_page(FakeAccount(SITUATIONS, error=error), "job", job="vit-mics-4")
+    page = open_page(FakeAccount(_every(), error=error), "job", job="vit-mics-4")
     assert texts(page).count("No AWS credentials were found.") == 1
-    assert len(open_page(FakeAccount(SITUATIONS, error=error), "job").error) == 1
+    assert len(open_page(FakeAccount(_every(), error=error), "job").error) == 1
 
 
 def test_what_an_option_says_is_chosen_in_the_sidebar_here(open_page: Open) -> None:
     error = NoCredentials("No AWS credentials were found.", "Name a profile (--profile), or set AWS_PROFILE.")
-    said = texts(open_page(FakeAccount(SITUATIONS, error=error), "job", job="vit-mics-4"))
+    said = texts(open_page(FakeAccount(_every(), error=error), "job", job="vit-mics-4"))
     assert "On this page, change the profile in the sidebar." in said
     error = NoCredentials("No AWS credentials were found.", "Set AWS_PROFILE.")
-    assert "sidebar" not in texts(open_page(FakeAccount(SITUATIONS, error=error), "job", job="vit-mics-4"))
+    assert "sidebar" not in texts(open_page(FakeAccount(_every(), error=error), "job", job="vit-mics-4"))
 
 
 def test_a_job_can_be_opened_where_the_list_is_refused(open_page: Open) -> None:
-    account = FakeAccount(SITUATIONS)
+    account = FakeAccount(_every())
     refusal = NotAllowed("sagemaker:ListTrainingJobs was refused.", "Allow it.")
     account.jobs = lambda query: (_ for _ in ()).throw(refusal)  # type: ignore[method-assign]
     assert "GPU 93 %" in texts(open_page(account, "job", job="vit-mics-4"))
 
 
 def test_the_first_review_says_what_it_is_doing(open_page: Open) -> None:
-    account = FakeAccount(SITUATIONS, under_way={"vit-mics-4"})
+    account = FakeAccount(_every(), under_way={"vit-mics-4"})
     page = open_page(account, "job", job="vit-mics-4")
     assert "reading logs: 12,000 lines" in texts(page)
     account.under_way.clear()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -44,11 +45,12 @@ def account(report: Report, nodes: int = 2, lines: int = 60) -> FakeAccount:
     return FakeAccount((report,), logs={report.job.name: written(report, nodes, lines)})
 
 
-SITUATIONS = (situations.gappy(), situations.single_node())
+SITUATIONS = (situations.gappy, situations.single_node)
 
 
-@pytest.mark.parametrize("report", SITUATIONS, ids=lambda report: report.job.name)
-def test_every_situation_can_be_shown(open_page: Open, report: Report) -> None:
+@pytest.mark.parametrize("make", SITUATIONS, ids=lambda make: make.__name__)
+def test_every_situation_can_be_shown(open_page: Open, make: Callable[[], Report]) -> None:
+    report = make()
     page = open_page(account(report), "logs", job=report.job.name)
     assert [title.value for title in page.title] == ["Logs"]
     assert len(grid(page)) > 100
@@ -305,7 +307,7 @@ def test_refused_logs_say_which_right_is_missing(open_page: Open) -> None:
 
 
 def test_an_unknown_job_and_missing_credentials_are_said(open_page: Open) -> None:
-    assert "No such job" in texts(open_page(FakeAccount(SITUATIONS), "logs", job="no-such-job"))
+    assert "No such job" in texts(open_page(FakeAccount([make() for make in SITUATIONS]), "logs", job="no-such-job"))
     error = NoCredentials("No AWS credentials were found.", "Set AWS_PROFILE.")
     page = open_page(FakeAccount((situations.healthy(),), error=error, log_error=error), "logs", job="vit-mics-4")
     assert texts(page).count("No AWS credentials were found.") == 1

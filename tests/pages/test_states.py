@@ -42,23 +42,25 @@ def huge() -> Report:
     return report(LONG, nodes=hosts, minutes=40, metric_frame=metrics(names, 40, BUSY))
 
 
-SITUATIONS = (
-    situations.healthy(),
-    situations.failed(),
-    situations.gappy(),
-    situations.no_gpu(),
-    situations.no_steps(),
-    situations.never_started(),
-    just_started(),
-    old_and_coarse(),
-    huge(),
-)
+@cache
+def _situations() -> tuple[Report, ...]:
+    return (
+        situations.healthy(),
+        situations.failed(),
+        situations.gappy(),
+        situations.no_gpu(),
+        situations.no_steps(),
+        situations.never_started(),
+        just_started(),
+        old_and_coarse(),
+        huge(),
+    )
 
 
 @pytest.mark.parametrize("page", ["jobs", "logs", "compare", "plan", "thresholds"])
 def test_every_page_has_something_to_say_of_every_kind_of_job(open_page: Open, page: str) -> None:
-    account = FakeAccount(SITUATIONS)
-    names = [each.job.name for each in SITUATIONS]
+    account = FakeAccount(_situations())
+    names = [each.job.name for each in _situations()]
     asked = {
         "jobs": [{}],
         "logs": [{"job": name} for name in names],

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import pytest
 
+from monitor.model import Report
 from monitor.review import report
 from monitor.review.plan_document import plan_document
 from monitor.review.planning import advice_of, plan, start_of
@@ -22,11 +24,15 @@ PIPELINE: dict[str, Any] = {
     "ddp": True,
     "prescaled_batch": True,
 }
-JOB = report(smp1(PIPELINE, nodes=4), END)
+
+
+@cache
+def _job() -> Report:
+    return report(smp1(PIPELINE, nodes=4), END)
 
 
 def test_what_was_measured_is_where_a_plan_starts() -> None:
-    start = start_of(JOB)
+    start = start_of(_job())
     assert start.read_from("gpu_memory_utilization") == start.read_from("step_time_s") == "measured"
     assert 70 < (start.real("gpu_memory_utilization") or 0.0) < 80
     assert start.real("step_time_s") == pytest.approx(2.0, rel=0.02)
@@ -41,7 +47,7 @@ def test_what_was_measured_is_where_a_plan_starts() -> None:
 
 
 def test_corrections_are_where_a_plan_starts_too() -> None:
-    start = start_of(JOB, {"microbatches": 16, "gpu_memory_utilization": 20}, "--set")
+    start = start_of(_job(), {"microbatches": 16, "gpu_memory_utilization": 20}, "--set")
     assert start.number("microbatches") == 16
     assert start.read_from("microbatches") == "--set"
     assert start.real("gpu_memory_utilization") == 20
@@ -71,9 +77,9 @@ def test_the_reviews_advice_is_the_point_to_look_at() -> None:
     advice = advice_of(job)
     assert advice is not None
     assert (advice.parameter, advice.value, advice.source) == ("active_microbatches", 4, "raise-active-microbatches")
-    found = plan(start_of(JOB), {}, advice)
+    found = plan(start_of(_job()), {}, advice)
     assert (found.knob, found.advised) == ("active_microbatches", advice)
-    other = plan(start_of(JOB), {"microbatches": 16}, advice)
+    other = plan(start_of(_job()), {"microbatches": 16}, advice)
     assert other.knob == "microbatches"
     assert other.advised is None
 
