@@ -8,9 +8,9 @@ import pandas as pd
 import streamlit as st
 
 from monitor.charts import curve, gantt, memory
-from monitor.predict.memory_change import modelled
+from monitor.predict.memory import modelled
 from monitor.predict.outcome import schedule_of
-from monitor.predict.setup_types import Setup
+from monitor.predict.setup import Setup
 from monitor.review.planning import Plan
 from monitor.show.drawing import draw_frames
 from monitor.show.plain import plain

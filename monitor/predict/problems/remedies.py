@@ -1,4 +1,4 @@
-"""Which change cures a problem and brings no other? A remedy is tried against all rules before it is said.
+"""Remedies: the change that cures a problem and brings no other. Each is tried against all rules before it is said.
 
 Of the problems of one parameter all get the same remedy. Where no single parameter cures without breaking another rule, two
 are looked for; where two do not, the remedy names no value.
@@ -12,45 +12,33 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from monitor.model import Recommendation
-from monitor.predict.problem import Problem
-from monitor.predict.setup import changed
-from monitor.predict.setup_types import Setup
+from monitor.predict.parameters import names
+from monitor.predict.problems.problem import Problem
+from monitor.predict.setup import Setup, changed
 
 Ask = Callable[[Setup], tuple[Problem, ...]]
 """All problems of a setup, with whatever remedies."""
 _DEGREES = (1, 2, 4, 8, 16, 32, 64)
-_OF_DEGREES = frozenset(
-    {
-        "pipeline_parallel_degree",
-        "tensor_parallel_degree",
-        "sharded_data_parallel_degree",
-        "hybrid_shard_degree",
-        "context_parallel_degree",
-        "expert_parallel_degree",
-        "virtual_stages",
-    }
+_OF_DEGREES = names(
+    "pipeline_parallel_degree tensor_parallel_degree sharded_data_parallel_degree hybrid_shard_degree "
+    "context_parallel_degree expert_parallel_degree virtual_stages"
 )
-_OF_BATCHES = frozenset(
-    {"global_batch_size", "batch_size", "microbatches", "micro_batch_size", "gradient_accumulation_steps"}
-)
-# What may have to follow when a degree or a batch changes.
+_OF_BATCHES = names("global_batch_size batch_size microbatches micro_batch_size gradient_accumulation_steps")
+# What may have to follow when a degree or a batch changes, in this order.
 _FOLLOW = (
-    *(
-        "global_batch_size",
-        "active_microbatches",
-        "prescaled_batch",
-        "pipeline_parallel_degree",
-        "tensor_parallel_degree",
-    ),
-    *(
-        "sharded_data_parallel_degree",
-        "batch_size",
-        "microbatches",
-        "virtual_stages",
-        "shard_optimizer_state",
-        "optimize",
-    ),
-    *("offload_activations", "placement_strategy"),
+    "global_batch_size",
+    "active_microbatches",
+    "prescaled_batch",
+    "pipeline_parallel_degree",
+    "tensor_parallel_degree",
+    "sharded_data_parallel_degree",
+    "batch_size",
+    "microbatches",
+    "virtual_stages",
+    "shard_optimizer_state",
+    "optimize",
+    "offload_activations",
+    "placement_strategy",
 )
 _MOST_MULTIPLES = 16
 
@@ -87,7 +75,7 @@ def _cure(setup: Setup, name: str, group: Sequence[Problem], found: Sequence[Pro
             best = cure
         if best is not None and not best.left:
             return best
-    for to in (first, *(each for each in _single(setup, name, group) if each != first)):
+    for to in _single(setup, name, group):
         for other in _FOLLOW:
             if other == name or (setup.known(other) is None and other not in _OF_DEGREES):
                 continue
@@ -160,18 +148,17 @@ def _with(setup: Setup, problem: Problem, cure: _Cure | None) -> Problem:
             "checks all of its rules at once."
         )
         return replace(problem, recommendation=Recommendation(text, source=advice.source))
-    if len(cure.values) == 1 and cure.values == {advice.parameter: advice.to_value}:
+    if cure.values == {advice.parameter: advice.to_value}:
         return problem
-    said = " and ".join(_said(setup, name, to) for name, to in cure.values.items())
+    steps = " and ".join(_step(setup, name, to) for name, to in cure.values.items())
     if len(cure.values) > 1:
-        return replace(problem, recommendation=Recommendation(f"Change {said} together.", source=advice.source))
+        return replace(problem, recommendation=Recommendation(f"Change {steps} together.", source=advice.source))
     ((name, to),) = cure.values.items()
-    return replace(
-        problem, recommendation=Recommendation(f"Change {said}.", name, advice.from_value, to, advice.source)
-    )
+    changed = Recommendation(f"Change {steps}.", name, advice.from_value, to, advice.source)
+    return replace(problem, recommendation=changed)
 
 
-def _said(setup: Setup, name: str, to: Any) -> str:
+def _step(setup: Setup, name: str, to: Any) -> str:
     known = setup.known(name)
     now = f" from {_plain(known.value)}" if known is not None else ""
     return f"{name}{now} to {_plain(to)}"

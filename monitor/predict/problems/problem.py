@@ -1,4 +1,4 @@
-"""What is a problem in a setup, and how is it worded?"""
+"""A problem in a setup, and the sources that problems rest on."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from monitor.model import Recommendation, Severity
-from monitor.predict.setup_types import Setup
+from monitor.predict.setup import Setup
 
 SMP1_SCHEMA = "SMP v1 configuration schema, release 1.12.1"
 SMP1_GUIDE = "SageMaker developer guide, SMP v1 configuration"
@@ -52,20 +52,17 @@ def problem(
     refutable: bool = False,
 ) -> Problem:
     """A problem of ``parameter``; its remedy changes it, or the parameter ``change``, to ``to``."""
+    name, given = change or parameter, setup.library
     known = setup.values.get(parameter)
-    value = known.value if known is not None else setup.library.get(parameter)
-    name = change or parameter
-    current = setup.values.get(name)
-    start = current.value if current is not None else setup.library.get(name)
-    one_knob = to is not None
-    return Problem(
-        id,
-        severity,
-        parameter,
-        value,
-        known.read_from if known is not None else "mp_parameters" if parameter in setup.library else "",
-        words,
-        Recommendation(remedy, name if one_knob else None, start if one_knob else None, to, source),
-        rejected,
-        refutable,
-    )
+    start = setup.value(name) if name in setup.values else given.get(name)
+    advice = Recommendation(remedy, source=source) if to is None else Recommendation(remedy, name, start, to, source)
+    value = given.get(parameter) if known is None else known.value
+    read_from = known.read_from if known is not None else "mp_parameters" if parameter in given else ""
+    return Problem(id, severity, parameter, value, read_from, words, advice, rejected, refutable)
+
+
+def divisor(number: int, most: int) -> int:
+    """The largest divisor of ``number`` that is at most ``most``; of numbers that no cluster has a power of two."""
+    if min(most, number) > 100_000:
+        return min(number & -number, 1 << (most.bit_length() - 1))
+    return next((k for k in range(min(most, number), 0, -1) if number % k == 0), 1)
