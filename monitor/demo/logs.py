@@ -1,4 +1,4 @@
-"""What does a container log before its first step? The head that SageMaker's training toolkit and launchers write."""
+"""The log streams of a sample job: the head that SageMaker's training toolkit and launchers write, steps, and the end."""
 
 from __future__ import annotations
 
@@ -7,14 +7,44 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from monitor.demo.parameters import effective_configuration, sdk_hyperparameters
-from monitor.demo.schedule import Attempt, SampleJob
-from monitor.demo.story import Story
+from monitor.demo.describe import (
+    cuda_error,
+    effective_configuration,
+    failure_reason,
+    sdk_hyperparameters,
+    user_arguments,
+)
+from monitor.demo.dialects import rank_line, script_line, speaker, timestamp
+from monitor.demo.schedule import Attempt, SampleJob, Span
+from monitor.demo.story import OutOfMemory, Story
 
-TOOLKIT = "sagemaker-training-toolkit"
-FRAMEWORK = "sagemaker_pytorch_container.training"
+_FRAMEWORK = "sagemaker_pytorch_container.training"
 # CloudWatch's agent writes control characters of a message as # and three octal digits.
-TAB = "#011"
+_TAB = "#011"
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """One node's log of one attempt."""
+
+    job: SampleJob
+    attempt: Attempt
+    node: str
+
+    @property
+    def name(self) -> str:
+        """As SageMaker names streams: job, host, and when the stream was made."""
+        return f"{self.job.name}/{self.node}-{int(self.attempt.began.timestamp())}"
+
+    def events(self) -> Iterator[tuple[datetime, str]]:
+        """(time, text) in time; of a running job without an end, so stop at the first that has not happened."""
+        for line in _lines(self.job, self.attempt, self.node):
+            yield self.attempt.began + timedelta(seconds=line.at_s), line.text
+
+
+def streams(job: SampleJob) -> tuple[Stream, ...]:
+    """A stream for each node and attempt; none for a job that never started."""
+    return tuple(Stream(job, attempt, node) for attempt in job.attempts for node in job.story.nodes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,22 +55,12 @@ class Line:
     text: str
 
 
-def info(moment: datetime, text: str, who: str = TOOLKIT, level: str = "INFO") -> str:
+def _info(moment: datetime, text: str, who: str = "sagemaker-training-toolkit", level: str = "INFO") -> str:
     """A line of Python's logging as the toolkit formats it."""
-    return f"{moment:%Y-%m-%d %H:%M:%S},{moment.microsecond // 1000:03d} {who} {level:<8} {text}"
+    return f"{timestamp(moment, ',')} {who} {level:<8} {text}"
 
 
-def script_line(moment: datetime, text: str) -> str:
-    """A line of the user's own logger."""
-    return f"{moment:%Y-%m-%d %H:%M:%S},{moment.microsecond // 1000:03d} INFO train: {text}"
-
-
-def rank_line(rank: int, text: str, per_node: int, channel: str = "stdout") -> str:
-    """A line of one rank as mpirun forwards it and the toolkit rewrites it; the host is arithmetic."""
-    return f"[1,mpirank:{rank},algo-{rank // per_node + 1}]<{channel}>:{text}"
-
-
-def head(job: SampleJob, attempt: Attempt, node: str) -> Iterator[Line]:
+def _head(job: SampleJob, attempt: Attempt, node: str) -> Iterator[Line]:
     """Everything from the container's begin to just before the first step."""
     story = job.story
     parts: list[tuple[float, Callable[[datetime], list[str]]]] = [(0.02, _arrival), (0.10, _requirements)]
@@ -58,7 +78,7 @@ def head(job: SampleJob, attempt: Attempt, node: str) -> Iterator[Line]:
     else:
         parts += [
             (0.18, lambda at: _training_env(job, node, at)),
-            (0.22, lambda _: [torchrun_or_python(story, node)]),
+            (0.22, lambda _: [_torchrun_or_python(story, node)]),
             (0.60, lambda at: _begins(job, attempt, node, at)),
         ]
     for share, texts in parts:
@@ -67,11 +87,7 @@ def head(job: SampleJob, attempt: Attempt, node: str) -> Iterator[Line]:
             yield Line(at_s + number * 0.002, text)
 
 
-def user_arguments(story: Story) -> str:
-    return " ".join(f"--{name} {value}" for name, value in sorted(story.hyperparameters.items()))
-
-
-def torchrun_or_python(story: Story, node: str) -> str:
+def _torchrun_or_python(story: Story, node: str) -> str:
     """The command that the toolkit shows before it runs it."""
     if story.launcher == "script" or node in story.data_nodes:
         return f"/opt/conda/bin/python3 {story.script} {user_arguments(story)}".rstrip()
@@ -86,18 +102,18 @@ def _arrival(at: datetime) -> list[str]:
     return [
         "bash: cannot set terminal process group (-1): Inappropriate ioctl for device",
         "bash: no job control in this shell",
-        info(at, "Imported framework sagemaker_pytorch_container.training"),
-        info(at, "Block until all host DNS lookups succeed.", FRAMEWORK),
-        info(at, "Invoking user training script.", FRAMEWORK),
+        _info(at, "Imported framework sagemaker_pytorch_container.training"),
+        _info(at, "Block until all host DNS lookups succeed.", _FRAMEWORK),
+        _info(at, "Invoking user training script.", _FRAMEWORK),
     ]
 
 
 def _requirements(at: datetime) -> list[str]:
     return [
-        info(at, "Installing dependencies from requirements.txt:"),
+        _info(at, "Installing dependencies from requirements.txt:"),
         "Collecting transformers",
         "Installing collected packages: tokenizers, datasets, transformers",
-        info(at, "Done waiting for a return code. Received 0 from exiting process."),
+        _info(at, "Done waiting for a return code. Received 0 from exiting process."),
     ]
 
 
@@ -105,28 +121,28 @@ def _mpi_hosts(story: Story, at: datetime) -> list[str]:
     hosts = list(story.training_nodes)
     slots = [f"{host}:{story.processes_per_node}" for host in hosts]
     return [
-        info(at, "Starting MPI run as worker node."),
-        info(at, "Creating SSH daemon."),
-        info(at, "Waiting for MPI workers to establish their SSH connections"),
-        *(info(at, f"Worker {host} available for communication") for host in hosts[1:]),
-        info(
+        _info(at, "Starting MPI run as worker node."),
+        _info(at, "Creating SSH daemon."),
+        _info(at, "Waiting for MPI workers to establish their SSH connections"),
+        *(_info(at, f"Worker {host} available for communication") for host in hosts[1:]),
+        _info(
             at,
             f"Env Hosts: {hosts} Hosts: {slots} process_per_hosts: {story.processes_per_node} "
             f"num_processes: {story.world_size}",
         ),
-        info(at, "Network interface name: eth0"),
+        _info(at, "Network interface name: eth0"),
     ]
 
 
 def _mpi_worker(story: Story, at: datetime) -> list[str]:
     return [
-        info(at, "Starting MPI run as worker node."),
-        info(at, "Waiting for MPI Master to create SSH daemon."),
-        info(at, f"Can connect to host {story.leader}"),
-        info(at, "MPI Master online, creating SSH daemon."),
-        info(at, "Writing environment variables to /etc/environment for the MPI process."),
-        info(at, "Waiting for MPI process to finish."),
-        info(at, "Orted process found [psutil.Process(pid=67, name='orted', status='sleeping')]"),
+        _info(at, "Starting MPI run as worker node."),
+        _info(at, "Waiting for MPI Master to create SSH daemon."),
+        _info(at, f"Can connect to host {story.leader}"),
+        _info(at, "MPI Master online, creating SSH daemon."),
+        _info(at, "Writing environment variables to /etc/environment for the MPI process."),
+        _info(at, "Waiting for MPI process to finish."),
+        _info(at, "Orted process found [psutil.Process(pid=67, name='orted', status='sleeping')]"),
     ]
 
 
@@ -173,7 +189,7 @@ def _training_env(job: SampleJob, node: str, at: datetime) -> list[str]:
         "user_entry_point": story.script,
     }
     return [
-        info(at, "Invoking user script"),
+        _info(at, "Invoking user script"),
         "Training Env:",
         *json.dumps(environment, indent=4).splitlines(),
         "Environment variables:",
@@ -208,9 +224,9 @@ def _rank_map(story: Story) -> list[str]:
         " ========================   JOB MAP   ========================",
     ]
     for place, node in enumerate(story.training_nodes):
-        texts.append(f" Data for node: {node}{TAB}Num slots: {per_node}{TAB}Max slots: 0{TAB}Num procs: {per_node}")
+        texts.append(f" Data for node: {node}{_TAB}Num slots: {per_node}{_TAB}Max slots: 0{_TAB}Num procs: {per_node}")
         texts += [
-            f" {TAB}Process OMPI jobid: [34076,1] App: 0 Process rank: {place * per_node + slot} Bound: N/A"
+            f" {_TAB}Process OMPI jobid: [34076,1] App: 0 Process rank: {place * per_node + slot} Bound: N/A"
             for slot in range(per_node)
         ]
     return [*texts, " ============================================================="]
@@ -220,10 +236,10 @@ def _nccl_and_smp(story: Story, at: datetime) -> list[str]:
     per_node = story.processes_per_node
     texts = []
     for place, node in enumerate(story.training_nodes):
-        text = network_line(story, node)
+        text = _network_line(story, node)
         texts += [rank_line(place * per_node, text, per_node)] if text else []
     texts.append(rank_line(0, "NCCL version 2.10.3+cuda11.3", per_node))
-    stamp = f"[{at:%Y-%m-%d %H:%M:%S}.{at.microsecond // 1000:03d}: I smdistributed/modelparallel/backend/config.py:"
+    stamp = f"[{timestamp(at, '.')}: I smdistributed/modelparallel/backend/config.py:"
     texts.append(rank_line(0, f"{stamp}293] Configuration parameters:", per_node))
     texts += [
         rank_line(0, f"{stamp}296]   {name}: {value}", per_node)
@@ -232,7 +248,7 @@ def _nccl_and_smp(story: Story, at: datetime) -> list[str]:
     return [*texts, rank_line(0, "smdistributed.modelparallel version: 1.15.0", per_node)]
 
 
-def network_line(story: Story, node: str) -> str:
+def _network_line(story: Story, node: str) -> str:
     """What the NCCL plug-in says where the instance type has EFA; empty where it has none."""
     nics = story.hardware(node).efa_nics
     if not nics or len(story.training_nodes) < 2:
@@ -242,7 +258,7 @@ def network_line(story: Story, node: str) -> str:
 
 def _partitioned(story: Story, at: datetime) -> list[str]:
     per_node = story.processes_per_node
-    stamp = f"[{at:%Y-%m-%d %H:%M:%S}.{at.microsecond // 1000:03d}: I smdistributed/modelparallel/torch/model.py:"
+    stamp = f"[{timestamp(at, '.')}: I smdistributed/modelparallel/torch/model.py:"
     stages = int(str(effective_configuration(story)["pipeline_parallel_degree"]))
     return [
         rank_line(0, f"{stamp}676] Partition assignments:", per_node),
@@ -253,7 +269,7 @@ def _partitioned(story: Story, at: datetime) -> list[str]:
 
 def _begins(job: SampleJob, attempt: Attempt, node: str, at: datetime) -> list[str]:
     story = job.story
-    network = network_line(story, node)
+    network = _network_line(story, node)
     texts = [network, f"{node}:245:312 [0] NCCL INFO Using network AWS Libfabric"] if network else []
     if node in story.data_nodes:
         return [script_line(at, f"serving batches to {', '.join(story.training_nodes)} on port 6000")]
@@ -268,3 +284,74 @@ def _begins(job: SampleJob, attempt: Attempt, node: str, at: datetime) -> list[s
 
 def _compact(value: object) -> str:
     return json.dumps(value, separators=(",", ":"))
+
+
+def _success(job: SampleJob, attempt: Attempt, node: str, span: Span) -> Iterator[Line]:
+    """The last lines of a node whose program ended well."""
+    story = job.story
+    at = attempt.began + timedelta(seconds=span.start_s)
+    later = attempt.began + timedelta(seconds=span.end_s - 1.0)
+    if story.launcher == "mpi" and node != story.leader:
+        yield Line(span.start_s + 0.3, _info(at, "Orted process exited"))
+        yield Line(span.end_s - 1.0, _info(later, "MPI process finished."))
+        yield Line(span.end_s - 0.9, _info(later, "Reporting training SUCCESS"))
+        return
+    if story.launcher == "mpi":
+        yield Line(span.start_s + 0.1, rank_line(0, "SMP training finished successfully", story.processes_per_node))
+    yield Line(span.start_s + 0.2, _info(at, "Waiting for the process to finish and give a return code."))
+    yield Line(span.start_s + 0.3, _info(at, "Done waiting for a return code. Received 0 from exiting process."))
+    yield Line(span.end_s - 0.9, _info(later, "Reporting training SUCCESS"))
+
+
+def _out_of_memory(job: SampleJob, attempt: Attempt, node: str, span: Span, fault: OutOfMemory) -> Iterator[Line]:
+    """The failing rank's traceback, mpirun's verdict and the toolkit's summary, all in the leader's stream."""
+    story = job.story
+    per_node = story.processes_per_node
+    ends = attempt.began + timedelta(seconds=span.end_s - 2.0)
+    if node != story.leader:
+        yield Line(span.end_s - 1.5, _info(ends, "Orted process exited"))
+        return
+    trace = (
+        "Traceback (most recent call last):",
+        f'  File "{story.script}", line 431, in <module>',
+        "    main()",
+        f'  File "{story.script}", line 384, in main',
+        "    loss = train_step(model, optimizer, input_ids, attention_mask)",
+        '  File "/opt/ml/code/model.py", line 212, in forward',
+        "    hidden = self.mlp(self.norm(hidden))",
+        cuda_error(story, fault),
+    )
+    for number, text in enumerate(trace):
+        yield Line(span.start_s + 0.8 + number * 0.002, rank_line(fault.rank, text, per_node, "stderr"))
+    rule = "-" * 74
+    verdict = (
+        rule,
+        "Primary job  terminated normally, but 1 process returned",
+        "a non-zero exit code. Per user-direction, the job has been aborted.",
+        rule,
+        "mpirun.real detected that one or more processes exited with non-zero status, thus causing",
+        "the job to be terminated. The first process to do so was:",
+        f"  Process name: [[34076,1],{fault.rank}]",
+        "  Exit code:    1",
+        rule,
+        _info(ends, "Reporting training FAILURE", level="ERROR"),
+        _info(ends, "ExecuteUserScriptError:", level="ERROR"),
+        *failure_reason(story, fault).splitlines()[1:],
+        _info(ends, "Encountered exit_code 1", level="ERROR"),
+    )
+    for number, text in enumerate(verdict):
+        yield Line(span.end_s - 2.0 + number * 0.002, text)
+
+
+def _lines(job: SampleJob, attempt: Attempt, node: str) -> Iterator[Line]:
+    speak = speaker(job, attempt, node)
+    yield from _head(job, attempt, node)
+    for span in attempt.spans(job.story):
+        if span.kind in {"step", "checkpoint"}:
+            if speak is not None:
+                for number, text in enumerate(speak(span)):
+                    yield Line(span.end_s + number * 0.001, text)
+        elif span.kind == "exit":
+            yield from _success(job, attempt, node, span)
+        elif span.kind == "failure" and isinstance(job.story.fault, OutOfMemory):
+            yield from _out_of_memory(job, attempt, node, span, job.story.fault)
