@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from monitor.demo import stories
-from monitor.demo.describe import describe
 from monitor.demo.account import Feeder
+from monitor.demo.describe import describe
 from monitor.demo.measurements import HostMinute
 from monitor.demo.schedule import schedule
 from monitor.demo.stories import STORIES

@@ -1,4 +1,4 @@
-"""Which color means what: the few that are fixed, all mid-tones that read on a light and on a dark ground.
+"""The colors with a fixed meaning, all mid-tones that read on a light and on a dark ground.
 
 Everything else is left to the theme of whoever draws: series colors, and the sequential scale of the heatmaps.
 The four kinds of time differ in lightness as well as in hue, so they stay apart without color vision.
@@ -87,5 +87,5 @@ JOBS = {
     "G": ("#b08a1e", "triangle-right"),
     "H": ("#8f5a3a", "triangle-left"),
 }
-#: What was said beforehand, and what came.
-FORETOLD = {"predicted": ("#2a8f7b", "diamond"), "measured": ("#3b7fc4", "circle")}
+#: What was predicted, and what came.
+PREDICTION = {"predicted": ("#2a8f7b", "diamond"), "measured": ("#3b7fc4", "circle")}
