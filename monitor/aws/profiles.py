@@ -1,4 +1,4 @@
-"""Which profiles and regions can be chosen, and which apply by default? Read from this machine only."""
+"""The profiles and regions that can be chosen, and those that apply by default. Read from this machine only."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PARTITIONS = ("aws", "aws-us-gov", "aws-cn")
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class LocalProfiles:
     """What this machine knows of AWS."""
 
     profiles: tuple[str, ...] = ()
@@ -33,7 +33,7 @@ class Places:
     """Profile -> the number of its account, where the configuration names it."""
 
 
-def places(profile: str | None = None) -> Places:
+def local_profiles(profile: str | None = None) -> LocalProfiles:
     """What may be chosen, and what holds by itself with this profile. Nothing is asked of AWS."""
     session = botocore.session.Session(profile=profile)
     try:
@@ -41,12 +41,14 @@ def places(profile: str | None = None) -> Places:
         profiles = tuple(session.available_profiles)
     except BotoCoreError:
         # A file that cannot be read is said where the account is opened.
-        return Places(region=region_of_environment())
+        return LocalProfiles(region=region_of_environment())
     by_itself = profile or os.environ.get("AWS_PROFILE") or ("default" if "default" in profiles else None)
     if profile is None and os.environ.get("AWS_ACCESS_KEY_ID"):
         # Keys in the environment come before a profile that is only named there.
         by_itself = None
-    return Places(profiles, regions, by_itself, region_of_environment() or _region_of(session), _accounts(session))
+    return LocalProfiles(
+        profiles, regions, by_itself, region_of_environment() or _region_of(session), _accounts(session)
+    )
 
 
 def _accounts(session: botocore.session.Session) -> dict[str, str]:
@@ -66,7 +68,7 @@ def _regions() -> tuple[str, ...]:
     return tuple(dict.fromkeys(region for part in listed for region in part))
 
 
-def check(known: Places, region: str | None, profile: str | None) -> None:
+def check(known: LocalProfiles, region: str | None, profile: str | None) -> None:
     """BadCall where a choice cannot be meant: a profile that is not set up, a region that AWS does not have."""
     if not known.regions:
         return

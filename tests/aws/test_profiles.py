@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from monitor.aws.places import Places, check, places
+from monitor.aws.profiles import LocalProfiles, check, local_profiles
 from monitor.errors import BadCall
 
 pytestmark = pytest.mark.usefixtures("offline")
 
-KNOWN = Places(("dev", "prod"), ("eu-west-1", "us-east-1"), "dev", "us-east-1")
+KNOWN = LocalProfiles(("dev", "prod"), ("eu-west-1", "us-east-1"), "dev", "us-east-1")
 
 
 def _profiles(folder: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
@@ -26,11 +26,11 @@ def test_profiles_come_from_the_configuration_and_regions_from_botocore(
 ) -> None:
     _profiles(tmp_path, monkeypatch, "[default]\nregion = eu-west-3\n[profile team]\nregion = ap-south-1\n")
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
-    known = places()
+    known = local_profiles()
     assert known.profiles == ("default", "team")
     assert {"us-east-1", "eu-west-1", "cn-north-1"} <= set(known.regions)
     assert (known.profile, known.region) == ("default", "eu-west-3")
-    assert places("team").region == "ap-south-1"
+    assert local_profiles("team").region == "ap-south-1"
 
 
 def test_keys_in_the_environment_come_before_a_profile_that_nobody_chose(
@@ -38,12 +38,12 @@ def test_keys_in_the_environment_come_before_a_profile_that_nobody_chose(
 ) -> None:
     _profiles(tmp_path, monkeypatch, "[default]\nregion = eu-west-3\n")
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIAEXAMPLE")
-    assert places().profile is None
+    assert local_profiles().profile is None
 
 
 def test_a_configuration_that_cannot_be_read_offers_no_profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _profiles(tmp_path, monkeypatch, "no section\n")
-    assert places().profiles == ()
+    assert local_profiles().profiles == ()
 
 
 @pytest.mark.parametrize(
