@@ -29,7 +29,7 @@ from monitor.analyze.journal import journal
 from monitor.analyze.stable_steps import By, StableSteps, stable_steps
 from monitor.demo.dialects import speaker
 from monitor.demo.schedule import schedule
-from monitor.demo.smp_stories import MICS_ALL, MICS_NODE
+from monitor.demo.stories import MICS_ALL, MICS_NODE
 from monitor.demo.story import Story
 from monitor.model import LogPage
 from monitor.parse.assemble import assemble

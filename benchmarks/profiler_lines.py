@@ -17,7 +17,7 @@ from statistics import median
 import numpy as np
 import orjson
 
-from monitor.demo.profiler_files import Sampled, minute
+from monitor.demo.measurements import Sampled, minute
 from monitor.parse.profiler.gpu_lines import gpu_lines
 from monitor.parse.profiler.host_lines import host_lines
 

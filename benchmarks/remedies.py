@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from monitor.predict.problems import Problem, problems_of
-from monitor.predict.setup import changed, setup_from
-from monitor.predict.setup_types import Framework, Setup
+from monitor.predict.problems.problem import Problem
+from monitor.predict.problems.rules import problems_of
+from monitor.predict.setup import Framework, Setup, changed, setup_from
 
 COUNT = 5_000
 #: None is a script that names no library.

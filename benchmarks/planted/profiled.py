@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.planted.course import Floats
 from benchmarks.planted.plan import Habit
 from benchmarks.planted.scenario import Scenario
-from monitor.demo.profiler_files import MINUTE_S, Sampled, minute
+from monitor.demo.measurements import MINUTE_S, Sampled, minute
 from monitor.fetch.minute_store import Listing
 from monitor.parse.profiler.names import minute_of
 

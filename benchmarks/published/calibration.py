@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks.published.pairs import UNEXPLAINED, Pair, seconds_a_sample, setup_of, time_pairs
 from monitor.predict.outcome import outcome
-from monitor.predict.spread import NOISE, PROMISED, Spread, one_after_the_other, unit, widened
+from monitor.predict.spread import NOISE, PROMISED, Coverage, Spread, one_after_the_other, unit, widened
 from monitor.predict.time_change import logs
 
 #: On each side of a range.
@@ -153,7 +153,7 @@ def spreads() -> dict[str, Spread]:
     for kind in KINDS:
         out = held(kind)
         spread = spread_of(groups_of(kind), wider(kind))
-        found[kind] = replace(spread, pairs=out.pairs, sources=len(calibrated(kind)), held=out.inside)
+        found[kind] = replace(spread, coverage=Coverage(out.inside, out.pairs, len(calibrated(kind))))
     return found
 
 

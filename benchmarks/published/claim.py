@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import mean
 
-from monitor.predict.spread import FEWEST, PROMISED, promise_of
+from monitor.predict.spread import FEWEST, PROMISED, Coverage
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +33,11 @@ class Claim:
         return (self.name, self.fitted_on, *_errors(self.fitted), *held, self.line, verdict)
 
 
-def promised(inside: int, pairs: int, sources: int) -> str:
+def promised(coverage: Coverage) -> str:
     """What a range promises that held so many pairs, as the page has it."""
-    if promise_of(inside, pairs, sources) == "few":
+    if coverage.promise == "few":
         return "no share: too few"
-    return f"{PROMISED} of 10, within its only source" if sources == 1 else f"{PROMISED} of 10"
+    return f"{PROMISED} of 10, within its only source" if coverage.sources == 1 else f"{PROMISED} of 10"
 
 
 def share_line(inside: int, pairs: int) -> tuple[str, bool | None]:
@@ -47,9 +47,9 @@ def share_line(inside: int, pairs: int) -> tuple[str, bool | None]:
     return f">= {PROMISED / 10:.0%}", 10 * inside >= PROMISED * pairs
 
 
-def held_words(inside: int, pairs: int, groups: int, sources: int, of: str = "setups") -> str:
+def held_words(coverage: Coverage, groups: int, of: str = "setups") -> str:
     """``21 of 21, 2 sources``, or of one source how many setups it has."""
-    return f"{inside} of {pairs}, {groups} {of if sources == 1 else 'sources'}"
+    return f"{coverage.held} of {coverage.pairs}, {groups} {of if coverage.sources == 1 else 'sources'}"
 
 
 HEADER = ("claim", "constants fitted on", "rows", "mean", "max", "other rows", "mean", "max", "pass line", "result")

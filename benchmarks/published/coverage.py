@@ -15,7 +15,7 @@ from benchmarks.published.calibration import (
 )
 from benchmarks.published.claim import Claim, held_words, off_pct, promised, share_line
 from benchmarks.published.pairs import UNEXPLAINED
-from monitor.predict.spread import SPREADS
+from monitor.predict.spread import SPREADS, Coverage
 
 #: The rows among the pairs that a constant of the middle was fitted to.
 _FITTED = {"size": "tr11 l.506 and l.515, sizes 1 and 2: 0.19 samples", "hosts": "llm-foundry: 1.4 % a doubling"}
@@ -46,8 +46,9 @@ def promises() -> list[tuple[str, ...]]:
     out: list[tuple[str, ...]] = []
     for kind in KINDS:
         found, sources = held(kind), len(calibrated(kind))
-        told = held_words(found.inside, found.pairs, len(groups_of(kind)), sources)
-        out.append((_NAMES[kind], promised(found.inside, found.pairs, sources), told, f"{100 * found.width:.0f} %"))
+        coverage = Coverage(found.inside, found.pairs, sources)
+        told = held_words(coverage, len(groups_of(kind)))
+        out.append((_NAMES[kind], promised(coverage), told, f"{100 * found.width:.0f} %"))
     return out
 
 
@@ -61,7 +62,7 @@ def _middle(kind: str) -> Claim:
 
 def _constants() -> Claim:
     found = spreads()
-    pairs = sum(each.pairs for each in found.values())
+    pairs = sum(each.coverage.pairs for each in found.values())
     same = found == dict(SPREADS)
     said = "yes" if same else "no"
     return Claim("ranges in use are those worked out here", "all pairs", (), (), "equal", same, said, pairs)

@@ -7,8 +7,8 @@ from dataclasses import replace
 from benchmarks.published.claim import Claim, off_pct, within
 from benchmarks.published.rows import Row, select, shapes
 from benchmarks.published.schedules import ZERO_BUBBLE
+from monitor.predict.layout import Layout, ModelShape
 from monitor.predict.memory import activation_bytes, memory, state_bytes
-from monitor.predict.shapes import Layout, ModelShape
 
 GB = 1e9
 #: Between these shares of a GPU's memory nothing is said.

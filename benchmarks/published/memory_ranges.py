@@ -16,9 +16,8 @@ import numpy as np
 from benchmarks.published.claim import Claim, held_words, promised, share_line
 from benchmarks.published.pairs import memory_pairs, setup_of, used_gib
 from benchmarks.published.rows import Row, changes
-from monitor.predict import memory_change
-from monitor.predict.memory import GIB
-from monitor.predict.memory_change import differences_gib, modelled
+from monitor.predict import memory
+from monitor.predict.memory import GIB, differences_gib, modelled
 
 #: What a range is meant to hold, and what each source's own pairs are made to hold for that.
 INSIDE, OWN = 0.9, 0.95
@@ -41,13 +40,11 @@ class Difference:
 
     def is_inside(self, share: float) -> bool:
         """Whether it is, with ``share`` as the error of its kind."""
-        return (
-            abs(self.miss) <= math.hypot(memory_change.NOISE * self.start, share * abs(_SCALES[self.kind](self))) + 1e-9
-        )
+        return abs(self.miss) <= math.hypot(memory.NOISE * self.start, share * abs(_SCALES[self.kind](self))) + 1e-9
 
     def needed(self) -> float:
         """The share that it takes."""
-        beyond = math.sqrt(max(0.0, self.miss**2 - (memory_change.NOISE * self.start) ** 2))
+        beyond = math.sqrt(max(0.0, self.miss**2 - (memory.NOISE * self.start) ** 2))
         return beyond / abs(_SCALES[self.kind](self)) if beyond else 0.0
 
 
@@ -59,10 +56,10 @@ _SCALES: Mapping[str, Callable[[Difference], float]] = {
 }
 #: The constants that hold these shares.
 _IN_USE = {
-    "activations": memory_change.ACTIVATIONS_ERROR,
-    "interleaving": memory_change.INTERLEAVING_ERROR,
-    "sharded states": memory_change.STATES_ERROR,
-    "degrees": memory_change.DEGREES_ERROR,
+    "activations": memory.ACTIVATIONS_ERROR,
+    "interleaving": memory.INTERLEAVING_ERROR,
+    "sharded states": memory.STATES_ERROR,
+    "degrees": memory.DEGREES_ERROR,
 }
 
 
@@ -124,24 +121,19 @@ def promises() -> list[tuple[str, ...]]:
     """A kind of difference a row: what its range promises, how many pairs it held, and its width."""
     out: list[tuple[str, ...]] = []
     for kind in _SCALES:
-        inside, pairs, sources = memory_change.HELD[kind]
-        told = held_words(inside, pairs, len(groups_of(kind)), sources)
-        out.append(
-            (f"memory: {kind}", promised(inside, pairs, sources), told, f"{100 * _width(kind):.0f} % of the start")
-        )
-    inside, peaks, sources = memory_change.HELD["whole"]
-    reach = 100 * (math.exp(2 * memory_change.WHOLE_REACH) - 1)
-    told = held_words(inside, peaks, sources, sources)
-    return [
-        *out,
-        ("memory without a measurement, but of FSDP", promised(inside, peaks, sources), told, f"{reach:.0f} %"),
-    ]
+        told = held_words(memory.COVERAGE[kind], len(groups_of(kind)))
+        width = f"{100 * _width(kind):.0f} % of the start"
+        out.append((f"memory: {kind}", promised(memory.COVERAGE[kind]), told, width))
+    whole = memory.COVERAGE["whole"]
+    reach = 100 * (math.exp(2 * memory.WHOLE_REACH) - 1)
+    told = held_words(whole, whole.sources)
+    return [*out, ("memory without a measurement, but of FSDP", promised(whole), told, f"{reach:.0f} %")]
 
 
 def _width(kind: str) -> float:
     """Of the range in use, as a share of the start, on average."""
     return fmean(
-        2 * math.hypot(memory_change.NOISE * one.start, _IN_USE[kind] * _SCALES[kind](one)) / one.start
+        2 * math.hypot(memory.NOISE * one.start, _IN_USE[kind] * _SCALES[kind](one)) / one.start
         for group in differences()[kind].values()
         for one in group
     )
@@ -154,7 +146,7 @@ def _kind(kind: str) -> Claim:
     wider = next((times for times in steps if _inside(groups, times) >= INSIDE * pairs), 1.0)
     inside = _inside(groups, wider)
     fitted = math.isclose(share_of(groups, wider), _IN_USE[kind])
-    fitted = fitted and (inside, pairs, sources) == memory_change.HELD[kind]
+    fitted = fitted and (inside, pairs, sources) == memory.COVERAGE[kind]
     line, held = share_line(inside, pairs)
     return Claim(
         f"range of memory: {kind}, ± {_IN_USE[kind]:.0%}",
@@ -182,7 +174,7 @@ def _noise() -> Claim:
         (),
         (),
         "as in use",
-        abs(found - memory_change.NOISE) < 0.001,
+        abs(found - memory.NOISE) < 0.001,
         f"{100 * found:.1f} %",
         len(off),
     )
@@ -218,9 +210,9 @@ def _whole() -> Claim:
     for source, group in groups.items():
         reach = _reach({name: other for name, other in groups.items() if name != source})
         inside += sum(abs(miss) <= reach for miss in group)
-    fitted = math.isclose(_reach(groups), memory_change.WHOLE_REACH)
-    fitted = fitted and (inside, peaks, len(groups)) == memory_change.HELD["whole"]
-    less, more = (math.expm1(sign * memory_change.WHOLE_REACH) for sign in (-1, 1))
+    fitted = math.isclose(_reach(groups), memory.WHOLE_REACH)
+    fitted = fitted and (inside, peaks, len(groups)) == memory.COVERAGE["whole"]
+    less, more = (math.expm1(sign * memory.WHOLE_REACH) for sign in (-1, 1))
     return Claim(
         f"range of memory without a measurement, {less:.0%} to +{more:.0%}",
         f"{len(groups)} sources, each held out in turn",
@@ -242,7 +234,7 @@ def _fully_sharded() -> Claim:
         (),
         (),
         "lowest as in use",
-        math.isclose(min(shares), memory_change.FSDP_LEAST, abs_tol=0.005),
+        math.isclose(min(shares), memory.FSDP_LEAST, abs_tol=0.005),
         f"{min(shares):.2f} to {max(shares):.2f}",
         len(shares),
     )

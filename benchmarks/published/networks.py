@@ -7,9 +7,7 @@ from statistics import mean
 
 from benchmarks.published.claim import Claim, off_pct, within
 from benchmarks.published.rows import Row, select, shapes
-from monitor.predict.closed_form import gpipe_over_links_s
-from monitor.predict.communication import LINK_EFFICIENCY
-from monitor.predict.sharding import STATED_GAIN_PCT, ShardedJob, degree_change_pct, without_nvlink
+from monitor.predict.sharding import LINK_EFFICIENCY, STATED_GAIN_PCT, ShardedJob, degree_change_pct, without_nvlink
 
 #: The rows of one table gave the efficiency of a link; the other three tables did not.
 FITTED = "batch sweep"
@@ -50,11 +48,12 @@ def _step_s(row: Row, microbatch_s: float, efficiency: float) -> float:
     assert row.boundary_bytes
     assert row.network_bits_s
     assert row.delay_s is not None
+    # One microbatch passes all stages and links; each other follows behind the slower of a stage and a link, both ways.
     forward_s = microbatch_s / (1 + _RECOMPUTED)
-    sending_s = 8 * row.boundary_bytes / (row.network_bits_s * efficiency)
-    return gpipe_over_links_s(
-        row.pipeline, row.microbatches, forward_s, microbatch_s - forward_s, sending_s, row.delay_s
-    )
+    backward_s, links = microbatch_s - forward_s, row.pipeline - 1
+    sending_s = 8 * row.boundary_bytes / (row.network_bits_s * efficiency) if links else 0.0
+    round_trip_s = row.pipeline * microbatch_s + 2 * links * (sending_s + row.delay_s)
+    return round_trip_s + (row.microbatches - 1) * (max(forward_s, sending_s) + max(backward_s, sending_s))
 
 
 def _solved(row: Row, efficiency: float) -> float:

@@ -12,8 +12,8 @@ import numpy as np
 
 from benchmarks.published.claim import Claim, held_words, promised
 from benchmarks.published.rows import changes
-from monitor.predict.machines import HELD, RATIOS
-from monitor.predict.spread import PROMISED
+from monitor.predict.machines import COVERAGE, RATIOS
+from monitor.predict.spread import PROMISED, Coverage
 
 _BETWEEN_PCT = (5.0, 95.0)
 _GPUS = {"ml.p4d.24xlarge": "a100_40gb", "ml.p4de.24xlarge": "a100_80gb", "ml.p5.48xlarge": "h100_80gb"}
@@ -30,10 +30,9 @@ def promises() -> list[tuple[str, ...]]:
     out: list[tuple[str, ...]] = []
     for pair, (low, _, high) in RATIOS.items():
         before, after = (name.split(".")[1] for name in pair)
-        told = held_words(*HELD[pair], len(ratios(*pair)), 1, "models")
-        out.append(
-            (f"pace of {after} over {before}", promised(*HELD[pair], 1), told, f"{100 * (high / low - 1):.0f} %")
-        )
+        told = held_words(COVERAGE[pair], len(ratios(*pair)), "models")
+        width = f"{100 * (high / low - 1):.0f} %"
+        out.append((f"pace of {after} over {before}", promised(COVERAGE[pair]), told, width))
     return out
 
 
@@ -87,7 +86,7 @@ def _pace(pair: tuple[str, str]) -> Claim:
         (),
         (),
         f">= {PROMISED / 10:.0%}",
-        same and (inside, pairs) == HELD[pair] and 10 * inside >= PROMISED * pairs,
+        same and Coverage(inside, pairs, 1) == COVERAGE[pair] and 10 * inside >= PROMISED * pairs,
         f"{inside} of {pairs}",
         pairs,
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from monitor.predict.shapes import ModelShape
+from monitor.predict.layout import ModelShape
 
 DATA = Path(__file__).parents[1] / "data"
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from benchmarks.published.claim import Claim, off_pct, within
 from benchmarks.published.rows import Row, select
-from monitor.predict import closed_form
-from monitor.predict.fixed_order import gpipe, interleaved, one_forward_one_backward
-from monitor.predict.pipeline import Pipeline
-from monitor.predict.window import smp_window
+from monitor.predict.pipeline import Pipeline, PipelineSetting, fixed_order, smp_window
 
 ZERO_BUBBLE = "Zero Bubble"
 #: Parts of a stage in the paper's interleaved runs: one layer each.
@@ -24,22 +21,25 @@ def _grid() -> Claim:
     for p in (1, 2, 3, 4, 6, 8):
         for m in (1, 2, 4, 7, 8, 16):
             off += [
-                off_pct(gpipe(Pipeline.equal(p, m, hop_s=hop)).seconds, closed_form.gpipe_s(p, m, 1.0, hop))
+                off_pct(
+                    fixed_order(Pipeline.equal(p, m, hop_s=hop), "gpipe").seconds,
+                    PipelineSetting(p, m, "gpipe").equal_stages_s(1.0) + 2 * (p - 1) * hop,
+                )
                 for hop in (0.0, 0.1, 0.7)
             ]
             equal = Pipeline.equal(p, m)
-            off.append(
-                off_pct(one_forward_one_backward(equal).seconds, closed_form.one_forward_one_backward_s(p, m, 1.0))
-            )
+            chunks = (1, 2, 3, 4) if p > 1 and m % p == 0 else (1,)
+            off += [
+                off_pct(
+                    fixed_order(equal, "1f1b", v).seconds, PipelineSetting(p, m, "1f1b", None, v).equal_stages_s(1.0)
+                )
+                for v in chunks
+            ]
             for backward in (1 / 2, 2 / 3, 3 / 4):
                 unequal = Pipeline.equal(p, m, 1 - backward, backward)
                 off += [
-                    off_pct(smp_window(unequal, a).seconds, closed_form.smp_window_s(p, m, a, 1.0))
+                    off_pct(smp_window(unequal, a).seconds, PipelineSetting(p, m, window=a).equal_stages_s(1.0))
                     for a in range(1, m + 1)
-                ]
-            if p > 1 and m % p == 0:
-                off += [
-                    off_pct(interleaved(equal, v).seconds, closed_form.interleaved_s(p, m, 1.0, v)) for v in (2, 3, 4)
                 ]
     exact = tuple(0.0 if abs(error) < 1e-9 else error for error in off)
     return Claim("schedule time: simulation against closed forms", "nothing", (), exact, "exact", within(exact, 0.0))
@@ -60,7 +60,7 @@ def _profile(row: Row) -> Pipeline:
 
 def _bubbles() -> Claim:
     off = [
-        100 * (one_forward_one_backward(_profile(row)).bubble_fraction - row.value)
+        100 * (fixed_order(_profile(row), "1f1b").bubble_fraction - row.value)
         for row in select("bubble_fraction", ZERO_BUBBLE, fits=lambda row: row.schedule == "1F1B")
     ]
     return Claim(
@@ -70,7 +70,7 @@ def _bubbles() -> Claim:
 
 def _interleaved_bubbles() -> Claim:
     off = [
-        100 * (interleaved(_profile(row), CHUNKS[row.params_b or 0]).bubble_fraction - row.value)
+        100 * (fixed_order(_profile(row), "1f1b", CHUNKS[row.params_b or 0]).bubble_fraction - row.value)
         for row in select("bubble_fraction", ZERO_BUBBLE, fits=lambda row: row.schedule == "1F1B-I")
     ]
     return Claim("bubble of interleaved 1F1B (points)", "nothing", (), tuple(off), "none", None)
@@ -80,6 +80,6 @@ def _unmodelled() -> Claim:
     """Throughput from profiles alone, with nothing for optimizer and gradients."""
     off = []
     for row in select("throughput", ZERO_BUBBLE, "Table 4"):
-        seconds = one_forward_one_backward(_profile(row)).seconds / 1000
+        seconds = fixed_order(_profile(row), "1f1b").seconds / 1000
         off.append(off_pct(row.microbatches * row.size / row.pipeline / seconds, row.value))
     return Claim("throughput from profiled kernels, not anchored", "nothing", (), tuple(off), "none", None)

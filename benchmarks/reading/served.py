@@ -15,10 +15,10 @@ from benchmarks.planted.scenario import Scenario
 from benchmarks.planted.source import metrics_of
 from monitor.aws.clients import Clients
 from monitor.demo.describe import describe
-from monitor.demo.host_metrics import host_minutes
+from monitor.demo.logs import streams
+from monitor.demo.measurements import host_minutes
 from monitor.demo.schedule import schedule
 from monitor.demo.story import Story
-from monitor.demo.streams import streams
 from monitor.fetch.account import AwsSource
 from monitor.fetch.job_answer import job_of
 from monitor.fetch.logs import JobLogs

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from monitor.archive.cache import Cache
-from monitor.aws.tally import Share, Tally, counted
+from monitor.aws.calls import Share, Tally, counted
 from monitor.errors import BadCall, CannotDo
 from monitor.fetch.source import Source
 from monitor.model import Report

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from monitor.alert.alarm import Alarm
 from monitor.alert.alarm_names import prefix_of
-from monitor.aws.pages import Onward
+from monitor.aws.calls import Pagination
 from monitor.errors import CannotDo, Throttled
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def _plain(value: Any) -> Any:
 
 def _existing(clients: Clients, job: str) -> Iterator[dict[str, Any]]:
     token: str | None = None
-    onward = Onward("cloudwatch:DescribeAlarms")
+    onward = Pagination("cloudwatch:DescribeAlarms")
     while True:
         more = {"NextToken": token} if token else {}
         answer = clients.call(

@@ -18,8 +18,8 @@ from botocore.exceptions import NoCredentialsError
 from botocore.loaders import create_loader
 
 from monitor.accounts import Account
-from monitor.aws.places import region_of_environment
-from monitor.aws.tally import running
+from monitor.aws.calls import running
+from monitor.aws.profiles import region_of_environment
 
 # Every account waits for this call: where nothing answers, that is to be said soon.
 _CONFIG = Config(connect_timeout=3, read_timeout=10, retries={"total_max_attempts": 3, "mode": "standard"})

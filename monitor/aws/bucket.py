@@ -8,9 +8,9 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
+from monitor.aws.calls import Pagination
 from monitor.aws.clients import Clients
-from monitor.aws.errors import Where, translating
-from monitor.aws.pages import Onward
+from monitor.aws.errors import CallContext, translating
 from monitor.errors import BadCall, CannotDo, NoData, TrainwatchError, Unreachable
 
 # By AWS's rules for the names of buckets; an access point's ARN or alias works as well.
@@ -51,7 +51,7 @@ class Bucket:
             if answer is None:
                 return None
             try:
-                with translating(Where(region=self.clients.region, service="s3")):
+                with translating(CallContext(region=self.clients.region, service="s3")):
                     data: bytes = answer["Body"].read()
                     return data
             except Unreachable:
@@ -73,12 +73,12 @@ class Bucket:
 
     def _rows(self, prefix: str) -> Iterator[dict[str, Any]]:
         more: dict[str, str] = {}
-        onward = Onward("s3:ListBucket")
+        pages = Pagination("s3:ListBucket")
         while True:
             answer = self._call("list_objects_v2", Prefix=self._key(prefix), MaxKeys=_PAGE, **more)
             rows = answer.get("Contents", ())
             yield from rows
-            token = onward.after(answer.get("NextContinuationToken"), len(rows))
+            token = pages.after(answer.get("NextContinuationToken"), len(rows))
             if token is None:
                 return
             more = {"ContinuationToken": token}

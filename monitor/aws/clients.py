@@ -1,4 +1,4 @@
-"""Who talks to AWS, and what did it cost? One session, one client a service, every request counted."""
+"""The clients of AWS: one session, one client a service, every request counted."""
 
 from __future__ import annotations
 
@@ -14,27 +14,20 @@ from botocore.exceptions import BotoCoreError, ClientError
 from botocore.utils import parse_timestamp
 
 from monitor.accounts import Account
-from monitor.aws import fast_answers, whole_answers, whole_text
+from monitor.aws import answers
+from monitor.aws.answers import MAX_ATTEMPTS
 from monitor.aws.arn import account_of
 from monitor.aws.assumed import Assumed, Assumption, core_session, forget
-from monitor.aws.errors import Where, no_region, translating
-from monitor.aws.pace import pacer_of, shared_pacer
-from monitor.aws.places import region_of_environment
-from monitor.aws.tally import Tally, running
-from monitor.aws.whole_answers import MAX_ATTEMPTS
+from monitor.aws.calls import Tally, pacer_of, running, shared_pacer
+from monitor.aws.errors import CallContext, no_region, translating
+from monitor.aws.profiles import region_of_environment
 from monitor.errors import NoCredentials, TrainwatchError
 from monitor.model import ApiBill
-
-CONNECT_TIMEOUT_S = 5
-READ_TIMEOUT_S = 30
-_CONNECTIONS = 32
 
 # Services that stand in few regions, and answer for all.
 _REGIONS = {"pricing": "us-east-1"}
 # What nobody should wait for: one short attempt.
 _HURRIED = frozenset({"pricing", "sts"})
-_HURRIED_CONNECT_S = 2
-_HURRIED_READ_S = 3
 
 _THROTTLED = re.compile(r"Throttl|TooManyRequests|RequestLimitExceeded|SlowDown")
 _sessions: dict[tuple[str | None, Assumption | None, str | None] | None, boto3.Session] = {}
@@ -146,9 +139,9 @@ class Clients:
             return cast("dict[str, Any]", getattr(client, method)(**parameters))
 
     def _new_session(self) -> boto3.Session:
-        with translating(Where(region=self._named or "", profile=self.profile)):
+        with translating(CallContext(region=self._named or "", profile=self.profile)):
             core = core_session(self._profile)
-            parsers = whole_answers.Parsers(core.get_component("response_parser_factory"))
+            parsers = answers.Parsers(core.get_component("response_parser_factory"))
             # Timestamps become aware UTC, and a hundred thousand of them cost a tenth of botocore's own parsing.
             parsers.set_parser_defaults(timestamp_parser=_utc)
             core.register_component("response_parser_factory", parsers)
@@ -180,13 +173,13 @@ class Clients:
                 self._account = None
             return True
 
-    def _where(self, service: str) -> Where:
+    def _where(self, service: str) -> CallContext:
         client = self._clients.get(service)
         address = str(client.meta.endpoint_url) if client else self._endpoint_url or ""
         chosen = "" if _AWS_HOST.search(address) else address
         prefix = _IAM_PREFIXES.get(service, service)
         region = _REGIONS.get(service, self.region)
-        return Where(region=region, endpoint=chosen, profile=self.profile, service=prefix)
+        return CallContext(region=region, endpoint=chosen, profile=self.profile, service=prefix)
 
     def _listen(self, client: Any) -> None:
         events = client.meta.events
@@ -194,9 +187,7 @@ class Clients:
         events.register("needs-retry", self._note_throttling)
         events.register("before-parameter-build.cloudwatch.GetMetricData", self._count_metrics)
         events.register("after-call.sagemaker", self._remember_account)
-        whole_answers.listen(events, client.meta.config.retries.get("total_max_attempts", MAX_ATTEMPTS))
-        fast_answers.listen(events)
-        whole_text.listen(events)
+        answers.listen(events, client.meta.config.retries.get("total_max_attempts", MAX_ATTEMPTS))
 
     def _count(self, event_name: str, **_: Any) -> None:
         operation = event_name.rpartition(".")[2]
@@ -233,7 +224,7 @@ def _keys(session: boto3.Session) -> tuple[str, ...] | None:
         return None
 
 
-def _config(hurried: bool = False) -> Config:
+def _config(hurried: bool) -> Config:
     retries: dict[str, Any] = {}
     if hurried or not os.environ.get("AWS_MAX_ATTEMPTS"):
         retries["total_max_attempts"] = 1 if hurried else MAX_ATTEMPTS
@@ -241,9 +232,9 @@ def _config(hurried: bool = False) -> Config:
         retries["mode"] = "standard"
     return Config(
         retries=retries,
-        connect_timeout=_HURRIED_CONNECT_S if hurried else CONNECT_TIMEOUT_S,
-        read_timeout=_HURRIED_READ_S if hurried else READ_TIMEOUT_S,
-        max_pool_connections=_CONNECTIONS,
+        connect_timeout=2 if hurried else 5,
+        read_timeout=3 if hurried else 30,
+        max_pool_connections=32,
         user_agent_extra="trainwatch",
     )
 

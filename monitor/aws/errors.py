@@ -1,4 +1,4 @@
-"""What does an error of botocore mean to the user? Maps each to one of ``monitor.errors``, with cause and remedy."""
+"""The errors of botocore in words for the user: each becomes one of ``monitor.errors``, with cause and remedy."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _DENY = re.compile(r"explicit deny in an? ([a-z -]*(?:policy|boundary))")
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class CallContext:
     """What a call was about to talk to; an error names it."""
 
     region: str = ""
@@ -84,7 +84,7 @@ def is_damaged(error: TrainwatchError) -> bool:
 
 
 @contextmanager
-def translating(where: Where) -> Iterator[None]:
+def translating(where: CallContext) -> Iterator[None]:
     """Inside it every error of botocore becomes one of ``monitor.errors``; any other error passes unchanged."""
     try:
         yield
@@ -95,14 +95,14 @@ def translating(where: Where) -> Iterator[None]:
         raise told from error
 
 
-def explained(error: Exception, where: Where) -> TrainwatchError | None:
+def explained(error: Exception, where: CallContext) -> TrainwatchError | None:
     """The same trouble in words for the user, or None where botocore did not raise it."""
     if isinstance(error, boto.ClientError):
         return _answered(error, where)
     if isinstance(error, ResponseParserError):
         return _not_aws(where, _first_line(error))
     if isinstance(error, boto.BotoCoreError):
-        return _credentials(error, where) or _connection(error, where) or _call(error, where)
+        return _unanswered(error, where)
     if isinstance(error, UnicodeEncodeError):
         return BadCall("A name in this call is no UTF-8 text, which AWS takes alone.", "Check how it is written.")
     if isinstance(error, ValueError) and "endpoint" in str(error).lower():
@@ -110,7 +110,7 @@ def explained(error: Exception, where: Where) -> TrainwatchError | None:
     return None
 
 
-def _answered(error: boto.ClientError, where: Where) -> TrainwatchError:
+def _answered(error: boto.ClientError, where: CallContext) -> TrainwatchError:
     """An error that AWS itself sent, by its code."""
     told: dict[str, Any] = error.response.get("Error", {})
     code, text = str(told.get("Code", "")), str(told.get("Message", ""))
@@ -124,7 +124,7 @@ def _answered(error: boto.ClientError, where: Where) -> TrainwatchError:
             "AWS refused the signature: this machine's clock is wrong.", "Set the clock and try again."
         )
     if _EXPIRED.search(code):
-        return _expired(where)
+        return NoCredentials(f"The AWS credentials have expired ({_who(where)}).", _login(where))
     if _DENIED.search(code):
         return _denied(text, action, where)
     if _NOT_ACCEPTED.search(code):
@@ -146,30 +146,24 @@ def _answered(error: boto.ClientError, where: Where) -> TrainwatchError:
     return CannotDo(f"AWS refused {action}: {_first_line(text) or code}.")
 
 
-def _denied(text: str, action: str, where: Where) -> NotAllowed:
-    who = _WHO.search(text)
-    named = _WHAT.search(text)
-    deny = _DENY.search(text)
-    exact = named[1] if named else action
-    blocked = f" (an explicit deny in a {deny[1].strip()})" if deny else ""
+def _denied(text: str, action: str, where: CallContext) -> NotAllowed:
+    who, which, deny = _WHO.search(text), _WHICH.search(text), _DENY.search(text)
+    exact = named[1] if (named := _WHAT.search(text)) else action
+    denied_by, more = deny[1].strip() if deny else "", ""
     remedy = f"Have {exact} allowed in the IAM policy of that user or role."
-    if exact == f"sts:{_ASSUME}" and not deny:
-        remedy = f"Have {exact} allowed to them, and by the trust policy of that role, with its external id if it asks for one."
-        which = _WHICH.search(text)
-        exact_of = f" ({which[1]})" if which else ""
-        return NotAllowed(
-            f"AWS does not allow {exact} to {who[1] if who else 'these credentials'}{exact_of}.",
-            remedy,
-            exact,
-            arn=_arn(text, who, where),
+    if denied_by:
+        more, remedy = (
+            f" (an explicit deny in a {denied_by})",
+            f"Ask whoever maintains that {denied_by} to allow {exact}.",
         )
-    if deny:
-        remedy = f"Ask whoever maintains that {deny[1].strip()} to allow {exact}."
-    message = f"AWS does not allow {exact} to {who[1] if who else 'these credentials'}{blocked}."
-    return NotAllowed(message, remedy, exact, deny[1].strip() if deny else "", _arn(text, who, where))
+    elif exact == f"sts:{_ASSUME}":
+        more = f" ({which[1]})" if which else ""
+        remedy = f"Have {exact} allowed to them, and by the trust policy of that role, with its external id if it asks for one."
+    message = f"AWS does not allow {exact} to {who[1] if who else 'these credentials'}{more}."
+    return NotAllowed(message, remedy, exact, denied_by, _arn(text, who, where))
 
 
-def _arn(text: str, who: re.Match[str] | None, where: Where) -> str:
+def _arn(text: str, who: re.Match[str] | None, where: CallContext) -> str:
     """Of what was asked for, as AWS names it; else with what is known: who asked is of the same partition and account."""
     if which := _WHICH.search(text):
         return which[1].rstrip(".,")
@@ -178,78 +172,49 @@ def _arn(text: str, who: re.Match[str] | None, where: Where) -> str:
     return f"arn:{partition}:{where.service}:{where.region}:{account}:"
 
 
-def _expired(where: Where) -> NoCredentials:
-    return NoCredentials(f"The AWS credentials have expired ({_who(where)}).", _login(where))
-
-
-def _credentials(error: boto.BotoCoreError, where: Where) -> TrainwatchError | None:
+def _unanswered(error: boto.BotoCoreError, where: CallContext) -> TrainwatchError:
+    """An error of a call that AWS did not answer, by its type."""
+    told, line = error.kwargs, _first_line(error)
+    target = str(told.get("endpoint_url") or where.place)
+    check = f"Check the network, a proxy, and that '{where.region}' is the region you mean (--region)."
+    if where.endpoint:
+        check = "Check AWS_ENDPOINT_URL and the network."
+    again = f"Try again; {check[:1].lower()}{check[1:]}"
     match error:
         case boto.NoCredentialsError() | boto.NoAuthTokenError():
-            return NoCredentials(
-                "No AWS credentials were found.",
-                "Name a profile (--profile or AWS_PROFILE), or log in with 'aws configure' or 'aws sso login'.",
-            )
+            remedy = "Name a profile (--profile or AWS_PROFILE), or log in with 'aws configure' or 'aws sso login'."
+            return NoCredentials("No AWS credentials were found.", remedy)
         case boto.PartialCredentialsError():
-            missing = error.kwargs.get("cred_var", "a part")
+            missing = told.get("cred_var", "a part")
             return NoCredentials(f"The AWS credentials are incomplete: {missing} is missing.", "Set it and try again.")
         case boto.ProfileNotFound():
-            name = error.kwargs.get("profile", "")
-            return NoCredentials(
-                f"There is no AWS profile '{name}'.", "See 'aws configure list-profiles' and name one with --profile."
-            )
-        case (
-            boto.TokenRetrievalError()
-            | boto.SSOError()
-            | boto.LoginError()
-            | boto.RefreshWithMFAUnsupportedError()
-            | boto.UnknownTokenProviderError()
-        ):
+            remedy = "See 'aws configure list-profiles' and name one with --profile."
+            return NoCredentials(f"There is no AWS profile '{told.get('profile', '')}'.", remedy)
+        case boto.TokenRetrievalError() | boto.SSOError() | boto.LoginError() | boto.RefreshWithMFAUnsupportedError():
+            return NoCredentials(f"The AWS login has expired or is missing ({_who(where)}).", _login(where))
+        case boto.UnknownTokenProviderError():
             return NoCredentials(f"The AWS login has expired or is missing ({_who(where)}).", _login(where))
         case boto.CredentialRetrievalError() | boto.MetadataRetrievalError() | boto.UnknownCredentialError():
-            return NoCredentials(f"The AWS credentials cannot be fetched: {_first_line(error)}.", _login(where))
+            return NoCredentials(f"The AWS credentials cannot be fetched: {line}.", _login(where))
         case boto.InvalidConfigError() | boto.ConfigParseError() | boto.ConfigNotFound():
-            return NoCredentials(
-                f"The AWS configuration cannot be used: {_first_line(error)}.", "Correct ~/.aws/config."
-            )
+            return NoCredentials(f"The AWS configuration cannot be used: {line}.", "Correct ~/.aws/config.")
         case boto.MissingDependencyException():
-            return NoCredentials(
-                f"The AWS login needs a package that is not installed: {_first_line(error)}.",
-                "Install botocore[crt], or use other credentials.",
-            )
-    return None
-
-
-def _connection(error: boto.BotoCoreError, where: Where) -> TrainwatchError | None:
-    target = str(error.kwargs.get("endpoint_url") or where.place)
-    check = (
-        "Check AWS_ENDPOINT_URL and the network."
-        if where.endpoint
-        else f"Check the network, a proxy, and that '{where.region}' is the region you mean (--region)."
-    )
-    match error:
+            remedy = "Install botocore[crt], or use other credentials."
+            return NoCredentials(f"The AWS login needs a package that is not installed: {line}.", remedy)
         case boto.ProxyConnectionError():
-            proxy = error.kwargs.get("proxy_url", "")
-            return Unreachable(f"The proxy {proxy} does not let the call through.", "Check HTTPS_PROXY and NO_PROXY.")
+            message = f"The proxy {told.get('proxy_url', '')} does not let the call through."
+            return Unreachable(message, "Check HTTPS_PROXY and NO_PROXY.")
         case boto.SSLError():
-            return Unreachable(
-                f"The certificate of {target} is not trusted.",
-                "Set AWS_CA_BUNDLE to your network's certificates, or check whether the address is http or https.",
-            )
+            remedy = "Set AWS_CA_BUNDLE to your network's certificates, or check whether the address is http or https."
+            return Unreachable(f"The certificate of {target} is not trusted.", remedy)
         case boto.ReadTimeoutError():
-            return Unreachable(f"{target} was reached but did not answer in time.", "Try again; " + _lower(check))
+            return Unreachable(f"{target} was reached but did not answer in time.", again)
         case boto.ConnectionClosedError():
-            return Unreachable(
-                f"{target} was reached but closed the connection without an answer.", "Try again; " + _lower(check)
-            )
+            return Unreachable(f"{target} was reached but closed the connection without an answer.", again)
         case boto.IncompleteReadError():
-            return Unreachable(f"{target} cuts its answers short.", "Try again; " + _lower(check))
+            return Unreachable(f"{target} cuts its answers short.", again)
         case boto.ConnectionError() | boto.HTTPClientError():
             return Unreachable(f"Nothing answers at {target}.", check)
-    return None
-
-
-def _call(error: boto.BotoCoreError, where: Where) -> TrainwatchError:
-    match error:
         case boto.NoRegionError():
             return no_region()
         case boto.InvalidRegionError():
@@ -257,11 +222,11 @@ def _call(error: boto.BotoCoreError, where: Where) -> TrainwatchError:
         case boto.UnknownRegionError() | boto.BaseEndpointResolverError() | boto.EndpointProviderError():
             return BadCall(f"AWS has no such service in {where.place}.", "Name another region with --region.")
         case boto.ParamValidationError():
-            report = str(error.kwargs.get("report", error))
-            return BadCall(f"The call cannot be made: {_first_line(report)}.", "Check the values in the call.")
+            report = _first_line(told.get("report", error))
+            return BadCall(f"The call cannot be made: {report}.", "Check the values in the call.")
         case boto.InvalidRetryConfigurationError():
-            return BadCall(f"{_first_line(error)}.", "Correct AWS_RETRY_MODE or AWS_MAX_ATTEMPTS.")
-    return CannotDo(f"The call to AWS failed: {_first_line(error)}.")
+            return BadCall(f"{line}.", "Correct AWS_RETRY_MODE or AWS_MAX_ATTEMPTS.")
+    return CannotDo(f"The call to AWS failed: {line}.")
 
 
 def no_region() -> CannotDo:
@@ -269,18 +234,18 @@ def no_region() -> CannotDo:
     return CannotDo("No AWS region is set.", "Name one with --region, or set AWS_REGION.")
 
 
-def _not_aws(where: Where, what: str) -> Unreachable:
+def _not_aws(where: CallContext, what: str) -> Unreachable:
     return Unreachable(
         f"{where.place} does not answer like AWS ({what}).",
         "Check AWS_ENDPOINT_URL, a proxy, or the login page of your network.",
     )
 
 
-def _who(where: Where) -> str:
+def _who(where: CallContext) -> str:
     return f"profile {where.profile}" if where.profile else "the AWS_* variables or the default profile"
 
 
-def _login(where: Where) -> str:
+def _login(where: CallContext) -> str:
     profile = f" --profile {where.profile}" if where.profile else ""
     return f"Log in again, for example with 'aws sso login{profile}', or set fresh AWS_* variables."
 
@@ -289,7 +254,3 @@ def _first_line(text: object) -> str:
     """One line without its full stop, short enough for a sentence."""
     line = next((part.strip() for part in str(text).splitlines() if part.strip()), "")
     return (line[:297] + "..." if len(line) > 300 else line).rstrip(".")
-
-
-def _lower(sentence: str) -> str:
-    return sentence[:1].lower() + sentence[1:]

@@ -1,4 +1,4 @@
-"""Where do a fleet's hours go? Waste by owner and use as ranked bars, and the uses week by week. Frames in, charts out."""
+"""A fleet's hours: waste by owner and use as ranked bars, and the uses week by week."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import altair as alt
 import pandas as pd
+
+from monitor.charts.elements import colored, tooltips
 
 #: Use -> color: apart in lightness as well as in hue; what bought nothing is warm, what is unknown is gray.
 USES = {
@@ -46,12 +48,12 @@ def owners_bars(frame: pd.DataFrame, order: Sequence[str], title: str, around_px
             color=_color(),
             order=alt.Order("place:Q"),
             tooltip=[
-                alt.Tooltip("owner:N"), alt.Tooltip("use:N"),
-                alt.Tooltip("sum(amount):Q", title=title, format=",.2f"),
-                alt.Tooltip("sum(gpu_hours):Q", title="GPU-hours", format=",.1f"),
+                alt.Tooltip("owner:N"),
+                alt.Tooltip("use:N"),
+                *tooltips(("sum(amount):Q", title, ",.2f"), ("sum(gpu_hours):Q", "GPU-hours", ",.1f")),
             ],
         )
-    )  # fmt: skip
+    )
 
 
 def weeks_frame(rows: Sequence[tuple[str, str, float]]) -> pd.DataFrame:
@@ -71,14 +73,10 @@ def weeks_bars(frame: pd.DataFrame, title: str) -> alt.Chart:
             y=alt.Y("sum(amount):Q", title=title, axis=alt.Axis(tickCount=4)),
             color=_color(columns=3),
             order=alt.Order("place:Q"),
-            tooltip=[
-                alt.Tooltip("week:O"), alt.Tooltip("use:N"),
-                alt.Tooltip("sum(amount):Q", title=title, format=",.2f"),
-            ],
+            tooltip=[alt.Tooltip("week:O"), alt.Tooltip("use:N"), *tooltips(("sum(amount):Q", title, ",.2f"))],
         )
-    )  # fmt: skip
+    )
 
 
 def _color(columns: int = 6) -> alt.Color:
-    scale = alt.Scale(domain=_ORDER, range=list(USES.values()))
-    return alt.Color("use:N", scale=scale, title=None, legend=alt.Legend(orient="top", columns=columns))
+    return alt.Color("use:N", scale=colored(USES), title=None, legend=alt.Legend(orient="top", columns=columns))

@@ -5,23 +5,14 @@ from __future__ import annotations
 import altair as alt
 import pandas as pd
 
+from monitor.charts.elements import PERCENT_TICKS, columns, tooltips, typed
 from monitor.charts.utilization import PERCENT, PERCENT_LEGEND
 
 #: Of a row, pixels.
 ROW_PX = 26
 STEP_HEIGHT_PX = 220
 _CHROME_PX = 92
-_CELL_DTYPES = {
-    "gpu": "str",
-    "number": "int64",
-    "at": "str",
-    "minute": "datetime64[ms, UTC]",
-    "mean_pct": "float64",
-    "low_pct": "float64",
-    "high_pct": "float64",
-    "memory_pct": "float64",
-    "samples": "int64",
-}
+_CELLS = columns("gpu:str number:int at:str minute:time mean_pct low_pct high_pct memory_pct samples:int")
 
 
 def minute_cells(gpus: pd.DataFrame, days: bool, zone: object) -> pd.DataFrame:
@@ -30,7 +21,7 @@ def minute_cells(gpus: pd.DataFrame, days: bool, zone: object) -> pd.DataFrame:
     ``gpus`` is the Gpus frame of one node; ``days``: the minutes are named with their day.
     """
     if gpus.empty:
-        return pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in _CELL_DTYPES.items()})
+        return typed([], _CELLS)
     found = gpus.assign(minute=gpus["timestamp"].dt.floor("min")).groupby(["gpu", "minute"])
     busy = found["utilization_pct"]
     cells = pd.DataFrame(
@@ -48,7 +39,7 @@ def minute_cells(gpus: pd.DataFrame, days: bool, zone: object) -> pd.DataFrame:
         gpu="GPU " + cells["gpu"].astype("str"),
         at=local.dt.strftime("%d %b %H:%M" if days else "%H:%M"),
     )
-    return cells[list(_CELL_DTYPES)].astype(_CELL_DTYPES)
+    return typed(cells, _CELLS)
 
 
 def gpu_heatmap(cells: pd.DataFrame) -> alt.Chart:
@@ -70,15 +61,15 @@ def gpu_heatmap(cells: pd.DataFrame) -> alt.Chart:
                 axis=alt.Axis(title=None, ticks=False, domain=False),
             ),
             color=alt.Color("mean_pct:Q", scale=PERCENT, legend=PERCENT_LEGEND),
-            tooltip=[
-                alt.Tooltip("gpu:N", title="GPU"),
-                alt.Tooltip("at:N", title="minute"),
-                alt.Tooltip("mean_pct:Q", title="mean %", format=".0f"),
-                alt.Tooltip("low_pct:Q", title="lowest %", format=".0f"),
-                alt.Tooltip("high_pct:Q", title="highest %", format=".0f"),
-                alt.Tooltip("memory_pct:Q", title="memory, highest %", format=".0f"),
-                alt.Tooltip("samples:Q", title="samples"),
-            ],
+            tooltip=tooltips(
+                ("gpu:N", "GPU"),
+                ("at:N", "minute"),
+                ("mean_pct:Q", "mean %", ".0f"),
+                ("low_pct:Q", "lowest %", ".0f"),
+                ("high_pct:Q", "highest %", ".0f"),
+                ("memory_pct:Q", "memory, highest %", ".0f"),
+                ("samples:Q", "samples"),
+            ),
         )
         .properties(height=ROW_PX * max(1, int(cells["gpu"].nunique())) + _CHROME_PX)
     )
@@ -92,7 +83,7 @@ def closed(pieces: pd.DataFrame) -> pd.DataFrame:
 
 def anatomy(drawn: pd.DataFrame) -> alt.LayerChart:
     """GPU use within a step: the mean as a line of steps, and the range of eight samples in ten."""
-    percent = alt.Axis(title="GPU, %", values=[0, 25, 50, 75, 100])
+    percent = alt.Axis(title="GPU, %", values=PERCENT_TICKS)
     base = alt.Chart(drawn).encode(
         x=alt.X(
             "begin_s:Q",
@@ -106,13 +97,13 @@ def anatomy(drawn: pd.DataFrame) -> alt.LayerChart:
     )
     mean = base.mark_line(interpolate="step-after").encode(
         y=alt.Y("mean_pct:Q", scale=PERCENT, axis=percent),
-        tooltip=[
-            alt.Tooltip("begin_s:Q", title="from, s", format=".2f"),
-            alt.Tooltip("end_s:Q", title="to, s", format=".2f"),
-            alt.Tooltip("mean_pct:Q", title="mean %", format=".0f"),
-            alt.Tooltip("low_pct:Q", title="p10 %", format=".0f"),
-            alt.Tooltip("high_pct:Q", title="p90 %", format=".0f"),
-            alt.Tooltip("samples:Q", title="samples"),
-        ],
+        tooltip=tooltips(
+            ("begin_s:Q", "from, s", ".2f"),
+            ("end_s:Q", "to, s", ".2f"),
+            ("mean_pct:Q", "mean %", ".0f"),
+            ("low_pct:Q", "p10 %", ".0f"),
+            ("high_pct:Q", "p90 %", ".0f"),
+            ("samples:Q", "samples"),
+        ),
     )
     return alt.layer(band, mean).properties(height=STEP_HEIGHT_PX)

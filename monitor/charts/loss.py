@@ -1,4 +1,4 @@
-"""How do the loss and the learning rate develop? One line, its spread, and a mark where the loss was not a number."""
+"""Loss and learning rate over time: one line, its spread, and a mark where the loss was not a number."""
 
 from __future__ import annotations
 
@@ -6,21 +6,13 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from monitor.charts.colours import LIMIT
-from monitor.charts.time_axis import Span, cut, edges, time_axis, time_scale, window
+from monitor.charts.colors import LIMIT
+from monitor.charts.elements import MOMENT, Span, columns, cut, edges, over_time, thinned, tooltips, typed, window
 
 #: Points at most: more than there are pixels only costs.
 POINTS = 400
 MARKS = 200
-_TIME = "%d %b %H:%M:%S"
-_DTYPES = {
-    "at": "datetime64[ms, UTC]",
-    "low": "float64",
-    "median": "float64",
-    "high": "float64",
-    "step": "Int64",
-    "reports": "int64",
-}
+_LEVELS = columns("at:time low median high step:number reports:int")
 
 
 def levels(rows: pd.DataFrame, column: str, within: Span | None = None) -> pd.DataFrame:
@@ -28,7 +20,7 @@ def levels(rows: pd.DataFrame, column: str, within: Span | None = None) -> pd.Da
     more than ``POINTS``; ``step`` is their first, ``at`` the time of their last."""
     known = cut(rows[rows[column].notna()], within, "at", "at")
     if known.empty:
-        return pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in _DTYPES.items()})
+        return typed([], _LEVELS)
     place = np.arange(len(known)) * min(POINTS, len(known)) // len(known)
     values = known[column].groupby(place)
     frame = pd.DataFrame(
@@ -41,15 +33,13 @@ def levels(rows: pd.DataFrame, column: str, within: Span | None = None) -> pd.Da
             "reports": values.size(),
         }
     )
-    return frame.reset_index(drop=True).astype(_DTYPES)
+    return frame.reset_index(drop=True).astype(_LEVELS)
 
 
 def no_numbers(rows: pd.DataFrame, within: Span | None = None) -> pd.DataFrame:
     """The reports whose loss is NaN or infinite, ``at step``: at most ``MARKS``, first and last among them."""
     bad = cut(rows.loc[rows["bad"], ["at", "step"]], within, "at", "at")
-    if len(bad) > MARKS:
-        bad = bad.iloc[np.unique(np.linspace(0, len(bad) - 1, MARKS).astype("int64"))]
-    return bad.reset_index(drop=True)
+    return thinned(bad, MARKS).reset_index(drop=True)
 
 
 def loss_frames(rows: pd.DataFrame, span: Span, within: Span | None = None) -> tuple[pd.DataFrame, ...]:
@@ -68,12 +58,9 @@ def loss_of(points: pd.DataFrame, bad: pd.DataFrame, ends: pd.DataFrame, log: bo
         alt.Chart(bad)
         .mark_point(color=LIMIT, shape="cross", angle=45, size=45, filled=True, yOffset=6)
         .encode(
-            x=alt.X("at:T", axis=time_axis(), scale=time_scale()),
+            x=over_time("at"),
             y=alt.value(0),
-            tooltip=[
-                alt.Tooltip("step:Q", title="NaN or infinite at step", format=",d"),
-                alt.Tooltip("at:T", title="at", format=_TIME),
-            ],
+            tooltip=tooltips(("step:Q", "NaN or infinite at step", ",d"), ("at:T", "at", MOMENT)),
         )
     )
     return alt.layer(*_line(points, "training loss", log), crosses, window(ends)).properties(height=220)
@@ -87,14 +74,14 @@ def rate_of(points: pd.DataFrame, ends: pd.DataFrame) -> alt.LayerChart:
 def _line(points: pd.DataFrame, title: str, log: bool) -> tuple[alt.Chart, ...]:
     scale = alt.Scale(type="log", nice=False) if log else alt.Scale(zero=False)
     y = alt.Y("median:Q", axis=alt.Axis(title=title, tickCount=5, format=".3~g"), scale=scale)
-    base = alt.Chart(points).encode(x=alt.X("at:T", axis=time_axis(), scale=time_scale()))
-    told = [
-        alt.Tooltip("step:Q", title="step", format=",d"),
-        alt.Tooltip("median:Q", title=title, format=".5~g"),
-        alt.Tooltip("low:Q", title="lowest", format=".5~g"),
-        alt.Tooltip("high:Q", title="highest", format=".5~g"),
-        alt.Tooltip("reports:Q", title="reports", format=",d"),
-        alt.Tooltip("at:T", title="at", format=_TIME),
-    ]
+    base = alt.Chart(points).encode(x=over_time("at"))
+    told = tooltips(
+        ("step:Q", "step", ",d"),
+        ("median:Q", title, ".5~g"),
+        ("low:Q", "lowest", ".5~g"),
+        ("high:Q", "highest", ".5~g"),
+        ("reports:Q", "reports", ",d"),
+        ("at:T", "at", MOMENT),
+    )
     band = base.mark_area(opacity=0.2).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q")
     return band, base.mark_line().encode(y=y, tooltip=told)

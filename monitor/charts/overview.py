@@ -1,4 +1,4 @@
-"""All of a job in a strip: where is there something to look at closer? Dragging over it chooses a part of the time."""
+"""All of a job in a strip; dragging over it chooses a part of the time."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from monitor.charts.colours import BRUSH
-from monitor.charts.measured import Measured, across
-from monitor.charts.step_buckets import Work, buckets
-from monitor.charts.time_axis import Span, edges, time_axis, time_scale, window
+from monitor.charts.colors import BRUSH
+from monitor.charts.elements import Span, columns, edges, over_time, typed, window
+from monitor.charts.step_time import Work, buckets
+from monitor.charts.utilization import Measured, across
 
 #: The name of the choice in what the browser tells, and of the field that it is of.
 CHOICE, FIELD = "window", "edge"
@@ -37,12 +37,12 @@ def _strip(at: pd.Series, low: pd.Series, middle: pd.Series, high: pd.Series) ->
 
 def marked(part: Span | None) -> pd.DataFrame:
     """The part that goes on with the job, ``start end``; no row where there is none."""
-    return pd.DataFrame([part] if part else [], columns=["start", "end"]).astype("datetime64[ms, UTC]")
+    return typed([part] if part else [], columns("start:time end:time"))
 
 
 def overview(shown: pd.DataFrame, ends: pd.DataFrame, part: pd.DataFrame, percent: bool) -> alt.LayerChart:
     """Median and p10-p90 band over all of the time, ``marked`` behind them, with a brush."""
-    time = alt.X("at:T", axis=time_axis(), scale=time_scale())
+    time = over_time("at")
     scale = alt.Scale(domain=[0, 100], clamp=True) if percent else alt.Scale(zero=True)
     axis = alt.Axis(title="%" if percent else "s", tickCount=2, grid=False)
     base = alt.Chart(shown).encode(x=time)

@@ -1,5 +1,4 @@
-"""How did a metric develop over a job, in a line as small as a word? Means over its nodes, a few points, gaps left
-open."""
+"""A metric over a job in a line as small as a word: means over its nodes, a few points, gaps left open."""
 
 from __future__ import annotations
 
@@ -8,7 +7,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from monitor.charts.colours import BRUSH, NO_DATA
+from monitor.charts.colors import BRUSH, NO_DATA
 
 #: As many as a table's cell has room for.
 POINTS = 36

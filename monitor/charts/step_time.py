@@ -1,23 +1,242 @@
-"""How long does a step take, does it stay so, and which node is slowest?"""
+"""Step times over a job: buckets few enough to draw, the node that is slowest, and the steps reached.
+
+The reports are put in order once (``work_of``); any part of the time follows quickly.
+"""
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from datetime import datetime
 
 import altair as alt
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from monitor.charts.colours import CHANGE, OUTLIER
-from monitor.charts.step_buckets import Work, buckets, outliers, work_of
-from monitor.charts.time_axis import Span, cut, edges, time_axis, time_scale, window
+from monitor.charts.colors import CHANGE, OUTLIER
+from monitor.charts.elements import (
+    MOMENT,
+    Floats,
+    Ints,
+    Span,
+    columns,
+    cut,
+    edges,
+    instants,
+    over_time,
+    thinned,
+    tooltips,
+    typed,
+    window,
+)
+
+#: Points of one series at most: more than there are pixels only costs.
+BUCKETS = 400
+#: A node is drawn by name when its median is this much above the median of its peers.
+SLOWER = 1.03
+#: Reports above this multiple of the median are dots of their own, drawn no higher than the ceiling.
+OUTLIER_TIMES = 2.0
+CEILING_TIMES = 2.5
+OUTLIERS = 200
+
+_BUCKETS = columns(
+    "series:str order:int at:time low_s p10_s median_s mean_s p90_s high_s first_step:number reports:int p10_drawn_s "
+    "median_drawn_s p90_drawn_s"
+)
+_LEVELS = ["low_s", "p10_s", "median_s", "mean_s", "p90_s", "high_s"]
+_NO_STEP = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Slowest:
+    """The node whose median step time is longest, beside the median of the other nodes' medians."""
+
+    node: str
+    median_s: float
+    peers_s: float
+
+    @property
+    def times(self) -> float:
+        return self.median_s / self.peers_s
+
+    @property
+    def stands_out(self) -> bool:
+        return self.times >= SLOWER
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """The reports with a time of work and a place in time, in the order of their steps."""
+
+    names: tuple[str, ...]
+    node: Ints
+    at_ms: Ints
+    key: Ints
+    """The same for the same step of all nodes; rises."""
+    step: Ints
+    seconds: Floats
+
+    def __len__(self) -> int:
+        return len(self.key)
+
+    def chosen(self, kept: NDArray[np.bool_]) -> Work:
+        return Work(self.names, self.node[kept], self.at_ms[kept], self.key[kept], self.step[kept], self.seconds[kept])
+
+    def within(self, span: Span | None) -> Work:
+        """The reports of that time; all of them for None."""
+        if span is None:
+            return self
+        start, end = (round(edge.timestamp() * 1000) for edge in span)
+        return self.chosen((self.at_ms >= start) & (self.at_ms <= end))
+
+    @property
+    def observed(self) -> int:
+        """How many nodes report."""
+        return len(np.unique(self.node))
+
+
+def timed(steps: pd.DataFrame) -> pd.DataFrame:
+    """The reports that give a time of work: with a duration, and no warm-up."""
+    return steps[steps["step_time_s"].notna() & ~steps["warm_up"]]
+
+
+def work_of(steps: pd.DataFrame) -> Work:
+    """The reports to draw, put in order.
+
+    The same step of all nodes belongs together; where steps carry no number, each report stands for itself.
+    """
+    rows = timed(steps)
+    rows = rows[rows["timestamp"].notna()]
+    at_ms = rows["timestamp"].to_numpy("datetime64[ms]").astype("int64")
+    step = rows["step"].to_numpy("int64", na_value=_NO_STEP)
+    numbered = not (step == _NO_STEP).any()
+    segment = rows["segment"].to_numpy("int64", na_value=0)
+    turn = np.argsort(segment * 2**40 + step if numbered else at_ms, kind="stable")
+    key = (segment * 2**40 + step)[turn] if numbered else np.arange(len(rows))
+    codes, names = pd.factorize(rows["node"])
+    seconds = rows["step_time_s"].to_numpy("float64")
+    return Work(tuple(map(str, names)), codes[turn].astype("int64"), at_ms[turn], key, step[turn], seconds[turn])
+
+
+def slowest(work: Work) -> Slowest | None:
+    """The slowest of at least two nodes that report their steps, else None."""
+    turn = np.argsort(work.node, kind="stable")
+    places, first = np.unique(work.node[turn], return_index=True)
+    if len(places) < 2:
+        return None
+    medians = np.array([float(np.median(part)) for part in np.split(work.seconds[turn], first[1:])])
+    worst = int(np.argmax(medians))
+    return Slowest(work.names[places[worst]], float(medians[worst]), float(np.median(np.delete(medians, worst))))
+
+
+def buckets(work: Work, limit: int = BUCKETS) -> pd.DataFrame:
+    """Rows ``series order at`` with the levels of each bucket, for all nodes and, if one stands out, the slowest.
+
+    Consecutive steps share a bucket so that there are at most ``limit`` of them. An empty row stands in each silence of
+    more than five times the usual distance, so that no line is joined over it.
+    """
+    if not len(work):
+        return typed([], _BUCKETS)
+    parts = [_series(work, median_of(work), 0, limit)]
+    odd = slowest(work)
+    if odd is not None and odd.stands_out:
+        own = work.chosen(work.node == work.names.index(odd.node))
+        parts.append(_series(own, f"{odd.node}, slowest", 1, limit))
+    frame = pd.concat(parts, ignore_index=True)
+    top = ceiling(work, max(_highest_lasting(part["median_s"]) for part in parts))
+    for name in ("p10", "median", "p90"):
+        frame[f"{name}_drawn_s"] = frame[f"{name}_s"].clip(upper=top)
+    return frame.astype(_BUCKETS)
+
+
+def median_of(work: Work) -> str:
+    """What the line of all reports is called: ``median of 4 nodes``, or the one node that reports."""
+    places = np.unique(work.node)
+    return (work.names[places[0]] or "all reports") if len(places) == 1 else f"median of {len(places)} nodes"
+
+
+def outliers(work: Work) -> pd.DataFrame:
+    """The longest reports above twice the median, ``at node step step_time_s drawn_s``; at most 200."""
+    kinds = columns("at:time node:str step:number step_time_s drawn_s")
+    if not len(work):
+        return typed([], kinds)
+    far = np.flatnonzero(work.seconds > OUTLIER_TIMES * np.median(work.seconds))
+    longest = far[np.argsort(-work.seconds[far], kind="stable")[:OUTLIERS]]
+    seconds, step = work.seconds[longest], pd.array(work.step[longest], dtype="Int64")
+    step[step == _NO_STEP] = pd.NA
+    dots = {
+        "at": instants(work.at_ms[longest]),
+        "node": [work.names[place] for place in work.node[longest]],
+        "step": step,
+        "step_time_s": seconds,
+        "drawn_s": np.minimum(seconds, ceiling(work, 0.0)),
+    }
+    return typed(pd.DataFrame(dots), kinds)
+
+
+def ceiling(work: Work, highest_line_s: float) -> float:
+    """Where far-off values are cut for drawing: one checkpoint of a minute must not press steps of a second flat."""
+    return max(CEILING_TIMES * float(np.median(work.seconds)), highest_line_s) if len(work) else highest_line_s
+
+
+def _highest_lasting(medians: pd.Series) -> float:
+    """The highest level that two buckets in a row have: a slow step alone in its bucket is a dot, no level of the line."""
+    known = medians.dropna()
+    lasting = np.minimum(known.iloc[1:].to_numpy(), known.iloc[:-1].to_numpy())
+    return float(lasting.max()) if len(lasting) else 0.0
+
+
+def _series(work: Work, name: str, order: int, limit: int) -> pd.DataFrame:
+    new = np.ones(len(work), dtype=bool)
+    new[1:] = work.key[1:] != work.key[:-1]
+    turn = np.cumsum(new) - 1
+    count = int(turn[-1]) + 1
+    place = turn * min(limit, count) // count
+    sizes = np.bincount(place)
+    first = np.cumsum(sizes) - sizes
+    levels = np.array([_levels(part) for part in np.split(work.seconds, first[1:])])
+    since = work.at_ms[0]
+    at_ms = since + np.bincount(place, work.at_ms - since) / sizes
+    frame = pd.DataFrame(
+        {
+            "series": name,
+            "order": order,
+            "at": instants(np.floor(at_ms).astype("int64")),
+            **dict(zip(_LEVELS, levels.T, strict=True)),
+            "first_step": pd.array(np.minimum.reduceat(work.step, first), dtype="Int64"),
+            "reports": sizes,
+        }
+    )
+    frame["first_step"] = frame["first_step"].mask(frame["first_step"] == _NO_STEP)
+    return _with_silences(frame)
+
+
+def _levels(values: Floats) -> tuple[float, ...]:
+    """Lowest, p10, median, mean, p90 and highest of one bucket; a sort of its own, since there may be millions in all."""
+    ordered = np.sort(values)
+    last = len(ordered) - 1
+    found = []
+    for share in (0.1, 0.5, 0.9):
+        low = int(share * last)
+        high = min(low + 1, last)
+        found.append(float(ordered[low] + (share * last - low) * (ordered[high] - ordered[low])))
+    p10, median, p90 = found
+    return float(ordered[0]), p10, median, float(ordered.mean()), p90, float(ordered[-1])
+
+
+def _with_silences(frame: pd.DataFrame) -> pd.DataFrame:
+    distance = frame["at"].diff().shift(-1)
+    silent = distance > 5 * distance.median()
+    breaks = frame[silent].assign(**dict.fromkeys(_LEVELS, np.nan), reports=0)
+    breaks["at"] = breaks["at"] + distance.median()
+    return pd.concat([frame, breaks]).sort_values("at", kind="stable", ignore_index=True) if len(breaks) else frame
+
 
 AXIS = "seconds a step"
 
 #: Moments at which the pace changed for good, with what is said of each.
 Changes = tuple[tuple[datetime, str], ...]
-
-_CHANGE_DTYPES = {"at": "datetime64[ms, UTC]", "said": "str", "left": "bool"}
 
 
 def changed(changes: Changes, span: Span) -> pd.DataFrame:
@@ -25,8 +244,7 @@ def changed(changes: Changes, span: Span) -> pd.DataFrame:
     start, end = (pd.Timestamp(edge) for edge in span)
     middle = start + (end - start) / 2
     rows = [(at, said, pd.Timestamp(at) > middle) for at, said in changes]
-    frame = pd.DataFrame(rows, columns=list(_CHANGE_DTYPES)).astype(_CHANGE_DTYPES)
-    return cut(frame, span, "at", "at").reset_index(drop=True)
+    return cut(typed(rows, columns("at:time said:str left:bool")), span, "at", "at").reset_index(drop=True)
 
 
 def step_frames(
@@ -43,7 +261,7 @@ def step_time_of(levels: pd.DataFrame, far: pd.DataFrame, changes: pd.DataFrame,
     A layer a series, which are named in the specification: marks that a field parts are kept by the browser for long after
     they are gone.
     """
-    time = alt.X("at:T", axis=time_axis(), scale=time_scale())
+    time = over_time("at")
     seconds = alt.Axis(title=AXIS, tickCount=5)
     names = series_names(levels)
     legend = alt.Legend(
@@ -80,12 +298,12 @@ def step_time_of(levels: pd.DataFrame, far: pd.DataFrame, changes: pd.DataFrame,
         .encode(
             x=time,
             y=alt.Y("drawn_s:Q", axis=seconds),
-            tooltip=[
-                alt.Tooltip("node:N", title="node"),
-                alt.Tooltip("step:Q", title="step", format=",d"),
-                alt.Tooltip("step_time_s:Q", title="took, s", format=".3~g"),
-                alt.Tooltip("at:T", title="at", format=_TIME),
-            ],
+            tooltip=tooltips(
+                ("node:N", "node"),
+                ("step:Q", "step", ",d"),
+                ("step_time_s:Q", "took, s", ".3~g"),
+                ("at:T", "at", MOMENT),
+            ),
         )
     )
     return alt.layer(*named, *bands, *medians, dots, *_rules(changes, time), window(ends)).properties(height=240)
@@ -101,22 +319,21 @@ def series_names(levels: pd.DataFrame) -> tuple[str, ...]:
     return tuple(levels.sort_values("order")["series"].drop_duplicates())
 
 
-_TIME = "%d %b %H:%M:%S"
-_TOLD = [
-    alt.Tooltip("series:N", title="series"),
-    alt.Tooltip("at:T", title="at", format=_TIME),
-    alt.Tooltip("first_step:Q", title="from step", format=",d"),
-    alt.Tooltip("median_s:Q", title="median, s", format=".3~g"),
-    alt.Tooltip("p10_s:Q", title="p10, s", format=".3~g"),
-    alt.Tooltip("p90_s:Q", title="p90, s", format=".3~g"),
-    alt.Tooltip("high_s:Q", title="longest, s", format=".3~g"),
-    alt.Tooltip("reports:Q", title="reports", format=",d"),
-]
+_TOLD = tooltips(
+    ("series:N", "series"),
+    ("at:T", "at", MOMENT),
+    ("first_step:Q", "from step", ",d"),
+    ("median_s:Q", "median, s", ".3~g"),
+    ("p10_s:Q", "p10, s", ".3~g"),
+    ("p90_s:Q", "p90, s", ".3~g"),
+    ("high_s:Q", "longest, s", ".3~g"),
+    ("reports:Q", "reports", ",d"),
+)
 
 
 def _rules(changes: pd.DataFrame, time: alt.X) -> tuple[alt.Chart, ...]:
     """A rule where the pace changed for good, and its words on the side with room; at the foot, where no line is."""
-    told = [alt.Tooltip("said:N", title="change"), alt.Tooltip("at:T", title="at", format=_TIME)]
+    told = tooltips(("said:N", "change"), ("at:T", "at", MOMENT))
     rule = alt.Chart(changes).mark_rule(color=CHANGE, strokeDash=[2, 2], strokeWidth=1.5).encode(x=time, tooltip=told)
     words = tuple(
         alt.Chart(changes)
@@ -133,3 +350,31 @@ def _rules(changes: pd.DataFrame, time: alt.X) -> tuple[alt.Chart, ...]:
         for left in (True, False)
     )
     return rule, *words
+
+
+def reached(steps: pd.DataFrame, limit: int = BUCKETS, within: Span | None = None) -> pd.DataFrame:
+    """Rows ``at step``: the step that was last reported by then, at most ``limit`` of them, first and last included."""
+    known = steps[steps["step"].notna() & steps["timestamp"].notna()].sort_values("timestamp", kind="stable")
+    known = cut(known, within, "timestamp", "timestamp")
+    known = thinned(known, limit)
+    return pd.DataFrame({"at": known["timestamp"], "step": known["step"]}).reset_index(drop=True)
+
+
+def progress_of(points: pd.DataFrame, ends: pd.DataFrame) -> alt.LayerChart:
+    """Step number over time, for logs that give no step times; the line ends with the last report, the axis with the time
+    shown."""
+    line = (
+        alt.Chart(points)
+        .mark_line(interpolate="step-after")
+        .encode(
+            x=over_time("at"),
+            y=alt.Y("step:Q", axis=alt.Axis(title="step", tickCount=5, format=",d")),
+            tooltip=tooltips(("step:Q", "step", ",d"), ("at:T", "at", MOMENT)),
+        )
+    )
+    return alt.layer(line, window(ends)).properties(height=220)
+
+
+def progress(steps: pd.DataFrame, span: Span) -> alt.LayerChart:
+    """The progress of all of a job."""
+    return progress_of(reached(steps), edges(span))

@@ -1,6 +1,7 @@
-"""What happened when, and on which node? Swim lanes: the course of the job on top, a lane a node below it.
+"""Where a job's time went, as one bar, and what happened when on which node, as swim lanes: the course of the job on top, a
+lane a node below it.
 
-Which kinds of marks there are is data, as everywhere: what each means stands beside the chart, see ``key``.
+Which kinds of marks there are is data, as everywhere: what each means stands beside the chart, see ``SIGNS``.
 """
 
 from __future__ import annotations
@@ -11,10 +12,89 @@ from datetime import datetime
 import altair as alt
 import pandas as pd
 
-from monitor.charts.colours import EVENT_KINDS, NO_DATA, NO_DATA_OPACITY, TIME_KINDS
-from monitor.charts.phases import KIND_OF
-from monitor.charts.time_axis import time_axis, time_scale
+from monitor.charts.colors import EVENT_KINDS, NO_DATA, NO_DATA_OPACITY, TIME_KINDS
+from monitor.charts.elements import BY_ORDER, MOMENT, colored, columns, over_time, tooltips, typed
+from monitor.model import Bucket
+from monitor.words import duration, usd
 from monitor.words import phase as called
+
+#: A segment carries its name when it is at least this share of the bar, and its minutes and dollars from this one on.
+NAMED_SHARE = 0.09
+TOLD_SHARE = 0.22
+BAR_PX = 34
+# In minutes, the largest first.
+_UNITS = {"days": 1440.0, "hours": 60.0, "minutes": 1.0}
+
+KIND_OF = {
+    **dict.fromkeys(("productive", "evaluation", "checkpoint"), "training"),
+    **dict.fromkeys(("pending", "starting", "downloading", "image", "initialization", "uploading"), "start and finish"),
+    **dict.fromkeys(("slow-excess", "stall", "lost-work", "interrupted", "idle-tail"), "lost"),
+}
+
+
+def segments(buckets: Sequence[Bucket]) -> pd.DataFrame:
+    """Rows ``name phase kind minutes cost_usd share unit start end middle label``, in the order given, none of zero length.
+
+    ``phase`` is the name for people; the places along the bar are in ``unit``: minutes, hours or days.
+    """
+    rows = [(bucket.name, bucket.seconds / 60, bucket.cost_usd) for bucket in buckets if bucket.seconds > 0]
+    frame = typed(rows, columns("name:object minutes cost_usd"))
+    frame["phase"] = [called(name) for name in frame["name"]]
+    frame["kind"] = [KIND_OF.get(name, "not known") for name in frame["name"]]
+    frame["share"] = frame["minutes"] / frame["minutes"].sum()
+    frame["unit"] = unit = unit_of(buckets)
+    frame["end"] = (frame["minutes"] / _UNITS[unit]).cumsum()
+    frame["start"] = frame["end"] - frame["minutes"] / _UNITS[unit]
+    frame["middle"] = (frame["start"] + frame["end"]) / 2
+    frame["label"] = [
+        _label(*row) if kind != "not known" else ""
+        for *row, kind in frame[["phase", "minutes", "cost_usd", "share", "kind"]].itertuples(index=False)
+    ]
+    return frame
+
+
+def unit_of(buckets: Sequence[Bucket]) -> str:
+    """In what the bar is drawn: days beyond three of them, hours beyond three of those, else minutes."""
+    whole = sum(bucket.seconds for bucket in buckets) / 60
+    return next((unit for unit, minutes in _UNITS.items() if whole > 3 * minutes), "minutes")
+
+
+def _label(phase: str, minutes: float, cost_usd: float, share: float) -> str:
+    if share < NAMED_SHARE:
+        return ""
+    told = [phase, duration(minutes * 60), *([usd(cost_usd)] if cost_usd > 0 else [])]
+    return " · ".join(told) if share >= TOLD_SHARE else phase
+
+
+def phase_bar(buckets: Sequence[Bucket]) -> alt.LayerChart:
+    """The bar of the sums of a job's phases."""
+    return phase_bar_of(segments(buckets))
+
+
+def phase_bar_of(frame: pd.DataFrame) -> alt.LayerChart:
+    """One horizontal bar; its color says what kind of time a segment was."""
+    base = alt.Chart(frame)
+    along = alt.X("start:Q", axis=alt.Axis(title=None, grid=False, tickCount=8, offset=6), scale=alt.Scale(nice=False))
+    bar = base.mark_bar(height=BAR_PX).encode(
+        x=along,
+        x2="end:Q",
+        color=alt.Color(
+            "kind:N",
+            scale=colored(TIME_KINDS),
+            legend=alt.Legend(title=None, orient="top", symbolType="square"),
+        ),
+        tooltip=tooltips(
+            ("phase:N", "phase"),
+            ("kind:N", "kind"),
+            ("minutes:Q", "minutes", ",.1f"),
+            ("share:Q", "share", ".1%"),
+            ("cost_usd:Q", "USD", ",.2f"),
+        ),
+    )
+    edges = base.mark_tick(color="white", thickness=1, size=BAR_PX).encode(x=along)
+    names = base.mark_text(color="white", fontWeight=600).encode(x=alt.X("middle:Q"), text="label:N")
+    return alt.layer(bar, edges, names).properties(height=112)
+
 
 #: Kind -> shape, of those that are moments.
 SHAPES = {
@@ -44,13 +124,12 @@ SIGNS = {
     "end": "■",
 }
 #: A part of the job carries its name when it is at least this share of the whole.
-NAMED_SHARE = 0.08
+LANE_NAMED_SHARE = 0.08
 #: Axis and, above the lanes, the words of the first error.
 CHROME_PX = 34
 FLAG_LANE = ""
 JOB_LANE = "job"
 _FLAG_TEXT = 110
-_TIME = "%d %b %H:%M:%S"
 
 
 def row_pixels(lanes: int) -> int:
@@ -60,8 +139,8 @@ def row_pixels(lanes: int) -> int:
 
 def grounds(lanes: Sequence[str], start: datetime, end: datetime) -> pd.DataFrame:
     """One row a lane, ``lane order start end``."""
-    frame = pd.DataFrame({"lane": list(lanes), "order": range(len(lanes)), "start": start, "end": end})
-    return frame.astype({"lane": "str", "order": "int64", **dict.fromkeys(("start", "end"), "datetime64[ms, UTC]")})
+    rows = [(lane, order, start, end) for order, lane in enumerate(lanes)]
+    return typed(rows, columns("lane:str order:int start:time end:time"))
 
 
 def parts_of_job(parts: pd.DataFrame) -> pd.DataFrame:
@@ -69,7 +148,7 @@ def parts_of_job(parts: pd.DataFrame) -> pd.DataFrame:
     frame = parts.assign(lane=JOB_LANE, order=0, kind=[KIND_OF.get(name, "not known") for name in parts["name"]])
     took = frame["end"] - frame["start"]
     frame["minutes"] = took.dt.total_seconds() / 60
-    wide = frame["minutes"] >= NAMED_SHARE * frame["minutes"].sum()
+    wide = frame["minutes"] >= LANE_NAMED_SHARE * frame["minutes"].sum()
     frame["phase"] = frame["name"].map(called)
     frame["label"] = frame["phase"].where(wide & (frame["kind"] != "not known"), "")
     return frame.astype({"kind": "str", "lane": "str", "label": "str"})
@@ -114,26 +193,24 @@ def lanes_of(*frames: pd.DataFrame, flag_row: bool) -> alt.LayerChart:
     ground, parts, of_nodes, of_job, single, flagged, spoken = frames
     y = alt.Y(
         "lane:N",
-        sort=alt.EncodingSortField("order", op="min"),
+        sort=BY_ORDER,
         axis=alt.Axis(title=None, ticks=False, domain=False, labelLimit=90, labelOverlap=False, labelFlush=False),
     )
     step = row_pixels(len(ground))
-    time = alt.X("start:T", axis=time_axis(), scale=time_scale())
-    colour = alt.Color(
-        "kind:N", legend=None, scale=alt.Scale(domain=list(EVENT_KINDS), range=list(EVENT_KINDS.values()))
-    )
-    shape = alt.Shape("kind:N", legend=None, scale=alt.Scale(domain=list(SHAPES), range=list(SHAPES.values())))
+    time = over_time("start")
+    color = alt.Color("kind:N", legend=None, scale=colored(EVENT_KINDS))
+    shape = alt.Shape("kind:N", legend=None, scale=colored(SHAPES))
     lines = alt.Chart(ground).mark_rule(color=NO_DATA, opacity=NO_DATA_OPACITY).encode(x=time, x2="end:T", y=y)
     spans = [
         alt.Chart(lasting)
         .mark_bar(height=max(6, step // 2), strokeWidth=1.5, fillOpacity=opacity)
-        .encode(x=time, x2="end:T", y=y, color=colour, stroke=stroke, tooltip=_TOOLTIP)
-        for lasting, opacity, stroke in ((of_nodes, 0.55, colour), (of_job, 1, alt.value("white")))
+        .encode(x=time, x2="end:T", y=y, color=color, stroke=stroke, tooltip=_TOOLTIP)
+        for lasting, opacity, stroke in ((of_nodes, 0.55, color), (of_job, 1, alt.value("white")))
     ]
     moments = (
         alt.Chart(single)
         .mark_point(filled=True, size=min(70, 3.4 * step), opacity=1)
-        .encode(x=time, y=y, color=colour, shape=shape, tooltip=_TOOLTIP)
+        .encode(x=time, y=y, color=color, shape=shape, tooltip=_TOOLTIP)
     )
     pole = alt.Chart(flagged).mark_rule(color=EVENT_KINDS["first error"], strokeDash=[3, 2]).encode(x="at:T")
     sign = (
@@ -164,14 +241,14 @@ def swim_lanes(
     return lanes_of(*frames, flag_row=bool((marks["kind"] == "first error").any()))
 
 
-_TOOLTIP = [
-    alt.Tooltip("lane:N", title="where"),
-    alt.Tooltip("kind:N", title="what"),
-    alt.Tooltip("start:T", title="from", format=_TIME),
-    alt.Tooltip("end:T", title="to", format=_TIME),
-    alt.Tooltip("count:Q", title="count", format=",d"),
-    alt.Tooltip("said:N", title="said"),
-]
+_TOOLTIP = tooltips(
+    ("lane:N", "where"),
+    ("kind:N", "what"),
+    ("start:T", "from", MOMENT),
+    ("end:T", "to", MOMENT),
+    ("count:Q", "count", ",d"),
+    ("said:N", "said"),
+)
 
 
 def _course(parts: pd.DataFrame, time: alt.X, y: alt.Y, step: int) -> tuple[alt.Chart, alt.Chart, alt.Chart]:
@@ -182,14 +259,14 @@ def _course(parts: pd.DataFrame, time: alt.X, y: alt.Y, step: int) -> tuple[alt.
         x=time,
         x2="end:T",
         y=y,
-        fill=alt.Fill("kind:N", legend=None, scale=alt.Scale(domain=list(TIME_KINDS), range=list(TIME_KINDS.values()))),
-        tooltip=[
-            alt.Tooltip("phase:N", title="phase"),
-            alt.Tooltip("start:T", title="from", format=_TIME),
-            alt.Tooltip("end:T", title="to", format=_TIME),
-            alt.Tooltip("minutes:Q", title="minutes", format=",.1f"),
-            alt.Tooltip("billed:N", title="billed"),
-        ],
+        fill=alt.Fill("kind:N", legend=None, scale=colored(TIME_KINDS)),
+        tooltip=tooltips(
+            ("phase:N", "phase"),
+            ("start:T", "from", MOMENT),
+            ("end:T", "to", MOMENT),
+            ("minutes:Q", "minutes", ",.1f"),
+            ("billed:N", "billed"),
+        ),
     )
     edges = base.mark_tick(color="white", thickness=1, size=height).encode(x=time, y=y)
     # At its beginning: the middle of the longest part is where checkpoints are.

@@ -34,7 +34,7 @@ def is_many(arguments: argparse.Namespace) -> bool:
 def pairs_of(arguments: argparse.Namespace, settings: Settings) -> tuple[AccountRegion, ...]:
     """The pairs that the options choose; each option may be given again or have commas. BadCall where they choose none."""
     # Imported late: boto3 takes a third of a second.
-    from monitor.aws.places import check_regions
+    from monitor.aws.profiles import check_regions
 
     found = chosen(settings.accounts, split(arguments.account), split([arguments.region]), split(arguments.team))
     check_regions(found)

@@ -13,7 +13,7 @@ from typing import Any
 from monitor.accounts import AccountRegion
 from monitor.archive.address import store_of
 from monitor.archive.store import Store
-from monitor.aws.tally import metered
+from monitor.aws.calls import metered
 from monitor.cli.accounts import add_accounts_options, is_many, missing_documents, pairs_of, say_missing, sweep_of
 from monitor.cli.help import add_command
 from monitor.cli.large_logs import checked_limit

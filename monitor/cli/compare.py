@@ -12,7 +12,7 @@ from typing import Any
 
 from monitor.archive.comparison_document import comparison_document
 from monitor.archive.pairs import Record, record, user_pairs
-from monitor.aws.tally import metered
+from monitor.aws.calls import metered
 from monitor.cli.compare_text import print_comparison
 from monitor.cli.help import add_command
 from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress, tell_damage

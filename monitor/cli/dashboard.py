@@ -90,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.archive is not None:
             raise BadCall("--archive and --all-accounts were given.", "Leave one of them out.")
         # Imported late: boto3 takes a third of a second.
-        from monitor.aws.places import check_regions
+        from monitor.aws.profiles import check_regions
 
         check_regions(chosen(read().accounts))
         environment[ALL_ACCOUNTS] = "1"

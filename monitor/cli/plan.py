@@ -21,7 +21,7 @@ from monitor.fetch.configuration import MP_PARAMETERS
 from monitor.model import Report
 from monitor.parse.user import step_pattern
 from monitor.predict.presets import PRESETS, Preset, preset
-from monitor.predict.setup_types import FRAMEWORK_NAMES, Setup
+from monitor.predict.setup import FRAMEWORK_NAMES, Setup
 from monitor.review import Reviewer
 from monitor.review.plan_document import plan_document
 from monitor.review.planning import Plan, advice_of, plan, start_from, start_of

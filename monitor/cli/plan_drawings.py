@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from monitor.predict.outcome import schedule_of
 from monitor.predict.pipeline import Schedule
-from monitor.predict.setup_types import Setup
+from monitor.predict.setup import Setup
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 #: Stages beyond these are not drawn.

@@ -14,8 +14,9 @@ from monitor.cli.report_text import print_finding
 from monitor.cli.tables import Column, table
 from monitor.predict.curve import Point
 from monitor.predict.distribution import is_default
+from monitor.predict.layout import pipeline_of
 from monitor.predict.outcome import bubble_fraction
-from monitor.predict.setup_types import FRAMEWORK_NAMES, Setup
+from monitor.predict.setup import FRAMEWORK_NAMES, Setup
 from monitor.review.planning import Plan
 from monitor.show.plan_captions import curve_words, script_lines, snippet
 from monitor.show.plan_words import NOTHING_YET, Answer, answer, changed_words, to_fit_rows
@@ -181,7 +182,7 @@ def _is(setup: Setup, point: Point) -> bool:
 
 def _schedules(plan: Plan, paper: Console) -> None:
     setups = [("start", plan.start)]
-    if plan.asked and plan.start.pipeline() != plan.change.pipeline():
+    if plan.asked and pipeline_of(plan.start) != pipeline_of(plan.change):
         setups.append(("change", plan.change))
     drawn = [(name, setup, lanes(setup, paper.width - 12)) for name, setup in setups]
     if not any(found for _, _, found in drawn):

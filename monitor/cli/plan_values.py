@@ -8,9 +8,8 @@ from typing import Any
 
 from monitor.errors import BadCall
 from monitor.fetch.configuration import MP_PARAMETERS, library_of, word
-from monitor.predict import setup_names
-from monitor.predict.setup_types import whole_number
-from monitor.predict.smp_schema import ALIASES_V1, V1, V2
+from monitor.predict import parameters
+from monitor.predict.parameters import ALIASES_V1, V1, V2, whole_number
 from monitor.review.planning import is_known
 
 # Numbers that need not be whole: 1.0 stays what it is.
@@ -35,7 +34,7 @@ def values_of(option: str, texts: Sequence[str]) -> tuple[dict[str, Any], bool]:
             raise BadCall(f"{option} {text[:_LONGEST]} is not a parameter with a value.", example)
         if not value:
             raise BadCall(f"{option} {name[:_LONGEST]}= has no value.", f"{example} null means not known.")
-        if setup_names.plain_name(name) == MP_PARAMETERS:
+        if parameters.plain_name(name) == MP_PARAMETERS:
             several = library_of(value)
             readable = readable and (bool(several) or value.strip(' "{}[]').lower() in {"", "null", "none"})
             for each in several:
@@ -44,8 +43,8 @@ def values_of(option: str, texts: Sequence[str]) -> tuple[dict[str, Any], bool]:
             continue
         if not is_known(name):
             raise BadCall(f"{option} {name[:_LONGEST]}: there is no such parameter.", _nearest(name))
-        plain = setup_names.plain_name(name)
-        canonical = ALIASES_V1.get(plain, setup_names.OTHER_NAMES.get(plain, plain))
+        plain = parameters.plain_name(name)
+        canonical = ALIASES_V1.get(plain, parameters.OTHER_NAMES.get(plain, plain))
         _once(option, canonical, name, written)
         found[name] = _value(canonical, value)
     return found, readable
@@ -70,8 +69,8 @@ def _value(name: str, text: str) -> Any:
 
 
 def _nearest(name: str) -> str:
-    known = sorted(setup_names.CANONICAL | setup_names.OTHER_NAMES.keys() | ALIASES_V1.keys())
-    near = difflib.get_close_matches(setup_names.plain_name(name), known, 1, _ALIKE)
+    known = sorted(parameters.CANONICAL | parameters.OTHER_NAMES.keys() | ALIASES_V1.keys())
+    near = difflib.get_close_matches(parameters.plain_name(name), known, 1, _ALIKE)
     if near:
         return f"The nearest is {near[0]}."
     return "Names are the library's, such as microbatches, or those of model and job, such as hidden_size, batch_size."

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from monitor.archive.document import report_document
-from monitor.aws.tally import metered
+from monitor.aws.calls import metered
 from monitor.cli.help import add_command
 from monitor.cli.large_logs import add_large_log_options, checked_limit, instead
 from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress

@@ -1,14 +1,12 @@
-"""How do the steps of a sample job read in its log? One function a dialect: a span goes in, lines come out."""
+"""The steps of a sample job as its log has them. One function a dialect: a span goes in, lines come out."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from datetime import timedelta
+from datetime import datetime, timedelta
 
-from monitor.demo.schedule import Attempt, SampleJob
+from monitor.demo.schedule import Attempt, SampleJob, Span
 from monitor.demo.story import SlowNode, Story
-from monitor.demo.toolkit import rank_line, script_line
-from monitor.demo.work import Span
 
 Speak = Callable[[Span], Iterable[str]]
 CHECKPOINTS = "/opt/ml/checkpoints"
@@ -147,6 +145,21 @@ def _saved(span: Span) -> list[str]:
 def _half(loss: float) -> float:
     """As a half-precision loss prints: a multiple of a 64th."""
     return round(loss * 64) / 64
+
+
+def rank_line(rank: int, text: str, per_node: int, channel: str = "stdout") -> str:
+    """A line of one rank as mpirun forwards it and the toolkit rewrites it; the host is arithmetic."""
+    return f"[1,mpirank:{rank},algo-{rank // per_node + 1}]<{channel}>:{text}"
+
+
+def script_line(moment: datetime, text: str) -> str:
+    """A line of the user's own logger."""
+    return f"{timestamp(moment, ',')} INFO train: {text}"
+
+
+def timestamp(moment: datetime, point: str) -> str:
+    """To the millisecond, behind a comma or a dot."""
+    return f"{moment:%Y-%m-%d %H:%M:%S}{point}{moment.microsecond // 1000:03d}"
 
 
 def _clock(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""What does ``python -m monitor demo`` do? Account, dashboard, address; then it waits to be stopped."""
+"""``python -m monitor demo``: account, dashboard, address; then it waits to be stopped."""
 
 from __future__ import annotations
 

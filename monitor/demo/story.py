@@ -1,4 +1,4 @@
-"""What is the story of one sample job? A frozen description, without a time of day and without chance."""
+"""The story of one sample job: a frozen description, without a time of day and without chance."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Literal
 
+BUCKET = "s3://sagemaker-us-east-1-123456789012"
 Launcher = Literal["mpi", "torchrun", "script"]
 Dialect = Literal["smp-v1", "smp-v2", "cumulative", "logging", "tqdm"]
 

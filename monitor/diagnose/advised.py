@@ -13,9 +13,9 @@ from monitor.diagnose.rule import Case
 from monitor.diagnose.stakes import STEPS
 from monitor.diagnose.verdict import MODEL_BASED
 from monitor.model import Distribution, Evidence, Prediction, Saving
-from monitor.predict.memory_change import memory_change
+from monitor.predict.memory import memory_change
 from monitor.predict.outcome import Outcome, differences
-from monitor.predict.problems import refused
+from monitor.predict.problems.rules import refused
 from monitor.predict.setup import Setup, changed
 from monitor.predict.spread import promise_words
 from monitor.words import percent

@@ -21,7 +21,8 @@ from monitor.diagnose.advised import (
 from monitor.diagnose.option_names import microbatches_option, written_name
 from monitor.diagnose.rule import Case, rule
 from monitor.model import Evidence, Finding, Recommendation
-from monitor.predict.memory_change import memory_change
+from monitor.predict.layout import pipeline_of
+from monitor.predict.memory import memory_change
 from monitor.predict.outcome import Outcome, bubble_fraction, differences, what_if
 from monitor.predict.setup import changed
 from monitor.words import capitalised, count, percent
@@ -66,7 +67,7 @@ def pipeline_bubble(case: Case) -> Finding | None:
     Source: Megatron-LM (arXiv 2104.04473): bubble of 1F1B and of interleaved schedules; GPipe (arXiv 1811.06965): four
     microbatches a stage make it negligible. The 25 % are this project's.
     """
-    setup, pipeline = case.setup, case.setup.pipeline()
+    setup, pipeline = case.setup, pipeline_of(case.setup)
     if setup.framework == "smp1" or pipeline is None or pipeline.stages < 2:
         return None
     bubble = bubble_fraction(setup)
@@ -103,7 +104,7 @@ def pipeline_bubble(case: Case) -> Finding | None:
 
 def _recommendation(case: Case, levers: list[_Lever]) -> Recommendation:
     if not levers:
-        memory, pipeline = memory_p95(case), case.setup.pipeline()
+        memory, pipeline = memory_p95(case), pipeline_of(case.setup)
         assert pipeline is not None
         room = ""
         if memory is not None:
@@ -143,7 +144,7 @@ def _levers(case: Case) -> Iterator[_Lever]:
 
 def _changes(case: Case) -> Iterator[tuple[dict[str, Any], bool, str, str, Any, Any]]:
     """(values, whether microbatches keep their size, words, parameter, from, to)."""
-    setup, pipeline = case.setup, case.setup.pipeline()
+    setup, pipeline = case.setup, pipeline_of(case.setup)
     assert pipeline is not None
     size, m, p = setup.microbatch_size, pipeline.microbatches, pipeline.stages
     if size is not None:
@@ -193,7 +194,7 @@ def _may_fit(case: Case, values: Mapping[str, Any], size_kept: bool) -> bool:
     used = memory_change(case.setup, change, differences(case.setup, change), size_kept).utilization_pct()
     if used is not None:
         return used[2] < MOST_MEMORY_PCT
-    memory, pipeline = memory_p95(case), change.pipeline()
+    memory, pipeline = memory_p95(case), pipeline_of(change)
     if memory is None or pipeline is None:
         return memory is None
     # An interleaved first stage holds so many more microbatches (arXiv 2205.05198); at most all memory is theirs.

@@ -10,10 +10,9 @@ import pandas as pd
 
 from monitor.analyze.losses import Losses
 from monitor.analyze.timeline import JOB, NOWHERE, Timeline
-from monitor.charts.measured import Measured
-from monitor.charts.step_buckets import Work, slowest
-from monitor.charts.step_time import Changes
-from monitor.charts.time_axis import Span, cut
+from monitor.charts.elements import Span, cut
+from monitor.charts.step_time import Changes, Work, slowest
+from monitor.charts.utilization import Measured
 from monitor.diagnose.odd_nodes import ODD_POINTS
 from monitor.diagnose.pace import SINCE
 from monitor.diagnose.unlike import PEERS_STEP_TIME, STEP_TIME

@@ -16,7 +16,7 @@ from monitor.diagnose.configuration_difference import Difference, comparable, is
 from monitor.diagnose.headline import instances
 from monitor.diagnose.work_done import Work, is_batch
 from monitor.model import Job, Report
-from monitor.predict.setup_names import OTHER_NAMES, plain_name
+from monitor.predict.parameters import OTHER_NAMES, plain_name
 
 # What a script says of the model and of what goes into it. Heads and vocabulary hardly move the work: only the number of
 # parameters counts them.

@@ -6,7 +6,8 @@ from monitor.diagnose.option_names import in_its_words
 from monitor.diagnose.rule import Case, rule
 from monitor.diagnose.setup_findings import finding_of
 from monitor.model import Finding
-from monitor.predict.problems import Problem, problems_of
+from monitor.predict.problems.problem import Problem
+from monitor.predict.problems.rules import problems_of
 from monitor.predict.setup import Setup, setup_of
 
 _RAN = ("whether the library accepted it anyway: the job did steps",)

@@ -8,11 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from monitor.model import Job, Parameter
-from monitor.predict.setup import framework_of, resolved
-from monitor.predict.setup_defaults import with_defaults
-from monitor.predict.setup_names import CANONICAL, OTHER_NAMES, SPECIAL, plain_name
-from monitor.predict.setup_types import Known, yes_or_no
-from monitor.predict.smp_schema import ALIASES_V1
+from monitor.predict.parameters import ALIASES_V1, CANONICAL, OTHER_NAMES, SPECIAL, plain_name, yes_or_no
+from monitor.predict.setup import Known, framework_of, resolved, with_defaults
 
 # Names of what a run writes to, calls itself or listens on, by their last words.
 _OWN = re.compile(

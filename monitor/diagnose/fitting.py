@@ -8,11 +8,10 @@ from typing import Any
 
 from monitor.diagnose.advised import sound
 from monitor.diagnose.option_names import CHECKPOINTING, SHARD_OPTIMIZER
-from monitor.predict.memory_change import MemoryChange
+from monitor.predict.layout import sharding_of
+from monitor.predict.memory import MemoryChange
 from monitor.predict.outcome import outcome, what_if
-from monitor.predict.setup import changed
-from monitor.predict.setup_layout import sharding_of
-from monitor.predict.setup_types import Setup
+from monitor.predict.setup import Setup, changed
 
 #: More than these are no list of what to try first.
 MOST = 6

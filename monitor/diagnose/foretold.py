@@ -10,8 +10,7 @@ from monitor.diagnose.configuration_difference import Difference, comparable, is
 from monitor.diagnose.verdict import MODEL_BASED
 from monitor.model import Job, Report
 from monitor.predict.outcome import outcome
-from monitor.predict.setup import setup_of
-from monitor.predict.setup_types import Known, Setup
+from monitor.predict.setup import Known, Setup, setup_of
 from monitor.predict.spread import promise_words
 
 Range = tuple[float, float, float]

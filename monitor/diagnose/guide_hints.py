@@ -6,7 +6,7 @@ All are of SMP's guides: SMP v1 configuration tips and pitfalls, troubleshooting
 from __future__ import annotations
 
 from monitor.diagnose.rule import Case
-from monitor.predict.setup_layout import sharding_of
+from monitor.predict.layout import sharding_of
 
 # Above so many parameters the guides build the model in parts: v1 100 billion, v2 60 billion.
 _BUILT_IN_PARTS = {"smp1": 100.0, "smp2": 60.0}

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from monitor.diagnose.quoted import quoted
 from monitor.diagnose.rule import Case
 from monitor.model import Evidence
-from monitor.predict.setup_names import plain_name
-from monitor.predict.setup_types import yes_or_no
+from monitor.predict.parameters import plain_name, yes_or_no
 
 _ATTENTION = frozenset({"attn_implementation", "_attn_implementation", "attention_implementation"})
 _COMPILE = frozenset({"torch_compile", "use_torch_compile", "compile_model"})

@@ -11,7 +11,7 @@ from monitor.diagnose.guide_hints import when_memory_is_short
 from monitor.diagnose.rule import Case, parameter
 from monitor.model import Prediction, Recommendation
 from monitor.predict.outcome import Outcome, what_if
-from monitor.predict.setup_types import Setup
+from monitor.predict.setup import Setup
 from monitor.words import percent
 
 # The names under which scripts and libraries take the samples of one device.

@@ -10,10 +10,10 @@ from monitor.diagnose.microbatch import WORTH_PCT
 from monitor.diagnose.option_names import Option
 from monitor.diagnose.rule import Case, rule
 from monitor.model import Finding, Recommendation
+from monitor.predict.layout import in_half_precision, shape_of, sharding_of
 from monitor.predict.memory import GIB
 from monitor.predict.outcome import Outcome, what_if
-from monitor.predict.setup_layout import in_half_precision, sharding_of
-from monitor.predict.setup_types import FRAMEWORK_NAMES, Framework, Setup
+from monitor.predict.setup import FRAMEWORK_NAMES, Framework, Setup
 from monitor.words import percent
 
 # With the buckets in which gradients are reduced, no more than this of a GPU.
@@ -100,7 +100,7 @@ def needless_sharding(case: Case) -> Finding | None:
 def _fits(setup: Setup, found: Outcome) -> bool:
     """Whether the whole state fits with room for the buckets of the gradients, which are as large as the gradients."""
     used, limit = found.memory.utilization_pct(), found.memory.limit_gib
-    shape = setup.shape()
+    shape = shape_of(setup)
     billions = setup.real("parameters_billion") or (shape.parameters / 1e9 if shape is not None else None)
     if used is None or not limit or not billions:
         return False

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Callable, Iterable, Mapping
 
 from monitor.analyze.timeline import COMMON
-from monitor.charts.step_buckets import SLOWER
+from monitor.charts.step_time import SLOWER
 from monitor.model import Report
 
 #: Points of one device: a node this far from the median node is named.

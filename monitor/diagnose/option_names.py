@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from monitor.model import Finding, Job
-from monitor.predict.setup_names import OTHER_NAMES, plain_name
-from monitor.predict.setup_types import Framework, Setup
+from monitor.predict.parameters import OTHER_NAMES, plain_name
+from monitor.predict.setup import Framework, Setup
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from monitor.diagnose.device_words import distributions, enough
 from monitor.diagnose.option_names import microbatches_option
 from monitor.diagnose.rule import Case, rule
 from monitor.model import Confidence, Evidence, Finding, Recommendation
+from monitor.predict.layout import pipeline_of
 from monitor.predict.outcome import Outcome, bubble_fraction, what_if
 from monitor.words import capitalised, percent
 
@@ -55,7 +56,7 @@ def raise_active_microbatches(case: Case) -> Finding | None:
     """
     if not _idle(case) or case.setup.framework != "smp1":
         return None
-    pipeline = case.setup.pipeline()
+    pipeline = pipeline_of(case.setup)
     if pipeline is None or pipeline.stages < 2 or pipeline.schedule != "smp":
         return None
     p, m, a = pipeline.stages, pipeline.microbatches, pipeline.window or pipeline.microbatches
@@ -105,7 +106,7 @@ def lower_active_microbatches(case: Case) -> Finding | None:
     Source: SMP v1's default (pipeline degree plus two); the library's schedule, simulated: 0 to 2 % of the time up to
     16 stages; SageMaker's troubleshooting page suggests lowering it to avoid out-of-memory errors.
     """
-    pipeline, memory = case.setup.pipeline(), memory_p95(case)
+    pipeline, memory = pipeline_of(case.setup), memory_p95(case)
     if pipeline is None or case.setup.framework != "smp1" or pipeline.stages < 2 or pipeline.schedule != "smp":
         return None
     p, a = pipeline.stages, pipeline.window or pipeline.microbatches
@@ -158,7 +159,7 @@ def raise_microbatches(case: Case) -> Finding | None:
     1811.06965): the bubble is negligible from four microbatches per stage; Megatron-LM (arXiv 2104.04473), schedule
     1F1B.
     """
-    pipeline = case.setup.pipeline()
+    pipeline = pipeline_of(case.setup)
     gpu = case.pooled.get("gpu_utilization")
     if (
         pipeline is None

@@ -9,7 +9,7 @@ from monitor.diagnose.device_words import enough
 from monitor.diagnose.hints import TENSOR_CORES, hints
 from monitor.diagnose.rule import Case, rule
 from monitor.model import Evidence, Finding, Recommendation
-from monitor.predict.setup_types import yes_or_no
+from monitor.predict.parameters import yes_or_no
 from monitor.words import percent
 
 # GPUs that compute for most of the time gain from faster arithmetic.

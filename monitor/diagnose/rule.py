@@ -43,8 +43,8 @@ from monitor.analyze.window import Window, in_window, training_spans, work_windo
 from monitor.diagnose.setup_seen import setup_seen
 from monitor.diagnose.stakes import Bill, bill_of
 from monitor.model import Distribution, Finding, Phase, Price, Run, StepStats
-from monitor.predict.samples import samples_of_step
-from monitor.predict.setup_types import Setup
+from monitor.predict.layout import samples_of_step
+from monitor.predict.setup import Setup
 from monitor.words import clock
 
 SECTIONS = ("What it means", "Why it matters", "What to do", "Source")

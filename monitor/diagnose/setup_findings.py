@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from monitor.model import Confidence, Evidence, Finding, Recommendation
-from monitor.predict.problem import Problem
-from monitor.predict.problems import UNKNOWN
-from monitor.predict.setup_types import FRAMEWORK_NAMES, Setup
+from monitor.predict.problems.problem import Problem
+from monitor.predict.problems.rules import UNKNOWN
+from monitor.predict.setup import FRAMEWORK_NAMES, Setup
 
 _TITLES: Mapping[str, str] = {
     "batch-not-divisible": "Batch not divisible by microbatches",

@@ -18,9 +18,9 @@ from monitor.diagnose.advised import (
 from monitor.diagnose.option_names import GROUP_IN_NODE, SHARD_OPTIMIZER
 from monitor.diagnose.rule import Case, rule
 from monitor.model import Finding, Recommendation
+from monitor.predict.layout import sharding_of
 from monitor.predict.outcome import Outcome, what_if
-from monitor.predict.setup_layout import sharding_of
-from monitor.predict.setup_types import FRAMEWORK_NAMES
+from monitor.predict.setup import FRAMEWORK_NAMES
 from monitor.words import percent
 
 # Below this many parameters the optimizer's state is small beside what else there is (AWS's guide).

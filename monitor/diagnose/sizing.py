@@ -25,10 +25,10 @@ from monitor.diagnose.precision import full_precision
 from monitor.diagnose.rule import Case, rule
 from monitor.diagnose.stakes import WORK
 from monitor.model import Evidence, Finding, Recommendation, Saving
-from monitor.predict.advice import FULLEST
+from monitor.predict.curve import FULLEST
+from monitor.predict.layout import sharding_of
 from monitor.predict.machines import MACHINES, cost_a_sample, pace_words, speed
 from monitor.predict.outcome import Outcome, what_if
-from monitor.predict.setup_layout import sharding_of
 from monitor.words import count, percent
 from monitor.words import usd as usd_words
 

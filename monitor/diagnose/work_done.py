@@ -15,9 +15,9 @@ from monitor.analyze.journal import plain_rows
 from monitor.analyze.work import work_of_steps
 from monitor.diagnose.configuration_difference import Difference
 from monitor.model import Report
-from monitor.predict.samples import OF_THE_RANKS, samples_of_step, samples_ratio
+from monitor.predict.layout import OF_THE_RANKS, samples_of_step, samples_ratio
+from monitor.predict.parameters import OTHER_NAMES, plain_name
 from monitor.predict.setup import setup_of
-from monitor.predict.setup_names import OTHER_NAMES, plain_name
 
 Unit = Literal["sample", "token"]
 # A ratio of rounded throughputs is 1 within this.

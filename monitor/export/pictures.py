@@ -11,11 +11,11 @@ from functools import partial
 from monitor.analyze.losses import losses
 from monitor.analyze.step_time import is_aggregated
 from monitor.analyze.timeline import timeline
-from monitor.charts import loss, phases, progress, step_time, utilization
-from monitor.charts import timeline as lanes
-from monitor.charts.measured import POINTS, ROWS, bucket_seconds, columns_for, measured
-from monitor.charts.step_buckets import work_of
-from monitor.charts.time_axis import Span
+from monitor.charts import loss, step_time, utilization
+from monitor.charts.elements import Span
+from monitor.charts.step_time import work_of
+from monitor.charts.timeline import SIGNS, phase_bar, segments, swim_lanes, unit_of
+from monitor.charts.utilization import POINTS, ROWS, bucket_seconds, columns_for, measured
 from monitor.diagnose.chart_words import (
     changes_of,
     loss_said,
@@ -80,12 +80,12 @@ def _failed(title: str, said: str) -> list[Picture]:
 def _phases(report: Report) -> Iterator[Picture]:
     if not report.buckets:
         return
-    frame = phases.segments(report.buckets)
+    frame = segments(report.buckets)
     priced = any(bucket.cost_usd is not None for bucket in report.buckets)
-    unit = phases.unit_of(report.buckets)
+    unit = unit_of(report.buckets)
     title = f"Where the time and the money went, {unit}" if priced else f"Where the time went, {unit}"
     note = f"{phases_listed(frame)} {sum_words(report, frame)}"
-    yield Picture(title, phases_said(report, frame), note, svg(phases.phase_bar(report.buckets), "phases"))
+    yield Picture(title, phases_said(report, frame), note, svg(phase_bar(report.buckets), "phases"))
 
 
 def _timeline(report: Report) -> Iterator[Picture]:
@@ -94,8 +94,8 @@ def _timeline(report: Report) -> Iterator[Picture]:
     )
     if found.start is None or found.end is None:
         return
-    signs = {kind: sign for kind, sign in lanes.SIGNS.items() if kind in set(found.marks["kind"])}
-    drawn = svg(lanes.swim_lanes(found.lanes, found.parts, found.marks, found.start, found.end), "timeline")
+    signs = {kind: sign for kind, sign in SIGNS.items() if kind in set(found.marks["kind"])}
+    drawn = svg(swim_lanes(found.lanes, found.parts, found.marks, found.start, found.end), "timeline")
     key = "   ".join(f"{sign} {kind}" for kind, sign in signs.items())
     yield Picture("What happened when, by node", timeline_words(found, report), key, drawn)
 
@@ -125,12 +125,12 @@ def _steps(report: Report, span: Span) -> Iterator[Picture]:
         frames = step_time.step_frames(work, span, None, changes_of(report))
         drawn = svg(step_time.step_time_of(*frames), "steps")
         yield Picture("Step time, seconds", steps_said(report, work, None, UTC), note, drawn)
-    elif len(reached := progress.reached(steps)):
+    elif len(reached := step_time.reached(steps)):
         yield Picture(
             "Progress, steps",
             progress_said(report, reached, None, UTC),
             "The log lines have step numbers but no step times.",
-            svg(progress.progress(steps, span), "progress"),
+            svg(step_time.progress(steps, span), "progress"),
         )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 import vl_convert
 
-from monitor.charts import colours, stable, time_axis
+from monitor.charts import colors, elements, stable
 
 #: Wide enough for a day of minutes; the page scales it down.
 WIDTH_PX = 980
@@ -39,9 +39,9 @@ _CONFIG: dict[str, Any] = {
     "legend": {"labelColor": "currentColor", "titleColor": "currentColor", "labelFontSize": 11, "columnPadding": 24},
     "text": {"color": "currentColor"},
     "range": {
-        "category": list(colours.SERIES),
-        "heatmap": list(colours.BUSY),
-        "ramp": list(colours.BUSY),
+        "category": list(colors.SERIES),
+        "heatmap": list(colors.BUSY),
+        "ramp": list(colors.BUSY),
     },
 }
 _LONG = re.compile(r"(\d\.\d)\d+")
@@ -61,7 +61,7 @@ def picture(specification: dict[str, Any], frames: Mapping[str, pd.DataFrame], n
     """As ``svg``, of a specification with the frames behind the names in it; the specification is sized on the way."""
     _sized(specification)
     # A file shows the same hours wherever it is made and opened.
-    time_axis.in_utc(specification)
+    elements.in_utc(specification)
     rows = ",".join(
         f"{json.dumps(key)}:{frame.to_json(orient='records', date_format='iso', date_unit='ms')}"
         for key, frame in frames.items()

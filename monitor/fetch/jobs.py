@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
+from monitor.aws.calls import Pagination
 from monitor.aws.clients import Clients
-from monitor.aws.pages import Onward
 from monitor.errors import BadCall, NoData, NoSuchJob, TrainwatchError
 from monitor.fetch.background import side_by_side
 from monitor.fetch.job_answer import instance_groups, job_of, utc
@@ -96,7 +96,7 @@ def with_instances(
 def _pages(clients: Clients, wanted: dict[str, Any]) -> Iterator[list[JobSummary]]:
     """Page after page; with a filter a page may be empty and not be the last (AWS cuts pages before it filters)."""
     token: str | None = None
-    onward = Onward("sagemaker:ListTrainingJobs")
+    onward = Pagination("sagemaker:ListTrainingJobs")
     while True:
         more = {"NextToken": token} if token else {}
         answer = clients.call("sagemaker", "list_training_jobs", **wanted, **more)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from monitor.aws.calls import Pagination
 from monitor.aws.clients import Clients
-from monitor.aws.pages import Onward
 from monitor.errors import BadCall
 from monitor.fetch.log_pages import Event, Seen
 from monitor.fetch.log_streams import GROUP, prefix
@@ -37,7 +37,7 @@ class Look:
         """The events of each stream, answer by answer. Errors of ``monitor.errors``."""
         if not self.clean:
             self._again()
-        onward = Onward("logs:FilterLogEvents")
+        onward = Pagination("logs:FilterLogEvents")
         while True:
             try:
                 found, following = filtered(clients, job_name, self.from_ms, self.token, self.to_ms)

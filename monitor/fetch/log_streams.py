@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from monitor.aws.calls import Pagination
 from monitor.aws.clients import Clients
-from monitor.aws.pages import Onward
 
 GROUP = "/aws/sagemaker/TrainingJobs"
 _STREAM = re.compile(r"/algo-(?P<number>\d+)(?:-(?P<epoch>\d+))?$")
@@ -16,7 +16,7 @@ _STREAMS_PER_PAGE = 50
 def stream_names(clients: Clients, job_name: str) -> Iterator[str]:
     """All streams of a job, fifty to a call."""
     token: str | None = None
-    onward = Onward("logs:DescribeLogStreams")
+    onward = Pagination("logs:DescribeLogStreams")
     while True:
         answer = clients.call(
             "logs",

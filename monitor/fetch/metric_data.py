@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from monitor.aws.pages import Onward
+from monitor.aws.calls import Pagination
 from monitor.errors import NoCredentials, TrainwatchError
 from monitor.fetch.background import side_by_side
 from monitor.fetch.gaps import gap_of
@@ -167,7 +167,7 @@ def _one_call(
         "ScanBy": "TimestampAscending",
     }
     token: str | None = None
-    onward = Onward("cloudwatch:GetMetricData")
+    onward = Pagination("cloudwatch:GetMetricData")
     try:
         while True:
             page = _whole(clients, {**wanted, **({"NextToken": token} if token else {})})

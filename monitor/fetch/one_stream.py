@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from monitor.aws.calls import MOST_EMPTY, lead_nowhere
 from monitor.aws.clients import Clients
-from monitor.aws.pages import MOST_EMPTY, lead_nowhere
 from monitor.errors import BadCall
 from monitor.fetch.cut_lines import joined_within
 from monitor.fetch.log_pages import Event, lines_of

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple
 
+from monitor.aws.calls import quota_per_s
 from monitor.aws.clients import Clients
-from monitor.aws.pace import quota_per_s
 from monitor.errors import NoCredentials, TrainwatchError
 from monitor.fetch.insights import price_usd
 from monitor.fetch.log_pages import Event, lines_of

@@ -10,9 +10,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from monitor.aws.calls import Pagination
 from monitor.aws.clients import Clients
 from monitor.aws.errors import is_damaged
-from monitor.aws.pages import Onward
 from monitor.errors import CannotDo, NoCredentials, Throttled, TrainwatchError, Unreachable
 from monitor.fetch.gaps import gap_of
 from monitor.fetch.job_answer import instance_groups, utc
@@ -52,7 +52,7 @@ def _searched(clients: Clients, query: JobQuery) -> Found:
     looked = 0
     token: str | None = None
     gaps: tuple[Gap, ...] = ()
-    onward = Onward("sagemaker:Search")
+    onward = Pagination("sagemaker:Search")
     while True:
         try:
             answer = clients.call("sagemaker", "search", **wanted, **({"NextToken": token} if token else {}))

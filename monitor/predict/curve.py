@@ -1,5 +1,6 @@
-"""How do step time and memory depend on one parameter? The points of a curve, the current one first. A flat curve
-means that its knob has no effect.
+"""The dependence of step time and memory on one parameter: the points of a curve, and which of them to take.
+
+A flat curve means that its knob has no effect.
 """
 
 from __future__ import annotations
@@ -8,32 +9,27 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from monitor.predict.change import FEWEST_DRAWS
+from monitor.predict.layout import pipeline_of
 from monitor.predict.outcome import outcome
-from monitor.predict.setup import changed
-from monitor.predict.setup_types import Setup, whole_number
+from monitor.predict.parameters import names, whole_number
+from monitor.predict.pipeline import FEWEST_DRAWS
+from monitor.predict.setup import Setup, changed
 from monitor.predict.spread import Promise
 
 #: A curve has at most so many points.
 MOST_POINTS = 24
+# So much slower than the best is the same: less memory for the same speed.
+_AS_GOOD = 1.005
+#: No advice fills more of a device's memory than this.
+FULLEST = 0.92
 # For the ranges of all points together: about half a second.
 _MOST_EFFORT = 200_000
-_SWITCHES = frozenset(
-    {
-        "activation_checkpointing",
-        "selective_recomputation",
-        "offload_activations",
-        "sm_activation_offloading",
-        "shard_optimizer_state",
-        "prescaled_batch",
-        "sequence_parallel",
-        "flash_attention",
-    }
+_SWITCHES = names(
+    "activation_checkpointing selective_recomputation offload_activations sm_activation_offloading shard_optimizer_state "
+    "prescaled_batch sequence_parallel flash_attention"
 )
-_DEGREES = frozenset(
-    {"tensor_parallel_degree", "pipeline_parallel_degree", "sharded_data_parallel_degree", "hybrid_shard_degree"}
-)
-_BATCHES = frozenset({"batch_size", "micro_batch_size", "global_batch_size"})
+_DEGREES = names("tensor_parallel_degree pipeline_parallel_degree sharded_data_parallel_degree hybrid_shard_degree")
+_BATCHES = names("batch_size micro_batch_size global_batch_size")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +86,7 @@ def _point(start: Setup, parameter: str, value: Any, setup: Setup, draws: int) -
 
 def _effort(setups: Sequence[Setup]) -> int:
     """What one draw for all points takes; none of them is simulated where one is too large for it."""
-    settings = {setting for setup in setups if (setting := setup.pipeline()) is not None}
+    settings = {setting for setup in setups if (setting := pipeline_of(setup)) is not None}
     return sum(each.effort for each in settings) if all(each.is_small for each in settings) else _MOST_EFFORT
 
 
@@ -140,3 +136,31 @@ def _divides(start: Setup, parameter: str, value: int) -> bool:
 
 def _doublings(most: int) -> list[int]:
     return [1 << power for power in range(max(0, most).bit_length()) if 1 << power <= most]
+
+
+@dataclass(frozen=True, slots=True)
+class Advised:
+    """A parameter's value to take, and who says so."""
+
+    parameter: str
+    value: Any
+    source: str
+
+
+def advised_window(points: Sequence[Point], limit_gib: float | None) -> Advised | None:
+    """The least ``active_microbatches`` within 0.5 % of the best that fits. None for other curves, and where it does
+    nothing. What is not known of the memory does not speak against a point."""
+    timed = [
+        (point, point.step_time_relative)
+        for point in points
+        if point.parameter == "active_microbatches"
+        and point.step_time_relative is not None
+        and (point.gpu_memory_gib is None or not limit_gib or point.gpu_memory_gib <= FULLEST * limit_gib)
+    ]
+    if not timed:
+        return None
+    best = min(relative for _, relative in timed)
+    if max(relative for _, relative in timed) <= _AS_GOOD * best:
+        return None
+    point = next(point for point, relative in timed if relative <= _AS_GOOD * best)
+    return Advised(point.parameter, point.value, "the pipeline model")

@@ -1,32 +1,31 @@
-"""What goes to the SageMaker SDK for a setup, and what else has to be set in the training script?"""
+"""A setup as the SageMaker SDK's ``distribution`` argument, and what else has to be set in the training script."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from monitor.predict.setup_types import Setup
-from monitor.predict.smp_schema import ALIASES_V1, V1, V2, Entry, active_microbatches_by_default
+from monitor.predict.layout import SHAPE
+from monitor.predict.parameters import ALIASES_V1, V1, V2, Entry, active_microbatches_by_default, names
+from monitor.predict.setup import Setup, schema_of
 
 # Given even where it is the default: v1's guide asks for it, and the SDK takes v2's library as off without any parameter.
-_ALWAYS = frozenset({"pipeline_parallel_degree", "hybrid_shard_degree"})
+_ALWAYS = names("pipeline_parallel_degree hybrid_shard_degree")
+_LOADER = {"batch_size": "the batch size of each process's data loader"}
+_OF_FSDP = {
+    **_LOADER,
+    "activation_checkpointing": "apply_activation_checkpointing(model)",
+    "sharding_strategy": "FullyShardedDataParallel(sharding_strategy=...)",
+}
 # What a training script or its configuration calls it, by library.
 _IN_SCRIPT: Mapping[str, Mapping[str, str]] = {
     "smp1": {
+        **_LOADER,
         "activation_checkpointing": "smp.set_activation_checkpointing(module)",
         "activation_checkpointing_layers": 'strategy="group_N" of smp.set_activation_checkpointing',
-        "batch_size": "the batch size of each process's data loader",
     },
-    "smp2": {
-        "activation_checkpointing": "apply_activation_checkpointing(model)",
-        "sharding_strategy": "FullyShardedDataParallel(sharding_strategy=...)",
-        "batch_size": "the batch size of each process's data loader",
-    },
-    "fsdp": {
-        "activation_checkpointing": "apply_activation_checkpointing(model)",
-        "sharding_strategy": "FullyShardedDataParallel(sharding_strategy=...)",
-        "batch_size": "the batch size of each process's data loader",
-    },
+    "smp2": _OF_FSDP,
+    "fsdp": _OF_FSDP,
     "deepspeed": {
         "zero_stage": "zero_optimization.stage",
         "micro_batch_size": "train_micro_batch_size_per_gpu",
@@ -49,21 +48,10 @@ _IN_SCRIPT: Mapping[str, Mapping[str, str]] = {
         "shard_optimizer_state": "--use-distributed-optimizer",
     },
 }
-_OF_SCRIPTS = frozenset(
-    {
-        "batch_size",
-        "micro_batch_size",
-        "global_batch_size",
-        "gradient_accumulation_steps",
-        "activation_checkpointing",
-        "activation_checkpointing_layers",
-        "selective_recomputation",
-        "sequence_parallel",
-        "flash_attention",
-        "precision",
-    }
+_OF_SCRIPTS = names(
+    "batch_size micro_batch_size global_batch_size gradient_accumulation_steps activation_checkpointing "
+    "activation_checkpointing_layers selective_recomputation sequence_parallel flash_attention precision"
 )
-_OF_THE_MODEL = frozenset({"layers", "hidden_size", "attention_heads", "vocabulary_size", "sequence_length"})
 
 
 def distribution(setup: Setup) -> dict[str, Any]:
@@ -82,8 +70,8 @@ def distribution(setup: Setup) -> dict[str, Any]:
 def of_the_script(setup: Setup, changes: Collection[str] = ()) -> dict[str, Any]:
     """What was given and is not in ``distribution``: hyperparameters, or lines of the script. The model's shape is told
     where it is one of the ``changes``."""
-    schema = _schema(setup)
-    wanted = (_OF_SCRIPTS | _places(setup).keys() | (_OF_THE_MODEL & set(changes))) - schema.keys()
+    schema = schema_of(setup.framework)
+    wanted = (_OF_SCRIPTS | _places(setup).keys() | (set(SHAPE) & set(changes))) - schema.keys()
     if schema is V1:
         # Follows from fp16 and bf16, which are the library's.
         wanted -= {"precision"}
@@ -98,10 +86,6 @@ def place_in_script(setup: Setup, name: str) -> str:
 
 def _places(setup: Setup) -> Mapping[str, str]:
     return _IN_SCRIPT.get(setup.framework or "", {})
-
-
-def _schema(setup: Setup) -> Mapping[str, Entry]:
-    return {"smp1": V1, "smp2": V2}.get(setup.framework or "", {})
 
 
 def _parameters(setup: Setup, schema: Mapping[str, Entry]) -> dict[str, Any]:
@@ -120,7 +104,7 @@ def _parameters(setup: Setup, schema: Mapping[str, Entry]) -> dict[str, Any]:
 
 def is_default(setup: Setup, name: str) -> bool:
     """Whether a value is its library's default: taken as such, or printed by it among all the others."""
-    known, entry = setup.values[name], _schema(setup).get(name)
+    known, entry = setup.values[name], schema_of(setup.framework).get(name)
     if known.is_default or entry is None or not known.read_from.startswith("log"):
         return known.is_default
     # Of what has no default in the schema, what was printed is that of the release.

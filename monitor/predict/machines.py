@@ -1,13 +1,11 @@
-"""How much faster is a training step on another instance type? Published ratios of throughput on as many GPUs."""
+"""Published ratios of the throughput of instance types, on as many GPUs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from monitor.predict.spread import held_words
-
-Range = tuple[float, float, float]
+from monitor.predict.spread import Coverage, Range
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +30,11 @@ RATIOS: Mapping[tuple[str, str], Range] = {
     ("ml.p4d.24xlarge", "ml.p5.48xlarge"): (2.16, 2.47, 2.92),
     ("ml.p4d.24xlarge", "ml.p4de.24xlarge"): (1.02, 1.06, 1.15),
 }
-#: How many of how many pairs lie in ranges that were made of the other models.
-HELD: Mapping[tuple[str, str], tuple[int, int]] = {
-    ("ml.p4de.24xlarge", "ml.p5.48xlarge"): (9, 10),
-    ("ml.p4d.24xlarge", "ml.p5.48xlarge"): (9, 9),
-    ("ml.p4d.24xlarge", "ml.p4de.24xlarge"): (12, 13),
+#: Of ranges that were made of the other models.
+COVERAGE: Mapping[tuple[str, str], Coverage] = {
+    ("ml.p4de.24xlarge", "ml.p5.48xlarge"): Coverage(9, 10, 1),
+    ("ml.p4d.24xlarge", "ml.p5.48xlarge"): Coverage(9, 9, 1),
+    ("ml.p4d.24xlarge", "ml.p4de.24xlarge"): Coverage(12, 13, 1),
 }
 
 
@@ -56,8 +54,7 @@ def speed(before: str, after: str) -> Range | None:
 
 def pace_words(before: str, after: str) -> str:
     """What the range of a pace promises."""
-    inside, pairs = HELD.get((before, after)) or HELD[after, before]
-    return held_words(inside, pairs, 1, "range")
+    return (COVERAGE.get((before, after)) or COVERAGE[after, before]).words()
 
 
 def cost_a_sample(before: str, after: str, usd_before: float, usd_after: float) -> Range | None:

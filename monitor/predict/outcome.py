@@ -1,4 +1,4 @@
-"""What would another setup do? Step time, bubble and memory of a change, with ranges and what stands behind them."""
+"""The outcome of another setup: step time, bubble and memory of a change, with ranges and what stands behind them."""
 
 from __future__ import annotations
 
@@ -7,27 +7,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from monitor.predict.change import MOST_DRAWS
-from monitor.predict.memory_change import (
-    FSDP_LEAST,
-    HELD,
-    WHOLE_REACH,
-    MemoryChange,
-    kinds_of,
-    memory_change,
-)
-from monitor.predict.pipeline import Pipeline, Schedule
-from monitor.predict.setup import changed
-from monitor.predict.setup_layout import SHAPE, in_half_precision, missing_of_layout
-from monitor.predict.setup_types import Setup
-from monitor.predict.spread import Promise, held_words, promise_of, weakest
+from monitor.predict.layout import SHAPE, in_half_precision, missing_of_layout, pipeline_of
+from monitor.predict.memory import COVERAGE, FSDP_LEAST, WHOLE_REACH, MemoryChange, kinds_of, memory_change
+from monitor.predict.pipeline import MOST_DRAWS, Pipeline, Schedule
+from monitor.predict.setup import Setup, changed
+from monitor.predict.spread import Promise, weakest
 from monitor.predict.time_change import TimeChange, time_change
 from monitor.words import percent
 
 #: How ``method`` begins to say why there is no figure.
 NO_MEMORY = "GPU memory cannot be predicted"
-#: Nobody draws more pieces of work than these.
-MOST_DRAWN = 10_000
+# Nobody draws more pieces of work than these.
+_MOST_DRAWN = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +41,8 @@ class Outcome:
     def memory_promise(self) -> Promise:
         """What the range of the memory promises: of a difference from what was measured, else of the equations' whole."""
         if self.memory.measured:
-            return weakest(promise_of(*HELD[kind]) for kind in kinds_of(self.changes))
-        return "none" if self.change.framework == "fsdp" else promise_of(*HELD["whole"])
+            return weakest(COVERAGE[kind].promise for kind in kinds_of(self.changes))
+        return "none" if self.change.framework == "fsdp" else COVERAGE["whole"].promise
 
     @property
     def basis(self) -> Literal["measured", "model"]:
@@ -70,7 +61,11 @@ class Outcome:
     @property
     def method(self) -> str:
         """What the figures rest on, as sentences."""
-        return " ".join(f"{part[:1].upper()}{part[1:]}." for part in _methods(self))
+        parts = [f"no step time: {'; '.join(self.time.unknown)}"] if self.time.unknown else []
+        if self.time.change_pct is not None:
+            # Of a figure that is not given nobody asks for its range.
+            parts = [effect.words for effect in self.time.effects if effect.words]
+        return " ".join(f"{part[:1].upper()}{part[1:]}." for part in dict.fromkeys([*parts, _memory_words(self)]))
 
 
 def outcome(start: Setup, change: Setup, size_kept: bool = False, most_draws: int = MOST_DRAWS) -> Outcome:
@@ -94,19 +89,14 @@ def what_if(start: Setup, values: Mapping[str, Any], size_kept: bool = False, mo
 def differences(start: Setup, change: Setup) -> frozenset[str]:
     """The parameters whose values differ."""
     names = start.values.keys() | change.values.keys()
-    return frozenset(name for name in names if _value(start, name) != _value(change, name))
-
-
-def _value(setup: Setup, name: str) -> Any:
-    found = setup.values.get(name)
-    return None if found is None else found.value
+    return frozenset(name for name in names if start.value(name) != change.value(name))
 
 
 def schedule_of(setup: Setup) -> Schedule | None:
     """The plain schedule of a step: equal stages, no hop cost, a microbatch and stage taking 1; with full recomputation a
     backward is three forwards, without two. None where stages or microbatches are unknown, or too many to draw."""
-    setting = setup.pipeline()
-    if setting is None or not setting.is_possible or 2 * setting.stages * setting.microbatches > MOST_DRAWN:
+    setting = pipeline_of(setup)
+    if setting is None or not setting.is_possible or 2 * setting.stages * setting.microbatches > _MOST_DRAWN:
         return None
     forward = 0.25 if setup.flag("activation_checkpointing") else 1 / 3
     return setting.run(Pipeline.equal(setting.stages, setting.microbatches, forward, 1 - forward))
@@ -114,46 +104,32 @@ def schedule_of(setup: Setup) -> Schedule | None:
 
 def bubble_fraction(setup: Setup) -> float | None:
     """Of the plain schedule; 0 without a pipeline."""
-    setting = setup.pipeline()
+    setting = pipeline_of(setup)
     if setting is None or not setting.is_possible:
         return None
     return max(0.0, 1 - setting.microbatches / setting.equal_stages_s(1.0))
 
 
-def _methods(found: Outcome) -> list[str]:
-    # Of a figure that is not given nobody asks for its range.
-    is_told = found.time.change_pct is not None
-    parts = [effect.words for effect in found.time.effects if effect.words and is_told]
-    if found.time.unknown and not is_told:
-        parts.append(f"no step time: {'; '.join(found.time.unknown)}")
-    memory = found.memory
-    if memory.measured and memory.bound:
-        parts.append(
+def _memory_words(found: Outcome) -> str:
+    """What the figure of the memory rests on, or why there is none."""
+    memory, change = found.memory, found.change
+    if memory.change_gib is None:
+        missing = ", ".join(_missing(change))
+        return f"{NO_MEMORY}: " + (f"missing {missing}" if missing else "the model does not cover this change")
+    if memory.bound:
+        return (
             "memory: upper bound, as if all measured memory grew with the microbatches in flight (model shape unknown)"
         )
-    elif memory.measured and memory.change_gib is not None:
-        parts.append(
-            "memory: measured, plus the difference by the equations for model states and activations"
-            + "".join(
-                f"; {held_words(*HELD[kind], what=f'range of {kind}')}"
-                for kind in kinds_of(found.changes)
-                if found.changes
-            )
-        )
-    elif memory.change_gib is not None:
-        assumed = ""
-        precision = found.change.known("precision")
-        if not found.change.is_job and (precision is None or precision.is_default) and in_half_precision(found.change):
-            assumed = ", half precision assumed"
-        parts.append(
-            f"memory: model states from arXiv 1910.02054, activations from arXiv 2205.05198{assumed}; nothing was measured here: "
-            + _whole_words(found.change)
-        )
-    else:
-        missing = ", ".join(_missing(found.change))
-        why = f"missing {missing}" if missing else "the model does not cover this change"
-        parts.append(f"{NO_MEMORY}: {why}")
-    return list(dict.fromkeys(parts))
+    if memory.measured:
+        ranges = [COVERAGE[kind].words(f"range of {kind}") for kind in kinds_of(found.changes)]
+        measured = "memory: measured, plus the difference by the equations for model states and activations"
+        return "; ".join([measured, *ranges])
+    is_assumed = not change.is_job and not change.is_given("precision") and in_half_precision(change)
+    assumed = ", half precision assumed" if is_assumed else ""
+    return (
+        f"memory: model states from arXiv 1910.02054, activations from arXiv 2205.05198{assumed}; nothing was measured here: "
+        + _whole_words(change)
+    )
 
 
 def _whole_words(setup: Setup) -> str:
@@ -163,7 +139,7 @@ def _whole_words(setup: Setup) -> str:
             f"of FSDP 8 published peaks were up to {percent(100 * (1 - FSDP_LEAST))} lower, all of one source; the range "
             "promises no share"
         )
-    held, peaks, _ = HELD["whole"]
+    held, peaks, _ = COVERAGE["whole"]
     less, more = (percent(100 * abs(math.expm1(each))) for each in (-WHOLE_REACH, WHOLE_REACH))
     return (
         f"range from {less} less to {more} more, for 9 of 10 setups (held {held} of {peaks} published peaks that it was not "

@@ -46,13 +46,7 @@ PRESETS: tuple[Preset, ...] = (
     Preset(
         "gpt2-10b",
         "GPT-2 10B on 16 x p4d",
-        {
-            **_GPT,
-            "hidden_size": 4096,
-            "instance_count": 16,
-            "tensor_parallel_degree": 4,
-            "batch_size": 40,
-        },
+        {**_GPT, "hidden_size": 4096, "instance_count": 16, "tensor_parallel_degree": 4, "batch_size": 40},
         _GUIDE,
         {},
     ),

@@ -1,4 +1,4 @@
-"""How far do measured changes lie from predicted ones, by kind of change? What the ranges of step times are made of.
+"""The spread of measured changes around predicted ones, by kind of change: what the ranges of step times are made of.
 
 Every kind was held against published pairs of runs that differ in nothing else. A range reaches as far as the pairs of the
 source that was hardest to predict, below and above on their own; ``benchmarks/predictions.py`` works these numbers out, and
@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 Range = tuple[float, float, float]
 Promise = Literal["none", "few", "one source", "share"]
@@ -31,44 +31,59 @@ PROMISED = 9
 FEWEST = 9
 
 
+class Coverage(NamedTuple):
+    """How many of how many published pairs lie in ranges that were made of the other sources alone (with one source, of its
+    other setups), and of how many sources they are."""
+
+    held: int = 0
+    pairs: int = 0
+    sources: int = 0
+
+    @property
+    def promise(self) -> Promise:
+        """What such a range promises."""
+        if not self.sources:
+            return "none"
+        if self.pairs < FEWEST or 10 * self.held < PROMISED * self.pairs:
+            return "few"
+        return "one source" if self.sources == 1 else "share"
+
+    def words(self, what: str = "range") -> str:
+        """``range for 9 of 10 changes (held 21 of 21 published ones that it was not made of)``; of one source that it is that,
+        and of few pairs how many it held."""
+        held = f"held {self.held} of {self.pairs}"
+        if self.promise == "none":
+            return f"its {what} promises no share of changes, since none were published"
+        if self.promise == "few" and self.sources == 1:
+            return (
+                f"{what} that {held} changes of its only source's other setups: too few to promise a share; other machines are "
+                "untested"
+            )
+        if self.promise == "few":
+            return f"{what} that {held} published changes that it was not made of: too few to promise a share"
+        if self.promise == "one source":
+            return (
+                f"{what} for {PROMISED} of 10 changes within its only source ({held} of its other setups); other machines are "
+                "untested"
+            )
+        return f"{what} for {PROMISED} of 10 changes ({held} published ones that it was not made of)"
+
+
+_UNTESTED = Coverage()
+
+
 @dataclass(frozen=True, slots=True)
 class Spread:
     """``below`` and ``above`` are multiples of ``unit``, of changes whose size is above 0; the way back is the opposite."""
 
     below: float
     above: float
-    pairs: int = 0
-    """How many published pairs it is made of,"""
-    sources: int = 0
-    """of how many sources."""
-    held: int = 0
-    """Pairs that lie in a range made of the other sources alone; with one source, of its other setups."""
+    coverage: Coverage = _UNTESTED
 
     def reach(self, size: float) -> tuple[float, float]:
         """How far below and above a prediction a measurement is expected, as logarithms; ``size`` is that of the change."""
         below, above = (math.hypot(NOISE, multiple * unit(size)) for multiple in (self.below, self.above))
         return (below, above) if size >= 0 else (above, below)
-
-    @property
-    def promise(self) -> Promise:
-        """What a range of this kind promises."""
-        return promise_of(self.held, self.pairs, self.sources)
-
-    @property
-    def words(self) -> str:
-        """What stands behind a range of this kind."""
-        if not self.sources:
-            return "its range promises no share of changes, since none were published"
-        return held_words(self.held, self.pairs, self.sources)
-
-
-def promise_of(held: int, pairs: int, sources: int) -> Promise:
-    """What a range promises that held so many of so many pairs that it was not made of."""
-    if not sources:
-        return "none"
-    if pairs < FEWEST or 10 * held < PROMISED * pairs:
-        return "few"
-    return "one source" if sources == 1 else "share"
 
 
 def weakest(promises: Iterable[Promise]) -> Promise:
@@ -79,32 +94,12 @@ def weakest(promises: Iterable[Promise]) -> Promise:
 
 def promise_words(promise: Promise) -> str:
     """Behind ``the range``: ``is for 9 of 10 changes``."""
-    if promise == "none":
-        return "promises no share of changes"
-    if promise == "few":
-        return "promises no share of changes: too few were published"
-    within = ", within its only source" if promise == "one source" else ""
-    return f"is for {PROMISED} of 10 changes{within}"
-
-
-def held_words(held: int, pairs: int, sources: int, what: str = "range") -> str:
-    """``range for 9 of 10 changes (held 21 of 21 published ones that it was not made of)``; of one source that it is that, and
-    of few pairs how many it held."""
-    if promise_of(held, pairs, sources) == "few":
-        if sources == 1:
-            return (
-                f"{what} that held {held} of {pairs} changes of its only source's other setups: too few to promise a share; "
-                "other machines are untested"
-            )
-        return (
-            f"{what} that held {held} of {pairs} published changes that it was not made of: too few to promise a share"
-        )
-    if sources == 1:
-        return (
-            f"{what} for {PROMISED} of 10 changes within its only source (held {held} of {pairs} of its other setups); "
-            "other machines are untested"
-        )
-    return f"{what} for {PROMISED} of 10 changes (held {held} of {pairs} published ones that it was not made of)"
+    return {
+        "none": "promises no share of changes",
+        "few": "promises no share of changes: too few were published",
+        "one source": f"is for {PROMISED} of 10 changes, within its only source",
+        "share": f"is for {PROMISED} of 10 changes",
+    }[promise]
 
 
 def unit(size: float) -> float:
@@ -135,14 +130,14 @@ def one_after_the_other(ranges: Sequence[Range]) -> Range:
 NONE = Spread(0.0, 0.0)
 #: By kind of change: what ``benchmarks/published/calibration.py`` works out.
 SPREADS: Mapping[str, Spread] = {
-    "microbatches": Spread(0.0, 0.0, 21, 2, 21),
-    "size": Spread(0.3, 0.1, 25, 3, 23),
-    "stages": Spread(0.0, 3.6, 6, 2, 5),
-    "interleaving": Spread(2.4, 0.0, 6, 1, 6),
-    "recomputation": Spread(0.0, 0.0, 6, 3, 6),
-    "recomputation of many replicas": Spread(10.7, 0.0, 5, 1, 5),
-    "accumulation": Spread(3.6, 0.0, 4, 1, 4),
-    "hosts": Spread(0.2, 2.4, 197, 5, 179),
-    "sequence length": Spread(0.3, 1.4, 64, 1, 58),
-    "model": Spread(1.9, 0.0, 47, 1, 46),
+    "microbatches": Spread(0.0, 0.0, Coverage(21, 21, 2)),
+    "size": Spread(0.3, 0.1, Coverage(23, 25, 3)),
+    "stages": Spread(0.0, 3.6, Coverage(5, 6, 2)),
+    "interleaving": Spread(2.4, 0.0, Coverage(6, 6, 1)),
+    "recomputation": Spread(0.0, 0.0, Coverage(6, 6, 3)),
+    "recomputation of many replicas": Spread(10.7, 0.0, Coverage(5, 5, 1)),
+    "accumulation": Spread(3.6, 0.0, Coverage(4, 4, 1)),
+    "hosts": Spread(0.2, 2.4, Coverage(179, 197, 5)),
+    "sequence length": Spread(0.3, 1.4, Coverage(58, 64, 1)),
+    "model": Spread(1.9, 0.0, Coverage(46, 47, 1)),
 }

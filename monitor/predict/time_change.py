@@ -1,4 +1,4 @@
-"""By how much does the time for the same samples change between two setups? What each kind of change does, multiplied.
+"""The change of the time for the same samples between two setups: what each kind of change does, multiplied.
 
 Each kind has a range of its own: what its model leaves open, and how far published changes of that kind lay from it
 (``spread``). Ranges of several kinds are independent: their distances from the middle add as squares. A change whose effect
@@ -13,51 +13,32 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from monitor.predict.change import MOST_DRAWS, PipelineSetting, step_time_change_pct
-from monitor.predict.kernels import RECOMPUTATION, SAMPLE_TOKENS
-from monitor.predict.memory_change import OF_SHARDING
-from monitor.predict.setup_layout import checkpointed_layers, in_half_precision, sharding_of
-from monitor.predict.setup_types import Setup
+from monitor.predict.layout import checkpointed_layers, in_half_precision, pipeline_of, shape_of, sharding_of
+from monitor.predict.memory import OF_SHARDING
+from monitor.predict.parameters import names
+from monitor.predict.pipeline import MOST_DRAWS, SAMPLE_TOKENS, PipelineSetting, step_time_change_pct
+from monitor.predict.setup import Setup
 from monitor.predict.sharding import STATED_GAIN_PCT, ShardedJob, degree_change_pct, with_nvlink, without_nvlink
 from monitor.predict.spread import NONE, SPREADS, Promise, Range, one_after_the_other, weakest, widened
 
-#: What a step does and in which order: the pipeline's simulation answers for these together.
-OF_THE_PIPELINE = frozenset(
-    {
-        "pipeline_parallel_degree",
-        "microbatches",
-        "active_microbatches",
-        "pipeline",
-        "batch_size",
-        "micro_batch_size",
-        "global_batch_size",
-        "gradient_accumulation_steps",
-        "virtual_stages",
-        "layers_per_virtual_stage",
-    }
+# What a step does and in which order: the pipeline's simulation answers for these together.
+_OF_THE_PIPELINE = names(
+    "pipeline_parallel_degree microbatches active_microbatches pipeline batch_size micro_batch_size global_batch_size "
+    "gradient_accumulation_steps virtual_stages layers_per_virtual_stage"
 )
-_OF_THE_MODEL = frozenset(
-    {"layers", "hidden_size", "attention_heads", "vocabulary_size", "sequence_length", "parameters_billion"}
+_OF_THE_MODEL = names("layers hidden_size attention_heads vocabulary_size sequence_length parameters_billion")
+# They change memory, or nothing that takes time.
+_NEUTRAL = names(
+    "activation_loading_horizon gpu_memory_utilization step_time_s sdp_max_live_parameters stage3_max_live_parameters "
+    "delayed_parameter_initialization world_size data_parallel_size gpu_memory_gib"
 )
-#: They change memory, or nothing that takes time.
-_NEUTRAL = frozenset(
-    {
-        "activation_loading_horizon",
-        "gpu_memory_utilization",
-        "step_time_s",
-        "sdp_max_live_parameters",
-        "stage3_max_live_parameters",
-        "delayed_parameter_initialization",
-        "world_size",
-        "data_parallel_size",
-        "gpu_memory_gib",
-    }
-)
-#: Facts of the machines, which may become known without any change.
+# Facts of the machines, which may become known without any change.
 _MACHINES = ("gpus_per_node", "interconnect", "network_gbps", "processes_per_host")
-#: Twice the hosts at the same batch of one GPU cost so much (MosaicML's tables of llm-foundry, on average); with NVLink, the
+# Full recomputation does the forward once more: 4 in place of 3 forwards' work.
+_RECOMPUTATION = 4 / 3
+# Twice the hosts at the same batch of one GPU cost so much (MosaicML's tables of llm-foundry, on average); with NVLink, the
 #: worst pair of theirs.
-DOUBLING_PCT = 1.4
+_DOUBLING_PCT = 1.4
 _WORST_DOUBLING_PCT = 18.0
 #: On more GPUs than these, without pipeline or tensor parallelism, recomputation was measured to cost less (InternLM: 512 and
 #: 1,024 A100).
@@ -65,18 +46,18 @@ MANY_REPLICAS = 64
 #: Below so many billions of parameters a step is launches: T5-base takes as long for one sample as for 32 (issues 14608 and
 #: 15026 of huggingface/transformers).
 SMALLEST_BILLION = 0.3
-#: The same traffic, but the gathering after the step hides behind nothing: over all of so many ranks in place of a node's 8 it
+# The same traffic, but the gathering after the step hides behind nothing: over all of so many ranks in place of a node's 8 it
 #: cost that much (InternLM, 7 billion parameters on A100: 7 % of 64 ranks, 22 of 256, 60 of 1,024). None of its runs shards
 #: nothing, so that this only orders remedies.
 _OPTIMIZER_PCT, _OPTIMIZER_RANKS, _OPTIMIZER_POWER = 60.0, 1024, 0.75
-#: Selective recomputation, arXiv 2205.05198: 2 to 7 % of a step.
-SELECTIVE_PCT = (2.0, 4.5, 7.0)
-#: The middle of the gain where a group of ranks moves into a node without NVLink, out of the simulation of the one
+# Selective recomputation, arXiv 2205.05198: 2 to 7 % of a step.
+_SELECTIVE_PCT = (2.0, 4.5, 7.0)
+# The middle of the gain where a group of ranks moves into a node without NVLink, out of the simulation of the one
 #: measured case (which is inside the range, and not on the middle).
 _STATED_MIDDLE_PCT = 13.0
-#: Unsharded in place of fully sharded, 150 million parameters on 2 x g5.12xlarge: 253 against 162 samples/s (AWS).
+# Unsharded in place of fully sharded, 150 million parameters on 2 x g5.12xlarge: 253 against 162 samples/s (AWS).
 _MEASURED_WITHOUT_PCT = -36.0
-#: Of the step, what is compute at the least; and layers of a model whose number nobody told.
+# Of the step, what is compute at the least; and layers of a model whose number nobody told.
 _LEAST_COMPUTE = 0.5
 _LAYERS = 32
 
@@ -109,12 +90,12 @@ class Effect:
         """What the range promises of measured changes. What has no effect at all is certain."""
         if not self.kinds and not any(self.model_pct):
             return "share"
-        return "none" if self.direction else weakest(SPREADS.get(kind, NONE).promise for kind, _ in self.kinds)
+        return "none" if self.direction else weakest(SPREADS.get(kind, NONE).coverage.promise for kind, _ in self.kinds)
 
     @property
     def words(self) -> str:
         """The method, and what stands behind the range."""
-        said = dict.fromkeys(SPREADS.get(kind, NONE).words for kind, _ in self.kinds)
+        said = dict.fromkeys(SPREADS.get(kind, NONE).coverage.words() for kind, _ in self.kinds)
         return "; ".join(part for part in (self.method, *said) if part)
 
 
@@ -163,7 +144,7 @@ def _effects(
     start: Setup, change: Setup, changes: frozenset[str], size_kept: bool, most_draws: int
 ) -> Iterator[Effect | str]:
     left = changes - _NEUTRAL - set(_MACHINES)
-    if left & OF_THE_PIPELINE or ("sequence_length" in left and start.microbatch_size is not None):
+    if left & _OF_THE_PIPELINE or ("sequence_length" in left and start.microbatch_size is not None):
         yield from _pipeline(start, change, size_kept, most_draws)
     yield from _recomputation(start, change)
     if (
@@ -180,7 +161,7 @@ def _effects(
     yield from _machines(start, change)
     if left & _OF_THE_MODEL:
         yield _model(start, change, left & _OF_THE_MODEL)
-    known = OF_THE_PIPELINE | OF_SHARDING | _OF_THE_MODEL | _NEUTRAL
+    known = _OF_THE_PIPELINE | OF_SHARDING | _OF_THE_MODEL | _NEUTRAL
     known |= {"activation_checkpointing", "selective_recomputation", "offload_activations", "instance_count"}
     known |= {"sm_activation_offloading", "activation_checkpointing_layers"}
     for name in sorted(left - known):
@@ -223,7 +204,7 @@ def _pipeline(start: Setup, change: Setup, size_kept: bool, most_draws: int) -> 
     if before.microbatch_size != after.microbatch_size and _is_small(start):
         yield "a model this small is bound by launches: a larger microbatch may cost no time at all, or its share"
         return
-    found = step_time_change_pct(before, after, False, most_draws)
+    found = step_time_change_pct(before, after, most_draws)
     kinds = _kinds(before, after, found) if most_draws else ()
     share = after.stages / before.stages
     if share != 1:
@@ -239,7 +220,7 @@ def _pipeline(start: Setup, change: Setup, size_kept: bool, most_draws: int) -> 
 
 
 def _is_small(setup: Setup) -> bool:
-    shape = setup.shape()
+    shape = shape_of(setup)
     billions = setup.real("parameters_billion") or (shape.parameters / 1e9 if shape is not None else None)
     return billions is not None and billions < SMALLEST_BILLION
 
@@ -247,7 +228,7 @@ def _is_small(setup: Setup) -> bool:
 def _setting(setup: Setup) -> PipelineSetting | None:
     """The pipeline, its microbatches in samples of ``SAMPLE_TOKENS`` where their length is known; without stages the time of
     a sample does not hang on how many microbatches there are."""
-    found, size = setup.pipeline(), setup.microbatch_size
+    found, size = pipeline_of(setup), setup.microbatch_size
     if found is None and (setup.pipeline_degree or 1) == 1 and setup.microbatches is None and size is not None:
         found = PipelineSetting(1, 1, "1f1b", None, 1, float(size))
     tokens = setup.number("sequence_length")
@@ -294,18 +275,18 @@ def _recomputation(start: Setup, change: Setup) -> Iterator[Effect]:
     kind = "recomputation of many replicas" if _many_replicas(start) else "recomputation"
     if full and full == -selective:
         # The one in place of the other, which was measured.
-        low, middle, high = (100 * (RECOMPUTATION / (1 + each / 100) - 1) for each in reversed(SELECTIVE_PCT))
+        low, middle, high = (100 * (_RECOMPUTATION / (1 + each / 100) - 1) for each in reversed(_SELECTIVE_PCT))
         found = (low, middle, high) if full > 0 else _back((low, middle, high))
         words = "full in place of selective recomputation: 4/3 of the time, less the 2 to 7 % of selective (published)"
         yield Effect(found, words, ((kind, logs(found)[1]),))
         return
     if full:
-        ratio = RECOMPUTATION**full
+        ratio = _RECOMPUTATION**full
         change_pct = 100 * (ratio - 1)
         yield Effect((change_pct,) * 3, "full recomputation: 4/3 of the time", ((kind, math.log(ratio)),))
     if selective:
         yield Effect(
-            SELECTIVE_PCT if selective > 0 else _back(SELECTIVE_PCT),
+            _SELECTIVE_PCT if selective > 0 else _back(_SELECTIVE_PCT),
             "selective recomputation: 2 to 7 % of a step by its authors, which promises no share of changes",
             direction="selective recomputation takes longer than none, and far less than full recomputation; no published pairs "
             "calibrate by how much",
@@ -368,7 +349,7 @@ def _optimizer_pct(ranks: int) -> Range:
 
 def _against_replicas(setup: Setup, degree: int) -> Effect | str:
     """Replicas whose gradients are reduced once a step, in place of full sharding over ``degree``."""
-    step_s, billions, shape = setup.real("step_time_s"), setup.real("parameters_billion"), setup.shape()
+    step_s, billions, shape = setup.real("step_time_s"), setup.real("parameters_billion"), shape_of(setup)
     gpus, each, joined = setup.gpus, setup.gpus_per_node, setup.text("interconnect")
     parameters = 1e9 * billions if billions else shape.parameters if shape is not None else None
     network = setup.real("network_gbps")
@@ -415,7 +396,7 @@ def _degree(setup: Setup, before: int, after: int) -> Effect | str:
         )
     else:
         doublings = math.log2(large / max(small, each))
-        found = (-_WORST_DOUBLING_PCT, -DOUBLING_PCT * doublings, 0.0)
+        found = (-_WORST_DOUBLING_PCT, -_DOUBLING_PCT * doublings, 0.0)
         method = "sharding over more nodes with NVLink costs little (MosaicML); that promises no share of changes"
     return Effect(found if after < before else _back(found), method, direction=_DEGREE_DIRECTION[joined == "none"])
 
@@ -446,7 +427,7 @@ def _hosts(start: Setup, change: Setup) -> Effect | str:
     if before is None or after is None:
         return "the number of instances is not known"
     doublings = math.log2(after / before)
-    found = 100 * ((1 + DOUBLING_PCT / 100) ** doublings * before / after - 1)
+    found = 100 * ((1 + _DOUBLING_PCT / 100) ** doublings * before / after - 1)
     # Errors of doublings that follow each other do not all point the same way.
     size = math.copysign(math.sqrt(abs(doublings)), doublings)
     return Effect((found, found, found), "twice the hosts cost 1.4 % on average (MosaicML)", (("hosts", size),))
@@ -471,7 +452,7 @@ def _model(start: Setup, change: Setup, changes: frozenset[str]) -> Effect | str
 
 def _operations(setup: Setup) -> float | None:
     """FLOPs of one sample, forward and backward."""
-    shape = setup.shape()
+    shape = shape_of(setup)
     if shape is None:
         return None
     return shape.sequence * (6 * shape.parameters + 12 * shape.layers * shape.hidden * shape.sequence)

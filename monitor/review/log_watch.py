@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from monitor.aws.tally import metered
+from monitor.aws.calls import metered
 from monitor.errors import BadCall, NoSuchJob, TrainwatchError
 from monitor.faults import fault, shape_of
 from monitor.fetch.log_span import LineSource

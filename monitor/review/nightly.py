@@ -23,7 +23,7 @@ from monitor.alert.news import Look
 from monitor.alert.sink_names import Sink
 from monitor.alert.telling import Telling
 from monitor.archive.store import Store
-from monitor.aws.tally import metered
+from monitor.aws.calls import metered
 from monitor.errors import TrainwatchError
 from monitor.faults import fault
 from monitor.fetch.source import JobQuery, Source

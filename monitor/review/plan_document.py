@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from monitor.archive.document import SCHEMA, finding_document, plain
-from monitor.predict.setup_types import Setup
+from monitor.predict.setup import Setup
 from monitor.review.planning import Plan
 
 

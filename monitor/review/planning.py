@@ -15,16 +15,14 @@ from monitor.diagnose.fitting import Measure, measures
 from monitor.diagnose.setup_findings import findings_of
 from monitor.fetch import instance_types
 from monitor.model import Finding, Report
-from monitor.predict import setup_names
-from monitor.predict.advice import Advised, advised_window
-from monitor.predict.curve import Point, curve, knob
+from monitor.predict import parameters
+from monitor.predict.curve import Advised, Point, advised_window, curve, knob
 from monitor.predict.distribution import distribution
 from monitor.predict.outcome import Outcome, outcome
+from monitor.predict.parameters import ALIASES_V1, INTERNAL_V1, V1, V2
 from monitor.predict.presets import Preset
-from monitor.predict.problems import problems_of, senseless_values_of, unknowns_of
-from monitor.predict.setup import changed, setup_from, setup_of
-from monitor.predict.setup_types import Framework, Known, Setup
-from monitor.predict.smp_schema import ALIASES_V1, INTERNAL_V1, V1, V2
+from monitor.predict.problems.rules import problems_of, senseless_values_of, unknowns_of
+from monitor.predict.setup import Framework, Known, Setup, changed, setup_from, setup_of
 
 #: Of every step time that a plan gives.
 MODEL_BASED = "Step times are model-based, not measured."
@@ -158,8 +156,8 @@ def advice_of(report: Report) -> Advised | None:
             advice = finding.recommendation
             if advice is None or advice.to_value is None or (finding.prediction is not None) != predicted:
                 continue
-            name = setup_names.OTHER_NAMES.get(advice.parameter or "", advice.parameter)
-            if name in setup_names.CANONICAL:
+            name = parameters.OTHER_NAMES.get(advice.parameter or "", advice.parameter)
+            if name in parameters.CANONICAL:
                 return Advised(name, advice.to_value, finding.id)
     return None
 
@@ -167,7 +165,7 @@ def advice_of(report: Report) -> Advised | None:
 def with_machine(values: Mapping[str, Any]) -> dict[str, Any]:
     """``values`` and, for an instance type among them, what the bundled table says of it and they do not."""
     found = dict(values)
-    name = next((each for each in values if setup_names.plain_name(each) == "instance_type"), None)
+    name = next((each for each in values if parameters.plain_name(each) == "instance_type"), None)
     if name is None or not isinstance(values[name], str):
         return found
     for written in (values[name], f"ml.{values[name]}"):
@@ -186,7 +184,7 @@ def with_machine(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _with_framework(setup: Setup, values: Mapping[str, Any]) -> Setup:
     """Of a setup whose library is not known: the one whose parameters are talked about, SMP v1's if both have them."""
-    names = {ALIASES_V1.get(name, name) for name in map(setup_names.plain_name, values)}
+    names = {ALIASES_V1.get(name, name) for name in map(parameters.plain_name, values)}
     if setup.framework is not None or not names & (V1.keys() | V2.keys()):
         return setup
     return replace(setup, framework="smp2" if names & (V2.keys() - V1.keys()) else "smp1")
@@ -213,16 +211,16 @@ def _with_unknown(setup: Setup, values: Mapping[str, Any], read_from: str) -> Se
     senseless = {
         plain: Known(value, read_from)
         for name, value in values.items()
-        if (plain := setup_names.plain_name(name)) in _READ and value is not None and not setup.is_given(plain)
+        if (plain := parameters.plain_name(name)) in _READ and value is not None and not setup.is_given(plain)
     }
     return replace(found, values={**found.values, **senseless}) if senseless else found
 
 
 def is_known(name: str) -> bool:
     """Whether ``name``, as it was written, is a parameter of a plan under any of its names."""
-    plain = setup_names.plain_name(name)
-    others = setup_names.CANONICAL | INTERNAL_V1 | ALIASES_V1.keys()
-    return plain in others or plain in setup_names.OTHER_NAMES or plain in setup_names.SPECIAL
+    plain = parameters.plain_name(name)
+    others = parameters.CANONICAL | INTERNAL_V1 | ALIASES_V1.keys()
+    return plain in others or plain in parameters.OTHER_NAMES or plain in parameters.SPECIAL
 
 
 def _by_names_of_a_plan(start: Setup, change: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from monitor.analyze.cascade import cascade, cascade_words, ends_in_an_error
 from monitor.analyze.profiler_minutes import wanted
 from monitor.analyze.window import in_window, work_window
 from monitor.archive.cache import Cache, Key, key_of
-from monitor.aws.tally import metered, running
+from monitor.aws.calls import metered, running
 from monitor.errors import BadCall
 from monitor.faults import shape_of
 from monitor.fetch import instance_types

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from monitor.archive.cache import Cache
-from monitor.aws.tally import metered
+from monitor.aws.calls import metered
 from monitor.errors import TrainwatchError
 from monitor.faults import fault
 from monitor.fetch.source import Source

@@ -9,7 +9,7 @@ import streamlit as st
 
 from monitor import settings
 from monitor.accounts import Account as Member
-from monitor.aws import places
+from monitor.aws import profiles
 from monitor.errors import TrainwatchError
 from monitor.show import visitor
 
@@ -41,12 +41,12 @@ def members() -> tuple[Member, ...]:
 
 
 @st.cache_data(ttl="1m", show_spinner=False)
-def known_places(profile: str | None = None) -> places.Places:
+def known_places(profile: str | None = None) -> profiles.LocalProfiles:
     """The profiles and regions that may be chosen, and those that hold by themselves; asks this machine alone."""
-    known = places.places()
+    known = profiles.local_profiles()
     if profile is None or profile not in known.profiles:
         return known
-    return places.places(profile)
+    return profiles.local_profiles(profile)
 
 
 def account_of(region: str | None, profile: str | None) -> Account:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import streamlit as st
 
-from monitor.charts.time_axis import Span
+from monitor.charts.elements import Span
 from monitor.show.moments import length, moment
 
 FROM, UNTIL, LAST = "from", "until", "last"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from monitor.charts import dumbbell
+from monitor.charts.comparison import FigureRow, dumbbells, figure_scales, figure_signs, figure_words, round_top
 from monitor.diagnose.compared import Comparison, letter
 from monitor.diagnose.compared_rows import Measure, figure_rows, measures
 from monitor.show.drawing import draw_frames
@@ -28,8 +28,8 @@ def show_figures(comparison: Comparison) -> None:
     st.markdown(plain(said))
     draw_frames(
         ("compare-figures",),
-        (dumbbell.signs(rows, letters), dumbbell.words(rows, letters), dumbbell.scales(rows)),
-        dumbbell.dumbbells,
+        (figure_signs(rows, letters), figure_words(rows, letters), figure_scales(rows)),
+        dumbbells,
         alt_of(comparison, "Figures side by side", said),
     )
     st.caption(
@@ -80,9 +80,9 @@ def alt_of(comparison: Comparison, title: str, said: str) -> str:
     return f"{title}: {said}"
 
 
-def _row(each: Measure) -> dumbbell.Row:
-    top = dumbbell.top_of([value for value in each.values if value is not None])
+def _row(each: Measure) -> FigureRow:
+    top = round_top([value for value in each.values if value is not None])
     if each.is_percent:
         top = max(_FULL_PCT, top)
     title = each.title
-    return dumbbell.Row(title, each.values, tuple(map(each.write, each.values)), top, each.write(top))
+    return FigureRow(title, each.values, tuple(map(each.write, each.values)), top, each.write(top))

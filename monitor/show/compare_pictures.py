@@ -6,7 +6,17 @@ import streamlit as st
 
 from monitor.analyze.stable_steps import Floats
 from monitor.archive.pairs import record_line
-from monitor.charts import ecdf, foretold
+from monitor.charts.comparison import (
+    PredictionRow,
+    Times,
+    beyond,
+    ecdf,
+    ecdf_curves,
+    ecdf_medians,
+    prediction,
+    prediction_ranges,
+    zero,
+)
 from monitor.diagnose.compared import Against, Comparison, letter
 from monitor.diagnose.compared_words import (
     beside_words,
@@ -43,27 +53,27 @@ def show_spread(comparison: Comparison) -> None:
     )
     st.markdown(plain(said))
     labels = [each.label for each in found]
-    frames = data.of_comparison(comparison.reports, "spread", lambda: (ecdf.curves(found), ecdf.medians(found)))
+    frames = data.of_comparison(comparison.reports, "spread", lambda: (ecdf_curves(found), ecdf_medians(found)))
     draw_frames(
         ("compare-ecdf", what, *labels),
         frames,
-        lambda curves, medians: ecdf.ecdf(curves, medians, labels, what),
+        lambda curves, medians: ecdf(curves, medians, labels, what),
         alt_of(comparison, "Distribution of step times", said),
     )
     st.caption(plain(_spread_caption(comparison, found)))
 
 
-def times_of(comparison: Comparison) -> list[ecdf.Times]:
+def times_of(comparison: Comparison) -> list[Times]:
     """The step times of each job that has some, named such that they can be told apart."""
     short = short_names([job.name for job in comparison.jobs])
     return [
-        ecdf.Times(letter(place), f"{letter(place)}  {short[place]}", times)
+        Times(letter(place), f"{letter(place)}  {short[place]}", times)
         for place, times in enumerate(comparison.times_s)
         if times is not None
     ]
 
 
-def _spread_caption(comparison: Comparison, found: list[ecdf.Times]) -> str:
+def _spread_caption(comparison: Comparison, found: list[Times]) -> str:
     parts = []
     for place, steps in enumerate(comparison.steps):
         if steps is None:
@@ -79,7 +89,7 @@ def _spread_caption(comparison: Comparison, found: list[ecdf.Times]) -> str:
         said += f" Times are scaled to the same work: {', '.join(divided)}."
     left_out = [
         f"{percent(100 * number / len(each.seconds))} of {each.letter}, up to {each.seconds.max():.3g} s"
-        for each, number in zip(found, ecdf.beyond(found), strict=True)
+        for each, number in zip(found, beyond(found), strict=True)
         if number
     ]
     return f"{said} Beyond the axis: {'; '.join(left_out)}." if left_out else said
@@ -103,7 +113,7 @@ def _divided(comparison: Comparison) -> list[str]:
 def show_foretold(comparison: Comparison) -> None:
     """Predicted beside measured, with what came of it; the reason where nothing was predicted."""
     rows = [
-        (
+        PredictionRow(
             letter(place),
             result.foretold.change_pct,
             f"predicted {range_words(result.foretold.change_pct)}",
@@ -126,8 +136,8 @@ def show_foretold(comparison: Comparison) -> None:
             said = " ".join(filter(None, (beside_words(result) for result in comparison.against)))
             draw_frames(
                 ("compare-foretold",),
-                (foretold.ranges(rows), foretold.zero()),
-                foretold.foretold,
+                (prediction_ranges(rows), zero()),
+                prediction,
                 alt_of(comparison, "Predicted and measured", said),
             )
         if line := record_line(earlier_of(comparison)):

@@ -21,7 +21,7 @@ from monitor.accounts import AccountRegion, chosen
 from monitor.archive.address import store_of
 from monitor.archive.cache import user_cache
 from monitor.archive.pairs import user_pairs
-from monitor.aws import places
+from monitor.aws import profiles
 from monitor.aws.clients import Clients
 from monitor.errors import BadCall, TrainwatchError
 from monitor.fetch.account import AwsSource, open_pair
@@ -105,7 +105,7 @@ def connect(account: Account) -> Source:
         regions = [account.region] if account.region else []
         return open_pair(chosen(settings.read().accounts, [account.member], regions)[0], None, user_prices())
     if account.region or account.profile:
-        places.check(known_places(), account.region, account.profile)
+        profiles.check(known_places(), account.region, account.profile)
     return AwsSource(Clients(account.region, account.profile), user_prices())
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from monitor.charts import stable
-from monitor.charts.time_axis import in_utc
+from monitor.charts.elements import in_utc
 from monitor.model import Report
 from monitor.show import clock, data
 from monitor.show.csv import csv_button

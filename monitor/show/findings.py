@@ -12,7 +12,7 @@ import streamlit as st
 
 from monitor.diagnose.verdict import Verdict, gain_words, judge
 from monitor.model import Finding, Report
-from monitor.predict.setup_names import CANONICAL
+from monitor.predict.parameters import CANONICAL
 from monitor.show import links, plan_address
 from monitor.show.muting import offer_mute, show_muted
 from monitor.show.parts import part

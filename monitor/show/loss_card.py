@@ -10,7 +10,7 @@ import streamlit as st
 
 from monitor.analyze.losses import Losses, losses
 from monitor.charts import loss
-from monitor.charts.time_axis import Span
+from monitor.charts.elements import Span
 from monitor.diagnose.chart_words import loss_said, rate_said
 from monitor.model import Report
 from monitor.show import address, data

@@ -9,8 +9,8 @@ import pandas as pd
 import streamlit as st
 
 from monitor.charts import overview as chart
-from monitor.charts.measured import instant_of
-from monitor.charts.time_axis import Span
+from monitor.charts.elements import Span
+from monitor.charts.utilization import instant_of
 from monitor.diagnose.chart_words import stretch
 from monitor.model import Report
 from monitor.show import chosen_time, log_address

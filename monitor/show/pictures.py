@@ -7,8 +7,8 @@ from datetime import tzinfo
 import pandas as pd
 import streamlit as st
 
-from monitor.charts import overview, phases
-from monitor.charts.time_axis import Span
+from monitor.charts import overview, timeline
+from monitor.charts.elements import Span
 from monitor.diagnose.chart_words import phases_listed, phases_said, sum_words
 from monitor.diagnose.verdict import has_gpus
 from monitor.model import Report
@@ -68,13 +68,13 @@ def _phases(report: Report) -> None:
             absent("The job's phases are not known.", report, "job")
             return
         priced = any(bucket.cost_usd is not None for bucket in report.buckets)
-        frame = phases.segments(report.buckets)
+        frame = timeline.segments(report.buckets)
         listed = phases_listed(frame)
         summed = sum_words(report, frame)
-        unit = phases.unit_of(report.buckets)
+        unit = timeline.unit_of(report.buckets)
         title = f"Where the time and the money went, {unit} and $" if priced else f"Where the time went, {unit}"
         head(phases_said(report, frame), f"{title} · {summed}", lambda: _csv(frame), f"{report.job.name}-phases")
-        draw_frames(("chart-phases",), (frame,), phases.phase_bar_of, alt_of(report, "Where the time went", listed))
+        draw_frames(("chart-phases",), (frame,), timeline.phase_bar_of, alt_of(report, "Where the time went", listed))
         st.caption(plain(listed))
 
 

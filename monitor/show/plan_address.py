@@ -13,10 +13,9 @@ from typing import Any, Literal, cast
 
 import streamlit as st
 
+from monitor.predict.parameters import ALIASES_V1, CANONICAL, OTHER_NAMES
 from monitor.predict.presets import preset
-from monitor.predict.setup_names import CANONICAL, OTHER_NAMES
-from monitor.predict.setup_types import FRAMEWORK_NAMES, Framework
-from monitor.predict.smp_schema import ALIASES_V1
+from monitor.predict.setup import FRAMEWORK_NAMES, Framework
 from monitor.show import address
 
 Group = Literal["set", "change"]

@@ -11,8 +11,7 @@ import streamlit as st
 from monitor.diagnose.stakes import usd_per_hour_of_steps
 from monitor.model import Report
 from monitor.predict.presets import preset
-from monitor.predict.setup import changed
-from monitor.predict.setup_types import FRAMEWORK_NAMES, Setup
+from monitor.predict.setup import FRAMEWORK_NAMES, Setup, changed
 from monitor.review.planning import Plan, advice_of, plan, start_from, start_of
 from monitor.show import plan_address
 from monitor.show.callbacks import calm

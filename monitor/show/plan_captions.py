@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from monitor.predict.distribution import of_the_script, place_in_script
+from monitor.predict.layout import SHAPE, missing_of_layout
 from monitor.predict.outcome import what_if
-from monitor.predict.setup_layout import SHAPE, missing_of_layout
 from monitor.predict.spread import promise_words, weakest
 from monitor.review.planning import Plan
 from monitor.show.plan_words import in_the_way, problem_words, value_words

@@ -12,7 +12,8 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from monitor.predict.setup_types import Known, Setup, whole_number, yes_or_no
+from monitor.predict.parameters import whole_number, yes_or_no
+from monitor.predict.setup import Known, Setup
 from monitor.show import plan_address
 from monitor.show.callbacks import calm
 from monitor.show.plain import plain

@@ -7,10 +7,28 @@ from collections.abc import Mapping
 import pandas as pd
 import streamlit as st
 
-from monitor.charts import curve, gantt, memory
-from monitor.predict.memory_change import modelled
+from monitor.charts.plan import (
+    Course,
+    CurveMark,
+    MemoryBar,
+    curve_limit,
+    curve_marks,
+    curve_points,
+    gantt,
+    is_dense,
+    memory_bars,
+    memory_curve,
+    memory_limits,
+    memory_parts,
+    memory_wholes,
+    schedule_lanes,
+    schedule_pieces,
+    step_time_curve,
+    until_pct,
+)
+from monitor.predict.memory import modelled
 from monitor.predict.outcome import schedule_of
-from monitor.predict.setup_types import Setup
+from monitor.predict.setup import Setup
 from monitor.review.planning import Plan
 from monitor.show.drawing import draw_frames
 from monitor.show.plain import plain
@@ -27,30 +45,30 @@ def show_curve(plan: Plan) -> None:
         st.caption(":material/visibility_off: This setup has no known parameter to draw a curve for.")
         return
     along = plan.knob
-    shown = curve.points(
+    shown = curve_points(
         [(point.value, point.step_time_relative, point.low, point.high, point.gpu_memory_gib) for point in plan.curve]
     )
-    marked = curve.marks(shown, _marks(plan))
+    marked = curve_marks(shown, _marks(plan))
     said = " ".join(part for part in (curve_words(plan), band_words(plan)) if part)
     if shown["time_pct"].notna().sum() > 1:
         draw_frames(
             ("plan-curve", along),
             (shown, marked),
-            lambda points, marks: curve.step_time_curve(points, marks, along),
+            lambda points, marks: step_time_curve(points, marks, along),
             f"Step time along {along}. {said}",
         )
     if shown["memory_gib"].notna().sum() > 1:
         draw_frames(
             ("plan-memory-curve", along),
-            (shown, marked, curve.limits(plan.outcome.memory.limit_gib)),
-            lambda points, marks, limit: curve.memory_curve(points, marks, along, limit),
+            (shown, marked, curve_limit(plan.outcome.memory.limit_gib)),
+            lambda points, marks, limit: memory_curve(points, marks, along, limit),
             f"GPU memory along {along}, GiB",
         )
     hidden = "" if shown["time_pct"].notna().sum() > 1 else ":material/visibility_off: "
     st.caption(hidden + plain(said))
 
 
-def _marks(plan: Plan) -> list[curve.At]:
+def _marks(plan: Plan) -> list[CurveMark]:
     assert plan.knob is not None
     found, by_value = plan.outcome, {point.value: point for point in plan.curve}
     out = []
@@ -59,14 +77,14 @@ def _marks(plan: Plan) -> list[curve.At]:
         setup.flag(plan.knob) if is_switch else setup.number(plan.knob) for setup in (plan.start, plan.change)
     )
     if start is not None:
-        out.append(curve.At("start", start, 1.0, found.memory.start_gib))
+        out.append(CurveMark("start", start, 1.0, found.memory.start_gib))
     if plan.asked and change is not None:
         middle = found.step_time_change_pct
         out.append(
-            curve.At("change", change, None if middle is None else 1 + middle[1] / 100, found.memory.expected_gib)
+            CurveMark("change", change, None if middle is None else 1 + middle[1] / 100, found.memory.expected_gib)
         )
     if plan.advised is not None and (point := by_value.get(plan.advised.value)) is not None:
-        out.append(curve.At("advised", plan.advised.value, point.step_time_relative, point.gpu_memory_gib))
+        out.append(CurveMark("advised", plan.advised.value, point.step_time_relative, point.gpu_memory_gib))
     return out
 
 
@@ -74,22 +92,20 @@ def show_memory(plan: Plan) -> None:
     """Bars by component against the limit, or what is missing for them."""
     found = plan.outcome.memory
     low, _, high = found.change_gib or (None, None, None)
-    after = memory.Filling(_CHANGE if plan.asked else _START, _short(found.components), low, found.expected_gib, high)
+    after = MemoryBar(_CHANGE if plan.asked else _START, _short(found.components), low, found.expected_gib, high)
     bars = [after]
     if plan.asked:
         before = modelled(plan.start)
         bars = [
-            memory.Filling(
-                _START, {} if before is None else _short(before.components_gib()), None, found.start_gib, None
-            ),
+            MemoryBar(_START, {} if before is None else _short(before.components_gib()), None, found.start_gib, None),
             after,
         ]
     if not any(bar.parts or bar.expected_gib is not None for bar in bars):
         st.caption(f":material/visibility_off: {plain(memory_words(plan))}")
         return
     said = memory_words(plan)
-    frames = (memory.parts(bars), memory.wholes(bars), *memory.limits(found.limit_gib))
-    draw_frames(("plan-memory",), frames, memory.memory_bars, f"GPU memory by component, GiB. {said}")
+    frames = (memory_parts(bars), memory_wholes(bars), *memory_limits(found.limit_gib))
+    draw_frames(("plan-memory",), frames, memory_bars, f"GPU memory by component, GiB. {said}")
     st.caption(plain(said))
 
 
@@ -103,16 +119,14 @@ def show_schedule(plan: Plan) -> None:
     if not courses:
         st.caption(f":material/visibility_off: {plain(_no_schedule(plan))}")
         return
-    said = gantt_words(gantt.until_pct(courses))
-    ground, work = gantt.lanes(courses), gantt.pieces(courses)
+    said = gantt_words(until_pct(courses))
+    ground, work = schedule_lanes(courses), schedule_pieces(courses)
     told = "; ".join(course.said for course in courses)
-    draw_frames(
-        ("plan-schedule", len(ground), gantt.is_dense(work)), (ground, work), gantt.gantt, f"Stages over time. {told}."
-    )
+    draw_frames(("plan-schedule", len(ground), is_dense(work)), (ground, work), gantt, f"Stages over time. {told}.")
     st.caption(plain(said))
 
 
-def courses_of(plan: Plan) -> list[gantt.Course]:
+def courses_of(plan: Plan) -> list[Course]:
     """Both schedules in percent of the starting point's time for the same samples; none where there is no pipeline."""
     start, change = plan.start, plan.change
     if max(start.pipeline_degree or 1, change.pipeline_degree or 1) == 1:
@@ -125,7 +139,7 @@ def courses_of(plan: Plan) -> list[gantt.Course]:
     return [course for course in found if course is not None]
 
 
-def _course(name: str, setup: Setup, length_pct: float | None) -> gantt.Course | None:
+def _course(name: str, setup: Setup, length_pct: float | None) -> Course | None:
     schedule = schedule_of(setup)
     if schedule is None:
         return None
@@ -136,7 +150,7 @@ def _course(name: str, setup: Setup, length_pct: float | None) -> gantt.Course |
         columns=["stage", "kind", "microbatch", "from_pct", "to_pct"],
     )
     said = head_words(name, length_pct, schedule.bubble_fraction, schedule.stages)
-    return gantt.Course(name, said, schedule.stages, whole, pieces)
+    return Course(name, said, schedule.stages, whole, pieces)
 
 
 def _no_schedule(plan: Plan) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from monitor.diagnose.setup_seen import MEASURED
 from monitor.model import Finding
 from monitor.predict.outcome import NO_MEMORY, Outcome
-from monitor.predict.setup_types import FRAMEWORK_NAMES, Setup
+from monitor.predict.setup import FRAMEWORK_NAMES, Setup
 from monitor.predict.spread import promise_words
 from monitor.review.planning import Plan
 from monitor.words import DASH, count, percent, sentence, step_seconds, usd

@@ -10,11 +10,9 @@ import streamlit as st
 
 from monitor.alert.conditions import Rule
 from monitor.analyze.step_time import is_aggregated
-from monitor.charts import progress, step_time
-from monitor.charts.step_buckets import BUCKETS, OUTLIER_TIMES, Work, ceiling, work_of
-from monitor.charts.threshold_lines import lines as threshold_lines
-from monitor.charts.threshold_lines import with_lines
-from monitor.charts.time_axis import Span, edges
+from monitor.charts import step_time
+from monitor.charts.elements import Span, edges, threshold_lines, with_threshold_lines
+from monitor.charts.step_time import BUCKETS, OUTLIER_TIMES, Work, ceiling, work_of
 from monitor.diagnose.chart_words import changes_of, progress_said, steps_said
 from monitor.diagnose.reading_words import how_words, reading_words
 from monitor.model import Report
@@ -35,7 +33,7 @@ def show_steps(report: Report, span: Span, part: Span | None, rules: Sequence[Ru
     with st.container(border=True, gap="xsmall"):
         if len(work(report)):
             _times(report, span, part, rules, zone)
-        elif len(reached := progress.reached(report.run.steps, within=part)) or part is not None:
+        elif len(reached := step_time.reached(report.run.steps, within=part)) or part is not None:
             _progress(report, span, part, reached, zone)
         else:
             st.markdown("**Step time, seconds**")
@@ -74,7 +72,7 @@ def _times(report: Report, span: Span, part: Span | None, rules: Sequence[Rule],
 def _chart(
     levels: pd.DataFrame, far: pd.DataFrame, changes: pd.DataFrame, ends: pd.DataFrame, drawn: pd.DataFrame
 ) -> object:
-    return with_lines(step_time.step_time_of(levels, far, changes, ends), drawn, step_time.AXIS)
+    return with_threshold_lines(step_time.step_time_of(levels, far, changes, ends), drawn, step_time.AXIS)
 
 
 def _said(report: Report, every: Work, part: Span | None, zone: tzinfo) -> str:
@@ -117,6 +115,6 @@ def _progress(report: Report, span: Span, part: Span | None, reached: pd.DataFra
     draw_frames(
         ("chart-progress",),
         (reached, edges(part or span)),
-        progress.progress_of,
-        alt_of(report, "Steps over time", progress_said(report, progress.reached(report.run.steps), None, zone)),
+        step_time.progress_of,
+        alt_of(report, "Steps over time", progress_said(report, step_time.reached(report.run.steps), None, zone)),
     )

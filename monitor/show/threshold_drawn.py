@@ -10,7 +10,7 @@ import pandas as pd
 from monitor.alert.conditions import Rule, Threshold, name_of
 from monitor.alert.held import Held, held
 from monitor.alert.saved import saved
-from monitor.charts.time_axis import Span, cut
+from monitor.charts.elements import Span, cut
 from monitor.errors import BadCall
 from monitor.model import Report
 from monitor.show import data

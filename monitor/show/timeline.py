@@ -10,7 +10,7 @@ import streamlit as st
 
 from monitor.analyze.timeline import KINDS, Timeline, closer, timeline
 from monitor.charts import timeline as chart
-from monitor.charts.time_axis import Span
+from monitor.charts.elements import Span
 from monitor.diagnose.chart_words import stretch, timeline_words
 from monitor.diagnose.log_places import first_error
 from monitor.diagnose.odd_nodes import odd_nodes

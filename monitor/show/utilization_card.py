@@ -11,10 +11,8 @@ import streamlit as st
 
 from monitor.alert.conditions import Rule
 from monitor.charts import utilization
-from monitor.charts.measured import POINTS, ROWS, Measured, bucket_seconds, cells, columns_for, measured
-from monitor.charts.threshold_lines import lines as threshold_lines
-from monitor.charts.threshold_lines import with_lines
-from monitor.charts.time_axis import Span
+from monitor.charts.elements import Span, threshold_lines, with_threshold_lines
+from monitor.charts.utilization import POINTS, ROWS, Measured, bucket_seconds, cells, columns_for, measured
 from monitor.diagnose.chart_words import not_drawn, utilization_said
 from monitor.diagnose.odd_nodes import odd_nodes
 from monitor.model import Report
@@ -90,7 +88,7 @@ def show_utilization(
 
 
 def _line(shown: pd.DataFrame, ends: pd.DataFrame, drawn: pd.DataFrame) -> object:
-    return with_lines(utilization.line_of(shown, ends), drawn, utilization.LINE_AXIS)
+    return with_threshold_lines(utilization.line_of(shown, ends), drawn, utilization.LINE_AXIS)
 
 
 def _said(report: Report, metric: str, rows: Measured, part: Span | None, zone: tzinfo) -> str:

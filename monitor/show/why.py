@@ -10,9 +10,9 @@ from typing import Literal
 import pandas as pd
 import streamlit as st
 
-from monitor.charts import progress, step_time, utilization
-from monitor.charts.marked import marked
-from monitor.charts.measured import ROWS
+from monitor.charts import step_time, utilization
+from monitor.charts.elements import marked
+from monitor.charts.utilization import ROWS
 from monitor.diagnose.evidence_words import fact_value, when
 from monitor.diagnose.log_places import is_of_the_log
 from monitor.model import METRICS, Evidence, Finding, Report
@@ -139,7 +139,7 @@ def _chart(finding: Finding, view: View, report: Report) -> None:
     said = finding.title
     if view == "steps":
         steps = report.run.steps
-        chart = step_time.step_time if timed else progress.progress
+        chart = step_time.step_time if timed else step_time.progress
         draw(report, lambda: marked(chart(steps, span), spans, HEIGHT), key, title, said)
         return
     frame = report.run.metrics

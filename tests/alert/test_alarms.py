@@ -17,8 +17,8 @@ from monitor.alert.alarm_names import alarm_name, prefix_of
 from monitor.alert.alarms import alarms_of
 from monitor.alert.given import rules_of
 from monitor.alert.kept import parts
+from monitor.aws.calls import Pacer
 from monitor.aws.clients import Clients
-from monitor.aws.pace import Pacer
 from monitor.errors import CannotDo, Throttled
 from monitor.model import InstanceGroup, Job, Node
 from tests.aws.fake import REGION, offline

@@ -20,7 +20,7 @@ from monitor.alert.ledger import ASIDE_KEPT_S, Ledger
 from monitor.alert.message import Message, id_of
 from monitor.alert.sink_names import Sink, sink_of
 from monitor.alert.sinks import NotSent, Refused, sender, sns_sink
-from monitor.aws.errors import Where, explained
+from monitor.aws.errors import CallContext, explained
 from monitor.cli.main import main
 from tests.alert.receiver import Receiver, receiving
 from tests.alert.test_delivery import TOPIC, message, noted
@@ -152,7 +152,7 @@ def test_what_a_topic_refuses_for_good_is_what_aws_blames_on_the_call(
 ) -> None:
     class Refusing:
         def call(self, *_: Any, **__: Any) -> None:
-            told = explained(cause, Where(region="us-east-1", service="sns"))
+            told = explained(cause, CallContext(region="us-east-1", service="sns"))
             assert told is not None
             raise told from cause
 

@@ -12,7 +12,7 @@ from botocore.response import StreamingBody
 
 from monitor.aws.bucket import Bucket
 from monitor.aws.clients import Clients
-from monitor.aws.errors import Where, explained
+from monitor.aws.errors import CallContext, explained
 from monitor.errors import BadCall, CannotDo, NotAllowed, Unreachable
 from tests.aws.fake import REGION, Scripted, answer_with
 
@@ -112,4 +112,4 @@ def test_a_right_that_is_missing_is_named_as_policies_name_it() -> None:
     with pytest.raises(NotAllowed, match="s3:ListBucket"):
         _bucket(_no("AccessDenied", 403)).listed("jobs/")
     error = ClientError({"Error": {"Code": "403"}}, "HeadObject")
-    assert "s3:GetObject" in str(explained(error, Where(REGION, service="s3")))
+    assert "s3:GetObject" in str(explained(error, CallContext(REGION, service="s3")))

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
+from monitor.aws.answers import MAX_ATTEMPTS, MAX_CONNECTS
 from monitor.aws.clients import Clients
-from monitor.aws.whole_answers import MAX_ATTEMPTS, MAX_CONNECTS
 from monitor.errors import BadCall, CannotDo, NoCredentials, Throttled, Unreachable
 from tests.aws.fake import ACCOUNT, JOB, REGION, answer_with, refusal, reply
 

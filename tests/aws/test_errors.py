@@ -2,7 +2,7 @@ import pytest
 from botocore import exceptions as boto
 from botocore.parsers import ResponseParserError
 
-from monitor.aws.errors import Where, explained, translating
+from monitor.aws.errors import CallContext, explained, translating
 from monitor.errors import (
     BadCall,
     CannotDo,
@@ -14,7 +14,7 @@ from monitor.errors import (
     Unreachable,
 )
 
-HERE = Where(region="eu-west-1", profile="team", service="logs")
+HERE = CallContext(region="eu-west-1", profile="team", service="logs")
 
 
 def client_error(code: str, message: str = "", operation: str = "GetLogEvents", status: int = 400) -> boto.ClientError:
@@ -95,7 +95,7 @@ def test_cause_and_remedy(error: Exception, kind: type[TrainwatchError], words: 
 
 
 def test_own_endpoint_is_named_in_place_of_the_region() -> None:
-    local = Where(region="eu-west-1", endpoint="http://127.0.0.1:5000", service="logs")
+    local = CallContext(region="eu-west-1", endpoint="http://127.0.0.1:5000", service="logs")
     assert "AWS_ENDPOINT_URL" in str(
         explained(boto.EndpointConnectionError(endpoint_url="http://127.0.0.1:5000/"), local)
     )

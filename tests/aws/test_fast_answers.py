@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from monitor.aws import fast_answers
+from monitor.aws import answers
 from monitor.aws.clients import Clients
 from monitor.errors import NoData
 from tests.aws.fake import REGION, answer_with, refusal, reply
@@ -92,7 +92,7 @@ def test_the_same_values_as_botocore(operation: str, body: bytes, monkeypatch: p
     fast = Clients(REGION)
     service = {"GetMetricData": "cloudwatch", "Search": "sagemaker"}.get(operation, "logs")
     answer_with(fast, service, [reply(body)])
-    monkeypatch.setattr(fast_answers, "OPERATIONS", {})
+    monkeypatch.setattr(answers, "OPERATIONS", {})
     stock = Clients(REGION)
     answer_with(stock, service, [reply(body)])
     assert _ask(fast, operation) == _ask(stock, operation)
@@ -107,7 +107,7 @@ def test_a_refusal_is_still_botocores_to_read() -> None:
 
 def test_the_hook_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[bytes] = []
-    monkeypatch.setattr(fast_answers.orjson, "loads", lambda body: seen.append(body) or PAGE)
+    monkeypatch.setattr(answers.orjson, "loads", lambda body: seen.append(body) or PAGE)
     clients = Clients(REGION)
     answer_with(clients, "logs", [reply(json.dumps(PAGE).encode())])
     assert _ask(clients, "GetLogEvents") == PAGE
@@ -124,5 +124,5 @@ def test_the_times_of_jobs_are_those_of_the_service_s_model() -> None:
             found = [each for each, part in member.member.members.items() if part.type_name == "timestamp"]
             if found:
                 within[name] = tuple(found)
-    assert sorted(times) == sorted(fast_answers.TIMES_OF_JOBS)
-    assert within == fast_answers.TIMES_WITHIN_JOBS
+    assert sorted(times) == sorted(answers.TIMES_OF_JOBS)
+    assert within == answers.TIMES_WITHIN_JOBS

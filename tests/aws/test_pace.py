@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.aws.pace import Pacer, pacer_of, quota_per_s
+from monitor.aws.calls import Pacer, pacer_of, quota_per_s
 
 
 class Clock:

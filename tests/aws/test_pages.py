@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from monitor.aws.pages import MOST_EMPTY, Onward
+from monitor.aws.calls import MOST_EMPTY, Pagination
 from monitor.errors import Unreachable
 
 
 @pytest.mark.parametrize("last", [None, ""])
 def test_an_end(last: str | None) -> None:
-    onward = Onward("logs:FilterLogEvents")
+    onward = Pagination("logs:FilterLogEvents")
     assert onward.after("a", 3) == "a"
     assert onward.after(last, 0) is None
 
 
 @pytest.mark.parametrize("tokens", [["a", "a"], ["a", "b", "a"], ["a", "b", "c", "b"]])
 def test_a_token_that_comes_back(tokens: list[str]) -> None:
-    onward = Onward("sagemaker:Search")
+    onward = Pagination("sagemaker:Search")
     for token in tokens[:-1]:
         onward.after(token, 100)
     with pytest.raises(Unreachable, match=r"sagemaker:Search lead nowhere"):
@@ -25,7 +25,7 @@ def test_a_token_that_comes_back(tokens: list[str]) -> None:
 
 
 def test_silence_is_followed_for_long_and_not_for_ever() -> None:
-    onward = Onward("logs:FilterLogEvents")
+    onward = Pagination("logs:FilterLogEvents")
     for number in range(MOST_EMPTY):
         assert onward.after(f"a{number}", 0)
     assert onward.after("found", 1) == "found"

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from botocore.awsrequest import AWSResponse
 
+from monitor.aws.answers import MAX_ATTEMPTS
 from monitor.aws.clients import Clients
-from monitor.aws.whole_answers import MAX_ATTEMPTS
 from monitor.errors import NotAllowed, TrainwatchError, Unreachable
 from tests.aws.damaged import ANSWERS, DAMAGES, MAIN
 from tests.aws.fake import REGION, answer_with, refusal, reply

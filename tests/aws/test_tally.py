@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from monitor.aws.calls import metered
 from monitor.aws.clients import Clients
-from monitor.aws.tally import metered
 from monitor.errors import CannotDo
 from monitor.fetch.background import begin
 from tests.aws.fake import REGION, answer_with, reply

@@ -9,8 +9,8 @@ import pytest
 from botocore.awsrequest import AWSResponse
 from botocore.exceptions import ConnectionClosedError, EndpointConnectionError
 
+from monitor.aws.answers import MAX_ATTEMPTS, missing_bytes
 from monitor.aws.clients import Clients
-from monitor.aws.whole_answers import MAX_ATTEMPTS, missing_bytes
 from monitor.errors import Unreachable
 from tests.aws.fake import REGION, answer_with, refusal, reply
 

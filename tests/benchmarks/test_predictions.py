@@ -15,7 +15,7 @@ from benchmarks.published.calibration import groups_of, residuals, spread_of, wi
 from benchmarks.published.claim import HEADER, Claim, within
 from benchmarks.published.rows import DATA, changes, select, shapes
 from monitor.predict.machines import RATIOS
-from monitor.predict.memory_change import HELD
+from monitor.predict.memory import COVERAGE
 from monitor.predict.spread import PROMISED, SPREADS
 
 FILLED = ("id", "source", "locator", "quantity", "value", "unit", "verified")
@@ -64,12 +64,13 @@ def test_the_page_tells_what_each_range_promises_and_held() -> None:
     for row in rows:
         assert predictions.line(row) in page, "run python -m benchmarks.predictions --write-docs"
     for several in (True, False):
-        found = [spread for spread in SPREADS.values() if (spread.sources > 1) == several]
+        found = [spread.coverage for spread in SPREADS.values() if (spread.coverage.sources > 1) == several]
         told = f"{sum(each.held for each in found)} of {sum(each.pairs for each in found)} for step"
         assert told in page.replace("\n  ", " ")
     kinds = {row[0] for row in rows}
-    assert len(kinds) == len(rows) == len(SPREADS) + len(HELD) + len(RATIOS)
-    assert all(spread.sources > 1 or 10 * spread.held >= PROMISED * spread.pairs for spread in SPREADS.values())
+    assert len(kinds) == len(rows) == len(SPREADS) + len(COVERAGE) + len(RATIOS)
+    spreads = [spread.coverage for spread in SPREADS.values()]
+    assert all(each.sources > 1 or 10 * each.held >= PROMISED * each.pairs for each in spreads)
 
 
 def test_a_range_of_one_source_holds_setups_that_it_was_not_made_of() -> None:

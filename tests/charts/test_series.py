@@ -10,11 +10,9 @@ import pandas as pd
 import pytest
 
 from monitor.analyze.timeline import MARKS
-from monitor.charts.measured import across, cells, columns_for, measured
 from monitor.charts.overview import of_metric, of_steps
-from monitor.charts.progress import reached
-from monitor.charts.step_buckets import buckets, outliers, work_of
-from monitor.charts.utilization import line_frames
+from monitor.charts.step_time import buckets, outliers, reached, work_of
+from monitor.charts.utilization import across, cells, columns_for, line_frames, measured
 from tests.builders import START, metrics, steps
 
 MOST = 2_000

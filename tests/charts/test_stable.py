@@ -13,9 +13,8 @@ import pytest
 import vl_convert
 
 from monitor.analyze.timeline import timeline as of_run
-from monitor.charts import phases, progress, stable, step_time, timeline, utilization
-from monitor.charts.marked import marked
-from monitor.charts.time_axis import Span
+from monitor.charts import stable, step_time, timeline, utilization
+from monitor.charts.elements import Span, marked
 from monitor.export import svg
 from monitor.model import Report
 from tests.situations import running
@@ -25,8 +24,8 @@ CHARTS: dict[str, Callable[[Report, Span], Any]] = {
     "heatmap": lambda r, s: utilization.heatmap(r.run.metrics, "gpu_utilization", r.job.node_names, s),
     "line": lambda r, s: utilization.line(r.run.metrics, "gpu_utilization", s),
     "step time": lambda r, s: step_time.step_time(r.run.steps, s),
-    "progress": lambda r, s: progress.progress(r.run.steps, s),
-    "phases": lambda r, s: phases.phase_bar(r.buckets),
+    "progress": lambda r, s: step_time.progress(r.run.steps, s),
+    "phases": lambda r, s: timeline.phase_bar(r.buckets),
     "timeline": lambda r, s: _timeline(r),
     "marked": lambda r, s: marked(step_time.step_time(r.run.steps, s), [s], 170),
     "marked heatmap": lambda r, s: marked(
@@ -59,7 +58,7 @@ def test_time_changes_the_data_and_not_the_specification(name: str) -> None:
 
 def test_a_frame_used_twice_is_sent_once_and_the_chart_is_left_as_it_was() -> None:
     report = running(now=NOW)
-    chart = phases.phase_bar(report.buckets)
+    chart = timeline.phase_bar(report.buckets)
     before = chart.to_dict()
     _, frames = stable.split(chart)
     assert len(frames) == 1
@@ -68,7 +67,7 @@ def test_a_frame_used_twice_is_sent_once_and_the_chart_is_left_as_it_was() -> No
 
 def test_progress_keeps_the_first_and_the_last_step() -> None:
     report = running(now=NOW, minutes=200)
-    shown = progress.reached(report.run.steps, limit=10)
+    shown = step_time.reached(report.run.steps, limit=10)
     assert len(shown) == 10
     assert shown["step"].iloc[-1] == report.run.steps["step"].max()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from monitor.charts import stable, step_time, utilization
-from monitor.charts.threshold_lines import lines, with_lines
+from monitor.charts.elements import threshold_lines, with_threshold_lines
 from tests.builders import START, metrics, steps
 
 SPAN = (START, START + timedelta(minutes=30))
@@ -17,8 +17,10 @@ def test_each_has_a_line_and_its_name_and_none_changes_the_looks() -> None:
         (utilization.line(metrics(["algo-1"], 30, {"gpu_utilization": 50}), "gpu_utilization", SPAN), "%"),
     )
     for chart, axis in charts:
-        bare, _ = stable.split(with_lines(chart, lines({}), axis))
-        drawn, frames = stable.split(with_lines(chart, lines({"slow: > 3": 3.0, "very slow: > 4": 4.0}), axis))
+        bare, _ = stable.split(with_threshold_lines(chart, threshold_lines({}), axis))
+        drawn, frames = stable.split(
+            with_threshold_lines(chart, threshold_lines({"slow: > 3": 3.0, "very slow: > 4": 4.0}), axis)
+        )
         assert drawn == bare
         assert drawn["height"] == chart.height
         assert [layer["mark"]["type"] for layer in drawn["layer"]][-3:] == ["rule", "text", "text"]
@@ -27,6 +29,6 @@ def test_each_has_a_line_and_its_name_and_none_changes_the_looks() -> None:
 
 
 def test_names_of_lines_that_lie_close_are_not_written_over_one_another() -> None:
-    drawn = lines({"c": 45.0, "a": 40.0, "b": 42.0, "far": 90.0}, 100).set_index("name")
+    drawn = threshold_lines({"c": 45.0, "a": 40.0, "b": 42.0, "far": 90.0}, 100).set_index("name")
     assert drawn["above"].to_dict() == {"a": "", "b": "", "c": "c", "far": "far"}
     assert drawn["below"].to_dict() == {"a": "a", "b": "", "c": "", "far": ""}

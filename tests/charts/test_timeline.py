@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from monitor.charts import stable, timeline
-from monitor.charts.colours import EVENT_KINDS
-from monitor.charts.marked import marked
+from monitor.charts.colors import EVENT_KINDS
+from monitor.charts.elements import marked
 from monitor.charts.utilization import heatmap, line
 from tests.builders import START, metrics
 

@@ -9,7 +9,16 @@ import pandas as pd
 import pytest
 
 from monitor.charts import stable, utilization
-from monitor.charts.measured import COLUMNS, Measured, across, bucket_seconds, cells, columns_for, measured, node_order
+from monitor.charts.utilization import (
+    COLUMNS,
+    Measured,
+    across,
+    bucket_seconds,
+    cells,
+    columns_for,
+    measured,
+    node_order,
+)
 from monitor.model import metrics_frame
 from tests.builders import START, metrics
 

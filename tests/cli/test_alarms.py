@@ -11,8 +11,8 @@ import pytest
 from moto import mock_aws
 from moto.sagemaker.models import sagemaker_backends
 
+from monitor.aws.calls import Pacer
 from monitor.aws.clients import Clients
-from monitor.aws.pace import Pacer
 from monitor.cli.main import main
 from tests.aws.fake import ACCOUNT, REGION, offline
 from tests.fetch.sample import create_job

@@ -8,7 +8,7 @@ import pytest
 
 from monitor.cli.main import main
 from monitor.demo.account import Account
-from monitor.demo.profiler_files import Sampled, minute
+from monitor.demo.measurements import Sampled, minute
 from tests.cli.commands import document, named
 
 _ODD = "llama2-7b-fsdp"

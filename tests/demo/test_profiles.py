@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from monitor.demo.profiles import objects
+from monitor.demo.measurements import objects
+from monitor.demo.stories import SLOW_NODE, SPOT
 from monitor.demo.story import Story
-from monitor.demo.torch_stories import SLOW_NODE, SPOT
 from monitor.parse.profiler.gpu_lines import gpu_lines
 from monitor.parse.profiler.names import minute_of
 from tests.demo.seen import NOW, Seen

@@ -15,10 +15,9 @@ from benchmarks.remedies import KINDS, faults_of, random_setup, setups
 from monitor.diagnose.findings import findings
 from monitor.diagnose.rule import Case
 from monitor.model import Finding, Parameter, Run, steps_frame
-from monitor.predict.problems import refused
-from monitor.predict.setup import changed
-from monitor.predict.setup_names import CANONICAL, OTHER_NAMES, plain_name
-from monitor.predict.setup_types import Setup
+from monitor.predict.parameters import CANONICAL, OTHER_NAMES, plain_name
+from monitor.predict.problems.rules import refused
+from monitor.predict.setup import Setup, changed
 from tests.builders import metrics, nodes_of, steps
 from tests.diagnose.runs import END, run
 from tests.drawn import drawn

@@ -11,7 +11,7 @@ import pytest
 
 from monitor.analyze.timeline import MOST_LANES, timeline
 from monitor.charts import utilization
-from monitor.charts.measured import ROWS, measured
+from monitor.charts.utilization import ROWS, measured
 from monitor.diagnose.chart_words import not_drawn, timeline_words
 from monitor.diagnose.odd_nodes import odd_nodes
 from monitor.model import Distribution as Spread

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.planted.catalogue import Ticket, scenario
 from benchmarks.planted.source import PlantedSource
-from monitor.charts import phases
+from monitor.charts import timeline
 from monitor.diagnose.chart_words import phases_said
 from monitor.diagnose.cost_words import recoverable_words
 from monitor.model import Finding, Price, Report
@@ -39,7 +39,7 @@ def test_a_download_that_was_refused_is_no_slow_one(number: int) -> None:
     assert "access-denied" in found
     assert "long-download" not in found
     assert "all before the program started; the longest part is download" in phases_said(
-        report, phases.segments(report.buckets)
+        report, timeline.segments(report.buckets)
     )
 
 

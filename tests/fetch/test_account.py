@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from monitor.aws.answers import MAX_ATTEMPTS
 from monitor.aws.clients import Clients
-from monitor.aws.whole_answers import MAX_ATTEMPTS
 from monitor.errors import NotAllowed
 from monitor.fetch.account import AwsSource
 from monitor.fetch.files import FilesSource

@@ -17,8 +17,8 @@ from botocore.httpsession import URLLib3Session
 from benchmarks.account import Account, Faults, Running, running
 from benchmarks.account import Job as Planned
 from monitor.archive.cache import is_final
+from monitor.aws.calls import MOST_EMPTY
 from monitor.aws.clients import Clients
-from monitor.aws.pages import MOST_EMPTY
 from monitor.errors import CannotDo, Unreachable
 from monitor.fetch.account import AwsSource
 from monitor.fetch.source import JobQuery
@@ -51,7 +51,7 @@ def damaged(stub: Running, monkeypatch: pytest.MonkeyPatch) -> Damaged:
     for name, value in stub.environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("botocore.endpoint.time.sleep", lambda seconds: None)
-    monkeypatch.setattr("monitor.aws.pace.Pacer.wait", lambda *_: None)
+    monkeypatch.setattr("monitor.aws.calls.Pacer.wait", lambda *_: None)
     stub.set_faults(Faults())
     stub.set_clock(NOW_MS)
     stub.reset()

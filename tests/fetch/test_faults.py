@@ -45,7 +45,7 @@ def aws(stub: Running, monkeypatch: pytest.MonkeyPatch) -> Running:
     for name, value in stub.environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("botocore.endpoint.time.sleep", lambda seconds: None)
-    monkeypatch.setattr("monitor.aws.pace.Pacer.wait", lambda *_: None)
+    monkeypatch.setattr("monitor.aws.calls.Pacer.wait", lambda *_: None)
     stub.set_faults(Faults())
     stub.set_clock(NOW_MS)
     stub.reset()

@@ -13,7 +13,7 @@ from monitor.archive.cache import Cache
 from monitor.archive.document import report_document
 from monitor.archive.folder import FolderStore
 from monitor.aws.clients import Clients
-from monitor.demo.profiler_files import Sampled, key_of, minute
+from monitor.demo.measurements import Sampled, key_of, minute
 from monitor.errors import NoData, NotAllowed
 from monitor.fetch.account import AwsSource
 from monitor.fetch.minute_store import FolderMinutes

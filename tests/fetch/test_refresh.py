@@ -40,7 +40,7 @@ def test_refreshes(nodes: int, newest_first: bool, monkeypatch: pytest.MonkeyPat
         restarts=(8.0,),
         late_nodes=((2, 6.0),),
     )
-    monkeypatch.setattr("monitor.aws.pace.Pacer.wait", lambda *_: None)
+    monkeypatch.setattr("monitor.aws.calls.Pacer.wait", lambda *_: None)
     with running(Account(jobs=(job,), now_ms=now_ms, latency_ms=0.0, quotas=())) as aws:
         for name in [name for name in os.environ if name.startswith("AWS_")]:
             monkeypatch.delenv(name)

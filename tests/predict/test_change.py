@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.predict.change import PipelineSetting, step_time_change_pct
-from monitor.predict.pipeline import Pipeline
+from monitor.predict.pipeline import Pipeline, PipelineSetting, step_time_change_pct
 
 
 @pytest.mark.parametrize(
@@ -46,7 +45,7 @@ def test_more_microbatches_of_one_size_are_never_slower_by_sample(
     schedule: str, stages: int, microbatches: int, factor: int
 ) -> None:
     few, many = (PipelineSetting(stages, m, schedule) for m in (microbatches, factor * microbatches))  # type: ignore[arg-type]
-    low, middle, high = step_time_change_pct(few, many, samples_kept=False)
+    low, middle, high = step_time_change_pct(few, many)
     assert low <= middle <= high <= 1e-9
 
 
@@ -92,7 +91,7 @@ def test_the_middle_needs_no_simulation(stages: int, groups: int, window: int, b
 
 def test_fewer_draws_have_the_same_middle() -> None:
     one, other = PipelineSetting(4, 8, window=2), PipelineSetting(4, 8, window=4)
-    whole, rough, none = (step_time_change_pct(one, other, True, draws) for draws in (128, 24, 0))
+    whole, rough, none = (step_time_change_pct(one, other, draws) for draws in (128, 24, 0))
     assert whole[1] == rough[1] == none[1]
     assert none[0] == none[2]
     assert rough[0] <= rough[1] < rough[2]

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from monitor.predict.layout import Layout, ModelShape
 from monitor.predict.memory import activation_bytes, memory, state_bytes
-from monitor.predict.shapes import Layout, ModelShape
 
 A100 = 42.9e9
 GPT_10B = ModelShape(48, 4096, 32, 50257, 512)

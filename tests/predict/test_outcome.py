@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 from monitor.diagnose.advised import estimated
 from monitor.predict.curve import curve, knob
-from monitor.predict.memory_change import fits
+from monitor.predict.memory import fits
 from monitor.predict.outcome import outcome, what_if
 from monitor.predict.presets import PRESETS, preset
-from monitor.predict.setup import setup_from
-from monitor.predict.setup_types import Setup
+from monitor.predict.setup import Setup, setup_from
 
 P4D: dict[str, Any] = {"gpus_per_node": 8, "gpu_memory_gib": 40, "interconnect": "nvswitch"}
 G4DN: dict[str, Any] = {"gpus_per_node": 4, "gpu_memory_gib": 16, "interconnect": "none"}
@@ -296,7 +295,7 @@ def test_a_curve_runs_through_today_and_is_flat_where_its_knob_does_nothing() ->
 
 @pytest.mark.parametrize("each", PRESETS, ids=lambda each: each.name)
 def test_every_preset_is_a_valid_setup(each: Any) -> None:
-    from monitor.predict.problems import problems_of
+    from monitor.predict.problems.rules import problems_of
 
     assert problems_of(_preset(each.name)) == ()
 

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from monitor.predict.samples import samples_of_step, samples_ratio
-from monitor.predict.setup import setup_from
-from monitor.predict.setup_types import Setup
+from monitor.predict.layout import samples_of_step, samples_ratio
+from monitor.predict.setup import Setup, setup_from
 
 MACHINE = {"instance_count": 4, "gpus_per_node": 8}
 SMP1 = {"pipeline_parallel_degree": 2, "tensor_parallel_degree": 8, "microbatches": 4, "batch_size": 48}

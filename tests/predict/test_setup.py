@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from monitor.fetch.configuration import configuration, smp_version
 from monitor.model import InstanceGroup, Job, Node, Parameter
+from monitor.predict.layout import layout_of, pipeline_of, shape_of
+from monitor.predict.parameters import CANONICAL, OTHER_NAMES, SPECIAL, V1, whole_number, yes_or_no
 from monitor.predict.setup import Known, Setup, changed, resolved, setup_from, setup_of
-from monitor.predict.setup_names import CANONICAL, OTHER_NAMES, SPECIAL
-from monitor.predict.setup_types import whole_number, yes_or_no
-from monitor.predict.smp_schema import V1
 
 
 def job_of(script: dict[str, Any] | None = None, library: dict[str, Any] | None = None, nodes: int = 2) -> Job:
@@ -245,7 +244,7 @@ def test_parameters_that_cannot_be_read_are_said(text: str, unread: bool) -> Non
 def test_nothing_is_known_of_nothing() -> None:
     setup = setup_of(Job("a"))
     assert setup == Setup(is_job=True)
-    assert (setup.world, setup.shape(), setup.layout(), setup.pipeline()) == (None, None, None, None)
+    assert (setup.world, shape_of(setup), layout_of(setup), pipeline_of(setup)) == (None, None, None, None)
 
 
 def test_a_change_works_defaults_out_anew_and_drops_what_was_seen_of_other_machines() -> None:
@@ -297,5 +296,5 @@ NAMES = st.sampled_from(sorted({*CANONICAL, *OTHER_NAMES, *SPECIAL})) | st.text(
 def test_no_configuration_is_too_odd_to_be_read(script: dict[str, Any]) -> None:
     setup = setup_of(job_of(script))
     assert isinstance(setup, Setup)
-    setup.layout()
-    setup.pipeline()
+    layout_of(setup)
+    pipeline_of(setup)

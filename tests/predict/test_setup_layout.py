@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from monitor.predict.change import PipelineSetting
+from monitor.predict.layout import SHAPE, ModelShape, layout_of, missing_of_layout, pipeline_of, shape_of
+from monitor.predict.pipeline import PipelineSetting
 from monitor.predict.setup import setup_from
-from monitor.predict.setup_layout import SHAPE, missing_of_layout
-from monitor.predict.shapes import ModelShape
 
 GPT: dict[str, Any] = {
     "num_layers": 24,
@@ -23,10 +22,10 @@ NODES: dict[str, Any] = {"instance_count": 4, "gpus_per_node": 8}
 
 
 def test_shape_of_a_model() -> None:
-    assert setup_from(GPT).shape() == ModelShape(24, 1024, 16, 50257, 512)
-    assert setup_from({**GPT, "parameters_billion": 0.5}).shape() == ModelShape(24, 1024, 16, 50257, 512, 0.5e9)
+    assert shape_of(setup_from(GPT)) == ModelShape(24, 1024, 16, 50257, 512)
+    assert shape_of(setup_from({**GPT, "parameters_billion": 0.5})) == ModelShape(24, 1024, 16, 50257, 512, 0.5e9)
     part = setup_from({name: value for name, value in GPT.items() if name != "num_heads"})
-    assert part.shape() is None
+    assert shape_of(part) is None
     assert part.missing(*SHAPE) == ("attention_heads",)
 
 
@@ -53,13 +52,13 @@ def test_shape_of_a_model() -> None:
     ],
 )
 def test_what_is_sharded_over_how_many(values: dict[str, Any], sharding: str, degree: int) -> None:
-    layout = setup_from({**values, **NODES}).layout()
+    layout = layout_of(setup_from({**values, **NODES}))
     assert layout is not None
     assert (layout.sharding, layout.shard_degree) == (sharding, degree)
 
 
 def test_layout_of_smp_v1() -> None:
-    layout = setup_from(
+    setup = setup_from(
         {
             **NODES,
             "pipeline_parallel_degree": 2,
@@ -74,7 +73,8 @@ def test_layout_of_smp_v1() -> None:
             "activation_checkpointing": 1,
             "activation_strategy": "group_3",
         }
-    ).layout()
+    )
+    layout = layout_of(setup)
     assert layout is not None
     assert (layout.pipeline, layout.tensor, layout.microbatch_size, layout.in_flight) == (2, 4, 4, 4)
     assert (layout.checkpointed_layers, layout.offload, layout.loading_horizon) == (3, True, 2)
@@ -83,7 +83,7 @@ def test_layout_of_smp_v1() -> None:
 
 def test_a_job_of_smp_v1_runs_in_full_precision_by_default_and_a_plan_means_half() -> None:
     setup = setup_from({"microbatches": 1, "batch_size": 1, **NODES})
-    of_plan, of_job = (replace(setup, is_job=is_job).layout() for is_job in (False, True))
+    of_plan, of_job = (layout_of(replace(setup, is_job=is_job)) for is_job in (False, True))
     assert of_plan is not None
     assert of_job is not None
     assert (of_plan.half_precision, of_job.half_precision) == (True, False)
@@ -92,13 +92,13 @@ def test_a_job_of_smp_v1_runs_in_full_precision_by_default_and_a_plan_means_half
 def test_ranks_that_read_a_batch_each_share_the_work_on_all_of_them() -> None:
     setup = setup_from({"microbatches": 2, "batch_size": 8, "tensor_parallel_degree": 4, **NODES})
     for other, size in ((setup, 4), (replace(setup, is_job=True), 16)):
-        layout = other.layout()
+        layout = layout_of(other)
         assert layout is not None
         assert layout.microbatch_size == size
     given = setup_from(
         {"microbatches": 2, "batch_size": 8, "tensor_parallel_degree": 4, "prescaled_batch": True, **NODES}
     )
-    layout = replace(given, is_job=True).layout()
+    layout = layout_of(replace(given, is_job=True))
     assert layout is not None
     assert layout.microbatch_size == 4
 
@@ -115,7 +115,7 @@ def test_ranks_that_read_a_batch_each_share_the_work_on_all_of_them() -> None:
 )
 def test_what_is_missing_of_a_layout_is_said(values: dict[str, Any], missing: tuple[str, ...]) -> None:
     setup = setup_from(values)
-    assert setup.layout() is None
+    assert layout_of(setup) is None
     assert missing_of_layout(setup) == missing
 
 
@@ -148,4 +148,4 @@ def test_what_is_missing_of_a_layout_is_said(values: dict[str, Any], missing: tu
     ],
 )
 def test_pipeline(values: dict[str, Any], setting: PipelineSetting | None) -> None:
-    assert setup_from(values).pipeline() == setting
+    assert pipeline_of(setup_from(values)) == setting

@@ -8,8 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.predict.communication import exposed_s, network_bytes_per_node, ring_bytes, ring_s
-from monitor.predict.sharding import ShardedJob, degree_change_pct, traffic_s, with_nvlink, without_nvlink
+from monitor.predict.sharding import (
+    ShardedJob,
+    degree_change_pct,
+    exposed_s,
+    network_bytes_per_node,
+    ring_bytes,
+    traffic_s,
+    with_nvlink,
+    without_nvlink,
+)
 
 #: Eight nodes of four GPUs on PCIe and 50 Gbit/s.
 SLOW = without_nvlink(6.25e9)
@@ -18,36 +26,30 @@ JOB = ShardedJob(630e6, 50, gpus=32, gpus_per_node=4, degree=32, compute_s=(0.9,
 
 def test_traffic_of_a_published_case_comes_out() -> None:
     gigabytes = 2.53e9
-    assert network_bytes_per_node(gigabytes, 32, 4, "full", 32) / 1e9 == pytest.approx(6.9, abs=0.05)
-    assert network_bytes_per_node(gigabytes, 32, 4, "full", 32, parameters_kept=True) / 1e9 == pytest.approx(
-        4.7, abs=0.05
-    )
-    assert network_bytes_per_node(gigabytes, 32, 4, "full", 4) / 1e9 == pytest.approx(4.4, abs=0.05)
+    assert network_bytes_per_node(gigabytes, 32, 4, 32) / 1e9 == pytest.approx(6.9, abs=0.05)
+    assert network_bytes_per_node(gigabytes, 32, 4, 32, parameters_kept=True) / 1e9 == pytest.approx(4.7, abs=0.05)
+    assert network_bytes_per_node(gigabytes, 32, 4, 4) / 1e9 == pytest.approx(4.4, abs=0.05)
 
 
 @given(st.floats(1e6, 1e12), st.sampled_from([1, 2, 4, 8]), st.integers(1, 8), st.booleans())
 def test_a_group_of_the_whole_node_is_sharding_over_every_gpu(
     size: float, gpus: int, microbatches: int, kept: bool
 ) -> None:
-    everything = network_bytes_per_node(size, gpus, 8, "full", gpus, microbatches, kept)
-    assert everything == network_bytes_per_node(size, gpus, 8, "data-parallel") == 0
+    everything = network_bytes_per_node(size, gpus, 8, gpus, microbatches, kept)
+    assert everything == network_bytes_per_node(size, gpus, 8) == 0
     job = ShardedJob(1e9, 24, gpus, 8, gpus, (1.0, 1.0), microbatches=microbatches)
-    rings = (2 + (not kept)) * microbatches * ring_s(2e9, gpus, 1e9)
+    rings = (2 + (not kept)) * microbatches * ring_bytes(2e9, gpus) / 1e9
     assert traffic_s(job, 1e9, 1e9, 0.0, float(kept)) == pytest.approx(rings)
 
 
 @given(st.sampled_from([2, 4, 8, 16]), st.integers(1, 8), st.booleans())
 def test_a_group_inside_a_node_never_needs_more_of_the_network(nodes: int, microbatches: int, kept: bool) -> None:
     gpus = 8 * nodes
-    over_all = network_bytes_per_node(1e9, gpus, 8, "full", gpus, microbatches, kept)
-    group = network_bytes_per_node(1e9, gpus, 8, "full", 8, microbatches, kept)
+    over_all = network_bytes_per_node(1e9, gpus, 8, gpus, microbatches, kept)
+    group = network_bytes_per_node(1e9, gpus, 8, 8, microbatches, kept)
     assert group <= over_all
     # What crosses the network inside a node's groups is the gradients, whatever the number of microbatches.
-    assert group == network_bytes_per_node(1e9, gpus, 8, "full", 8)
-    # The optimizer's states alone move as much as plain data parallelism does.
-    assert network_bytes_per_node(1e9, gpus, 8, "optimizer", gpus) == network_bytes_per_node(
-        1e9, gpus, 8, "data-parallel"
-    )
+    assert group == network_bytes_per_node(1e9, gpus, 8, 8)
 
 
 @given(st.floats(0.0, 10.0), st.floats(0.0, 10.0), st.floats(0.0, 1.0))

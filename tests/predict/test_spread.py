@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from monitor.predict.spread import SPREADS, Promise, held_words, promise_of, promise_words, weakest
+from monitor.predict.spread import SPREADS, Coverage, Promise, promise_words, weakest
 
 
 @pytest.mark.parametrize(
@@ -21,17 +21,19 @@ from monitor.predict.spread import SPREADS, Promise, held_words, promise_of, pro
 def test_a_share_is_promised_only_where_so_much_was_held_of_enough(
     held: int, pairs: int, sources: int, promise: Promise
 ) -> None:
-    assert promise_of(held, pairs, sources) == promise
+    assert Coverage(held, pairs, sources).promise == promise
 
 
 def test_no_kind_in_use_promises_more_than_it_held() -> None:
     for kind, spread in SPREADS.items():
-        if "9 of 10" in spread.words:
-            assert 10 * spread.held >= 9 * spread.pairs, kind
-            assert spread.pairs >= 9, kind
+        held, pairs, _ = spread.coverage
+        words = spread.coverage.words()
+        if "9 of 10" in words:
+            assert 10 * held >= 9 * pairs, kind
+            assert pairs >= 9, kind
         else:
-            assert "too few to promise a share" in spread.words, kind
-            assert f"held {spread.held} of {spread.pairs}" in spread.words, kind
+            assert "too few to promise a share" in words, kind
+            assert f"held {held} of {pairs}" in words, kind
 
 
 def test_several_ranges_promise_no_more_than_the_weakest() -> None:
@@ -43,5 +45,5 @@ def test_several_ranges_promise_no_more_than_the_weakest() -> None:
 def test_what_is_said_of_a_range() -> None:
     assert promise_words("share") == "is for 9 of 10 changes"
     assert promise_words("few").startswith("promises no share")
-    assert held_words(21, 21, 2).startswith("range for 9 of 10 changes (held 21 of 21")
-    assert "9 of 10" not in held_words(5, 6, 2)
+    assert Coverage(21, 21, 2).words().startswith("range for 9 of 10 changes (held 21 of 21")
+    assert "9 of 10" not in Coverage(5, 6, 2).words()

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.predict.advice import advised_window
-from monitor.predict.curve import Point
+from monitor.predict.curve import Point, advised_window
+from monitor.predict.parameters import CANONICAL
 from monitor.predict.presets import PRESETS, preset
-from monitor.predict.setup_names import CANONICAL
 from monitor.review.plan_document import plan_document
 from monitor.review.planning import Plan, plan, start_from
 

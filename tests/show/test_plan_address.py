@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from monitor.predict.parameters import CANONICAL
 from monitor.predict.presets import PRESETS
-from monitor.predict.setup_names import CANONICAL
 from monitor.show.plan_address import EXAMPLE, JOB, NOTHING, Asked, link, of_parameters, started, value_of
 
 _NAMES = st.sampled_from(sorted(CANONICAL))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from monitor.predict.presets import preset
-from monitor.predict.setup_types import Known
+from monitor.predict.setup import Known
 from monitor.review.planning import Plan, plan, start_from
 from monitor.show.plan_captions import band_words, curve_words, literal, memory_words
 from monitor.show.plan_words import MODELLED, answer, changed_words, start_words

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.demo.profiler_files import Sampled, minute
+from monitor.demo.measurements import Sampled, minute
 from monitor.parse.profiler.host_lines import host_lines
 
 _BEGINS_S = 1767225600

@@ -1,0 +1,215 @@
+"""What SMP v1 and v2 reject or ignore.
+
+Rules of v1's validator: an unknown name is an error, a type must match exactly, what a parameter needs is asked only where
+it is not at its default, and two names of one parameter may not contradict each other.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from monitor.predict.parameters import ALIASES_V1, INTERNAL_V1, V1, V2, Entry
+from monitor.predict.problems.problem import SMP1_GUIDE, SMP1_SCHEMA, SMP2_REFERENCE, Problem, divisor, problem
+from monitor.predict.setup import Setup
+
+_NAMES = {"int": "a whole number", "bool": "true or false", "str": "a word", "float": "a number"}
+# How like a known name an unknown one must be to be called a slip of the pen.
+_ALIKE = 0.8
+
+
+def of_smp1(setup: Setup) -> Iterator[Problem]:
+    """The problems that this library's rules name, the names and types first."""
+    yield from _names(setup)
+    yield from _values(setup)
+    yield from _needs(setup)
+    yield from _sharding(setup)
+    yield from _useless(setup)
+
+
+def _names(setup: Setup) -> Iterator[Problem]:
+    reject, given = partial(problem, setup, source=SMP1_SCHEMA, rejected=True), setup.library
+    known = V1.keys() | INTERNAL_V1 | ALIASES_V1.keys()
+    for name in () if setup.is_printed else [name for name in given if name not in known]:
+        near = next(iter(difflib.get_close_matches(name, sorted(known), 1, _ALIKE)), "")
+        why = "it belongs to SMP v2." if name in V2 else "its schema does not contain it."
+        remedy = f'Remove "{name}" from mp_parameters.'
+        if near:
+            why, remedy = f'did you mean "{near}"?', f'Write "{near}" instead.'
+        words = f'SMP v1 knows no parameter "{name}": {why}'
+        yield reject(name, words, remedy, refutable=not near and name not in V2)
+    for other, name in ALIASES_V1.items():
+        if other in given and name in given and given[other] != given[name]:
+            words = f"{other}={given[other]} and {name}={given[name]} set one parameter to two values."
+            yield reject(name, words, f"Give only {name}.")
+
+
+def _values(setup: Setup) -> Iterator[Problem]:
+    for written, value in setup.library.items():
+        name = ALIASES_V1.get(written, written)
+        entry = V1.get(name)
+        if entry is None or value is None or not (wrong := _what_is_wrong(entry, value)):
+            continue
+        to = setup.number(name) if entry.kind == "int" and not isinstance(value, bool) else None
+        to = to if to is not None and not _what_is_wrong(entry, to) else _nearest(entry, value)
+        remedy = f"Set {name} to {to}." if to is not None else f"Give {name} a value that it accepts."
+        yield problem(setup, name, f"{written}={value!r} is {wrong}.", remedy, SMP1_SCHEMA, to=to, rejected=True)
+
+
+def _what_is_wrong(entry: Entry, value: Any) -> str:
+    """Why a value is none for an entry of the schema, in words; "" where it is."""
+    type_name = type(value).__name__
+    fits = entry.kind == "any" or type_name == entry.kind or (entry.kind == "float" and type_name == "int")
+    if not fits:
+        return f"not {_NAMES[entry.kind]} (its type must match exactly)"
+    if entry.least is not None and value < entry.least:
+        return f"below {entry.least:g}, the minimum"
+    if entry.most is not None and value > entry.most:
+        return f"above {entry.most:g}, the maximum"
+    if entry.words and value not in entry.words:
+        return f"not one of {', '.join(entry.words)}"
+    return ""
+
+
+def _nearest(entry: Entry, value: Any) -> Any:
+    if entry.kind == "bool" and value in (0, 1):
+        return bool(value)
+    if entry.kind in {"int", "float"} and isinstance(value, int | float) and not isinstance(value, bool):
+        if entry.least is not None and value < entry.least:
+            return int(entry.least)
+        if entry.most is not None and value > entry.most:
+            return int(entry.most)
+    return None
+
+
+def _needs(setup: Setup) -> Iterator[Problem]:
+    reject = partial(problem, setup, source=SMP1_SCHEMA, rejected=True)
+    tensor, p = setup.tensor_degree or 1, setup.pipeline_degree or 1
+    active, microbatches = setup.number("active_microbatches"), setup.number("microbatches")
+    if active is not None and microbatches is not None and active > microbatches:
+        words = f"active_microbatches={active} is above microbatches={microbatches}: there are no more that could be active."
+        remedy = f"Set active_microbatches to {microbatches} or raise microbatches."
+        yield reject("active_microbatches", words, remedy, to=microbatches)
+    # A plan that is silent about ddp does not mean it off.
+    if tensor > 1 and setup.flag("ddp") is False and (setup.is_job or setup.is_given("ddp")):
+        words = f"tensor_parallel_degree={tensor} needs ddp=true (since 1.6)."
+        refutable = not setup.is_given("ddp")
+        yield reject("tensor_parallel_degree", words, "Set ddp to true.", to=True, change="ddp", refutable=refutable)
+    if setup.flag("prescaled_batch") and setup.text("optimize") == "memory":
+        words = "prescaled_batch=true needs optimize=speed, but optimize is memory."
+        remedy = "Set optimize to speed, or prescaled_batch to false."
+        yield reject("prescaled_batch", words, remedy, to="speed", change="optimize")
+    if setup.flag("ddp") and setup.flag("horovod"):
+        words = "ddp and horovod are both true: only one of them may be."
+        yield reject("horovod", words, "Set horovod to false (it is for TensorFlow).", to=False)
+    for name in ("ddp_port", "ddp_dist_backend"):
+        if setup.library.get(name) is not None and setup.flag("ddp") is False:
+            words, remedy = f"{name}={setup.library[name]} needs ddp=true.", f"Set ddp to true or leave {name} out."
+            yield reject(name, words, remedy, to=True, change="ddp", rejected=name == "ddp_port")
+    if setup.flag("bf16") and (setup.flag("fp16") or setup.flag("fp16_params")):
+        yield reject("bf16", "bf16 and fp16 are both true: only one of them may be.", "Turn off bf16 or fp16.")
+    default, is_manual = setup.number("default_partition"), setup.flag("auto_partition") is False
+    if is_manual and setup.is_given("auto_partition") and default is None:
+        words, change = f"auto_partition=false needs default_partition, one of 0 to {p - 1}.", "default_partition"
+        yield reject("auto_partition", words, "Set default_partition.", to=0, change=change, refutable=True)
+    if is_manual and default is not None and default >= p:
+        words = f"default_partition={default} is not a stage of a {p}-stage pipeline: stages are 0 to {p - 1}."
+        yield reject("default_partition", words, f"Set it to 0 to {p - 1}.", to=0)
+
+
+def _sharding(setup: Setup) -> Iterator[Problem]:
+    """What does not go with sharded data parallelism, or only with it."""
+    degree = setup.number("sharded_data_parallel_degree") or 1
+    if setup.flag("bf16") and degree == 1:
+        words = "bf16=true is only for sharded data parallelism, and sharded_data_parallel_degree is 1."
+        yield problem(setup, "bf16", words, "Use fp16, or shard with sharded_data_parallel_degree above 1.", SMP1_GUIDE)
+    if degree <= 1:
+        return
+    p, tensor, ranks = setup.pipeline_degree or 1, setup.tensor_degree or 1, setup.data_parallel
+    own, reject = "sharded_data_parallel_degree", partial(problem, setup, rejected=True)
+    name = f"{own}={degree}"
+    if p > 1:
+        words = f"{name} cannot be combined with a pipeline, and pipeline_parallel_degree is {p}."
+        remedy = "Set pipeline_parallel_degree to 1, or sharded_data_parallel_degree to 1."
+        yield reject(own, words, remedy, SMP1_SCHEMA, to=1, change="pipeline_parallel_degree")
+    if setup.flag("shard_optimizer_state"):
+        words = f"{name} shards the optimizer's state already and cannot be combined with shard_optimizer_state."
+        yield reject("shard_optimizer_state", words, "Set shard_optimizer_state to false.", SMP1_SCHEMA, to=False)
+    if tensor > 1 and setup.flag("prescaled_batch") is False:
+        words = f"{name} with tensor_parallel_degree={tensor} is refused before 1.15, and since then needs prescaled_batch=true."
+        remedy = "Set prescaled_batch to true (1.15), or tensor_parallel_degree to 1."
+        yield reject(own, words, remedy, SMP1_GUIDE, to=True, change="prescaled_batch")
+    if ranks is not None and ranks % degree:
+        to, words = divisor(ranks, degree), f"{name} does not divide the {ranks} data-parallel ranks."
+        remedy = f"Use a divisor of {ranks}, such as {to}."
+        yield reject(own, words, remedy, SMP1_GUIDE, to=to, refutable=setup.world_is_assumed)
+
+
+def _useless(setup: Setup) -> Iterator[Problem]:
+    """What is taken and does nothing."""
+    warn = partial(problem, setup)
+    p, microbatches, active = setup.pipeline_degree, setup.microbatches, setup.window
+    if setup.text("pipeline") == "simple" and _is_chosen(setup, "pipeline") and p and p > 1 and active != microbatches:
+        words = f"pipeline=simple silently becomes interleaved: active_microbatches={active}, but microbatches={microbatches}."
+        remedy = f"Set active_microbatches to {microbatches}, or pipeline to interleaved."
+        yield warn("pipeline", words, remedy, SMP1_SCHEMA, to="interleaved")
+    if p == 1 and _is_chosen(setup, "active_microbatches") and microbatches and active and active < microbatches:
+        words = f"active_microbatches={active} does nothing: with pipeline_parallel_degree=1 there is no pipeline."
+        yield warn("active_microbatches", words, "Leave active_microbatches out.", SMP1_GUIDE)
+    if setup.flag("shard_optimizer_state") and setup.data_parallel == 1:
+        words = "shard_optimizer_state=true does nothing: there is only 1 data-parallel rank."
+        remedy = "Set shard_optimizer_state to false, or lower the model's degrees."
+        yield warn("shard_optimizer_state", words, remedy, SMP1_GUIDE, to=False)
+    if not setup.flag("offload_activations"):
+        return
+    if setup.flag("activation_checkpointing") is False:
+        words = (
+            "offload_activations=true does nothing: it moves checkpointed activations, but checkpointing is off (0)."
+        )
+        remedy = "Turn on activation checkpointing, or turn off offload_activations."
+        yield warn("offload_activations", words, remedy, SMP1_GUIDE, to=True, change="activation_checkpointing")
+        return
+    # AWS's own examples of sharded data parallelism offload with one microbatch.
+    if (setup.number("sharded_data_parallel_degree") or 1) > 1:
+        return
+    name = "microbatches" if microbatches == 1 else "active_microbatches"
+    if 1 in (microbatches, active):
+        words = f"offload_activations=true saves nothing with {name}=1: it needs more than one in flight."
+        remedy = f"Raise {name}, or set offload_activations to false."
+        yield warn("offload_activations", words, remedy, SMP1_GUIDE, to=False)
+
+
+def _is_chosen(setup: Setup, name: str) -> bool:
+    """Given by somebody, not only printed by the library, which prints its defaults, too."""
+    return setup.is_given(name) and not setup.read_from(name).startswith("log")
+
+
+def of_smp2(setup: Setup) -> Iterator[Problem]:
+    """Names of v1, values out of range, and degrees that do not go together."""
+    reject = partial(problem, setup, source=SMP2_REFERENCE, rejected=True)
+    for name, value in setup.library.items():
+        if ALIASES_V1.get(name, name) in V1 and name not in V2 and value not in (None, False, 1):
+            words = f'"{name}" is a parameter of SMP v1; v2 has no pipeline or microbatches and does not know it.'
+            yield reject(name, words, f'Remove "{name}".', refutable=True)
+        wrong = _what_is_wrong(V2[name], value) if name in V2 and value is not None else ""
+        if wrong:
+            yield reject(name, f"{name}={value!r} is {wrong}.", f"Give {name} a value that it accepts.")
+    degrees = {
+        name: setup.number(name) or least
+        for name, least in (("hybrid_shard_degree", 0), ("context_parallel_degree", 1), ("expert_parallel_degree", 1))
+    }
+    world, tensor, (shard, context, expert) = setup.world, setup.tensor_degree or 1, degrees.values()
+    for name, degree in degrees.items():
+        if world is not None and degree > 1 and world % degree:
+            words, to = f"{name}={degree} does not divide the {world} processes of the job.", math.gcd(world, degree)
+            yield reject(name, words, f"Use a divisor of {world}.", to=to, refutable=setup.world_is_assumed)
+    if 0 < shard < context:
+        words = f"context_parallel_degree={context} is above hybrid_shard_degree={shard}, which is not allowed."
+        remedy = f"Raise hybrid_shard_degree to {context} or more."
+        yield reject("context_parallel_degree", words, remedy, to=context, change="hybrid_shard_degree")
+    if expert > 1 and tensor > 1:
+        words = f"expert_parallel_degree={expert} cannot be combined with tensor_parallel_degree={tensor}."
+        yield reject("expert_parallel_degree", words, "Set one of them to 1.", to=1)
