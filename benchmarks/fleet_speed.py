@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from monitor.archive.fleet_parts import FactStore
 from monitor.fleet.facts import Found, JobFacts, Share
-from monitor.fleet.owners import owner_by
+from monitor.fleet.owners import Owners
 from monitor.fleet.summing import BEFORE, fleet_report
 from monitor.fleet.uses import use_of
 from monitor.fleet.window import Window, since
@@ -58,7 +58,7 @@ def rows() -> list[Row]:
         out.append(("what is known already, before new jobs are read", f"{took:.2f} s", ""))
         took, jobs = _timed(lambda: store.load(week.start - BEFORE, _NOW.date()))
         out.append((f"loading {len(jobs):,} jobs for the report of a week", f"{took:.2f} s", ""))
-        took, _ = _timed(lambda: fleet_report("archive", jobs, week, _NOW, "team", owner_by("team")))
+        took, _ = _timed(lambda: fleet_report("archive", jobs, week, _NOW, "team", Owners().team))
         out.append(("the report of a week", f"{took:.2f} s", ""))
     return out
 

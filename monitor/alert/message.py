@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from monitor.alert.conditions import Rule, Threshold
 from monitor.alert.document import iso, plain
 from monitor.alert.words import figure
-from monitor.aws.arn import account_of, region_of
+from monitor.model.arn import account_of, region_of
 from monitor.diagnose.headline import status_word
 from monitor.model import Job
 from monitor.words import clock, duration

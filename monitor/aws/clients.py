@@ -15,7 +15,7 @@ from botocore.utils import parse_timestamp
 
 from monitor.accounts import Account
 from monitor.aws import fast_answers, whole_answers, whole_text
-from monitor.aws.arn import account_of
+from monitor.model.arn import account_of
 from monitor.aws.assumed import Assumed, Assumption, core_session, forget
 from monitor.aws.errors import Where, no_region, translating
 from monitor.aws.pace import pacer_of, shared_pacer

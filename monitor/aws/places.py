@@ -12,7 +12,7 @@ import botocore.session
 from botocore.exceptions import BotoCoreError
 
 from monitor.accounts import Account
-from monitor.aws.arn import account_of
+from monitor.model.arn import account_of
 from monitor.errors import BadCall
 
 # AWS's own, those of China, and the two of the government, in this order.

@@ -24,8 +24,8 @@ from monitor.cli.tables import Column, table
 from monitor.errors import BadCall
 from monitor.fetch.source import JobQuery, Source
 from monitor.installed import PROGRAM
-from monitor.review.across import Missing
-from monitor.review.archiving import STATES, Archiver, Outcome
+from monitor.review.across import Missing, find
+from monitor.review.archiving import STATES, Archiver, Asked, Outcome
 from monitor.review.job_query import job_query
 from monitor.settings import archive_root, read
 
@@ -124,24 +124,24 @@ def _check(arguments: argparse.Namespace) -> None:
                 raise BadCall(f"--{option.replace('_', '-')} only works with --all.", "Add --all.")
 
 
-def _chosen(arguments: argparse.Namespace, account: Callable[[], Source], now: datetime) -> list[tuple[Source, str]]:
-    """(source, name) of each job, each once."""
+def _chosen(arguments: argparse.Namespace, account: Callable[[], Source], now: datetime) -> list[Asked]:
+    """Each job once."""
     if not arguments.all:
-        return [source_of(job, arguments, account) for job in dict.fromkeys(arguments.jobs)]
+        return [Asked(*source_of(job, arguments, account)) for job in dict.fromkeys(arguments.jobs)]
     query: JobQuery = job_query(arguments.status, arguments.name_contains, arguments.since, now, _EVERY_JOB)
     source = account()
-    return [(source, job.name) for job in source.jobs(query)]
+    return [Asked.of(source, job) for job in find(source, query).jobs]
 
 
 def _everywhere(
     arguments: argparse.Namespace, pairs: Sequence[AccountRegion], now: datetime, say: Callable[[str], None]
-) -> tuple[list[tuple[Source, str]], list[AccountRegion | None], tuple[Missing, ...]]:
-    """(source, name) of each job of several accounts, where each is, and the accounts that could not be read."""
+) -> tuple[list[Asked], list[AccountRegion | None], tuple[Missing, ...]]:
+    """Each job of several accounts, where each is, and the accounts that could not be read."""
     query = job_query(arguments.status, arguments.name_contains, arguments.since, now, _EVERY_JOB)
     sweep = sweep_of(arguments)
     found = sweep.look(pairs, query, now, say)
     return (
-        [(sweep.source(row.where), row.job.name) for row in found.rows],
+        [Asked.of(sweep.source(row.where), row.job, row.where.account) for row in found.rows],
         [row.where for row in found.rows],
         found.missing,
     )

@@ -84,7 +84,7 @@ def _documents(rows: Sequence[Placed], verdicts: _Verdicts) -> list[dict[str, An
         {"account": row.where.account.name, "region": row.where.region}
         | document
         | verdict_document(kept)
-        | {key: row.job.tags.get(key) or row.where.account.tag(key) for key in ("team", "project")}
+        | {key: row.job.tag(key) or row.where.account.tag(key) for key in ("team", "project")}
         for row, document, kept in zip(rows, told, verdicts, strict=True)
     ]
 

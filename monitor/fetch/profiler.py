@@ -10,7 +10,7 @@ import pandas as pd
 
 from monitor.analyze.profiler_minutes import Wanted
 from monitor.analyze.waits import WAITING_PCT
-from monitor.aws.arn import partition_of
+from monitor.model.arn import partition_of
 from monitor.errors import NoCredentials, TrainwatchError
 from monitor.fetch.background import side_by_side
 from monitor.fetch.gaps import gap_of

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,7 +12,9 @@ from functools import partial
 from typing import Any, Literal, get_args
 
 from monitor.archive.cache import Cache
+from monitor.accounts import Account
 from monitor.archive.columns import FRAMES
+from monitor.archive.labels import Labels, kept_labels, labels_of
 from monitor.archive.layout import Place, place_of
 from monitor.archive.manifest import Manifest, NewerSchema
 from monitor.archive.reader_version import reader_version
@@ -25,8 +26,9 @@ from monitor.faults import fault
 from monitor.fetch.background import begin
 from monitor.fetch.files import FilesSource
 from monitor.fetch.source import Source
-from monitor.masking import MASK, masked
-from monitor.model import Job, Report, Run
+from monitor.masking import MASK
+from monitor.model import Job, JobSummary, Report, Run
+from monitor.model.arn import account_of
 from monitor.review.archived import ArchiveSource
 from monitor.review.pricing import Pricing
 from monitor.review.reports import report as report_of
@@ -58,6 +60,22 @@ class Outcome:
     """The files that were missing or damaged, and are written again."""
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One job to be archived, and what the list that named it told of it."""
+
+    source: Source
+    name: str
+    account: Account | None = None
+    """That of the settings file it was found in."""
+    tags: Mapping[str, str] | None = None
+    """None where the list does not tell: the source is asked."""
+
+    @classmethod
+    def of(cls, source: Source, listed: JobSummary, account: Account | None = None) -> Asked:
+        return cls(source, listed.name, account, listed.tags)
+
+
 class Archiver:
     """Archives jobs in one store. Safe to share between threads."""
 
@@ -73,10 +91,10 @@ class Archiver:
         self._turns_lock = threading.Lock()
 
     def archive_all(
-        self, named: Iterable[tuple[Source, str]], now: Callable[[], datetime], said: Callable[[str, str], None]
+        self, asked: Iterable[Asked], now: Callable[[], datetime], said: Callable[[str, str], None]
     ) -> list[Outcome]:
         """One outcome for each, in their order; ``said`` is told (job, what is under way). Raises no TrainwatchError."""
-        todo = deque(enumerate(named))
+        todo = deque(enumerate(asked))
         out: dict[int, Outcome] = {}
         lock = threading.Lock()
 
@@ -85,37 +103,38 @@ class Archiver:
                 with lock:
                     if not todo:
                         return
-                    place, (source, name) = todo.popleft()
-                out[place] = self.archive(source, name, now(), partial(said, name))
-                said(name, out[place].state)
+                    place, one = todo.popleft()
+                out[place] = self.archive(one, now(), partial(said, one.name))
+                said(one.name, out[place].state)
 
         for worker in [begin(work) for _ in range(min(AT_ONCE, len(todo)))]:
             worker.result()
         return [out[place] for place in sorted(out)]
 
-    def archive(self, source: Source, name: str, now: datetime, progress: Progress = lambda text: None) -> Outcome:
+    def archive(self, asked: Asked, now: datetime, progress: Progress = lambda text: None) -> Outcome:
         """Archives one job."""
-        hopeless = self._hopeless or self._refused.get(id(source))
+        hopeless = self._hopeless or self._refused.get(id(asked.source))
         if hopeless is not None:
-            return Outcome(name, "failed", why="not tried", error=hopeless)
+            return Outcome(asked.name, "failed", why="not tried", error=hopeless)
         try:
-            return self._archived(source, name, now, progress)
+            return self._archived(asked, now, progress)
         except NoCredentials as error:
-            self._refused[id(source)] = error
-            return Outcome(name, "failed", error=error)
+            self._refused[id(asked.source)] = error
+            return Outcome(asked.name, "failed", error=error)
         except TrainwatchError as error:
-            return Outcome(name, "failed", error=error)
+            return Outcome(asked.name, "failed", error=error)
         except Exception as error:  # a bug on one job must not cost the others of a night
-            return Outcome(name, "failed", error=fault(error, "Archiving"))
+            return Outcome(asked.name, "failed", error=fault(error, "Archiving"))
 
-    def _archived(self, source: Source, name: str, now: datetime, progress: Progress) -> Outcome:
+    def _archived(self, asked: Asked, now: datetime, progress: Progress) -> Outcome:
         progress("checking what is archived")
-        job = source.job(name)
+        job = asked.source.job(asked.name)
         # Two of one name would each find nothing of the other there.
         with self._turn(place_of(job)):
-            return self._put(source, name, job, now, progress)
+            return self._put(asked, job, now, progress)
 
-    def _put(self, source: Source, name: str, job: Job, now: datetime, progress: Progress) -> Outcome:
+    def _put(self, asked: Asked, job: Job, now: datetime, progress: Progress) -> Outcome:
+        source, name = asked.source, asked.name
         known, row, broken = self._known(place_of(job))
         self._refuse_another_log(source, name, known)
         if known is not None and self._stands(known, job, source):
@@ -138,8 +157,8 @@ class Archiver:
         masked = kept.masked if kept else _masked(report.job)
         self._refuse_another_log(source, name, self._known(place_of(job))[0])
         progress("writing")
-        tags = _kept_tags(kept) if kept else _tags(source, job) or (_kept_tags(known) if known else None)
-        made = self._write(report, masked, kept.reader if kept else None, begun, tags)
+        labels = kept_labels(kept.row) if kept else self._labels(asked, job).or_else(kept_labels(row))
+        made = self._write(report, masked, kept.reader if kept else None, begun, labels)
         open_gaps = [gap for gap in report.run.gaps if gap.transient and gap.what != "price"]
         return Outcome(job.name, "archived", made, open_gaps[0].why if open_gaps else "", healed=broken)
 
@@ -190,7 +209,7 @@ class Archiver:
         """The job from its own frames, as it was reviewed: the tables that only engines read follow from them."""
         kept = self._archive.load(known)
         found = report_of(kept.run, known.reviewed_at, known.price)
-        return self._write(found, known.masked, known.reader, known.beginnings, _kept_tags(known))
+        return self._write(found, known.masked, known.reader, known.beginnings, kept_labels(known.row))
 
     def _write(
         self,
@@ -198,14 +217,20 @@ class Archiver:
         masked: tuple[str, ...],
         reader: str | None,
         beginnings: Mapping[str, str],
-        tags: Mapping[str, str] | None,
+        labels: Labels,
     ) -> Manifest:
         try:
-            return write(self._store, report, masked, reader, beginnings, tags)
+            return write(self._store, report, masked, reader, beginnings, labels)
         except TrainwatchError as error:
             # The next job would be reviewed for nothing.
             self._hopeless = error
             raise
+
+    def _labels(self, asked: Asked, job: Job) -> Labels:
+        number = account_of(job.arn)
+        by_number = (each for each in self._settings.accounts if number and each.number == number)
+        tags = _tags(asked.source, job) if asked.tags is None else asked.tags
+        return labels_of(tags, asked.account or next(by_number, None), self._settings)
 
     def _stands(self, known: Manifest, job: Job, source: Source) -> bool:
         """Whether to archive the job again would change nothing, if all of it is there."""
@@ -226,8 +251,7 @@ class Archiver:
 
 
 def _tags(source: Source, job: Job) -> Mapping[str, str] | None:
-    """The job's tags, masked like its parameters; None where the source has none, or they may not be read: a job is worth
-    archiving without them."""
+    """The job's tags; None where the source has none, or they may not be read: a job is worth archiving without them."""
     ask = getattr(source, "tags", None)
     if ask is None:
         return None
@@ -235,13 +259,7 @@ def _tags(source: Source, job: Job) -> Mapping[str, str] | None:
         found: Mapping[str, str] | None = ask(job)
     except TrainwatchError:
         return None
-    return None if found is None else {name: str(masked(name, value)) for name, value in found.items()}
-
-
-def _kept_tags(known: Manifest) -> Mapping[str, str] | None:
-    """Those that an archived job has."""
-    told = known.row.get("tags")
-    return json.loads(told) if isinstance(told, str) else None
+    return found
 
 
 def _loss(known: Mapping[str, Any], run: Run) -> str:

@@ -24,7 +24,8 @@ from monitor.faults import fault
 from monitor.fetch.background import begin
 from monitor.fetch.source import JobQuery
 from monitor.fleet.window import Window
-from monitor.review.archiving import STATES, Archiver
+from monitor.review.across import find
+from monitor.review.archiving import STATES, Archiver, Asked
 from monitor.review.fleet_facts import FleetFacts
 from monitor.review.fleet_queries import FleetDatabase, FleetTables
 from monitor.review.fleet_report import kept_facts
@@ -111,7 +112,7 @@ class Fleet:
     def _archive_the_sample(self, account: data.Account) -> None:
         """The demo's jobs into the demo's own archive, which is gone with it."""
         source = data.connect(account)
-        jobs = [job.name for job in source.jobs(JobQuery())]
+        jobs = find(source, JobQuery()).jobs
         ready: set[str] = set()
 
         def said(job: str, text: str) -> None:
@@ -120,7 +121,7 @@ class Fleet:
             self._tell(f"Archiving the sample jobs: {len(ready)} of {len(jobs)}")
 
         archiver = Archiver(self._store, settings.read())
-        archiver.archive_all([(source, job) for job in jobs], lambda: datetime.now(UTC), said)
+        archiver.archive_all([Asked.of(source, job) for job in jobs], lambda: datetime.now(UTC), said)
 
     def _tell(
         self,
