@@ -9,10 +9,10 @@ from typing import Any
 from monitor.analyze.phases import USEFUL
 from monitor.archive.labels import Labels
 from monitor.archive.layout import SCHEMA
-from monitor.model.arn import account_of
 from monitor.diagnose.stakes import bill_of
 from monitor.diagnose.verdict import judge, mean_of
 from monitor.model import Report
+from monitor.model.arn import account_of
 
 Row = dict[str, Any]
 

@@ -15,7 +15,6 @@ from botocore.utils import parse_timestamp
 
 from monitor.accounts import Account
 from monitor.aws import fast_answers, whole_answers, whole_text
-from monitor.model.arn import account_of
 from monitor.aws.assumed import Assumed, Assumption, core_session, forget
 from monitor.aws.errors import Where, no_region, translating
 from monitor.aws.pace import pacer_of, shared_pacer
@@ -24,6 +23,7 @@ from monitor.aws.tally import Tally, running
 from monitor.aws.whole_answers import MAX_ATTEMPTS
 from monitor.errors import NoCredentials, TrainwatchError
 from monitor.model import ApiBill
+from monitor.model.arn import account_of
 
 CONNECT_TIMEOUT_S = 5
 READ_TIMEOUT_S = 30

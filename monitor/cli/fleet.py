@@ -11,22 +11,23 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from monitor.archive.address import store_of
+from monitor.archive.address import no_archive, store_of
 from monitor.cli.fleet_sending import send
 from monitor.cli.help import add_command
 from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress
 from monitor.cli.paper import Paper
-from monitor.cli.sources import add_account_options, add_archive_option
+from monitor.cli.sinks import add_sink_options
+from monitor.cli.sources import add_archive_option, split
 from monitor.cli.tables import Column, table
 from monitor.errors import BadCall, NoData
 from monitor.fleet import window as windows
 from monitor.fleet.document import COLUMNS, csv_rows, fleet_document
-from monitor.fleet.owners import BY
+from monitor.fleet.owners import BY, Only
 from monitor.fleet.report import FleetReport
 from monitor.fleet.sections import Section, headline, sections
 from monitor.fleet.window import Window
 from monitor.installed import PROGRAM
-from monitor.review.fleet_report import Made, made
+from monitor.review.fleet_report import Made, made, owners_of
 from monitor.settings import archive_root, read
 
 _SINCE = re.compile(r"(\d{1,4})([dw])")
@@ -49,6 +50,7 @@ def add_to(commands: Any) -> None:
             "fleet --archive ~/trainwatch-archive --since 7d --by team",
             "fleet --archive ~/trainwatch-archive --week last --format html --output week.html",
             "fleet --archive ~/trainwatch-archive --week 2026-W47 --by project --format json",
+            "fleet --archive ~/trainwatch-archive --since 4w --team vision,speech --by account",
         ),
     )
     add_fleet_options(command)
@@ -66,17 +68,12 @@ def add_fleet_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--no-cache", action="store_true", help="read the whole archive again, and keep nothing on disk"
     )
-    command.add_argument(
-        "--notify",
-        action="append",
-        default=[],
-        metavar="SINK",
-        help="also send it, once: sns:ARN, slack:env:NAME, webhook:file:PATH, exec:PROGRAM; repeatable",
-    )
-    command.add_argument(
-        "--ledger", metavar="FILE", help="where sent reports are recorded (default: the user's state folder)"
-    )
-    add_account_options(command)
+    add_sink_options(command, "also send it, once", "reports")
+    jobs = command.add_argument_group("which jobs", "all by themselves; several of one kind with commas between them")
+    jobs.add_argument("--account", action="append", default=[], metavar="NAME", help="by name or number")
+    jobs.add_argument("--region", metavar="REGION", help="also where an archive in S3 is asked for first")
+    jobs.add_argument("--team", action="append", default=[], metavar="NAME", help="by tag, or by the account's team")
+    jobs.add_argument("--profile", metavar="PROFILE", help="AWS profile that reads an archive in S3")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -97,12 +94,19 @@ def report_of(arguments: argparse.Namespace, window: Window, now: datetime) -> M
     """The report of a window. NoData where the archive has no job at all."""
     settings = read()
     root = arguments.archive or archive_root(settings)
-    store = store_of(root, arguments.region, arguments.profile)
+    regions = split([arguments.region])
+    # --region is of the jobs; from any region S3 leads to a bucket of another.
+    store = store_of(root, next(iter(regions), None), arguments.profile)
+    accounts, teams = split(arguments.account), split(arguments.team)
+    only = Only(frozenset(accounts), frozenset(regions), frozenset(teams), owners_of(settings))
     with progress(arguments, "looking for new jobs in the archive") as say:
-        found = made(store, window, now, arguments.by, settings, keep=not arguments.no_cache, said=say)
+        found = made(store, window, now, arguments.by, settings, only=only, keep=not arguments.no_cache, said=say)
     if not found.read.jobs:
+        if arguments.archive:
+            raise no_archive(arguments.archive)
         raise NoData(
-            f"The archive {store.label} contains no jobs.", f"Archive some first: {PROGRAM} archive --all --since 14d."
+            f"Your own archive {store.label} contains no jobs.",
+            f"Archive some first: {PROGRAM} archive --all --since 14d.",
         )
     return found
 

@@ -18,6 +18,7 @@ from monitor.cli.help import add_command
 from monitor.cli.large_logs import checked_limit
 from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress
 from monitor.cli.paper import Paper
+from monitor.cli.sinks import add_sink_options
 from monitor.cli.sources import account_source, add_account_options, add_archive_option
 from monitor.errors import CannotDo
 from monitor.fleet.owners import BY
@@ -50,16 +51,7 @@ def add_to(commands: Any) -> None:
     )
     command.add_argument("--by", choices=BY, default="team", help="whose hours the report is by (default team)")
     command.add_argument("--rules", metavar="FILE", help="a rules file (TOML) instead of the saved rules")
-    command.add_argument(
-        "--notify",
-        action="append",
-        default=[],
-        metavar="SINK",
-        help="who gets reports, alerts and troubles: sns:ARN, slack:env:NAME, webhook:file:PATH, exec:PROGRAM; repeatable",
-    )
-    command.add_argument(
-        "--ledger", metavar="FILE", help="where sent messages are recorded (default: the user's state folder)"
-    )
+    add_sink_options(command, "who gets reports, alerts and troubles", "messages")
     command.add_argument("--max-usd", metavar="X", help="make no metric call that would raise the cost above X USD")
     add_account_options(command)
     add_accounts_options(command)

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from monitor.accounts import AccountRegion
-from monitor.model.arn import account_of, partition_of, region_of
 from monitor.aws.clients import Clients
 from monitor.aws.errors import is_refused
 from monitor.errors import TrainwatchError
@@ -24,6 +23,7 @@ from monitor.fetch.prices import PriceList
 from monitor.fetch.search import found
 from monitor.fetch.source import Found, JobQuery
 from monitor.model import ApiBill, Gap, Job, JobSummary, LogAsk, LogSpan, Node, Price, RawMetrics
+from monitor.model.arn import account_of, partition_of, region_of
 
 # How many jobs' metrics are kept, so that a watched job is asked only for what is new.
 _REMEMBERED_JOBS = 8

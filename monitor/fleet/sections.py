@@ -288,7 +288,9 @@ def _coverage(report: FleetReport) -> Section:
         "money, which is then marked ≥."
         if found.without_price
         else "",
-        f"{count(found.without_gpus, 'job')} with an unknown number of GPUs, in no GPU-hours." if found.without_gpus else "",
+        f"{count(found.without_gpus, 'job')} with an unknown number of GPUs, in no GPU-hours."
+        if found.without_gpus
+        else "",
         f"{count(found.without_time, 'job')} without billed time." if found.without_time else "",
         f"{count(found.unread, 'job')} in the archive could not be read." if found.unread else "",
     ]
@@ -304,7 +306,11 @@ def _definitions() -> Section:
 def _judged(share: float | None) -> str:
     if share is None:
         return ""
-    return f"Of {percent(100 - 100 * share)} of the hours the use is not known." if share < 1 else "The use of all hours is known."
+    return (
+        f"Of {percent(100 - 100 * share)} of the hours the use is not known."
+        if share < 1
+        else "The use of all hours is known."
+    )
 
 
 def _they(number: int) -> str:

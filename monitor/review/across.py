@@ -58,11 +58,17 @@ class Across:
     rows: tuple[Placed, ...]
     missing: tuple[Missing, ...]
     more: tuple[AccountRegion, ...]
-    """Pairs with further jobs that match, which were not asked for."""
+    """Pairs with further jobs that match, which were not asked for, or not had."""
     gaps: tuple[tuple[AccountRegion, Gap], ...]
     asked: tuple[AccountRegion, ...]
     """Those that have said something, be it that they refuse."""
     at: datetime
+
+    @property
+    def broken_off(self) -> tuple[tuple[AccountRegion, str], ...]:
+        """Of lists without a limit: those that are not whole, and why."""
+        whys = [(where, " ".join(gap.why for of, gap in self.gaps if of == where)) for where in self.more]
+        return tuple((where, why or "The list of jobs breaks off.") for where, why in whys)
 
     @property
     def answered(self) -> int:

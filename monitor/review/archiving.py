@@ -11,8 +11,8 @@ from datetime import datetime
 from functools import partial
 from typing import Any, Literal, get_args
 
-from monitor.archive.cache import Cache
 from monitor.accounts import Account
+from monitor.archive.cache import Cache
 from monitor.archive.columns import FRAMES
 from monitor.archive.labels import Labels, kept_labels, labels_of
 from monitor.archive.layout import Place, place_of

@@ -30,6 +30,7 @@ from monitor.faults import fault
 from monitor.fetch.background import side_by_side
 from monitor.fetch.source import Found, JobQuery, Source
 from monitor.fleet.window import Window, monday_of
+from monitor.model.arn import region_of
 from monitor.review.across import AT_ONCE, find
 from monitor.review.archived import ArchiveSource, instant_of
 from monitor.review.archiving import STATES, Archiver, Asked
@@ -166,8 +167,8 @@ def _archive(plan: Plan, out: Night, now: Callable[[], datetime], said: Callable
             out.troubles.append(f"{at}: {answer}")
             continue
         source, found = answer
-        if found.more:
-            out.troubles.append(f"{at}: {' '.join(gap.why for gap in found.gaps) or 'The list of jobs breaks off.'}")
+        if found.broken_off:
+            out.troubles.append(f"{at}: {found.broken_off}")
         else:
             out.places += 1
             read[where] = source, _since(plan, marks.get(_key(where)), begun)
@@ -234,7 +235,8 @@ def _judge(plan: Plan, out: Night, since: datetime, now: datetime, said: Callabl
         except TrainwatchError as error:
             out.troubles.append(f"judging {row['job_name']}: {error}")
             continue
-        telling.hear(Look(report, report.reviewed_at, plan.settings.public_url), verdicts)
+        where = f"{row['account_name'] or row['account']} in {region_of(row['arn'] or '')}" if plan.places[1:] else ""
+        telling.hear(Look(report, report.reviewed_at, plan.settings.public_url, where=where), verdicts)
         if telling.trouble:
             out.troubles.append(f"judging {row['job_name']}: {telling.trouble}")
             continue

@@ -233,7 +233,7 @@ def test_the_command_prints_each_form_and_sends_a_window_once(
         (["--since", "soon"], 2, "--since soon is not a number of days"),
         (["--week", "47"], 2, "--week 47 is not a week"),
         (["--notify", "stdout"], 2, "printed anyway"),
-        (["--archive", "/nowhere/at/all"], 3, "contains no jobs"),
+        (["--archive", "/nowhere/at/all"], 3, "There is no archive at /nowhere/at/all."),
     ],
 )
 def test_a_wrong_call_says_what_to_write(

@@ -25,7 +25,9 @@ WEEK = Window(date(2026, 11, 16), date(2026, 11, 23))
 NOW = datetime(2026, 11, 24, 6, tzinfo=UTC)
 AMOUNTS = ["gpu_hours", "usd", "unpriced_instance_hours", "uncounted_instance_hours"]
 SETTINGS = Settings(
-    accounts=(Account("lab", ("us-east-1",), role="arn:aws:iam::111122223333:role/Read", team="research", project="o'maps"),)
+    accounts=(
+        Account("lab", ("us-east-1",), role="arn:aws:iam::111122223333:role/Read", team="research", project="o'maps"),
+    )
 )
 
 

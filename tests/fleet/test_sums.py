@@ -194,7 +194,7 @@ def test_a_report_of_some_accounts_regions_or_teams_leaves_out_the_others() -> N
     for only, names, words in (
         (Only(teams=frozenset({"speech"})), 1, "team speech"),
         (Only(accounts=frozenset({"lab"}), owners=owners), 2, "account lab"),
-        (Only(accounts=frozenset({"111122223333"}), regions=frozenset({"us-east-1"})), 2, "account 111122223333, region us-east-1"),
+        (Only(frozenset({"111122223333"}), frozenset({"us-east-1"})), 2, "account 111122223333, region us-east-1"),
         (Only(regions=frozenset({"eu-west-1"})), 0, "region eu-west-1"),
     ):  # fmt: skip
         report = fleet_report("archive", made, WEEK, NOW, only=only)
