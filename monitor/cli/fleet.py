@@ -12,6 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from monitor.archive.address import no_archive, store_of
+from monitor.cli.fleet_logs import (
+    ENGINES,
+    add_logs_options,
+    check_logs,
+    complain,
+    print_reviewed,
+    review_logs,
+    reviewed_document,
+)
 from monitor.cli.fleet_sending import send
 from monitor.cli.help import add_command
 from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress
@@ -19,7 +28,7 @@ from monitor.cli.paper import Paper
 from monitor.cli.sinks import add_sink_options
 from monitor.cli.sources import add_archive_option, split
 from monitor.cli.tables import Column, table
-from monitor.errors import BadCall, NoData
+from monitor.errors import BadCall, CannotDo, NoData
 from monitor.fleet import window as windows
 from monitor.fleet.document import COLUMNS, csv_rows, fleet_document
 from monitor.fleet.owners import BY, Only
@@ -27,6 +36,7 @@ from monitor.fleet.report import FleetReport
 from monitor.fleet.sections import Section, headline, sections
 from monitor.fleet.window import Window
 from monitor.installed import PROGRAM
+from monitor.review.exported import Reviewed
 from monitor.review.fleet_report import Made, made, owners_of
 from monitor.settings import archive_root, read
 
@@ -51,9 +61,11 @@ def add_to(commands: Any) -> None:
             "fleet --archive ~/trainwatch-archive --week last --format html --output week.html",
             "fleet --archive ~/trainwatch-archive --week 2026-W47 --by project --format json",
             "fleet --archive ~/trainwatch-archive --since 4w --team vision,speech --by account",
+            "fleet --logs ./exports --archive ~/trainwatch-archive --engine local --since 52w",
         ),
     )
     add_fleet_options(command)
+    add_logs_options(command)
     add_output_options(command, ("text", "json", "csv", "markdown", "html"))
     command.set_defaults(run=run)
 
@@ -80,14 +92,22 @@ def run(arguments: argparse.Namespace) -> int:
     """Makes the report, prints it, and sends it where that is asked for."""
     now = datetime.now(UTC)
     window = chosen_window(arguments, now)
+    check_logs(arguments)
+    logs: Reviewed | None = None
+    if arguments.logs:
+        settings = read()
+        root = arguments.archive or archive_root(settings)
+        with progress(arguments, "listing the logs") as say:
+            logs = review_logs(arguments, root, settings, now, say)
     found = report_of(arguments, window, now)
     for trouble in found.read.unread:
         print(f"trainwatch: left out: {trouble}", file=sys.stderr)
-    deliver(arguments, drawn(arguments, found.report))
+    code = CannotDo.exit_code if logs is not None and complain(logs) else 0
+    deliver(arguments, drawn(arguments, found.report, logs))
     if not arguments.notify:
-        return 0
+        return code
     ledger = Path(arguments.ledger) if arguments.ledger else None
-    return send(found.report, arguments.notify, ledger, read().public_url, now)
+    return send(found.report, arguments.notify, ledger, read().public_url, now) or code
 
 
 def report_of(arguments: argparse.Namespace, window: Window, now: datetime) -> Made:
@@ -125,10 +145,12 @@ def chosen_window(arguments: argparse.Namespace, now: datetime) -> Window:
     return window
 
 
-def drawn(arguments: argparse.Namespace, report: FleetReport) -> str | Paper:
-    """In the format that was asked for."""
+def drawn(arguments: argparse.Namespace, report: FleetReport, logs: Reviewed | None = None) -> str | Paper:
+    """In the format that was asked for; what was done with exported logs is said where there is a place for it."""
+    engine = arguments.engine or ENGINES[0]
     if arguments.format == "json":
-        return as_json(fleet_document(report))
+        exported = {} if logs is None else {"exported_logs": reviewed_document(logs, engine)}
+        return as_json(fleet_document(report) | exported)
     if arguments.format == "csv":
         out = StringIO()
         writer = csv.writer(out, lineterminator="\n")
@@ -145,6 +167,9 @@ def drawn(arguments: argparse.Namespace, report: FleetReport) -> str | Paper:
 
         return fleet_html(report)
     paper = paper_for(arguments)
+    if logs is not None:
+        print_reviewed(logs, engine, paper)
+        paper.print()
     print_report(report, paper)
     return paper
 

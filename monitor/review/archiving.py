@@ -6,7 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Any, Literal, get_args
@@ -24,10 +24,11 @@ from monitor.archive.writing import write
 from monitor.errors import BadCall, NoCredentials, NoData, TrainwatchError
 from monitor.faults import fault
 from monitor.fetch.background import begin
+from monitor.fetch.exports.job import MARK, ExportedJob
 from monitor.fetch.files import FilesSource
 from monitor.fetch.source import Source
 from monitor.masking import MASK
-from monitor.model import Job, JobSummary, Report, Run
+from monitor.model import Job, JobSummary, Price, Report, Run
 from monitor.model.arn import account_of
 from monitor.review.archived import ArchiveSource
 from monitor.review.pricing import Pricing
@@ -37,6 +38,8 @@ from monitor.settings import Settings
 
 #: Reviews at the same time; each reads the streams of its job side by side, all of them under one quota.
 AT_ONCE = 4
+# Jobs whose lines somebody kept: told from others of their name by what they begin with.
+FromLogs = FilesSource | ExportedJob
 # What the file in runs/ is called when it is damaged.
 _RECORD = "record"
 
@@ -141,15 +144,17 @@ class Archiver:
             if not broken:
                 return Outcome(job.name, "unchanged", known)
             if not set(broken) & set(FRAMES):
-                return Outcome(job.name, "archived", self._written_again(known), healed=broken)
+                return Outcome(job.name, "archived", self.written_again(known), healed=broken)
         kept = source.manifest(name) if isinstance(source, ArchiveSource) else None
-        begun = source.beginnings() if isinstance(source, FilesSource) else kept.beginnings if kept else {}
+        begun = source.beginnings() if isinstance(source, FromLogs) else kept.beginnings if kept else {}
         report = Reviewer(source, name, self._settings, cache=self._cache).review(now, progress)
-        if why := _loss(row, report.run):
+        # What AWS told has metrics; lines of an export have none.
+        less = isinstance(source, ExportedJob) and known is not None and MARK not in known.beginnings
+        if why := _loss(row, report.run, always=less):
             if known is not None and not broken:
                 return Outcome(job.name, "kept", known, why)
             if known is not None and not set(broken) & set(FRAMES):
-                return Outcome(job.name, "kept", self._written_again(known), why, healed=broken)
+                return Outcome(job.name, "kept", self.written_again(known), why, healed=broken)
             raise NoData(
                 f"It is archived already, its {_listed(broken)} missing or damaged, and {why}.",
                 "It was left as it is: restore these files from a backup, or archive the job elsewhere with --to.",
@@ -188,7 +193,7 @@ class Archiver:
         """BadCall where the archive holds another log of that name: one must not take the place of the other."""
         if known is None or known.job.source != "logs":
             return
-        if isinstance(source, FilesSource):
+        if isinstance(source, FromLogs):
             same = source.goes_on(known.beginnings)
         else:
             mine = source.manifest(name) if isinstance(source, ArchiveSource) else None
@@ -205,10 +210,13 @@ class Archiver:
                 "Rename the file or its folder, or name another archive with --to.",
             )
 
-    def _written_again(self, known: Manifest) -> Manifest:
-        """The job from its own frames, as it was reviewed: the tables that only engines read follow from them."""
-        kept = self._archive.load(known)
-        found = report_of(kept.run, known.reviewed_at, known.price)
+    def written_again(self, known: Manifest, price: Price | None = None) -> Manifest:
+        """The job from its own frames, as it was reviewed: the tables that only engines read follow from them. ``price`` is
+        one that was not known then."""
+        run = self._archive.load(known).run
+        if price is not None:
+            run = replace(run, gaps=tuple(gap for gap in run.gaps if gap.what != "price"))
+        found = report_of(run, known.reviewed_at, price or known.price)
         return self._write(found, known.masked, known.reader, known.beginnings, kept_labels(known.row))
 
     def _write(
@@ -227,7 +235,7 @@ class Archiver:
             raise
 
     def _labels(self, asked: Asked, job: Job) -> Labels:
-        number = account_of(job.arn)
+        number = account_of(job.arn) or getattr(asked.source, "owner", None)
         by_number = (each for each in self._settings.accounts if number and each.number == number)
         tags = _tags(asked.source, job) if asked.tags is None else asked.tags
         return labels_of(tags, asked.account or next(by_number, None), self._settings)
@@ -241,6 +249,8 @@ class Archiver:
             job.warm_pool_billable_seconds,
         )
         if not (known.is_final and same and known.reader and known.reader == reader_version()):
+            return False
+        if isinstance(source, ExportedJob) and MARK in known.beginnings and known.beginnings != source.beginnings():
             return False
         return known.price is not None or not self._price_is_known(source, before)
 
@@ -262,12 +272,13 @@ def _tags(source: Source, job: Job) -> Mapping[str, str] | None:
     return found
 
 
-def _loss(known: Mapping[str, Any], run: Run) -> str:
+def _loss(known: Mapping[str, Any], run: Run, *, always: bool = False) -> str:
     """What the archive has, by its row, and this run lacks, in words; "" where it may be replaced by it.
 
-    CloudWatch forgets, and a right may be gone. The state of a job that went on is worth more than its early lines.
+    CloudWatch forgets, and a right may be gone. The state of a job that went on is worth more than its early lines, but
+    for ``always``.
     """
-    if not known.get("is_final") and not any(gap.transient for gap in run.gaps):
+    if not always and not known.get("is_final") and not any(gap.transient for gap in run.gaps):
         return ""
     lines = int(known.get("log_lines") or 0)
     if run.logs.lines < lines:

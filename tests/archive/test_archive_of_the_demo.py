@@ -19,6 +19,7 @@ from sqlglot import expressions
 from monitor.archive.columns import TABLES
 from monitor.archive.document import report_document
 from monitor.archive.folder import FolderStore
+from monitor.archive.labels import Labels
 from monitor.archive.reading import Archived
 from monitor.archive.writing import write
 from monitor.cli.archived_jobs import ranked
@@ -64,7 +65,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Live:
     for base in BASES:
         report = reviewed()[base]
         out.reports[report.job.name] = report
-        write(out.store, report)
+        write(out.store, report, labels=Labels(team="speech" if base.startswith("whisper") else None))
     return out
 
 
@@ -203,7 +204,7 @@ def _queries(engine: duckdb.DuckDBPyConnection, live: Live) -> list[list[dict[st
 
 
 def test_the_queries_for_duckdb_say_what_the_reports_say(engine: duckdb.DuckDBPyConnection, live: Live) -> None:
-    spent, waste, findings, slowest, idle = _queries(engine, live)
+    spent, waste, teams, findings, slowest, idle = _queries(engine, live)
     reports = live.reports.values()
     overhead = sum(report.cost.overhead_usd or 0.0 for report in reports)
     assert sum(row["overhead_usd"] or 0.0 for row in spent) == pytest.approx(overhead)
@@ -211,6 +212,9 @@ def test_the_queries_for_duckdb_say_what_the_reports_say(engine: duckdb.DuckDBPy
     assert sum(row["recoverable_usd"] or 0.0 for row in spent) == pytest.approx(recoverable)
     assert sum(row["spent_usd"] or 0.0 for row in spent) == pytest.approx(sum(each.cost.usd or 0.0 for each in reports))
     assert sum(row["usd"] for row in waste) == pytest.approx(overhead)
+    # What is null in a bucket is of a job that never started.
+    assert sum(row["usd"] for row in teams) == pytest.approx(sum(row["usd"] for row in waste))
+    assert {row["team"] for row in teams} == {"untagged", "speech"}
     assert {row["id"] for row in findings} == {each.id for report in reports for each in report.warnings}
     assert slowest[0]["job_name"] == _named(live, "llama2-7b-fsdp")
     assert slowest[0]["slowest"] == "algo-3"
@@ -254,14 +258,18 @@ def test_athenas_tables_have_the_columns_that_are_written() -> None:
 
 def test_the_queries_for_athena_run_translated(engine: duckdb.DuckDBPyConnection, live: Live) -> None:
     queries = [block for block in _blocks("athena") if block.startswith("SELECT")]
-    assert len(queries) == 3
+    assert len(queries) == 4
     answers = []
     for query in queries:
         parsed = sqlglot.parse_one(query, read="athena")
         for table in parsed.find_all(expressions.Table):
             table.this.set("this", f"athena_{table.name}")
         answers.append(_rows(engine, parsed.sql(dialect="duckdb")))
-    worst, waste, times = answers
+    worst, waste, teams, times = answers
+    assert {row["team"]: row["jobs"] for row in teams} == {"untagged": len(BASES) - 1, "speech": 1}
+    assert sum(row["usd"] for row in teams) == pytest.approx(
+        sum(each.cost.usd or 0.0 for each in live.reports.values()), abs=0.05
+    )
     assert [row["job_name"] for row in worst[:1]] == [
         max(live.reports.values(), key=lambda each: each.cost.recoverable_usd or 0.0).job.name
     ]
@@ -289,11 +297,12 @@ def test_the_queries_for_spark_run(live: Live) -> None:
     try:
         found: dict[str, Any] = {"spark": spark, "archive": live.store.label}
         exec(block, found)
-        worst, waste, times = (found[name].collect() for name in ("worst", "waste", "step_times"))
+        worst, waste, teams, times = (found[name].collect() for name in ("worst", "waste", "teams", "step_times"))
     finally:
         spark.stop()
     told = max(live.reports.values(), key=lambda each: each.cost.recoverable_usd or 0.0)
     assert (worst[0]["job_name"], worst[0]["month"]) == (told.job.name, "2026-11")
+    assert {row["team"]: row["jobs"] for row in teams} == {"untagged": len(BASES) - 1, "speech": 1}
     assert sum(row["usd"] for row in waste) == pytest.approx(
         sum(each.cost.overhead_usd or 0.0 for each in live.reports.values())
     )
