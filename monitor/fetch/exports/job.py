@@ -93,7 +93,7 @@ class ExportedJob:
             return job_of(answer_of(self._described.answer), self._name)
         events = self._events()
         numbers = sorted(
-            {int(node[1].removeprefix("algo-")) for node in map(STREAM_NODE.search, self._streams) if node}
+            {int(node[1].removeprefix("algo-")) for node in map(STREAM_NODE.search, events.streams) if node}
         )
         nodes = tuple(Node(f"algo-{number}") for number in numbers)
         started, ended = _moment(events.first_ms), _moment(events.last_ms)
@@ -122,14 +122,8 @@ class ExportedJob:
 
     def _events(self) -> InOrder:
         if self._sorted is None:
-            self._streams: set[str] = set()
-            self._sorted = InOrder(self._noted())
+            self._sorted = InOrder(self._read())
         return self._sorted
-
-    def _noted(self) -> Iterator[Told]:
-        for event in self._read():
-            self._streams.add(event.stream)
-            yield event
 
 
 class _Lines:

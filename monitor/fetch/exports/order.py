@@ -24,6 +24,7 @@ RUN_BYTES = 64 << 20
 # What an event takes beside its message.
 _EVENT_BYTES = 200
 _BATCH = 4096
+_LENGTH_BYTES = 8
 _KEY = itemgetter(0, 1)
 
 
@@ -36,6 +37,7 @@ class InOrder:
         self.count = 0
         self.first_ms: int | None = None
         self.last_ms: int | None = None
+        self.streams: set[str] = set()
         held: list[Told] = []
         size = 0
         for event in events:
@@ -63,6 +65,7 @@ class InOrder:
 
     def _look_at(self, run: list[Told]) -> None:
         self.count += len(run)
+        self.streams.update(event.stream for event in run)
         times = [event.time_ms for event in run if event.time_ms >= 0]
         if times:
             self.first_ms = min(times) if self.first_ms is None else min(self.first_ms, min(times))
@@ -73,7 +76,10 @@ class InOrder:
         self._look_at(run)
         file = self._files.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
         for place in range(0, len(run), _BATCH):
-            marshal.dump([tuple(event) for event in run[place : place + _BATCH]], file)
+            batch = marshal.dumps([tuple(event) for event in run[place : place + _BATCH]])
+            # marshal.load reads a file a few bytes at a time.
+            file.write(len(batch).to_bytes(_LENGTH_BYTES))
+            file.write(batch)
         self._runs.append((file, run[0], run[-1]))
 
     def _merged(self) -> Iterator[Told]:
@@ -108,12 +114,9 @@ def once(together: list[Told]) -> Iterator[Told]:
 
 
 def _read(file: IO[bytes]) -> Iterator[Told]:
-    file.seek(0)
-    end = file.seek(0, 2)
-    place = file.seek(0)
-    while place < end:
-        # Two that iterate at the same time each go on where they were.
-        file.seek(place)
-        batch = marshal.load(file)
+    place = 0
+    # Two that iterate at the same time each go on where they were.
+    while file.seek(place) == place and (head := file.read(_LENGTH_BYTES)):
+        batch = marshal.loads(file.read(int.from_bytes(head)))
         place = file.tell()
         yield from map(Told._make, batch)
