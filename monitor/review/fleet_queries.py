@@ -7,6 +7,7 @@ at every click, a report once a week.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import pandas as pd
@@ -29,7 +30,7 @@ select facts.name as name, key, status, instance_type, instances, created, cause
        coalesce({project_tag}, nullif(facts.project, ''), members.its_project, {untagged}) as project,
        shares, gpus, usd as job_usd,
        list_sum(list_transform(shares, lambda x: x.instance_s)) as billed_s,
-       row_number() over () as number
+       row_number() over () as number, arn, account_name, count(*) over (partition by facts.name) as twins
 from read_parquet({pattern}, filename = true) as facts left join members on facts.account = members.number
 qualify row_number() over (partition by key order by filename desc) = 1
 """
@@ -52,13 +53,9 @@ _SUMS = ", ".join(f"sum({name}) as {name}" for name in _AMOUNTS)
 # What failed for nothing, and of how much of those jobs nobody knows that.
 _OF_FAILURES = ", ".join(f"sum(if(use = 'failed', {name}, 0)) as {name}" for name in _AMOUNTS)
 _IN = "day >= date '{start}' and day < date '{end}'"
-_BY_OWNER = f"""
-select {{by}} as owner, use::varchar as use, {_SUMS} from shares
-where {_IN} group by {{by}}, use order by owner, use
-"""
-_BY_CAUSE = f"""
-select bucket, use::varchar as use, {_SUMS} from shares
-where {_IN} group by bucket, use order by usd desc, gpu_hours desc
+_PARTS = f"""
+select {{by}} as owner, bucket, use::varchar as use, {_SUMS} from shares
+where {_IN} group by {{by}}, bucket, use order by owner, use, bucket
 """
 _BY_WEEK = f"""
 select strftime(day, '%G-W%V') as week, use, {_SUMS} from (
@@ -81,24 +78,37 @@ with chosen as (
     where {_IN} and ({{owner}} is null or {{by}} = {{owner}}) and use in ({{uses}})
     group by number order by usd desc, gpu_hours desc, instance_hours desc, number limit {MOST_JOBS}
 )
-select name as job, owner, status, instance_type, instances, created, cause, account, region,
-       instance_hours, gpu_hours, usd
+select name as job, owner, status, instance_type, instances, created, cause, account, region, arn, account_name, twins,
+       {", ".join(_AMOUNTS)}
 from chosen join jobs using (number)
 order by usd desc, gpu_hours desc, instance_hours desc, name
 """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FleetTables:
     """The sums of one window as frames; each has the amounts of ``monitor.fleet.report.Sum``, and what it is by. Failures also
     have ``unknown_instance_hours``: of how much of those jobs nobody knows whether it was for nothing."""
 
-    by_owner: pd.DataFrame
-    by_cause: pd.DataFrame
+    parts: pd.DataFrame
+    """By owner, bucket and use: all others are sums of it."""
     by_week: pd.DataFrame
     failures: pd.DataFrame
     jobs: int
     """With any time in the window."""
+
+    @cached_property
+    def by_owner(self) -> pd.DataFrame:
+        """By owner and use."""
+        return self._by("owner", "use")
+
+    @cached_property
+    def by_cause(self) -> pd.DataFrame:
+        """By bucket and use."""
+        return self._by("bucket", "use")
+
+    def _by(self, *names: str) -> pd.DataFrame:
+        return self.parts.groupby(list(names), as_index=False)[list(_AMOUNTS)].sum()
 
 
 class FleetDatabase:
@@ -125,11 +135,9 @@ class FleetDatabase:
         """The sums of a window, by team, project or account."""
         given = {"by": by if by in BY else BY[0], "start": window.start, "end": window.end}
         moments = {"begins": window.begins, "ends": window.ends}
-        by_owner, by_cause, by_week = (self._ask(query.format(**given)) for query in (_BY_OWNER, _BY_CAUSE, _BY_WEEK))
+        parts, by_week = (self._ask(query.format(**given)) for query in (_PARTS, _BY_WEEK))
         jobs = self._ask(f"select count(distinct number) as jobs from shares where {_IN.format(**given)}")
-        return FleetTables(
-            by_owner, by_cause, by_week, self._ask(_FAILURES.format(**given, **moments)), int(jobs["jobs"][0])
-        )
+        return FleetTables(parts, by_week, self._ask(_FAILURES.format(**given, **moments)), int(jobs["jobs"][0]))
 
     def jobs(self, window: Window, by: str, owner: str | None, uses: tuple[str, ...]) -> pd.DataFrame:
         """The jobs with the most time in some uses, of one owner or of all; at most ``MOST_JOBS``."""

@@ -11,11 +11,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import boto3
 import pandas as pd
 import pytest
+from moto import mock_aws
 
 from benchmarks.account import Account, Job, streams_of
 from benchmarks.account.exported import describe, export, subscribe
+from monitor.archive.address import store_of
 from monitor.archive.folder import FolderStore
 from monitor.archive.layout import RUNS
 from monitor.archive.manifest import Manifest, from_bytes
@@ -78,6 +81,35 @@ class Place:
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
     return Place(tmp_path)
+
+
+@mock_aws
+def test_logs_descriptions_and_archive_may_all_be_in_a_bucket(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, text in (("AWS_ACCESS_KEY_ID", "x"), ("AWS_SECRET_ACCESS_KEY", "x"), ("AWS_REGION", "us-east-1")):
+        monkeypatch.setenv(name, text)
+    for name in ("AWS_PROFILE", "AWS_ENDPOINT_URL"):
+        monkeypatch.delenv(name, raising=False)
+    export(account(THREE), place.logs)
+    subscribe(account(TWO), place.logs)
+    describe(account(TWO, THREE), place.logs / "described")
+    s3 = boto3.client("s3")
+    s3.create_bucket(Bucket="my-bucket")
+    for path in place.logs.rglob("*"):
+        if path.is_file():
+            s3.upload_file(str(path), "my-bucket", f"exported/{path.relative_to(place.logs)}")
+    root, work = "s3://my-bucket/kept/archive", "s3://my-bucket/kept/work"
+    ask = Ask(("s3://my-bucket/exported",), Reach(root, work), PRICES, NOW)
+    archive = store_of(root)
+    for states in ({"archived": 2}, {"unchanged": 2}):
+        found = reviewed(ask, archive, store_of(work), Local(1))
+        assert (found.states, found.undescribed, found.troubles) == (states, 0, ())
+    # What is missing in the archive is read again.
+    kept = from_bytes(archive.read(next(path for path in archive.listed(RUNS) if "gpt-2" in path)) or b"", "")
+    for part in ("findings", "events"):
+        archive.remove(kept.parts[part].path)
+    assert {each.name: each.state for each in reviewed(ask, archive, store_of(work), Local(1)).jobs} == {
+        "gpt-2": "archived", "gpt-3": "unchanged",
+    }  # fmt: skip
 
 
 class Direct:
