@@ -1,7 +1,8 @@
-"""Does a night that is killed (SIGKILL) at random moments lose or repeat anything? The demo's account, night after night.
+"""Does a night that is killed (SIGKILL) at random moments lose or repeat anything? Night after night, two regions of the demo.
 
-NIGHTLY_KILLS of them (8), NIGHTLY_SEED. At the end all jobs must be archived, each alert and the week's report must have arrived,
-and no message twice but for the one that was on its way in the moment of a kill.
+NIGHTLY_KILLS of them (8), NIGHTLY_SEED. In every third night a second process is started beside the first: it must do nothing. At
+the end all jobs must be archived, each alert and the week's report must have arrived, and no message twice but for the one that
+was on its way in the moment of a kill.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ Row = tuple[str, str, str]
 _RULES = '[[rule]]\nname = "dear"\nwhen = "cost_usd > 0.01"\n'
 # A night at rest takes about so long; kills fall anywhere in it.
 _NIGHT_S = 12.0
+_ACCOUNTS = '\n[[accounts]]\nname = "demo"\nregions = ["us-east-1", "eu-west-1"]\n'
 _failed: list[str] = []
 
 
@@ -47,15 +49,25 @@ def _lived(folder: Path, account: Account, kills: int, chance: random.Random) ->
     for kind in ("STATE", "DATA", "CACHE"):
         environment[f"XDG_{kind}_HOME"] = str(folder / kind.lower())
     environment.pop("TRAINWATCH_NO_CACHE", None)
+    settings = Path(environment["XDG_CONFIG_HOME"], "trainwatch", "config.toml").read_text(encoding="utf-8")
+    environment["XDG_CONFIG_HOME"] = str(folder / "config")
+    (folder / "config" / "trainwatch").mkdir(parents=True)
+    (folder / "config" / "trainwatch" / "config.toml").write_text(settings + _ACCOUNTS, encoding="utf-8")
     monday = datetime.now(UTC).date() - timedelta(days=datetime.now(UTC).weekday())
     state = folder / "state" / "trainwatch"
     state.mkdir(parents=True)
     # As if the week before the last one had been reported: one report is due.
     NightlyFolder(state, str(folder / "archive")).keep(State(reported_until=monday - timedelta(days=7)))
-    killed = 0
-    for _ in range(kills):
+    killed = refused = 0
+    for number in range(kills):
         night = subprocess.Popen(call, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
+            if number % 3 == 1 and not _ended_within(night, 4.0):
+                beside = subprocess.run(call, env=environment, capture_output=True, text=True, check=False)
+                if "is at work" in beside.stderr and beside.returncode == 3:
+                    refused += 1
+                elif night.poll() is None:
+                    _failed.append(f"a second night ended with {beside.returncode}: {beside.stderr.strip()[:200]}")
             night.wait(chance.uniform(1.0, _NIGHT_S))
         except subprocess.TimeoutExpired:
             night.kill()
@@ -81,12 +93,21 @@ def _lived(folder: Path, account: Account, kills: int, chance: random.Random) ->
     return [
         ("what", "count", "may be"),
         ("nights, killed", f"{kills}, {killed}", ""),
+        ("second nights that were told that one is at work", str(refused), ""),
         ("jobs archived, of those there are", f"{archived} of {len(account.jobs)}", "all"),
         ("reports of the week", str(kinds["report"]), "1"),
         ("alerts", str(kinds["firing"]), ""),
         ("messages that arrived again, under the same id", str(again), "one a kill"),
         ("exit code of the last night, its time", f"{last.returncode}, {took:.0f} s", "0"),
     ]
+
+
+def _ended_within(night: subprocess.Popen[bytes], seconds: float) -> bool:
+    try:
+        night.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
 
 
 def _call(folder: Path) -> list[str]:
@@ -96,4 +117,4 @@ def _call(folder: Path) -> list[str]:
     rules.write_text(_RULES, encoding="utf-8")
     (folder / "inbox").touch()
     options = ["--archive", str(folder / "archive"), "--rules", str(rules), "--notify", f"exec:{program}", "--quiet"]
-    return [sys.executable, "-m", "monitor", "nightly", *options, "--first", "60d"]
+    return [sys.executable, "-m", "monitor", "nightly", "--all-accounts", *options, "--first", "60d"]

@@ -20,7 +20,8 @@ def board() -> Pace:
         return DONE
     state = found.state()
     show_state(state)
-    if state.jobs or (state.progress and state.generation):
+    # What is shown of an archive that is still being read is what is read of it so far.
+    if state.jobs or (state.jobs is None and state.generation):
         window, by = show_choice()
         show_fleet(found, window, by)
     return pace_of(state)
@@ -29,7 +30,7 @@ def board() -> Pace:
 def pace_of(state: data_fleet.State) -> Pace:
     if not state.progress:
         return DONE
-    return EMPTY if state.jobs is None else WAITING
+    return WAITING if state.generation else EMPTY
 
 
 def soon() -> Pace:

@@ -73,7 +73,7 @@ def board(name: str, listed: Sequence[JobSummary]) -> Pace:
     part(report, "Nodes", show_nodes_with_gpus, report, has_console(report, visit.account), visit.zone)
     with st.expander("Configuration", icon=":material/tune:", key="configuration-part"):
         part(report, "Configuration", show_configuration, report)
-    tags = next((job.tags for job in listed if job.name == name), {})
+    tags = next((job.tags for job in listed if job.name == name), None) or {}
     if report.job.source == "aws" or tags:
         with st.expander("Inputs, outputs and tags", icon=":material/folder:", key="files-part"):
             part(report, "Inputs, outputs and tags", show_files, report, tags, has_console(report, visit.account))

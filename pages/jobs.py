@@ -44,7 +44,7 @@ def board() -> Pace:
         visit.account,
         asked,
         sorted(filter(None, types)),
-        sorted({f"{key}={text}" for job in everything.jobs for key, text in job.tags.items()}),
+        sorted({f"{key}={text}" for job in everything.jobs for key, text in (job.tags or {}).items()}),
         limit,
         has_tags=data.place(visit.account).archive is None,
     )

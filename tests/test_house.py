@@ -76,6 +76,7 @@ KEPT_TO = {
     "vl_convert": {"export"},
     "jinja2": {"export"},
     "duckdb": {"review"},
+    "pyspark": {"review"},
 }
 IMPURE_MODULES = {
     "os",

@@ -12,9 +12,9 @@ from monitor.alert.kept import Kept, cannot
 from monitor.alert.measures import MEASURES
 from monitor.alert.published_alarms import silence_alarms, step_alarms
 from monitor.alert.sink_names import sink_of
-from monitor.aws.arn import partition_of
 from monitor.diagnose.headline import status_word
 from monitor.model import ENDED_STATUSES, Job
+from monitor.model.arn import partition_of
 
 _WHY_NOT = {
     "throughput": "CloudWatch has no such metric: --publish sends step times there, but not throughput.",

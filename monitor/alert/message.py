@@ -12,9 +12,9 @@ from urllib.parse import urlencode
 from monitor.alert.conditions import Rule, Threshold
 from monitor.alert.document import iso, plain
 from monitor.alert.words import figure
-from monitor.aws.arn import account_of, region_of
 from monitor.diagnose.headline import status_word
 from monitor.model import Job
+from monitor.model.arn import account_of, region_of
 from monitor.words import clock, duration
 
 Kind = Literal["firing", "resolved", "ended", "report"]
@@ -49,6 +49,9 @@ class Message:
     """What more there is to say; may be empty."""
     link: str | None
     """The job's page."""
+    account: str | None = None
+    """The job's account by its number, and its region: names repeat."""
+    region: str | None = None
 
     def document(self) -> dict[str, Any]:
         return asdict(self)
@@ -76,9 +79,9 @@ class Subject:
 
 
 def message_of(
-    kind: Kind, id: str, rule: Rule, job: Job, about: Subject, now: datetime, public_url: str = ""
+    kind: Kind, id: str, rule: Rule, job: Job, about: Subject, now: datetime, public_url: str = "", where: str = ""
 ) -> Message:
-    """The message, in words."""
+    """The message, in words; ``where`` is said of the job where it may be in one of several accounts."""
     return Message(
         id=id,
         kind=kind,
@@ -94,9 +97,11 @@ def message_of(
         value=plain(about.value),
         limit=plain(about.limit),
         unit=about.unit,
-        title=_title(kind, rule, job, about),
+        title=f"{_title(kind, rule, job, about)}{f' of {where}' if where else ''}",
         text=_text(kind, rule, job, about),
         link=link_of(job, public_url),
+        account=account_of(job.arn),
+        region=region_of(job.arn),
     )
 
 

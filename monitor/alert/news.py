@@ -30,6 +30,8 @@ class Look:
     now: datetime
     public_url: str = ""
     cool_down_s: float = COOL_DOWN_S
+    where: str = ""
+    """The job's account and region, where several are looked at: ``research in us-east-1``."""
 
     @property
     def job(self) -> Job:
@@ -183,7 +185,7 @@ class _Teller:
         if isinstance(when, Threshold):
             about = replace(about, came_by=came_by_words(look.report, when))
         id = id_of(look.job_id, self._id, key, number, kind)
-        self._out.append(message_of(kind, id, self._rule, look.job, about, look.now, look.public_url))
+        self._out.append(message_of(kind, id, self._rule, look.job, about, look.now, look.public_url, look.where))
 
 
 def _after(moment: datetime | None, seconds: float | None) -> bool:

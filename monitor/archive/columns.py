@@ -148,6 +148,9 @@ JOBS: dict[str, Kind] = {
     "metrics_period_s": "whole",
     "profiler_objects": "whole",
     "tags": "text",
+    "account_name": "text",
+    "team": "text",
+    "project": "text",
 }
 
 TABLES: dict[str, dict[str, Kind]] = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import date
@@ -102,6 +102,18 @@ class FactStore:
             found |= {row["key"]: _facts(row) for row in table.to_pylist()}
         return list(found.values())
 
+    def days(self) -> tuple[date, date] | None:
+        """The first and the last on which any job was there; None where no job is."""
+        from pyarrow import compute, parquet
+
+        found: list[date] = []
+        for part in self.parts:
+            with _telling(part):
+                table = parquet.read_table(part, columns=["first_day", "last_day"])
+            ends = compute.min(table["first_day"]).as_py(), compute.max(table["last_day"]).as_py()
+            found += [day for day in ends if day is not None]
+        return (min(found), max(found)) if found else None
+
     def _write(self, table: Any) -> None:
         from pyarrow import parquet
 
@@ -153,11 +165,12 @@ def _row(facts: JobFacts) -> dict[str, Any]:
         {**each, "change_pct": list(each["change_pct"]) if each["change_pct"] else None} for each in row["findings"]
     ]
     row["interruptions"] = [{"start": start, "again": again} for start, again in facts.interruptions]
-    days = _days(facts)
+    days = days_of(facts)
     return {**row, "first_day": min(days, default=None), "last_day": max(days, default=None)}
 
 
-def _days(facts: JobFacts) -> Iterable[date]:
+def days_of(facts: JobFacts) -> Sequence[date]:
+    """Those of which it is known that the job was there."""
     moments = (facts.created, facts.started, facts.ended)
     return [*(share.day for share in facts.shares), *(at.date() for at in moments if at is not None)]
 
@@ -206,6 +219,7 @@ def _schema() -> Any:
             ("recoverable_share", "gpu_utilization_pct", "step_median_s", "step_p10_s", "step_p90_s"), number
         ),
         "step_reports": whole,
+        **dict.fromkeys(("account_name", "team", "project"), text),
         "tags": pa.map_(text, text),
         "configuration": pa.map_(text, text),
         "findings": pa.list_(finding),

@@ -58,6 +58,10 @@ class FolderStore:
             except (FileNotFoundError, NotADirectoryError):
                 return None
 
+    def remove(self, path: str) -> None:
+        with self._telling("written"):
+            (self._folder / path).unlink(missing_ok=True)
+
     def holds(self, prefix: str) -> bool:
         with self._telling("read"):
             return next(_files(self._folder / prefix), None) is not None

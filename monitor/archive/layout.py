@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 from urllib.parse import quote, unquote
 
-from monitor.aws.arn import region_of
 from monitor.model import Job
+from monitor.model.arn import region_of
 
 #: Of what is archived; a reader takes this version and no other. Columns may be added without a new one.
 SCHEMA = 1

@@ -7,18 +7,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from monitor.analyze.phases import USEFUL
+from monitor.archive.labels import Labels
 from monitor.archive.layout import SCHEMA
-from monitor.aws.arn import account_of
 from monitor.diagnose.stakes import bill_of
 from monitor.diagnose.verdict import judge, mean_of
 from monitor.model import Report
+from monitor.model.arn import account_of
 
 Row = dict[str, Any]
 
 
-def job_row(report: Report, document: Mapping[str, Any], is_final: bool, tags: Mapping[str, str] | None = None) -> Row:
-    """The row of ``columns.JOBS``: what a fleet is searched and ranked by. ``document`` is that of the report; ``tags`` are
-    None where nobody could tell."""
+def job_row(report: Report, document: Mapping[str, Any], is_final: bool, labels: Labels = Labels()) -> Row:
+    """The row of ``columns.JOBS``: what a fleet is searched and ranked by. ``document`` is that of the report."""
     job, cost, steps, run = report.job, report.cost, report.steps, report.run
     top = report.warnings[0] if report.warnings else None
     types = dict.fromkeys(group.instance_type for group in job.instance_groups if group.instance_type)
@@ -81,7 +81,10 @@ def job_row(report: Report, document: Mapping[str, Any], is_final: bool, tags: M
         "log_lines": run.logs.lines,
         "metrics_period_s": run.metrics_period_s if len(run.metrics) else None,
         "profiler_objects": run.profiler.objects if run.profiler else None,
-        "tags": None if tags is None else _json(tags),
+        "tags": None if labels.tags is None else _json(labels.tags),
+        "account_name": labels.account_name,
+        "team": labels.team,
+        "project": labels.project,
     }
 
 

@@ -31,6 +31,10 @@ class Store(Protocol):
         """The file, or None where there is none. CannotDo where it cannot be read."""
         ...
 
+    def remove(self, path: str) -> None:
+        """Takes the file away, if it is there. CannotDo, or another error, where that is refused."""
+        ...
+
     def holds(self, prefix: str) -> bool:
         """Whether any file's path begins with ``prefix``, which ends in a slash."""
         ...

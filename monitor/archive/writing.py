@@ -16,6 +16,7 @@ from monitor.archive import parquet
 from monitor.archive.cache import is_final
 from monitor.archive.columns import FRAMES, TABLES
 from monitor.archive.document import report_document
+from monitor.archive.labels import Labels
 from monitor.archive.layout import place_of
 from monitor.archive.manifest import Manifest, Part
 from monitor.archive.reader_version import reader_version
@@ -30,17 +31,17 @@ def write(
     masked: tuple[str, ...] = (),
     reader: str | None = None,
     beginnings: Mapping[str, str] = MappingProxyType({}),
-    tags: Mapping[str, str] | None = None,
+    labels: Labels = Labels(),
 ) -> Manifest:
     """Archives a report. ``masked`` are the parameters whose values were masked when the job was read.
 
     ``reader`` is the version of the reader that made the frames, if it is not this one; ``beginnings`` are those of log
-    files; ``tags`` the job's, None where nobody could tell. CannotDo, or another error of the store, where it cannot be written.
+    files. CannotDo, or another error of the store, where it cannot be written.
     """
     run, place = report.run, place_of(report.job)
     final = is_settled(report)
     document = report_document(report)
-    row = job_row(report, document, final, tags)
+    row = job_row(report, document, final, labels)
     tables = {name: parquet.from_frame(getattr(run, name), TABLES[name], run.job.name) for name in FRAMES} | {
         "findings": parquet.from_rows(finding_rows(report, document), TABLES["findings"]),
         "buckets": parquet.from_rows(billed_buckets(report), TABLES["buckets"]),

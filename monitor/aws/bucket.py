@@ -65,6 +65,16 @@ class Bucket:
     def listed(self, prefix: str) -> dict[str, str]:
         return {row["Key"].removeprefix(self._prefix): row.get("ETag", "") for row in self._rows(prefix)}
 
+    def objects(self, prefix: str) -> dict[str, tuple[int, str]]:
+        """Size and a stamp of all objects that begin so."""
+        rows = self._rows(prefix)
+        return {
+            row["Key"].removeprefix(self._prefix): (int(row.get("Size") or 0), str(row.get("ETag", ""))) for row in rows
+        }
+
+    def remove(self, path: str) -> None:
+        self._call("delete_object", Key=self._key(path))
+
     def sizes(self, prefix: str) -> tuple[dict[str, int], bool]:
         """Up to a thousand objects that begin so, with their sizes, by one call; and whether these are all."""
         answer = self._call("list_objects_v2", Prefix=self._key(prefix), MaxKeys=_PAGE)

@@ -16,13 +16,13 @@ from botocore.utils import parse_timestamp
 from monitor.accounts import Account
 from monitor.aws import answers
 from monitor.aws.answers import MAX_ATTEMPTS
-from monitor.aws.arn import account_of
 from monitor.aws.assumed import Assumed, Assumption, core_session, forget
 from monitor.aws.calls import Tally, pacer_of, running, shared_pacer
 from monitor.aws.errors import CallContext, no_region, translating
 from monitor.aws.profiles import region_of_environment
 from monitor.errors import NoCredentials, TrainwatchError
 from monitor.model import ApiBill
+from monitor.model.arn import account_of
 
 # Services that stand in few regions, and answer for all.
 _REGIONS = {"pricing": "us-east-1"}

@@ -18,7 +18,7 @@ from monitor.alert.rules_file import read_rules
 from monitor.alert.saved import saved
 from monitor.alert.telling import Telling
 from monitor.alert.verdict import Verdict
-from monitor.cli import alert_across
+from monitor.cli import alert_across, alert_across_watch
 from monitor.cli.accounts import add_accounts_options, is_many
 from monitor.cli.alert_backtest import run_backtest
 from monitor.cli.alert_looking import Looking, publisher
@@ -29,6 +29,7 @@ from monitor.cli.alert_watch import run_watch
 from monitor.cli.durations import seconds_of
 from monitor.cli.help import add_command
 from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress
+from monitor.cli.sinks import add_sink_options
 from monitor.cli.sources import add_job_options, chosen_cache, job_source
 from monitor.cli.thresholds import say_doubts
 from monitor.errors import BadCall, TrainwatchError
@@ -51,7 +52,7 @@ def add_to(commands: Any) -> None:
             'alert my-training-job --when "gpu_utilization < 40% for 10 min"',
             'alert my-training-job --when "step_time > 1.3x for 20 steps" --when "finding critical" --format json',
             "alert my-training-job --rules rules.toml --watch --notify slack:env:SLACK_WEBHOOK",
-            'alert --all-accounts --when "finding critical" --notify slack:env:SLACK_WEBHOOK',
+            'alert --all-accounts --when "finding critical" --watch --notify slack:env:SLACK_WEBHOOK',
             'alert --backtest my-run-1 my-run-2 --when "cost_usd > 500"',
         ),
     )
@@ -75,16 +76,12 @@ def add_to(commands: Any) -> None:
     )
     told = command.add_argument_group("watching and notifying")
     told.add_argument(
-        "--watch", action="store_true", help="keep checking until the job has ended, then print a summary"
+        "--watch",
+        action="store_true",
+        help="keep checking until the job has ended, then print a summary; with --all-accounts until Ctrl-C",
     )
     told.add_argument("--interval", default="60s", metavar="60s", help="time between checks with --watch (default 60s)")
-    told.add_argument(
-        "--notify",
-        action="append",
-        default=[],
-        metavar="SINK",
-        help="where to send alerts: stdout, sns:ARN, slack:env:NAME, webhook:file:PATH, exec:PROGRAM; repeatable",
-    )
+    add_sink_options(told, "where to send alerts", "alerts", stdout=True)
     told.add_argument(
         "--cool-down",
         default="10m",
@@ -101,9 +98,6 @@ def add_to(commands: Any) -> None:
         nargs="*",
         metavar="ID",
         help="look at no job; send again what the sinks of --notify and --rules refused before (with IDs: these, to these sinks)",
-    )
-    told.add_argument(
-        "--ledger", metavar="FILE", help="where sent alerts are recorded (default: the user's state folder)"
     )
     add_output_options(command, ("text", "json"))
     command.set_defaults(run=run)
@@ -128,6 +122,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise BadCall(f"{1 + len(arguments.more)} jobs were named.", "Name one; several go with --backtest.")
     telling = Telling(rules, arguments.notify, ledger)
     if several:
+        if arguments.watch:
+            return alert_across_watch.run(arguments, rules, telling)
         return alert_across.run(arguments, rules, telling)
     said, trouble = False, ""
     try:
@@ -153,10 +149,15 @@ def _is_of_several(arguments: argparse.Namespace) -> bool:
         return False
     if _has_job(arguments) or arguments.resend is not None:
         raise BadCall("--all-accounts looks at all running jobs.", "Leave out the job, --resend, or --all-accounts.")
-    if arguments.watch or arguments.backtest or arguments.publish:
+    if arguments.backtest:
         raise BadCall(
-            "--all-accounts takes one look.",
-            "Leave out --watch, --backtest and --publish; a timer or cron that starts it repeats it.",
+            "--backtest looks at the past of jobs that are named, --all-accounts at what runs.",
+            "Name jobs, with --account for those of another account; or leave out --backtest.",
+        )
+    if arguments.publish:
+        raise BadCall(
+            "--publish writes into the account of a job that is named; the roles of --all-accounts only read.",
+            "Name a job, with --account for one of another account; or leave out --publish.",
         )
     return True
 

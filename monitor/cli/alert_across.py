@@ -1,4 +1,4 @@
-"""``alert --all-accounts``: one look at all running jobs of many accounts, and at those that ended within the hour.
+"""``alert --all-accounts``: a look at all running jobs of many accounts, and at those that ended within the hour.
 
 A job that could not be reviewed, and an account that could not be read, are said; the others are judged all the same.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -18,12 +18,14 @@ from monitor.accounts import AccountRegion
 from monitor.alert.conditions import Rule
 from monitor.alert.document import alert_document, iso
 from monitor.alert.evaluate import evaluate
+from monitor.alert.message import Message
 from monitor.alert.news import Look
 from monitor.alert.telling import Telling
 from monitor.alert.verdict import Verdict
 from monitor.cli.accounts import missing_documents, pairs_of, say_missing, sweep_of
 from monitor.cli.alert_text import print_verdicts
 from monitor.cli.alert_undelivered import print_set_aside, sentences, undelivered
+from monitor.cli.alert_watch import is_over
 from monitor.cli.durations import seconds_of
 from monitor.cli.output import as_json, deliver, paper_for, progress
 from monitor.cli.paper import Paper
@@ -35,8 +37,8 @@ from monitor.fetch.source import JobQuery
 from monitor.model import JobSummary, Report
 from monitor.parse.user import step_pattern
 from monitor.review import Reviewer
-from monitor.review.across import Across, Missing, Sweep
-from monitor.settings import Settings, read
+from monitor.review.across import Across, Missing
+from monitor.settings import read
 from monitor.words import count
 
 # Each reads the streams of its job side by side.
@@ -47,8 +49,12 @@ _ENDED_WITHIN = timedelta(hours=1)
 CROSSED, NOT_DONE = 1, 3
 
 
+# Names repeat: in another account, and once a job was deleted.
+_Key = tuple[AccountRegion, str, datetime | None]
+
+
 @dataclass(frozen=True, slots=True)
-class _Judged:
+class Judged:
     """One job, and what the rules say of it."""
 
     where: AccountRegion
@@ -61,21 +67,72 @@ class _Judged:
         return any(verdict.state == state for verdict in self.verdicts)
 
 
-def run(arguments: argparse.Namespace, rules: tuple[Rule, ...], telling: Telling) -> int:
-    """Judges, prints and tells; 1 where a rule fires, else 3 where something could not be judged."""
-    settings, now = read(), datetime.now(UTC)
-    pairs, sweep = pairs_of(arguments, settings), sweep_of(arguments)
-    with progress(arguments, "listing jobs") as say:
+class Desk:
+    """Looks at the jobs of many accounts again and again, each time reading only what is new of each."""
+
+    def __init__(self, arguments: argparse.Namespace, rules: tuple[Rule, ...]) -> None:
+        self.settings = read()
+        self.pairs = pairs_of(arguments, self.settings)
+        self.cool_down_s = seconds_of("--cool-down", arguments.cool_down)
+        self._arguments, self._rules = arguments, rules
+        self._sweep = sweep_of(arguments)
+        self._cache = chosen_cache(arguments, self.settings)
+        self._reviewers: dict[_Key, Reviewer] = {}
+        self._over: set[_Key] = set()
+
+    def look(self, now: datetime, say: Callable[[str], None]) -> tuple[list[Judged], tuple[Missing, ...]]:
+        """What the rules say of each job that runs or ended within the hour, and what could not be listed. A job of which
+        nothing more is to come is judged once."""
         listed = (
-            sweep.look(pairs, JobQuery(status="InProgress", limit=_MOST), now, say),
-            sweep.look(pairs, JobQuery(modified_after=now - _ENDED_WITHIN, limit=_MOST), now, say),
+            self._sweep.look(self.pairs, JobQuery(status="InProgress", limit=_MOST), now, say),
+            self._sweep.look(self.pairs, JobQuery(modified_after=now - _ENDED_WITHIN, limit=_MOST), now, say),
         )
-        jobs, missing = _jobs(listed, now), _missing(listed)
-        judged = []
-        for one in side_by_side(lambda job: _judge(arguments, settings, sweep, rules, *job), jobs, _AT_ONCE):
+        jobs = [each for each in _jobs(listed, now) if _key(*each) not in self._over]
+        # Of those that are gone from the lists nothing is kept.
+        self._reviewers = {key: known for job in jobs if (known := self._reviewers.get(key := _key(*job)))}
+        judged: list[Judged] = []
+        for one in side_by_side(lambda job: self._judge(*job, now), jobs, _AT_ONCE):
             judged.append(one)
             say(f"{len(judged)} of {len(jobs)} jobs judged")
-    _tell(arguments, settings, telling, judged)
+        return judged, _missing(listed)
+
+    def tell(self, telling: Telling, judged: Sequence[Judged]) -> list[Message]:
+        """Writes down what is new for the sinks; what is new to be printed comes back."""
+        new: list[Message] = []
+        for one in judged:
+            if one.report is not None:
+                settings = self.settings
+                at = one.report.reviewed_at
+                look = Look(one.report, at, settings.public_url, self.cool_down_s, str(one.where))
+                new += telling.hear(look, one.verdicts)
+        return new
+
+    def _judge(self, where: AccountRegion, job: JobSummary, now: datetime) -> Judged:
+        key = _key(where, job)
+        try:
+            reviewer = self._reviewers.get(key) or self._reviewer(where, job)
+            self._reviewers[key] = reviewer
+            report = reviewer.review(datetime.now(UTC))
+            if is_over(report, report.reviewed_at):
+                self._over.add(key)
+            return Judged(where, job.name, evaluate(report, self._rules, report.reviewed_at), report)
+        except Exception as error:  # a bug met in one job must not hide the others
+            told = error if isinstance(error, TrainwatchError) else fault(error, f"Judging {job.name}")
+            return Judged(where, job.name, tuple(Verdict(rule, "no data", why=str(told)) for rule in self._rules))
+
+    def _reviewer(self, where: AccountRegion, job: JobSummary) -> Reviewer:
+        extra = (step_pattern(self._arguments.step_regex),) if self._arguments.step_regex else ()
+        return Reviewer(self._sweep.source(where), job.name, self.settings, extra, cache=self._cache)
+
+
+def run(arguments: argparse.Namespace, rules: tuple[Rule, ...], telling: Telling) -> int:
+    """Judges, prints and tells; 1 where a rule fires, else 3 where something could not be judged."""
+    now, desk = datetime.now(UTC), Desk(arguments, rules)
+    pairs = desk.pairs
+    with progress(arguments, "listing jobs") as say:
+        judged, missing = desk.look(now, say)
+    if telling.sinks:
+        desk.tell(telling, judged)
     outcomes, asides = telling.deliver(), telling.set_aside()
     if arguments.format == "json":
         deliver(arguments, as_json(_document(judged, missing, now) | undelivered(outcomes, asides)))
@@ -102,33 +159,11 @@ def _missing(listed: Sequence[Across]) -> tuple[Missing, ...]:
     return tuple({one.where: one for look in listed for one in look.missing}.values())
 
 
-def _judge(
-    arguments: argparse.Namespace,
-    settings: Settings,
-    sweep: Sweep,
-    rules: tuple[Rule, ...],
-    where: AccountRegion,
-    job: JobSummary,
-) -> _Judged:
-    extra = (step_pattern(arguments.step_regex),) if arguments.step_regex else ()
-    try:
-        cache = chosen_cache(arguments, settings)
-        report = Reviewer(sweep.source(where), job.name, settings, extra, cache=cache).review(datetime.now(UTC))
-        return _Judged(where, job.name, evaluate(report, rules, report.reviewed_at), report)
-    except Exception as error:  # a bug met in one job must not hide the others
-        told = error if isinstance(error, TrainwatchError) else fault(error, f"Judging {job.name}")
-        return _Judged(where, job.name, tuple(Verdict(rule, "no data", why=str(told)) for rule in rules))
+def _key(where: AccountRegion, job: JobSummary) -> _Key:
+    return where, job.name, job.created
 
 
-def _tell(arguments: argparse.Namespace, settings: Settings, telling: Telling, judged: Sequence[_Judged]) -> None:
-    cool_down_s = seconds_of("--cool-down", arguments.cool_down)
-    if telling.sinks:
-        for one in judged:
-            if one.report is not None:
-                telling.hear(Look(one.report, one.report.reviewed_at, settings.public_url, cool_down_s), one.verdicts)
-
-
-def _document(judged: Sequence[_Judged], missing: Sequence[Missing], now: datetime) -> dict[str, Any]:
+def _document(judged: Sequence[Judged], missing: Sequence[Missing], now: datetime) -> dict[str, Any]:
     jobs = [
         {"account": one.where.account.name, "region": one.where.region}
         | alert_document(one.name, one.verdicts, one.report.reviewed_at if one.report else now)
@@ -137,7 +172,7 @@ def _document(judged: Sequence[_Judged], missing: Sequence[Missing], now: dateti
     return {"schema": 1, "evaluated_at": iso(now), "jobs": jobs, "not_read": missing_documents(missing)}
 
 
-def _print(judged: Sequence[_Judged], answered: int, asked: int, paper: Paper) -> None:
+def _print(judged: Sequence[Judged], answered: int, asked: int, paper: Paper) -> None:
     """The jobs with something to say, those that fire first; the others are counted."""
     loud = [one for one in judged if one.has("firing")]
     unsure = [one for one in judged if one.has("no data") and one not in loud]
@@ -149,11 +184,18 @@ def _print(judged: Sequence[_Judged], answered: int, asked: int, paper: Paper) -
             for why in dict.fromkeys(verdict.why for verdict in one.verdicts if verdict.why):
                 paper.print(Text(why, "yellow"))
         paper.print()
-    quiet = len(judged) - len(loud) - len(unsure)
-    crossed = "crosses a threshold" if len(loud) == 1 else "cross a threshold"
-    said = [f"{len(loud)} {crossed}", f"{quiet} {'does' if quiet == 1 else 'do'} not"]
+    paper.print(f"{summary(judged, answered, asked)}.")
+
+
+def summary(judged: Sequence[Judged], answered: int, asked: int) -> str:
+    """How many jobs were looked at where, and how many of them cross a threshold."""
+    loud = sum(one.has("firing") for one in judged)
+    unsure = sum(one.has("no data") and not one.has("firing") for one in judged)
+    quiet = len(judged) - loud - unsure
+    crossed = "crosses a threshold" if loud == 1 else "cross a threshold"
+    said = [f"{loud} {crossed}", f"{quiet} {'does' if quiet == 1 else 'do'} not"]
     if unsure:
-        said.append(f"{len(unsure)} could not be judged")
+        said.append(f"{unsure} could not be judged")
     of = f"{answered} of {asked}" if answered < asked else f"{asked}"
     jobs = count(len(judged), "job that runs or", "jobs that run or")
-    paper.print(f"{jobs} ended within the hour, in {of} accounts and regions: {', '.join(said)}.")
+    return f"{jobs} ended within the hour, in {of} accounts and regions: {', '.join(said)}"

@@ -10,11 +10,14 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from monitor.alert.message import Message
 from monitor.alert.verdict import Verdict
 from monitor.alert.words import value_words, when_words
 from monitor.cli.tables import Cell, Column, table
-from monitor.words import DASH, instant
+from monitor.words import DASH, clock, instant
 
+#: Of messages, by their kind.
+MESSAGE_STYLES = {"firing": "bold red", "resolved": "green", "ended": "yellow"}
 STYLES = {"firing": "bold red", "ok": "green", "no data": "yellow"}
 _COLUMNS = (
     Column("STATE"),
@@ -46,6 +49,12 @@ def print_verdicts(job: str, verdicts: Sequence[Verdict], now: datetime, paper: 
 def verdict_table(verdicts: Sequence[Verdict], width: int) -> Table:
     """A line a rule."""
     return table(_COLUMNS, [_row(verdict) for verdict in _in_order(verdicts)], width)
+
+
+def message_words(message: Message) -> str:
+    """What a watch says of one message: when, what, and below it the rest."""
+    lines = [f"{clock(datetime.fromisoformat(message.at))}  {message.title}", message.text, message.link]
+    return "\n".join([lines[0] or "", *(f"           {line}" for line in lines[1:] if line)])
 
 
 def _row(verdict: Verdict) -> tuple[Cell, ...]:

@@ -26,7 +26,7 @@ from monitor.alert.telling import Telling
 from monitor.alert.verdict import Verdict
 from monitor.analyze.window import LEFT_OUT_AT_END
 from monitor.cli.alert_looking import LookAt, Looking
-from monitor.cli.alert_text import print_verdicts, verdict_table
+from monitor.cli.alert_text import MESSAGE_STYLES, message_words, print_verdicts, verdict_table
 from monitor.cli.alert_undelivered import print_set_aside, sentences, undelivered
 from monitor.cli.durations import seconds_of
 from monitor.cli.output import as_json, as_line, deliver, paper_for, progress
@@ -38,7 +38,6 @@ from monitor.terminal import lost_output
 from monitor.words import clock, count, duration
 
 SHORTEST_S = 1.0
-_STYLES = {"firing": "bold red", "resolved": "green", "ended": "yellow"}
 
 
 @dataclass
@@ -122,7 +121,7 @@ def _looks(
             troubles.clear()
             # An archived job is as it was then.
             yield report, report.reviewed_at if report.archive else at, ""
-            if _is_over(report, at):
+            if is_over(report, at):
                 return
         sleep(interval_s)
 
@@ -139,7 +138,7 @@ def _tell(telling: Telling, look: Look, seen: _Seen, show: _Show) -> None:
     show(seen, "")
 
 
-def _is_over(report: Report, now: datetime) -> bool:
+def is_over(report: Report, now: datetime) -> bool:
     """Nothing more is to come: the job had ended long enough ago for its last figures."""
     job = report.job
     if report.archive:
@@ -167,7 +166,7 @@ def _screen(arguments: argparse.Namespace) -> Iterator[_Show]:
 
         def show(what: Message | _Seen, trouble: str) -> None:
             if isinstance(what, Message):
-                paper.print(Text(_words(what), _STYLES[what.kind]))
+                paper.print(Text(message_words(what), MESSAGE_STYLES[what.kind]))
             else:
                 live.update(Group(_heading(what, trouble), verdict_table(what.verdicts, paper.width)), refresh=True)
 
@@ -181,12 +180,7 @@ def _json_line(what: Message | _Seen) -> None:
 
 def _text_line(what: Message | _Seen) -> None:
     if isinstance(what, Message):
-        print(_words(what), flush=True)
-
-
-def _words(message: Message) -> str:
-    lines = [f"{clock(datetime.fromisoformat(message.at))}  {message.title}", message.text, message.link]
-    return "\n".join([lines[0] or "", *(f"           {line}" for line in lines[1:] if line)])
+        print(message_words(what), flush=True)
 
 
 def _heading(seen: _Seen, trouble: str) -> Text:

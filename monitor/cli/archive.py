@@ -24,8 +24,8 @@ from monitor.cli.tables import Column, table
 from monitor.errors import BadCall
 from monitor.fetch.source import JobQuery, Source
 from monitor.installed import PROGRAM
-from monitor.review.across import Missing
-from monitor.review.archiving import STATES, Archiver, Outcome
+from monitor.review.across import Across, Missing, find
+from monitor.review.archiving import STATES, Archiver, Asked, Outcome
 from monitor.review.job_query import job_query
 from monitor.settings import archive_root, read
 
@@ -83,13 +83,16 @@ def run(arguments: argparse.Namespace) -> int:
     account = cache(lambda: account_source(arguments))
     missing: tuple[Missing, ...] = ()
     asked: tuple[AccountRegion, ...] = ()
+    broken_off: Sequence[str] = ()
     with progress(arguments) as say, metered(most):
         if many:
             asked = pairs_of(arguments, settings)
-            named, wheres, missing = _everywhere(arguments, asked, now, say)
+            found, named = _everywhere(arguments, asked, now, say)
+            wheres: list[AccountRegion | None] = [row.where for row in found.rows]
+            missing, broken_off = found.missing, [f"{where}: {why}" for where, why in found.broken_off]
         else:
-            named = _chosen(arguments, account, now)
-            wheres = [None for _ in named]
+            named, why = _chosen(arguments, account, now)
+            wheres, broken_off = [None for _ in named], [why] if why else []
         if named:
             store.make_ready()
         ready = 0
@@ -108,7 +111,9 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         deliver(arguments, _text(arguments, store, placed))
     say_missing(missing, len(asked))
-    return EXIT_SOME_FAILED if missing or any(outcome.error for outcome in outcomes) else 0
+    for sentence in broken_off:
+        print(f"trainwatch: the list of jobs is not complete: {sentence}", file=sys.stderr)
+    return EXIT_SOME_FAILED if missing or broken_off or any(outcome.error for outcome in outcomes) else 0
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -124,27 +129,24 @@ def _check(arguments: argparse.Namespace) -> None:
                 raise BadCall(f"--{option.replace('_', '-')} only works with --all.", "Add --all.")
 
 
-def _chosen(arguments: argparse.Namespace, account: Callable[[], Source], now: datetime) -> list[tuple[Source, str]]:
-    """(source, name) of each job, each once."""
+def _chosen(arguments: argparse.Namespace, account: Callable[[], Source], now: datetime) -> tuple[list[Asked], str]:
+    """Each job once, and why these are not all."""
     if not arguments.all:
-        return [source_of(job, arguments, account) for job in dict.fromkeys(arguments.jobs)]
+        return [Asked(*source_of(job, arguments, account)) for job in dict.fromkeys(arguments.jobs)], ""
     query: JobQuery = job_query(arguments.status, arguments.name_contains, arguments.since, now, _EVERY_JOB)
     source = account()
-    return [(source, job.name) for job in source.jobs(query)]
+    found = find(source, query)
+    return [Asked.of(source, job) for job in found.jobs], found.broken_off
 
 
 def _everywhere(
     arguments: argparse.Namespace, pairs: Sequence[AccountRegion], now: datetime, say: Callable[[str], None]
-) -> tuple[list[tuple[Source, str]], list[AccountRegion | None], tuple[Missing, ...]]:
-    """(source, name) of each job of several accounts, where each is, and the accounts that could not be read."""
+) -> tuple[Across, list[Asked]]:
+    """The jobs of several accounts."""
     query = job_query(arguments.status, arguments.name_contains, arguments.since, now, _EVERY_JOB)
     sweep = sweep_of(arguments)
     found = sweep.look(pairs, query, now, say)
-    return (
-        [(sweep.source(row.where), row.job.name) for row in found.rows],
-        [row.where for row in found.rows],
-        found.missing,
-    )
+    return found, [Asked.of(sweep.source(row.where), row.job, row.where.account) for row in found.rows]
 
 
 def _complain(placed: Sequence[_Placed]) -> None:

@@ -11,22 +11,33 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from monitor.archive.address import store_of
+from monitor.archive.address import no_archive, store_of
+from monitor.cli.fleet_logs import (
+    ENGINES,
+    add_logs_options,
+    check_logs,
+    complain,
+    print_reviewed,
+    review_logs,
+    reviewed_document,
+)
 from monitor.cli.fleet_sending import send
 from monitor.cli.help import add_command
 from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress
 from monitor.cli.paper import Paper
-from monitor.cli.sources import add_account_options, add_archive_option
+from monitor.cli.sinks import add_sink_options
+from monitor.cli.sources import add_archive_option, split
 from monitor.cli.tables import Column, table
-from monitor.errors import BadCall, NoData
+from monitor.errors import BadCall, CannotDo, NoData
 from monitor.fleet import window as windows
 from monitor.fleet.document import COLUMNS, csv_rows, fleet_document
-from monitor.fleet.owners import BY
+from monitor.fleet.owners import BY, Only
 from monitor.fleet.report import FleetReport
 from monitor.fleet.sections import Section, headline, sections
 from monitor.fleet.window import Window
 from monitor.installed import PROGRAM
-from monitor.review.fleet_report import Made, made
+from monitor.review.exported import Reviewed
+from monitor.review.fleet_report import Made, made, owners_of
 from monitor.settings import archive_root, read
 
 _SINCE = re.compile(r"(\d{1,4})([dw])")
@@ -49,9 +60,12 @@ def add_to(commands: Any) -> None:
             "fleet --archive ~/trainwatch-archive --since 7d --by team",
             "fleet --archive ~/trainwatch-archive --week last --format html --output week.html",
             "fleet --archive ~/trainwatch-archive --week 2026-W47 --by project --format json",
+            "fleet --archive ~/trainwatch-archive --since 4w --team vision,speech --by account",
+            "fleet --logs ./exports --archive ~/trainwatch-archive --engine local --since 52w",
         ),
     )
     add_fleet_options(command)
+    add_logs_options(command)
     add_output_options(command, ("text", "json", "csv", "markdown", "html"))
     command.set_defaults(run=run)
 
@@ -66,43 +80,53 @@ def add_fleet_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--no-cache", action="store_true", help="read the whole archive again, and keep nothing on disk"
     )
-    command.add_argument(
-        "--notify",
-        action="append",
-        default=[],
-        metavar="SINK",
-        help="also send it, once: sns:ARN, slack:env:NAME, webhook:file:PATH, exec:PROGRAM; repeatable",
-    )
-    command.add_argument(
-        "--ledger", metavar="FILE", help="where sent reports are recorded (default: the user's state folder)"
-    )
-    add_account_options(command)
+    add_sink_options(command, "also send it, once", "reports")
+    jobs = command.add_argument_group("which jobs", "all by themselves; several of one kind with commas between them")
+    jobs.add_argument("--account", action="append", default=[], metavar="NAME", help="by name or number")
+    jobs.add_argument("--region", metavar="REGION", help="also where an archive in S3 is asked for first")
+    jobs.add_argument("--team", action="append", default=[], metavar="NAME", help="by tag, or by the account's team")
+    jobs.add_argument("--profile", metavar="PROFILE", help="AWS profile that reads an archive in S3")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Makes the report, prints it, and sends it where that is asked for."""
     now = datetime.now(UTC)
     window = chosen_window(arguments, now)
+    check_logs(arguments)
+    logs: Reviewed | None = None
+    if arguments.logs:
+        settings = read()
+        root = arguments.archive or archive_root(settings)
+        with progress(arguments, "listing the logs") as say:
+            logs = review_logs(arguments, root, settings, now, say)
     found = report_of(arguments, window, now)
     for trouble in found.read.unread:
         print(f"trainwatch: left out: {trouble}", file=sys.stderr)
-    deliver(arguments, drawn(arguments, found.report))
+    code = CannotDo.exit_code if logs is not None and complain(logs) else 0
+    deliver(arguments, drawn(arguments, found.report, logs))
     if not arguments.notify:
-        return 0
+        return code
     ledger = Path(arguments.ledger) if arguments.ledger else None
-    return send(found.report, arguments.notify, ledger, read().public_url, now)
+    return send(found.report, arguments.notify, ledger, read().public_url, now) or code
 
 
 def report_of(arguments: argparse.Namespace, window: Window, now: datetime) -> Made:
     """The report of a window. NoData where the archive has no job at all."""
     settings = read()
     root = arguments.archive or archive_root(settings)
-    store = store_of(root, arguments.region, arguments.profile)
+    regions = split([arguments.region])
+    # --region is of the jobs; from any region S3 leads to a bucket of another.
+    store = store_of(root, next(iter(regions), None), arguments.profile)
+    accounts, teams = split(arguments.account), split(arguments.team)
+    only = Only(frozenset(accounts), frozenset(regions), frozenset(teams), owners_of(settings))
     with progress(arguments, "looking for new jobs in the archive") as say:
-        found = made(store, window, now, arguments.by, settings, keep=not arguments.no_cache, said=say)
+        found = made(store, window, now, arguments.by, settings, only=only, keep=not arguments.no_cache, said=say)
     if not found.read.jobs:
+        if arguments.archive:
+            raise no_archive(arguments.archive)
         raise NoData(
-            f"The archive {store.label} contains no jobs.", f"Archive some first: {PROGRAM} archive --all --since 14d."
+            f"Your own archive {store.label} contains no jobs.",
+            f"Archive some first: {PROGRAM} archive --all --since 14d.",
         )
     return found
 
@@ -121,10 +145,12 @@ def chosen_window(arguments: argparse.Namespace, now: datetime) -> Window:
     return window
 
 
-def drawn(arguments: argparse.Namespace, report: FleetReport) -> str | Paper:
-    """In the format that was asked for."""
+def drawn(arguments: argparse.Namespace, report: FleetReport, logs: Reviewed | None = None) -> str | Paper:
+    """In the format that was asked for; what was done with exported logs is said where there is a place for it."""
+    engine = arguments.engine or ENGINES[0]
     if arguments.format == "json":
-        return as_json(fleet_document(report))
+        exported = {} if logs is None else {"exported_logs": reviewed_document(logs, engine)}
+        return as_json(fleet_document(report) | exported)
     if arguments.format == "csv":
         out = StringIO()
         writer = csv.writer(out, lineterminator="\n")
@@ -141,6 +167,9 @@ def drawn(arguments: argparse.Namespace, report: FleetReport) -> str | Paper:
 
         return fleet_html(report)
     paper = paper_for(arguments)
+    if logs is not None:
+        print_reviewed(logs, engine, paper)
+        paper.print()
     print_report(report, paper)
     return paper
 

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import argparse
 import csv
-import sys
-import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import StringIO
 from typing import Any
 
-from rich.console import Console, Group
-from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
@@ -23,11 +18,11 @@ from monitor.archive.document import jobs_document
 from monitor.archive.verdicts import Kept
 from monitor.cli import archived_jobs, jobs_across
 from monitor.cli.accounts import add_accounts_options, is_many, refuse_one_account
-from monitor.cli.durations import seconds_of
 from monitor.cli.help import add_command
+from monitor.cli.jobs_watch import SHORTEST_S, Listed, check_watch, watch
 from monitor.cli.kept_verdicts import instances, kept_of, muted_names, ran, verdict_document, verdict_text
-from monitor.cli.output import add_output_options, as_json, as_line, deliver, paper_for, progress
-from monitor.cli.paper import Paper, on_screen
+from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress
+from monitor.cli.paper import Paper
 from monitor.cli.sources import (
     account_source,
     add_account_options,
@@ -37,16 +32,13 @@ from monitor.cli.sources import (
 )
 from monitor.cli.tables import Column, table
 from monitor.diagnose.headline import status_word
-from monitor.errors import BadCall, TrainwatchError
+from monitor.errors import BadCall
 from monitor.fetch.source import Source
 from monitor.model import JobSummary
 from monitor.review.job_query import STATUSES, job_query
 from monitor.settings import read
-from monitor.terminal import lost_output
-from monitor.words import clock, count, duration, instant
+from monitor.words import count, instant
 
-#: Between two looks of --watch at the least: each is a call or two, and one more for each new job.
-SHORTEST_S = 5.0
 _COLUMNS = (
     Column("JOB"),
     Column("STATUS"),
@@ -84,7 +76,7 @@ def add_to(commands: Any) -> None:
             "jobs --status running --watch",
             "jobs --name-contains llama --since 7d --limit 50",
             "jobs --archive ~/trainwatch-archive --format csv --output jobs.csv",
-            "jobs --all-accounts --status running",
+            "jobs --all-accounts --status running --watch",
             "jobs --account research --region eu-west-1 --since 7d",
         ),
     )
@@ -114,15 +106,15 @@ def run(arguments: argparse.Namespace) -> int:
         raise BadCall(f"--limit {arguments.limit} lists nothing.", "Give a number of at least 1.")
     query = job_query(arguments.status, arguments.name_contains, arguments.since, now, arguments.limit)
     if arguments.watch:
-        _check_watch(arguments)
+        check_watch(arguments)
     if arguments.archive is not None:
         refuse_one_account(arguments, "--archive")
         return archived_jobs.run(arguments, query)
     if is_many(arguments):
-        return jobs_across.run(arguments, query)
+        return jobs_across.run(arguments)
     source, cache = account_source(arguments), chosen_cache(arguments, read())
     if arguments.watch:
-        return watch(arguments, lambda: _look(arguments, source, cache))
+        return watch(arguments, lambda: listed(_look(arguments, source, cache)))
     with progress(arguments, "listing jobs"):
         found = _look(arguments, source, cache)
     if arguments.format == "json":
@@ -134,49 +126,15 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def watch(arguments: argparse.Namespace, look: Callable[[], _Look], sleep: Callable[[float], None] = time.sleep) -> int:
-    """Lists again and again: in place on a terminal, else one block (or one line of JSON) after the other. Ctrl-C ends it."""
-    interval_s = max(SHORTEST_S, seconds_of("--interval", arguments.interval))
-    in_place = arguments.format == "text" and sys.stdout.isatty()
-    paper = Paper.on(sys.stdout)
-    found, trouble = None, ""
-    with (
-        suppress(KeyboardInterrupt),
-        on_screen(Live(console=paper, auto_refresh=False)) if in_place else nullcontext() as live,
-    ):
-        while True:
-            try:
-                found, trouble = look(), ""
-            except TrainwatchError as error:
-                if found is None or isinstance(error, BadCall):
-                    raise
-                trouble = str(error)
-            if live is not None:
-                live.update(Group(*_screen(found, trouble, interval_s, paper)), refresh=True)
-            elif trouble:
-                print(f"trainwatch: {trouble}", file=sys.stderr)
-            elif arguments.format == "json":
-                print(as_line({"at": found.at.isoformat(), **_document(found)}), flush=True)
-            else:
-                print(_heading(found))
-                deliver(arguments, _text(arguments, found))
-                sys.stdout.flush()
-            if lost_output():
-                break  # nobody reads it any more
-            sleep(interval_s)
-    return 0
-
-
-def _check_watch(arguments: argparse.Namespace) -> None:
-    seconds_of("--interval", arguments.interval)
-    if is_many(arguments):
-        raise BadCall("--watch lists one account.", "Leave it out; the dashboard shows all accounts as they change.")
-    if arguments.archive is not None:
-        raise BadCall("--watch lists an account; an archive does not change by itself.", "Leave out --watch.")
-    if arguments.format == "csv" or arguments.output is not None:
-        raise BadCall(
-            "--watch prints to standard output, as text or JSON lines.", "Leave out --output and --format csv."
-        )
+def listed(found: _Look) -> Listed:
+    """The list in the forms in which it is repeated."""
+    nothing = Text("No training job matches.")
+    return Listed(
+        found.at,
+        count(len(found.jobs), "job"),
+        _document(found),
+        lambda width: _table(found, width) if found.jobs else nothing,
+    )
 
 
 def _look(arguments: argparse.Namespace, source: Source, cache: Cache | None) -> _Look:
@@ -231,13 +189,3 @@ def _table(found: _Look, width: int) -> Table:
         }
         rows.append([cells[column.title] for column in shown])
     return table(shown, rows, width)
-
-
-def _heading(found: _Look) -> str:
-    return f"{count(len(found.jobs), 'job')} as of {clock(found.at)}"
-
-
-def _screen(found: _Look, trouble: str, interval_s: float, paper: Console) -> Sequence[Text | Table]:
-    head = Text(f"{_heading(found)}, every {duration(interval_s)}; Ctrl-C ends it", "dim")
-    parts: list[Text | Table] = [head, *([Text(trouble, "yellow")] if trouble else [])]
-    return [*parts, _table(found, paper.width) if found.jobs else Text("No training job matches.")]

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import argparse
 import csv
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import StringIO
 from typing import Any
 
+from rich.table import Table
 from rich.text import Text
 
 from monitor.accounts import AccountRegion
 from monitor.archive.document import jobs_document
 from monitor.archive.verdicts import Kept
 from monitor.cli.accounts import EXIT_SOME_MISSING, missing_documents, pairs_of, say_missing, sweep_of
+from monitor.cli.jobs_watch import Listed, watch
 from monitor.cli.kept_verdicts import instances, kept_of, muted_names, ran, verdict_document, verdict_text
 from monitor.cli.output import as_json, deliver, paper_for, progress
 from monitor.cli.paper import Paper
@@ -24,6 +27,7 @@ from monitor.diagnose.headline import status_word
 from monitor.errors import TrainwatchError
 from monitor.fetch.source import JobQuery
 from monitor.review.across import Across, Placed, Sweep
+from monitor.review.job_query import job_query
 from monitor.settings import read
 from monitor.words import count, instant
 
@@ -45,25 +49,66 @@ _CSV = (
 _Verdicts = Sequence[Kept | None]
 
 
-def run(arguments: argparse.Namespace, query: JobQuery) -> int:
-    """Prints the list; the exit code says whether something is missing in it."""
+def run(arguments: argparse.Namespace) -> int:
+    """Prints the list, once or again and again; the exit code says whether something is missing in it."""
     settings = read()
     pairs, cache = pairs_of(arguments, settings), chosen_cache(arguments, settings)
     sweep = sweep_of(arguments)
+
+    def look(say: Callable[[str], None] = lambda text: None) -> _Look:
+        now = datetime.now(UTC)
+        query = job_query(arguments.status, arguments.name_contains, arguments.since, now, arguments.limit)
+        found = sweep.look(pairs, query, now, say)
+        rows = found.rows[: query.limit]
+        endpoints = {where: _endpoint(sweep, where) for where in {row.where for row in rows}}
+        return _Look(found, rows, [kept_of(cache, endpoints[row.where], row.job) for row in rows], query)
+
+    if arguments.watch:
+        return watch(arguments, lambda: _listed(look()))
     with progress(arguments, "listing jobs") as say:
-        found = sweep.look(pairs, query, datetime.now(UTC), say)
-    rows = found.rows[: query.limit]
-    endpoints = {where: _endpoint(sweep, where) for where in {row.where for row in rows}}
-    verdicts = [kept_of(cache, endpoints[row.where], row.job) for row in rows]
+        seen = look(say)
     if arguments.format == "json":
-        document = {"schema": 1, "jobs": _documents(rows, verdicts), "not_read": missing_documents(found.missing)}
-        deliver(arguments, as_json(document | {"more": _more(found, query)}))
+        deliver(arguments, as_json(seen.document()))
     elif arguments.format == "csv":
-        deliver(arguments, _csv(rows, verdicts, found))
+        deliver(arguments, _csv(seen))
     else:
-        deliver(arguments, _text(arguments, rows, verdicts, found, query))
-    say_missing(found.missing, len(pairs))
-    return EXIT_SOME_MISSING if found.missing else 0
+        deliver(arguments, _text(arguments, seen))
+    say_missing(seen.found.missing, len(pairs))
+    return EXIT_SOME_MISSING if seen.found.missing else 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """The list of all accounts as of one moment."""
+
+    found: Across
+    rows: Sequence[Placed]
+    """As many as are shown."""
+    verdicts: _Verdicts
+    query: JobQuery
+
+    @property
+    def more(self) -> bool:
+        """Whether further jobs match, beyond those that --limit lets pass."""
+        return bool(self.found.more) or len(self.found.rows) > self.query.limit
+
+    @property
+    def what(self) -> str:
+        return f"{count(len(self.rows), 'job')} in {_where(self.found)}"
+
+    def document(self) -> dict[str, Any]:
+        jobs, missing = _documents(self.rows, self.verdicts), missing_documents(self.found.missing)
+        return {"schema": 1, "jobs": jobs, "not_read": missing, "more": self.more}
+
+
+def _listed(seen: _Look) -> Listed:
+    """The list in the forms in which it is repeated."""
+
+    def drawn(width: int) -> Table | Text:
+        return _table(seen, width) if seen.rows else Text("No training job matches.")
+
+    troubles = tuple(f"{one.where}: {one.error}" for one in seen.found.missing)
+    return Listed(seen.found.at, seen.what, seen.document(), drawn, troubles)
 
 
 def _endpoint(sweep: Sweep, where: AccountRegion) -> str | None:
@@ -73,47 +118,41 @@ def _endpoint(sweep: Sweep, where: AccountRegion) -> str | None:
         return None
 
 
-def _more(found: Across, query: JobQuery) -> bool:
-    """Whether further jobs match, beyond those that --limit lets pass."""
-    return bool(found.more) or len(found.rows) > query.limit
-
-
 def _documents(rows: Sequence[Placed], verdicts: _Verdicts) -> list[dict[str, Any]]:
     told = jobs_document(tuple(row.job for row in rows))["jobs"]
     return [
         {"account": row.where.account.name, "region": row.where.region}
         | document
         | verdict_document(kept)
-        | {key: row.job.tags.get(key) or row.where.account.tag(key) for key in ("team", "project")}
+        | {key: row.job.tag(key) or row.where.account.tag(key) for key in ("team", "project")}
         for row, document, kept in zip(rows, told, verdicts, strict=True)
     ]
 
 
-def _csv(rows: Sequence[Placed], verdicts: _Verdicts, found: Across) -> str:
+def _csv(seen: _Look) -> str:
     out = StringIO()
     writer = csv.DictWriter(out, _CSV, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(_documents(rows, verdicts))
-    for one in missing_documents(found.missing):
+    writer.writerows(_documents(seen.rows, seen.verdicts))
+    for one in missing_documents(seen.found.missing):
         writer.writerow({"account": one["account"], "region": one["region"], "not_read": one["why"]})
     return out.getvalue()
 
 
-def _text(
-    arguments: argparse.Namespace, rows: Sequence[Placed], verdicts: _Verdicts, found: Across, query: JobQuery
-) -> Paper:
+def _text(arguments: argparse.Namespace, seen: _Look) -> Paper:
     paper = paper_for(arguments)
-    if not rows:
-        paper.print(f"No training job matches in {_where(found)}.")
+    if not seen.rows:
+        paper.print(f"No training job matches in {_where(seen.found)}.")
         return paper
-    paper.print(_table(rows, verdicts, found.at, paper.width), crop=False)
-    paper.print(f"\n{count(len(rows), 'job')} in {_where(found)}.")
-    if _more(found, query):
+    paper.print(_table(seen, paper.width), crop=False)
+    paper.print(f"\n{seen.what}.")
+    if seen.more:
         paper.print("There are further ones: --limit shows more.", style="dim")
     return paper
 
 
-def _table(rows: Sequence[Placed], verdicts: _Verdicts, at: datetime, width: int) -> Any:
+def _table(seen: _Look, width: int) -> Table:
+    rows, verdicts, at = seen.rows, seen.verdicts, seen.found.at
     shown = [column for column in _COLUMNS if column.title != "VERDICT" or any(verdicts)]
     muted = muted_names((row.job.name, kept) for row, kept in zip(rows, verdicts, strict=True))
     lines = []

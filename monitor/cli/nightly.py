@@ -13,10 +13,12 @@ from monitor.alert.ledger import durable, ledger_file
 from monitor.alert.rules_file import read_rules
 from monitor.alert.saved import saved
 from monitor.archive.address import store_of
+from monitor.cli.accounts import add_accounts_options, is_many, pairs_of, sweep_of
 from monitor.cli.help import add_command
 from monitor.cli.large_logs import checked_limit
 from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress
 from monitor.cli.paper import Paper
+from monitor.cli.sinks import add_sink_options
 from monitor.cli.sources import account_source, add_account_options, add_archive_option
 from monitor.errors import CannotDo
 from monitor.fleet.owners import BY
@@ -40,6 +42,7 @@ def add_to(commands: Any) -> None:
             "nightly",
             "nightly --archive s3://my-bucket/trainwatch --by project --quiet",
             "nightly --rules rules.toml --first 30d --format json",
+            "nightly --all-accounts --archive s3://my-bucket/trainwatch --notify slack:env:SLACK_WEBHOOK --quiet",
         ),
     )
     add_archive_option(command, "the archive (default: the settings' archive)")
@@ -48,18 +51,10 @@ def add_to(commands: Any) -> None:
     )
     command.add_argument("--by", choices=BY, default="team", help="whose hours the report is by (default team)")
     command.add_argument("--rules", metavar="FILE", help="a rules file (TOML) instead of the saved rules")
-    command.add_argument(
-        "--notify",
-        action="append",
-        default=[],
-        metavar="SINK",
-        help="who gets reports, alerts and troubles: sns:ARN, slack:env:NAME, webhook:file:PATH, exec:PROGRAM; repeatable",
-    )
-    command.add_argument(
-        "--ledger", metavar="FILE", help="where sent messages are recorded (default: the user's state folder)"
-    )
+    add_sink_options(command, "who gets reports, alerts and troubles", "messages")
     command.add_argument("--max-usd", metavar="X", help="make no metric call that would raise the cost above X USD")
     add_account_options(command)
+    add_accounts_options(command)
     add_output_options(command, ("text", "json"))
     # Its reviews go into the archive; a cache beside it would be the same again.
     command.set_defaults(run=run, no_cache=True)
@@ -87,7 +82,9 @@ def run(arguments: argparse.Namespace) -> int:
 def plan_of(arguments: argparse.Namespace) -> Plan:
     """What is to be done. BadCall where the call or a file of it cannot be used: told before any work."""
     settings = read()
-    store = store_of(arguments.archive or archive_root(settings), arguments.region, arguments.profile)
+    many, sweep = is_many(arguments), sweep_of(arguments)
+    # Of several accounts none is that of the archive: the call's own credentials write it.
+    store = store_of(arguments.archive or archive_root(settings), None if many else arguments.region, arguments.profile)
     state = user_folder("STATE")
     if state is None:
         raise no_place("the state of nightly", "STATE")
@@ -96,7 +93,7 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
     now = datetime.now(UTC)
     first = job_query(None, None, arguments.first, now, 1).created_after
     return Plan(
-        account=lambda: account_source(arguments),
+        open=lambda where: account_source(arguments) if where is None else sweep.source(where),
         store=store,
         settings=settings,
         folder=NightlyFolder(state, store.label),
@@ -107,13 +104,19 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
         by=arguments.by,
         first=now - first if first else timedelta(days=14),
         max_usd=checked_limit(arguments),
+        places=pairs_of(arguments, settings) if many else (None,),
     )
+
+
+def _places(plan: Plan, done: Night) -> str:
+    return f" from {done.places} of {len(plan.places)} accounts and regions" if len(plan.places) > 1 else ""
 
 
 def _text(arguments: argparse.Namespace, plan: Plan, done: Night) -> Paper:
     paper = paper_for(arguments)
     paper.print(
-        f"{count(done.archived, 'job')} archived, {done.unchanged:,} unchanged: {plan.store.label}", soft_wrap=True
+        f"{count(done.archived, 'job')} archived, {done.unchanged:,} unchanged{_places(plan, done)}: {plan.store.label}",
+        soft_wrap=True,
     )
     if plan.rules:
         paper.print(

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from monitor.accounts import AccountRegion
-from monitor.aws.arn import partition_of, region_of
 from monitor.aws.clients import Clients
 from monitor.aws.errors import is_refused
 from monitor.errors import TrainwatchError
@@ -24,6 +23,7 @@ from monitor.fetch.prices import PriceList
 from monitor.fetch.search import found
 from monitor.fetch.source import Found, JobQuery
 from monitor.model import ApiBill, Gap, Job, JobSummary, LogAsk, LogSpan, Node, Price, RawMetrics
+from monitor.model.arn import account_of, partition_of, region_of
 
 # How many jobs' metrics are kept, so that a watched job is asked only for what is new.
 _REMEMBERED_JOBS = 8
@@ -58,7 +58,12 @@ class AwsSource:
         if answer.gaps:
             return None
         same = (row for row in answer.jobs if row.name == job.name and row.created == job.created)
-        return next((dict(row.tags) for row in same), None)
+        return next((dict(row.tags or {}) for row in same), None)
+
+    def has(self, arn: str) -> bool:
+        """Whether a job with this ARN is in this account and region, as far as anybody says which account this is."""
+        mine = self.clients.account_number()
+        return region_of(arn) == self.clients.region and mine in {None, account_of(arn)}
 
     def glances(self, jobs: Sequence[JobSummary], now: datetime) -> Glances:
         """How busy these jobs are, of their last hours, in a few calls for all of them."""

@@ -108,7 +108,7 @@ def matches(job: JobSummary, query: JobQuery) -> bool:
         and (after is None or _created(job) >= after)
         and (before is None or _created(job) < before)
         and (query.instance_type or "") in (job.instance_type or "")
-        and (not key or (key in job.tags and (not equals or job.tags[key] == text)))
+        and (not key or ((told := job.tag(key)) is not None and (not equals or told == text)))
     )
 
 

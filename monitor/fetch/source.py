@@ -44,6 +44,11 @@ class Found:
     """There are further ones, which were not asked for."""
     gaps: tuple[Gap, ...] = ()
 
+    @property
+    def broken_off(self) -> str:
+        """Of a list without a limit: why it is not all of it; "" where it is."""
+        return (" ".join(gap.why for gap in self.gaps) or "The list of jobs breaks off.") if self.more else ""
+
 
 @dataclass(frozen=True, slots=True)
 class Aggregated:

@@ -8,7 +8,7 @@ from datetime import date, datetime
 from typing import Any
 
 from monitor.fleet.rates import COVERS, Rate
-from monitor.fleet.report import FleetReport
+from monitor.fleet.report import FleetReport, Sum
 from monitor.fleet.sections import headline
 from monitor.fleet.uses import DEFINITIONS, SOURCES
 
@@ -26,6 +26,10 @@ def fleet_document(report: FleetReport) -> dict[str, Any]:
     ]
     for row, owner in zip(whole["by_owner"], report.by_owner, strict=True):
         row["by_use"] = [{"use": use, **_plain(one)} for use, one in owner.by_use]
+    for row, failure in zip(whole["failures"], report.failures, strict=True):
+        if failure.unknown.instance_hours and not failure.failed.instance_hours:
+            row["failed"] = None
+    whole["days"] = report.days and {"first": _plain(report.days[0]), "last": _plain(report.days[1])}
     if report.goodput is not None:
         whole["goodput"] = {"least": report.goodput[0], "most": report.goodput[1]}
     return {
@@ -93,6 +97,11 @@ def _plain(value: Any) -> Any:
             "interval": COVERS,
             "per_1000_node_days": value.per_1000_days,
         }
+    if isinstance(value, Sum):
+        # Of what nobody knows a part is known at best: 0 is none.
+        usd = None if value.unpriced_instance_hours and not value.usd else value.usd
+        gpu_hours = None if value.uncounted_instance_hours and not value.gpu_hours else value.gpu_hours
+        return _fields(value) | {"gpu_hours": gpu_hours, "usd": usd}
     if is_dataclass(value):
         return {name: _plain(item) for name, item in _fields(value).items()}
     if isinstance(value, tuple | list):

@@ -12,9 +12,10 @@ from monitor.analyze.ending import IDS
 from monitor.analyze.phases import USEFUL
 from monitor.fleet.uses import Use, use_in_failed, use_of
 from monitor.fleet.window import Window, by_day
+from monitor.model.arn import region_of
 
 #: Of what is made of a job here; facts of another version are made again.
-VERSION = 1
+VERSION = 2
 Blame = Literal["infrastructure", "user", "either"]
 #: First cause -> whose it is. A collective's timeout is both: a dead host and unequal batches look the same.
 BLAMES: Mapping[str, Blame] = {
@@ -97,6 +98,11 @@ class JobFacts:
     step_p10_s: float | None
     step_p90_s: float | None
     step_reports: int
+    account_name: str | None = None
+    """As the settings file called its account when the job was archived."""
+    team: str | None = None
+    """Whose it was by its tags and its account then."""
+    project: str | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
     configuration: Mapping[str, str] = field(default_factory=dict)
     findings: tuple[Found, ...] = ()
@@ -157,7 +163,7 @@ def facts_of(
         base=base,
         arn=row.get("arn"),
         account=row.get("account"),
-        region=_region(row.get("arn")),
+        region=region_of(row.get("arn") or ""),
         status=row.get("status"),
         created=_instant(row.get("created")),
         started=_instant(row.get("started")),
@@ -180,6 +186,9 @@ def facts_of(
         step_p10_s=row.get("step_p10_s"),
         step_p90_s=row.get("step_p90_s"),
         step_reports=int(row.get("step_reports") or 0),
+        account_name=row.get("account_name"),
+        team=row.get("team"),
+        project=row.get("project"),
         tags=_texts(row.get("tags")),
         configuration=_texts(row.get("configuration")),
         findings=tuple(_found(each) for each in findings if each.get("share") or each.get("parameter")),
@@ -266,11 +275,6 @@ def _found(row: Mapping[str, Any]) -> Found:
 def _texts(value: Any) -> dict[str, str]:
     told = json.loads(value) if isinstance(value, str) and value else {}
     return {str(name): item if isinstance(item, str) else json.dumps(item) for name, item in told.items()}
-
-
-def _region(arn: str | None) -> str | None:
-    parts = (arn or "").split(":")
-    return parts[3] if len(parts) > 5 and parts[3] else None
 
 
 def _instant(value: Any) -> datetime | None:

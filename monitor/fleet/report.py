@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 
 from monitor.fleet.facts import Blame
 from monitor.fleet.rates import Change, Rate
@@ -21,9 +21,29 @@ class Sum:
     instance_hours: float = 0.0
     usd: float = 0.0
     """Of jobs whose price is known."""
+    unpriced_instance_hours: float = 0.0
+    """Of them, those without a known price: what they cost is not in ``usd``."""
+    uncounted_instance_hours: float = 0.0
+    """Of them, those with an unknown number of GPUs, which are not in ``gpu_hours``."""
 
     def __add__(self, other: Sum) -> Sum:
-        return Sum(self.gpu_hours + other.gpu_hours, self.instance_hours + other.instance_hours, self.usd + other.usd)
+        return Sum(
+            self.gpu_hours + other.gpu_hours,
+            self.instance_hours + other.instance_hours,
+            self.usd + other.usd,
+            self.unpriced_instance_hours + other.unpriced_instance_hours,
+            self.uncounted_instance_hours + other.uncounted_instance_hours,
+        )
+
+    def times(self, share: float) -> Sum:
+        """A share of all of it."""
+        return Sum(
+            self.gpu_hours * share,
+            self.instance_hours * share,
+            self.usd * share,
+            self.unpriced_instance_hours * share,
+            self.uncounted_instance_hours * share,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +89,7 @@ class ByFinding:
 
     id: str
     jobs: int
-    gpu_hours: float
-    usd: float
+    saving: Sum
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +100,9 @@ class ByFailure:
     blame: Blame
     jobs: int
     failed: Sum
-    """Their time in the window that was for nothing."""
+    """Their time in the window that was for nothing, as far as that is known."""
+    unknown: Sum
+    """Their time of which nobody knows whether it was: steps were made, and no checkpoint was seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +110,7 @@ class Recovery:
     """How long it took from a failure to the next step: of the same job after an interruption, or of the next run."""
 
     known: int
+    mean_s: float | None
     median_s: float | None
     p90_s: float | None
     open: int
@@ -152,10 +174,13 @@ class Coverage:
     running: int
     """When they were archived: what came after that is not in here."""
     without_time: int
+    """Of which no billed time is known, or that were never billed."""
     without_price: int
     without_gpus: int
     """Whose GPU count is not known."""
     without_owner: int
+    from_logs: int
+    """Known from their logs alone: what was billed beyond their first and last lines is not in here."""
     unread: int = 0
     judged_share: float | None = None
     """Of the GPU-hours, those of which the use is known."""
@@ -196,3 +221,7 @@ class FleetReport:
     coverage: Coverage
     weeks: tuple[tuple[str, tuple[tuple[Use, Sum], ...]], ...] = field(default=())
     """(2026-W47, sums by use) of the weeks that were read, oldest first."""
+    only: str = ""
+    """Which jobs it is about, in words, where that is not all of them: ``team vision``."""
+    days: tuple[date, date] | None = None
+    """The first and the last day on which any job of the archive ran."""

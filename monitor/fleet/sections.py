@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from monitor.fleet.rates import Rate
-from monitor.fleet.report import FleetReport, Followed, Queue, Recovery, Sum
+from monitor.fleet.report import ByFailure, FleetReport, Followed, Queue, Recovery, Sum
 from monitor.fleet.uses import DEFINITIONS, SOURCES, WASTE
 from monitor.words import DASH, count, duration, percent, phase, sentence, usd
 
+#: Of an amount that nobody knows; never 0.
+NOT_KNOWN = "not known"
 _BLAMES = {"infrastructure": "infrastructure", "user": "job", "either": "either"}
 _CAUSES = {"unknown": "cause not found", "internal-error": "internal error of SageMaker"}
 # Rows of a table that may be long; the JSON and the CSV have all.
@@ -44,11 +46,13 @@ class Section:
 def headline(report: FleetReport) -> tuple[str, ...]:
     """The answer, in three sentences: how much, what of it trained, what was wasted."""
     total, before = report.total, report.before
+    of = f" of {report.only}" if report.only else ""
     if not report.coverage.jobs:
-        return (f"No archived job ran in {report.window.name}.",)
-    money = f", {usd(total.usd)}" if total.usd else ""
+        days = "" if report.days is None else f" The archive's jobs ran from {report.days[0]} to {report.days[1]}."
+        return (f"No archived job{of} ran in {report.window.name}.{days}",)
+    money = f", {_least(total)}{usd(total.usd)}" if total.usd else ""
     than = f" (in the time before it {_hours_words(before)})" if before.instance_hours else ""
-    said = [f"{_hours_words(total)}{money} in {count(report.coverage.jobs, 'job')}{than}."]
+    said = [f"{_hours_words(total)}{money} in {count(report.coverage.jobs, 'job')}{of}{than}."]
     if report.goodput is not None:
         low, high = (100 * each for each in report.goodput)
         span = percent(low) if high - low < 0.5 else f"{percent(low)}, at most {percent(high)} (the rest is unknown)"
@@ -57,7 +61,7 @@ def headline(report: FleetReport) -> tuple[str, ...]:
     share = percent(100 * _ratio(waste, total)) if total.instance_hours else DASH
     worst = max((each for each in report.by_use if each.use in WASTE), key=lambda each: each.sum.instance_hours)
     most = f", most of it {worst.use}" if worst.sum.instance_hours else ""
-    cost = f"{usd(waste.usd)} and " if total.usd else ""
+    cost = f"{_least(waste)}{usd(waste.usd)} and " if waste.usd or (total.usd and not waste.instance_hours) else ""
     said.append(f"Wasted: {cost}{_hours_words(waste)} ({share}){most}.")
     return tuple(said)
 
@@ -92,7 +96,7 @@ def cause_words(cause: str) -> str:
 
 def _uses(report: FleetReport) -> Section:
     rows = tuple(
-        (each.use, hours(each.sum.gpu_hours), _share(each.share), _usd(each.sum, report), _share(each.mean_job_share),
+        (each.use, gpu_hours(each.sum), _share(each.share), _usd(each.sum, report), _share(each.mean_job_share),
          f"{each.jobs:,}")
         for each in report.by_use
     )  # fmt: skip
@@ -101,7 +105,7 @@ def _uses(report: FleetReport) -> Section:
         Column("MEAN JOB", True, 1), Column("JOBS", True, 2),
     )  # fmt: skip
     total = report.total
-    whole = ("all", hours(total.gpu_hours), "100 %", _usd(total, report), "", f"{report.coverage.jobs:,}")
+    whole = ("all", gpu_hours(total), "100 %", _usd(total, report), "", f"{report.coverage.jobs:,}")
     note = "SHARE is weighted by GPU-hours; MEAN JOB is the mean of the jobs' own shares, a small job as much as a large one."
     return Section("Where the GPU-hours went", "", columns, (*rows, whole), note, figure="uses")
 
@@ -110,7 +114,7 @@ def _owners(report: FleetReport) -> Section | None:
     if not report.by_owner:
         return None
     rows = tuple(
-        (each.owner, f"{each.jobs:,}", hours(each.sum.gpu_hours), _usd(each.sum, report), _usd(each.waste, report),
+        (each.owner, f"{each.jobs:,}", gpu_hours(each.sum), _usd(each.sum, report), _usd(each.waste, report),
          _share(_ratio(each.waste, each.sum)), _share(_ratio(each.unknown, each.sum)), _share(each.goodput))
         for each in report.by_owner[:_MOST_ROWS]
     )  # fmt: skip
@@ -129,7 +133,7 @@ def _to_change(report: FleetReport) -> Section | None:
         return None
     rows = tuple(
         (f"{place}. {each.job}{_more_runs(each.runs - 1)}",
-         _usd(each.saving, report), hours(each.saving.gpu_hours), each.owner, _step(each.title, each.next_step))
+         _usd(each.saving, report), gpu_hours(each.saving), each.owner, _step(each.title, each.next_step))
         for place, each in enumerate(report.to_change, start=1)
     )  # fmt: skip
     columns = (
@@ -144,7 +148,7 @@ def _causes(report: FleetReport) -> Section | None:
     if not report.by_cause:
         return None
     rows = tuple(
-        (phase(each.bucket), each.use, hours(each.sum.gpu_hours), _usd(each.sum, report), f"{each.jobs:,}")
+        (phase(each.bucket), each.use, gpu_hours(each.sum), _usd(each.sum, report), f"{each.jobs:,}")
         for each in report.by_cause
     )
     columns = (Column("CAUSE"), Column("USE"), Column("GPU-H", True), Column("COST", True), Column("JOBS", True, 1))
@@ -154,8 +158,8 @@ def _causes(report: FleetReport) -> Section | None:
 def _failures(report: FleetReport) -> Section:
     said = [*_rates(report), *_recovery(report.recovery)]
     rows = tuple(
-        (cause_words(each.cause), _BLAMES[each.blame], f"{each.jobs:,}", hours(each.failed.gpu_hours),
-         _usd(each.failed, report))
+        (cause_words(each.cause), _BLAMES[each.blame], f"{each.jobs:,}", _failed(gpu_hours(each.failed), each),
+         _failed(_usd(each.failed, report), each))
         for each in report.failures
     )  # fmt: skip
     columns = (
@@ -163,9 +167,15 @@ def _failures(report: FleetReport) -> Section:
     )  # fmt: skip
     if not rows:
         return Section("Failures", "No job failed." if not report.all_failures.events else " ".join(said))
-    return Section(
-        "Failures", " ".join(said), columns, rows, "GPU-H FAILED is the time after the last checkpoint seen."
-    )
+    note = "GPU-H FAILED is the time after the last checkpoint that was seen"
+    silent = any(each.unknown.instance_hours for each in report.failures)
+    note += "; of a job that made steps and was never seen to save it is not known." if silent else "."
+    return Section("Failures", " ".join(said), columns, rows, note)
+
+
+def _failed(known: str, each: ByFailure) -> str:
+    """Of jobs that made steps without a word of saving, nobody knows what they kept."""
+    return known if not each.unknown.instance_hours else at_least(known) if each.failed.instance_hours else NOT_KNOWN
 
 
 def _rates(report: FleetReport) -> Iterator[str]:
@@ -183,14 +193,15 @@ def _between(rate: Rate) -> str:
         return "too little to say how often"
     high = "" if interval[1] is None else f" to {hours(interval[1])}"
     return (
-        f"one each {hours(between)} node-hours (95 %: {hours(interval[0])}{high}), "
+        f"MTBF {hours(between)} node-hours (95 %: {hours(interval[0])}{high}), "
         f"{hours(rate.per_1000_days)} in 1,000 node-days"
     )
 
 
 def _recovery(found: Recovery) -> Iterator[str]:
     if found.known:
-        yield f"To the next step it took {duration(found.median_s)} (median of {found.known:,}; p90 {duration(found.p90_s)})."
+        spread = f", median {duration(found.median_s)}, p90 {duration(found.p90_s)}" if found.known > 1 else ""
+        yield f"MTTR, to the next step, {duration(found.mean_s)} (mean of {found.known:,}{spread})."
     if found.open:
         yield f"{found.open:,} had no later run of that name that trained."
 
@@ -225,7 +236,7 @@ def _findings(report: FleetReport) -> Section | None:
     if not report.by_finding:
         return None
     rows = tuple(
-        (each.id, f"{each.jobs:,}", hours(each.gpu_hours), usd(each.usd) if report.total.usd else DASH)
+        (each.id, f"{each.jobs:,}", gpu_hours(each.saving), _usd(each.saving, report))
         for each in report.by_finding[:_MOST_ROWS]
     )
     columns = (Column("FINDING"), Column("JOBS", True), Column("GPU-H", True), Column("COULD SAVE", True))
@@ -267,12 +278,19 @@ def _range(change: tuple[float, float, float]) -> str:
 def _coverage(report: FleetReport) -> Section:
     found = report.coverage
     told = [
-        f"The use of {percent(None if found.judged_share is None else 100 * found.judged_share)} of the hours is known."
-        if found.judged_share is not None
-        else "",
+        _judged(found.judged_share),
         f"{count(found.running, 'job')} still ran when archived; later hours are not in here." if found.running else "",
-        f"{count(found.without_price, 'job')} without a known price." if found.without_price else "",
-        f"{count(found.without_gpus, 'job')} with an unknown number of GPUs." if found.without_gpus else "",
+        f"{count(found.from_logs, 'job')} known from {'its log' if found.from_logs == 1 else 'their logs'} alone: counted are "
+        "the hours from the first line to the last on the nodes that wrote, which is less than what was billed."
+        if found.from_logs
+        else "",
+        f"{count(found.without_price, 'job')} without a known price: what {_they(found.without_price)} cost is in no sum of "
+        "money, which is then marked ≥."
+        if found.without_price
+        else "",
+        f"{count(found.without_gpus, 'job')} with an unknown number of GPUs, in no GPU-hours."
+        if found.without_gpus
+        else "",
         f"{count(found.without_time, 'job')} without billed time." if found.without_time else "",
         f"{count(found.unread, 'job')} in the archive could not be read." if found.unread else "",
     ]
@@ -285,6 +303,20 @@ def _definitions() -> Section:
     return Section("Definitions", "", (Column("TERM"), Column("MEANS", wraps=True)), (*rows, *sources))
 
 
+def _judged(share: float | None) -> str:
+    if share is None:
+        return ""
+    return (
+        f"Of {percent(100 - 100 * share)} of the hours the use is not known."
+        if share < 1
+        else "The use of all hours is known."
+    )
+
+
+def _they(number: int) -> str:
+    return "it" if number == 1 else "they"
+
+
 def _ratio(part: Sum, whole: Sum) -> float:
     if whole.gpu_hours:
         return part.gpu_hours / whole.gpu_hours
@@ -295,12 +327,33 @@ def _share(value: float | None) -> str:
     return percent(None if value is None else 100 * value)
 
 
+def gpu_hours(one: Sum) -> str:
+    """Those of a sum, as far as they are known."""
+    return amount(hours(one.gpu_hours), one.gpu_hours, one.uncounted_instance_hours)
+
+
+def amount(known: str, value: float, missing: float) -> str:
+    """What is known of an amount of which something is ``missing``: at least that, or nothing."""
+    return known if not missing else at_least(known) if value else NOT_KNOWN
+
+
+def at_least(known: str) -> str:
+    """``≥ $12``, of which more is not known."""
+    return known if known.startswith("≥") else f"≥ {known}"
+
+
 def _usd(one: Sum, report: FleetReport) -> str:
-    return usd(one.usd) if report.total.usd else DASH
+    return amount(usd(one.usd), one.usd, one.unpriced_instance_hours) if report.total.usd else DASH
+
+
+def _least(one: Sum) -> str:
+    return "at least " if one.unpriced_instance_hours else ""
 
 
 def _hours_words(one: Sum) -> str:
-    return f"{hours(one.gpu_hours)} GPU-hours" if one.gpu_hours else f"{hours(one.instance_hours)} instance-hours"
+    if not one.gpu_hours:
+        return f"{hours(one.instance_hours)} instance-hours"
+    return f"{'at least ' if one.uncounted_instance_hours else ''}{hours(one.gpu_hours)} GPU-hours"
 
 
 def _change_words(report: FleetReport) -> str:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 
 import numpy as np
 
 from monitor.fleet.facts import JobFacts, Share
 from monitor.fleet.followed import followed
+from monitor.fleet.owners import UNTAGGED, Only, Owner
 from monitor.fleet.rates import Rate, change_of_share
 from monitor.fleet.report import (
     ByCause,
@@ -33,9 +34,8 @@ from monitor.model import ENDED_STATUSES
 MOST_TO_CHANGE = 10
 #: So long before a window jobs are looked at for the trend, and for advice that was followed in it.
 BEFORE = timedelta(days=35)
-Owner = Callable[[JobFacts], str]
-UNTAGGED = "untagged"
 _UNTYPED = "unknown type"
+_OF_FAILURES: tuple[Use, ...] = ("failed", "unknown")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +76,12 @@ def fleet_report(
     by: str = "team",
     owner: Owner = lambda facts: UNTAGGED,
     unread: int = 0,
+    only: Only = Only(),
+    days: tuple[date, date] | None = None,
 ) -> FleetReport:
-    """``jobs`` are all of which anything may be in the window, in the one before it, or may have followed advice in it."""
+    """``jobs`` are all of which anything may be in the window, in the one before it, or may have followed advice in it; those
+    that ``only`` leaves out are in nothing. ``days`` are those of the whole archive."""
+    jobs = [facts for facts in jobs if only.holds(facts)]
     seen = _in(jobs, window, owner)
     before = _in(jobs, window.before, owner)
     total, unknown = _added(one.total for one in seen), _added(one.of(["unknown"]) for one in seen)
@@ -118,16 +122,20 @@ def fleet_report(
         followed=followed(jobs, window),
         coverage=_coverage(seen, jobs, window, total, unknown, unread),
         weeks=_weeks(jobs, window),
+        only=only.words,
+        days=days,
     )
 
 
 def sum_of(facts: JobFacts, share: Share) -> Sum:
-    """A share in hours and money; what is not known of the job is 0, and ``Coverage`` says of how many jobs."""
-    rate, gpus = facts.usd_per_instance_s, facts.gpus_per_instance
+    """A share in hours and money; of how many of the hours price or GPUs are not known is in it."""
+    rate, gpus, hours = facts.usd_per_instance_s, facts.gpus_per_instance, share.instance_s / 3600
     return Sum(
-        share.instance_s * (gpus or 0.0) / 3600,
-        share.instance_s / 3600,
+        hours * (gpus or 0.0),
+        hours,
         0.0 if rate is None else share.instance_s * rate,
+        hours if rate is None else 0.0,
+        hours if gpus is None else 0.0,
     )
 
 
@@ -140,10 +148,7 @@ def _in(jobs: Iterable[JobFacts], window: Window, owner: Owner) -> list[_Seen]:
 
 
 def _added(sums: Iterable[Sum]) -> Sum:
-    gpu_hours = instance_hours = usd = 0.0
-    for one in sums:
-        gpu_hours, instance_hours, usd = gpu_hours + one.gpu_hours, instance_hours + one.instance_hours, usd + one.usd
-    return Sum(gpu_hours, instance_hours, usd)
+    return sum(sums, Sum())
 
 
 def _size(one: Sum, whole: Sum) -> float | None:
@@ -203,9 +208,9 @@ def _by_finding(seen: Sequence[_Seen]) -> tuple[ByFinding, ...]:
         total = one.total
         for finding in one.facts.findings:
             if finding.share:
-                found[finding.id].append(Sum(total.gpu_hours * finding.share, 0.0, total.usd * finding.share))
-    rows = [ByFinding(id, len(sums), _added(sums).gpu_hours, _added(sums).usd) for id, sums in found.items()]
-    return tuple(sorted(rows, key=lambda row: (-row.usd, -row.gpu_hours, row.id)))
+                found[finding.id].append(total.times(finding.share))
+    rows = [ByFinding(id, len(sums), _added(sums)) for id, sums in found.items()]
+    return tuple(sorted(rows, key=lambda row: (-row.saving.usd, -row.saving.gpu_hours, row.id)))
 
 
 def _by_failure(ended: Sequence[JobFacts], seen: dict[str, _Seen]) -> tuple[ByFailure, ...]:
@@ -217,7 +222,7 @@ def _by_failure(ended: Sequence[JobFacts], seen: dict[str, _Seen]) -> tuple[ByFa
             cause,
             mine[0].blame or "either",
             len(mine),
-            _added(seen[facts.key].of(["failed"]) for facts in mine if facts.key in seen),
+            *(_added(seen[facts.key].of([use]) for facts in mine if facts.key in seen) for use in _OF_FAILURES),
         )
         for cause, mine in causes.items()
     ]
@@ -239,8 +244,10 @@ def _recovery(jobs: Sequence[JobFacts], ended: Sequence[JobFacts], window: Windo
             took.append((min(after) - facts.ended).total_seconds())
         else:
             left += 1
-    middle, late = np.percentile(took, [50, 90]) if took else (None, None)
-    return Recovery(len(took), None if middle is None else float(middle), None if late is None else float(late), left)
+    if not took:
+        return Recovery(0, None, None, None, left)
+    middle, late = np.percentile(took, [50, 90])
+    return Recovery(len(took), float(np.mean(took)), float(middle), float(late), left)
 
 
 def _queues(jobs: Iterable[JobFacts], window: Window) -> tuple[Queue, ...]:
@@ -264,9 +271,7 @@ def _to_change(seen: Sequence[_Seen]) -> tuple[ToChange, ...]:
         facts, share = one.facts, one.facts.recoverable_share
         top = max((each for each in facts.findings if each.share), key=lambda each: each.share or 0.0, default=None)
         if share and top is not None:
-            total = one.total
-            saving = Sum(total.gpu_hours * share, total.instance_hours * share, total.usd * share)
-            groups[one.owner, facts.account, facts.region, facts.base, top.id].append((one, saving))
+            groups[one.owner, facts.account, facts.region, facts.base, top.id].append((one, one.total.times(share)))
     rows = []
     for (owner, account, region, _, id), mine in groups.items():
         newest = max((one.facts for one, _ in mine), key=lambda facts: (str(facts.created), facts.name))
@@ -287,11 +292,13 @@ def _coverage(
     known = _size(unknown, total)
     return Coverage(
         jobs=len(seen),
-        running=sum(one.facts.status not in ENDED_STATUSES for one in seen),
+        # A log alone does not always tell how its job ended.
+        running=sum(one.facts.arn is not None and one.facts.status not in ENDED_STATUSES for one in seen),
         without_time=sum(not facts.shares and window.holds(facts.created) for facts in jobs),
         without_price=sum(one.facts.usd is None for one in seen),
         without_gpus=sum(one.facts.gpus is None for one in seen),
         without_owner=sum(one.owner == UNTAGGED for one in seen),
+        from_logs=sum(one.facts.arn is None for one in seen),
         unread=unread,
         judged_share=None if known is None else 1 - known,
     )

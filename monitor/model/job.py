@@ -173,4 +173,8 @@ class JobSummary:
     instance_count: int | None = None
     started: datetime | None = None
     """TrainingStartTime; None where the list has none, or it has not started."""
-    tags: Mapping[str, str] = field(default_factory=dict)
+    tags: Mapping[str, str] | None = None
+    """None where the list does not tell."""
+
+    def tag(self, key: str) -> str | None:
+        return None if self.tags is None else self.tags.get(key)

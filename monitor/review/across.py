@@ -58,11 +58,17 @@ class Across:
     rows: tuple[Placed, ...]
     missing: tuple[Missing, ...]
     more: tuple[AccountRegion, ...]
-    """Pairs with further jobs that match, which were not asked for."""
+    """Pairs with further jobs that match, which were not asked for, or not had."""
     gaps: tuple[tuple[AccountRegion, Gap], ...]
     asked: tuple[AccountRegion, ...]
     """Those that have said something, be it that they refuse."""
     at: datetime
+
+    @property
+    def broken_off(self) -> tuple[tuple[AccountRegion, str], ...]:
+        """Of lists without a limit: those that are not whole, and why."""
+        whys = [(where, " ".join(gap.why for of, gap in self.gaps if of == where)) for where in self.more]
+        return tuple((where, why or "The list of jobs breaks off.") for where, why in whys)
 
     @property
     def answered(self) -> int:
@@ -159,10 +165,10 @@ class Sweep:
     def _read(self, where: AccountRegion, query: JobQuery, last: _Kept | None, now: datetime) -> _Kept:
         source = self.source(where)
         if last is not None and last.at is not None and last.whole_at is not None and _can_go_on(query):
-            changed = _find(source, replace(query, modified_after=last.at - _OVERLAP))
+            changed = find(source, replace(query, modified_after=last.at - _OVERLAP))
             if not changed.more and now - last.whole_at < _WHOLE_AGAIN:
                 return _Kept(_merged(last.found, changed, query), now, last.whole_at)
-        return _Kept(_find(source, query), now, now)
+        return _Kept(find(source, query), now, now)
 
 
 def _key(where: AccountRegion, query: JobQuery) -> tuple[AccountRegion, JobQuery]:
@@ -175,9 +181,10 @@ def _can_go_on(query: JobQuery) -> bool:
     return query.status is None and query.tag is None and query.instance_type is None
 
 
-def _find(source: Source, query: JobQuery) -> Found:
-    find = getattr(source, "find", None)
-    return Found(source.jobs(query)) if find is None else find(query)
+def find(source: Source, query: JobQuery) -> Found:
+    """The jobs of one source, with types, starts and tags where it has them by a call a hundred jobs."""
+    with_all = getattr(source, "find", None)
+    return Found(source.jobs(query)) if with_all is None else with_all(query)
 
 
 def _merged(before: Found, changed: Found, query: JobQuery) -> Found:

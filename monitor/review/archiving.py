@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Any, Literal, get_args
 
+from monitor.accounts import Account
 from monitor.archive.cache import Cache
 from monitor.archive.columns import FRAMES
+from monitor.archive.labels import Labels, kept_labels, labels_of
 from monitor.archive.layout import Place, place_of
 from monitor.archive.manifest import Manifest, NewerSchema
 from monitor.archive.reader_version import reader_version
@@ -23,10 +24,12 @@ from monitor.archive.writing import write
 from monitor.errors import BadCall, NoCredentials, NoData, TrainwatchError
 from monitor.faults import fault
 from monitor.fetch.background import begin
+from monitor.fetch.exports.job import MARK, ExportedJob
 from monitor.fetch.files import FilesSource
 from monitor.fetch.source import Source
-from monitor.masking import MASK, masked
-from monitor.model import Job, Report, Run
+from monitor.masking import MASK
+from monitor.model import Job, JobSummary, Price, Report, Run
+from monitor.model.arn import account_of
 from monitor.review.archived import ArchiveSource
 from monitor.review.pricing import Pricing
 from monitor.review.reports import report as report_of
@@ -35,6 +38,8 @@ from monitor.settings import Settings
 
 #: Reviews at the same time; each reads the streams of its job side by side, all of them under one quota.
 AT_ONCE = 4
+# Jobs whose lines somebody kept: told from others of their name by what they begin with.
+FromLogs = FilesSource | ExportedJob
 # What the file in runs/ is called when it is damaged.
 _RECORD = "record"
 
@@ -58,6 +63,22 @@ class Outcome:
     """The files that were missing or damaged, and are written again."""
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One job to be archived, and what the list that named it told of it."""
+
+    source: Source
+    name: str
+    account: Account | None = None
+    """That of the settings file it was found in."""
+    tags: Mapping[str, str] | None = None
+    """None where the list does not tell: the source is asked."""
+
+    @classmethod
+    def of(cls, source: Source, listed: JobSummary, account: Account | None = None) -> Asked:
+        return cls(source, listed.name, account, listed.tags)
+
+
 class Archiver:
     """Archives jobs in one store. Safe to share between threads."""
 
@@ -73,10 +94,10 @@ class Archiver:
         self._turns_lock = threading.Lock()
 
     def archive_all(
-        self, named: Iterable[tuple[Source, str]], now: Callable[[], datetime], said: Callable[[str, str], None]
+        self, asked: Iterable[Asked], now: Callable[[], datetime], said: Callable[[str, str], None]
     ) -> list[Outcome]:
         """One outcome for each, in their order; ``said`` is told (job, what is under way). Raises no TrainwatchError."""
-        todo = deque(enumerate(named))
+        todo = deque(enumerate(asked))
         out: dict[int, Outcome] = {}
         lock = threading.Lock()
 
@@ -85,52 +106,55 @@ class Archiver:
                 with lock:
                     if not todo:
                         return
-                    place, (source, name) = todo.popleft()
-                out[place] = self.archive(source, name, now(), partial(said, name))
-                said(name, out[place].state)
+                    place, one = todo.popleft()
+                out[place] = self.archive(one, now(), partial(said, one.name))
+                said(one.name, out[place].state)
 
         for worker in [begin(work) for _ in range(min(AT_ONCE, len(todo)))]:
             worker.result()
         return [out[place] for place in sorted(out)]
 
-    def archive(self, source: Source, name: str, now: datetime, progress: Progress = lambda text: None) -> Outcome:
+    def archive(self, asked: Asked, now: datetime, progress: Progress = lambda text: None) -> Outcome:
         """Archives one job."""
-        hopeless = self._hopeless or self._refused.get(id(source))
+        hopeless = self._hopeless or self._refused.get(id(asked.source))
         if hopeless is not None:
-            return Outcome(name, "failed", why="not tried", error=hopeless)
+            return Outcome(asked.name, "failed", why="not tried", error=hopeless)
         try:
-            return self._archived(source, name, now, progress)
+            return self._archived(asked, now, progress)
         except NoCredentials as error:
-            self._refused[id(source)] = error
-            return Outcome(name, "failed", error=error)
+            self._refused[id(asked.source)] = error
+            return Outcome(asked.name, "failed", error=error)
         except TrainwatchError as error:
-            return Outcome(name, "failed", error=error)
+            return Outcome(asked.name, "failed", error=error)
         except Exception as error:  # a bug on one job must not cost the others of a night
-            return Outcome(name, "failed", error=fault(error, "Archiving"))
+            return Outcome(asked.name, "failed", error=fault(error, "Archiving"))
 
-    def _archived(self, source: Source, name: str, now: datetime, progress: Progress) -> Outcome:
+    def _archived(self, asked: Asked, now: datetime, progress: Progress) -> Outcome:
         progress("checking what is archived")
-        job = source.job(name)
+        job = asked.source.job(asked.name)
         # Two of one name would each find nothing of the other there.
         with self._turn(place_of(job)):
-            return self._put(source, name, job, now, progress)
+            return self._put(asked, job, now, progress)
 
-    def _put(self, source: Source, name: str, job: Job, now: datetime, progress: Progress) -> Outcome:
+    def _put(self, asked: Asked, job: Job, now: datetime, progress: Progress) -> Outcome:
+        source, name = asked.source, asked.name
         known, row, broken = self._known(place_of(job))
         self._refuse_another_log(source, name, known)
         if known is not None and self._stands(known, job, source):
             if not broken:
                 return Outcome(job.name, "unchanged", known)
             if not set(broken) & set(FRAMES):
-                return Outcome(job.name, "archived", self._written_again(known), healed=broken)
+                return Outcome(job.name, "archived", self.written_again(known), healed=broken)
         kept = source.manifest(name) if isinstance(source, ArchiveSource) else None
-        begun = source.beginnings() if isinstance(source, FilesSource) else kept.beginnings if kept else {}
+        begun = source.beginnings() if isinstance(source, FromLogs) else kept.beginnings if kept else {}
         report = Reviewer(source, name, self._settings, cache=self._cache).review(now, progress)
-        if why := _loss(row, report.run):
+        # What AWS told has metrics; lines of an export have none.
+        less = isinstance(source, ExportedJob) and known is not None and MARK not in known.beginnings
+        if why := _loss(row, report.run, always=less):
             if known is not None and not broken:
                 return Outcome(job.name, "kept", known, why)
             if known is not None and not set(broken) & set(FRAMES):
-                return Outcome(job.name, "kept", self._written_again(known), why, healed=broken)
+                return Outcome(job.name, "kept", self.written_again(known), why, healed=broken)
             raise NoData(
                 f"It is archived already, its {_listed(broken)} missing or damaged, and {why}.",
                 "It was left as it is: restore these files from a backup, or archive the job elsewhere with --to.",
@@ -138,8 +162,8 @@ class Archiver:
         masked = kept.masked if kept else _masked(report.job)
         self._refuse_another_log(source, name, self._known(place_of(job))[0])
         progress("writing")
-        tags = _kept_tags(kept) if kept else _tags(source, job) or (_kept_tags(known) if known else None)
-        made = self._write(report, masked, kept.reader if kept else None, begun, tags)
+        labels = kept_labels(kept.row) if kept else self._labels(asked, job).or_else(kept_labels(row))
+        made = self._write(report, masked, kept.reader if kept else None, begun, labels)
         open_gaps = [gap for gap in report.run.gaps if gap.transient and gap.what != "price"]
         return Outcome(job.name, "archived", made, open_gaps[0].why if open_gaps else "", healed=broken)
 
@@ -169,7 +193,7 @@ class Archiver:
         """BadCall where the archive holds another log of that name: one must not take the place of the other."""
         if known is None or known.job.source != "logs":
             return
-        if isinstance(source, FilesSource):
+        if isinstance(source, FromLogs):
             same = source.goes_on(known.beginnings)
         else:
             mine = source.manifest(name) if isinstance(source, ArchiveSource) else None
@@ -186,11 +210,14 @@ class Archiver:
                 "Rename the file or its folder, or name another archive with --to.",
             )
 
-    def _written_again(self, known: Manifest) -> Manifest:
-        """The job from its own frames, as it was reviewed: the tables that only engines read follow from them."""
-        kept = self._archive.load(known)
-        found = report_of(kept.run, known.reviewed_at, known.price)
-        return self._write(found, known.masked, known.reader, known.beginnings, _kept_tags(known))
+    def written_again(self, known: Manifest, price: Price | None = None) -> Manifest:
+        """The job from its own frames, as it was reviewed: the tables that only engines read follow from them. ``price`` is
+        one that was not known then."""
+        run = self._archive.load(known).run
+        if price is not None:
+            run = replace(run, gaps=tuple(gap for gap in run.gaps if gap.what != "price"))
+        found = report_of(run, known.reviewed_at, price or known.price)
+        return self._write(found, known.masked, known.reader, known.beginnings, kept_labels(known.row))
 
     def _write(
         self,
@@ -198,14 +225,20 @@ class Archiver:
         masked: tuple[str, ...],
         reader: str | None,
         beginnings: Mapping[str, str],
-        tags: Mapping[str, str] | None,
+        labels: Labels,
     ) -> Manifest:
         try:
-            return write(self._store, report, masked, reader, beginnings, tags)
+            return write(self._store, report, masked, reader, beginnings, labels)
         except TrainwatchError as error:
             # The next job would be reviewed for nothing.
             self._hopeless = error
             raise
+
+    def _labels(self, asked: Asked, job: Job) -> Labels:
+        number = account_of(job.arn) or getattr(asked.source, "owner", None)
+        by_number = (each for each in self._settings.accounts if number and each.number == number)
+        tags = _tags(asked.source, job) if asked.tags is None else asked.tags
+        return labels_of(tags, asked.account or next(by_number, None), self._settings)
 
     def _stands(self, known: Manifest, job: Job, source: Source) -> bool:
         """Whether to archive the job again would change nothing, if all of it is there."""
@@ -217,6 +250,8 @@ class Archiver:
         )
         if not (known.is_final and same and known.reader and known.reader == reader_version()):
             return False
+        if isinstance(source, ExportedJob) and MARK in known.beginnings and known.beginnings != source.beginnings():
+            return False
         return known.price is not None or not self._price_is_known(source, before)
 
     def _price_is_known(self, source: Source, job: Job) -> bool:
@@ -226,8 +261,7 @@ class Archiver:
 
 
 def _tags(source: Source, job: Job) -> Mapping[str, str] | None:
-    """The job's tags, masked like its parameters; None where the source has none, or they may not be read: a job is worth
-    archiving without them."""
+    """The job's tags; None where the source has none, or they may not be read: a job is worth archiving without them."""
     ask = getattr(source, "tags", None)
     if ask is None:
         return None
@@ -235,21 +269,16 @@ def _tags(source: Source, job: Job) -> Mapping[str, str] | None:
         found: Mapping[str, str] | None = ask(job)
     except TrainwatchError:
         return None
-    return None if found is None else {name: str(masked(name, value)) for name, value in found.items()}
+    return found
 
 
-def _kept_tags(known: Manifest) -> Mapping[str, str] | None:
-    """Those that an archived job has."""
-    told = known.row.get("tags")
-    return json.loads(told) if isinstance(told, str) else None
-
-
-def _loss(known: Mapping[str, Any], run: Run) -> str:
+def _loss(known: Mapping[str, Any], run: Run, *, always: bool = False) -> str:
     """What the archive has, by its row, and this run lacks, in words; "" where it may be replaced by it.
 
-    CloudWatch forgets, and a right may be gone. The state of a job that went on is worth more than its early lines.
+    CloudWatch forgets, and a right may be gone. The state of a job that went on is worth more than its early lines, but
+    for ``always``.
     """
-    if not known.get("is_final") and not any(gap.transient for gap in run.gaps):
+    if not always and not known.get("is_final") and not any(gap.transient for gap in run.gaps):
         return ""
     lines = int(known.get("log_lines") or 0)
     if run.logs.lines < lines:

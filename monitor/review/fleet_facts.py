@@ -13,7 +13,7 @@ from datetime import date, datetime
 from typing import Any
 
 from monitor.archive import manifest as manifests
-from monitor.archive.fleet_parts import FactStore
+from monitor.archive.fleet_parts import FactStore, days_of
 from monitor.archive.layout import RUNS
 from monitor.archive.parquet import to_frame, to_rows
 from monitor.archive.store import Store
@@ -73,6 +73,13 @@ class FleetFacts:
     def load(self, first: date, last: date) -> list[JobFacts]:
         """Those of the jobs that were there on any of these days, and at least those."""
         return list(self._here.values()) if self._kept is None else self._kept.load(first, last)
+
+    def days(self) -> tuple[date, date] | None:
+        """The first and the last on which any job was there; None where no job is."""
+        if self._kept is not None:
+            return self._kept.days()
+        found = sorted(day for facts in self._here.values() for day in days_of(facts))
+        return (found[0], found[-1]) if found else None
 
     def _of(self, batch: Iterable[tuple[str, str]]) -> Iterable[JobFacts | str | None]:
         read = side_by_side(self._one, batch, _AT_ONCE) if self._store.is_far else map(self._one, batch)

@@ -13,11 +13,11 @@ RULE = "fleet report"
 
 
 def message_of(report: FleetReport, public_url: str, now: datetime) -> Message:
-    """One message a window, archive and kind of owner: whoever makes the report again sends nothing again."""
+    """One message a window, archive, choice of jobs and kind of owner: whoever makes the report again sends nothing again."""
     first, *others = headline(report)
     window = report.window
     return Message(
-        id=id_of("fleet", report.archive, window.start, window.end, report.by),
+        id=id_of("fleet", report.archive, window.start, window.end, report.by, *filter(None, [report.only])),
         kind="report",
         job="",
         status=None,

@@ -7,14 +7,16 @@ at every click, a report once a week.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import pandas as pd
 
 from monitor.archive.fleet_parts import FactStore
-from monitor.fleet.owners import BY
+from monitor.fleet.owners import BY, NO_ACCOUNT, UNTAGGED
 from monitor.fleet.uses import USES
 from monitor.fleet.window import Window
+from monitor.review.fleet_report import owners_of
 from monitor.settings import Settings
 
 #: Jobs that a table shows at most.
@@ -22,35 +24,38 @@ MOST_JOBS = 200
 # Of a key that was written twice (a process was killed between two moves) the newest row counts.
 _JOBS = """
 create table jobs as
-select name, key, status, instance_type, instances, created, cause, ended,
-       coalesce(account, '') as account, coalesce(region, '') as region,
-       {team} as team, {project} as project, shares, gpus, usd as job_usd,
+select facts.name as name, key, status, instance_type, instances, created, cause, ended,
+       coalesce(account_name, members.called, account, '') as account, coalesce(region, '') as region,
+       coalesce({team_tag}, nullif(facts.team, ''), members.its_team, {untagged}) as team,
+       coalesce({project_tag}, nullif(facts.project, ''), members.its_project, {untagged}) as project,
+       shares, gpus, usd as job_usd,
        list_sum(list_transform(shares, lambda x: x.instance_s)) as billed_s,
-       row_number() over () as number
-from read_parquet({pattern}, filename = true)
+       row_number() over () as number, arn, account_name, count(*) over (partition by facts.name) as twins
+from read_parquet({pattern}, filename = true) as facts left join members on facts.account = members.number
 qualify row_number() over (partition by key order by filename desc) = 1
 """
 # Numbers and short lists of words instead of texts: every view goes through all of them.
 _SHARES = """
 create table shares as
-select number, team, project, coalesce(nullif(trim(account || ' ' || region), ''), 'no account') as account,
+select number, team, project, coalesce(nullif(trim(account || ' ' || region), ''), {no_account}) as account,
        s.day as day, s.bucket::varchar as bucket, s.use::{uses} as use,
        s.instance_s / 3600 as instance_hours,
        s.instance_s * coalesce(gpus, 0) / instances / 3600 as gpu_hours,
-       coalesce(s.instance_s * job_usd / billed_s, 0) as usd
+       coalesce(s.instance_s * job_usd / billed_s, 0) as usd,
+       if(job_usd is null, s.instance_s / 3600, 0) as unpriced_instance_hours,
+       if(gpus is null, s.instance_s / 3600, 0) as uncounted_instance_hours
 from jobs, unnest(shares) as t(s)
 where billed_s > 0
 order by day
 """
-_SUMS = "sum(instance_hours) as instance_hours, sum(gpu_hours) as gpu_hours, sum(usd) as usd"
+_AMOUNTS = ("instance_hours", "gpu_hours", "usd", "unpriced_instance_hours", "uncounted_instance_hours")
+_SUMS = ", ".join(f"sum({name}) as {name}" for name in _AMOUNTS)
+# What failed for nothing, and of how much of those jobs nobody knows that.
+_OF_FAILURES = ", ".join(f"sum(if(use = 'failed', {name}, 0)) as {name}" for name in _AMOUNTS)
 _IN = "day >= date '{start}' and day < date '{end}'"
-_BY_OWNER = f"""
-select {{by}} as owner, use::varchar as use, {_SUMS} from shares
-where {_IN} group by {{by}}, use order by owner, use
-"""
-_BY_CAUSE = f"""
-select bucket, use::varchar as use, {_SUMS} from shares
-where {_IN} group by bucket, use order by usd desc, gpu_hours desc
+_PARTS = f"""
+select {{by}} as owner, bucket, use::varchar as use, {_SUMS} from shares
+where {_IN} group by {{by}}, bucket, use order by owner, use, bucket
 """
 _BY_WEEK = f"""
 select strftime(day, '%G-W%V') as week, use, {_SUMS} from (
@@ -58,9 +63,12 @@ select strftime(day, '%G-W%V') as week, use, {_SUMS} from (
 ) group by all order by week, use
 """
 _FAILURES = f"""
-select cause, count(*) as jobs, sum(coalesce(failed.instance_hours, 0)) as instance_hours,
-       sum(coalesce(failed.gpu_hours, 0)) as gpu_hours, sum(coalesce(failed.usd, 0)) as usd
-from jobs left join (select number, {_SUMS} from shares where use = 'failed' and {_IN} group by number) as failed using (number)
+select cause, count(*) as jobs, sum(coalesce(unknown, 0)) as unknown_instance_hours,
+       {", ".join(f"sum(coalesce(failed.{name}, 0)) as {name}" for name in _AMOUNTS)}
+from jobs left join (
+    select number, {_OF_FAILURES}, sum(if(use = 'unknown', instance_hours, 0)) as unknown
+    from shares where use in ('failed', 'unknown') and {_IN} group by number
+) as failed using (number)
 where cause is not null and ended >= timestamptz '{{begins}}' and ended < timestamptz '{{ends}}'
 group by cause order by jobs desc, usd desc, cause
 """
@@ -70,23 +78,37 @@ with chosen as (
     where {_IN} and ({{owner}} is null or {{by}} = {{owner}}) and use in ({{uses}})
     group by number order by usd desc, gpu_hours desc, instance_hours desc, number limit {MOST_JOBS}
 )
-select name as job, owner, status, instance_type, instances, created, cause, account, region,
-       instance_hours, gpu_hours, usd
+select name as job, owner, status, instance_type, instances, created, cause, account, region, arn, account_name, twins,
+       {", ".join(_AMOUNTS)}
 from chosen join jobs using (number)
 order by usd desc, gpu_hours desc, instance_hours desc, name
 """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FleetTables:
-    """The sums of one window as frames; each has ``instance_hours gpu_hours usd``, and what it is by."""
+    """The sums of one window as frames; each has the amounts of ``monitor.fleet.report.Sum``, and what it is by. Failures also
+    have ``unknown_instance_hours``: of how much of those jobs nobody knows whether it was for nothing."""
 
-    by_owner: pd.DataFrame
-    by_cause: pd.DataFrame
+    parts: pd.DataFrame
+    """By owner, bucket and use: all others are sums of it."""
     by_week: pd.DataFrame
     failures: pd.DataFrame
     jobs: int
     """With any time in the window."""
+
+    @cached_property
+    def by_owner(self) -> pd.DataFrame:
+        """By owner and use."""
+        return self._by("owner", "use")
+
+    @cached_property
+    def by_cause(self) -> pd.DataFrame:
+        """By bucket and use."""
+        return self._by("bucket", "use")
+
+    def _by(self, *names: str) -> pd.DataFrame:
+        return self.parts.groupby(list(names), as_index=False)[list(_AMOUNTS)].sum()
 
 
 class FleetDatabase:
@@ -97,22 +119,25 @@ class FleetDatabase:
         import duckdb
 
         self._db = duckdb.connect(":memory:")
-        tags = {"team": _tag(settings.team_tag), "project": _tag(settings.project_tag)}
+        owners = owners_of(settings)
+        tags = {"team_tag": _tag(owners.team_tag), "project_tag": _tag(owners.project_tag)}
         if not facts.parts:
             facts.keep_none()
-        self._db.execute(_JOBS.format(pattern=_text(facts.pattern), **tags))
-        self._db.execute(_SHARES.format(uses=f"enum({', '.join(map(_text, USES))})"))
+        self._db.execute("create table members (number varchar, called varchar, its_team varchar, its_project varchar)")
+        for number, member in owners.members.items():
+            self._db.execute("insert into members values (?, ?, ?, ?)", [number, *member])
+        self._db.execute(_JOBS.format(pattern=_text(facts.pattern), untagged=_text(UNTAGGED), **tags))
+        uses = f"enum({', '.join(map(_text, USES))})"
+        self._db.execute(_SHARES.format(uses=uses, no_account=_text(NO_ACCOUNT)))
         self._db.execute("alter table jobs drop shares")
 
     def tables(self, window: Window, by: str) -> FleetTables:
         """The sums of a window, by team, project or account."""
         given = {"by": by if by in BY else BY[0], "start": window.start, "end": window.end}
         moments = {"begins": window.begins, "ends": window.ends}
-        by_owner, by_cause, by_week = (self._ask(query.format(**given)) for query in (_BY_OWNER, _BY_CAUSE, _BY_WEEK))
+        parts, by_week = (self._ask(query.format(**given)) for query in (_PARTS, _BY_WEEK))
         jobs = self._ask(f"select count(distinct number) as jobs from shares where {_IN.format(**given)}")
-        return FleetTables(
-            by_owner, by_cause, by_week, self._ask(_FAILURES.format(**given, **moments)), int(jobs["jobs"][0])
-        )
+        return FleetTables(parts, by_week, self._ask(_FAILURES.format(**given, **moments)), int(jobs["jobs"][0]))
 
     def jobs(self, window: Window, by: str, owner: str | None, uses: tuple[str, ...]) -> pd.DataFrame:
         """The jobs with the most time in some uses, of one owner or of all; at most ``MOST_JOBS``."""
@@ -132,7 +157,7 @@ class FleetDatabase:
 
 
 def _tag(name: str) -> str:
-    return f"coalesce(nullif(map_extract_value(tags, {_text(name)}), ''), 'untagged')"
+    return f"nullif(map_extract_value(tags, {_text(name)}), '')"
 
 
 def _text(value: Any) -> str:

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from monitor.archive.fleet_parts import FactStore
 from monitor.archive.store import Store
-from monitor.fleet.owners import owner_by
+from monitor.fleet.owners import Member, Only, Owners
 from monitor.fleet.report import FleetReport
 from monitor.fleet.summing import BEFORE, fleet_report
 from monitor.fleet.window import Window
@@ -30,6 +30,12 @@ def kept_facts(archive: str) -> FactStore | None:
     return None if folder is None else FactStore.of(folder, archive)
 
 
+def owners_of(settings: Settings) -> Owners:
+    """How the settings tell whose a job is."""
+    members = {each.number: Member(each.name, each.team, each.project) for each in settings.accounts if each.number}
+    return Owners(settings.team_tag, settings.project_tag, members)
+
+
 def made(
     store: Store,
     window: Window,
@@ -37,6 +43,7 @@ def made(
     by: str,
     settings: Settings,
     *,
+    only: Only = Only(),
     keep: bool = True,
     said: Callable[[str], None] = lambda text: None,
 ) -> Made:
@@ -46,5 +53,6 @@ def made(
     first = min(window.before.start, window.start - BEFORE)
     # Recoveries come after a window's end, too.
     jobs = facts.load(first, max(window.end, now.date()))
-    owner = owner_by(by, settings.team_tag, settings.project_tag)
-    return Made(fleet_report(store.label, jobs, window, now, by, owner, len(read.unread)), read)
+    owner = owners_of(settings).by(by)
+    report = fleet_report(store.label, jobs, window, now, by, owner, len(read.unread), only, facts.days())
+    return Made(report, read)

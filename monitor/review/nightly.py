@@ -13,6 +13,7 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from monitor.accounts import AccountRegion
 from monitor.alert.conditions import Rule
 from monitor.alert.delivery import Outcome as Delivered
 from monitor.alert.delivery import deliver, write_down
@@ -26,10 +27,13 @@ from monitor.archive.store import Store
 from monitor.aws.calls import metered
 from monitor.errors import TrainwatchError
 from monitor.faults import fault
-from monitor.fetch.source import JobQuery, Source
+from monitor.fetch.background import side_by_side
+from monitor.fetch.source import Found, JobQuery, Source
 from monitor.fleet.window import Window, monday_of
+from monitor.model.arn import region_of
+from monitor.review.across import AT_ONCE, find
 from monitor.review.archived import ArchiveSource, instant_of
-from monitor.review.archiving import STATES, Archiver
+from monitor.review.archiving import STATES, Archiver, Asked
 from monitor.review.fleet_message import message_of, trouble_of
 from monitor.review.fleet_report import made
 from monitor.review.nightly_state import NightlyFolder
@@ -46,11 +50,15 @@ _EVERY_JOB = 1_000_000
 _WEEK = timedelta(days=7)
 
 
+#: An account and region of the settings file; None for the one that boto3 finds by itself.
+Where = AccountRegion | None
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What a night works on."""
 
-    account: Callable[[], Source]
+    open: Callable[[Where], Source]
     store: Store
     settings: Settings
     folder: NightlyFolder
@@ -61,12 +69,16 @@ class Plan:
     first: timedelta = timedelta(days=14)
     """How far back the first night looks."""
     max_usd: float | None = None
+    places: tuple[Where, ...] = (None,)
+    """The accounts and regions whose jobs are archived."""
 
 
 @dataclass(slots=True)
 class Night:
     """What became of one."""
 
+    places: int = 0
+    """Accounts and regions that were read."""
     archived: int = 0
     unchanged: int = 0
     judged: int = 0
@@ -98,7 +110,7 @@ def night(
             state = replace(state, reported_until=_first_week(begun))
             plan.folder.keep(state)
         plan.folder.write("begun", begun, {})
-        _step(out, "archiving", lambda: _archive(plan, out, _since(plan, state.archived_until, begun), now, said))
+        _step(out, "archiving", lambda: _archive(plan, out, now, said))
         if plan.rules:
             _step(out, "judging", lambda: _judge(plan, out, _since(plan, state.judged_until, begun), begun, said))
         _step(out, "reporting", lambda: _report(plan, out, begun, said))
@@ -135,30 +147,72 @@ def _first_week(now: datetime) -> date:
     return today - _WEEK if today == monday_of(today) else monday_of(today)
 
 
-def _archive(plan: Plan, out: Night, since: datetime, now: Callable[[], datetime], said: Callable[[str], None]) -> None:
-    begun = now()
-    source = plan.account()
-    names = [job.name for job in source.jobs(JobQuery(created_after=since, limit=_EVERY_JOB))]
+def _archive(plan: Plan, out: Night, now: Callable[[], datetime], said: Callable[[str], None]) -> None:
+    """What is new in each account and region; one that refuses is told, and looked at from where it was the next night."""
+    begun, marks = now(), plan.folder.state().archived_until
+    asked: dict[tuple[Where, str], Asked] = {}
+    read: dict[Where, tuple[Source, datetime]] = {}
+
+    def listed(where: Where) -> tuple[Source, Found] | TrainwatchError:
+        since = _since(plan, marks.get(_key(where)), begun)
+        try:
+            source = plan.open(where)
+            return source, find(source, JobQuery(created_after=since, limit=_EVERY_JOB))
+        except TrainwatchError as error:
+            return error
+
+    for where, answer in zip(plan.places, side_by_side(listed, plan.places, AT_ONCE), strict=True):
+        at = f"archiving {where}" if where else "archiving"
+        if isinstance(answer, TrainwatchError):
+            out.troubles.append(f"{at}: {answer}")
+            continue
+        source, found = answer
+        if found.broken_off:
+            out.troubles.append(f"{at}: {found.broken_off}")
+        else:
+            out.places += 1
+            read[where] = source, _since(plan, marks.get(_key(where)), begun)
+        asked |= {(where, job.name): Asked.of(source, job, where and where.account) for job in found.jobs}
     # Those that ran when they were archived, however long ago they were created.
-    rows, _ = ArchiveSource(plan.store).rows()
-    names += [str(row["job_name"]) for row in rows if not row["is_final"] and row["arn"]]
-    if names:
+    for row in ArchiveSource(plan.store).rows()[0]:
+        if row["is_final"] or not row["arn"]:
+            continue
+        its = next(((where, source) for where, (source, _) in read.items() if _has(source, row["arn"])), None)
+        if its is not None:
+            where, name = its[0], str(row["job_name"])
+            asked.setdefault((where, name), Asked(its[1], name, where and where.account))
+    if asked:
         plan.store.make_ready()
-    done: set[str] = set()
+    done = 0
 
     def told(job: str, text: str) -> None:
-        if text in STATES:
-            done.add(job)
-        said(f"{len(done):,} of {len(set(names)):,} jobs archived")
+        nonlocal done
+        done += text in STATES
+        said(f"{done:,} of {len(asked):,} jobs archived")
 
-    archiver = Archiver(plan.store, plan.settings)
-    outcomes = archiver.archive_all([(source, name) for name in dict.fromkeys(names)], now, told)
+    outcomes = Archiver(plan.store, plan.settings).archive_all(asked.values(), now, told)
     out.archived = sum(each.state == "archived" for each in outcomes)
     out.unchanged = sum(each.state in {"unchanged", "kept"} for each in outcomes)
-    failed = [each for each in outcomes if each.error]
-    out.troubles += [f"archiving {each.name}: {each.error}" for each in failed if not each.why]
-    until = begun if not failed else max(since + OVERLAP, begun - TRIED_FOR)
-    plan.folder.keep(replace(plan.folder.state(), archived_until=until))
+    failed = [(where, each) for (where, _), each in zip(asked, outcomes, strict=True) if each.error]
+    for where, each in failed:
+        if not each.why:
+            out.troubles.append(f"archiving {each.name}{f' of {where}' if where else ''}: {each.error}")
+    again = {where for where, _ in failed}
+    until = {
+        _key(where): max(since + OVERLAP, begun - TRIED_FOR) if where in again else begun
+        for where, (_, since) in read.items()
+    }
+    plan.folder.keep(replace(plan.folder.state(), archived_until={**marks, **until}))
+
+
+def _key(where: Where) -> str:
+    return "" if where is None else str(where)
+
+
+def _has(source: Source, arn: str) -> bool:
+    """Whether a job may be that source's."""
+    has = getattr(source, "has", None)
+    return has is None or bool(has(arn))
 
 
 def _judge(plan: Plan, out: Night, since: datetime, now: datetime, said: Callable[[str], None]) -> None:
@@ -181,7 +235,8 @@ def _judge(plan: Plan, out: Night, since: datetime, now: datetime, said: Callabl
         except TrainwatchError as error:
             out.troubles.append(f"judging {row['job_name']}: {error}")
             continue
-        telling.hear(Look(report, report.reviewed_at, plan.settings.public_url), verdicts)
+        where = f"{row['account_name'] or row['account']} in {region_of(row['arn'] or '')}" if plan.places[1:] else ""
+        telling.hear(Look(report, report.reviewed_at, plan.settings.public_url, where=where), verdicts)
         if telling.trouble:
             out.troubles.append(f"judging {row['job_name']}: {telling.trouble}")
             continue

@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 from monitor.alert.locks import taking_turns
 from monitor.errors import CannotDo
 
+_MARKS = ("judged_until", "reported_until")
 #: The log is cut to its newer half beyond this.
 MOST_LOG_BYTES = 4 << 20
 
@@ -23,8 +24,9 @@ MOST_LOG_BYTES = 4 << 20
 class State:
     """Of one archive."""
 
-    archived_until: datetime | None = None
-    """Jobs created before it are archived, but for those that were running then; None before the first night."""
+    archived_until: Mapping[str, datetime] = field(default_factory=dict)
+    """Account and region, "" for the one that boto3 finds -> jobs created before that are archived, but for those that were
+    running then; none before its first night."""
     judged_until: datetime | None = None
     """Jobs that ended before it are judged: apart from the above, as a night may be killed in between."""
     reported_until: date | None = None
@@ -58,17 +60,17 @@ class NightlyFolder:
             told = json.loads(self._path("json").read_text(encoding="utf-8"))
             archived, judged, reported = (told[name] for name in ("archived_until", "judged_until", "reported_until"))
             return State(
-                None if archived is None else datetime.fromisoformat(archived),
+                {where: datetime.fromisoformat(at) for where, at in archived.items()},
                 None if judged is None else datetime.fromisoformat(judged),
                 None if reported is None else date.fromisoformat(reported),
             )
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return State()
 
     def keep(self, state: State) -> None:
         """In one move."""
-        names = ("archived_until", "judged_until", "reported_until")
-        told = {name: (at := getattr(state, name)) and at.isoformat() for name in names}
+        told: dict[str, Any] = {name: (at := getattr(state, name)) and at.isoformat() for name in _MARKS}
+        told["archived_until"] = {where: at.isoformat() for where, at in state.archived_until.items()}
         target = self._path("json")
         beside = target.with_suffix(f".{os.getpid()}.unfinished")
         with self._telling():

@@ -235,7 +235,11 @@ class Reviewer:
         lines: Parsed | None = None,
     ) -> Run:
         """``lines`` is what the lines themselves were read as, where sums stand in for them."""
-        job = completed(job, parsed.identity, parsed.events, instance_types.lookup, self._source.instance_type)
+        told = completed(job, parsed.identity, parsed.events, instance_types.lookup, self._source.instance_type)
+        if told.started is None and job.started is not None:
+            # The text of a log may lack what its source has seen: when its lines begin and end.
+            told = replace(told, started=job.started, ended=told.ended or job.ended)
+        job = told
         if job.source == "logs" and job.status in {None, "Failed"} and complete:
             job = _failed(job, parsed, self._raw.lines)
         progress("reading metrics")

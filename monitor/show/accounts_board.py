@@ -285,4 +285,4 @@ def _ran_s(row: Placed, now: datetime) -> float | None:
 
 
 def _team(row: Placed) -> str | None:
-    return row.job.tags.get("team") or row.where.account.team
+    return row.job.tag("team") or row.where.account.team

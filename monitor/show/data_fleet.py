@@ -17,6 +17,7 @@ from typing import Any
 
 from monitor import settings
 from monitor.archive.address import store_of
+from monitor.archive.cache import user_cache
 from monitor.archive.fleet_parts import FactStore
 from monitor.archive.store import Store
 from monitor.errors import TrainwatchError
@@ -24,7 +25,8 @@ from monitor.faults import fault
 from monitor.fetch.background import begin
 from monitor.fetch.source import JobQuery
 from monitor.fleet.window import Window
-from monitor.review.archiving import STATES, Archiver
+from monitor.review.across import find
+from monitor.review.archiving import STATES, Archiver, Asked
 from monitor.review.fleet_facts import FleetFacts
 from monitor.review.fleet_queries import FleetDatabase, FleetTables
 from monitor.review.fleet_report import kept_facts
@@ -33,6 +35,8 @@ from monitor.show import data
 #: An archive changes at night: a look at its list is enough, now and then.
 _FRESH_S = 300.0
 _REMEMBERED = 64
+# While an archive is read for the first time: how often what is there is shown.
+_SHOWN_EVERY_S, _MADE_EVERY_S = 0.5, 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,7 @@ class State:
 
     archive: str
     jobs: int | None = None
-    """In the archive; None before the first look."""
+    """In the archive; None before the first look has ended."""
     progress: str = ""
     """What is under way; "" where nothing is."""
     unread: int = 0
@@ -93,57 +97,67 @@ class Fleet:
             return self._database
 
     def _look(self) -> None:
+        error: TrainwatchError | None = None
         try:
             if self._sample is not None:
                 self._archive_the_sample(self._sample)
-            read = FleetFacts(self._store, self.facts).update(self._tell)
-            if read.new or self._state.jobs is None:
-                # Made here, so that no view waits for it.
-                made = FleetDatabase(self.facts, settings.read())
-                with self._lock:
-                    self._database = made
-            self._tell("", jobs=read.jobs, unread=len(read.unread), changed=read.new > 0)
-        except TrainwatchError as error:
-            self._tell("", error=error)
-        except Exception as error:
-            self._tell("", error=fault(error, "Reading the archive"))
+            self._read("")
+        except TrainwatchError as found:
+            error = found
+        except Exception as found:
+            error = fault(found, "Reading the archive")
+        with self._lock:
+            self._state = replace(self._state, progress="", error=error, looked_at=time.monotonic())
 
     def _archive_the_sample(self, account: data.Account) -> None:
-        """The demo's jobs into the demo's own archive, which is gone with it."""
-        source = data.connect(account)
-        jobs = [job.name for job in source.jobs(JobQuery())]
+        """The demo's jobs into the demo's own archive, which is gone with it; what is there by then is shown."""
+        source, known = data.connect(account), settings.read()
+        jobs = find(source, JobQuery()).jobs
         ready: set[str] = set()
 
         def said(job: str, text: str) -> None:
             if text in STATES:
                 ready.add(job)
-            self._tell(f"Archiving the sample jobs: {len(ready)} of {len(jobs)}")
 
-        archiver = Archiver(self._store, settings.read())
-        archiver.archive_all([(source, job) for job in jobs], lambda: datetime.now(UTC), said)
+        # What another page has read of them need not be read again.
+        archiver = Archiver(self._store, known, user_cache(known.cache_bytes))
+        asked = [Asked.of(source, job) for job in jobs]
+        under_way = begin(archiver.archive_all, asked, lambda: datetime.now(UTC), said)
+        shown = 0
+        while not under_way.done():
+            progress = f"Archiving the sample jobs: {len(ready)} of {len(jobs)}"
+            if len(ready) > shown:
+                shown = len(ready)
+                self._read(progress)
+            self._say(progress)
+            time.sleep(_SHOWN_EVERY_S)
+        under_way.result()
 
-    def _tell(
-        self,
-        progress: str,
-        jobs: int | None = None,
-        unread: int = 0,
-        error: TrainwatchError | None = None,
-        changed: bool = False,
-    ) -> None:
+    def _read(self, progress: str) -> None:
+        """Reads what is new, and makes it what is shown; of an archive that takes long, now and then on the way."""
+        made_at = time.monotonic()
+
+        def said(text: str) -> None:
+            nonlocal made_at
+            self._say(progress or text)
+            if time.monotonic() - made_at > _MADE_EVERY_S:
+                self._show(None, 0)
+                made_at = time.monotonic()
+
+        read = FleetFacts(self._store, self.facts).update(said)
+        if read.new or self._state.jobs is None:
+            self._show(read.jobs, len(read.unread))
+
+    def _show(self, jobs: int | None, unread: int) -> None:
+        # Made here, so that no view waits for it.
+        made = FleetDatabase(self.facts, settings.read())
         with self._lock:
-            state = self._state
-            if progress:
-                self._state = replace(state, progress=progress)
-                return
-            self._state = State(
-                state.archive,
-                state.jobs if jobs is None else jobs,
-                "",
-                unread,
-                error,
-                state.generation + (changed or state.jobs is None),
-                time.monotonic(),
-            )
+            self._database = made
+            self._state = replace(self._state, jobs=jobs, unread=unread, generation=self._state.generation + 1)
+
+    def _say(self, progress: str) -> None:
+        with self._lock:
+            self._state = replace(self._state, progress=progress)
 
 
 def fleet(account: data.Account) -> Fleet:

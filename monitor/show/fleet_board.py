@@ -3,22 +3,28 @@ failures, and the jobs behind any part."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Hashable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import quote, urlencode
 
 import pandas as pd
 import streamlit as st
 from streamlit import column_config as config
 
 from monitor.charts.fleet import owners_bars, owners_frame, weeks_bars, weeks_frame
+from monitor.diagnose.headline import status_word
 from monitor.fleet import window as windows
 from monitor.fleet.owners import BY
-from monitor.fleet.sections import cause_words, hours
+from monitor.fleet.sections import amount, cause_words, hours
 from monitor.fleet.uses import DEFINITIONS, USES, WASTE, Use
 from monitor.fleet.window import Window
 from monitor.installed import PROGRAM
+from monitor.model.arn import account_of, region_of
 from monitor.review.fleet_queries import MOST_JOBS, FleetTables
-from monitor.show import address, data_fleet, links
+from monitor.settings import ARCHIVE_SHOWN
+from monitor.show import address, data, data_fleet, links
 from monitor.show.drawing import draw_frames
 from monitor.show.parts import part
 from monitor.show.plain import plain
@@ -32,6 +38,10 @@ _ALL_WASTE = "all that was wasted"
 # More bars than that are no ranking any more.
 _MOST_OWNERS = 12
 _OTHERS = "all others"
+# Ranked parts of the waste; the others are one row.
+_MOST_PARTS = 12
+# Of an amount, the instance-hours in it of which it is not known.
+_MISSING = {"usd": "unpriced_instance_hours", "gpu_hours": "uncounted_instance_hours"}
 # What legend and axis take of a chart on a page.
 _AROUND_PX = 150
 
@@ -42,7 +52,7 @@ def show_state(state: data_fleet.State) -> None:
         show_error(state.error, "fleet", "Reading the archive")
     if state.progress:
         st.caption(f":material/hourglass_empty: {plain(state.progress)}…")
-    if state.jobs is None and not state.error:
+    if not state.generation and not state.error:
         st.skeleton(96)
         st.skeleton(240)
     elif state.jobs == 0 and not state.progress:
@@ -78,12 +88,12 @@ def show_fleet(found: data_fleet.Fleet, window: Window, by: str) -> None:
     unit = _unit(tables)
     _show_answer(tables, by, unit)
     part(None, "Where it went", _show_bars, tables, by, unit)
+    part(None, "By cause", _show_causes, tables, by, unit)
     left, right = st.columns(2, gap="large")
     with left:
         part(None, "Week by week", _show_weeks, tables, unit)
     with right:
         part(None, "Failures", _show_failures, tables, unit)
-    part(None, "By cause", _show_causes, tables, unit)
     part(None, "Jobs", _show_jobs, found, window, by, tables, unit)
 
 
@@ -112,6 +122,9 @@ def _show_answer(tables: FleetTables, by: str, unit: str) -> None:
     said += f"; of {percent(100 * unknown / total)} nobody knows, which is neither" if unknown else ""
     gpu_hours = rows["gpu_hours"].sum()
     said += f". {hours(gpu_hours)} GPU-hours in all." if unit == "usd" and gpu_hours else "."
+    missing = rows[_MISSING[unit]].sum() if unit in _MISSING else 0.0
+    what = {"usd": "a known price", "gpu_hours": "a known number of GPUs"}.get(unit)
+    said += f" {hours(missing)} instance-hours without {what} are in none of it." if missing else ""
     st.caption(plain(said))
 
 
@@ -191,28 +204,57 @@ def _show_failures(tables: FleetTables, unit: str) -> None:
         {
             "first cause": [cause_words(cause) for cause in rows["cause"]],
             "jobs": rows["jobs"],
-            "failed": [_amount(value, unit) for value in rows[unit]] if unit in rows else DASH,
+            "failed": [_failed(row, unit) for row in rows.to_dict("records")],
         }
     )
     st.dataframe(shown, hide_index=True, key="fleet-failures")
+    if rows["unknown_instance_hours"].any():
+        st.caption("Not known: of jobs that made steps and were never seen to save.")
 
 
-def _show_causes(tables: FleetTables, unit: str) -> None:
-    rows = tables.by_cause
-    total = rows[unit].sum()
-    with st.expander("By cause: the buckets of the jobs' time", icon=":material/list:"):
-        st.dataframe(
-            pd.DataFrame(
-                {
-                    "cause": [phase(bucket) for bucket in rows["bucket"]],
-                    "use": rows["use"],
-                    "amount": [_amount(value, unit) for value in rows[unit]],
-                    "share": [percent(100 * value / total) if total else DASH for value in rows[unit]],
-                }
-            ),
-            hide_index=True,
-            key="fleet-causes",
-        )
+def _failed(row: Mapping[Hashable, Any], unit: str) -> str:
+    value = row[unit]
+    missing = row["unknown_instance_hours"] + (row[_MISSING[unit]] if unit in _MISSING else 0.0)
+    return amount(_amount(value, unit), value, missing)
+
+
+def _show_causes(tables: FleetTables, by: str, unit: str) -> None:
+    """Waste by owner and cause, the largest first; with what trained and what is not known it sums to the bill."""
+    rows, total = tables.parts, tables.parts[unit].sum()
+    wasted = rows[rows["use"].isin(WASTE) & (rows[unit] > 0)].sort_values(
+        [unit, "owner", "bucket"], ascending=[False, True, True]
+    )
+    ranked = [(row.owner, phase(row.bucket), row.use, getattr(row, unit)) for row in wasted[:_MOST_PARTS].itertuples()]
+    others = wasted[_MOST_PARTS:]
+    if len(others):
+        ranked.append((f"{len(others):,} more", "", "wasted", others[unit].sum()))
+    trained, unknown = (rows.loc[rows["use"] == use, unit].sum() for use in ("trained", "unknown"))
+    nobody = f" and {_amount(unknown, unit)} of which nobody knows" if unknown else ""
+    said = f"With {_amount(trained, unit)} that trained{nobody}, this is the bill: {_amount(total, unit)}."
+    st.markdown(f"**What bought nothing, by {by} and cause**")
+    st.caption(plain(f"The largest first, {_amount(wasted[unit].sum(), unit)} together. {said}"))
+    if not ranked:
+        return
+    shares = [100 * row[3] / total for row in ranked]
+    st.dataframe(
+        pd.DataFrame(
+            {
+                by: [row[0] for row in ranked],
+                "cause": [row[1] for row in ranked],
+                "use": [row[2] for row in ranked],
+                "amount": [_amount(row[3], unit) for row in ranked],
+                "share of the bill": shares,
+            }
+        ),
+        hide_index=True,
+        height="content",
+        key="fleet-causes",
+        column_config={
+            "share of the bill": config.ProgressColumn(
+                "share of the bill", format="%.1f %%", min_value=0, max_value=max(shares)
+            )
+        },
+    )
 
 
 def _show_jobs(found: data_fleet.Fleet, window: Window, by: str, tables: FleetTables, unit: str) -> None:
@@ -236,12 +278,11 @@ def _show_jobs(found: data_fleet.Fleet, window: Window, by: str, tables: FleetTa
     st.dataframe(
         pd.DataFrame(
             {
-                "job": [_link(job) for job in rows["job"]],
+                "job": [_link(row) for row in rows.to_dict("records")],
+                **{_title(name): _known(rows, name) for name in dict.fromkeys((unit, "gpu_hours"))},
                 by: rows["owner"],
-                _title(unit): rows[unit].round(2),
-                "GPU-hours": rows["gpu_hours"].round(2),
-                "status": rows["status"],
-                "cause": [cause_words(cause) if isinstance(cause, str) else DASH for cause in rows["cause"]],
+                "status": [status_word(status) if isinstance(status, str) else DASH for status in rows["status"]],
+                "first cause": [cause_words(cause) if isinstance(cause, str) else DASH for cause in rows["cause"]],
                 "instances": [
                     f"{number} x {kind or DASH}"
                     for number, kind in zip(rows["instances"], rows["instance_type"], strict=True)
@@ -252,7 +293,8 @@ def _show_jobs(found: data_fleet.Fleet, window: Window, by: str, tables: FleetTa
         hide_index=True,
         key="fleet-jobs",
         column_config={
-            "job": config.LinkColumn("job", display_text=r"[?&]job=([^&]+)", width="large"),
+            "job": config.LinkColumn("job", display_text=r"#(.+)$"),
+            **{_title(name): config.NumberColumn(_title(name), format="%.2f") for name in (unit, "gpu_hours")},
             "created": config.DatetimeColumn("created", format="YYYY-MM-DD"),
         },
     )
@@ -262,7 +304,20 @@ def _most(number: int) -> str:
     return f"; the first {MOST_JOBS}" if number >= MOST_JOBS else ""
 
 
-def _link(job: str) -> str:
-    from urllib.parse import urlencode
+def _known(rows: pd.DataFrame, unit: str) -> pd.Series:
+    """Of each job; nothing where it is not known."""
+    return rows[unit].mask(rows[_MISSING[unit]] > 0) if unit in _MISSING else rows[unit]
 
-    return f"job?{urlencode(links.to(job=job))}"
+
+def _link(row: Mapping[Hashable, Any]) -> str:
+    """To the page of the job, wherever it is; its name stands behind it."""
+    name, arn = str(row["job"]), row["arn"] if isinstance(row["arn"], str) else ""
+    if os.environ.get(ARCHIVE_SHOWN):
+        # Of several of one name the ARN tells which.
+        to = links.to(job=arn if arn and row["twins"] > 1 else name)
+    elif row["account_name"] in {member.name for member in data.members()}:
+        number = account_of(arn)
+        to = links.to(job=name, region=region_of(arn), member=row["account_name"], account=number, profile=None)
+    else:
+        to = links.to(job=name)
+    return f"job?{urlencode(to)}#{quote(name)}"

@@ -8,7 +8,7 @@ from datetime import datetime, tzinfo
 import streamlit as st
 
 from monitor import words
-from monitor.aws.arn import job_url, s3_url, streams_url
+from monitor.aws.console import job_url, s3_url, streams_url
 from monitor.diagnose.headline import facts, status_word
 from monitor.diagnose.outlook import outlook
 from monitor.diagnose.previous_words import like_words

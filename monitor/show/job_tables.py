@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from monitor.aws.arn import s3_url, stream_url, streams_url
+from monitor.aws.console import s3_url, stream_url, streams_url
 from monitor.diagnose.file_words import file_rows
 from monitor.diagnose.hidden import hidden_words
 from monitor.diagnose.odd_nodes import odd_nodes

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import duckdb
 import pytest
 from moto.sagemaker.models import sagemaker_backends
 
+from monitor.cli import alert_across_watch
+from monitor.fetch.account import AwsSource
 from tests.accounts.conftest import NUMBERS, settings_text
 from tests.accounts.test_jobs import ALL
 from tests.cli.commands import document, ran
@@ -21,6 +27,15 @@ def test_the_jobs_of_all_accounts_are_archived_and_told_apart(
     assert {(row["account"], row["region"], row["name"]) for row in found["jobs"]} == ALL
     assert {row["state"] for row in found["jobs"]} == {"archived"}
     assert [one["account"] for one in found["not_read"]] == ["locked"]
+    owners = duckdb.sql(
+        f"select account_name, region, team, count(*) from read_parquet('{tmp_path}/kept/jobs/*/*/*/*.parquet', "
+        "hive_partitioning = true) group by all order by all"
+    ).fetchall()
+    assert owners == [
+        ("prod", "us-east-1", "prod-team", 1),
+        ("research", "eu-west-1", "research-team", 1),
+        ("research", "us-east-1", "research-team", 2),
+    ]
     listed = document(capsys, "jobs", "--archive", str(tmp_path / "kept"))["jobs"]
     assert sorted(row["name"] for row in listed) == ["bert-1", "llama-1", "llama-1", "llama-2"]
     text, err = ran(capsys, *call, code=3)
@@ -54,7 +69,44 @@ def test_all_running_jobs_are_judged_and_a_refused_account_is_named(
     assert "locked in us-east-1" in err
 
 
-@pytest.mark.parametrize("more", [["llama-1"], ["--watch"], ["--backtest"], ["--publish"], ["--resend"]])
+def test_a_watch_over_all_accounts_says_what_begins_and_what_ends_and_names_the_account(
+    settings: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.write_text(settings_text(("research", "locked", "prod")), encoding="utf-8")
+    (job,) = (each for each in sagemaker_backends[NUMBERS["prod"]]["us-east-1"].training_jobs.values())
+    job.training_job_status, job.training_end_time = "InProgress", None
+    begun = (datetime.now(UTC) - timedelta(hours=1)).isoformat()
+    job.training_start_time, job.secondary_status_transitions = begun, [{"Status": "Training", "StartTime": begun}]
+    looks = 0
+
+    def sleep(seconds: float) -> None:
+        nonlocal looks
+        looks += 1
+        if looks == 1:
+            ended = datetime.now(UTC) - timedelta(minutes=10)
+            job.training_job_status, job.training_end_time = "Completed", ended.isoformat()
+        if looks == 4:
+            raise KeyboardInterrupt
+
+    find = AwsSource.find
+    # moto finds nothing by the time of the last change.
+    monkeypatch.setattr(AwsSource, "find", lambda self, query: find(self, replace(query, modified_after=None)))
+    monkeypatch.setattr(alert_across_watch.run, "__defaults__", (sleep, lambda: datetime.now(UTC)))
+    call = ["alert", "--all-accounts", "--when", "cost_usd > 20", "--quiet", "--no-cache", "--watch"]
+    out, err = ran(capsys, *call, "--format", "json", code=130)
+    *told, last = (json.loads(line) for line in out.splitlines())
+    assert [(each["type"], each["job"], each["account"]) for each in told] == [
+        ("firing", "llama-1", NUMBERS["prod"]),
+        ("ended", "llama-1", NUMBERS["prod"]),
+    ]
+    assert told[0]["title"].endswith("job llama-1 of prod in us-east-1")
+    assert (last["type"], last["jobs"], last["not_read"]) == ("summary", len(ALL) - 1, ["locked in us-east-1"])
+    assert err.count("locked in us-east-1: AWS does not allow sts:AssumeRole") == 1
+    settings.write_text(settings_text(("locked",)), encoding="utf-8")
+    assert "1 of 1 accounts and regions could not be read" in ran(capsys, *call, code=3)[1]
+
+
+@pytest.mark.parametrize("more", [["llama-1"], ["--backtest"], ["--publish"], ["--resend"]])
 def test_what_is_of_one_job_does_not_go_with_all_accounts(
     settings: Path, capsys: pytest.CaptureFixture[str], more: list[str]
 ) -> None:

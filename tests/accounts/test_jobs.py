@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 import shlex
 from pathlib import Path
@@ -80,12 +81,34 @@ def test_a_region_that_is_down_is_named_and_the_rest_is_there(
     assert "127.0.0.1:9" in found["not_read"][0]["why"]
 
 
+def test_the_list_of_all_accounts_is_repeated_and_one_that_refuses_is_said_once(
+    settings: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.write_text(settings_text(("research", "locked", "prod")), encoding="utf-8")
+    looks = 0
+
+    def sleep(seconds: float) -> None:
+        nonlocal looks
+        looks += 1
+        if looks == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("monitor.cli.jobs_watch.watch.__defaults__", (sleep,))
+    out, err = ran(capsys, "jobs", "--all-accounts", "--watch", "--format", "json")
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert [_keys(line) for line in lines] == [ALL] * 3
+    assert [[one["account"] for one in line["not_read"]] for line in lines] == [["locked"]] * 3
+    assert err.count("locked in us-east-1: AWS does not allow sts:AssumeRole") == 1
+    looks = 0
+    assert ran(capsys, "jobs", "--all-accounts", "--watch")[0].count("4 jobs in 3 of 4 accounts and regions as of") == 3
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
         (["--all-accounts", "--account", "reserch"], "no account reserch; the nearest is research."),
         (["--all-accounts", "--archive", "x"], "--archive and --all-accounts were given."),
-        (["--all-accounts", "--watch"], "--watch lists one account."),
+        (["--all-accounts", "--watch", "--format", "csv"], "as text or JSON lines"),
     ],
 )
 def test_calls_that_cannot_be_meant(

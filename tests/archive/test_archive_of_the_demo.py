@@ -19,6 +19,7 @@ from sqlglot import expressions
 from monitor.archive.columns import TABLES
 from monitor.archive.document import report_document
 from monitor.archive.folder import FolderStore
+from monitor.archive.labels import Labels
 from monitor.archive.reading import Archived
 from monitor.archive.writing import write
 from monitor.cli.archived_jobs import ranked
@@ -26,7 +27,7 @@ from monitor.cli.main import parser
 from monitor.model import Gap, Job, Report
 from monitor.review import Reviewer, Watch
 from monitor.review.archived import ArchiveSource
-from monitor.review.archiving import Archiver
+from monitor.review.archiving import Archiver, Asked
 from monitor.settings import Settings
 from tests.demo_jobs import DEMO_NOW as NOW
 from tests.demo_jobs import reviewed
@@ -64,7 +65,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Live:
     for base in BASES:
         report = reviewed()[base]
         out.reports[report.job.name] = report
-        write(out.store, report)
+        write(out.store, report, labels=Labels(team="speech" if base.startswith("whisper") else None))
     return out
 
 
@@ -100,7 +101,7 @@ def test_running_jobs_are_among_them_and_are_not_final(live: Live) -> None:
 
 def test_a_price_from_the_settings_counts_where_none_was_known(live: Live, tmp_path: Path) -> None:
     store, name = FolderStore(tmp_path), _named(live, "whisper")
-    Archiver(store).archive(_Priceless(live.store), name, NOW)
+    Archiver(store).archive(Asked(_Priceless(live.store), name), NOW)
     kept = ArchiveSource(store).archived(name)
     assert kept.manifest.price is None
     assert [gap.what for gap in kept.run.gaps] == ["price"]
@@ -110,8 +111,8 @@ def test_a_price_from_the_settings_counts_where_none_was_known(live: Live, tmp_p
     assert priced.cost.price_usd_per_instance_hour == 7.09
     assert not [gap for gap in priced.run.gaps if gap.what == "price"]
     # A job whose price was not known is final, and archived again once it is.
-    assert Archiver(store).archive(_Priceless(live.store), name, NOW).state == "unchanged"
-    again = Archiver(store, Settings(prices={"ml.g5.12xlarge": 7.09})).archive(_Priceless(live.store), name, NOW)
+    assert Archiver(store).archive(Asked(_Priceless(live.store), name), NOW).state == "unchanged"
+    again = Archiver(store, Settings(prices={"ml.g5.12xlarge": 7.09})).archive(Asked(_Priceless(live.store), name), NOW)
     assert again.state == "archived"
     assert again.manifest is not None
     assert again.manifest.row["cost_usd"] == pytest.approx(priced.cost.usd)
@@ -120,13 +121,13 @@ def test_a_price_from_the_settings_counts_where_none_was_known(live: Live, tmp_p
 def test_a_bill_that_grew_after_the_end_is_archived_again(live: Live, tmp_path: Path) -> None:
     store, name = FolderStore(tmp_path), _named(live, "whisper")
     source = ArchiveSource(live.store)
-    assert [Archiver(store).archive(source, name, NOW).state for _ in range(2)] == ["archived", "unchanged"]
+    assert [Archiver(store).archive(Asked(source, name), NOW).state for _ in range(2)] == ["archived", "unchanged"]
 
     class Retained(ArchiveSource):
         def job(self, name: str) -> Job:
             return replace(super().job(name), warm_pool_billable_seconds=900)
 
-    assert Archiver(store).archive(Retained(live.store), name, NOW).state == "archived"
+    assert Archiver(store).archive(Asked(Retained(live.store), name), NOW).state == "archived"
 
 
 class _Priceless(ArchiveSource):
@@ -151,7 +152,7 @@ def test_a_watched_job_of_an_archive_is_read_once_even_if_it_ran(live: Live) -> 
 
 def test_an_archive_can_be_copied_into_another(live: Live, tmp_path: Path) -> None:
     name = _named(live, "gpt2-10b")
-    outcome = Archiver(FolderStore(tmp_path)).archive(ArchiveSource(live.store), name, NOW + timedelta(days=9))
+    outcome = Archiver(FolderStore(tmp_path)).archive(Asked(ArchiveSource(live.store), name), NOW + timedelta(days=9))
     assert outcome.state == "archived"
     copy, first = (Reviewer(ArchiveSource(store), name).review(NOW) for store in (FolderStore(tmp_path), live.store))
     assert report_document(copy) == report_document(first)
@@ -203,7 +204,7 @@ def _queries(engine: duckdb.DuckDBPyConnection, live: Live) -> list[list[dict[st
 
 
 def test_the_queries_for_duckdb_say_what_the_reports_say(engine: duckdb.DuckDBPyConnection, live: Live) -> None:
-    spent, waste, findings, slowest, idle = _queries(engine, live)
+    spent, waste, teams, findings, slowest, idle = _queries(engine, live)
     reports = live.reports.values()
     overhead = sum(report.cost.overhead_usd or 0.0 for report in reports)
     assert sum(row["overhead_usd"] or 0.0 for row in spent) == pytest.approx(overhead)
@@ -211,6 +212,9 @@ def test_the_queries_for_duckdb_say_what_the_reports_say(engine: duckdb.DuckDBPy
     assert sum(row["recoverable_usd"] or 0.0 for row in spent) == pytest.approx(recoverable)
     assert sum(row["spent_usd"] or 0.0 for row in spent) == pytest.approx(sum(each.cost.usd or 0.0 for each in reports))
     assert sum(row["usd"] for row in waste) == pytest.approx(overhead)
+    # What is null in a bucket is of a job that never started.
+    assert sum(row["usd"] for row in teams) == pytest.approx(sum(row["usd"] for row in waste))
+    assert {row["team"] for row in teams} == {"untagged", "speech"}
     assert {row["id"] for row in findings} == {each.id for report in reports for each in report.warnings}
     assert slowest[0]["job_name"] == _named(live, "llama2-7b-fsdp")
     assert slowest[0]["slowest"] == "algo-3"
@@ -254,14 +258,18 @@ def test_athenas_tables_have_the_columns_that_are_written() -> None:
 
 def test_the_queries_for_athena_run_translated(engine: duckdb.DuckDBPyConnection, live: Live) -> None:
     queries = [block for block in _blocks("athena") if block.startswith("SELECT")]
-    assert len(queries) == 3
+    assert len(queries) == 4
     answers = []
     for query in queries:
         parsed = sqlglot.parse_one(query, read="athena")
         for table in parsed.find_all(expressions.Table):
             table.this.set("this", f"athena_{table.name}")
         answers.append(_rows(engine, parsed.sql(dialect="duckdb")))
-    worst, waste, times = answers
+    worst, waste, teams, times = answers
+    assert {row["team"]: row["jobs"] for row in teams} == {"untagged": len(BASES) - 1, "speech": 1}
+    assert sum(row["usd"] for row in teams) == pytest.approx(
+        sum(each.cost.usd or 0.0 for each in live.reports.values()), abs=0.05
+    )
     assert [row["job_name"] for row in worst[:1]] == [
         max(live.reports.values(), key=lambda each: each.cost.recoverable_usd or 0.0).job.name
     ]
@@ -289,11 +297,12 @@ def test_the_queries_for_spark_run(live: Live) -> None:
     try:
         found: dict[str, Any] = {"spark": spark, "archive": live.store.label}
         exec(block, found)
-        worst, waste, times = (found[name].collect() for name in ("worst", "waste", "step_times"))
+        worst, waste, teams, times = (found[name].collect() for name in ("worst", "waste", "teams", "step_times"))
     finally:
         spark.stop()
     told = max(live.reports.values(), key=lambda each: each.cost.recoverable_usd or 0.0)
     assert (worst[0]["job_name"], worst[0]["month"]) == (told.job.name, "2026-11")
+    assert {row["team"]: row["jobs"] for row in teams} == {"untagged": len(BASES) - 1, "speech": 1}
     assert sum(row["usd"] for row in waste) == pytest.approx(
         sum(each.cost.overhead_usd or 0.0 for each in live.reports.values())
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from monitor.aws.arn import _twice, job_url, s3_url, stream_url, streams_url
+from monitor.aws.console import _twice, job_url, s3_url, stream_url, streams_url
 
 ARN = "arn:aws:sagemaker:eu-west-1:123456789012:training-job/bert-2026-09-25-12-05-00-123"
 

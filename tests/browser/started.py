@@ -39,21 +39,21 @@ def running_demo() -> Iterator[str]:
 
 
 @contextmanager
-def running_dashboard(environment: Mapping[str, str]) -> Iterator[str]:
+def running_dashboard(environment: Mapping[str, str], *options: str) -> Iterator[str]:
     """The address of a dashboard on an account that the environment names, until the end of the block."""
     with tempfile.TemporaryDirectory() as home:
         own = dict.fromkeys(("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME"), home)
-        with _running("dashboard", own | dict(environment)) as address:
+        with _running("dashboard", own | dict(environment), *options) as address:
             yield address
 
 
 @contextmanager
-def _running(command: str, environment: Mapping[str, str]) -> Iterator[str]:
+def _running(command: str, environment: Mapping[str, str], *options: str) -> Iterator[str]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     process = subprocess.Popen(
-        [sys.executable, "-m", "monitor", command, "--port", str(port)],
+        [sys.executable, "-m", "monitor", command, "--port", str(port), *options],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -10,6 +10,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
+from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +18,7 @@ from typing import Any
 import boto3
 import pytest
 
-from monitor.cli import dashboard, jobs, mcp, top
+from monitor.cli import alert_across_watch, dashboard, jobs, jobs_across, mcp, top
 from monitor.cli.main import main, parser
 from monitor.demo import serve as demo
 from monitor.demo.account import Account
@@ -92,7 +93,9 @@ def place(connected: Account, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     def stopped(seconds: float) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(jobs, "watch", lambda arguments, look: once(arguments, look, stopped))
+    for room in (jobs, jobs_across):
+        monkeypatch.setattr(room, "watch", lambda arguments, look: once(arguments, look, stopped))
+    monkeypatch.setattr(alert_across_watch.run, "__defaults__", (stopped, lambda: datetime.now(UTC)))
     return tmp_path
 
 
@@ -118,8 +121,9 @@ def test_the_examples_of_the_help_run(
         _archive(place, connected, capsys)
     if argv[:2] == ["thresholds", "remove"]:
         assert main(["thresholds", "add", argv[2], "gpu_utilization < 40 for 10m"]) == 0
-    # A threshold that is crossed is what an alert is for.
-    assert main(argv) in ({0, 1} if argv[0] == "alert" else {0}), capsys.readouterr().err
+    # A threshold that is crossed is what an alert is for; Ctrl-C ends the watch over all accounts.
+    codes = {130} if argv[:2] == ["alert", "--all-accounts"] else {0, 1} if argv[0] == "alert" else {0}
+    assert main(argv) in codes, capsys.readouterr().err
 
 
 def _archive(place: Path, account: Account, capsys: pytest.CaptureFixture[Any]) -> None:

@@ -15,7 +15,7 @@ import pytest
 from monitor.alert.grammar import parse
 from monitor.archive.verdicts import Verdicts
 from monitor.cli import jobs
-from monitor.cli.jobs import watch
+from monitor.cli.jobs_watch import watch
 from monitor.cli.main import main, parser
 from monitor.demo.account import Account
 from monitor.errors import CannotDo
@@ -105,7 +105,7 @@ def test_a_list_is_repeated_until_ctrl_c_and_trouble_is_said(
         looked.append(seconds)
 
     arguments = parser().parse_args(["jobs", "--watch", "--interval", "1s", "--limit", "2", "--quiet"])
-    seen = jobs._look(arguments, jobs.account_source(arguments), None)
+    seen = jobs.listed(jobs._look(arguments, jobs.account_source(arguments), None))
     assert watch(arguments, _Looks(seen, CannotDo("AWS does not answer.", "Wait."), seen), sleep) == 0
     assert looked == [5.0, 5.0, 5.0], "not more often than every 5 s"
     out, err = capsys.readouterr()

@@ -17,6 +17,7 @@ from monitor.archive import parquet
 from monitor.archive.columns import JOBS, Kind
 from monitor.archive.fleet_parts import FactStore
 from monitor.archive.folder import FolderStore
+from monitor.archive.labels import Labels
 from monitor.archive.layout import RUNS
 from monitor.archive.writing import write
 from monitor.cli.main import main
@@ -52,7 +53,7 @@ def put(store: FolderStore, name: str, minutes: float = 90.0, tags: dict[str, st
         metric_frame=builders.metrics(NAMES, 85, {"gpu_utilization": 90.0}),
         step_frame=builders.steps(NAMES, 900, 5.0),
     )
-    write(store, report(built.run, builders.START + timedelta(minutes=minutes)), tags=tags)
+    write(store, report(built.run, builders.START + timedelta(minutes=minutes)), labels=Labels(tags))
 
 
 @pytest.fixture
@@ -209,7 +210,9 @@ def test_the_command_prints_each_form_and_sends_a_window_once(
     assert "<svg" in told["html"]
     document: dict[str, Any] = json.loads(told["json"])
     assert document["by_owner"][0]["owner"] == "speech"
-    assert sum(row["sum"]["usd"] for row in document["by_use"]) == pytest.approx(document["total"]["usd"])
+    assert document["total"]["usd"] is None  # no price is known
+    hours = sum(row["sum"]["gpu_hours"] for row in document["by_use"])
+    assert hours == pytest.approx(document["total"]["gpu_hours"])
     inbox = tmp_path / "inbox"
     program = tmp_path / "receiver"
     program.write_text(f"#!/bin/sh\ncat >> {inbox}\necho >> {inbox}\n", encoding="utf-8")
@@ -230,7 +233,7 @@ def test_the_command_prints_each_form_and_sends_a_window_once(
         (["--since", "soon"], 2, "--since soon is not a number of days"),
         (["--week", "47"], 2, "--week 47 is not a week"),
         (["--notify", "stdout"], 2, "printed anyway"),
-        (["--archive", "/nowhere/at/all"], 3, "contains no jobs"),
+        (["--archive", "/nowhere/at/all"], 3, "There is no archive at /nowhere/at/all."),
     ],
 )
 def test_a_wrong_call_says_what_to_write(

@@ -9,18 +9,26 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as with_settings
 
+from monitor.accounts import Account
 from monitor.archive.fleet_parts import FactStore
 from monitor.fleet.facts import JobFacts
-from monitor.fleet.owners import BY, owner_by
+from monitor.fleet.owners import BY
 from monitor.fleet.summing import fleet_report
 from monitor.fleet.window import Window
 from monitor.review.fleet_queries import FleetDatabase
+from monitor.review.fleet_report import owners_of
 from monitor.settings import Settings
 from tests.fleet.built import facts
 from tests.fleet.test_sums import jobs
 
 WEEK = Window(date(2026, 11, 16), date(2026, 11, 23))
 NOW = datetime(2026, 11, 24, 6, tzinfo=UTC)
+AMOUNTS = ["gpu_hours", "usd", "unpriced_instance_hours", "uncounted_instance_hours"]
+SETTINGS = Settings(
+    accounts=(
+        Account("lab", ("us-east-1",), role="arn:aws:iam::111122223333:role/Read", team="research", project="o'maps"),
+    )
+)
 
 
 @given(jobs())
@@ -30,27 +38,30 @@ def test_the_tables_of_a_page_are_those_of_the_report(
 ) -> None:
     store = FactStore(tmp_path_factory.mktemp("facts"))
     store.keep(made)
-    database = FleetDatabase(store, Settings())
+    database = FleetDatabase(store, SETTINGS)
     for by in BY:
-        report = fleet_report("archive", made, WEEK, NOW, by, owner_by(by))
+        report = fleet_report("archive", made, WEEK, NOW, by, owners_of(SETTINGS).by(by))
         tables = database.tables(WEEK, by)
         assert tables.jobs == report.coverage.jobs
         owners = {
-            (each.owner, use): (one.gpu_hours, one.usd)
+            (each.owner, use): (one.gpu_hours, one.usd, one.unpriced_instance_hours, one.uncounted_instance_hours)
             for each in report.by_owner
             for use, one in each.by_use
             if one.instance_hours
         }
-        rows = tables.by_owner[["owner", "use", "gpu_hours", "usd"]].itertuples(index=False)
-        assert {(owner, use): (hours, usd) for owner, use, hours, usd in rows} == {
+        rows = tables.by_owner[["owner", "use", *AMOUNTS]].itertuples(index=False)
+        assert {(owner, use): tuple(amounts) for owner, use, *amounts in rows} == {
             key: pytest.approx(value) for key, value in owners.items()
         }
         causes = {(each.bucket, each.use): pytest.approx(each.sum.usd) for each in report.by_cause}
         rows = tables.by_cause[["bucket", "use", "usd"]].itertuples(index=False)
         assert {(bucket, use): usd for bucket, use, usd in rows} == causes
-        failures = {each.cause: (each.jobs, pytest.approx(each.failed.usd)) for each in report.failures}
-        rows = tables.failures[["cause", "jobs", "usd"]].itertuples(index=False)
-        assert {cause: (count, usd) for cause, count, usd in rows} == failures
+        failures = {
+            each.cause: (each.jobs, pytest.approx(each.failed.usd), pytest.approx(each.unknown.instance_hours))
+            for each in report.failures
+        }
+        rows = tables.failures[["cause", "jobs", "usd", "unknown_instance_hours"]].itertuples(index=False)
+        assert {cause: tuple(figures) for cause, *figures in rows} == failures
         assert tables.by_week["usd"].sum() == pytest.approx(report.total.usd)
 
 

@@ -64,7 +64,7 @@ def planned(account: ArchiveSource, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     program.chmod(0o700)
     store = FolderStore(tmp_path / "archive")
     return Plan(
-        account=lambda: account,
+        open=lambda where: account,
         store=store,
         settings=Settings(prices={"ml.p4d.24xlarge": 36.0}),
         folder=NightlyFolder(tmp_path / "state", store.label),
@@ -103,7 +103,7 @@ def test_the_first_night_of_a_week_that_has_begun_reports_nothing_and_the_next_m
 
 def test_days_off_are_caught_up(planned: Plan, tmp_path: Path) -> None:
     empty: Source = Without()  # type: ignore[assignment]
-    passed(replace(planned, account=lambda: empty), builders.START - timedelta(days=1))
+    passed(replace(planned, open=lambda where: empty), builders.START - timedelta(days=1))
     after = passed(planned, MONDAY + timedelta(days=17))
     assert (after.archived, after.judged) == (3, 3)
     assert after.reports == ["2026-W39", "2026-W40", "2026-W41"]
@@ -201,14 +201,14 @@ class Down:
 def test_a_step_that_fails_is_told_and_keeps_no_other_from_being_done(planned: Plan, tmp_path: Path) -> None:
     passed(planned, builders.START + timedelta(hours=30))
     source: Source = Down()  # type: ignore[assignment]
-    found = passed(replace(planned, account=lambda: source))
+    found = passed(replace(planned, open=lambda where: source))
     assert found.troubles == ["archiving: AWS does not answer."]
     assert found.reports == ["2026-W39"]
     titles = [str(message["title"]) for message in inbox(tmp_path)]
     assert any(title.startswith("nightly of 2026-09-28 did not do everything: archiving") for title in titles)
     # What was not archived is looked for again.
     state = planned.folder.state()
-    assert state.archived_until == builders.START + timedelta(hours=30)
+    assert state.archived_until[""] == builders.START + timedelta(hours=30)
 
 
 def test_only_one_at_a_time(planned: Plan) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from monitor.analyze.pieces import BUCKETS
 from monitor.fleet.document import csv_rows, fleet_document
 from monitor.fleet.facts import JobFacts
-from monitor.fleet.owners import owner_by
+from monitor.fleet.owners import Member, Only, Owners
 from monitor.fleet.report import Sum
 from monitor.fleet.sections import headline, sections
 from monitor.fleet.summing import fleet_report
@@ -44,7 +44,11 @@ def jobs(draw: st.DrawFn) -> list[JobFacts]:
                 saved_at=saved,
                 status=draw(st.sampled_from(["Completed", "Failed", "Stopped", "InProgress"])),
                 instance_count=draw(st.integers(1, 5)),
-                tags=draw(st.sampled_from([None, '{"team": "vision"}', '{"team": "speech"}'])),
+                tags=draw(st.sampled_from([None, '{"team": "vision"}', '{"team": ""}'])),
+                team=draw(st.sampled_from([None, "speech"])),
+                account=draw(st.sampled_from(["111122223333", "444455556666", None])),
+                account_name=draw(st.sampled_from([None, "lab-2"])),
+                **draw(st.sampled_from([{}, {"cost_usd": None}, {"gpu_count": None}])),
             )
         )
     return made
@@ -64,7 +68,7 @@ def same(one: Sum) -> object:
 
 @given(jobs())
 def test_uses_causes_and_owners_sum_to_the_bill_of_the_window(made: list[JobFacts]) -> None:
-    report = fleet_report("archive", made, WEEK, NOW, owner=owner_by("team"))
+    report = fleet_report("archive", made, WEEK, NOW, owner=Owners().by("team"))
     assert added([each.sum for each in report.by_use]) == same(report.total)
     assert added([each.sum for each in report.by_cause]) == same(report.total)
     assert added([each.sum for each in report.by_owner]) == same(report.total)
@@ -137,6 +141,12 @@ def test_nobody_knows_what_a_failed_job_without_a_checkpoint_kept() -> None:
     assert report.waste == Sum()
     assert report.coverage.judged_share == 0.0
     assert report.failures[0].cause == "unknown"
+    (failures,) = (section for section in sections(report) if section.title == "Failures")
+    assert failures.rows == (("cause not found", "either", "1", "not known", "not known"),)
+    assert fleet_document(report)["failures"][0]["failed"] is None
+    seen = facts("seen", [("productive", 3 * HOUR, True)], saved_at=MONDAY + timedelta(hours=2), status="Failed")
+    both = fleet_report("archive", [job, seen], WEEK, NOW)
+    assert next(each for each in sections(both) if each.title == "Failures").rows[0][3:] == ("≥ 8.00", "≥ $36.00")
 
 
 def test_a_failed_job_that_never_stepped_was_for_nothing() -> None:
@@ -156,19 +166,40 @@ def test_hours_and_jobs_weigh_differently() -> None:
 def test_what_has_no_price_or_no_gpu_count_is_counted_and_not_guessed() -> None:
     unpriced = facts("unpriced", [("productive", HOUR, True)], cost_usd=None, gpu_count=None)
     report = fleet_report("archive", [unpriced], WEEK, NOW)
-    assert report.total == Sum(0.0, 1.0, 0.0)
+    assert report.total == Sum(0.0, 1.0, 0.0, 1.0, 1.0)
     assert (report.coverage.without_price, report.coverage.without_gpus) == (1, 1)
     assert "instance-hours" in headline(report)[0]
     assert "$" not in " ".join(headline(report))
+    document = fleet_document(report)
+    assert (document["total"]["usd"], document["total"]["gpu_hours"]) == (None, None)
+    priced = facts("priced", [("productive", HOUR, True)])
+    told = fleet_report("archive", [unpriced, priced], WEEK, NOW)
+    assert headline(told)[0].startswith("at least 8.00 GPU-hours, at least $36.00 in 2 jobs")
+    assert sections(told)[0].rows[-1][1:4] == ("≥ 8.00", "100 %", "≥ $36.00")
 
 
 def test_teams_come_from_the_tag_else_from_the_account_else_from_nowhere() -> None:
-    team = owner_by("team", "squad", teams={"111122223333": "research"})
+    owners = Owners("squad", members={"111122223333": Member("lab", "research", "maps")})
     tagged = facts("tagged", [], tags='{"squad": "vision", "owner": "ann@example.com"}')
-    assert team(tagged) == "vision"
-    assert team(facts("plain", [])) == "research"
-    assert owner_by("team")(facts("plain", [])) == "untagged"
-    assert owner_by("project")(tagged) == "untagged"
+    noted = facts("noted", [], team="speech", project="asr", account_name="lab-2")
+    assert [owners.team(each) for each in (tagged, noted, facts("plain", []))] == ["vision", "speech", "research"]
+    assert [owners.project(each) for each in (tagged, noted)] == ["maps", "asr"]
+    assert [owners.account(each) for each in (tagged, noted)] == ["lab us-east-1", "lab-2 us-east-1"]
+    assert Owners().team(facts("plain", [])) == Owners().project(tagged) == "untagged"
+
+
+def test_a_report_of_some_accounts_regions_or_teams_leaves_out_the_others() -> None:
+    owners = Owners(members={"111122223333": Member("lab")})
+    made = [facts("a", [("productive", HOUR, True)], team="speech"), facts("b", [("productive", HOUR, True)])]
+    for only, names, words in (
+        (Only(teams=frozenset({"speech"})), 1, "team speech"),
+        (Only(accounts=frozenset({"lab"}), owners=owners), 2, "account lab"),
+        (Only(frozenset({"111122223333"}), frozenset({"us-east-1"})), 2, "account 111122223333, region us-east-1"),
+        (Only(regions=frozenset({"eu-west-1"})), 0, "region eu-west-1"),
+    ):  # fmt: skip
+        report = fleet_report("archive", made, WEEK, NOW, only=only)
+        assert report.coverage.jobs == names
+        assert words in headline(report)[0]
 
 
 def test_an_empty_window_says_so() -> None:

@@ -10,6 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from monitor.archive.folder import FolderStore
+from monitor.archive.labels import Labels
 from monitor.archive.writing import write
 from monitor.model import Price
 from monitor.review import report
@@ -43,7 +44,11 @@ def put(store: FolderStore, name: str, tags: dict[str, str] | None) -> None:
         metric_frame=builders.metrics(NAMES, 85, {"gpu_utilization": 90.0}),
         step_frame=builders.steps(NAMES, 300, 5.0),
     )
-    write(store, report(built.run, builders.START + timedelta(minutes=200), Price(36.0, "settings file")), tags=tags)
+    write(
+        store,
+        report(built.run, builders.START + timedelta(minutes=200), Price(36.0, "settings file")),
+        labels=Labels(tags),
+    )
 
 
 def opened(words: str, **address: str) -> AppTest:

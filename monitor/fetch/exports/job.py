@@ -1,0 +1,172 @@
+"""One job of exported logs as a source: its lines are those of its objects, what it was is what a kept description tells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+
+from monitor.fetch.cut_lines import joined
+from monitor.fetch.events import STREAM_NODE
+from monitor.fetch.exports.descriptions import Description, answer_of
+from monitor.fetch.exports.order import InOrder
+from monitor.fetch.exports.told import Told
+from monitor.fetch.instance_types import lookup
+from monitor.fetch.job_answer import job_of
+from monitor.fetch.metrics import without_metrics
+from monitor.fetch.source import JobQuery
+from monitor.model import ApiBill, Gap, Job, JobSummary, LogPage, Node, Price, RawMetrics
+
+#: Under this name an archive notes which objects a job was read from.
+MARK = "exported"
+_PAGE_CHARS = 1 << 20
+_PAGE_LINES = 10_000
+UNDESCRIBED = Gap(
+    "job",
+    "Exported logs say nothing of the job itself, and no description of it was kept: its time is that from the first line to "
+    "the last, which is less than what was billed; status, reasons, queue, spot, inputs and tags are not known, and instances "
+    "only as far as the log names them.",
+    "Keep what DescribeTrainingJob or Search answers, and name the folder with --descriptions.",
+)
+
+
+class ExportedJob:
+    """The Source of one job. ``read`` gives its events and, when it has ended, ``gaps`` what could not be read of them."""
+
+    def __init__(
+        self,
+        name: str,
+        read: Callable[[], Iterator[Told]],
+        mark: str,
+        described: Description | Job | None = None,
+        owner: str | None = None,
+    ) -> None:
+        """``mark`` is a digest of all that the job is read from; ``owner`` the number of its account, as far as the logs say
+        it. ``described`` is a Job where the archive itself knows it."""
+        self._name, self._read, self._mark = name, read, mark
+        self._described = described
+        self.owner = owner
+        self.gaps: list[Gap] = []
+        self._sorted: InOrder | None = None
+
+    @property
+    def is_described(self) -> bool:
+        return self._described is not None
+
+    @property
+    def lines(self) -> int:
+        """Events that were read."""
+        return self._events().count
+
+    def close(self) -> None:
+        """Lets go of what was sorted."""
+        if self._sorted is not None:
+            self._sorted.close()
+
+    def as_of(self, now: datetime) -> datetime:
+        """The moment of which the logs and the description are: of a job that ran when it was described the later of both."""
+        job = self.job()
+        if job.ended is not None or not job.is_running:
+            return now
+        told = self._described.as_of if isinstance(self._described, Description) else None
+        ends = [end for end in (told, _moment(self._events().last_ms)) if end is not None]
+        return min(now, max(ends)) if ends else now
+
+    def beginnings(self) -> dict[str, str]:
+        return {MARK: self._mark}
+
+    def goes_on(self, known: Mapping[str, str]) -> bool:
+        """Whether a log of this name was read from exports, too: all lines of one name are one job, unless somebody says."""
+        return MARK in known
+
+    def jobs(self, query: JobQuery) -> tuple[JobSummary, ...]:
+        """The one job there is, whatever the query."""
+        return (JobSummary(self._name, status="", created=None),)
+
+    def with_instances(self, summaries: Sequence[JobSummary]) -> tuple[JobSummary, ...]:
+        return tuple(summaries)
+
+    def job(self, name: str = "") -> Job:
+        """As it is described, else what the streams tell. ``name`` is not used."""
+        if isinstance(self._described, Job):
+            return self._described
+        if self._described is not None:
+            return job_of(answer_of(self._described.answer), self._name)
+        events = self._events()
+        numbers = sorted(
+            {int(node[1].removeprefix("algo-")) for node in map(STREAM_NODE.search, events.streams) if node}
+        )
+        nodes = tuple(Node(f"algo-{number}") for number in numbers)
+        started, ended = _moment(events.first_ms), _moment(events.last_ms)
+        return Job(self._name, source="logs", started=started, ended=ended, nodes=nodes)
+
+    def logs(self, job: Job) -> _Lines:
+        return _Lines(self._events(), (*self.gaps, *(() if self.is_described else (UNDESCRIBED,))))
+
+    def metrics(self, job: Job, now: datetime) -> RawMetrics:
+        return without_metrics("Exported logs contain no host metrics.")
+
+    def profiled(self, job: Job) -> None:
+        return None
+
+    def endpoint(self) -> None:
+        return None
+
+    def instance_type(self, name: str) -> Node | None:
+        return lookup(name)
+
+    def price(self, instance_type: str, job: Job) -> Price | Gap | None:
+        return None
+
+    def bill(self) -> ApiBill:
+        return ApiBill()
+
+    def _events(self) -> InOrder:
+        if self._sorted is None:
+            self._sorted = InOrder(self._read())
+        return self._sorted
+
+
+class _Lines:
+    """The LogReader of sorted events, which are read once."""
+
+    numbering: Mapping[str, int | None] = {}
+    progress = None
+
+    def __init__(self, events: InOrder, gaps: tuple[Gap, ...]) -> None:
+        self.gaps = gaps
+        self._events: InOrder | None = events
+
+    def newest(self) -> Iterator[LogPage]:
+        yield from ()
+
+    def read(self) -> Iterator[LogPage]:
+        events, self._events = self._events, None
+        if events is not None:
+            yield from joined(_pages(events))
+
+
+def _pages(events: InOrder) -> Iterator[LogPage]:
+    stream, first, size = "", 1, 0
+    lines: list[str] = []
+    times: list[int | None] = []
+    for event in events:
+        if lines and (event.stream != stream or size >= _PAGE_CHARS or len(lines) >= _PAGE_LINES):
+            yield _page(stream, first, lines, times)
+            first = first + len(lines) if event.stream == stream else 1
+            lines, times, size = [], [], 0
+        stream = event.stream
+        parts = event.message.split("\n")
+        lines += parts
+        times += [event.time_ms if event.time_ms >= 0 else None] * len(parts)
+        size += len(event.message)
+    if lines:
+        yield _page(stream, first, lines, times)
+
+
+def _page(stream: str, first: int, lines: Sequence[str], times: Sequence[int | None]) -> LogPage:
+    node = STREAM_NODE.search(stream)
+    return LogPage.of(stream, node[1] if node else "algo-1", first, lines, tuple(times))
+
+
+def _moment(time_ms: int | None) -> datetime | None:
+    return None if time_ms is None else datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=time_ms)
