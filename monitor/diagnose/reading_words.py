@@ -130,7 +130,8 @@ def explained(reading: StepReading) -> tuple[str, ...]:
 
 def _main(readings: Sequence[StepReading]) -> StepReading | None:
     """The format of most reports, of those that have times."""
-    return next((each for each in readings if each.printed_s is not None or each.clock_s is not None), None)
+    timed = (each for each in readings if each.cause != "untold")
+    return next((each for each in timed if each.printed_s is not None or each.clock_s is not None), None)
 
 
 def _plain(way: str) -> str:
@@ -154,6 +155,11 @@ def _shown(reading: StepReading) -> str:
 
 
 def _correction(reading: StepReading) -> str:
+    if reading.cause == "untold" and reading.printed_s is not None:
+        return (
+            f"The log prints {step_seconds(reading.printed_s)} beside a step ({reading.format}), and nothing tells whether that "
+            "is one step's time or that of all steps since the report before: no step time is shown."
+        )
     if reading.printed_s is None or reading.clock_s is None:
         return ""
     printed, clock = step_seconds(reading.printed_s), step_seconds(reading.clock_s)

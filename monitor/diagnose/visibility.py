@@ -5,6 +5,7 @@ from __future__ import annotations
 from monitor.diagnose.rule import Case, rule
 from monitor.diagnose.unseen import unseen
 from monitor.model import Evidence, Finding, Gap, Recommendation
+from monitor.parse.marks import EPOCHS_ONLY
 from monitor.parse.shapes import suggested_pattern
 
 # One process a node prints this; it is read as format "key-value", under mpirun and torchrun alike.
@@ -38,6 +39,22 @@ def no_step_lines(case: Case) -> Finding | None:
         if pattern
         else "Give --step-regex with named groups such as (?P<step>\\d+) and (?P<time_s>[\\d.]+), or print step=… step_time_s=…"
     )
+    told = case.run.events[case.run.events["kind"] == EPOCHS_ONLY]
+    if len(told):
+        return Finding(
+            "no-step-lines",
+            "info",
+            "high",
+            "The log reports epochs only",
+            f"The log reports {int(told['text'].iloc[0]):,} epochs and none of their steps. An epoch is many steps, so there is no "
+            "step time.",
+            (Evidence("first epoch's line", float(told["line"].iloc[0])),),
+            Recommendation(
+                "Print a line every few steps, such as step=… step_time_s=…, or give --step-regex if each epoch is one step.",
+                parameter="--step-regex",
+                source="log formats",
+            ),
+        )
     return Finding(
         "no-step-lines",
         "info",

@@ -17,10 +17,11 @@ from monitor.parse.bars import drawn_at_once, new_steps, renumbered
 from monitor.parse.columns import Floats, durations
 from monitor.parse.identity import Identity, identify
 from monitor.parse.learned import learn
-from monitor.parse.marks import EPOCH_TOLD
+from monitor.parse.marks import EPOCH_TOLD, EPOCHS_ONLY
 from monitor.parse.rows import EventRow
 from monitor.parse.series import (
     by_epoch,
+    counts,
     fitted,
     in_time,
     joined,
@@ -33,7 +34,7 @@ from monitor.parse.series import (
 )
 from monitor.parse.strangers import Strangers
 from monitor.parse.table import NOBODY, At, Rows, Table, by_code
-from monitor.parse.timing import Reports, Timing, pauses_of
+from monitor.parse.timing import GENERIC, Reports, Timing, pauses_of
 from monitor.parse.told_once import Evaluations, Writer, evaluations, told_once
 
 # Several codes make one number; before it is too large for another code, writers are counted through.
@@ -91,6 +92,8 @@ def assemble(
     at = np.sort(np.concatenate(reports.kept)) if reports.kept else np.empty(0, np.intp)
     number_on(table, at, reports.segment)
     shown = [row for row in event_rows if row.kind not in _OURS]
+    if not reports.kept:
+        shown += _epochs_only(event_rows)
     newest = {row.stream: row.line for row in shown}
     moved: dict[str, int] = {}
     of_stream = (
@@ -103,6 +106,13 @@ def assemble(
         table.line[here] += moved[stream]
     shapes = learned.shapes if learned is not None else ()
     return Parsed(_steps(reports, at, identity), _events(shown, identity, moved), identity, timings, moved, shapes)
+
+
+def _epochs_only(events: Iterable[EventRow]) -> list[EventRow]:
+    """One event with the number of epochs that lines tell of, at the first of them; of less than two none."""
+    told = [row for row in events if row.kind == EPOCH_TOLD and row.text.isdecimal()]
+    epochs = len({row.text for row in told})
+    return [told[0]._replace(kind=EPOCHS_ONLY, text=str(epochs))] if epochs > 1 else []
 
 
 def _told(table: Table, events: Sequence[EventRow], identity: Identity, said: Evaluations) -> Reports:
@@ -156,12 +166,13 @@ def _report(reports: Reports, writer: Writer, identity: Identity, merged: Set[in
     """The reports of one stream and rank."""
     table = reports.table
     for name, at in writer.formats.items():
+        if name in GENERIC and not counts(table, at):
+            continue
         if name == "deepspeed" and identity.samples_per_step:
             _time_by_size(table, at, identity.samples_per_step)
         own = put_together(table, said_once(table, joined(table, fitted(table, at))))
         own = in_time(table, numbered(table, by_epoch(table, whole_steps(table, own))))
-        for segment, part in enumerate(segments(table, own)):
-            reports.add(part, segment)
+        reports.add(segments(table, own))
     losses = writer.losses
     if len(writer.bar.at):
         bars = renumbered(table, writer.bar.at)

@@ -6,6 +6,8 @@ NaN where none can be told.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,6 +27,14 @@ _FEWEST_GAPS = 3
 # So many estimates of what is left show whether they are of the steps that are left.
 _FEWEST_LEFT = 5
 _NEAR = 1.2
+# A first report is behind one step alone where so many lie between two others.
+_MANY_STEPS = 5
+# Throughput and time of one line are of the same samples up to their rounding.
+_EXACT = 0.005
+# The logarithm of how often programs report has this middle and a deviation of log(5), by which a reading is
+# exp(4 / 1.6**2) times likelier than the other.
+_REPORTS_EVERY_S = 10.0
+_MUCH_LIKELIER = 4.0
 
 
 def is_clock(values: Floats, tick_s: float = 0.0) -> bool:
@@ -76,6 +86,68 @@ def are_sums(steps: Floats, times: Floats) -> bool:
     off = np.abs(np.log(since[other] / usually))
     shared_off = np.abs(np.log(since[other] / gaps[other] * usual_gap / usually))
     return bool(np.median(shared_off) < np.log(_EVEN) and np.median(off) > np.log(_ALIKE))
+
+
+def are_of_intervals(
+    reports: Sequence[tuple[Floats, Floats, Floats, Floats, Floats]], samples: int | None = None
+) -> bool | None:
+    """True if the times are of all the steps since the report before, False if of one step; None if nothing tells which.
+
+    For each run of the counter its (steps, times, totals, what is left of the run, throughputs in samples or tokens). A
+    first report behind a single step has a sum that is short; sums grow with the steps where reports are missing; what is
+    left comes down by one step's time each; and as many samples as a throughput and a time make are those of one step, or
+    of all, which their number divides.
+    """
+    gaps = np.concatenate([np.diff(steps) for steps, *_ in reports])
+    usual_gap = float(np.median(gaps)) if len(gaps) else 1.0
+    if usual_gap <= 1:
+        return False
+    if any(are_sums(steps, times) for steps, times, *_ in reports):
+        return True
+    firsts = [times[0] / np.nanmedian(times[1:]) for steps, times, *_ in reports if len(steps) > 2 and steps[0] <= 1]
+    if firsts and usual_gap >= _MANY_STEPS:
+        first = float(np.median(firsts))
+        if first <= 0.5 or (first <= _ALIKE and len(firsts) > 1):
+            return first <= 0.5
+    by_step = [left / (total - steps) / times for steps, times, total, left, _ in reports]
+    if (found := _near_one_or(_median(by_step), 1 / usual_gap)) is not None:
+        return found
+    made = np.concatenate([rate * times for _, times, _, _, rate in reports])
+    made = made[np.isfinite(made)]
+    if len(made) < _FEWEST_GAPS or float(made.std()) > _EXACT * float(made.mean()):
+        return None
+    number = float(np.median(made))
+    if samples is not None:
+        return _near_one_or(number / samples, usual_gap)
+    # Batches are powers of two and multiples of ten; no batch is a multiple of 100 by chance.
+    each = number / usual_gap
+    odd = usual_gap / (int(usual_gap) & -int(usual_gap))
+    if odd < _FEWEST_GAPS or _EXACT * each > 0.25 or abs(number - round(number)) > _EXACT * number:
+        return None
+    return abs(each - round(each)) <= max(_EXACT * each, 1e-9)
+
+
+def likelier_of_intervals(times: Floats, usual_gap: float) -> bool | None:
+    """The same by how often a program reports: every ten seconds, give or take a factor of five; None where that is not
+    five times likelier by one reading than by the other."""
+    usual = float(np.nanmedian(times))
+    if not usual > 0:
+        return None
+    likelier = np.log(usual_gap) * np.log(usual * usual_gap**0.5 / _REPORTS_EVERY_S)
+    return bool(likelier > 0) if abs(likelier) >= _MUCH_LIKELIER else None
+
+
+def _near_one_or(ratio: float, other: float) -> bool | None:
+    """False where a ratio is one, True where it is ``other``; None where it is neither."""
+    if 1 / _EVEN <= ratio <= _EVEN:
+        return False
+    return True if other / _EVEN <= ratio <= other * _EVEN else None
+
+
+def _median(parts: Sequence[Floats]) -> float:
+    values = np.concatenate(parts)
+    values = values[np.isfinite(values)]
+    return float(np.median(values)) if len(values) >= _FEWEST_GAPS else float("nan")
 
 
 def by_remaining(steps: Floats, total: Floats, left: Floats) -> Floats:

@@ -1,10 +1,10 @@
 """Tables in a log: rows of numbers meet their header, whatever stands between columns.
 
 ``epoch,step,train_loss,val_loss`` and ``0,49,2.31,``; ``Step<tab>Training Loss``; ``| Iteration | Loss | Elapsed Time |`` in a
-frame; ``epoch     train_loss  valid_loss  time`` with columns aligned by blanks, as fastai, skorch, spaCy (``E    #       LOSS
-TOK2VEC``) and pandas print them. What a row means its header says, lines before it. So headers and rows are recognized as
-events, each by itself, and paired here. A header names a step (or an epoch, which is counted where there is no step) and
-what is told of it; a row has a number in every column that is filled. Other tables of numbers have no such header.
+frame; ``epoch  step     train_loss  time`` with columns aligned by blanks, as spaCy (``E    #       LOSS TOK2VEC``) and pandas print
+them. What a row means its header says, lines before it. So headers and rows are recognized as
+events, each by itself, and paired here. A header names a step and what is told of it; a row has a number in every column
+that is filled. Other tables of numbers, those with a row an epoch among them, have no such header.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ GATES = (
     *(f",{name}" for name in ("step", "iteration", "iter,", "loss", "train_loss")),
     *(
         f"{name}{behind}"
-        for name in ("tep", "TEP", "poch", "POCH", "ter", "ITER", "teration", "TERATION", "Itr", "pdate")
+        for name in ("tep", "TEP", "ter", "ITER", "teration", "TERATION", "Itr", "pdate")
         for behind in _BEHIND_A_NAME
     ),
     *("E    # ", "oss\t", "oss |", "OSS |", "OSS  ", "step loss", "step time"),
@@ -158,7 +158,7 @@ def _is_header(bare: str) -> bool:
     if any(_OF_OTHER_TABLES.match(name) for name in names):
         return False
     what = {key.what for name in names if (key := _key(name)) is not None}
-    return not what.isdisjoint({"step", "epoch"}) and not what.isdisjoint(_TOLD)
+    return "step" in what and not what.isdisjoint(_TOLD)
 
 
 def _sign(text: str) -> str:
@@ -311,10 +311,10 @@ def _step(cell: str) -> float | None:
 
 @lru_cache(maxsize=256)
 def _counted(names: tuple[str, ...]) -> int:
-    """The column that numbers the rows: the best count of steps, else the epoch."""
+    """The column that numbers the rows: the best count of steps; -1 where there is none."""
     known = [(at, key) for at, name in enumerate(names) if (key := _key(name)) is not None]
     steps = [(key.order, at) for at, key in known if key.what == "step"]
-    return min(steps)[1] if steps else next((at for at, key in known if key.what == "epoch"), -1)
+    return min(steps)[1] if steps else -1
 
 
 @lru_cache(maxsize=1024)
@@ -329,15 +329,6 @@ def _form(names: tuple[tuple[str, str], ...]) -> Form | None:
             # One column of a part of the loss is not the loss.
             is_part = key.what == "loss" and key.order == v.PART_OF_LOSS
             entries += [Entry(place, key, name)] * (2 if is_part else 1)
-    if not any(entry.key.what == "step" for entry in entries):
-        # Of epochs alone a time is that of the epoch.
-        entries = [
-            entry._replace(key=entry.key._replace(what="step", order=v.STEPS, whole_run=True))
-            if entry.key.what == "epoch"
-            else entry
-            for entry in entries
-            if entry.key.what != "time" or entry.key.order <= v.RATE
-        ]
     return form(entries, "")
 
 

@@ -125,9 +125,10 @@ def learn(strangers: Strangers) -> Learned | None:
         if members[0].found.shape not in taken and (one := _judged(_series(members, writers))) is not None:
             candidates.append(one)
             taken.add(members[0].found.shape)
-    if not candidates:
+    # Lines of an epoch each report no step.
+    of_steps = [one for one in candidates if one.series.counter.order != w.EPOCH]
+    if not of_steps:
         return None
-    of_steps = [one for one in candidates if one.series.counter.order != w.EPOCH] or candidates
     most = max(one.distinct for one in of_steps)
     # Of shapes with as many counts, within a tenth, the surest.
     chosen = min(
@@ -220,7 +221,8 @@ def _tier(series: _Series, at: At) -> _Candidate | None:
     if counter.order == w.UNNAMED:
         # An evaluation counts its samples beside accuracies, but names neither an epoch nor a loss.
         watched = moves & {"losses", "learning"} or (moves and plan.losses and plan.epoch >= 0)
-        good = bool(watched) and course.distinct >= _FEWEST_UNNAMED
+        # Beside figures of an evaluation it counts epochs.
+        good = bool(watched) and course.distinct >= _FEWEST_UNNAMED and (plan.epoch >= 0 or not plan.evaluates)
         small = course.growth <= _MOST_GROWTH_UNNAMED and float(np.nanmax(series.count[at])) < _LARGEST_UNNAMED
         sure = good and small and course.mostly >= _NEARLY_ALWAYS and not _is_clock(series, at, course)
         return _Candidate(series, 1, course.distinct) if sure else None
@@ -291,9 +293,6 @@ def _is_clock(series: _Series, at: At, course: _Course) -> bool:
     return bool((np.abs(passed_s - grown) <= 1.0).mean() > _NEARLY_ALWAYS)
 
 
-_EPOCH = re.compile(r"\b(?:ep|epochs?|epoche|epoca|époque|эпоха)\b")
-
-
 def _each(who: Ints) -> list[At]:
     order = np.argsort(who, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(who[order])) + 1)
@@ -361,10 +360,7 @@ def _reading(
             int(total) if total == total and count <= total < 10**MOST_DIGITS else None,
             epoch=int(epoch) if epoch == epoch and 0 <= epoch < 10**MOST_DIGITS else None,
         )
-    if _EPOCH.search(counter.name) is None:
-        return report._replace(rank=rank)
-    # What comes once an epoch is numbered by it, and its time is no step's.
-    return report._replace(rank=rank, epoch=int(count), time_s=None, clock_s=None, clock_tick_s=0.0)
+    return report._replace(rank=rank)
 
 
 def shown(member: Member) -> str:

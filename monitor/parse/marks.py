@@ -11,6 +11,8 @@ from monitor.parse.reader import Table, event, said
 
 #: A line that tells of an epoch as a whole.
 EPOCH_TOLD = "epoch-told"
+#: That a log tells of epochs and of no step: how many there are.
+EPOCHS_ONLY = "epochs-only"
 _MARKS = Table(
     (
         event(
@@ -97,14 +99,6 @@ _MARKS = Table(
             said,
         ),
         event("inference", "ave images to|aving images to", r"(?i)\b(?P<said>sav(?:e|ing) images) to\b", said),
-        # What is said of each epoch, and of no step of it.
-        event(
-            EPOCH_TOLD,
-            "poch |poch:|poch=|poch[",
-            r"(?i)^\W{0,12}(?:(?:train(?:ing)?|starting) )?epochs?(?: num(?:ber)?| no\.?)?[ :=#\[]{1,3}(?P<said>\d{1,6})"
-            r"(?: ?(?:/|of) ?\d{1,6})?\]?(?![\d.])(?=.{0,160}loss)(?!.*(?:\b(?:step|iter|batch|it/s)|%\||\d ?/ ?\d))",
-            said,
-        ),
         event(
             "nan",
             "nan|NaN|NAN|Infinity|: inf|=inf|loss inf|: -inf|': 'inf",
@@ -183,11 +177,35 @@ _MARKS = Table(
     ),
     one_a_line=True,
 )
-MARKS = _MARKS.rows
+_FIGURE = r"(?:loss|acc|err|nll|ppl|rmse|mse|score)"
+_EPOCHS = Table(
+    (
+        # What is said of each epoch, and of no step of it.
+        event(
+            EPOCH_TOLD,
+            "poch |poch:|poch=|poch[|POCH |POCH:",
+            r"(?i)^\W{0,12}(?:(?:train(?:ing)?|starting) )?epochs?(?: num(?:ber)?| no\.?)?[ :=#\[]{1,3}(?P<said>\d{1,6})"
+            rf"(?: ?(?:/|of) ?\d{{1,6}})?\]?(?![\d.])(?=.{{0,160}}{_FIGURE})"
+            r"(?!.*(?:\b(?:step|iter|batch|it/s)|%\||\d ?/ ?\d))",
+            said,
+        ),
+        # A figure of the validation beside those of the training, or in a bar; where it moves each time that is an epoch's.
+        event(
+            EPOCH_TOLD,
+            "val_|val |Val |Val_|valid_|valid |Valid |test_|test |Test |VAL |Validation |validation ",
+            rf"(?i)(?:%\||\btrain(?:ing)?[ _-]?{_FIGURE}).*?\b(?P<said>(?:val(?:id(?:ation)?)?|test)[ _-]?{_FIGURE}\w{{0,9}}"
+            r"\s?[=:]?\s?\d[\d.e-]{0,20})",
+            said,
+        ),
+    ),
+    one_a_line=True,
+)
+MARKS = (*_MARKS.rows, *_EPOCHS.rows)
 #: Literal texts, one of which stands in every line read here.
-GATES = _MARKS.gates
+GATES = (*_MARKS.gates, *_EPOCHS.gates)
 
 
 def read(text: str) -> Iterator[tuple[str, str]]:
-    """(kind, text) of the event that the line marks, if it marks one; a line has one mark."""
-    return _MARKS.read(text)
+    """(kind, text) of the event that the line marks, if it marks one; and of the epoch that it tells of."""
+    yield from _MARKS.read(text)
+    yield from _EPOCHS.read(text)

@@ -72,13 +72,13 @@ class Form(NamedTuple):
     together tell.
     """
     elapsed: Entry | None
-    """A clock beside a time that is a mean only."""
+    """A clock beside a time that is a mean, or a sum, or of one step."""
     within: Entry | None
     """The count of micro-batches within the step, where their number is told, too."""
     around: int
     """Place of an iteration count beside steps with a total, where no epoch is named: it may count the epochs."""
     left: Entry | None
-    """What is left of the run, where nothing else tells a time."""
+    """What is left of the run, where nothing else tells a time for sure."""
     wait: Entry | None
     """The time that a step waits for its data, which the time of its update is without."""
 
@@ -139,7 +139,7 @@ def form(entries: Sequence[Entry], said: str) -> Form | None:
         _elapsed(times),
         next((entry for entry in kinds.get("micro", []) if entry.total >= 0), None),
         _around(steps) if "epoch" not in kinds and not times else -1,
-        next(iter(kinds.get("left", [])), None) if not times else None,
+        next(iter(kinds.get("left", [])), None) if not times or times[0].key.meaning == "either" else None,
         next(iter(kinds.get("wait", [])), None) if own and own.key.unit == "update" and own.key.over == 1 else None,
     )
 
@@ -162,9 +162,9 @@ def _is_told(steps: list[Entry], kinds: dict[str, list[Entry]]) -> bool:
 
 
 def _elapsed(times: Sequence[Entry]) -> Entry | None:
-    if not times or times[0].key.order != v.MEAN_OF_STEPS:
+    if not times or times[0].key.order not in {v.MEAN_OF_STEPS, v.ANY_TIME, v.BARE}:
         return None
-    return next((entry for entry in times if entry.key.what == "time" and entry.key.order >= v.ELAPSED), None)
+    return next((entry for entry in times[1:] if entry.key.what == "time" and entry.key.order >= v.ELAPSED), None)
 
 
 def _place(found: list[Entry] | None) -> int:
@@ -199,15 +199,16 @@ def reading(form: Form, values: Sequence[Value], name: str) -> Reading | None:
     if form.own >= 0 and (value := _float(values[form.own])) is not None:
         waited = (_float(values[form.wait.place]) or 0.0) * form.wait.key.factor if form.wait is not None else 0.0
         time_s = duration_s(value * form.factor + waited)
-    if form.elapsed is not None and time_s is not None:
-        elapsed_s, _, clock, _, tick_s = _times([form.elapsed], values)
-        clock = elapsed_s if clock is None else clock
     if time_s is None and form.times:
         time_s, meaning, clock, rate, tick_s = _times(form.times, values)
         if time_s is None and clock is None:
             meaning = form.times[0].key.meaning  # a clock that stands at 0 is a clock
-    if form.left is not None and (clock := _left(form.left, values)) is not None:
-        meaning = "remaining"
+    if form.elapsed is not None and time_s is not None and clock is None:
+        elapsed_s, _, clock, _, tick_s = _times([form.elapsed], values)
+        clock = elapsed_s if clock is None else clock
+    left_s = _left(form.left, values) if form.left is not None else None
+    if left_s is not None and not form.times:
+        meaning, clock, left_s = "remaining", left_s, None
     if form.within is not None and (micros := _micros(form.within, values)) != 1:
         if micros is None:
             return None
@@ -257,6 +258,7 @@ def reading(form: Form, values: Sequence[Value], name: str) -> Reading | None:
         epoch,
         None,
         counter,
+        left_s=left_s,
     )
 
 

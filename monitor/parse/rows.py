@@ -47,6 +47,8 @@ class Reading(NamedTuple):
     nested: bool = False
     local_rank: int | None = None
     """The number of the process on its node, where the text names that."""
+    left_s: float | None = None
+    """What is left of the run, beside a time that may be one step's or a sum."""
 
 
 #: What a family yields for a line that it knows and that is no step (a validation in the training's own form), so that

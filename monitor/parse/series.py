@@ -24,6 +24,8 @@ _SAME_STEP_LINES = 20
 _TOLD = ("time_s", "clock_s", "throughput", "loss", "gpu_memory_gib")
 _LOSS = _TOLD.index("loss")
 _MOSTLY = 0.8
+# Of fewer reports nothing is said; a counter that falls more often begins again after three reports or less.
+_FEWEST_COUNTS, _MOST_FALLS = 6, 0.3
 # Their head is printed before the step is done.
 _ANNOUNCED = "nemo-rl"
 
@@ -224,6 +226,19 @@ def _micro_batches(steps: Floats, done: Floats) -> float:
         if (np.abs(passed / each - moved) <= 1.0).all():
             return float(each)
     return float("nan")
+
+
+def counts(table: Table, at: At) -> bool:
+    """False where what is called a step jumps up and down: the length of an episode, a size.
+
+    A counter that begins again with each epoch, or that several processes print, comes to the same numbers.
+    """
+    at = at[~np.isnan(table.step[at])]
+    steps = table.step[at]
+    falls = (np.diff(steps) < 0) & np.isnan(table.total[at][1:])
+    if len(steps) < _FEWEST_COUNTS or falls.mean() <= _MOST_FALLS:
+        return True
+    return len(np.unique(steps)) <= (1 - _MOST_FALLS) * len(steps)
 
 
 def numbered(table: Table, at: At) -> At:

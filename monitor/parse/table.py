@@ -46,6 +46,7 @@ _PRINTED = (
     "loss",
     "gpu_memory_gib",
     "learning_rate",
+    "left_s",
 )
 _NUMBERS = (*_PRINTED, "epoch", "epoch_share", "counter")
 _MISSING = dict.fromkeys((*_NUMBERS, "time_ms", "stamp_ms"), np.nan) | {
@@ -99,6 +100,7 @@ class Table:
     loss: Floats
     gpu_memory_gib: Floats
     learning_rate: Floats
+    left_s: Floats
     epoch: Floats
     epoch_share: Floats
     counter: Floats

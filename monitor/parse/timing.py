@@ -27,11 +27,12 @@ WARM_UP_RATIO = 1.5
 WARM_UP_MOST = 20
 # A mean over more than the steps between two lines is not refuted by those.
 _LONG_MEANS = frozenset({"running-mean", "smoothed"})
-_MEANS = frozenset({"interval", "running-mean", "smoothed"})
+_MEANS = frozenset({"interval", "running-mean", "smoothed", "either"})
 _PRINTED = frozenset({"step", "interval"})
 # A rate that may be off by more, such as "0.2 it/s", tells no time.
 _UNTOLD = 0.24
-_GENERIC = frozenset({"key-value", "json"})
+#: Formats whose numbers are what their names say.
+GENERIC = frozenset({"key-value", "json"})
 # Their "step" is what the submitter chose, or samples of the epoch.
 _OF_SAMPLES = frozenset({"mllog", "pytorch-mnist", "open-clip", "learned-samples"})
 _PAUSES = frozenset({"checkpoint-begin", "checkpoint-end", "evaluation-begin", "evaluation-end"})
@@ -67,6 +68,8 @@ class Reports:
     samples: int | None = None
     """Samples of a step, where the log says how many."""
     kept: list[At] = field(default_factory=list)
+    open: list[At] = field(default_factory=list)
+    """Reports whose times are of one step or of all since the report before: nothing that they print tells which."""
     time_s: Floats = field(init=False)
     kind: Codes = field(init=False)
     """Codes into the table's texts."""
@@ -85,12 +88,16 @@ class Reports:
         self.kind[at] = kind
         self.segment[at] = segment
 
-    def add(self, at: At, segment: int) -> None:
-        """Adds the reports of one segment, whose times are told by what they print together."""
-        if not len(at):
-            return
-        times, kind = printed_times(self.table, at)
-        self.keep(at, times, kind, segment)
+    def add(self, parts: Sequence[At]) -> None:
+        """Adds the reports of one writer by its segments, whose times are told by what they print together."""
+        sums = _are_sums(self.table, parts, self.samples)
+        for segment, at in enumerate(parts):
+            times, kind = printed_times(self.table, at, sums is True)
+            if isinstance(kind, int) and kind == self.table.code("either"):
+                kind = self.table.code("interval")
+                if sums is None:
+                    self.open.append(at)
+            self.keep(at, times, kind, segment)
 
     def settle(self) -> tuple[Timing, ...]:
         """Holds all series against the clock of their lines, and marks warm-up; how the times of each format were come by."""
@@ -119,6 +126,8 @@ class Reports:
             seen = [one for at in series[:_MOST_SERIES] if (one := self._observed(at)) is not None]
             alone = kinds == {"step"}
             told = witness.verdict(seen, self.accumulation, len(series_writers(table, series)), off, alone)
+        if told.ratio != told.ratio and (settled := self._settled(series)) is not None:
+            told = settled
         by_clock: list[Floats] = []
         ticks: list[float] = []
         for at in series:
@@ -141,6 +150,23 @@ class Reports:
                     )
         clock_s = float(np.nanmedian(np.concatenate(by_clock))) if by_clock else printed_s * told.ratio
         return Timing(name, told, printed_s, clock_s, float(np.median(ticks)) if ticks else float("nan"))
+
+    def _settled(self, series: Sequence[At]) -> Verdict | None:
+        """What is likelier of times that nothing tells of; those of which neither reading is are taken away."""
+        ours = [at for at in series if any(at is one for one in self.open)]
+        if not ours:
+            return None
+        gaps = np.concatenate([np.diff(_counted(self.table, at)) for at in ours])
+        usual_gap = float(np.median(gaps))
+        sums = clocks.likelier_of_intervals(np.concatenate([self.time_s[at] for at in ours]), usual_gap)
+        if sums is None:
+            for at in ours:
+                self.time_s[at] = np.nan
+            return Verdict("untold")
+        if sums:
+            for at in ours:
+                self.time_s[at] = clocks.shared(_counted(self.table, at), self.time_s[at], usual_gap)
+        return None
 
     def _done(self, at: At) -> Floats | None:
         """The steps done at each report; None where its counter does not tell them."""
@@ -220,9 +246,26 @@ def _counted(table: Table, at: At) -> Floats:
     return steps
 
 
-def printed_times(table: Table, at: At) -> tuple[Floats, int | Codes]:
-    """(seconds of one step, kind of each) by what the reports of one segment print."""
-    steps, times, clock = table.step[at], table.time_s[at], table.clock_s[at]
+def _are_sums(table: Table, parts: Sequence[At], samples: int | None) -> bool | None:
+    """Whether times that may be sums of all steps since the report before are that; None where nothing tells."""
+    known = [at[~np.isnan(table.time_s[at])] for at in parts]
+    told = [
+        (
+            *(_counted(table, at), table.time_s[at], table.total[at], table.left_s[at]),
+            np.where(table.throughput_unit[at] == table.code("it/s"), np.nan, table.throughput[at]),
+        )
+        for at in known
+        if len(at) > 1
+    ]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return clocks.are_of_intervals(told, samples) if told else False
+
+
+def printed_times(table: Table, at: At, sums: bool = False) -> tuple[Floats, int | Codes]:
+    """(seconds of one step, kind of each) by what the reports of one segment print; ``either`` where that is open, unless
+    what may be ``sums`` is.
+    """
+    steps, times, clock = _counted(table, at), table.time_s[at], table.clock_s[at]
     # A first line without a time says nothing about how the times of the others are meant.
     told = np.flatnonzero(~np.isnan(times))
     meaning = str(table.texts[table.meaning[at[told[0] if len(told) else 0]]])
@@ -241,8 +284,11 @@ def printed_times(table: Table, at: At) -> tuple[Floats, int | Codes]:
         if not clocks.is_clock(clock, tick_s):
             since = np.full(len(at), np.nan)
         known = ~np.isnan(since)
-        kinds = np.where(known, table.code("cumulative"), table.code(meaning))
-        return np.where(known, since, times), kinds.astype(np.int32)
+        if known.any() or meaning != "either":
+            rest = np.full(len(at), np.nan) if meaning == "either" else times
+            kinds = np.where(known, table.code("cumulative"), table.code("step" if meaning == "either" else meaning))
+            return np.where(known, since, rest), kinds.astype(np.int32)
+        clock = since
     if not np.isnan(clock).all():
         rated = times
         times, from_clock = clocks.by_rate_and_clock(steps, clock, table.throughput[at], tick_s)
@@ -262,10 +308,10 @@ def printed_times(table: Table, at: At) -> tuple[Floats, int | Codes]:
         table.throughput[at] = np.where(np.isnan(table.throughput[at]), 1.0 / times, table.throughput[at])
         table.throughput_unit[rateless] = table.code("it/s")
     elif meaning in {"interval", "either"}:
-        # Of a time that may be a step's or a mean nothing tells which, where as many steps lie between two reports always.
-        if meaning == "either" and clocks.are_sums(steps, times):
+        if meaning == "either" and sums:
             times = clocks.shared(steps, times, usual_gap)
-        kind = "step" if usual_gap == 1.0 else "interval"
+        is_open = meaning == "either" and usual_gap > 1.0 and not sums
+        kind = "step" if usual_gap == 1.0 else "either" if is_open else "interval"
     else:
         kind = meaning
     return times, table.code(kind)
@@ -273,7 +319,7 @@ def printed_times(table: Table, at: At) -> tuple[Floats, int | Codes]:
 
 def _is_mean(table: Table, at: At, meaning: str) -> bool:
     """The reports of a generic format print a mean beside their clock, and no rate of steps."""
-    generic = str(table.texts[table.format[at[0]]]) in _GENERIC
+    generic = str(table.texts[table.format[at[0]]]) in GENERIC
     return generic and meaning in _MEANS and not (table.throughput_unit[at] == table.code("it/s")).any()
 
 

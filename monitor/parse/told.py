@@ -60,6 +60,7 @@ _WORDS: Mapping[str, str] = {
     "rank-order": "startup: host order",
     "torchrun": "startup: torchrun",
     "hint": "a library's hint",
+    "epochs-only": "epochs and no step: {} of them",
     "model-size": "startup: model size {}",
     "trainable-size": "startup: trainable {}",
     "part-size": "startup: part of the model {}",

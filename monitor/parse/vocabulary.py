@@ -81,7 +81,7 @@ AVERAGES: dict[str, Meaning] = {
 }
 
 # Order of steps: global ones come first; plurals are the last, they count many things.
-GLOBAL_STEP, STEP, ITERATION, BATCH, STEPS = 0, 1, 2, 3, 4
+GLOBAL_STEP, STEP, ITERATION, BATCH, EPISODE, STEPS = 0, 1, 2, 3, 4, 5
 STEP_NAMES = {
     **dict.fromkeys(("global step", "global steps", "global iteration", "global iter"), GLOBAL_STEP),
     **dict.fromkeys(("optimizer step", "optimizer steps", "optim step", "opt step", "opt steps"), GLOBAL_STEP),
@@ -90,6 +90,7 @@ STEP_NAMES = {
     "step": STEP,
     **dict.fromkeys(("iteration", "iter", "it", "update"), ITERATION),
     **dict.fromkeys(("batch", "minibatch", "mini batch", "step in epoch", "batch in epoch", "iter in epoch"), BATCH),
+    **dict.fromkeys(("episode", "episode num", "episode number"), EPISODE),  # beside it steps are its length
     **dict.fromkeys(("steps", "iters", "iterations", "updates"), STEPS),
 }
 # What is counted within a step; with its total ("micro 3/8") it tells when a step is whole.

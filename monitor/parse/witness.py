@@ -47,7 +47,7 @@ _STEADY = 1.3
 LARGEST_GAP = 5_000
 _UNITS = (1e-9, 1e-6, 1e-3, 1 / 3600, 1 / 60, 60.0, 3600.0, 1e3, 1e6)
 
-Cause = Literal["", "interval", "unit", "accumulation", "writers", "clock"]
+Cause = Literal["", "interval", "unit", "accumulation", "writers", "clock", "untold"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,8 @@ class Verdict:
     """What the clock says about the printed times of a series."""
 
     cause: Cause = ""
-    """What explains that they differ; "" where they agree, or where nothing can be told."""
+    """What explains that they differ; "" where they agree, or where nothing can be told. "untold": what is printed is one
+    step's or that of all since the report before, and neither clock nor anything else tells which."""
     factor: float = 1.0
     """The printed times times this are seconds of one step; 1 where ``cause`` is "" or "clock"."""
     ratio: float = float("nan")

@@ -30,9 +30,80 @@ def test_a_time_that_grows_with_the_steps_since_the_last_report_is_of_them_all()
     ]
     steps = _read(lines)
     assert steps["step_time_s"].median() == pytest.approx(0.31, rel=0.05)
-    # Where every report comes after as many steps nothing says so.
-    alike = _read(f"[update {200 * number}] cls_loss=2.5 time={62 + number % 3}.25" for number in range(1, 40))
-    assert alike["step_time_s"].median() == pytest.approx(63.25)
+
+
+_S, _MANY = 0.3, 30.0  # of one step, of a hundred
+
+
+@pytest.mark.parametrize(
+    ("line", "first", "expected"),
+    [
+        # A first report is behind one step alone: its sum is short.
+        ("Iter {step} loss 2.5 time {time:.2f}s", 0, _S),
+        # What is left of the run comes down by so much a step.
+        ("step {step}/9000 | loss 2.5 | {time:.1f}s | eta {left:.0f}s", 100, _S),
+        # A batch of 32 or of 3,200 in each step?
+        ("[{step}/9000] loss 2.5, {rate:.2f} samples/s, time: {time:.4f}", 100, _S),
+        # A clock beside it tells all.
+        ("step {step} loss 2.5 time {time:.1f} elapsed {done:.1f}", 100, _S),
+        # Nobody reports once an hour.
+        ("step {step} loss 2.5 time {time:.1f}", 100, _S),
+    ],
+)
+def test_what_tells_whether_a_time_is_of_one_step_or_of_all_since_the_last_report(
+    line: str, first: int, expected: float
+) -> None:
+    steps = range(first, first + 1500, 100)
+    done = {step: _S * step for step in steps}
+    times = {step: _MANY + step % 7 / 100 if step else 0.9 for step in steps}
+    lines = [
+        line.format(step=step, time=times[step], left=_S * (9000 - step), rate=3200 / times[step], done=done[step])
+        for step in steps
+    ]
+    assert _read(lines)["step_time_s"].median() == pytest.approx(expected, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("line", "each"), [("step {} loss 2.5 time {:.3f}", 5.0), ("[{}/900] loss 2.5 ({:.1f} sec)", 4.0)]
+)
+def test_where_nothing_tells_what_a_time_is_of_none_is_shown_and_it_is_said(line: str, each: float) -> None:
+    parsed = parse([line.format(20 * number, each + number % 3 / 10) for number in range(1, 30)])
+    assert len(parsed.steps) == 29
+    assert parsed.steps["step_time_s"].isna().all()
+    assert [timing.verdict.cause for timing in parsed.timings] == ["untold"]
+
+
+def test_a_time_at_the_end_of_each_epoch_is_the_epochs() -> None:
+    lines = [f"Epoch {epoch}/20 batch 400/400 loss 2.{epoch} time {120 + epoch % 3}.5s" for epoch in range(1, 15)]
+    assert _read(lines)["step_time_s"].median() == pytest.approx(0.3, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Epoch and iter {e} {n} loss 2.5",
+        "(epoch, batch): ({e}, {n}) loss 2.5",
+        "epoch/step: {e}/{n} loss 2.5",
+        "[Epoch-Iter] {e}-{n} loss: 2.5",
+        "epoch & iteration = {e}, {n}, loss = 2.5",
+    ],
+)
+def test_an_epoch_and_a_step_of_one_name_are_both(line: str) -> None:
+    steps = _read(line.format(e=epoch, n=step) for epoch in range(1, 4) for step in range(0, 40, 10))
+    assert list(steps["step"]) == [0, 10, 20, 30] * 3
+
+
+@pytest.mark.parametrize(
+    ("line", "episodes"),
+    [
+        ("episode {e} steps {n} reward 2.5 loss 0.{e}", True),
+        ("Ep: {e} | Steps: {n} | Loss: 0.{e} | time 1.5s", False),
+        ("trajectory {e} step={n} loss=0.{e}", False),
+    ],
+)
+def test_the_length_of_an_episode_is_no_step(line: str, episodes: bool) -> None:
+    steps = _read(line.format(e=number, n=(number * 7919) % 181 + 20) for number in range(1, 30))
+    assert list(steps["step"]) == (list(range(1, 30)) if episodes else [])
 
 
 def test_what_is_told_of_the_same_step_behind_its_loss_is_no_second_report() -> None:

@@ -4,8 +4,8 @@
 loss: 0.4`` (Keras 2, closing redraw), ``500/500 - 121s - loss: 2.4 - 121s/epoch - 242ms/step`` and ``40/40 - 4s -
 101ms/step - loss: 0.8`` (verbose=2). The time a step, in us, ms or s, is the mean since the epoch's start: a bar leaves
 the first step out, the closing redraw and verbose=2 hold validation and saving too. ``87us/sample`` is a rate in samples.
-Before TensorFlow 2.4 verbose=2 gave the seconds of the epoch alone, ``500/500 - 121s - loss: 2.4`` or just ``- 121s - loss:
-2.4``, and 500 may be samples: a loss and no time. The counter begins again with each epoch, whose number the line does
+Before TensorFlow 2.4 verbose=2 gave the seconds of the epoch alone, ``500/500 - 121s - loss: 2.4``, and 500 may be samples: a
+loss and no time; ``- 121s - loss: 2.4`` tells of an epoch and no step. The counter begins again with each epoch, whose number the line does
 not name. Traps: Keras 2's redraws in progress (``- ETA: 4s``) give no time; a duration in front of the time a step is an
 ETA in progress and the epoch's seconds at its end; ``predict`` draws the same bar but no metrics; ``evaluate`` cannot be
 told from ``fit`` by its line, but by its number of batches, which is handed on as the bar's name.
@@ -29,7 +29,7 @@ _HEAD = re.compile(
 _TIME = re.compile(r"(?:^|\s)(?P<time>\d{1,9})(?P<unit>us|ms|s)/(?P<per>step|sample)\b")
 _METRIC = re.compile(r" - [A-Za-z][\w./-]{0,80}: (?:-?\d|nan|-?inf)")
 _LOSS = re.compile(r" - loss: (?P<loss>-?(?:\d{1,15}(?:\.\d{0,20})?(?:e[-+]?\d{1,3})?|nan|inf))")
-_EPOCH_ONLY = re.compile(r"\s{0,40}(?:(?P<step>\d{1,12})/(?P<total>\d{1,12}) )?- \d{1,8}s(?= - loss: )")
+_EPOCH_ONLY = re.compile(r"\s{0,40}(?P<step>\d{1,12})/(?P<total>\d{1,12}) - \d{1,8}s(?= - loss: )")
 _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
@@ -44,7 +44,7 @@ def read(text: str) -> Iterator[Reading]:
                 step=count(epoch["step"]),
                 meaning="running-mean",
                 loss=number(loss["loss"]),
-                bar=epoch["total"] or "",
+                bar=epoch["total"],
             )
         return
     heads = list(_HEAD.finditer(text))

@@ -67,6 +67,11 @@ _NAN = re.compile(r"(?:nan|NaN|NAN|inf|Inf|Infinity)(?!\w)")
 # "E2 B140 | loss 2.3"
 _EPOCH_BATCH = re.compile(r"\W{0,3}E(?P<epoch>\d{1,6})[ :/|,-]{1,3}B(?P<batch>\d{1,9})(?!\w)")
 _SHORT_HEAD = 4
+# "Epoch and iter 4 10 |", "(epoch, batch): (4, 10)", "epoch/step: 4/10"
+_EPOCH_AND = re.compile(
+    r"(?i)\bepoch[)\]]?\s?(?:and|&|,|/|-|_)\s?[(\[]?(?P<name>iter(?:ation)?|batch|step)[)\]]?\s?[:=]?\s?[(\[]?"
+    r"(?P<epoch>\d{1,6})(?:\s?[,/:|-]\s?|\s{1,3})(?P<step>\d{1,9})(?![\w.]\d)[)\]]?"
+)
 _OPENS = re.compile(r"\s*[\])]?\s*\[\s*")
 # Between an epoch and a fraction: "Epoch:[3/20](7/120)", "[epoch 3, 7/120]", "Epoch 3 | 7/120 | ".
 _LEADS_ON = re.compile(r"\s*[\])]?\s*[,|:-]?\s*[\[(]?\s*")
@@ -135,6 +140,8 @@ def _pieces(text: str) -> list[str]:
         text = text[:_LONGEST]
     if "E" in text[:_SHORT_HEAD] and (short := _EPOCH_BATCH.match(text)) is not None:
         text = f"epoch {short['epoch']} batch {short['batch']}{text[short.end() :]}"
+    elif ("poch" in text or "POCH" in text) and (both := _EPOCH_AND.search(text)) is not None:
+        text = f"{text[: both.start()]}epoch {both['epoch']} {both['name']} {both['step']}{text[both.end() :]}"
     if "\\" in text:
         text = text.replace("\\t", "\t").replace("\\n", "\t")
     has_nan = ("nan" in text or "NaN" in text or "inf" in text or "Inf" in text) and _NAN.search(text)
