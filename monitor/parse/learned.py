@@ -36,6 +36,8 @@ OF_SAMPLES = "learned-samples"
 _FEWEST = 5
 _FEWEST_UNNAMED = 8
 _FEWEST_UNWATCHED = 20
+# Of an epoch so many steps are reported at least, where nothing counts them.
+_EACH_EPOCH = 3
 # The share of the usual growth among all, and of the three most usual ones.
 _MOSTLY = 0.6
 _NEARLY_ALWAYS = 0.9
@@ -121,25 +123,55 @@ def learn(strangers: Strangers) -> Learned | None:
     candidates: list[_Candidate] = []
     # A shape is read by the likeliest of its counters that climbs.
     taken: set[Shape] = set()
-    for members in _families(strangers.found()):
+    all_found = strangers.found()
+    for members in _families(all_found):
         if members[0].found.shape not in taken and (one := _judged(_series(members, writers))) is not None:
             candidates.append(one)
             taken.add(members[0].found.shape)
     # Lines of an epoch each report no step.
     of_steps = [one for one in candidates if one.series.counter.order != w.EPOCH]
     if not of_steps:
-        return None
+        return _uncounted(all_found, writers)
     most = max(one.distinct for one in of_steps)
     # Of shapes with as many counts, within a tenth, the surest.
     chosen = min(
         (one for one in of_steps if one.distinct >= 0.9 * most),
         key=lambda one: (one.tier, not one.series.plan.losses, -one.distinct, one.series.members[0].found.shape),
     )
+    return _learned(chosen.series.members, writers)
+
+
+def _learned(members: Sequence[Member], writers: Sequence[Writer]) -> Learned | None:
     rows = Rows()
-    for member in chosen.series.members:
+    for member in members:
         _report(rows, member, writers)
-    examples = chosen.series.members[:_MOST_SHOWN]
+    examples = members[:_MOST_SHOWN]
     return Learned(rows, tuple(dict.fromkeys(shown(member) for member in examples))) if len(rows) else None
+
+
+def _uncounted(all_found: Sequence[Found], writers: Sequence[Writer]) -> Learned | None:
+    """Lines that tell a loss and count nothing, once a step: the n-th of a writer is step n.
+
+    They come far more often than any line that names an epoch, and tell of nothing else.
+    """
+    epochs = max((len(one.line) for one in all_found if _EPOCH.search(" ".join(one.shape).lower())), default=0)
+    for found in all_found:
+        plan = plan_of(found.shape)
+        if len(found.line) < max(_FEWEST_UNNAMED, _EACH_EPOCH * epochs):
+            return None
+        if plan is None or not plan.losses or plan.epoch >= 0 or plan.evaluates or plan.other_work:
+            continue
+        known = {*plan.losses, *plan.learning, *plan.quality, *(entry.place for entry in plan.entries)}
+        others = [place for place in range(found.numbers.shape[1]) if place not in known]
+        loss = found.numbers[:, plan.losses[0]]
+        if not np.isnan(found.numbers[:, others]).all() or not _moves(loss) or (loss == np.floor(loss)).all():
+            continue
+        number = np.ones(len(found.line))
+        for own in _each(found.writer.astype(np.int64)):
+            number[own] = np.arange(1, len(own) + 1)
+        counted = found._replace(numbers=np.column_stack([found.numbers, number]))
+        return _learned([Member(counted, plan, Counter(found.numbers.shape[1], w.STEP, "", -1))], writers)
+    return None
 
 
 def _families(all_found: Sequence[Found]) -> list[list[Member]]:
@@ -291,6 +323,9 @@ def _is_clock(series: _Series, at: At, course: _Course) -> bool:
         return False
     passed_s, grown = np.diff(time_ms) / 1e3, np.diff(series.count[at])
     return bool((np.abs(passed_s - grown) <= 1.0).mean() > _NEARLY_ALWAYS)
+
+
+_EPOCH = re.compile(r"\b(?:epochs?|epoche|epoca|époque|эпоха)\b")
 
 
 def _each(who: Ints) -> list[At]:

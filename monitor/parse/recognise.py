@@ -18,6 +18,7 @@ from monitor.parse.page_rows import read_page
 from monitor.parse.shapes import Shapes
 from monitor.parse.strangers import Strangers
 from monitor.parse.table import Rows
+from monitor.parse.wrapped import unwrapped
 
 __all__ = ["RawRows", "Recogniser", "families"]
 
@@ -52,6 +53,7 @@ class RawRows:
             self.last_ms = newest if self.last_ms is None else max(self.last_ms, newest)
         self.events.add_page(page)
         self.lines += page.count
+        page = unwrapped(page)
         # Rows make no cycles; looking for some among thousands of new tuples takes a fifth of the time.
         collecting = gc.isenabled()
         gc.disable()

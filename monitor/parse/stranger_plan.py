@@ -42,7 +42,7 @@ class Plan(NamedTuple):
     """What the numbers of a shape may be, by their places."""
 
     counters: tuple[Counter, ...]
-    """The likeliest first."""
+    """The likeliest first; there may be none."""
     losses: tuple[int, ...]
     learning: tuple[int, ...]
     quality: tuple[int, ...]
@@ -60,7 +60,8 @@ class Plan(NamedTuple):
 
 @lru_cache(maxsize=16_384)
 def plan_of(shape: Shape) -> Plan | None:
-    """What the numbers may be; None where nothing can count, or where neither a number nor a word is of training."""
+    """What the numbers may be; None where neither a number nor a word is of training, or nothing can count and there is no
+    loss."""
     said = "\0".join(shape)
     if w.never(said) or w.other_moment(said):
         return None
@@ -96,11 +97,9 @@ def plan_of(shape: Shape) -> Plan | None:
             rank = place
         elif key.what in {*SPEEDS, "left", "loss", "memory"}:
             entries.append(Entry(place, key, before.name))
-    if not counters or w.evaluates("\0".join(saids)):
-        return None
     losses, learning, quality = (tuple(places) for places in watched.values())
     trains = w.trains(said) or epoch >= 0
-    if not (losses or learning or quality or trains):
+    if not (losses or (counters and (learning or quality or trains))) or w.evaluates("\0".join(saids)):
         return None
     counters.sort(key=lambda one: (one.order, one.place))
     return Plan(

@@ -214,7 +214,7 @@ class Strangers:
     def _is_kept(self, shape: Shape, numbers: list[float]) -> bool:
         """Of lines that may count their first count decides, beyond that all their numbers do, by lot."""
         beyond = self._every
-        if (known := plan_of(shape)) is not None:
+        if (known := plan_of(shape)) is not None and known.counters:
             count = numbers[known.counters[0].place]
             if count % min(self._every, _BY_COUNT):
                 return False

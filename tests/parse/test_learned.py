@@ -227,3 +227,36 @@ def test_a_learned_line_is_told_by_its_shape(title: str) -> None:
         expected = f"step {step:,}" + (f" · loss {loss:.4g}" if "loss" in DIALECTS[title].tells else "")
         assert told(line) == expected
     assert told("hello") == ""
+
+
+@pytest.mark.parametrize(
+    ("line", "seconds"),
+    [
+        ("loss: {loss} acc: 0.{n}", None),
+        ("INFO train loss {loss}, lr 1e-4", None),
+        ("loss={loss} | lr=1e-4 | time=0.{n}s", 0.29),
+        ("D loss: {loss}, G loss: 1{loss}", None),
+        ("train_loss {loss} grad_norm 1.{n}", None),
+        ("0.{n} s/iter, loss {loss}", 0.29),
+    ],
+)
+def test_lines_of_a_loss_that_count_nothing_are_a_step_each(line: str, seconds: float | None) -> None:
+    steps = parse([line.format(n=10 + number * 7 % 40, loss=f"{9 / number:.4f}") for number in range(1, 40)]).steps
+    assert list(steps["step"]) == list(range(1, 40))
+    assert (
+        steps["step_time_s"].median() == pytest.approx(seconds, rel=0.05)
+        if seconds
+        else steps["step_time_s"].isna().all()
+    )
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [f"Epoch {n}/20\ntrain Loss: {9 / n:.4f} Acc: 0.{n}\nval Loss: {8 / n:.4f} Acc: 0.{n}" for n in range(1, 21)],
+        [f"loss: {9 / n:.4f} val_loss: {8 / n:.4f}" for n in range(1, 21)],
+        [f"{n * 7919 % 83} position, training cost {9 / n:.4f}" for n in range(1, 21)],
+    ],
+)
+def test_losses_of_epochs_and_of_other_work_count_no_steps(lines: list[str]) -> None:
+    assert parse("\n".join(lines).split("\n")).steps.empty

@@ -1,0 +1,82 @@
+"""Lines that a terminal or a copy cut at a fixed column, put together again.
+
+Such a log has no line beyond that column, and many that end in it, most of them in the middle of a word or a number. A
+report of constant length ends so, too; but behind it comes another that begins as it does, and not its rest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+
+from monitor.model import LogPage
+
+# Narrower is no terminal, wider no line that anybody would cut.
+_NARROWEST, _WIDEST = 39, 300
+_FEWEST = 4
+# Of all lines that many may be longer: a head of settings that was not cut.
+_MOST_LONGER = 0.02
+# So much of a line tells what kind it is.
+_HEAD = 8
+_MOSTLY, _INSIDE = 0.8, 0.3
+_DIGITS = re.compile(r"[\d.]+")
+# No line ends or begins so that was written as one.
+_CUT = re.compile(r"\d\n[\d.]|[a-z_]\n[a-z_]|[,:(\[/<' ]\n|\n[,:;)\]/%<']")
+
+
+def unwrapped(page: LogPage) -> LogPage:
+    """The page with each line that was cut in one piece, and empty lines where its rest was; else the page itself."""
+    width = _width(page)
+    if not width:
+        return page
+    lines = page.lines
+    groups = _groups([len(line) for line in lines], width)
+    together = [lines[start:stop] for start, stop in groups if stop - start > 1]
+    heads = Counter(_kind(parts[0]) for parts in together)
+    rests = [_kind(part) for parts in together for part in parts[1:]]
+    usual = {kind for kind, _ in heads.most_common(3)}
+    cut = sum(bool(_CUT.search(f"{before[-1:]}\n{behind[:1]}")) for before, behind, *_ in together)
+    if (
+        len(together) < _FEWEST
+        or sum(heads[kind] for kind in usual) < _MOSTLY * len(together)
+        or sum(kind in usual for kind in rests) > (1 - _MOSTLY) * len(rests)
+        or cut < _INSIDE * len(together)
+    ):
+        return page
+    whole = ("".join(lines[start:stop]) + "\n" * (stop - start - 1) for start, stop in groups)
+    return replace(page, data="\n".join(whole).encode("utf-8", "replace"))
+
+
+def _width(page: LogPage) -> int:
+    """The column at which lines may have been cut; 0 where there is none."""
+    ends = page.ends
+    if len(ends) < 2 * _FEWEST:
+        return 0
+    bytes_ = np.frombuffer(page.data + b"\n", np.uint8)
+    # Of a character of several bytes the first one counts.
+    before = np.append(0, np.cumsum((bytes_ & 0xC0) != 0x80))[ends]
+    lengths = np.diff(before - np.arange(len(ends)), prepend=0)
+    usable = lengths[(lengths >= _NARROWEST) & (lengths <= _WIDEST)]
+    if len(usable) < _FEWEST:
+        return 0
+    counts = np.bincount(usable)
+    width = int(counts.argmax())
+    longer = int((lengths > width).sum())
+    return width if counts[width] >= _FEWEST and longer <= _MOST_LONGER * len(lengths) else 0
+
+
+def _groups(lengths: list[int], width: int) -> list[tuple[int, int]]:
+    """Lines that belong together, as (first, behind the last): those that end at the column, and the one that does not."""
+    groups, start = [], 0
+    for place, length in enumerate(lengths):
+        if length != width:
+            groups.append((start, place + 1))
+            start = place + 1
+    return groups if start == len(lengths) else [*groups, (start, len(lengths))]
+
+
+def _kind(line: str) -> str:
+    return _DIGITS.sub("0", line[: 2 * _HEAD])[:_HEAD]

@@ -1,0 +1,62 @@
+"""Lines that were cut at a column are one again; lines that merely have one length stay as they are."""
+
+from __future__ import annotations
+
+import pytest
+
+from monitor.parse.wrapped import unwrapped
+from tests.parse.read import pages, parse
+
+STEPS = range(50, 1050, 50)
+SAID = {
+    "pairs": [
+        f"2026-03-01 10:{step // 50:02}:00,123 - trainer - INFO - Step [{step}/1000] lr: 5.000e-04, data_time: 0.012, "
+        f"step_time: 0.{500 + step % 90}, memory: 3012, loss: {900 / step:.4f}, heat_loss: 0.0012"
+        for step in STEPS
+    ],
+    "a bar": [
+        f"{step // 10:3}%|{'█' * (step // 100):10}| {step}/1000 [{step // 60:02}:{step % 60:02}<{(1000 - step) // 60:02}:00,  "
+        f"1.02s/it, loss={900 / step:.4f}, grad_norm=0.{step}, lr=1e-4]"
+        for step in STEPS
+    ],
+}
+
+
+def _cut(lines: list[str], width: int) -> list[str]:
+    return [line[at : at + width] for line in lines for at in range(0, len(line), width)]
+
+
+@pytest.mark.parametrize("what", SAID)
+@pytest.mark.parametrize("width", [50, 60, 70, 80, 100])
+def test_what_was_cut_is_read_as_if_it_were_whole(what: str, width: int) -> None:
+    whole, cut = (parse(lines).steps for lines in (SAID[what], ["start", *_cut(SAID[what], width)]))
+    assert list(cut["step"]) == list(whole["step"])
+    for name in ("step_time_s", "loss"):
+        assert list(cut[name]) == pytest.approx(list(whole[name]))
+
+
+def test_each_line_keeps_its_number() -> None:
+    lines = _cut(SAID["pairs"], 80)
+    (page,) = pages(lines)
+    together = unwrapped(page)
+    assert together.count == page.count
+    assert [line for line in together.lines if line] == SAID["pairs"]
+    assert [number for number, line in enumerate(together.lines) if line] == list(range(0, len(lines), 2))
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [f"step {step:5} | loss 2.{step:05} | lr 1.0000e-04 | grad norm 0.123456" for step in range(40)],
+        [
+            line
+            for step in range(40)
+            for line in (f"step {step:5} | loss 2.{step:05} | lr 1.0000e-04 | grad norm 0.123456", f" took 0.{step}s")
+        ],
+        ["=" * 80, "settings of the run", "=" * 80, "model", "=" * 80, "data", "=" * 80, "done"] * 3,
+        ["short"] * 30,
+    ],
+)
+def test_lines_of_one_length_are_not_joined(lines: list[str]) -> None:
+    (page,) = pages(lines)
+    assert unwrapped(page) is page
