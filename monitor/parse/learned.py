@@ -152,9 +152,11 @@ def _learned(members: Sequence[Member], writers: Sequence[Writer]) -> Learned | 
 def _uncounted(all_found: Sequence[Found], writers: Sequence[Writer]) -> Learned | None:
     """Lines that tell a loss and count nothing, once a step: the n-th of a writer is step n.
 
-    They come far more often than any line that names an epoch, and tell of nothing else.
+    They come far more often than any line that names an epoch or tells a loss or a measure of an evaluation, and tell of
+    nothing else.
     """
-    epochs = max((len(one.line) for one in all_found if _EPOCH.search(" ".join(one.shape).lower())), default=0)
+    said = [(found, " ".join(found.shape).lower()) for found in all_found]
+    epochs = max((len(found.line) for found, text in said if _EPOCH.search(text) or _of_evaluation(text)), default=0)
     for found in all_found:
         plan = plan_of(found.shape)
         if len(found.line) < max(_FEWEST_UNNAMED, _EACH_EPOCH * epochs):
@@ -172,6 +174,12 @@ def _uncounted(all_found: Sequence[Found], writers: Sequence[Writer]) -> Learned
         counted = found._replace(numbers=np.column_stack([found.numbers, number]))
         return _learned([Member(counted, plan, Counter(found.numbers.shape[1], w.STEP, "", -1))], writers)
     return None
+
+
+def _of_evaluation(text: str) -> bool:
+    """ "test_mean loss: 0.5", "val acc 0.8", "Dev BLEU = 27.1"."""
+    words = w.words(text)
+    return w.is_evaluation(words) and not (w.LOSS | w.QUALITY).isdisjoint(words)
 
 
 def _families(all_found: Sequence[Found]) -> list[list[Member]]:

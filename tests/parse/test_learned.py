@@ -255,6 +255,10 @@ def test_lines_of_a_loss_that_count_nothing_are_a_step_each(line: str, seconds: 
     [
         [f"Epoch {n}/20\ntrain Loss: {9 / n:.4f} Acc: 0.{n}\nval Loss: {8 / n:.4f} Acc: 0.{n}" for n in range(1, 21)],
         [f"loss: {9 / n:.4f} val_loss: {8 / n:.4f}" for n in range(1, 21)],
+        [f"== {n} ==\ntrain mean loss: {9 / n:.4f}\ntest mean loss: {8 / n:.4f}" for n in range(1, 21)],
+        [f"#{n}\ntraining loss = {9 / n:.4f}\ndev accuracy = 0.{n + 70}" for n in range(1, 21)],
+        [f"Train: loss {9 / n:.4f}\nValid: ppl {80 / n:.4f}" for n in range(1, 21)],
+        [f"mean loss: {9 / n:.4f}\n" * 2 + f"Test set: Average loss: {8 / n:.4f}, Accuracy: {n}/99" for n in range(1, 21)],
         [f"{n * 7919 % 83} position, training cost {9 / n:.4f}" for n in range(1, 21)],
     ],
 )
