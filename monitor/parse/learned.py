@@ -124,14 +124,15 @@ def learn(strangers: Strangers) -> Learned | None:
     # A shape is read by the likeliest of its counters that climbs.
     taken: set[Shape] = set()
     all_found = strangers.found()
+    epochs = _epochs(all_found)
     for members in _families(all_found):
-        if members[0].found.shape not in taken and (one := _judged(_series(members, writers))) is not None:
+        if members[0].found.shape not in taken and (one := _judged(_series(members, writers), epochs)) is not None:
             candidates.append(one)
             taken.add(members[0].found.shape)
     # Lines of an epoch each report no step.
     of_steps = [one for one in candidates if one.series.counter.order != w.EPOCH]
     if not of_steps:
-        return _uncounted(all_found, writers)
+        return _uncounted(all_found, writers, epochs)
     most = max(one.distinct for one in of_steps)
     # Of shapes with as many counts, within a tenth, the surest.
     chosen = min(
@@ -149,21 +150,21 @@ def _learned(members: Sequence[Member], writers: Sequence[Writer]) -> Learned | 
     return Learned(rows, tuple(dict.fromkeys(shown(member) for member in examples))) if len(rows) else None
 
 
-def _uncounted(all_found: Sequence[Found], writers: Sequence[Writer]) -> Learned | None:
+def _uncounted(all_found: Sequence[Found], writers: Sequence[Writer], epochs: int) -> Learned | None:
     """Lines that tell a loss and count nothing, once a step: the n-th of a writer is step n.
 
     They come far more often than any line that names an epoch or tells a loss or a measure of an evaluation, and tell of
     nothing else.
     """
-    said = [(found, " ".join(found.shape).lower()) for found in all_found]
-    epochs = max((len(found.line) for found, text in said if _EPOCH.search(text) or _of_evaluation(text)), default=0)
+    evaluated = (len(found.line) for found in all_found if _of_evaluation(" ".join(found.shape).lower()))
+    epochs = max(epochs, *evaluated, 0)
     for found in all_found:
         plan = plan_of(found.shape)
         if len(found.line) < max(_FEWEST_UNNAMED, _EACH_EPOCH * epochs):
             return None
-        if plan is None or not plan.losses or plan.epoch >= 0 or plan.evaluates or plan.other_work:
+        if plan is None or not plan.losses or plan.evaluates or plan.other_work:
             continue
-        known = {*plan.losses, *plan.learning, *plan.quality, *(entry.place for entry in plan.entries)}
+        known = {plan.epoch, *plan.losses, *plan.learning, *plan.quality, *(entry.place for entry in plan.entries)}
         others = [place for place in range(found.numbers.shape[1]) if place not in known]
         loss = found.numbers[:, plan.losses[0]]
         if not np.isnan(found.numbers[:, others]).all() or not _moves(loss) or (loss == np.floor(loss)).all():
@@ -240,18 +241,18 @@ def _series(members: Sequence[Member], writers: Sequence[Writer]) -> _Series:
     )
 
 
-def _judged(series: _Series) -> _Candidate | None:
+def _judged(series: _Series, epochs: int) -> _Candidate | None:
     by_writer = _each(series.who)
     # Of several the first to write.
     at = max(by_writer, key=lambda at: (len(at), -int(at[0])))
-    judged = _tier(series, at)
+    judged = _tier(series, at, epochs)
     if judged is None:
         return None
     others = (_course(series, own) for own in by_writer if len(own) >= _FEWEST)
     return judged if all(other is not None and _is_regular(other, series.counter) for other in others) else None
 
 
-def _tier(series: _Series, at: At) -> _Candidate | None:
+def _tier(series: _Series, at: At, epochs: int) -> _Candidate | None:
     course, counter, plan = _course(series, at), series.counter, series.plan
     if course is None or course.distinct < _FEWEST or not _is_regular(course, counter):
         return None
@@ -266,7 +267,7 @@ def _tier(series: _Series, at: At) -> _Candidate | None:
         small = course.growth <= _MOST_GROWTH_UNNAMED and float(np.nanmax(series.count[at])) < _LARGEST_UNNAMED
         sure = good and small and course.mostly >= _NEARLY_ALWAYS and not _is_clock(series, at, course)
         return _Candidate(series, 1, course.distinct) if sure else None
-    if moves & {"losses", "learning"} or ("quality" in moves and _is_of_training(counter, plan)):
+    if moves & {"losses", "learning"} or ("quality" in moves and _is_of_training(counter, plan, epochs)):
         return _Candidate(series, 0, course.distinct)
     if plan.evaluates or not plan.trains or counter.order > w.BATCH or course.distinct < _FEWEST_UNWATCHED:
         return None
@@ -274,8 +275,10 @@ def _tier(series: _Series, at: At) -> _Candidate | None:
     return _Candidate(series, 2, course.distinct) if sure else None
 
 
-def _is_of_training(counter: Counter, plan: Plan) -> bool:
-    """An evaluation tells accuracies of batches, too."""
+def _is_of_training(counter: Counter, plan: Plan, epochs: int) -> bool:
+    """An evaluation tells accuracies of batches, too; between the epochs of a log batches with a total are trained."""
+    if epochs > 1 and counter.total >= 0 and counter.order == w.BATCH and not plan.evaluates:
+        return True
     return plan.trains or counter.order == w.EPOCH or not w.OF_TRAINING.isdisjoint(counter.name.split())
 
 
@@ -331,6 +334,17 @@ def _is_clock(series: _Series, at: At, course: _Course) -> bool:
         return False
     passed_s, grown = np.diff(time_ms) / 1e3, np.diff(series.count[at])
     return bool((np.abs(passed_s - grown) <= 1.0).mean() > _NEARLY_ALWAYS)
+
+
+def _epochs(all_found: Sequence[Found]) -> int:
+    """How many epochs the lines name, at most."""
+    most = 0
+    for found in all_found:
+        if _EPOCH.search(" ".join(found.shape).lower()):
+            plan = plan_of(found.shape)
+            place = 0 if plan is None or plan.epoch < 0 else plan.epoch
+            most = max(most, len(np.unique(found.numbers[:, place])))
+    return most
 
 
 _EPOCH = re.compile(r"\b(?:epochs?|epoche|epoca|époque|эпоха)\b")

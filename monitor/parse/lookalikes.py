@@ -37,7 +37,7 @@ _CODE = _any(
         r"(?<![\w'\"])f['\"]",
         r"%[.\d]{0,4}[dfs]\b",
     ),
-    *(r"\bimport \w", r"==", r"\+=", r"^\s*\+{1,3} \w", r"\.py::", r"\w(?:Error|Exception)\b:?\s"),
+    *(r"\bimport \w", r"(?<!=)==(?!=)", r"\+=", r"^\s*\+{1,3} \w", r"\.py::", r"\w(?:Error|Exception)\b:?\s"),
 )
 # Bars have their own readers; what they do not read is no step. A bracket that only closes is the rest of a cut bar.
 _BAR = _any(r"%\|", r"\d:\d\d<", "━", r"\[=(?!.*\bit/s.*\bloss\b)", "v_num=", r"^[^\[]*\]\s*$")

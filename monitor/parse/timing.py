@@ -91,8 +91,11 @@ class Reports:
     def add(self, parts: Sequence[At]) -> None:
         """Adds the reports of one writer by its segments, whose times are told by what they print together."""
         sums = _are_sums(self.table, parts, self.samples)
+        # A clock of the run goes on where a counter of the epoch begins again.
+        whole = np.concatenate([self.table.time_s[at] for at in parts]) if len(parts) > 1 else np.empty(0)
+        clock = clocks.is_clock(whole)
         for segment, at in enumerate(parts):
-            times, kind = printed_times(self.table, at, sums is True)
+            times, kind = printed_times(self.table, at, sums is True, clock)
             if isinstance(kind, int) and kind == self.table.code("either"):
                 kind = self.table.code("interval")
                 if sums is None:
@@ -261,9 +264,9 @@ def _are_sums(table: Table, parts: Sequence[At], samples: int | None) -> bool | 
         return clocks.are_of_intervals(told, samples) if told else False
 
 
-def printed_times(table: Table, at: At, sums: bool = False) -> tuple[Floats, int | Codes]:
+def printed_times(table: Table, at: At, sums: bool = False, of_run: bool = False) -> tuple[Floats, int | Codes]:
     """(seconds of one step, kind of each) by what the reports of one segment print; ``either`` where that is open, unless
-    what may be ``sums`` is.
+    what may be ``sums`` is, or the clock ``of_run``.
     """
     steps, times, clock = _counted(table, at), table.time_s[at], table.clock_s[at]
     # A first line without a time says nothing about how the times of the others are meant.
@@ -299,7 +302,7 @@ def printed_times(table: Table, at: At, sums: bool = False) -> tuple[Floats, int
         return times, np.where(from_clock, table.code("cumulative"), by_rate)
     if meaning == "clock" and clocks.is_told_anew(times):
         meaning = "either"
-    if meaning == "clock" or (meaning == "either" and clocks.is_clock(times, tick_s)):
+    if meaning == "clock" or (meaning == "either" and (of_run or clocks.is_clock(times, tick_s))):
         times, kind = clocks.differenced(steps, times, tick_s, clocks.steps_before_first(steps)), "cumulative"
     elif meaning == "span":
         times = clocks.shared(steps, times, usual_gap)

@@ -133,6 +133,7 @@ MAYBE_CLOCKS = {
     **dict.fromkeys(("elapsed", "elapsed time", "time elapsed"), ELAPSED),
     **dict.fromkeys(("total time", "time total", "wall", "wall time", "wall clock", "runtime", "clock"), TOTAL_TIME),
     **dict.fromkeys(("total elapsed", "total elapsed time", "total duration", "cumulative time"), TOTAL_TIME),
+    **dict.fromkeys(("total used time", "total time used", "total time spent"), TOTAL_TIME),
     **dict.fromkeys(("elapsedtime", "time since start", "since start", "total wall time", "uptime"), TOTAL_TIME),
 }
 # How long the run will go on.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -38,7 +39,9 @@ def unwrapped(page: LogPage) -> LogPage:
     heads = Counter(_kind(parts[0]) for parts in together)
     rests = [_kind(part) for parts in together for part in parts[1:]]
     usual = {kind for kind, _ in heads.most_common(3)}
-    cut = sum(bool(_CUT.search(f"{before[-1:]}\n{behind[:1]}")) for before, behind, *_ in together)
+    cut = sum(
+        any(_CUT.search(f"{before[-1:]}\n{behind[:1]}") for before, behind in pairwise(parts)) for parts in together
+    )
     if (
         len(together) < _FEWEST
         or sum(heads[kind] for kind in usual) < _MOSTLY * len(together)

@@ -238,6 +238,7 @@ def test_a_learned_line_is_told_by_its_shape(title: str) -> None:
         ("D loss: {loss}, G loss: 1{loss}", None),
         ("train_loss {loss} grad_norm 1.{n}", None),
         ("0.{n} s/iter, loss {loss}", 0.29),
+        ("Epoch 1 - Batch loss: {loss}", None),
     ],
 )
 def test_lines_of_a_loss_that_count_nothing_are_a_step_each(line: str, seconds: float | None) -> None:
@@ -264,3 +265,16 @@ def test_lines_of_a_loss_that_count_nothing_are_a_step_each(line: str, seconds: 
 )
 def test_losses_of_epochs_and_of_other_work_count_no_steps(lines: list[str]) -> None:
     assert parse("\n".join(lines).split("\n")).steps.empty
+
+
+def test_batches_between_epochs_are_trained_whatever_their_loss_is_called() -> None:
+    lines = [
+        line
+        for epoch in range(1, 6)
+        for line in (
+            f"Epoch {epoch}/5",
+            *(f"  Batch {n}/90 | Batch Energy: {9 / n:.3f} | Perplexity: {90 / n:.1f}" for n in (30, 60, 90)),
+        )
+    ]
+    assert list(parse(lines).steps["step"]) == [30, 60, 90] * 5
+    assert parse([line for line in lines if "Epoch" not in line]).steps.empty

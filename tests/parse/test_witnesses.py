@@ -298,3 +298,30 @@ def test_the_clock_tells_no_step_where_samples_are_counted() -> None:
     steps = _read(f"{_at(2.0 * number)} seen samples: {512 * number} xent: 2.{60 - number}" for number in range(1, 14))
     assert len(steps) == 13
     assert steps["step_time_s"].isna().all()
+
+
+def test_a_clock_of_the_run_goes_on_where_a_counter_begins_again() -> None:
+    lines = [
+        f"Epoch {epoch}, Step {step}, total used time {9.0 * epoch + 0.05 * step + 4000:.3f} (s), avg loss so far is 0.{step}"
+        for epoch in range(12)
+        for step in range(25, 126, 25)
+    ]
+    assert _read(lines)["step_time_s"].median() == pytest.approx(0.05, rel=0.02)
+
+
+def test_a_bar_of_signs_with_a_loss_of_both_kinds_is_a_report() -> None:
+    lines = [
+        f"Training [===      ] 8.{n}% {500 * n}/58000 | 4.00 it/s | ETA: 900 s | loss=2.{n} | validation_loss=2.5"
+        for n in range(1, 9)
+    ]
+    assert list(_read(lines)["step_time_s"]) == [0.25] * 8
+
+
+def test_the_time_that_a_callback_adds_to_a_trainer_s_losses_is_a_step_s() -> None:
+    lines = [f"{{'loss': 2.{n}, 'learning_rate': 1e-05, 'epoch': 0.0{n}, 'iter_time': 12.{n}}}" for n in range(1, 9)]
+    assert _read(lines)["step_time_s"].median() == pytest.approx(12.45)
+
+
+def test_words_of_a_batch_over_words_a_second_are_its_time() -> None:
+    lines = [f"| epoch 010  {1000 * n} / 8223 loss=1.27 (1.50), wps=500, wpb=250, bsz=32" for n in range(2, 8)]
+    assert list(_read(lines)["step_time_s"]) == [0.5] * 6

@@ -4,7 +4,7 @@
 num_updates is the global step (the counter behind "epoch" begins again with each epoch), ups the updates per second
 over the log interval, with two decimals; wall counts whole seconds since the trainer was built, and is right where ups
 is not (on TPUs one update of each interval is counted). Releases before 2020 print ``| epoch 003:`` without a logger;
-the oldest have words per second only, and the mean loss in brackets behind the current one. Lines of a validation,
+the oldest have words per second and per batch only, and the mean loss in brackets behind the current one. Lines of a validation,
 ``| epoch 003 | valid on …  10 / 80 loss=…``, and the summary ``| epoch 003 | train | loss …`` are no steps.
 """
 
@@ -21,7 +21,7 @@ FORMAT = "fairseq"
 GATES = ("wps=", 'wps":', "| wps ", "| words/s ", "| valid on ")
 
 _TEXT = re.compile(r"\bepoch (?P<epoch>\d{1,6}):?\s+(?P<place>\d{1,12}) / \d{1,12}\s+(?=\w+=)")
-_FIELD = re.compile(r"\b(loss|wps|ups|num_updates|wall)=([^\s,]+)")
+_FIELD = re.compile(r"\b(loss|wps|wpb|ups|num_updates|wall)=([^\s,]+)")
 # An epoch's end and a validation have the same keys behind "train_" and "valid_", or between bars.
 _SUMMARY = re.compile(r'\bepoch \d{1,6} \||"(?:train|valid\w{0,40})_num_updates":')
 _JSON_FIELD = re.compile(r'"(loss|wps|ups|num_updates|wall)":\s*"?([^\s",}]+)')
@@ -43,11 +43,13 @@ def read(text: str) -> Iterator[Reading]:
     updates = _whole(fields.get("num_updates"))
     rate = _positive(fields["ups"] if "ups" in fields else fields["wps"])
     per_update = rate is not None and "ups" in fields
+    words = _positive(fields.get("wpb"))
+    each_s = 1.0 / rate if rate and per_update else words / rate if rate and words and "wall" not in fields else None
     yield Reading(
         format=FORMAT,
         step=count(head["place"]) if updates is None and head else updates,
         epoch=count(head["epoch"]) if updates is None and head else None,
-        time_s=duration_s(1.0 / rate) if rate is not None and per_update else None,
+        time_s=None if each_s is None else duration_s(each_s),
         meaning="interval",
         clock_s=_positive(fields.get("wall")),
         clock_tick_s=1.0,

@@ -73,6 +73,8 @@ _EPOCH = re.compile(r"(?i)\bepoch\s{0,9}[:#\[]?\s{0,9}(?P<epoch>\d{1,9})")
 _DICT = re.compile(
     rf"[{{,]\s?'loss':\s{{0,9}}'?{_NUMBER}'?(?=[,}}])[^{{}}]{{0,4000}}?'epoch':\s{{0,9}}'?(?P<epoch>[\d.]{{1,30}})'?[,}}]"
 )
+# What a callback adds.
+_OWN_TIME = re.compile(rf"'(?:step|iter)_time':\s{{0,9}}'?(?P<time>[\d.]{{1,30}})'?(?=[,}}])")
 _OWN_STEP = re.compile(r"'(?:(?:global_|current_)?steps?|iter(?:ation)?)': ?'?\d")
 _OF_BAR = re.compile(r"step_time|iteration_time|train_step_timing|global_step|num_updates|v_num")
 _FASTEST_PER_S = 1e5
@@ -88,8 +90,13 @@ def read(text: str) -> Iterator[Reading]:
     # A loop that names its step is no Trainer: it is read as any dict of names and numbers.
     if "'loss'" in text and _OWN_STEP.search(text) is None:
         for match in _DICT.finditer(text):
+            own = _OWN_TIME.search(text, match.start())
             yield Reading(
-                format="hf-trainer", loss=number(match["loss"]), epoch_share=number(match["epoch"]), meaning="interval"
+                format="hf-trainer",
+                loss=number(match["loss"]),
+                epoch_share=number(match["epoch"]),
+                time_s=duration_s(number(own["time"]) or 0.0) if own else None,
+                meaning="interval",
             )
 
 
