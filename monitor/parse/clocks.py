@@ -127,13 +127,16 @@ def are_of_intervals(
     return abs(each - round(each)) <= max(_EXACT * each, 1e-9)
 
 
-def likelier_of_intervals(times: Floats, usual_gap: float) -> bool | None:
+def likelier_of_intervals(times: Floats, usual_gap: float, of_stopwatch: bool = False) -> bool | None:
     """The same by how often a program reports: every ten seconds, give or take a factor of five; None where that is not
-    five times likelier by one reading than by the other."""
+    five times likelier by one reading than by the other.
+
+    What its name or its neighbors call a ``stopwatch``'s is one step's as much likelier by that alone.
+    """
     usual = float(np.nanmedian(times))
     if not usual > 0:
         return None
-    likelier = np.log(usual_gap) * np.log(usual * usual_gap**0.5 / _REPORTS_EVERY_S)
+    likelier = np.log(usual_gap) * np.log(usual * usual_gap**0.5 / _REPORTS_EVERY_S) - _MUCH_LIKELIER * of_stopwatch
     return bool(likelier > 0) if abs(likelier) >= _MUCH_LIKELIER else None
 
 

@@ -41,6 +41,7 @@ _OTHER_COUNT = word_set(
 _AHEAD = re.compile(r"(?P<what>.{1,80}\S) (?:at|for|of|after|on|in) (?:the )?(?P<step>\S[^ ]{0,20}(?: \S{1,20})?)")
 _TAKING = {"took", "takes", "in", "done in", "finished in", "completed in", "time taken"}
 _TAKEN = {"step", "iteration", "iter", "batch", "update", "done", "finished", "completed", "it", "and", ""}
+_OF_DATA = frozenset({"data", "wait"})
 
 
 class Gap(NamedTuple):
@@ -48,7 +49,7 @@ class Gap(NamedTuple):
 
     text: str
     said: str
-    """The text without a name such as "val_loss", which tells of the number and not of the line."""
+    """The text without a name such as "val_loss" or "data loading", which tells of the number and not of the line."""
     unit: Key | None
     """Of the number before."""
     names: bool
@@ -90,7 +91,7 @@ def gap(text: str, head: bool = False) -> Gap:
         # "Loss (step 7): 2.1"
         ahead = ahead or key_of(_last(bare[: bare.rindex("(")]))
     lone = key_of(text.strip()) if unit is not None and end and text[:1] == " " and not rest.strip() else None
-    beside = key is not None and key.what == "evaluation" and _tells_of_its_number(name)
+    beside = key is not None and (key.what in _OF_DATA or (key.what == "evaluation" and _tells_of_its_number(name)))
     return Gap(
         text,
         text.replace(name, "") if beside and key_of(name) is not None else text,

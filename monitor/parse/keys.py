@@ -17,7 +17,7 @@ from monitor.parse.vocabulary import word_set
 
 What = Literal[
     "step", "micro", "total", "epoch", "rank", "time", "rate", "throughput", "loss", "memory", "learning", "evaluation",
-    "setting", "measure", "wait", "left", "timed", "duration", "size", "share", "magnitude",
+    "setting", "measure", "wait", "data", "left", "timed", "duration", "size", "share", "magnitude",
 ]  # fmt: skip
 #: What tells how long a step takes.
 SPEEDS = frozenset({"time", "rate", "throughput"})
@@ -231,6 +231,8 @@ def _time(joined: str, words: list[str], averaged: Meaning | None) -> Key | None
     factor = 0.0
     if len(words) > 1 and words[-1] in v.DURATIONS and " ".join(words[:-1]) in _OF_DATA:
         return Key("wait", 0, v.DURATIONS[words[-1]])
+    if joined in _OF_DATA:
+        return Key("data")
     if len(words) > 1 and words[-1] in v.DURATIONS and words[-2] != "per":
         # "step_time_ms", "duration in s", "step_ms"
         factor = v.DURATIONS[words[-1]]
@@ -325,6 +327,8 @@ def measured(key: Key | None, unit: Key | None) -> Key | None:
         return unit if unit is not None and unit.what in SPEEDS else None
     if key.what == "wait":
         return key if unit is None else None
+    if key.what == "data":
+        return key if unit is None or unit.what == "duration" else None
     if key.what == "left" and unit is not None:
         return key._replace(factor=unit.factor) if unit.what == "duration" else None
     if key.what == "timed":

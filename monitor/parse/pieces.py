@@ -103,7 +103,7 @@ _OF_RUN = Key("time", v.TOTAL_TIME, 0.0, "clock")
 # Of several counts the one that stands for the loop; steps of an environment are the last choice.
 _OF_UPDATES, OF_ENVIRONMENT = v.STEPS + 1, v.STEPS + 2
 _ALIASES: dict[str, Key] = {
-    "timer": Key("time", v.ANY_TIME, 0.0, "either"),
+    "timer": Key("time", v.ANY_TIME, 0.0, "stopwatch"),
     **dict.fromkeys(("time this iter", "time this iter s"), _ONE_STEP),
     **dict.fromkeys(("time total s", "time total", "total time", "time elapsed", "cum time", "cumtime"), _OF_RUN),
     **dict.fromkeys(("n updates", "nupdates"), Key("step", _OF_UPDATES, whole_run=True)),

@@ -26,6 +26,7 @@ _MOST_STAGES = 12
 #: Of "Batch 4/0" the first number is an epoch; "Batch 121/120" is one too many.
 EPOCH_FIRST = 0.9
 _SPELLED = re.compile(r"(?:(?P<h>\d+)h)? ?(?:(?P<m>\d+)m)? ?(?:(?P<s>\d+(?:\.\d+)?)s)?")
+_EITHER = frozenset({"either", "stopwatch"})
 _TIME_OF_DAY = re.compile(r"\d\d:\d\d:\d\d")
 
 
@@ -117,6 +118,8 @@ def form(entries: Sequence[Entry], said: str) -> Form | None:
             return None
     if not surely_timed and not (losses and throughputs) and lookalikes.other_moment(said):
         return None
+    if "data" in kinds or any("(data)" in entry.name for entry in times):
+        times = [_measured(entry) for entry in times]
     own = times[0] if times and times[0].key.order <= v.MEAN_OF_STEPS else None
     whole = [entry for entry in losses if entry.key.order != v.PART_OF_LOSS]
     # Of several parts without their sum none is the loss.
@@ -139,7 +142,7 @@ def form(entries: Sequence[Entry], said: str) -> Form | None:
         _elapsed(times),
         next((entry for entry in kinds.get("micro", []) if entry.total >= 0), None),
         _around(steps) if "epoch" not in kinds and not times else -1,
-        next(iter(kinds.get("left", [])), None) if not times or times[0].key.meaning == "either" else None,
+        next(iter(kinds.get("left", [])), None) if not times or times[0].key.meaning in _EITHER else None,
         next(iter(kinds.get("wait", [])), None) if own and own.key.unit == "update" and own.key.over == 1 else None,
     )
 
@@ -165,6 +168,11 @@ def _elapsed(times: Sequence[Entry]) -> Entry | None:
     if not times or times[0].key.order not in {v.MEAN_OF_STEPS, v.ANY_TIME, v.BARE}:
         return None
     return next((entry for entry in times[1:] if entry.key.what == "time" and entry.key.order >= v.ELAPSED), None)
+
+
+def _measured(time: Entry) -> Entry:
+    """A time that the time for its data stands beside: both are measured in each step mostly."""
+    return time._replace(key=time.key._replace(meaning="stopwatch")) if time.key.meaning == "either" else time
 
 
 def _place(found: list[Entry] | None) -> int:
@@ -325,7 +333,7 @@ def _times(entries: Sequence[Entry], values: Sequence[Value]) -> _Times:
             if value > 0 and (time_s := duration_s(1.0 / value)) is not None:
                 rate, meaning = value, key.meaning
         else:
-            if key.meaning == "either" and (key.factor or 1.0) == 1.0 and "." not in str(printed):
+            if key.meaning in _EITHER and (key.factor or 1.0) == 1.0 and "." not in str(printed):
                 whole_s = 1.0
             if (seconds := duration_s(value * (key.factor or 1.0) / _many(entry, values))) is not None:
                 return seconds, key.meaning, None, None, whole_s

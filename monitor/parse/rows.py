@@ -7,12 +7,14 @@ from typing import Literal, NamedTuple
 #: How a printed time relates to ONE optimizer step.
 #: step: of this step alone; interval: mean over the steps since the last report; smoothed: a moving average (tqdm);
 #: running-mean: mean since the start; clock: seconds since some start, to be differenced; either: the line does not
-#: tell whether it is a step's time or a clock, its whole series does; part: of one micro-batch, no step by itself;
+#: tell whether it is a step's time or a clock, its whole series does; stopwatch: the same, but it is likelier one step's
+#: than that of all since the last report; part: of one micro-batch, no step by itself;
 #: iteration: of one micro-batch as well, of which ``counter`` counts those so far, and ``step`` the steps they make up;
 #: span: all the seconds since the last report; remaining: the clock counts down what is left of the run; of-last: no
 #: report, but what the report before it left out.
 Meaning = Literal[
-    "step", "interval", "smoothed", "running-mean", "clock", "either", "part", "iteration", "span", "remaining", "of-last",
+    "step", "interval", "smoothed", "running-mean", "clock", "either", "stopwatch", "part", "iteration", "span", "remaining",
+    "of-last",
 ]  # fmt: skip
 
 

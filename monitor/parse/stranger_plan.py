@@ -95,7 +95,7 @@ def plan_of(shape: Shape) -> Plan | None:
             epoch = place
         elif key.what == "rank" and rank < 0:
             rank = place
-        elif key.what in {*SPEEDS, "left", "loss", "memory"}:
+        elif key.what in {*SPEEDS, "left", "data", "loss", "memory"}:
             entries.append(Entry(place, key, before.name))
     losses, learning, quality = (tuple(places) for places in watched.values())
     trains = w.trains(said) or epoch >= 0

@@ -161,7 +161,8 @@ class Reports:
             return None
         gaps = np.concatenate([np.diff(_counted(self.table, at)) for at in ours])
         usual_gap = float(np.median(gaps))
-        sums = clocks.likelier_of_intervals(np.concatenate([self.time_s[at] for at in ours]), usual_gap)
+        named = any((self.table.meaning[at] == self.table.code("stopwatch")).any() for at in ours)
+        sums = clocks.likelier_of_intervals(np.concatenate([self.time_s[at] for at in ours]), usual_gap, named)
         if sums is None:
             for at in ours:
                 self.time_s[at] = np.nan
@@ -272,6 +273,7 @@ def printed_times(table: Table, at: At, sums: bool = False, of_run: bool = False
     # A first line without a time says nothing about how the times of the others are meant.
     told = np.flatnonzero(~np.isnan(times))
     meaning = str(table.texts[table.meaning[at[told[0] if len(told) else 0]]])
+    meaning = "either" if meaning == "stopwatch" else meaning
     if (table.meaning[at] == table.code(LEFT)).any():
         left = np.where(table.meaning[at] == table.code(LEFT), clock, np.nan)
         return clocks.by_remaining(steps, table.total[at], left), table.code("running-mean")

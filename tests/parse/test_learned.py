@@ -259,7 +259,10 @@ def test_lines_of_a_loss_that_count_nothing_are_a_step_each(line: str, seconds: 
         [f"== {n} ==\ntrain mean loss: {9 / n:.4f}\ntest mean loss: {8 / n:.4f}" for n in range(1, 21)],
         [f"#{n}\ntraining loss = {9 / n:.4f}\ndev accuracy = 0.{n + 70}" for n in range(1, 21)],
         [f"Train: loss {9 / n:.4f}\nValid: ppl {80 / n:.4f}" for n in range(1, 21)],
-        [f"mean loss: {9 / n:.4f}\n" * 2 + f"Test set: Average loss: {8 / n:.4f}, Accuracy: {n}/99" for n in range(1, 21)],
+        [
+            f"mean loss: {9 / n:.4f}\n" * 2 + f"Test set: Average loss: {8 / n:.4f}, Accuracy: {n}/99"
+            for n in range(1, 21)
+        ],
         [f"{n * 7919 % 83} position, training cost {9 / n:.4f}" for n in range(1, 21)],
     ],
 )

@@ -73,6 +73,26 @@ def test_where_nothing_tells_what_a_time_is_of_none_is_shown_and_it_is_said(line
     assert [timing.verdict.cause for timing in parsed.timings] == ["untold"]
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "(ep: 3, step: {step}, time: {time:.3f}, data: 0.0{digit}) loss_G: 2.5 loss_D: 0.5",
+        "iter {step} | loss 2.5 | time (data): {time:.3f} (0.00{digit})",
+        "step={step} loss=2.5 data_time=0.0{digit} time={time:.3f}",
+        "Timer: {time:.4f}\niter {step} || loss 2.5",
+        "it {step} loss: 2.5 time: {time:.3f} data loading: 0.0{digit}",
+        "train: {step}/90000, loss: 2.{digit} time: {time:.3f} data: 0.0{digit}",
+    ],
+)
+@pytest.mark.parametrize(("every", "each", "expected"), [(50, 0.9, 0.9), (50, 75.0, 1.5), (50, 2.0, None)])
+def test_a_time_that_its_share_of_data_stands_beside_is_likelier_one_steps(
+    line: str, every: int, each: float, expected: float | None
+) -> None:
+    reports = (line.format(step=every * n, time=each * (1 + n * 7 % 5 / 50), digit=n % 10) for n in range(3, 30))
+    time_s = _read("\n".join(reports).split("\n"))["step_time_s"]
+    assert time_s.isna().all() if expected is None else time_s.median() == pytest.approx(expected, rel=0.1)
+
+
 def test_a_time_at_the_end_of_each_epoch_is_the_epochs() -> None:
     lines = [f"Epoch {epoch}/20 batch 400/400 loss 2.{epoch} time {120 + epoch % 3}.5s" for epoch in range(1, 15)]
     assert _read(lines)["step_time_s"].median() == pytest.approx(0.3, rel=0.05)
