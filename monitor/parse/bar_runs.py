@@ -65,7 +65,8 @@ def runs_of(table: Table, at: At, bar: Ints, bars: int) -> list[Runs]:
     earlier = clock[1:] + _TRAILS_S < clock[:-1]
     again = (steps[1:] < steps[:-1]) & ((2 * steps[1:] <= steps[:-1]) | earlier)
     # A log may hold the last redraw of each run only.
-    again |= (steps[1:] == steps[:-1]) & (earlier | (epoch[1:] != epoch[:-1]))
+    ended = only_ends(table, rows, bar)
+    again |= (steps[1:] == steps[:-1]) & (earlier | (epoch[1:] != epoch[:-1]) | ended[1:])
     begins[1:] = again | (np.diff(bar) != 0)
     run = np.cumsum(begins) - 1
     starts = np.flatnonzero(begins)
@@ -94,6 +95,16 @@ def runs_of(table: Table, at: At, bar: Ints, bars: int) -> list[Runs]:
     redraws = np.searchsorted(bar, np.arange(bars + 1)).tolist()
     numbers = np.searchsorted(bar[starts], np.arange(bars + 1)).tolist()
     return [every._of(slice(*redraws[place : place + 2]), slice(*numbers[place : place + 2])) for place in range(bars)]
+
+
+def only_ends(table: Table, at: At, bar: Ints) -> NDArray[np.bool_]:
+    """For each redraw, in the order of ``bar``: True where it is a run's end, with other lines before it, as all of its bar
+    are."""
+    if not len(at):
+        return np.zeros(0, bool)
+    ends = (table.step[at] == table.total[at]) & (np.diff(table.line[at], prepend=-2) > 1)
+    starts = np.flatnonzero(np.diff(bar, prepend=-1))
+    return np.repeat(np.logical_and.reduceat(ends, starts), np.diff(np.append(starts, len(at))))
 
 
 def evaluations(bar: Runs, begins: Ints, ends: Ints) -> NDArray[np.bool_]:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.parse.bar_runs import Runs, evaluations, runs_of
+from monitor.parse.bar_runs import Runs, evaluations, only_ends, runs_of
 from monitor.parse.columns import Floats
 from monitor.parse.table import At, Ints, Table
 
@@ -270,6 +270,7 @@ def new_steps(table: Table, at: At, at_once: int) -> tuple[At, NDArray[np.int64]
     found: list[int] = []
     parts: list[int] = []
     newest = -1.0
+    ended = bool(only_ends(table, at, np.zeros(len(at), np.int64)).all())
     columns = (np.nan_to_num(table.step[at]), np.nan_to_num(table.clock_s[at]), table.epoch[at])
     for place, counter, loss, step, clock, epoch in zip(
         at.tolist(),
@@ -281,7 +282,8 @@ def new_steps(table: Table, at: At, at_once: int) -> tuple[At, NDArray[np.int64]
         # Bars drawn at once may trail one another by a step; only one that also set its clock back began again.
         again = step < last_step and (clock < last_clock or last_step - step > at_once + 1)
         # A log may hold the last redraw of each epoch only: the same step again, of another epoch.
-        epoch_over = at_once == 1 and counter != counter and step <= last_step and abs(epoch - last_epoch) > 0
+        another = ended or abs(epoch - last_epoch) > 0
+        epoch_over = at_once == 1 and counter != counter and step <= last_step and another
         if again or epoch_over:
             segment += 1
             seen.clear()

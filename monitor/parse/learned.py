@@ -340,9 +340,10 @@ def _epochs(all_found: Sequence[Found]) -> int:
     """How many epochs the lines name, at most."""
     most = 0
     for found in all_found:
-        if _EPOCH.search(" ".join(found.shape).lower()):
-            plan = plan_of(found.shape)
-            place = 0 if plan is None or plan.epoch < 0 else plan.epoch
+        plan = plan_of(found.shape)
+        named = plan is not None and plan.epoch >= 0
+        if named or _EPOCH.search(" ".join(found.shape).lower()):
+            place = plan.epoch if plan is not None and named else 0
             most = max(most, len(np.unique(found.numbers[:, place])))
     return most
 

@@ -7,12 +7,14 @@ is no training unless it says so itself.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 import numpy as np
 
+from monitor.parse.bar_runs import only_ends
 from monitor.parse.bars import Bar, Marks, training_bar
 from monitor.parse.event_rows import TRAINS
 from monitor.parse.identity import Identity
@@ -28,6 +30,7 @@ _NOTHING = np.empty(0, np.intp)
 # A text that tells the time of one step in twenty is worth more than a bar's smoothed one for each.
 _ENOUGH = 20
 _FEWEST_EPOCHS = 4
+_OF_BATCHES = re.compile(r"(?i)batch|\brank|\bgpu|\bcuda|\bnode|\bfold|[:=] ?-?N\b")
 Relation = Literal["same", "epochs", "over", "other"]
 
 
@@ -112,7 +115,8 @@ def _writer(table: Table, by_format: dict[str, At], identity: Identity, said: Ev
 def _is_seldom(table: Table, bar: Bar, said: Evaluations) -> bool:
     """The bar runs in few of the epochs that the log tells of: those are trained without it."""
     told = said.marks.get(str(table.texts[table.stream[bar.at[0]]]), Marks()).epochs
-    runs = 1 + int((np.diff(table.step[bar.at]) < 0).sum())
+    ends = only_ends(table, bar.at, np.zeros(len(bar.at), np.int64))
+    runs = len(bar.at) if ends.all() else 1 + int((np.diff(table.step[bar.at]) < 0).sum())
     return len(told) >= _FEWEST_EPOCHS and 2 * runs < len(told)
 
 
@@ -130,7 +134,7 @@ def _without_unsure(table: Table, writers: Sequence[Writer], out: Sequence[Bar],
             any(bar.like(other) for other in out)
             or (sure and not any(bar.like(other) for other in sure))
             or _is_seldom(table, bar, said)
-            or (alone and (said.serves or (_is_bare(bar) and not said.trains)) and not losses)
+            or (alone and (said.serves or (_may_be_anything(bar) and not said.trains)) and not losses)
         ):
             writer.bar = bar._replace(at=_NOTHING)
 
@@ -225,6 +229,6 @@ def _relation(table: Table, bar: At, text: At) -> Relation:
     return "same" if blocks > 1 and 0.8 <= each / drawn_each <= 1.25 else "other"
 
 
-def _is_bare(bar: Bar) -> bool:
-    """One run without a word or a figure in front of it: anything may be drawn so."""
-    return not bar.again and not bar.description.strip(" :")
+def _may_be_anything(bar: Bar) -> bool:
+    """One run without a word of batches or their writer in front of it: anything may be drawn so."""
+    return not bar.again and _OF_BATCHES.search(bar.description) is None

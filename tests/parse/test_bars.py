@@ -296,3 +296,19 @@ def _keras(steps: int, each_ms: int) -> list[str]:
 )
 def test_an_evaluation_of_keras_is_no_step(lines: list[str], counts: set[int]) -> None:
     assert set(parse(lines).steps.groupby("segment")["step"].max()) == counts
+
+
+def test_of_each_epoch_the_last_redraw_may_be_all_there_is() -> None:
+    lines = [
+        line
+        for epoch in range(1, 13)
+        for line in ("", f"100%|##########| 46/46 [00:02<00:00, 17.{epoch}it/s]", f"EPOCH {epoch} ... Accuracy = 0.{epoch}")
+    ]
+    steps = parse(["Training...", *lines]).steps
+    assert list(steps["step"]) == [46] * 12
+    assert steps["step_time_s"].median() == pytest.approx(1 / 17.4, rel=0.05)
+
+
+@pytest.mark.parametrize("what", ["Frames: ", "Running requests: ", "Measuring "])
+def test_a_bar_with_a_name_of_its_own_in_a_log_without_a_word_of_training_is_none(what: str) -> None:
+    assert parse([f"{what}{_bar(n, 50, n * 1.0, 1.0)}" for n in range(0, 51, 5)]).steps.empty
