@@ -141,7 +141,9 @@ def _epoch_first(table: Table, at: At) -> None:
 
 
 def by_epoch(table: Table, at: At) -> At:
-    """Numbers the reports of a trainer that speaks only at the end of each epoch ("40/40 …") by their epoch."""
+    """Numbers the reports of a trainer that speaks only at the end of each epoch ("40/40 …"): by the steps of all epochs so
+    far, where a time of one step says that steps are counted; else by the epoch.
+    """
     _epoch_first(table, at)
     name = str(table.texts[table.format[at[0]]]) if len(at) else ""
     # MindSpore's line does not say that its step is the last of the epoch: that shows when the next epoch ends there, too.
@@ -152,8 +154,11 @@ def by_epoch(table: Table, at: At) -> At:
     if len(counts) > 2 or (len(counts) == 2 and times.min() * 2 > times.max()):
         return at
     # An evaluation at the end has a count of its own.
-    epochs: At = at[steps == counts[times.argmax()]]
-    table.step[epochs] = np.arange(1, len(epochs) + 1)
+    each = counts[times.argmax()]
+    epochs: At = at[steps == each]
+    table.step[epochs] = table.epoch[epochs] = np.arange(1, len(epochs) + 1)
+    if each > 0 and not np.isnan(table.time_s[epochs]).all():
+        table.step[epochs] *= each
     return epochs
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from tests.parse.read import parse
+from monitor.parse.assemble import assemble
+from monitor.parse.recognise import RawRows
+from tests.parse.read import pages, parse
 
 TIMES = 14
 
@@ -72,3 +76,28 @@ def test_rounds_are_steps(counter: str) -> None:
 def test_a_bar_that_shows_the_newest_validation_beside_its_steps_counts_steps() -> None:
     lines = [_bar("{e}", f", loss=2.{step}, val_loss=0.4{step // 10}").format(e=step) for step in range(1, 20)]
     assert len(parse(lines).steps) == 19
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        _of("Epoch {e}/14", "250/250 - 9s - 36ms/step - loss: {loss} - val_loss: {val}"),
+        _of("Epoch {e}/14", "250/250 ━━━━━━━━━━━━━━━━━━━━ 9s 36ms/step - accuracy: 0.9 - loss: {loss}"),
+        _of("250/250 [==============================] - 9s 36ms/step - loss: {loss}"),
+        _of("epoch: {e} step: 250, loss is {loss}", "Epoch time: 9000.0, per step time: 36.0"),
+    ],
+)
+def test_of_reports_at_the_end_of_each_epoch_the_steps_so_far_are_told(lines: list[str]) -> None:
+    steps = parse(lines).steps
+    assert list(steps["step"]) == [250 * epoch for epoch in range(1, TIMES + 1)]
+    assert steps["step_time_s"].to_numpy() == pytest.approx([0.036] * TIMES)
+
+
+def test_the_clock_of_lines_that_may_count_samples_tells_no_time() -> None:
+    lines = _of("Epoch {e}/14", "250/250 - 9s - loss: {loss} - val_loss: {val}")
+    page = pages(lines)[0]
+    raw = RawRows()
+    raw.add(replace(page, times_ms=tuple(1_700_000_000_000 + 9_000 * turn for turn in range(page.count))))
+    steps = assemble(raw.steps, raw.events, strangers=raw.strangers).steps
+    assert list(steps["step"]) == list(range(1, TIMES + 1))
+    assert steps["step_time_s"].isna().all()
