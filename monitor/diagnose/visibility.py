@@ -46,8 +46,8 @@ def no_step_lines(case: Case) -> Finding | None:
             "info",
             "high",
             "The log reports epochs only",
-            f"The log reports {int(told['text'].iloc[0]):,} epochs and none of their steps. An epoch is many steps, so there is no "
-            "step time.",
+            f"The log reports {int(told['text'].iloc[0]):,} epochs and none of their steps. An epoch is many steps, so there "
+            "is no step time.",
             (Evidence("first epoch's line", float(told["line"].iloc[0])),),
             Recommendation(
                 "Print a line every few steps, such as step=… step_time_s=…, or give --step-regex if each epoch is one step.",

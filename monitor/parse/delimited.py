@@ -1,10 +1,10 @@
 """Tables in a log: rows of numbers meet their header, whatever stands between columns.
 
 ``epoch,step,train_loss,val_loss`` and ``0,49,2.31,``; ``Step<tab>Training Loss``; ``| Iteration | Loss | Elapsed Time |`` in a
-frame; ``epoch  step     train_loss  time`` with columns aligned by blanks, as spaCy (``E    #       LOSS TOK2VEC``) and pandas print
-them. What a row means its header says, lines before it. So headers and rows are recognized as
-events, each by itself, and paired here. A header names a step and what is told of it; a row has a number in every column
-that is filled. Other tables of numbers, those with a row an epoch among them, have no such header.
+frame; ``epoch  step     train_loss  time`` with columns aligned by blanks, as spaCy (``E    #       LOSS TOK2VEC``) and
+pandas print them. What a row means its header says, lines before it. So headers and rows are recognized as events, each by
+itself, and paired here. A header names a step and what is told of it; a row has a number in every column that is filled.
+Other tables of numbers, those with a row an epoch among them, have no such header.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import numpy as np
 
 from monitor.parse.columns import Floats
 from monitor.parse.table import At, Codes, Table, by_code
-from monitor.parse.timing import written_ms
+from monitor.parse.timing import LEFT, written_ms
 
 # So many lines may lie between a report and what is printed of it on lines of their own: a step of reinforcement
 # learning is announced, and its rollouts talk before its figures come.
@@ -117,9 +117,14 @@ def fitted(table: Table, at: At) -> At:
     Of several numbers the one that takes longest is trained, and any that has three epochs in a row. Of one line each
     nothing is known.
     """
+    if str(table.texts[table.format[at[0]]]) != "keras":
+        return at
+    under_way = table.meaning[at] == table.code(LEFT)
+    if not under_way.all():
+        at = at[~under_way]  # whole epochs tell more
     bars = table.bar[at]
     known = np.unique(bars[bars != table.code("")])
-    if str(table.texts[table.format[at[0]]]) != "keras" or len(known) < 2 or len(at) == len(known):
+    if len(known) < 2 or len(at) == len(known):
         return at
     steps, lines = np.nan_to_num(table.step[at]), table.line[at]
     again = (steps[1:] < steps[:-1]) | ((steps[1:] == steps[:-1]) & (np.diff(lines) > 1))

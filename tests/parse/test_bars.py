@@ -302,7 +302,11 @@ def test_of_each_epoch_the_last_redraw_may_be_all_there_is() -> None:
     lines = [
         line
         for epoch in range(1, 13)
-        for line in ("", f"100%|##########| 46/46 [00:02<00:00, 17.{epoch}it/s]", f"EPOCH {epoch} ... Accuracy = 0.{epoch}")
+        for line in (
+            "",
+            f"100%|##########| 46/46 [00:02<00:00, 17.{epoch}it/s]",
+            f"EPOCH {epoch} ... Accuracy = 0.{epoch}",
+        )
     ]
     steps = parse(["Training...", *lines]).steps
     assert list(steps["step"]) == [46] * 12
@@ -312,3 +316,16 @@ def test_of_each_epoch_the_last_redraw_may_be_all_there_is() -> None:
 @pytest.mark.parametrize("what", ["Frames: ", "Running requests: ", "Measuring "])
 def test_a_bar_with_a_name_of_its_own_in_a_log_without_a_word_of_training_is_none(what: str) -> None:
     assert parse([f"{what}{_bar(n, 50, n * 1.0, 1.0)}" for n in range(0, 51, 5)]).steps.empty
+
+
+def test_what_is_left_of_an_epoch_tells_the_steps_of_a_keras_bar_where_nothing_else_does() -> None:
+    under_way = [
+        f"{step:3}/102 [>.............................] - ETA: {19 if step == 1 else (102 - step) * 5 // 60}:"
+        f"{(102 - step) * 5 % 60:02} - loss: 0.{690 - step} - accuracy: 0.59"
+        for step in range(1, 15)
+    ]
+    steps = parse(under_way).steps
+    assert list(steps["step"]) == list(range(1, 15))
+    assert steps["step_time_s"].median() == pytest.approx(5.0, rel=0.02)
+    whole = "102/102 [==============================] - 510s 5s/step - loss: 0.5 - accuracy: 0.60"
+    assert list(parse([*under_way, whole, *under_way, whole]).steps["line"]) == [15, 30]

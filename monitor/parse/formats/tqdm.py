@@ -74,7 +74,7 @@ _DICT = re.compile(
     rf"[{{,]\s?'loss':\s{{0,9}}'?{_NUMBER}'?(?=[,}}])[^{{}}]{{0,4000}}?'epoch':\s{{0,9}}'?(?P<epoch>[\d.]{{1,30}})'?[,}}]"
 )
 # What a callback adds.
-_OWN_TIME = re.compile(rf"'(?:step|iter)_time':\s{{0,9}}'?(?P<time>[\d.]{{1,30}})'?(?=[,}}])")
+_OWN_TIME = re.compile(r"'(?:step|iter)_time':\s{0,9}'?(?P<time>[\d.]{1,30})'?(?=[,}])")
 _OWN_STEP = re.compile(r"'(?:(?:global_|current_)?steps?|iter(?:ation)?)': ?'?\d")
 _OF_BAR = re.compile(r"step_time|iteration_time|train_step_timing|global_step|num_updates|v_num")
 _FASTEST_PER_S = 1e5
