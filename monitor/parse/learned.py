@@ -48,6 +48,7 @@ _MOST_AGAIN, _MOST_AGAIN_UNNAMED = 64, 2
 # Beyond it a number without a name is a time or an identity.
 _LARGEST_UNNAMED = 1e8
 _MOST_GROWTH_UNNAMED = 10_000
+_MOST_GROWTH = 20
 # So many shapes are told of, and so much of each.
 _MOST_SHOWN = 3
 _LONGEST_SHOWN = 160
@@ -84,6 +85,8 @@ class _Course(NamedTuple):
     """That of the three most usual ones."""
     growth: float
     """The most usual growth."""
+    most: float
+    """No more than that, but for one time in twenty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,6 +309,7 @@ def _course(series: _Series, at: At) -> _Course | None:
         float(usual[0] / len(grown)),
         float(usual[:3].sum() / len(grown)),
         float(growths[counts.argmax()]),
+        float(np.quantile(grown, 0.95)),
     )
 
 
@@ -313,6 +317,9 @@ def _is_regular(course: _Course, counter: Counter) -> bool:
     # Lines of an epoch each are told of its batches; processes without a label print the same each.
     if course.lines > (_MOST_AGAIN if counter.order <= w.SAMPLES else _MOST_AGAIN_UNNAMED) * course.distinct:
         return False
+    often = counter.order == w.STEP and course.distinct >= _FEWEST_UNWATCHED
+    if often and not course.falls and course.most <= _MOST_GROWTH * course.growth:
+        return True  # of some steps only something is told
     most_falls = (_FALLS if counter.order != w.UNNAMED else _FALLS_UNNAMED) * course.distinct
     return course.falls <= most_falls and course.mostly >= _MOSTLY and course.nearly >= _NEARLY_ALWAYS
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -227,6 +228,27 @@ def test_a_learned_line_is_told_by_its_shape(title: str) -> None:
         expected = f"step {step:,}" + (f" · loss {loss:.4g}" if "loss" in DIALECTS[title].tells else "")
         assert told(line) == expected
     assert told("hello") == ""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Global-step {n} ++ accepted, alpha={a}, kl={loss}e-7, old=0.3",
+        "upd {n} >> crit {loss} (kept)",
+        "iteration #{n} => mean entropy {loss} / alpha {a}",
+        "itr {n} ~~ took reward {loss}",
+    ],
+)
+def test_a_step_of_which_something_is_told_only_sometimes_is_learned(line: str) -> None:
+    dice = random.Random(3)
+    steps = [n for n in range(400) if dice.random() < 0.25]
+    lines = [line.format(n=n, a=1 / 2 ** (n % 5), loss=f"{9 / (n + 1):.4f}") for n in steps for _ in range(1 + n % 3)]
+    assert sorted(set(parse(lines).steps["step"])) == steps
+
+
+@pytest.mark.parametrize("grows", [lambda n: 3 * n * n * n, lambda n: 173 * n % 401, lambda n: n * 7 % 13])
+def test_a_number_that_grows_as_no_step_does_is_not_learned(grows: Callable[[int], int]) -> None:
+    assert parse([f"upd {grows(n)} >> crit {9 / n:.4f} (kept)" for n in range(1, 60)]).learned == ()
 
 
 @pytest.mark.parametrize(
