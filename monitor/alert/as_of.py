@@ -7,7 +7,7 @@ from datetime import datetime
 
 import pandas as pd
 
-from monitor.analyze.window import LEFT_OUT_AT_END
+from monitor.analyze.utilization import LEFT_OUT_AT_END
 from monitor.model import Job, Run
 
 _MINUTE = pd.Timedelta(minutes=1)

@@ -11,7 +11,7 @@ from monitor.alert.conditions import Threshold
 from monitor.alert.host_series import LEAST_MINUTES
 from monitor.alert.track import Track, median_so_far
 from monitor.alert.tracked import Tracked, seconds, steps_done
-from monitor.analyze.window import training_spans, work_window
+from monitor.analyze.utilization import training_spans, work_window
 from monitor.model import Report
 
 _COLUMNS = {"gpu_utilization": "utilization_pct", "gpu_memory_utilization": "memory_pct"}

@@ -15,7 +15,7 @@ from monitor.alert.conditions import Lasting, Threshold
 from monitor.alert.evaluate import moment, tracks_of
 from monitor.alert.measures import MEASURES
 from monitor.alert.track import Span, Track, holds, limits, spans_of
-from monitor.analyze.window import LEFT_OUT_AT_END
+from monitor.analyze.utilization import LEFT_OUT_AT_END
 from monitor.model import Report
 
 COOL_DOWN_S = 600.0

@@ -11,7 +11,7 @@ from monitor.alert.conditions import Threshold
 from monitor.alert.measures import MEASURES
 from monitor.alert.track import Track, median_so_far
 from monitor.alert.tracked import Tracked, in_order, seconds, steps_done
-from monitor.analyze.window import LEFT_OUT_AT_END, training_spans, work_window
+from monitor.analyze.utilization import LEFT_OUT_AT_END, training_spans, work_window
 from monitor.model import Report
 
 # Devices at rest before the first step are initialization, which has findings of its own; how full memory and disk are

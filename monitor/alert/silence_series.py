@@ -12,7 +12,7 @@ from monitor.alert.pieces import Pieces, cut
 from monitor.alert.step_series import LEAST_STEPS
 from monitor.alert.track import Floats, median_so_far
 from monitor.alert.tracked import Tracked, in_order, seconds
-from monitor.analyze.window import training_spans
+from monitor.analyze.utilization import training_spans
 from monitor.model import Report
 
 
