@@ -1,12 +1,4 @@
-"""Where do alerts go? A sink as written on the command line or in a rule, checked and parsed; nothing is sent here.
-
-    stdout
-    sns:arn:aws:sns:us-east-1:123456789012:training
-    slack:env:SLACK_WEBHOOK      webhook:file:/run/secrets/hook      webhook:https://alerts.example.com/hook
-    exec:/usr/local/bin/page-me --team ml
-
-An address that is a secret is read from the environment (``env:NAME``) or from a file (``file:PATH``) when it is used.
-"""
+"""Where alerts go: a sink as written on the command line or in a rule, checked and parsed; nothing is sent here."""
 
 from __future__ import annotations
 

@@ -1,27 +1,20 @@
-"""Which rules does a rules file hold? TOML in, rules out; what is wrong is named with its line and its key.
-
-[[rule]]
-name = "idle GPUs"
-when = "gpu_utilization < 40 for 10m"
-severity = "critical"                 # optional: warning (the default) or critical
-notify = ["slack:env:SLACK_WEBHOOK"]  # optional
-"""
+"""The rules that a user gave: of a TOML file, on the command line, and the saved thresholds shared with the dashboard."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
-from monitor.alert.conditions import SEVERITIES, Rule, RuleSeverity
-from monitor.alert.grammar import parse
-from monitor.alert.sense import senseless
-from monitor.alert.sink_names import sink_of
+from monitor.alert.conditions import SEVERITIES, Rule, RuleSeverity, name_of
+from monitor.alert.grammar import parse, senseless
+from monitor.alert.locks import change, read_text
+from monitor.alert.sinks.names import sink_of
 from monitor.errors import BadCall
-from monitor.settings import text_of, toml
+from monitor.settings import config_file, text_of, toml, user_folder
 
 _KEYS = ("name", "when", "severity", "notify")
 _LONGEST_NAME = 100
@@ -153,3 +146,111 @@ def _line(text: str, rule: int | None, key: str) -> int:
     name = re.escape(key)
     found = re.compile(rf"^[ \t]*(?:\[+[ \t]*)?[\"']?{name}[\"']?[ \t]*[=\].]", re.MULTILINE).search(text, start, end)
     return text.count("\n", 0, found.start() if found else start) + 1
+
+
+WHAT = "The saved thresholds"
+
+
+def saved_file(environ: Mapping[str, str] | None = None) -> Path:
+    """Where the saved thresholds are."""
+    return config_file(environ).with_name("thresholds.toml")
+
+
+def saved(path: Path | None = None) -> tuple[Rule, ...]:
+    """The saved thresholds, in the order of saving; BadCall for a file that cannot be used. Those that can never or always
+    hold are among them, with their doubt: they were saved before such were refused."""
+    if path is None and user_folder("CONFIG") is None:
+        return ()
+    path = path or saved_file()
+    return rules_in(read_text(path, WHAT), str(path), strict=False)
+
+
+def add(
+    name: str,
+    expression: str,
+    severity: RuleSeverity = "warning",
+    notify: tuple[str, ...] = (),
+    path: Path | None = None,
+    strict: bool = True,
+) -> Rule:
+    """Saves a threshold. BadCall where it cannot be read, where it can never or always hold (with ``strict``), or where
+    another one has the name; the same again is fine."""
+    if trouble := check_name(name):
+        raise BadCall(f"This cannot be a threshold's name: {trouble}.")
+    for sink in notify:
+        sink_of(sink)
+    path = path or saved_file()
+    when = parse(expression, strict)
+    rule = Rule(name, when, expression.strip(), severity, notify, senseless(when))
+
+    def added(text: str) -> str:
+        rules = rules_in(text, str(path), strict=False)
+        same = next((each for each in rules if each.name == name), None)
+        if same == rule:
+            return text
+        if same is not None:
+            raise BadCall(
+                f'A threshold "{name}" is already saved: {same.text}.',
+                f'Remove it first with thresholds remove "{name}".',
+            )
+        return f"{text.rstrip()}\n\n{as_toml([rule])}".lstrip("\n")
+
+    change(path, WHAT, added)
+    return rule
+
+
+def remove(name: str, path: Path | None = None) -> Rule:
+    """Removes a threshold and gives it back. BadCall names those that there are where there is none of that name."""
+    path = path or saved_file()
+    gone: list[Rule] = []
+
+    def removed(text: str) -> str:
+        rules = rules_in(text, str(path), strict=False)
+        found = [place for place, rule in enumerate(rules) if rule.name == name]
+        if not found:
+            known = f"There are {', '.join(rule.name for rule in rules)}." if rules else "None is saved."
+            raise BadCall(f'No threshold "{name}" is saved.', known)
+        place = found[0]
+        gone.append(rules[place])
+        rest = (*rules[:place], *rules[place + 1 :])
+        shorter = _without(text, place)
+        try:
+            kept = rules_in(shorter, "", strict=False) == rest
+        except BadCall:
+            kept = False
+        return shorter if kept else as_toml(rest)
+
+    change(path, WHAT, removed)
+    return gone[0]
+
+
+def _without(text: str, place: int) -> str:
+    """The text without its rule of that place; comments before the next rule are the next one's."""
+    heads = [match.start() for match in HEADER.finditer(text)]
+    if place >= len(heads):
+        return ""
+    end = heads[place + 1] if place + 1 < len(heads) else len(text)
+    if end < len(text):
+        lines = text[:end].splitlines(keepends=True)
+        while lines and (not lines[-1].strip() or lines[-1].lstrip().startswith("#")):
+            end -= len(lines.pop())
+    return f"{text[: heads[place]].rstrip()}\n\n{text[end:].lstrip()}".lstrip("\n")
+
+
+def rules_of(expressions: Sequence[str], taken: Iterable[str] = ()) -> tuple[Rule, ...]:
+    """A rule for each expression; names that are taken get a number behind them. BadCall for what cannot be read."""
+    names, out = set(taken), []
+    for text in expressions:
+        when = parse(text)
+        name = free_name(name_of(when), names)
+        names.add(name)
+        out.append(Rule(name, when, text.strip()))
+    return tuple(out)
+
+
+def free_name(name: str, taken: Iterable[str]) -> str:
+    """The name, or the first of name-2, name-3, … that is free."""
+    taken, number = set(taken), 1
+    while (name if number == 1 else f"{name}-{number}") in taken:
+        number += 1
+    return name if number == 1 else f"{name}-{number}"
