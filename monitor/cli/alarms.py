@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from monitor.alert.alarms.plan.alarm import AlarmPlan
-from monitor.alert.alarms.plan.calls import create, delete
-from monitor.alert.alarms.plan.document import alarms_document, deleted_document
-from monitor.alert.alarms.plan.plan import alarms_of
+from monitor.alert.alarms.alarm import AlarmPlan
+from monitor.alert.alarms.calls import create, delete
+from monitor.alert.alarms.document import alarms_document, deleted_document
+from monitor.alert.alarms.plan import alarms_of
 from monitor.alert.conditions import Rule
 from monitor.alert.sinks.names import sink_of
 from monitor.cli.alarms_text import created_text, deleted_text, plan_text

@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from monitor.alert.alarms.plan.alarm import Alarm, AlarmPlan, Missing, prefix_of
-from monitor.alert.alarms.plan.calls import Created
+from monitor.alert.alarms.alarm import Alarm, AlarmPlan, Missing, prefix_of
+from monitor.alert.alarms.calls import Created
 from monitor.alert.conditions import number
 from monitor.cli.output import paper_for
 from monitor.cli.paper import Paper

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from monitor.alert.alarms.plan.alarm import Alarm, AlarmPlan, alarm_name, parts, prefix_of
-from monitor.alert.alarms.plan.calls import create, delete, parameters
-from monitor.alert.alarms.plan.plan import alarms_of
 from moto import mock_aws
 
+from monitor.alert.alarms.alarm import Alarm, AlarmPlan, alarm_name, parts, prefix_of
+from monitor.alert.alarms.calls import create, delete, parameters
+from monitor.alert.alarms.plan import alarms_of
 from monitor.alert.rules import rules_of
 from monitor.aws.calls import Pacer
 from monitor.aws.clients import Clients

@@ -9,8 +9,8 @@ from datetime import timedelta
 import numpy as np
 import pandas as pd
 import pytest
-from monitor.alert.alarms.plan.plan import alarms_of
 
+from monitor.alert.alarms.plan import alarms_of
 from monitor.alert.grammar import parse
 from monitor.alert.history import as_of
 from monitor.errors import BadCall

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from monitor.alert.alarms.plan.alarm import Alarm, prefix_of
+from monitor.alert.alarms.alarm import Alarm, prefix_of
 from monitor.aws.calls import Pagination
 from monitor.errors import CannotDo, Throttled
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from monitor.alert.alarms.plan.alarm import Alarm, AlarmPlan
-from monitor.alert.alarms.plan.calls import Created
+from monitor.alert.alarms.alarm import Alarm, AlarmPlan
+from monitor.alert.alarms.calls import Created
 from monitor.alert.document import SCHEMA
 
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
-from monitor.alert.alarms.plan.alarm import (
+from monitor.alert.alarms.alarm import (
     MOST_METRICS,
     Alarm,
     AlarmPlan,
