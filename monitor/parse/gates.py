@@ -3,22 +3,20 @@ recognizers."""
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
-from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
 from ahocorasick_rs import BytesAhoCorasick, Implementation
 from numpy.typing import NDArray
 
-from monitor.parse import delimited, facts, formats, marks, pieces
+from monitor.parse import delimited, facts, marks, pieces
 from monitor.parse.columns import Columns
-from monitor.parse.rows import Reading
+from monitor.parse.family import Recogniser, families
 
-Recogniser = Callable[[str], Iterable[Reading]]
+__all__ = ["Recogniser", "families"]
+
 EventReader = Callable[[str], Iterable[tuple[str, str]]]
 ManyReader = Callable[[Sequence[str]], Iterable[tuple[Sequence[int], Columns]]]
 """Texts to (index of each that holds one reading, the readings' columns); the others are left to the family's read."""
@@ -37,13 +35,6 @@ class Readers(NamedTuple):
     """The families that come before that one."""
     pieces: bool = False
     """What no family knows may be a piece of a report (``monitor.parse.pieces``)."""
-
-
-def families() -> tuple[ModuleType, ...]:
-    """The modules of ``monitor.parse.formats`` by name, those marked GENERIC last."""
-    names = sorted(module.name for module in pkgutil.iter_modules(formats.__path__))
-    found = [importlib.import_module(f"{formats.__name__}.{name}") for name in names]
-    return tuple(sorted(found, key=lambda family: bool(getattr(family, "GENERIC", False))))
 
 
 def wanted(data: bytes, ends: Lines) -> Iterator[tuple[Readers, Lines]]:
@@ -91,7 +82,7 @@ _FAMILIES = families()
 _EVENTS: tuple[EventReader, ...] = (facts.read, marks.read, delimited.read)
 _OWNERS_OF: dict[str, int] = {}
 for _place, _gates in enumerate(
-    (*(family.GATES for family in _FAMILIES), facts.GATES, marks.GATES, delimited.GATES, pieces.GATES)
+    (*(family.gates for family in _FAMILIES), facts.GATES, marks.GATES, delimited.GATES, pieces.GATES)
 ):
     for _gate in _gates:
         _OWNERS_OF[_gate] = _OWNERS_OF.get(_gate, 0) | 1 << _place

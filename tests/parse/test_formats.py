@@ -30,13 +30,12 @@ def test_log_gives_what_its_csv_says(log: Path) -> None:
 
 def test_every_family_is_complete() -> None:
     for family in families():
-        name = family.__name__.rpartition(".")[2]
-        assert family.__doc__, f"monitor/parse/formats/{name}.py needs a docstring that shows its lines"
-        for needed in ("FORMAT", "GATES", "read"):
-            assert hasattr(family, needed), f"monitor/parse/formats/{name}.py needs {needed}"
+        name = family.name
+        assert family.doc, f"monitor/parse/formats/{name}.py needs a docstring that shows its lines"
+        assert family.formats, f"monitor/parse/formats/{name}.py needs LINES, or a read and FORMATS"
         cases = [log for log in LOGS if log.stem.startswith(name)]
         assert cases, f"the format {name} needs a case: tests/data/formats/{name}*.log and the .csv of what it gives"
         for log in cases:
             assert log.with_suffix(".csv").is_file(), f"{log.name} needs a .csv of what it gives beside it"
             text = log.read_text(encoding="utf-8")
-            assert any(gate in text for gate in family.GATES), f"no gate of {name} stands in {log.name}"
+            assert any(gate in text for gate in family.gates), f"no gate of {name} stands in {log.name}"
