@@ -105,19 +105,25 @@ def family(module: ModuleType) -> Family:
 
 @cache
 def families() -> tuple[Family, ...]:
-    """All families in the order in which they are asked: those that are ``before`` others first, generic ones last."""
-    names = sorted(module.name for module in pkgutil.iter_modules(formats.__path__))
-    found = {name: family(importlib.import_module(f"{formats.__name__}.{name}")) for name in names}
+    """All families in the order in which they are asked."""
+    names = (module.name for module in pkgutil.iter_modules(formats.__path__))
+    return in_order(family(importlib.import_module(f"{formats.__name__}.{name}")) for name in names)
+
+
+def in_order(all_families: Iterable[Family]) -> tuple[Family, ...]:
+    """Those that are ``before`` others first, generic ones last, otherwise by name."""
+    found = {family.name: family for family in all_families}
     ordered: dict[str, Family] = {}
 
     def put(name: str) -> None:
-        for other in names:
+        for other in sorted(found):
             if name in found[other].before and other not in ordered:
                 put(other)
-        ordered.setdefault(name, found[name])
+        ordered[name] = found[name]
 
-    for name in sorted(names, key=lambda name: (found[name].generic, name)):
-        put(name)
+    for name in sorted(found, key=lambda name: (found[name].generic, name)):
+        if name not in ordered:
+            put(name)
     return tuple(ordered.values())
 
 

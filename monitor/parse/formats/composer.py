@@ -24,6 +24,6 @@ _FIGURES = (
 LINES = (
     Line("composer", _HEAD + r"(?=\n|\Z)", _FIGURES, meaning="smoothed"),
     Line("composer", _HEAD, _FIGURES, meaning="smoothed", needs="loss"),
-    Line("composer", r"^\s*(?=Train (?:loss|throughput|memory)/)", _FIGURES, meaning="of-last"),
+    Line("composer", r"^\s*(?=Train (?:loss|throughput|memory)/)", _FIGURES, meaning="of-last", needs="loss|pace|gb"),
     no_step(r"\[batch=\d{1,12}(?:/\d{1,12})?\]|\[Eval batch="),
 )

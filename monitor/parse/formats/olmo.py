@@ -26,5 +26,5 @@ LINES = (
         meaning="interval",
     ),
     no_step(r"\[eval_step="),
-    Line("olmo", r"^\s*(?=(?:train|throughput|System)/)", _FIGURES, meaning="of-last"),
+    Line("olmo", r"^\s*(?=(?:train|throughput|System)/)", _FIGURES, meaning="of-last", needs="loss|pace|mb"),
 )
