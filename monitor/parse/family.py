@@ -15,8 +15,8 @@ from functools import cache
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from monitor.parse import formats, numbers
-from monitor.parse.numbers import duration_s, process_number, spelled_s, whole_number
+from monitor.parse import formats
+from monitor.parse.numbers import duration_s, number, process_number, spelled_s, whole_number
 from monitor.parse.rows import NO_STEP, Meaning, Reading
 
 Recogniser = Callable[[str], Iterable[Reading]]
@@ -155,89 +155,19 @@ def _group(short: re.Match[str]) -> str:
     return rf"{group}\s?(?P<unit{again}>ms|s)\b" if role == "time" else group
 
 
-class _Figures:
-    """One compiled pattern and the roles of its groups."""
-
-    __slots__ = ("pattern", "roles")
-
-    def __init__(self, pattern: str) -> None:
-        self.pattern = re.compile(spelled(pattern))
-        self.roles = tuple((name.rstrip("0123456789"), name) for name in self.pattern.groupindex)
-
-
-class _Reader:
-    """Reads texts as one line says."""
-
-    def __init__(self, line: Line) -> None:
-        self._line = line
-        self._head = _Figures(line.pattern)
-        self._rest = "rest" in self._head.pattern.groupindex
-        self._more = [_Figures(pattern) for pattern in line.more]
-        self._rates = [(unit, _Figures(pattern)) for unit, pattern in line.rates]
-        self._times = [(meaning, _Figures(pattern)) for meaning, pattern in line.times]
-        self._needs = [need.split("|") for need in line.needs.split()]
-
-    def read(self, text: str) -> list[Reading]:
-        """The reports in ``text``."""
-        head = self._head.pattern.search(text)
-        if head is None:
-            return []
-        if not self._line.format:
-            return [NO_STEP]
-        if not self._line.many:
-            report = self._report(head, text, len(text))
-            return [] if report is None else [report]
-        heads = [head, *self._head.pattern.finditer(text, max(head.end(), head.start() + 1))]
-        ends = [behind.start() for behind in heads[1:]] + [len(text)]
-        reports = (self._report(head, text, end) for head, end in zip(heads, ends, strict=True))
-        return [report for report in reports if report is not None]
-
-    def _report(self, head: re.Match[str], text: str, end: int) -> Reading | None:
-        found: dict[str, str] = {}
-        _take(self._head, head, found)
-        start = 0 if self._line.anywhere else head.end()
-        if self._rest:
-            text, start = head["rest"] or "", 0
-            end = len(text)
-        for figures in self._more:
-            if (match := figures.pattern.search(text, start, end)) is not None:
-                _take(figures, match, found)
-        unit, meaning = self._line.unit, self._line.meaning
-        for of_rate, figures in self._rates:
-            if (match := figures.pattern.search(text, start, end)) is not None:
-                _take(figures, match, found)
-                unit = of_rate
-                break
-        for of_time, figures in self._times:
-            if (match := figures.pattern.search(text, start, end)) is not None:
-                _take(figures, match, found)
-                meaning = of_time
-                break
-        if "pace" in found and _positive(found["pace"]) is None:
-            del found["pace"]
-        for need in self._needs:
-            if not any(role in found for role in need):
-                return None
-        fields: dict[str, Any] = {"meaning": meaning, "bar": self._line.bar}
-        for role, printed in found.items():
-            if (write := _WRITERS.get(role)) is not None:
-                write(fields, printed, found)
-        if (rate := fields.pop("rate", None)) is not None:
-            fields["throughput"], fields["throughput_unit"] = rate, unit
-        return Reading(self._line.format, **fields)
-
-
-def _take(figures: _Figures, match: re.Match[str], found: dict[str, str]) -> None:
-    for role, group in figures.roles:
-        printed = match[group]
-        if printed is not None and role not in found:
-            found[role] = printed
+# Where a role's value stands: fields of a reading, and behind them what goes into several, or is worked out of several.
+_PLACES = {name: place for place, name in enumerate(Reading._fields)}
+_RATE, _PACE, _UNIT, _VALUE, _EACH, _OVER, _FIRST, _END = range(len(_PLACES), len(_PLACES) + 8)
+_STEP, _TIME, _MEANING, _CLOCK, _TICK = (
+    _PLACES[name] for name in ("step", "time_s", "meaning", "clock_s", "clock_tick_s")
+)
+_THROUGHPUT, _THROUGHPUT_UNIT, _BAR = (_PLACES[name] for name in ("throughput", "throughput_unit", "bar"))
 
 
 def _number(text: str) -> float | None:
     """The number; in thousands and the like where a letter says so: "1.23K"."""
-    value = numbers.number(text)
-    if value is None and (factor := _MAGNITUDES.get(text[-1:])) and (value := numbers.number(text[:-1])) is not None:
+    value = number(text)
+    if value is None and (factor := _MAGNITUDES.get(text[-1:])) and (value := number(text[:-1])) is not None:
         return value * factor
     return value
 
@@ -245,7 +175,7 @@ def _number(text: str) -> float | None:
 def _positive(text: str) -> float | None:
     """The number; 0 says that nothing was measured, or not yet."""
     value = _number(text)
-    return value if value is not None and math.isfinite(value) and value > 0 else None
+    return value if value is not None and 0 < value < math.inf else None
 
 
 def _whole(text: str) -> int | None:
@@ -255,92 +185,164 @@ def _whole(text: str) -> int | None:
     return value
 
 
-_Fields = dict[str, Any]
-_Found = Mapping[str, str]
-_Write = Callable[[_Fields, str, _Found], None]
+def _seconds(text: str) -> float | None:
+    return duration_s(_number(text))
 
 
-def _as(field: str, convert: Callable[[str], object]) -> _Write:
-    def write(fields: _Fields, text: str, found: _Found) -> None:
-        fields[field] = convert(text)
-
-    return write
+def _ms(text: str) -> float | None:
+    value = _number(text)
+    return None if value is None else duration_s(value * 0.001)
 
 
-def _time(factor: float) -> _Write:
-    def write(fields: _Fields, text: str, found: _Found) -> None:
-        value = _number(text)
-        _add_time(fields, None if value is None else value * factor, found)
-
-    return write
+def _one_more(text: str) -> int | None:
+    value = _whole(text)
+    return None if value is None else value + 1
 
 
-def _time_and_unit(fields: _Fields, text: str, found: _Found) -> None:
-    value = _number(text) if "unit" in found else spelled_s(text)
-    _add_time(fields, None if value is None else value * _SECONDS[found.get("unit", "s")], found)
+def _gib(factor: float) -> Callable[[str], float | None]:
+    return lambda text: None if (value := _positive(text)) is None else value * factor
 
 
-def _add_time(fields: _Fields, value_s: float | None, found: _Found) -> None:
-    steps = _whole(found["over"]) if "over" in found else 1
-    if "first" in found:
-        steps = (_whole(found["step"]) or 0) - (_whole(found["first"]) or 0)
-    fields["time_s"] = duration_s(value_s / steps) if value_s is not None and steps and steps > 0 else None
-
-
-def _pace(fields: _Fields, text: str, found: _Found) -> None:
-    pace = _positive(text)
-    if pace is not None and (time_s := duration_s(1.0 / pace)) is not None:
-        fields.setdefault("time_s", time_s)
-        fields["throughput"], fields["throughput_unit"] = pace, "it/s"
-
-
-def _rate_of(things: float) -> _Write:
-    def write(fields: _Fields, text: str, found: _Found) -> None:
-        each_s = _positive(text) if "unit" not in found else (_number(text) or 0.0) * _SECONDS[found["unit"]]
-        fields["rate"] = things / each_s if each_s else None
-
-    return write
-
-
-def _clock(seconds: Callable[[str], float | None], tick_s: float) -> _Write:
-    def write(fields: _Fields, text: str, found: _Found) -> None:
-        fields["clock_s"], fields["clock_tick_s"] = seconds(text), tick_s
-
-    return write
-
-
-def _memory(gib: float) -> _Write:
-    def write(fields: _Fields, text: str, found: _Found) -> None:
-        value = _positive(text)
-        fields["gpu_memory_gib"] = None if value is None else value * gib
-
-    return write
-
-
-def _last(fields: _Fields, text: str, found: _Found) -> None:
-    last = _whole(text)
-    fields["total"] = None if last is None else last + 1
-
-
-_SECONDS = {"us": 1e-6, "ms": 0.001, "s": 1.0}
-# Role -> what it adds to a reading.
-_WRITERS: Mapping[str, _Write] = {
-    **{role: _as(role, _whole) for role in ("step", "total", "epoch", "counter")},
-    "rank": _as("rank", process_number),
-    "loss": _as("loss", _number),
-    "share": _as("epoch_share", _number),
-    "bar": _as("bar", str),
-    "s": _time(1.0),
-    "ms": _time(0.001),
-    "time": _time_and_unit,
-    "since": _as("time_s", _number),
-    "pace": _pace,
-    "rate": _as("rate", _positive),
-    "each": _rate_of(1.0),
-    "thousand": _rate_of(1000.0),
-    "clock": _clock(_number, 1.0),
-    "hms": _clock(spelled_s, 1.0),
-    "elapsed": _clock(_number, 0.0),
-    "last": _last,
-    **{size: _memory(gib) for size, gib in _GIB.items()},
+_ROLES: Mapping[str, tuple[int, Callable[[str], object]]] = {
+    **{role: (_PLACES[role], _whole) for role in ("step", "total", "epoch", "counter")},
+    "last": (_PLACES["total"], _one_more),
+    "rank": (_PLACES["rank"], process_number),
+    "loss": (_PLACES["loss"], _number),
+    "share": (_PLACES["epoch_share"], _number),
+    "bar": (_BAR, str),
+    "s": (_TIME, _seconds),
+    "ms": (_TIME, _ms),
+    "since": (_TIME, _number),
+    "time": (_VALUE, str),
+    "unit": (_UNIT, str),
+    "over": (_OVER, _whole),
+    "first": (_FIRST, _whole),
+    "pace": (_PACE, _positive),
+    "rate": (_RATE, _positive),
+    "each": (_EACH, _number),
+    "thousand": (_RATE, lambda text: None if (value := _positive(text)) is None else 1000.0 / value),
+    "clock": (_CLOCK, _number),
+    "hms": (_CLOCK, spelled_s),
+    "elapsed": (_CLOCK, _number),
+    **{size: (_PLACES["gpu_memory_gib"], _gib(factor)) for size, factor in _GIB.items()},
 }
+_SECONDS = {"us": 1e-6, "ms": 0.001, "s": 1.0}
+
+
+class _Figures:
+    """One compiled pattern, and what becomes of its groups."""
+
+    __slots__ = ("_needed", "_places", "pattern", "roles", "search")
+
+    def __init__(self, pattern: str, needed: Mapping[str, int]) -> None:
+        self.pattern = re.compile(spelled(pattern))
+        self.search = self.pattern.search
+        role_of = {group - 1: name.rstrip("0123456789") for name, group in self.pattern.groupindex.items()}
+        self.roles = frozenset(role_of.values())
+        self._places = tuple((group, *_ROLES[role]) for group, role in role_of.items() if role in _ROLES)
+        self._needed = tuple((group, needed[role]) for group, role in role_of.items() if role in needed)
+
+    def put(self, match: re.Match[str], fields: list[Any]) -> int:
+        """Each group's number into its place, of several for one the first; the needed roles that are there, as bits."""
+        texts = match.groups()
+        for group, place, convert in self._places:
+            if fields[place] is None and (text := texts[group]) is not None:
+                fields[place] = convert(text)
+        there = 0
+        for group, bit in self._needed:
+            if texts[group] is not None:
+                there |= bit
+        return there
+
+
+class _Reader:
+    """Reads texts as one line says."""
+
+    def __init__(self, line: Line) -> None:
+        needs = [need.split("|") for need in line.needs.split()]
+        bits = {role: 1 << place for place, role in enumerate({role for need in needs for role in need})}
+        self._line = line
+        self._head = _Figures(line.pattern, bits)
+        self._more = [_Figures(pattern, bits) for pattern in line.more]
+        self._rates = [(unit, _Figures(pattern, bits)) for unit, pattern in line.rates]
+        self._times = [(meaning, _Figures(pattern, bits)) for meaning, pattern in line.times]
+        self._needs = [sum(bits[role] for role in need) for need in needs]
+        self._pace = bits.get("pace", 0)
+        self._rest = self._head.pattern.groupindex.get("rest", 0)
+        figures = (self._head, *self._more, *(one for _, one in (*self._rates, *self._times)))
+        roles = frozenset().union(*(one.roles for one in figures))
+        self._tick_s = 0.0 if "elapsed" in roles else 1.0
+        self._is_worked_out = not roles.isdisjoint({"time", "over", "first", "pace", "each", "bar"})
+        self._template = [*Reading(line.format, meaning=line.meaning, bar=line.bar), *[None] * (_END - len(_PLACES))]
+        if "bar" in roles:
+            self._template[_BAR] = None
+
+    def read(self, text: str) -> list[Reading]:
+        """The reports in ``text``."""
+        head = self._head.search(text)
+        if head is None:
+            return []
+        if not self._line.format:
+            return [NO_STEP]
+        if not self._line.many:
+            report = self._report(head, text, len(text))
+            return [] if report is None else [report]
+        heads = [head, *self._head.pattern.finditer(text, head.end())]
+        ends = [*(behind.start() for behind in heads[1:]), len(text)]
+        reports = (self._report(head, text, end) for head, end in zip(heads, ends, strict=True))
+        return [report for report in reports if report is not None]
+
+    def _report(self, head: re.Match[str], text: str, end: int) -> Reading | None:
+        fields = self._template.copy()
+        there = self._head.put(head, fields)
+        start = 0 if self._line.anywhere else head.end()
+        if self._rest:
+            text, start = head[self._rest] or "", 0
+            end = len(text)
+        for figures in self._more:
+            if (match := figures.search(text, start, end)) is not None:
+                there |= figures.put(match, fields)
+        unit = self._line.unit
+        for of_rate, figures in self._rates:
+            if (match := figures.search(text, start, end)) is not None:
+                there |= figures.put(match, fields)
+                unit = of_rate
+                break
+        for meaning, figures in self._times:
+            if (match := figures.search(text, start, end)) is not None:
+                there |= figures.put(match, fields)
+                fields[_MEANING] = meaning
+                break
+        if self._pace and fields[_PACE] is None:
+            there &= ~self._pace  # of 0, which is none
+        for need in self._needs:
+            if not there & need:
+                return None
+        if self._is_worked_out:
+            _work_out(fields)
+        if (rate := fields[_RATE]) is not None:
+            fields[_THROUGHPUT], fields[_THROUGHPUT_UNIT] = rate, unit
+        if fields[_CLOCK] is not None:
+            fields[_TICK] = self._tick_s
+        return Reading._make(fields[: len(_PLACES)])
+
+
+def _work_out(fields: list[Any]) -> None:
+    """The time, the rate and the name that several figures tell together."""
+    factor = _SECONDS.get(fields[_UNIT], 1.0)
+    if (printed := fields[_VALUE]) is not None:
+        value = spelled_s(printed) if fields[_UNIT] is None else _number(printed)
+        fields[_TIME] = None if value is None else duration_s(value * factor)
+    over = fields[_OVER]
+    if fields[_FIRST] is not None:
+        over = max(0, (fields[_STEP] or 0) - fields[_FIRST])
+    if over is not None and fields[_TIME] is not None:
+        fields[_TIME] = duration_s(fields[_TIME] / over) if over else None
+    if (pace := fields[_PACE]) is not None and (time_s := duration_s(1.0 / pace)) is not None:
+        if fields[_TIME] is None:
+            fields[_TIME] = time_s
+        fields[_THROUGHPUT], fields[_THROUGHPUT_UNIT] = pace, "it/s"
+    if each := fields[_EACH]:
+        fields[_RATE] = 1.0 / (each * factor)
+    if fields[_BAR] is None:
+        fields[_BAR] = ""

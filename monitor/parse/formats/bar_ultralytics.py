@@ -10,7 +10,7 @@ front; versions differ in whether "G" is 10^9 or 2^30 bytes (today 2^30, as take
 
 from monitor.parse.family import NUMBER, Line
 
-GATES = ("it/s", "s/it")
+GATES = ("G  ",)
 BEFORE = {"tqdm": "it would take each redraw for a bar of its own, as the losses stand in the description"}
 _HEAD = (
     r"(?:^|\s)<epoch>/\d{1,9}\s{1,12}<gib>G(?:\s{1,40}(?:-?\d[\d.e+-]{0,15}|nan|-?inf)){1,14}\s{0,40}:\s{1,3}\d{1,3}%"
