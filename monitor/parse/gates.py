@@ -68,13 +68,10 @@ def wanted(data: bytes, ends: Lines) -> Iterator[tuple[Readers, Lines]]:
 def _readers(words: tuple[int, ...]) -> Readers:
     mask = sum(word << 64 * place for place, word in enumerate(words))
     asked = [family for place, family in enumerate(_FAMILIES) if mask >> place & 1]
-    first = next((place for place, family in enumerate(asked) if hasattr(family, "read_many")), -1)
     return Readers(
         tuple(family.read for family in asked),
         tuple(read for place, read in enumerate(_EVENTS, start=len(_FAMILIES)) if mask >> place & 1),
-        asked[first].read_many if first >= 0 else None,
-        tuple(family.read for family in asked[: max(0, first)]),
-        bool(mask >> len(_FAMILIES) + len(_EVENTS) & 1),
+        pieces=bool(mask >> len(_FAMILIES) + len(_EVENTS) & 1),
     )
 
 

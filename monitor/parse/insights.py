@@ -92,8 +92,7 @@ def said_of(line: Line) -> Iterator[Said]:
     """A line's forms, one for each meaning that its time may have."""
     own = () if line.meaning in dict(line.times) else ((line.meaning, ""),)
     for meaning, time in (*line.times, *own):
-        said = _said(line, meaning, time)
-        if line.format and said is not None:
+        if line.format and (said := _said(line, meaning, time)) is not None:
             yield said
 
 
@@ -183,9 +182,8 @@ def asks(format_name: str, unit: str, total: int | None, tagged: bool, lines: Se
             if said.format == format_name and said.unit in {"", unit}:
                 yield Ask(said, unit, total if said.one_total else None, tagged)
     for line in lines:
-        said = by_words(line, format_name)
-        if said is not None:
-            yield Ask(said, unit, None, tagged)
+        if (by_its_words := by_words(line, format_name)) is not None:
+            yield Ask(by_its_words, unit, None, tagged)
 
 
 def told(ask: Ask, line: str) -> Told | None:

@@ -18,11 +18,6 @@ LINES = (
         _LOSS,
         meaning="interval",
     ),
-    Line(
-        "sockeye",
-        r"\bE=<epoch> B=<step>\s+s/sec=[\d.]+ tok/sec=[\d.]+ u/sec=<pace>",
-        _LOSS,
-        meaning="interval",
-    ),
+    Line("sockeye", r"\bE=<epoch> B=<step>\s+s/sec=[\d.]+ tok/sec=[\d.]+ u/sec=<pace>", _LOSS, meaning="interval"),
     no_step(r"\bCheckpoint \[\d{1,12}\]\s+Updates="),
 )

@@ -18,10 +18,7 @@ LINES = (
         # In this order: of all devices, of one, and what both follow from.
         rates=(
             ("samples/s", r"samples(?: per second|/sec):\s{0,9}<rate>"),
-            (
-                "tokens/s/GPU",
-                r"tokens per (?:gpu per second(?: \(tgs\))?|second per (?:gpu|device)):\s{0,9}<rate>",
-            ),
+            ("tokens/s/GPU", r"tokens per (?:gpu per second(?: \(tgs\))?|second per (?:gpu|device)):\s{0,9}<rate>"),
             ("TFLOP/s/GPU", r"(?:\(TFLOP/s/GPU\)| TFLOPs):\s{0,9}<rate>"),
         ),
         meaning="interval",

@@ -11,10 +11,7 @@ from monitor.parse.family import Line, no_step
 
 GATES = (":::MLLOG", " train_step_timing ")
 _FIGURES = {
-    "tracked_stats": (
-        r'"train_step_tim(?:e|ing)(?: in s)?":\s*<s>',
-        r'"(?:(?:reduced_)?train_)?loss":\s*<loss>',
-    ),
+    "tracked_stats": (r'"train_step_tim(?:e|ing)(?: in s)?":\s*<s>', r'"(?:(?:reduced_)?train_)?loss":\s*<loss>'),
     "train_loss": (r'"train_step_tim(?:e|ing)(?: in s)?":\s*<s>', r'"value":\s*<loss>'),
 }
 LINES = (

@@ -10,10 +10,6 @@ from monitor.parse.family import Line, no_step
 
 GATES = ("train_time:",)
 LINES = (
-    Line(
-        "modded-nanogpt",
-        r"\bstep:<step>/<total> (?:train_loss:<loss> )?train_time:<time>",
-        meaning="clock",
-    ),
+    Line("modded-nanogpt", r"\bstep:<step>/<total> (?:train_loss:<loss> )?train_time:<time>", meaning="clock"),
     no_step(r"\bstep:\d{1,12}/\d{1,12} val_loss:"),
 )

@@ -12,10 +12,7 @@ from monitor.parse.family import Line, no_step
 GATES = ("reduced_train_loss: ", "train_step_timing in s: ", "Validation: iteration ", "Testing: iteration ")
 _ITERATION = r"\bTraining epoch \d{1,9}, iteration %s/<last>"
 _FIGURES = (r"\btrain_step_timing in s: <s>", r"\breduced_train_loss: <loss>")
-_RATES = (
-    ("tokens/s/GPU", r"\btokens_per_sec_per_gpu: <rate>"),
-    ("TFLOP/s/GPU", r"\bTFLOPS_per_GPU: <rate>"),
-)
+_RATES = (("tokens/s/GPU", r"\btokens_per_sec_per_gpu: <rate>"), ("TFLOP/s/GPU", r"\bTFLOPS_per_GPU: <rate>"))
 LINES = (
     Line(
         "nemo",

@@ -19,12 +19,7 @@ _FIGURES = (
     r"\bSystem/Peak GPU Memory \(MB\)=<mb>",
 )
 LINES = (
-    Line(
-        "olmo",
-        r"\[step=<step>/<total>(?:,epoch=\d{1,9})?(?:,eta=[^\]\n]{1,60})?\]",
-        _FIGURES,
-        meaning="interval",
-    ),
+    Line("olmo", r"\[step=<step>/<total>(?:,epoch=\d{1,9})?(?:,eta=[^\]\n]{1,60})?\]", _FIGURES, meaning="interval"),
     no_step(r"\[eval_step="),
     Line("olmo", r"^\s*(?=(?:train|throughput|System)/)", _FIGURES, meaning="of-last", needs="loss|pace|mb"),
 )

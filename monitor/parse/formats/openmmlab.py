@@ -15,11 +15,7 @@ LINES = (
         Line(
             "openmmlab",
             head + r"\](?P<rest>\s.*)",
-            more=(
-                r"(?<![\w.])time: <s>(?=[,\s]|$)",
-                r"(?<![\w.])memory: <mib>(?=[,\s]|$)",
-                r"(?<![\w.])loss: <loss>",
-            ),
+            more=(r"(?<![\w.])time: <s>(?=[,\s]|$)", r"(?<![\w.])memory: <mib>(?=[,\s]|$)", r"(?<![\w.])loss: <loss>"),
             meaning="interval",
             needs="s",
         )

@@ -8,7 +8,6 @@ from monitor.parse.family import Line
 GATES = ("] loss: ", "] train loss: ")
 LINES = (
     Line(
-        "pytorch-cifar",
-        r"(?:^|(?<=[\s:>]))\[<epoch>,\s{1,8}<step>(?:/\d{1,9})?\] (?:train )?loss: <loss>(?=[\s,;|]|$)",
+        "pytorch-cifar", r"(?:^|(?<=[\s:>]))\[<epoch>,\s{1,8}<step>(?:/\d{1,9})?\] (?:train )?loss: <loss>(?=[\s,;|]|$)"
     ),
 )

@@ -9,9 +9,5 @@ from monitor.parse.family import Line
 
 GATES = (" fps total: ",)
 LINES = (
-    Line(
-        "rl-games",
-        r"\bfps step: [\d.]{1,20} .{0,60}fps total: <rate> epoch: <step>(?:/<total>)?",
-        unit="frames/s",
-    ),
+    Line("rl-games", r"\bfps step: [\d.]{1,20} .{0,60}fps total: <rate> epoch: <step>(?:/<total>)?", unit="frames/s"),
 )

@@ -38,5 +38,5 @@ def read(text: str) -> Iterable[Reading]:
     bar = _BAR.search(text)
     if bar is None:
         return _read_line(text)
-    own = {"counter": count(bar["step"]), "epoch": count(bar["epoch"]), "loss": number(bar["loss"]), "bar": "Loss"}
-    return [redraw._replace(**own) for redraw in tqdm.read(text)]
+    step, epoch, loss = count(bar["step"]), count(bar["epoch"]), number(bar["loss"])
+    return [redraw._replace(counter=step, epoch=epoch, loss=loss, bar="Loss") for redraw in tqdm.read(text)]
