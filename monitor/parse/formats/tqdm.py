@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
-from monitor.parse.descriptions import is_other, process_of
 from monitor.parse.family import Line
-from monitor.parse.numbers import clock_s, count, duration_s, number
+from monitor.parse.numbers import clock_s, count, duration_s, number, process_number
 from monitor.parse.rows import NO_STEP, Meaning, Reading
 
 FORMATS = ("tqdm", "hf-trainer")
@@ -73,6 +73,19 @@ _OWN_STEP = re.compile(r"'(?:(?:global_|current_)?steps?|iter(?:ation)?)': ?'?\d
 _OF_BAR = re.compile(r"step_time|iteration_time|train_step_timing|global_step|num_updates|v_num")
 _FASTEST_PER_S = 1e5
 _NUMBERS = re.compile(r"[-+]?\d[\d.,]*(?:[eE][-+]?\d+)?|\bnan\b|\binf\b")
+# In a description: words that tell of other work wherever they stand; then those that do where it begins with them.
+_OTHER = re.compile(
+    r"(?i)\b(?:download|(?:pre|re)?load|eval|valid|val\b(?! (?:loss|acc))|dev\b|sanity|test|predict|infer(?:ence|ring)|map|token"
+    r"|filter|generat|sav|writ|extract|group|flatten|creat|fetch|upload|prepar|process(?:ed|ing)|preprocess|convert|cast|resolv"
+    r"|comput|shard|checkpoint|pack|cach|denoising|class +images\b|classes +top\d"
+    r"|(?:encod|decod|embedd|index|scor|sampl|collect|merg|splitt|verify|scann|calibrat|quantiz|copy|read|build|unzipp|unpack)ing)"
+    r"|^\W*(?:rollouts?|prompts?|requests?|ddim|sampler"
+    r"|(?:add|annotat|answer|benchmark|captur|check|compil|count|crawl|delet|export|gather|hash|import|install|label|measur|mov"
+    r"|pars|profil|rank|remov|render|retriev|rewrit|scrap|search|summariz|transcrib|translat|truncat|wait|warm)ing)\b"
+)
+# "rank 3", "[GPU0]", "cuda:1"; not the gigabytes of a GPU.
+_RANK = re.compile(r"(?i)(?<![a-z])(?P<local>local[_ ]?)?rank[ =:#_]{0,2}(?P<rank>\d{1,6})(?![\d.])")
+_LOCAL = re.compile(r"(?i)(?<![a-z])(?:gpu|cuda|device)[ =:#_]{0,2}(?P<number>\d{1,4})(?![\d.]|\s?[GM%])")
 
 
 def read(text: str) -> Iterator[Reading]:
@@ -98,7 +111,7 @@ def _bars(pattern: re.Pattern[str], text: str) -> list[Reading]:
         bar = _NUMBERS.sub("N", what) if what else ""
         # No optimizer step takes less than ten microseconds; bars over bytes and records do.
         fast = match["many"] is not None and (number(match["rate"]) or 0.0) > _FASTEST_PER_S
-        if fast or (bar and is_other(bar)):
+        if fast or (bar and _is_other(bar)):
             found.append(NO_STEP)
         else:
             found.append(_redraw(match, what, bar, count(match["total"]) if pattern is _BAR else None))
@@ -136,7 +149,7 @@ def _redraw(match: re.Match[str], what: str, bar: str, total: int | None) -> Rea
             # Rounded down to nothing, as Lightning does not turn its rate over.
             time_s, rate, unit = duration_s(clock / steps), None, ""
     epoch = _EPOCH.search(what) if what else None
-    rank, local_rank = process_of(what) if what else (None, None)
+    rank, local_rank = _process_of(what) if what else (None, None)
     return Reading(
         format="tqdm",
         step=steps,
@@ -154,3 +167,20 @@ def _redraw(match: re.Match[str], what: str, bar: str, total: int | None) -> Rea
         rank=rank,
         local_rank=local_rank,
     )
+
+
+@lru_cache(maxsize=1024)
+def _is_other(description: str) -> bool:
+    """True for a bar of a download, an evaluation, a generation: of work that is no training."""
+    return _OTHER.search(description) is not None
+
+
+@lru_cache(maxsize=1024)
+def _process_of(description: str) -> tuple[int | None, int | None]:
+    """(global rank, number of the process on its node) that the description names."""
+    found = _RANK.search(description)
+    if found is not None:
+        named = process_number(found["rank"])
+        return (None, named) if found["local"] else (named, None)
+    found = _LOCAL.search(description)
+    return None, None if found is None else process_number(found["number"])
