@@ -129,12 +129,13 @@ def in_order(all_families: Iterable[Family]) -> tuple[Family, ...]:
 
 def reader(lines: Iterable[Line], module: str) -> Recogniser:
     """Reads a text as the first of the lines that it is; patterns are compiled when the first text comes."""
-    compiled: list[_Reader] = []
+
+    @cache
+    def compiled() -> tuple[_Reader, ...]:
+        return tuple(map(_Reader, lines))
 
     def read(text: str) -> Iterable[Reading]:
-        if not compiled:
-            compiled.extend(map(_Reader, lines))
-        for line in compiled:
+        for line in compiled():
             if found := line.read(text):
                 return found
         return ()
@@ -150,6 +151,10 @@ def spelled(pattern: str) -> str:
 
 def _group(short: re.Match[str]) -> str:
     role, again = short["role"], short["again"]
+    if role not in _ROLES and role not in {"number", "count"}:
+        raise ValueError(
+            f"<{role}> is no role; known are {', '.join(_ROLES)}. A text in angle brackets is written \\<{role}>."
+        )
     name = "?:" if role in {"number", "count"} else f"?P<{role}{again}>"
     group = f"({name}{_SPELLED.get(role, _MEASURED)})"
     return rf"{group}\s?(?P<unit{again}>ms|s)\b" if role == "time" else group

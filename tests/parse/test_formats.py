@@ -12,6 +12,7 @@ import pytest
 
 from monitor.parse.envelope import fragments
 from monitor.parse.family import Line, families, family, in_order, reader
+from monitor.parse.rows import NO_STEP, Reading
 from tests.parse.compare import logs
 from tests.parse.read import parse
 
@@ -115,3 +116,62 @@ def test_families_that_come_before_each_other_are_asked_in_that_order() -> None:
 
     made = [module("a"), module("b", GENERIC=True), module("c", BEFORE={"a": "why"}), module("d", BEFORE={"c": "why"})]
     assert [family.name for family in in_order(map(family, made))] == ["d", "c", "a", "b"]
+
+
+def test_a_role_that_is_none_is_refused() -> None:
+    with pytest.raises(ValueError, match="<stepp> is no role"):
+        list(reader((Line("acme", "update <stepp>"),), "acme")("update 7"))
+
+
+ROLES = [
+    ("<step>/<total> <epoch> <rank>", "7/9 1 3", {"step": 7, "total": 9, "epoch": 1, "rank": 3}),
+    ("<step> of <last>", "7 of 9", {"step": 7, "total": 10}),
+    ("<step> <counter> <share>", "7 28 0.25", {"step": 7, "counter": 28, "epoch_share": 0.25}),
+    ("it <step> took <ms>ms", "it 7 took 250ms", {"step": 7, "time_s": 0.25}),
+    ("it <step> took <time>", "it 7 took 2.5 s", {"step": 7, "time_s": 2.5}),
+    (r"it <step> took (?P<time>\S+)", "it 7 took 1m2s", {"step": 7, "time_s": 62.0}),
+    ("<over> in <s>s", "10 in 5s", {"time_s": 0.5}),
+    ("from <first> to <step> in <s>s", "from 10 to 30 in 5s", {"step": 30, "time_s": 0.25}),
+    ("<since>s", "0.0s", {"time_s": 0.0}),
+    ("<s>s", "0.0s", {}),
+    ("<pace> it", "4 it", {"time_s": 0.25, "throughput": 4.0, "throughput_unit": "it/s"}),
+    ("<pace> it <rate> tok", "4 it 9 tok", {"time_s": 0.25, "throughput": 9.0, "throughput_unit": "tokens/s"}),
+    ("<rate> tok", "1,234.5 tok", {"throughput": 1234.5, "throughput_unit": "tokens/s"}),
+    ("<rate> tok", "0.0 tok", {}),
+    (r"(?P<rate>\S+) tok", "1.5K tok", {"throughput": 1500.0, "throughput_unit": "tokens/s"}),
+    ("<thousand>s", "250s", {"throughput": 4.0, "throughput_unit": "tokens/s"}),
+    ("<each>s", "0.25s", {"throughput": 4.0, "throughput_unit": "tokens/s"}),
+    ("<clock>s", "61s", {"clock_s": 61.0, "clock_tick_s": 1.0}),
+    ("<hms>", "1 day, 0:01:01", {"clock_s": 86461.0, "clock_tick_s": 1.0}),
+    ("<elapsed>s", "61.5s", {"clock_s": 61.5}),
+    ("loss <loss>", "loss -inf", {"loss": -float("inf")}),
+    ("<mib>", "512", {"gpu_memory_gib": 0.5}),
+    ("<bytes>", "1073741824", {"gpu_memory_gib": 1.0}),
+    ("<gib>", "0.0", {}),
+    ("a <step>|b <step2>", "b 7", {"step": 7}),
+]
+
+
+@pytest.mark.parametrize(("pattern", "text", "expected"), ROLES)
+def test_what_a_role_becomes(pattern: str, text: str, expected: dict[str, object]) -> None:
+    assert list(reader((Line("x", pattern, unit="tokens/s"),), "x")(text)) == [Reading("x", **expected)]  # type: ignore[arg-type]
+
+
+def test_figures_behind_a_line_and_what_it_needs() -> None:
+    line = Line(
+        "x",
+        "update <step>(?P<rest>[^|]*)",
+        more=("loss=<loss>", "cost=<loss>"),
+        rates=(("tokens/s", "tok=<rate>"), ("samples/s", "sps=<rate>")),
+        times=(("step", "last=<s>"), ("interval", "mean=<s>")),
+        meaning="clock",
+        needs="loss s|rate",
+        many=True,
+    )
+    read = reader((line, Line("", "checked")), "x")
+    assert list(read("update 7 cost=2 sps=9 mean=0.5 | loss=1")) == [
+        Reading("x", 7, time_s=0.5, meaning="interval", throughput=9.0, throughput_unit="samples/s", loss=2.0)
+    ]
+    assert [found.step for found in read("update 7 loss=2 tok=9 | update 8 loss=2 last=1 |")] == [7, 8]
+    assert list(read("update 7 loss=2, checked")) == [NO_STEP]
+    assert list(read("update 7 loss=2")) == []
