@@ -23,7 +23,7 @@ from monitor.parse.keys import SPEEDS, Key, key_of, measured, words_of
 from monitor.parse.records import Entry, Form, form, reading
 from monitor.parse.rows import Reading
 from monitor.parse.spans import spans
-from monitor.parse.vocabulary import BARE, BATCH, MAGNITUDES, SPAN, STEP, STEPS, SUB_TIMERS, word_set
+from monitor.parse.vocabulary import BARE, BATCH, EPISODE, MAGNITUDES, SPAN, STEP, STEPS, SUB_TIMERS, word_set
 
 FORMATS = ("key-value",)
 GENERIC = True
@@ -253,7 +253,9 @@ def _taken_along(entries: list[Entry]) -> list[Entry]:
 def _add_unnamed_step(gaps: Sequence[Gap], entries: list[Entry]) -> None:
     """Adds a step that has no name to a record without one; "batch 16" beside it may be the size of a batch."""
     named = [entry for entry in entries if entry.key.what == "step"]
-    if not named:
+    if all(entry.key.order == EPISODE for entry in named):
+        # Of an episode it is the length of which "steps" speaks; alone it may be beside any other count.
+        entries[:] = [entry for entry in entries if entry.key.what != "step"]
         entries.extend(_step_without_a_name(gaps, entries))
         return
     if any(entry.key.order != BATCH or entry.total >= 0 for entry in named):
