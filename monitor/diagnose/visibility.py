@@ -19,7 +19,7 @@ NODE_LINE = (
 def no_step_lines(case: Case) -> Finding | None:
     """The logs have lines, but none was recognized as a training step.
 
-    What it means: no log line has a format that Trainwatch recognizes as a training step.
+    What it means: no log line has a format that Trainwatch recognizes as a training step, or lines report whole epochs only.
 
     Why it matters: without steps there is no step time and no progress, and utilization is judged from the first busy
     minute instead of the first step.
