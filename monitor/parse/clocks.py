@@ -132,9 +132,10 @@ def are_of_intervals(
 def likelier_of_intervals(times: Floats, usual_gap: float) -> bool | None:
     """The same by how often a program reports: every ten seconds, give or take a factor of five; None where that is not
     three times likelier by one reading than by the other."""
-    usual = float(np.nanmedian(times))
-    if not usual > 0:
+    times = times[times > 0]
+    if not len(times):
         return None
+    usual = float(np.median(times))
     likelier = np.log(usual_gap) * np.log(usual * usual_gap**0.5 / _REPORTS_EVERY_S)
     if abs(likelier) < _MUCH_LIKELIER or (likelier > 0 and usual < _FASTEST_S * usual_gap):
         return None
