@@ -41,6 +41,11 @@ _KINDS = (
     "title", "header", "subheader", "markdown", "caption", "text", "info", "warning", "error", "success", "metric", "code",
     "button", "selectbox", "multiselect", "text_input", "number_input", "checkbox", "toggle", "radio", "expander", "tab",
 )  # fmt: skip
+_RULES = [
+    part
+    for rule in ("gpu_utilization < 60 for 5m", "step_time > 1.3x for 20 steps", "finding warning")
+    for part in ("--when", rule)
+]
 # Where the archive is, and what is worked out anew at each look.
 _MOVING = re.compile(r"\d+(?:\.\d+)? (?:s|ms|min) ago")
 
@@ -81,7 +86,14 @@ def render(root: Path, folder: Path, *only: str) -> None:
             job = ["--archive", str(root), name]
             _say(folder / name / "steps.csv", ["steps", *job, "--format", "csv"])
             _say(folder / name / "plan.txt", ["plan", f"archive:{root}/{name}"])
-            rule = ["--when", "gpu_utilization < 60 for 5m", "--when", "step_time > 1.3x for 20 steps", "--when", "finding warning"]
+            rule = [
+                "--when",
+                "gpu_utilization < 60 for 5m",
+                "--when",
+                "step_time > 1.3x for 20 steps",
+                "--when",
+                "finding warning",
+            ]
             _say(folder / name / "alert.txt", ["alert", f"archive:{root}/{name}", *rule])
         for a, b in zip(names[::2], names[1::2], strict=False):
             for form in ("text", "json", "csv", "markdown", "html"):
@@ -90,7 +102,10 @@ def render(root: Path, folder: Path, *only: str) -> None:
         for form in ("text", "json", "csv"):
             _say(folder / f"jobs.{form}", ["jobs", "--archive", str(root), "--format", form])
         for form in ("text", "json", "csv", "markdown", "html"):
-            _say(folder / f"fleet.{form}", ["fleet", "--archive", str(root), "--since", "2026-11-01", "--until", "2026-11-30", "--format", form])
+            _say(
+                folder / f"fleet.{form}",
+                ["fleet", "--archive", str(root), "--since", "2026-11-01", "--until", "2026-11-30", "--format", form],
+            )
         _pages(folder / "pages", names)
 
 
