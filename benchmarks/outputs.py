@@ -46,6 +46,9 @@ _RULES = [
     for rule in ("gpu_utilization < 60 for 5m", "step_time > 1.3x for 20 steps", "finding warning")
     for part in ("--when", rule)
 ]
+_LOADING = "hourglass_empty"
+# Pictures of one process are numbered.
+_NUMBERED = re.compile(r"(?<=gradient_)\d+|(?<=clip)\d+")
 # Where the archive is, and what is worked out anew at each look.
 _MOVING = re.compile(r"\d+(?:\.\d+)? (?:s|ms|min) ago")
 
@@ -121,7 +124,7 @@ def _say(path: Path, argv: Sequence[str]) -> None:
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(trouble):
         code = command(argv)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"{said.getvalue()}\n--- {code}\n{trouble.getvalue()}", encoding="utf-8")
+    path.write_text(f"{_NUMBERED.sub('N', said.getvalue())}\n--- {code}\n{trouble.getvalue()}", encoding="utf-8")
 
 
 def _pages(folder: Path, names: Sequence[str]) -> None:
@@ -146,7 +149,7 @@ def _page(name: str, **parameters: str | list[str]) -> str:
     said, same, until = "", 0, time.monotonic() + _LONGEST_WAIT_S
     while same < _QUIET_RUNS and time.monotonic() < until:
         before, said = said, _words(page)
-        same = same + 1 if said == before else 0
+        same = same + 1 if said == before and _LOADING not in said else 0
         time.sleep(0.1)
         page.run()
     return said
