@@ -136,9 +136,10 @@ def likelier_of_intervals(times: Floats, usual_gap: float, of_stopwatch: bool = 
 
     What its name or its neighbors call a ``stopwatch``'s is one step's five times likelier by that alone.
     """
-    usual = float(np.nanmedian(times))
-    if not usual > 0:
+    times = times[times > 0]
+    if not len(times):
         return None
+    usual = float(np.median(times))
     likelier = np.log(usual_gap) * np.log(usual * usual_gap**0.5 / _REPORTS_EVERY_S) - _BY_NAME * of_stopwatch
     if abs(likelier) < _MUCH_LIKELIER or (likelier > 0 and usual < _FASTEST_S * usual_gap):
         return None

@@ -38,6 +38,8 @@ _OF_SAMPLES = frozenset({"mllog", "pytorch-mnist", "open-clip", "learned-samples
 _PAUSES = frozenset({"checkpoint-begin", "checkpoint-end", "evaluation-begin", "evaluation-end"})
 # So many series of a format are held against the clock: they all say the same.
 _MOST_SERIES = 200
+# No program reports as often.
+_TOO_OFTEN_S = 0.05
 # Lines of a source that takes them in as they come are not often at once.
 _MOST_AT_ONCE = 0.3
 
@@ -306,6 +308,9 @@ def printed_times(table: Table, at: At, sums: bool = False, of_run: bool = False
         meaning = "either"
     if meaning == "clock" or (meaning == "either" and (of_run or clocks.is_clock(times, tick_s))):
         times, kind = clocks.differenced(steps, times, tick_s, clocks.steps_before_first(steps)), "cumulative"
+        known = times[~np.isnan(times)]
+        if meaning == "either" and usual_gap > 1.0 and len(known) and np.median(known) * usual_gap < _TOO_OFTEN_S:
+            times = np.full(len(at), np.nan)  # hours or minutes, without saying so
     elif meaning == "span":
         times = clocks.shared(steps, times, usual_gap)
         kind = "step" if usual_gap == 1.0 else "interval"

@@ -345,3 +345,14 @@ def test_the_time_that_a_callback_adds_to_a_trainer_s_losses_is_a_step_s() -> No
 def test_words_of_a_batch_over_words_a_second_are_its_time() -> None:
     lines = [f"| epoch 010  {1000 * n} / 8223 loss=1.27 (1.50), wps=500, wpb=250, bsz=32" for n in range(2, 8)]
     assert list(_read(lines)["step_time_s"]) == [0.5] * 6
+
+
+@pytest.mark.parametrize(
+    ("what", "each"), [("total time: {h:.4f}", None), ("total time: {h:.4f}h", 0.9), ("elapsed {s:.1f}", 0.9)]
+)
+def test_a_total_that_is_no_seconds_tells_no_time_unless_it_says_what_it_is(what: str, each: float | None) -> None:
+    line = "step {n} loss 2.5 " + what
+    times = _read(line.format(n=step, h=0.9 * step / 3600, s=0.9 * step) for step in range(100, 2000, 100))[
+        "step_time_s"
+    ]
+    assert times.median() == pytest.approx(each, rel=0.02) if each else times.isna().all()

@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from monitor.diagnose.reading_words import reading_words
 from monitor.fetch.files import FilesSource
 from monitor.model import Report
 from monitor.review import Reviewer
@@ -52,6 +53,29 @@ def test_a_log_of_other_work_keeps_its_finding(tmp_path: Path) -> None:
     assert "no-step-lines" in {finding.id for finding in report.findings}
 
 
+def report_of(lines: list[str], folder: Path) -> Report:
+    log = folder / "algo-1.log"
+    log.write_text("\n".join(lines), encoding="utf-8")
+    source = FilesSource([str(log)])
+    return Reviewer(source, source.job().name).review(NOW)
+
+
+def test_a_log_of_epochs_alone_is_said_to_be_one(tmp_path: Path) -> None:
+    report = report_of([f"Epoch {epoch}/20 loss: 2.{epoch} acc: 0.5{epoch}" for epoch in range(1, 15)], tmp_path)
+    found = next(finding for finding in report.findings if finding.id == "no-step-lines")
+    assert found.title == "The log reports epochs only"
+    assert "14 epochs" in found.summary
+
+
+def test_a_time_of_which_nothing_tells_whose_it_is_is_said_to_be_one(tmp_path: Path) -> None:
+    report = report_of([f"step {20 * n} loss 2.{n} time {5 + n % 3 / 10:.1f}" for n in range(1, 30)], tmp_path)
+    assert report.steps is not None
+    assert report.steps.median_s is None
+    said = reading_words(report.run.logs.readings)
+    assert len(said) == 1
+    assert "The log prints 5.10 s beside a step" in said[0]
+
+
 @pytest.mark.parametrize(
     ("text", "learn"), [("", True), ("learn_formats = true", True), ("learn_formats = false", False)]
 )
@@ -73,5 +97,5 @@ def test_what_is_kept_of_a_job_is_told_apart_by_the_setting(tmp_path: Path, monk
 
 def test_the_lines_of_a_log_tell_what_was_learned() -> None:
     frame = pd.DataFrame({"known": ["", "checkpoint"], "whole": [SAID.lines[4], SAID.lines[5]]}, index=[7, 8])
-    assert list(learned(frame, (SHAPE,))["known"]) == [f"step 50 · loss {SAID.losses[4]:.4g}", "checkpoint"]
+    assert list(learned(frame, (SHAPE,))["known"]) == [f"step 5 · loss {SAID.losses[4]:.4g}", "checkpoint"]
     assert learned(frame, ()) is frame
