@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
+from monitor.parse import marks
 from tests.parse.read import parse
 
 TIMES = 14
@@ -72,3 +75,11 @@ def test_rounds_are_steps(counter: str) -> None:
 def test_a_bar_that_shows_the_newest_validation_beside_its_steps_counts_steps() -> None:
     lines = [_bar("{e}", f", loss=2.{step}, val_loss=0.4{step // 10}").format(e=step) for step in range(1, 20)]
     assert len(parse(lines).steps) == 19
+
+
+@pytest.mark.parametrize("text", ["train_loss val ", "%| val ", "val_", "%|", "train loss ", "Epoch 1 loss "])
+def test_long_lines_take_no_time(text: str) -> None:
+    start = time.process_time()
+    for line in (text * 3000, text * 3000 + "val loss"):
+        list(marks.read(line))
+    assert time.process_time() - start < 1
