@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import pytest
 
+from monitor.parse import marks
 from monitor.parse.assemble import assemble
 from monitor.parse.recognise import RawRows
 from tests.parse.read import pages, parse
@@ -101,3 +103,11 @@ def test_the_clock_of_lines_that_may_count_samples_tells_no_time() -> None:
     steps = assemble(raw.steps, raw.events, strangers=raw.strangers).steps
     assert list(steps["step"]) == list(range(1, TIMES + 1))
     assert steps["step_time_s"].isna().all()
+
+
+@pytest.mark.parametrize("text", ["train_loss val ", "%| val ", "val_", "%|", "train loss ", "Epoch 1 loss "])
+def test_long_lines_take_no_time(text: str) -> None:
+    start = time.process_time()
+    for line in (text * 3000, text * 3000 + "val loss"):
+        list(marks.read(line))
+    assert time.process_time() - start < 1
