@@ -7,8 +7,8 @@ srun's bare numbers) into lines that are read here.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import lru_cache
+from itertools import zip_longest
 from typing import NamedTuple
 
 from monitor.parse.numbers import process_number
@@ -139,24 +139,28 @@ def fragments(line: str, plain: bool = False) -> list[Fragment]:
     return pieces
 
 
-def _has_tag(text: str) -> bool:
-    return "]<std" in text or ",mpirank:" in text
+def apart(line: str) -> list[str]:
+    """The pieces of ``line``, each with all the wrapping that tells of it: a line of its own that is one fragment."""
+    line = without_octal(line)
+    tags = list(TAG.finditer(line)) if "]<std" in line or ",mpirank:" in line else ()
+    found: list[str] = []
+    start, end = 0, tags[0].start() if tags else len(line)
+    head = _add_apart("", line[:end], found)
+    for tag, following in zip_longest(tags, tags[1:]):
+        start, end = tag.end(), following.start() if following else len(line)
+        _add_apart(head + tag[0], line[start:end], found)
+    return found
 
 
-def simple(lines: Sequence[str], plain: bool = False) -> tuple[list[str], list[int | None], list[str]]:
-    """(text, rank, host) of each line as columns, where it is one piece in no wrapping but an MPI tag; else an empty text."""
-    texts, hosts = list(lines), [""] * len(lines)
-    ranks: list[int | None] = [None] * len(lines)
-    for place, line in enumerate(lines):
-        text, first = line, line[:1]
-        if first == "[" and (end := line.find(">:", 0, _LONGEST_TAG) + 2) > 1 and (known := _tagged(line[:end])):
-            ranks[place], hosts[place] = known
-            texts[place] = text = line[end:]
-            first = text[:1]
-        prefixed = (first in _FIRST or "algo-" in text[:72]) and _MAY_HAVE_PREFIX.match(text)
-        if prefixed or (_has_tag(text) if plain else _WRAPPED.search(text)):
-            texts[place] = ""
-    return texts, ranks, hosts
+def _add_apart(head: str, text: str, into: list[str]) -> str:
+    """Adds the redraws in ``text`` with ``head`` in front; what stands in front of all of them."""
+    own = ""
+    if text[:1] in "\x1b" or ((text[:1] in _FIRST or "algo-" in text[:80]) and _MAY_HAVE_PREFIX.match(text)):
+        own = text[: prefix_length(text)]
+    for place, part in enumerate(_REDRAW.split(_INTO_THE_MIDDLE.sub("", text)) if "\b" in text else text.split("\r")):
+        if part.strip() and without_escapes(part).strip():
+            into.append(head + part if not place else head + own + part)
+    return head + own
 
 
 def _pieces(text: str, writer: _Writer, into: list[Fragment]) -> _Writer:

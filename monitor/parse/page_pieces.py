@@ -8,17 +8,15 @@ from functools import cached_property
 import numpy as np
 
 from monitor.model import LogPage
-from monitor.parse.envelope import Fragment, fragments
-from monitor.parse.failed import Failures
+from monitor.parse.envelope import apart
 from monitor.parse.keyed import Bytes, Ints
 
 # A line that is longer holds hundreds of redraws at best; what lies beyond is not read.
 LONGEST_LINE = 1 << 20
-# Between what is known of a piece that was cut out of a line, and its text.
-_MARK = "\x1e"
-_FURTHEST_TAG = 80
+# A tag that ends further in stands behind other words.
+_FURTHEST_TAG = 26
 # Without these a line has no wrapping but tags and labels.
-_CONTROLS = (b"\r", b"\b", b"\x1b", b"#0", _MARK.encode())
+_CONTROLS = (b"\r", b"\b", b"\x1b", b"#0")
 
 
 @dataclass(frozen=True)
@@ -44,22 +42,11 @@ class Pieces:
     def __getitem__(self, at: int) -> bytes:
         return self.data[int(self.starts[at]) : int(self.ends[at])]
 
-    def fragments(self, at: int) -> list[Fragment]:
-        """A piece without its wrapping: several where it is cut after all, none where it is empty."""
-        return unwrapped(self[at], self.plain)
+    def text(self, at: int) -> str:
+        return self[at][:LONGEST_LINE].decode("utf-8", "replace")
 
 
-def unwrapped(piece: bytes, plain: bool = False) -> list[Fragment]:
-    """The words of one process in a piece, and who that is."""
-    text = piece[:LONGEST_LINE].decode("utf-8", "replace")
-    if text[:1] != _MARK:
-        return fragments(text, plain)
-    _, rank, host, nested, time_ms, local_rank, task, text = text.split(_MARK, 7)
-    rank_, time_, local, task_ = (int(number) if number else None for number in (rank, time_ms, local_rank, task))
-    return [Fragment(text, rank_, host, bool(nested), time_, local, task_)]
-
-
-def pieces_of(page: LogPage, failures: Failures) -> Pieces:
+def pieces_of(page: LogPage) -> Pieces:
     """The page cut where a line holds redraws, or words of several processes."""
     wrapped = _wrapped(page.data, page.ends).tolist()
     if not wrapped:
@@ -71,12 +58,8 @@ def pieces_of(page: LogPage, failures: Failures) -> Pieces:
     for at in wrapped:
         found += lines[begun:at]
         begun = at + 1
-        try:
-            cut = fragments(lines[at][:LONGEST_LINE].decode("utf-8", "replace"))
-        except Exception as error:
-            failures.add(fragments, error)
-            cut = []
-        found += [_marked(piece) for piece in cut]
+        cut = apart(lines[at][:LONGEST_LINE].decode("utf-8", "replace"))
+        found += [piece.encode("utf-8", "replace") for piece in cut]
         counts[at] = len(cut)
     found += lines[begun:]
     data = b"\n".join(found)
@@ -85,17 +68,10 @@ def pieces_of(page: LogPage, failures: Failures) -> Pieces:
     return Pieces(data, ends, line, np.arange(len(line)) - np.repeat(np.cumsum(counts) - counts, counts))
 
 
-def _marked(piece: Fragment) -> bytes:
-    text, *known = piece
-    rank, host, nested, time_ms, local_rank, task = ("" if each is None or each is False else each for each in known)
-    told = (rank, host, "y" if nested else "", time_ms, local_rank, task, text)
-    return "".join(f"{_MARK}{each}" for each in told).encode("utf-8", "replace")
-
-
 def _wrapped(data: bytes, ends: Ints) -> Ints:
     """The lines to be cut."""
     page = np.frombuffer(data, np.uint8)
-    found = [_places(page, mark) for mark in (b"\r", b"\b", _MARK.encode()) if mark in data]
+    found = [_places(page, mark) for mark in (b"\r", b"\b") if mark in data]
     if found and b"\r" in data:
         # At the end of a line it is that of another system.
         found[0] = found[0][~np.isin(found[0] + 1, ends, assume_unique=True)]

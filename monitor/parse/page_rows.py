@@ -20,7 +20,7 @@ from monitor.parse.failed import Failures
 from monitor.parse.gates import ALL, Readers, Recogniser, readers_of
 from monitor.parse.keyed import Ints, Runs
 from monitor.parse.line_shapes import HEX, MOST_PLANS, TABULAR, LineShapes, Shape
-from monitor.parse.page_pieces import pieces_of, unwrapped
+from monitor.parse.page_pieces import pieces_of
 from monitor.parse.plans import NUMBERS, TEXTS, Answer, Plan
 from monitor.parse.reader import LONGEST_TEXT
 from monitor.parse.rows import EventRow, Reading
@@ -70,7 +70,7 @@ class _PageRows:
 
     def __post_init__(self) -> None:
         page = self.page
-        self.pieces = pieces_of(page, self.failures)
+        self.pieces = pieces_of(page)
         self.times = None if page.times_ms is None else np.array(page.times_ms, float)
 
     @cached_property
@@ -137,7 +137,7 @@ class _PageRows:
         """What readers make of one line."""
         failures = Failures()
         try:
-            (fragment,) = unwrapped(line)
+            (fragment,) = fragments(line.decode("utf-8", "replace"))
         except Exception:
             return None
         readers = self.everybody or readers_of(line, bool(flags & TABULAR))
@@ -229,12 +229,12 @@ class _PageRows:
                 for place in np.unique(self.pieces.line[own], return_index=True)[1][:EACH].tolist():
                     where, part = self._where(int(own[place]))
                     if self.examples.wants(kind, where, part):
-                        self.examples.offer(kind, where, part, self.pieces.fragments(int(own[place]))[0].text)
+                        self.examples.offer(kind, where, part, self._fragment(int(own[place])).text)
 
     def _add_events(self, flags: int, plan: Plan, at: Ints) -> None:
         """Adds the events of lines that a plan read."""
         for each in at.tolist():
-            (fragment,) = self.pieces.fragments(each)
+            fragment = self._fragment(each)
             if plan.events is None:
                 readers = self.everybody or readers_of(self.pieces[each], bool(flags & TABULAR))
                 found = [event for read in readers.events for event in self.failures.read(read, fragment.text) or ()]
@@ -263,7 +263,7 @@ class _PageRows:
             if not any(readers):
                 continue
             try:
-                found = pieces.fragments(each)
+                found = fragments(pieces.text(each), pieces.plain)
             except Exception as error:
                 self.failures.add(fragments, error)
                 continue
@@ -292,6 +292,10 @@ class _PageRows:
                     self.rows.add(page.stream, page.node, [place], [reading])
                 except (OverflowError, TypeError, ValueError) as error:
                     self.failures.add(Rows.add, error)
+
+    def _fragment(self, at: int) -> Fragment:
+        (fragment,) = fragments(self.pieces.text(at), self.pieces.plain)
+        return fragment
 
     def _where(self, at: int) -> tuple[Where, int]:
         return (self.page.stream, int(self.pieces.line[at]) + self.page.first_line), int(self.pieces.part[at])

@@ -13,7 +13,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,8 +45,9 @@ _NUMBER = re.compile(rb"\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 #: A line of more numbers is no report of one step, and one with more numbers that belong to its shape has none.
 MOST_RUNS, _MOST_LITERALS = 48, 6
 _ALIKE = 1e-14
-_CLASSES = 2 * (MOST_DIGITS + 1) + 3
+_CLASSES = 3 * (MOST_DIGITS + 1) + 3
 _NAN = math.nan
+_HOUR_MS = DAY_MS / 24
 
 
 class Answer(NamedTuple):
@@ -98,7 +99,7 @@ class Cell(NamedTuple):
     """How a field hangs on numbers."""
 
     how: str
-    """"sum": constant + factors * numbers; "over": number / constant; "under": constant / number."""
+    """"sum": constant + factors * numbers; "over": number / constant; "under": constant / number; "ms": 1000 * number, rounded."""
     constant: float
     terms: tuple[tuple[Number, float], ...]
 
@@ -141,6 +142,12 @@ class Plan:
                         if number not in known:
                             known[number] = _values(number, values, widths, runs, at)
                     column = out[:, place] = _applied(cell, known)
+                    for number, factor in cell.terms:
+                        # Minutes and seconds of a clock, which its readers may have bounds for.
+                        if any(other == 60 * factor for _, other in cell.terms):
+                            sure &= known[number] < 60
+                        elif factor == _HOUR_MS and place in _TIMES:
+                            sure &= known[number] < 24
                     if place in _POSITIVE:
                         sure &= (column > 0) & (column < (LONGEST_STEP_S if place == _TIME_S else np.inf))
                     elif place in _PROCESSES:
@@ -154,7 +161,9 @@ class Plan:
         """Two classes of each number of each line: by its digits, and by how it compares with the next."""
         widths, values = np.minimum(runs.widths[at], MOST_DIGITS), runs.values[at]
         order = np.sign(values[:, :-1] - values[:, 1:]) + _CLASSES - 2
-        return 2 * widths + runs.zero_first[at], order
+        # Nothing, a hundred per cent: what is said there may be another thing.
+        kind = np.where(runs.zero_first[at], 0, np.where(values == 10 ** (widths - 1), 1, 2))
+        return 3 * widths + kind, order
 
     def has_seen(self, classes: tuple[Ints, Ints], lengths: Ints) -> NDArray[np.bool_]:
         """Which lines are like some that were held against the readers."""
@@ -205,8 +214,14 @@ def _applied(cell: Cell, known: dict[Number, Floats]) -> Floats:
     if cell.how == "sum":
         column = sum(known[number] * factor for number, factor in cell.terms)
         return column + cell.constant if cell.constant else column  # type: ignore[return-value]
-    ((number, _),) = cell.terms
-    return known[number] / cell.constant if cell.how == "over" else cell.constant / known[number]
+    x = known[cell.terms[0][0]]
+    return _single(cell, x)
+
+
+def _single(cell: Cell, x: Any) -> Any:
+    if cell.how == "ms":
+        return np.rint(1000 * x)
+    return x / cell.constant if cell.how == "over" else cell.constant / x
 
 
 @dataclass(slots=True)
@@ -285,10 +300,10 @@ def adapted(plan: Plan, line: bytes, ask: Ask) -> Plan | None:
         return None
     outputs = []
     for output, words, values in zip(plan.outputs, one.answer.words, one.answer.numbers, strict=True):
+        if (np.isnan(output.constants) != np.isnan(values)).any():
+            return None
         cells = []
         for place, cell in output.cells:
-            if not math.isfinite(values[place]):
-                return None
             if cell.how == "sum":
                 moved = sum(one.value(number) * factor for number, factor in cell.terms)
                 constant = cell.constant if _alike(cell.constant + moved, values[place]) else _plain(values[place] - moved)
@@ -355,11 +370,12 @@ def _cell(row: int, place: int, samples: Sequence[_Sample], numbers: Sequence[Nu
     moved = {one.run for one, value in zip(samples, values, strict=True) if one.run >= 0 and not _alike(value, first)}
     if not moved:
         return None if all(_alike(value, first) for value in values) else {-1}
-    if not all(math.isfinite(value) for value in values):
-        return moved if len(moved) < 3 else {-1}
-    if place in _TIMES and (days := {run for run in moved if _a_day(run, samples, values)}):
-        return days
     whole = [number for number in numbers if moved & set(range(number.run, number.run + number.runs))]
+    strange = {one.run for one, value in zip(samples, values, strict=True) if not math.isfinite(value)}
+    if place in _TIMES and len(whole) > 1:
+        strange |= {run for run in moved if _a_day(run, samples, values)}
+    if strange:
+        return strange if math.isfinite(first) else moved if len(moved) < 3 else {-1}
     parts = [Number(run, milli=_is_fraction(samples[0], run)) for run in sorted(moved)]
     for of in (parts, whole) if place in _TIMES else (whole, parts):
         for cell in _cells(of, samples, values):
@@ -405,6 +421,7 @@ def _cells(numbers: Sequence[Number], samples: Sequence[_Sample], values: Sequen
             Cell("sum", 0.0, ((numbers[0], _plain(values[0] / x)),)),
             Cell("over", _plain(x / values[0]), ((numbers[0], 1.0),)),
             Cell("under", _plain(values[0] * x), ((numbers[0], 1.0),)),
+            Cell("ms", 0.0, ((numbers[0], 1000.0),)),
             sums,
         ]
     exact = [cell for cell in ways if all(_of_sample(cell, one) == value for one, value in zip(samples, values, strict=True))]
@@ -416,7 +433,7 @@ def _of_sample(cell: Cell, one: _Sample) -> float:
     if cell.how == "sum":
         return sum(one.value(number) * factor for number, factor in cell.terms) + cell.constant
     x = one.value(cell.terms[0][0])
-    return (x / cell.constant if cell.how == "over" else cell.constant / x if x else _NAN)
+    return float(_single(cell, np.float64(x))) if x else _NAN
 
 
 def _events(answers: Sequence[Answer]) -> tuple[tuple[str, str | None], ...] | None:
