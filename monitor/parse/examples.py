@@ -39,4 +39,8 @@ class Examples:
 
     def texts(self) -> Mapping[Where, str]:
         """All that are kept."""
-        return {where: text for lines in self._lines.values() for where, (_, text) in lines.items()}
+        found: dict[Where, tuple[int, str]] = {}
+        for lines in self._lines.values():
+            for where, one in lines.items():
+                found[where] = min(one, found.get(where, one))
+        return {where: text for where, (_, text) in found.items()}

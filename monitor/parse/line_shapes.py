@@ -16,6 +16,7 @@ from monitor.parse.plans import Plan
 MOST_SHAPES = 20_000
 #: So many plans has a shape for the numbers that belong to it; so many characters has a line at most that is remembered.
 MOST_PLANS, _LONGEST = 256, 2_000
+_NEW = -3
 NOBODYS, KNOWN, TABULAR, HEX = 0, 1, 2, 4
 
 
@@ -36,11 +37,20 @@ class Shape:
 class LineShapes:
     """All shapes of one log."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = MOST_SHAPES) -> None:
+        self._most = most
         self._ids: dict[bytes, int] = {}
-        self.flags = np.full(1024, KNOWN, np.uint8)
-        """By number, and KNOWN for the last one, which is what is not remembered."""
+        self.flags = np.array([*[KNOWN] * 1024, KNOWN | TABULAR, KNOWN], np.uint8)
+        """By number; -1 and -2 is what is not remembered."""
         self._shapes: dict[tuple[int, bool], Shape] = {}
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    @property
+    def planned(self) -> int:
+        """How many lines were read by plans."""
+        return sum(shape.planned for shape in self._shapes.values())
 
     def of(self, number: int, timed: bool) -> Shape:
         """The shape with that number of lines whose time the source knows, or does not."""
@@ -49,16 +59,21 @@ class LineShapes:
         return found
 
     def numbers(self, pieces: Pieces, everybody: bool) -> Ints:
-        """The number of each piece's shape, -1 where there is none. With ``everybody`` none is nobody's."""
+        """The number of each piece's shape, below 0 where there is none. With ``everybody`` none is nobody's."""
         if not len(pieces.ends):
             return np.empty(0, np.int64)
         known = keys(pieces.data).split(b"\n")
-        out = np.fromiter(map(self._ids.get, known, [-2] * len(known)), np.int64, len(known))
-        new = np.flatnonzero(out == -2)
-        if len(new):
-            tabular = set(delimited.may_be_rows(pieces.data, pieces.ends).tolist())
-            for at in new.tolist():
-                out[at] = self._number(known[at], at in tabular, everybody)
+        out = np.fromiter(map(self._ids.get, known, [_NEW] * len(known)), np.int64, len(known))
+        new: dict[bytes, int] = {}
+        for at in np.flatnonzero(out == _NEW).tolist():
+            new.setdefault(known[at], at)
+        if new:
+            lines = [pieces[at] for at in new.values()]
+            ends = np.cumsum([len(line) + 1 for line in lines]) - 1
+            tabular = set(delimited.may_be_rows(b"\n".join(lines), ends).tolist())
+            found = {key: self._number(key, at in tabular, everybody) for at, key in enumerate(new)}
+            for at in np.flatnonzero(out == _NEW).tolist():
+                out[at] = found[known[at]]
         return out
 
     def _number(self, key: bytes, tabular: bool, everybody: bool) -> int:
@@ -71,10 +86,10 @@ class LineShapes:
             key, flags = plain, flags | HEX
             if (known := self._ids.get(key)) is not None:
                 return known
-        if len(self._ids) >= MOST_SHAPES or len(key) > _LONGEST:
-            return -1
+        if len(self._ids) >= self._most or len(key) > _LONGEST:
+            return -2 if tabular else -1
         number = self._ids[key] = len(self._ids)
-        if number + 1 >= len(self.flags):
-            self.flags = np.append(self.flags, np.full(len(self.flags), KNOWN, np.uint8))
+        if number + 2 >= len(self.flags):
+            self.flags = np.concatenate([self.flags[:-2], np.full(len(self.flags), KNOWN, np.uint8), self.flags[-2:]])
         self.flags[number] = flags | (TABULAR if tabular else 0)
         return number

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from monitor.model import LogPage
-from monitor.parse.envelope import apart
+from monitor.parse.envelope import apart, redraws
 from monitor.parse.keyed import Bytes, Ints
 
 # A line that is longer holds hundreds of redraws at best; what lies beyond is not read.
@@ -58,8 +58,10 @@ def pieces_of(page: LogPage) -> Pieces:
     for at in wrapped:
         found += lines[begun:at]
         begun = at + 1
-        cut = apart(lines[at][:LONGEST_LINE].decode("utf-8", "replace"))
-        found += [piece.encode("utf-8", "replace") for piece in cut]
+        line = lines[at][:LONGEST_LINE]
+        if (cut := redraws(line)) is None:
+            cut = [piece.encode("utf-8", "replace") for piece in apart(line.decode("utf-8", "replace"))]
+        found += cut
         counts[at] = len(cut)
     found += lines[begun:]
     data = b"\n".join(found)

@@ -26,8 +26,8 @@ from monitor.parse.reader import LONGEST_TEXT
 from monitor.parse.rows import EventRow, Reading
 from monitor.parse.table import Place, Rows
 
-# A shape is learned once so many of its lines were there; a plan costs more than a few lines do.
-_SEEN = 48
+#: A shape is learned once so many of its lines were there; a plan costs more than a few lines do.
+SEEN = 48
 _FEWEST = 4
 # So many of them tell whether the plan is of use; so many lines of a page are read in both ways at most.
 _LOOKED_AT, _MOST_HELD = 500, 32
@@ -103,7 +103,7 @@ class _PageRows:
             self.alone.append(at[untimed])
             at = at[~untimed]
         shape.seen += len(at)
-        if shape.alone or shape.seen < _SEEN or not len(at):
+        if shape.alone or shape.seen < SEEN or not len(at):
             self.alone.append(at)
             return
         if not shape.plans and (plan := self._learned(flags, at)) is not None:
@@ -137,12 +137,13 @@ class _PageRows:
         """What readers make of one line."""
         failures = Failures()
         try:
-            (fragment,) = fragments(line.decode("utf-8", "replace"))
+            text = line.decode("utf-8", "replace")
+            (fragment,) = fragments(text)
         except Exception:
             return None
         readers = self.everybody or readers_of(line, bool(flags & TABULAR))
         known = one_line.read(fragment, None if self.times is None else _WRITTEN_MS, readers, failures)
-        return None if any(True for _ in failures) else plans.answer(known, fragment.text)
+        return None if any(True for _ in failures) else plans.answer(known, fragment, text)
 
     def _literals(self, shape: Shape, at: int) -> tuple[int, ...]:
         """The numbers of a piece that belong to its shape."""
@@ -234,7 +235,7 @@ class _PageRows:
     def _add_events(self, flags: int, plan: Plan, at: Ints) -> None:
         """Adds the events of lines that a plan read."""
         for each in at.tolist():
-            fragment = self._fragment(each)
+            fragment = Fragment(self.pieces.text(each), None, "", False) if plan.bare else self._fragment(each)
             if plan.events is None:
                 readers = self.everybody or readers_of(self.pieces[each], bool(flags & TABULAR))
                 found = [event for read in readers.events for event in self.failures.read(read, fragment.text) or ()]

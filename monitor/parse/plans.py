@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.parse.columns import Floats
+from monitor.parse.envelope import Fragment
 from monitor.parse.keyed import MOST_DIGITS, Ints, Runs, decimal
 from monitor.parse.numbers import LONGEST_STEP_S, MOST_PROCESSES
 from monitor.parse.one_line import Known
@@ -59,13 +60,16 @@ class Answer(NamedTuple):
     events: tuple[tuple[str, str], ...]
     text: str
     """Of an event that is the whole line."""
+    bare: bool
+    """There is no wrapping around the line."""
 
     def is_like(self, other: Answer) -> bool:
         """Whether both hold the same rows and events, whatever their numbers."""
-        return self.words == other.words and [kind for kind, _ in self.events] == [kind for kind, _ in other.events]
+        kinds, others = ([kind for kind, _ in one.events] for one in (self, other))
+        return self.words == other.words and kinds == others and self.bare == other.bare
 
 
-def answer(known: Known, text: str) -> Answer:
+def answer(known: Known, fragment: Fragment, line: str) -> Answer:
     """In that form."""
     rows = [(False, *row) for row in known.steps] + [(True, *row) for row in known.beside]
     words = tuple((beside, writer[_HOST], *(reading[at] for at in _WORDS)) for beside, writer, reading in rows)
@@ -76,7 +80,8 @@ def answer(known: Known, text: str) -> Answer:
         )
         for _, writer, reading in rows
     )
-    return Answer(words, numbers, tuple(known.events), text.strip()[:LONGEST_TEXT])  # type: ignore[arg-type]
+    bare = fragment == Fragment(line, None, "", False)
+    return Answer(words, numbers, tuple(known.events), fragment.text.strip()[:LONGEST_TEXT], bare)  # type: ignore[arg-type]
 
 
 Ask = Callable[[bytes], Answer | None]
@@ -121,6 +126,8 @@ class Plan:
     outputs: tuple[Output, ...]
     events: tuple[tuple[str, str | None], ...] | None
     """Kind and text, None where that is the line; None for events that take a look at each line."""
+    bare: bool
+    """The lines have no wrapping."""
     literals: tuple[int, ...]
     """Runs of digits that belong to the shape."""
     verified: NDArray[np.bool_]
@@ -181,7 +188,8 @@ class Plan:
     def says(self, found: Answer, rows: Sequence[Sequence[float]]) -> bool:
         """Whether the readers' answer about a line is what the plan has for it."""
         return (
-            found.words == tuple((output.beside, *output.texts) for output in self.outputs)
+            found.bare == self.bare
+            and found.words == tuple((output.beside, *output.texts) for output in self.outputs)
             and all(_alike(*pair) for pairs in map(zip, found.numbers, rows) for pair in pairs)
             and (
                 self.events is None
@@ -251,7 +259,7 @@ def learn(lines: Sequence[bytes], ask: Ask, counted: bool = True) -> Plan | None
         answers = [ask(line) for line in lines]
         if base.answer.words or any(one is None or not one.is_like(base.answer) for one in answers):
             return None
-        return Plan((), _events([one for one in answers if one is not None]), (), np.zeros((0, _CLASSES), bool))
+        return Plan((), _events([one for one in answers if one is not None]), base.answer.bare, (), np.zeros((0, _CLASSES), bool))
     samples, literals = [base], set[int]()
     for run, (start, end) in enumerate(base.spans):
         for at, changed in enumerate(_changed(base.line, start, end)):
@@ -290,13 +298,13 @@ def learn(lines: Sequence[bytes], ask: Ask, counted: bool = True) -> Plan | None
         for words, values, own in zip(base.answer.words, base.answer.numbers, cells, strict=True)
     )
     verified = np.zeros((len(base.spans), _CLASSES), bool)
-    return Plan(outputs, _events([one.answer for one in of_shape]), tuple(sorted(literals)), verified)
+    return Plan(outputs, _events([one.answer for one in of_shape]), base.answer.bare, tuple(sorted(literals)), verified)
 
 
 def adapted(plan: Plan, line: bytes, ask: Ask) -> Plan | None:
     """The plan for lines of the same shape with other numbers that belong to it, as in this line; None if it has other rows."""
     one = _sample(line, ask)
-    if one is None or len(one.answer.words) != len(plan.outputs):
+    if one is None or len(one.answer.words) != len(plan.outputs) or one.answer.bare != plan.bare:
         return None
     outputs = []
     for output, words, values in zip(plan.outputs, one.answer.words, one.answer.numbers, strict=True):
@@ -317,7 +325,7 @@ def adapted(plan: Plan, line: bytes, ask: Ask) -> Plan | None:
         events = _events([one.answer])
         if events is None or [text is None for _, text in events] != [text is None for _, text in plan.events or ()]:
             return None
-    return Plan(tuple(outputs), events, plan.literals, plan.verified, plan.lengths)
+    return Plan(tuple(outputs), events, plan.bare, plan.literals, plan.verified, plan.lengths)
 
 
 def _sample(line: bytes, ask: Ask, run: int = -1) -> _Sample | None:
