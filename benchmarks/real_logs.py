@@ -95,7 +95,10 @@ def _logs() -> list[Path]:
 
 
 def _shown(figure: tuple[float, ...]) -> tuple[str, ...]:
-    return tuple(form.format(value) for form, value in zip(("{:.1f}", "{:,.0f}", "{:.2f}", "{:.1f}", "{:.1f}", "{:.1f}"), figure, strict=True))
+    return tuple(
+        form.format(value)
+        for form, value in zip(("{:.1f}", "{:,.0f}", "{:.2f}", "{:.1f}", "{:.1f}", "{:.1f}"), figure, strict=True)
+    )
 
 
 class _Reader:

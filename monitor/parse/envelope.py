@@ -149,7 +149,11 @@ def redraws(line: bytes) -> list[bytes] | None:
     if line[:1] == b"\x1b" and line.endswith(_RESET.encode()) and (colour := _BYTES_OF_COLOUR.match(line)) is not None:
         line = line[colour.end() : -len(_RESET)]
     head, text = b"", line
-    if line[:1] == b"[" and (end := line.find(b">:", 0, _LONGEST_TAG) + 2) > 1 and _tagged(line[:end].decode("latin-1")):
+    if (
+        line[:1] == b"["
+        and (end := line.find(b">:", 0, _LONGEST_TAG) + 2) > 1
+        and _tagged(line[:end].decode("latin-1"))
+    ):
         head, text = line[:end], line[end:]
     if b"]<std" in text or b",mpirank:" in text:
         return None
@@ -162,7 +166,11 @@ def redraws(line: bytes) -> list[bytes] | None:
             return None
     parts = [head + part for part in text.split(b"\r") if part and not part.isspace()]
     if escapes:
-        parts = [part for part in parts if b"\x1b" not in part or without_escapes(part[len(head) :].decode("latin-1")).strip()]
+        parts = [
+            part
+            for part in parts
+            if b"\x1b" not in part or without_escapes(part[len(head) :].decode("latin-1")).strip()
+        ]
     return parts
 
 

@@ -72,6 +72,8 @@ for _place, _gates in enumerate(
             _OWNERS_OF[_spelled] = _OWNERS_OF.get(_spelled, 0) | 1 << _place
 _OWNERS = tuple(_OWNERS_OF.values())
 _SCAN = BytesAhoCorasick(list(_OWNERS_OF), implementation=Implementation.DFA)
-_SCAN_OF_KEYS = BytesAhoCorasick(sorted({key(gate) for gate in _OWNERS_OF}), implementation=Implementation.ContiguousNFA)
+_SCAN_OF_KEYS = BytesAhoCorasick(
+    sorted({key(gate) for gate in _OWNERS_OF}), implementation=Implementation.ContiguousNFA
+)
 #: Everybody, for lines that a pattern without literals is asked about.
 ALL = Readers(_FAMILIES, _EVENTS, pieces=True)

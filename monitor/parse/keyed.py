@@ -28,7 +28,9 @@ _TABLE = bytes(
 )
 _BLOCK = b"\xe2"
 # Hexadecimal numbers by their keys: other digits and letters each time.
-_HEX = re.compile(rb"\x01x[\x01a-f]+|(?<![\x01\w])[\x01a-f]*(?:[a-f]\x01|\x01[a-f])(?:\x01[a-f]|[a-f]\x01|[\x01a-f]){2,}(?![\x01\w])")
+_HEX = re.compile(
+    rb"\x01x[\x01a-f]+|(?<![\x01\w])[\x01a-f]*(?:[a-f]\x01|\x01[a-f])(?:\x01[a-f]|[a-f]\x01|[\x01a-f]){2,}(?![\x01\w])"
+)
 _POWERS = 10 ** np.arange(19, dtype=np.int64)
 
 

@@ -53,6 +53,10 @@ def read_page(
     _PageRows(page, rows, events, failures, examples, shapes, readers).read()
 
 
+_Planned = tuple[int, Plan, Ints, list[Floats]]
+"""Flags of a shape, a plan, its pieces, and of each of its outputs the numbers."""
+
+
 @dataclass
 class _PageRows:
     page: LogPage
@@ -65,8 +69,7 @@ class _PageRows:
     """Who is asked about every line, if there is such."""
     alone: list[Ints] = field(default_factory=list)
     """Pieces that are read one by one."""
-    planned: list[tuple[int, Plan, Ints, list[Floats]]] = field(default_factory=list)
-    """Flags of a shape, a plan, its pieces, and of each of its outputs the numbers."""
+    planned: list[_Planned] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         page = self.page
@@ -106,20 +109,32 @@ class _PageRows:
         if shape.alone or shape.seen < SEEN or not len(at):
             self.alone.append(at)
             return
+        try:
+            planned = list(self._planned(shape, flags, at))
+        except Exception as error:  # line by line the one that it fails on is found
+            self.failures.add(plans.learn, error, lines=0)
+            shape.alone, planned = True, []
+        self.planned += planned
+        own = np.concatenate([own for _, _, own, _ in planned]) if planned else at[:0]
+        shape.planned += len(own)
+        self.alone.append(np.setdiff1d(at, own, assume_unique=True))
+        if not shape.plans or (shape.seen > _LOOKED_AT and shape.planned < shape.seen / 4):
+            shape.alone = True
+
+    def _planned(self, shape: Shape, flags: int, at: Ints) -> Iterator[_Planned]:
+        """What plans make of pieces of one shape, as far as there are plans that are good for them."""
         if not shape.plans and (plan := self._learned(flags, at)) is not None:
             shape.literals = plan.literals
             shape.plans[self._literals(shape, at[len(at) // 2])] = plan
-        for own in self._split(shape, at):
+        for own in self._split(shape, at) if shape.plans else ():
             literals = self._literals(shape, own[0])
             found = shape.plans.get(literals)
-            if found is None and shape.plans and len(own) >= _FEWEST and len(shape.plans) < MOST_PLANS:
+            if found is None and len(own) >= _FEWEST and len(shape.plans) < MOST_PLANS:
                 found = self._new_plan(shape, flags, own)
                 if found is not None:
                     shape.plans[literals] = found
-            if found is None or not self._apply(found, flags, own, shape):
-                self.alone.append(own)
-        if not shape.plans or (shape.seen > _LOOKED_AT and shape.planned < shape.seen / 4):
-            shape.alone = True
+            if found is not None:
+                yield from self._by_plan(found, flags, own, shape)
 
     def _learned(self, flags: int, at: Ints) -> Plan | None:
         chosen = dict.fromkeys(at[[len(at) // 2, 0, len(at) // 3, -1]].tolist())
@@ -158,15 +173,21 @@ class _PageRows:
         for run in shape.literals:
             place = self._first[at] + run
             for part in (self._runs.values[place], self._runs.widths[place]):
-                group = np.unique(group * (len(at) + 1) + np.unique(part, return_inverse=True)[1], return_inverse=True)[1]
+                group = np.unique(group * (len(at) + 1) + np.unique(part, return_inverse=True)[1], return_inverse=True)[
+                    1
+                ]
         order = np.argsort(group, kind="stable")
         yield from np.split(at[order], np.flatnonzero(np.diff(group[order])) + 1)
 
-    def _apply(self, plan: Plan, flags: int, at: Ints, shape: Shape) -> bool:
-        """Reads pieces by a plan, those that it is good for; False where it is not."""
+    def _by_plan(self, plan: Plan, flags: int, at: Ints, shape: Shape) -> Iterator[_Planned]:
+        """What a plan makes of those pieces that it is good for."""
         runs = self._first[at][:, None] + np.arange(len(plan.verified))
         columns, sure = plan.columns(self._runs, runs)
-        lengths = self.pieces.ends[at] - self.pieces.starts[at] - (self._runs.widths[runs].sum(axis=1) if flags & HEX == 0 else 0)
+        lengths = (
+            self.pieces.ends[at]
+            - self.pieces.starts[at]
+            - (self._runs.widths[runs].sum(axis=1) if flags & HEX == 0 else 0)
+        )
         classes = plan.classes(self._runs, runs)
         held = 0
         good = sure & plan.has_seen(classes, lengths)
@@ -187,12 +208,9 @@ class _PageRows:
             # One line of each page is read in both ways.
             if not self._agrees(plan, flags, at, columns, int(own[self.page.first_line % len(own)])):
                 shape.alone = True
-                return False
-        shape.planned += len(own)
-        self.alone.append(at[~good])
+                return
         if len(own):
-            self.planned.append((flags, plan, at[own], [column[own] for column in columns]))
-        return True
+            yield flags, plan, at[own], [column[own] for column in columns]
 
     def _agrees(self, plan: Plan, flags: int, at: Ints, columns: list[Floats], place: int) -> bool:
         """The plan says of a piece what readers say."""

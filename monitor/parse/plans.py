@@ -46,7 +46,7 @@ _NUMBER = re.compile(rb"\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 #: A line of more numbers is no report of one step, and one with more numbers that belong to its shape has none.
 MOST_RUNS, _MOST_LITERALS = 48, 6
 _ALIKE = 1e-14
-_CLASSES = 3 * (MOST_DIGITS + 1) + 3
+_CLASSES = 4 * (MOST_DIGITS + 1) + 3
 _NAN = math.nan
 _HOUR_MS = DAY_MS / 24
 
@@ -169,8 +169,8 @@ class Plan:
         widths, values = np.minimum(runs.widths[at], MOST_DIGITS), runs.values[at]
         order = np.sign(values[:, :-1] - values[:, 1:]) + _CLASSES - 2
         # Nothing, a hundred per cent: what is said there may be another thing.
-        kind = np.where(runs.zero_first[at], 0, np.where(values == 10 ** (widths - 1), 1, 2))
-        return 3 * widths + kind, order
+        kind = np.where(runs.zero_first[at], values != 0, 2 + (values == 10 ** (widths - 1)))
+        return 4 * widths + kind, order
 
     def has_seen(self, classes: tuple[Ints, Ints], lengths: Ints) -> NDArray[np.bool_]:
         """Which lines are like some that were held against the readers."""
@@ -259,7 +259,13 @@ def learn(lines: Sequence[bytes], ask: Ask, counted: bool = True) -> Plan | None
         answers = [ask(line) for line in lines]
         if base.answer.words or any(one is None or not one.is_like(base.answer) for one in answers):
             return None
-        return Plan((), _events([one for one in answers if one is not None]), base.answer.bare, (), np.zeros((0, _CLASSES), bool))
+        return Plan(
+            (),
+            _events([one for one in answers if one is not None]),
+            base.answer.bare,
+            (),
+            np.zeros((0, _CLASSES), bool),
+        )
     samples, literals = [base], set[int]()
     for run, (start, end) in enumerate(base.spans):
         for at, changed in enumerate(_changed(base.line, start, end)):
@@ -270,12 +276,16 @@ def learn(lines: Sequence[bytes], ask: Ask, counted: bool = True) -> Plan | None
             samples.append(one)
             if not at and one.answer.numbers == base.answer.numbers:
                 break
-    samples += [one for line in lines[1:] if (one := _sample(line, ask)) is not None and one.answer.is_like(base.answer)]
+    samples += [
+        one for line in lines[1:] if (one := _sample(line, ask)) is not None and one.answer.is_like(base.answer)
+    ]
     for _ in range(2):
         if len(literals) > _MOST_LITERALS:
             return None
         of_shape = [one for one in samples if one.run not in literals and _same(one, base, literals)]
-        numbers = [number for number in _numbers(base.line) if not literals & set(range(number.run, number.run + number.runs))]
+        numbers = [
+            number for number in _numbers(base.line) if not literals & set(range(number.run, number.run + number.runs))
+        ]
         cells: list[list[tuple[int, Cell]]] = []
         strange = set[int]()
         for row, values in enumerate(base.answer.numbers):
@@ -314,7 +324,9 @@ def adapted(plan: Plan, line: bytes, ask: Ask) -> Plan | None:
         for place, cell in output.cells:
             if cell.how == "sum":
                 moved = sum(one.value(number) * factor for number, factor in cell.terms)
-                constant = cell.constant if _alike(cell.constant + moved, values[place]) else _plain(values[place] - moved)
+                constant = (
+                    cell.constant if _alike(cell.constant + moved, values[place]) else _plain(values[place] - moved)
+                )
                 cell = cell._replace(constant=constant)
             cells.append((place, cell))
         if words[0] != output.beside:
@@ -419,7 +431,7 @@ def _cells(numbers: Sequence[Number], samples: Sequence[_Sample], values: Sequen
     rest = values[0] - sum(samples[0].value(number) * factor for number, factor in terms)
     near = abs(rest) < 1e-9 * max(1.0, abs(values[0]))
     sums = Cell("sum", 0.0 if near else _plain(rest), tuple(terms))
-    if len(numbers) > 1:
+    if len(numbers) != 1:
         yield sums
         return
     x = samples[0].value(numbers[0])
@@ -432,7 +444,9 @@ def _cells(numbers: Sequence[Number], samples: Sequence[_Sample], values: Sequen
             Cell("ms", 0.0, ((numbers[0], 1000.0),)),
             sums,
         ]
-    exact = [cell for cell in ways if all(_of_sample(cell, one) == value for one, value in zip(samples, values, strict=True))]
+    exact = [
+        cell for cell in ways if all(_of_sample(cell, one) == value for one, value in zip(samples, values, strict=True))
+    ]
     yield from exact
     yield from ways
 

@@ -11,11 +11,18 @@ from monitor.parse.line_shapes import LineShapes
 from monitor.parse.recognise import RawRows, Recogniser
 from monitor.parse.table import Rows
 
+
 def paged(lines: Sequence[bytes], cuts: Sequence[int], timed: bool) -> list[LogPage]:
     """The lines as pages, cut before each of the indexes ``cuts``."""
     edges = [0, *sorted({cut for cut in cuts if 0 < cut < len(lines)}), len(lines)]
     return [
-        LogPage("s", "algo-1", a + 1, b"\n".join(lines[a:b]), tuple(1_700_000_000_000 + 37 * at for at in range(a, b)) if timed else None)
+        LogPage(
+            "s",
+            "algo-1",
+            a + 1,
+            b"\n".join(lines[a:b]),
+            tuple(1_700_000_000_000 + 37 * at for at in range(a, b)) if timed else None,
+        )
         for a, b in zip(edges, edges[1:], strict=False)
         if b > a
     ]
@@ -49,12 +56,16 @@ def _of_rows(ours: Rows, theirs: Rows) -> list[str]:
         return [f"{len(one)} rows, not {len(other)}; lines {sorted(lines)[:9]}"]
     found = []
     for name in ("line", "part", "time_ms", "stamp_ms", "rank", "local_rank", "task", "nested", *_NUMBERS):
-        for line, a, b in zip(one.line.tolist(), getattr(one, name).tolist(), getattr(other, name).tolist(), strict=True):
+        for line, a, b in zip(
+            one.line.tolist(), getattr(one, name).tolist(), getattr(other, name).tolist(), strict=True
+        ):
             if not _alike(a, b):
                 found.append(f"line {line}: {name} is {a}, not {b}")
     for name in ("stream", "node", "host", "format", "meaning", "throughput_unit", "bar"):
         texts = one.texts[getattr(one, name)], other.texts[getattr(other, name)]
-        found += [f"line {line}: {name} is {a!r}, not {b!r}" for line, a, b in zip(one.line, *texts, strict=True) if a != b]
+        found += [
+            f"line {line}: {name} is {a!r}, not {b!r}" for line, a, b in zip(one.line, *texts, strict=True) if a != b
+        ]
     return found
 
 

@@ -26,7 +26,24 @@ from tests.parse.test_formats import LOGS
 TEXTS = [line for log in LOGS for line in log.read_bytes().split(b"\n") if line and len(line) < 600]
 PUBLISHED = sorted(CORPUS.glob("**/logs/*.log"))
 NUMBER = re.compile(rb"\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
-ODD = (b"0", b"00", b"-1", b"nan", b"inf", b"1e308", b"1e-9", b"9" * 18, b"", b"1,000", b"12.5s", b"007", b"?", b"100", b"99", b"1.")
+ODD = (
+    b"0",
+    b"00",
+    b"-1",
+    b"nan",
+    b"inf",
+    b"1e308",
+    b"1e-9",
+    b"9" * 18,
+    b"",
+    b"1,000",
+    b"12.5s",
+    b"007",
+    b"?",
+    b"100",
+    b"99",
+    b"1.",
+)
 
 
 @pytest.fixture(autouse=True)
@@ -87,9 +104,35 @@ def test_a_page_has_the_keys_of_its_lines_and_gates_stand_in_them(lines: list[by
 
 
 @given(
-    st.sampled_from(["", "[1,0]<stdout>:", "[1,mpirank:3,algo-2]<stderr>:", "2026-03-04T08:00:00Z ", "algo-1 | ", "\x1b[34m", "[rank3]: "]),
+    st.sampled_from(
+        [
+            "",
+            "[1,0]<stdout>:",
+            "[1,mpirank:3,algo-2]<stderr>:",
+            "2026-03-04T08:00:00Z ",
+            "algo-1 | ",
+            "\x1b[34m",
+            "[rank3]: ",
+        ]
+    ),
     st.lists(
-        st.sampled_from(["\r", "#015", "\b" * 25, "\b", "[1,2]<stdout>:", "[1,mpirank:5,algo-7]<stdout>:", " 12/40 [..]", " 3%|", "\x1b[A", "\x1b[0m", "x", " ", "é"]),
+        st.sampled_from(
+            [
+                "\r",
+                "#015",
+                "\b" * 25,
+                "\b",
+                "[1,2]<stdout>:",
+                "[1,mpirank:5,algo-7]<stdout>:",
+                " 12/40 [..]",
+                " 3%|",
+                "\x1b[A",
+                "\x1b[0m",
+                "x",
+                " ",
+                "é",
+            ]
+        ),
         max_size=12,
     ),
 )
