@@ -112,7 +112,8 @@ class _Reader:
 
     def seconds(self, log: Path) -> tuple[float, float, float]:
         """Seconds of reading, seconds of the plain loop, lines."""
-        assert self._process.stdin is not None and self._process.stdout is not None
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
         print(log, file=self._process.stdin, flush=True)
         read_s, plain_s, lines = map(float, self._process.stdout.readline().split())
         return read_s, plain_s, lines

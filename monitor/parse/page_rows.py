@@ -192,7 +192,7 @@ class _PageRows:
         held = 0
         good = sure & plan.has_seen(classes, lengths)
         unseen = np.flatnonzero(sure & ~good)
-        for _ in range(_MOST_HELD):
+        for _ in range(max(_MOST_HELD, len(at) // 8)):
             if not len(unseen):
                 break
             one, unseen = unseen[:1], unseen[1:]

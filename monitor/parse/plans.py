@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,6 +47,7 @@ _NUMBER = re.compile(rb"\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 MOST_RUNS, _MOST_LITERALS = 48, 6
 _ALIKE = 1e-14
 _CLASSES = 4 * (MOST_DIGITS + 1) + 3
+_LENGTHS = 2048
 _NAN = math.nan
 _HOUR_MS = DAY_MS / 24
 
@@ -104,7 +105,7 @@ class Cell(NamedTuple):
     """How a field hangs on numbers."""
 
     how: str
-    """"sum": constant + factors * numbers; "over": number / constant; "under": constant / number; "ms": 1000 * number, rounded."""
+    """"sum": constant + factors * numbers; "over": number / constant; "under": constant / number; "ms": 1000 * number."""
     constant: float
     terms: tuple[tuple[Number, float], ...]
 
@@ -132,8 +133,8 @@ class Plan:
     """Runs of digits that belong to the shape."""
     verified: NDArray[np.bool_]
     """Of each run the classes of numbers that were held against the readers."""
-    lengths: set[int] = field(default_factory=set)
-    """How long the rest of the line was then."""
+    lengths: NDArray[np.bool_]
+    """How long the rest of the line was then; longer ones than there is room for are never good."""
 
     def columns(self, runs: Runs, at: Ints) -> tuple[list[Floats], NDArray[np.bool_]]:
         """Of each output the numbers of lines, and which lines these are good for; ``at`` are the runs of each line."""
@@ -176,14 +177,14 @@ class Plan:
         """Which lines are like some that were held against the readers."""
         places = np.arange(len(self.verified))
         digits, order = (self.verified[places[: of.shape[1]], of].all(axis=1) for of in classes)
-        out: NDArray[np.bool_] = digits & order & np.isin(lengths, list(self.lengths))
+        out: NDArray[np.bool_] = digits & order & self.lengths[np.minimum(lengths, _LENGTHS - 1)]
         return out
 
     def remember(self, classes: tuple[Ints, Ints], lengths: Ints, at: Ints) -> None:
         """These lines were."""
         for of in classes:
             self.verified[np.arange(of.shape[1]), of[at]] = True
-        self.lengths.update(lengths[at].tolist())
+        self.lengths[lengths[at][lengths[at] < _LENGTHS - 1]] = True
 
     def says(self, found: Answer, rows: Sequence[Sequence[float]]) -> bool:
         """Whether the readers' answer about a line is what the plan has for it."""
@@ -307,8 +308,17 @@ def learn(lines: Sequence[bytes], ask: Ask, counted: bool = True) -> Plan | None
         Output(words[0], words[1:], np.array(values), tuple(own))
         for words, values, own in zip(base.answer.words, base.answer.numbers, cells, strict=True)
     )
-    verified = np.zeros((len(base.spans), _CLASSES), bool)
-    return Plan(outputs, _events([one.answer for one in of_shape]), base.answer.bare, tuple(sorted(literals)), verified)
+    return Plan(
+        outputs,
+        _events([one.answer for one in of_shape]),
+        base.answer.bare,
+        tuple(sorted(literals)),
+        *_unseen(len(base.spans)),
+    )
+
+
+def _unseen(runs: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    return np.zeros((runs, _CLASSES), bool), np.zeros(_LENGTHS, bool)
 
 
 def adapted(plan: Plan, line: bytes, ask: Ask) -> Plan | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from monitor.model import LogPage
@@ -23,7 +24,7 @@ def paged(lines: Sequence[bytes], cuts: Sequence[int], timed: bool) -> list[LogP
             b"\n".join(lines[a:b]),
             tuple(1_700_000_000_000 + 37 * at for at in range(a, b)) if timed else None,
         )
-        for a, b in zip(edges, edges[1:], strict=False)
+        for a, b in pairwise(edges)
         if b > a
     ]
 
