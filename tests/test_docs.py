@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 from monitor import settings
-from monitor.alert.rules_file import rules_in
+from monitor.alert.rules import rules_in
 from monitor.cli.main import main, parser
 from monitor.demo.account import start
 from monitor.diagnose.rulebook import rules
