@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Callable, Iterable
 from functools import cache
-from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
 from ahocorasick_rs import BytesAhoCorasick, Implementation
 from numpy.typing import NDArray
 
-from monitor.parse import delimited, facts, formats, marks, pieces
-from monitor.parse.keyed import key
-from monitor.parse.rows import Reading
+from monitor.parse import delimited, facts, marks, pieces
+from monitor.parse.family import Recogniser, families
+from monitor.parse.keyed import keys
 
-Recogniser = Callable[[str], Iterable[Reading]]
+__all__ = ["Recogniser", "families"]
+
 EventReader = Callable[[str], Iterable[tuple[str, str]]]
 Lines = NDArray[np.int64]
 """Indexes of lines on a page."""
@@ -30,13 +28,6 @@ class Readers(NamedTuple):
     events: tuple[EventReader, ...]
     pieces: bool = False
     """What no family knows may be a piece of a report (``monitor.parse.pieces``)."""
-
-
-def families() -> tuple[ModuleType, ...]:
-    """The modules of ``monitor.parse.formats`` by name, those marked GENERIC last."""
-    names = sorted(module.name for module in pkgutil.iter_modules(formats.__path__))
-    found = [importlib.import_module(f"{formats.__name__}.{name}") for name in names]
-    return tuple(sorted(found, key=lambda family: bool(getattr(family, "GENERIC", False))))
 
 
 def readers_of(line: bytes, tabular: bool = False) -> Readers:
@@ -64,7 +55,7 @@ _EVENTS: tuple[EventReader, ...] = (facts.read, marks.read, delimited.read)
 _OF_TABLES = 1 << len(_FAMILIES) + _EVENTS.index(delimited.read)
 _OWNERS_OF: dict[bytes, int] = {}
 for _place, _gates in enumerate(
-    (*(family.GATES for family in families()), facts.GATES, marks.GATES, delimited.GATES, pieces.GATES)
+    (*(family.gates for family in families()), facts.GATES, marks.GATES, delimited.GATES, pieces.GATES)
 ):
     for _gate in _gates:
         # A tab may be printed as its octal number, which is taken off before anybody reads.
@@ -73,7 +64,7 @@ for _place, _gates in enumerate(
 _OWNERS = tuple(_OWNERS_OF.values())
 _SCAN = BytesAhoCorasick(list(_OWNERS_OF), implementation=Implementation.DFA)
 _SCAN_OF_KEYS = BytesAhoCorasick(
-    sorted({key(gate) for gate in _OWNERS_OF}), implementation=Implementation.ContiguousNFA
+    sorted({keys(gate) for gate in _OWNERS_OF}), implementation=Implementation.ContiguousNFA
 )
 #: Everybody, for lines that a pattern without literals is asked about.
 ALL = Readers(_FAMILIES, _EVENTS, pieces=True)

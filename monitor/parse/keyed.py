@@ -34,11 +34,6 @@ _HEX = re.compile(
 _POWERS = 10 ** np.arange(19, dtype=np.int64)
 
 
-def key(line: bytes) -> bytes:
-    """The key of one line."""
-    return keys(line)
-
-
 def keys(page: bytes) -> bytes:
     """The keys of a page's lines, with a line feed between them."""
     marked = np.frombuffer(bytearray(page.translate(_TABLE)), np.uint8)

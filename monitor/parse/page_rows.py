@@ -204,11 +204,11 @@ class _PageRows:
                 good[unseen[fine]] = True
                 unseen = unseen[~fine]
         own = np.flatnonzero(good)
-        if len(own) and not held:
-            # One line of each page is read in both ways.
-            if not self._agrees(plan, flags, at, columns, int(own[self.page.first_line % len(own)])):
-                shape.alone = True
-                return
+        # One line of each page is read in both ways.
+        at_random = int(own[self.page.first_line % len(own)]) if len(own) else 0
+        if len(own) and not held and not self._agrees(plan, flags, at, columns, at_random):
+            shape.alone = True
+            return
         if len(own):
             yield flags, plan, at[own], [column[own] for column in columns]
 

@@ -260,13 +260,7 @@ def learn(lines: Sequence[bytes], ask: Ask, counted: bool = True) -> Plan | None
         answers = [ask(line) for line in lines]
         if base.answer.words or any(one is None or not one.is_like(base.answer) for one in answers):
             return None
-        return Plan(
-            (),
-            _events([one for one in answers if one is not None]),
-            base.answer.bare,
-            (),
-            np.zeros((0, _CLASSES), bool),
-        )
+        return Plan((), _events([one for one in answers if one is not None]), base.answer.bare, (), *_unseen(0))
     samples, literals = [base], set[int]()
     for run, (start, end) in enumerate(base.spans):
         for at, changed in enumerate(_changed(base.line, start, end)):
