@@ -42,7 +42,10 @@ def keys(page: bytes) -> bytes:
             marked[place] = 0
     same = marked[1:] == marked[:-1]
     same &= marked[1:] < _RUNS
-    return bytes(marked[:1]) + marked[1:][~same].tobytes()
+    keep = np.ones(len(marked), bool)
+    keep[1:] = ~same
+    out: bytes = marked[keep].tobytes()
+    return out
 
 
 def _blocks(page: Bytes) -> tuple[Ints, ...]:
@@ -92,7 +95,8 @@ class Runs:
     @cached_property
     def zero_first(self) -> NDArray[np.bool_]:
         """Whether the first digit is a zero."""
-        return self._bytes[self.starts] == ord("0")
+        out: NDArray[np.bool_] = self._bytes[self.starts] == ord("0")
+        return out
 
 
 def decimal(mantissa: Ints, decimals: Ints) -> Floats:

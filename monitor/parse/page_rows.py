@@ -22,7 +22,6 @@ from monitor.parse.keyed import Ints, Runs
 from monitor.parse.line_shapes import HEX, MOST_PLANS, TABULAR, LineShapes, Shape
 from monitor.parse.page_pieces import pieces_of
 from monitor.parse.plans import NUMBERS, TEXTS, Answer, Plan
-from monitor.parse.reader import LONGEST_TEXT
 from monitor.parse.rows import EventRow, Reading
 from monitor.parse.table import Place, Rows
 
@@ -258,8 +257,7 @@ class _PageRows:
                 readers = self.everybody or readers_of(self.pieces[each], bool(flags & TABULAR))
                 found = [event for read in readers.events for event in self.failures.read(read, fragment.text) or ()]
             else:
-                text = fragment.text.strip()[:LONGEST_TEXT]
-                found = [(kind, text if said is None else said) for kind, said in plan.events]
+                found = [told.of(fragment.text) for told in plan.events]
             if found:
                 self._add_event(fragment, each, 0, found)
 

@@ -42,6 +42,7 @@ _HOST = _WRITER.index("host")
 _WORDS = [Reading._fields.index(name) for name in TEXTS[1:]]
 
 _DIGITS = re.compile(rb"\d+")
+_DIGIT = re.compile(r"\d")
 _NUMBER = re.compile(rb"\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 #: A line of more numbers is no report of one step, and one with more numbers that belong to its shape has none.
 MOST_RUNS, _MOST_LITERALS = 48, 6
@@ -60,7 +61,7 @@ class Answer(NamedTuple):
     numbers: tuple[tuple[float, ...], ...]
     events: tuple[tuple[str, str], ...]
     text: str
-    """Of an event that is the whole line."""
+    """The words of the line."""
     bare: bool
     """There is no wrapping around the line."""
 
@@ -82,7 +83,7 @@ def answer(known: Known, fragment: Fragment, line: str) -> Answer:
         for _, writer, reading in rows
     )
     bare = fragment == Fragment(line, None, "", False)
-    return Answer(words, numbers, tuple(known.events), fragment.text.strip()[:LONGEST_TEXT], bare)  # type: ignore[arg-type]
+    return Answer(words, numbers, tuple(known.events), fragment.text, bare)  # type: ignore[arg-type]
 
 
 Ask = Callable[[bytes], Answer | None]
@@ -110,6 +111,19 @@ class Cell(NamedTuple):
     terms: tuple[tuple[Number, float], ...]
 
 
+class Told(NamedTuple):
+    """An event of every line."""
+
+    kind: str
+    text: str | None = None
+    """None where that is the line, or what stands in it from ``begin`` on."""
+    begin: str = ""
+
+    def of(self, line: str) -> tuple[str, str]:
+        """Kind and text of a line's event."""
+        return self.kind, line[line.find(self.begin) :].strip()[:LONGEST_TEXT] if self.text is None else self.text
+
+
 @dataclass(slots=True)
 class Output:
     """One row of every line."""
@@ -125,8 +139,8 @@ class Plan:
     """What all lines of one shape say."""
 
     outputs: tuple[Output, ...]
-    events: tuple[tuple[str, str | None], ...] | None
-    """Kind and text, None where that is the line; None for events that take a look at each line."""
+    events: tuple[Told, ...] | None
+    """None for events that take a look at each line."""
     bare: bool
     """The lines have no wrapping."""
     literals: tuple[int, ...]
@@ -192,10 +206,7 @@ class Plan:
             found.bare == self.bare
             and found.words == tuple((output.beside, *output.texts) for output in self.outputs)
             and all(_alike(*pair) for pairs in map(zip, found.numbers, rows) for pair in pairs)
-            and (
-                self.events is None
-                or found.events == tuple((kind, found.text if text is None else text) for kind, text in self.events)
-            )
+            and (self.events is None or found.events == tuple(told.of(found.text) for told in self.events))
         )
 
 
@@ -338,8 +349,11 @@ def adapted(plan: Plan, line: bytes, ask: Ask) -> Plan | None:
         outputs.append(Output(output.beside, words[1:], np.array(values), tuple(cells)))  # type: ignore[arg-type]
     events = plan.events
     if events is not None:
-        events = _events([one.answer])
-        if events is None or [text is None for _, text in events] != [text is None for _, text in plan.events or ()]:
+        if len(events) != len(one.answer.events):
+            return None
+        said = zip(events, one.answer.events, strict=True)
+        events = tuple(told if told.text is None else Told(*event) for told, event in said)
+        if any(told.of(one.answer.text) != event for told, event in zip(events, one.answer.events, strict=True)):
             return None
     return Plan(tuple(outputs), events, plan.bare, plan.literals, plan.verified, plan.lengths)
 
@@ -462,17 +476,16 @@ def _of_sample(cell: Cell, one: _Sample) -> float:
     return float(_single(cell, np.float64(x))) if x else _NAN
 
 
-def _events(answers: Sequence[Answer]) -> tuple[tuple[str, str | None], ...] | None:
-    """The events of lines: kind and text, None for the line itself; None where a text hangs on numbers otherwise."""
-    first = answers[0]
-    out: list[tuple[str, str | None]] = []
-    for at, (kind, text) in enumerate(first.events):
-        if all(one.events[at][1] == one.text for one in answers):
-            out.append((kind, None))
-        elif all(one.events[at][1] == text for one in answers):
-            out.append((kind, text))
-        else:
+def _events(answers: Sequence[Answer]) -> tuple[Told, ...] | None:
+    """The events of lines; None where a text hangs on numbers otherwise."""
+    out = []
+    for at, (kind, text) in enumerate(answers[0].events):
+        begin = text[: match.start()] if (match := _DIGIT.search(text)) else ""
+        ways = Told(kind), Told(kind, text), Told(kind, None, begin)
+        found = (way for way in ways if all(way.of(one.text) == one.events[at] for one in answers))
+        if (way := next(found, None)) is None:
             return None
+        out.append(way)
     return tuple(out)
 
 
