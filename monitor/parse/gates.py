@@ -1,4 +1,4 @@
-"""Who may know a line? The literal texts of all recognizers, looked for at once in the key of its shape."""
+"""Who may know a line? The literal texts of all recognizers, looked for at once in a line or in the key of its shape."""
 
 from __future__ import annotations
 
@@ -30,15 +30,17 @@ class Readers(NamedTuple):
     """What no family knows may be a piece of a report (``monitor.parse.pieces``)."""
 
 
-def readers_of(key: bytes, tabular: bool = False) -> Readers | None:
-    """Who may know lines with this key: those whose gates may stand in it; None for nobody.
-
-    ``tabular`` says that they may be rows of a table, which have no gate.
-    """
+def readers_of(line: bytes, tabular: bool = False) -> Readers:
+    """Those whose gates the line holds; ``tabular`` says that it may be the row of a table, which has none."""
     owners = _OF_TABLES if tabular else 0
-    for gate, _, _ in _SCAN.find_matches_as_indexes(key, overlapping=True):
+    for gate, _, _ in _SCAN.find_matches_as_indexes(line, overlapping=True):
         owners |= _OWNERS[gate]
-    return _readers(owners) if owners else None
+    return _readers(owners)
+
+
+def may_know(shape: bytes) -> bool:
+    """Whether a line with this key may hold a gate."""
+    return bool(_SCAN_OF_KEYS.find_matches_as_indexes(shape))
 
 
 @cache
@@ -57,9 +59,12 @@ for _place, _gates in enumerate(
 ):
     for _gate in _gates:
         # A tab may be printed as its octal number, which is taken off before anybody reads.
-        for _key in {keys(_gate.encode()), keys(_gate.replace("#011", "\t").encode())}:
-            _OWNERS_OF[_key] = _OWNERS_OF.get(_key, 0) | 1 << _place
+        for _spelled in {_gate.encode(), _gate.replace("#011", "\t").encode()}:
+            _OWNERS_OF[_spelled] = _OWNERS_OF.get(_spelled, 0) | 1 << _place
 _OWNERS = tuple(_OWNERS_OF.values())
-_SCAN = BytesAhoCorasick(list(_OWNERS_OF), implementation=Implementation.ContiguousNFA)
+_SCAN = BytesAhoCorasick(list(_OWNERS_OF), implementation=Implementation.DFA)
+_SCAN_OF_KEYS = BytesAhoCorasick(
+    sorted({keys(gate) for gate in _OWNERS_OF}), implementation=Implementation.ContiguousNFA
+)
 #: Everybody, for lines that a pattern without literals is asked about.
 ALL = Readers(_FAMILIES, _EVENTS, pieces=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from monitor.parse import delimited
-from monitor.parse.gates import Readers, readers_of
+from monitor.parse.gates import may_know
 from monitor.parse.keyed import Ints, keys, without_hex
 from monitor.parse.page_pieces import Pieces
 from monitor.parse.plans import Plan
@@ -17,7 +17,7 @@ MOST_SHAPES = 20_000
 #: So many plans has a shape for the numbers that belong to it; so many characters has a line at most that is remembered.
 MOST_PLANS, _LONGEST = 256, 2_000
 _NEW = -3
-NOBODYS, KNOWN, HEX = 0, 1, 2
+NOBODYS, KNOWN, TABULAR, HEX = 0, 1, 2, 4
 
 
 @dataclass(slots=True)
@@ -40,9 +40,8 @@ class LineShapes:
     def __init__(self, most: int = MOST_SHAPES) -> None:
         self._most = most
         self._ids: dict[bytes, int] = {}
-        self.flags = np.full(1024, KNOWN, np.uint8)
+        self.flags = np.array([*[KNOWN] * 1024, KNOWN | TABULAR, KNOWN], np.uint8)
         """By number; -1 and -2 is what is not remembered."""
-        self._readers: list[Readers | None] = []
         self._shapes: dict[tuple[int, bool], Shape] = {}
 
     def __len__(self) -> int:
@@ -58,10 +57,6 @@ class LineShapes:
         if (found := self._shapes.get((number, timed))) is None:
             found = self._shapes[number, timed] = Shape(alone=number < 0)
         return found
-
-    def readers(self, number: int, line: bytes) -> Readers | None:
-        """Who may know lines of the shape with that number, of which this is one; None for nobody."""
-        return self._readers[number] if number >= 0 else readers_of(keys(line), number == -2)
 
     def numbers(self, pieces: Pieces, everybody: bool) -> Ints:
         """The number of each piece's shape, below 0 where there is none. With ``everybody`` none is nobody's."""
@@ -84,8 +79,7 @@ class LineShapes:
     def _number(self, key: bytes, tabular: bool, everybody: bool) -> int:
         if (known := self._ids.get(key)) is not None:
             return known
-        readers = readers_of(key, tabular)
-        flags = KNOWN if everybody or readers else NOBODYS
+        flags = KNOWN if everybody or tabular or may_know(key) else NOBODYS
         plain = without_hex(key)
         if plain != key:
             # Each line has another key, which is not worth remembering.
@@ -95,8 +89,7 @@ class LineShapes:
         if len(self._ids) >= self._most or len(key) > _LONGEST:
             return -2 if tabular else -1
         number = self._ids[key] = len(self._ids)
-        self._readers.append(readers)
         if number + 2 >= len(self.flags):
-            self.flags = np.append(self.flags, np.full(len(self.flags), KNOWN, np.uint8))
-        self.flags[number] = flags
+            self.flags = np.concatenate([self.flags[:-2], np.full(len(self.flags), KNOWN, np.uint8), self.flags[-2:]])
+        self.flags[number] = flags | (TABULAR if tabular else 0)
         return number

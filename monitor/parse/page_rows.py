@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from monitor.model import LogPage
 from monitor.parse import one_line, plans
@@ -16,9 +17,9 @@ from monitor.parse.envelope import Fragment, fragments
 from monitor.parse.event_rows import EventRows
 from monitor.parse.examples import EACH, Examples, Where
 from monitor.parse.failed import Failures
-from monitor.parse.gates import ALL, Readers, Recogniser
+from monitor.parse.gates import ALL, Readers, Recogniser, readers_of
 from monitor.parse.keyed import Ints, Runs
-from monitor.parse.line_shapes import HEX, MOST_PLANS, LineShapes, Shape
+from monitor.parse.line_shapes import HEX, MOST_PLANS, TABULAR, LineShapes, Shape
 from monitor.parse.page_pieces import pieces_of
 from monitor.parse.plans import NUMBERS, TEXTS, Answer, Plan
 from monitor.parse.rows import EventRow, Reading
@@ -52,7 +53,7 @@ def read_page(
 
 
 _Planned = tuple[int, Plan, Ints, list[Floats]]
-"""The number of a shape, a plan, its pieces, and of each of its outputs the numbers."""
+"""Flags of a shape, a plan, its pieces, and of each of its outputs the numbers."""
 
 
 @dataclass
@@ -85,18 +86,19 @@ class _PageRows:
     def read(self) -> None:
         """Reads the page."""
         numbers = self.shapes.numbers(self.pieces, self.everybody is not None)
-        at = np.flatnonzero(self.shapes.flags[numbers])
+        flags = self.shapes.flags[numbers]
+        at = np.flatnonzero(flags)
         at = at[np.argsort(numbers[at], kind="stable")]
         for own in np.split(at, np.flatnonzero(np.diff(numbers[at])) + 1) if len(at) else ():
-            self._read_shape(int(numbers[own[0]]), own)
+            self._read_shape(int(numbers[own[0]]), int(flags[own[0]]), own)
         self._add_planned()
-        for number, plan, own, _ in self.planned:
+        for flag, plan, own, _ in self.planned:
             if plan.events != ():
-                self._add_events(number, plan, own)
+                self._add_events(flag, plan, own)
         if self.alone:
-            self._read_alone(np.sort(np.concatenate(self.alone)), numbers)
+            self._read_alone(np.sort(np.concatenate(self.alone)), flags)
 
-    def _read_shape(self, number: int, at: Ints) -> None:
+    def _read_shape(self, number: int, flags: int, at: Ints) -> None:
         shape = self.shapes.of(number, self.times is not None)
         if self.times is not None and not shape.alone:
             untimed = np.isnan(self.times[self.pieces.line[at]])
@@ -107,7 +109,7 @@ class _PageRows:
             self.alone.append(at)
             return
         try:
-            planned = list(self._planned(shape, number, at))
+            planned = list(self._planned(shape, flags, at))
         except Exception as error:  # line by line the one that it fails on is found
             self.failures.add(plans.learn, error, lines=0)
             shape.alone, planned = True, []
@@ -118,35 +120,34 @@ class _PageRows:
         if not shape.plans or (shape.seen > _LOOKED_AT and shape.planned < shape.seen / 4):
             shape.alone = True
 
-    def _planned(self, shape: Shape, number: int, at: Ints) -> Iterator[_Planned]:
+    def _planned(self, shape: Shape, flags: int, at: Ints) -> Iterator[_Planned]:
         """What plans make of pieces of one shape, as far as there are plans that are good for them."""
-        if not shape.plans and (plan := self._learned(number, at)) is not None:
+        if not shape.plans and (plan := self._learned(flags, at)) is not None:
             shape.literals = plan.literals
             shape.plans[self._literals(shape, at[len(at) // 2])] = plan
         for own in self._split(shape, at) if shape.plans else ():
             literals = self._literals(shape, own[0])
             found = shape.plans.get(literals)
             if found is None and len(own) >= _FEWEST and len(shape.plans) < MOST_PLANS:
-                found = self._new_plan(shape, number, own)
+                found = self._new_plan(shape, flags, own)
                 if found is not None:
                     shape.plans[literals] = found
             if found is not None:
-                yield from self._by_plan(found, number, own, shape)
+                yield from self._by_plan(found, flags, own, shape)
 
-    def _learned(self, number: int, at: Ints) -> Plan | None:
+    def _learned(self, flags: int, at: Ints) -> Plan | None:
         chosen = dict.fromkeys(at[[len(at) // 2, 0, len(at) // 3, -1]].tolist())
-        counted = not self.shapes.flags[number] & HEX
-        return plans.learn([self.pieces[each] for each in chosen], partial(self._ask, number), counted)
+        return plans.learn([self.pieces[each] for each in chosen], partial(self._ask, flags), not flags & HEX)
 
-    def _new_plan(self, shape: Shape, number: int, at: Ints) -> Plan | None:
+    def _new_plan(self, shape: Shape, flags: int, at: Ints) -> Plan | None:
         """A plan for other numbers that belong to the shape."""
         known = next(iter(shape.plans.values()))
-        plan = plans.adapted(known, self.pieces[int(at[0])], partial(self._ask, number))
-        if plan is None and (plan := self._learned(number, at)) is not None and plan.literals != shape.literals:
+        plan = plans.adapted(known, self.pieces[int(at[0])], partial(self._ask, flags))
+        if plan is None and (plan := self._learned(flags, at)) is not None and plan.literals != shape.literals:
             return None
         return plan
 
-    def _ask(self, number: int, line: bytes) -> Answer | None:
+    def _ask(self, flags: int, line: bytes) -> Answer | None:
         """What readers make of one line."""
         failures = Failures()
         try:
@@ -154,9 +155,7 @@ class _PageRows:
             (fragment,) = fragments(text)
         except Exception:
             return None
-        readers = self.everybody or self.shapes.readers(number, line)
-        if readers is None:
-            return None
+        readers = self.everybody or readers_of(line, bool(flags & TABULAR))
         known = one_line.read(fragment, None if self.times is None else _WRITTEN_MS, readers, failures)
         return None if any(True for _ in failures) else plans.answer(known, fragment, text)
 
@@ -179,11 +178,15 @@ class _PageRows:
         order = np.argsort(group, kind="stable")
         yield from np.split(at[order], np.flatnonzero(np.diff(group[order])) + 1)
 
-    def _by_plan(self, plan: Plan, number: int, at: Ints, shape: Shape) -> Iterator[_Planned]:
+    def _by_plan(self, plan: Plan, flags: int, at: Ints, shape: Shape) -> Iterator[_Planned]:
         """What a plan makes of those pieces that it is good for."""
         runs = self._first[at][:, None] + np.arange(len(plan.verified))
         columns, sure = plan.columns(self._runs, runs)
-        lengths = self.pieces.ends[at] - self.pieces.starts[at] - self._runs.widths[runs].sum(axis=1)
+        lengths = (
+            self.pieces.ends[at]
+            - self.pieces.starts[at]
+            - (self._runs.widths[runs].sum(axis=1) if flags & HEX == 0 else 0)
+        )
         classes = plan.classes(self._runs, runs)
         held = 0
         good = sure & plan.has_seen(classes, lengths)
@@ -192,7 +195,7 @@ class _PageRows:
             if not len(unseen):
                 break
             one, unseen = unseen[:1], unseen[1:]
-            if self._agrees(plan, number, at, columns, int(one[0])):
+            if self._agrees(plan, flags, at, columns, int(one[0])):
                 plan.remember(classes, lengths, one)
                 held += 1
                 good[one] = True
@@ -202,15 +205,15 @@ class _PageRows:
         own = np.flatnonzero(good)
         # One line of each page is read in both ways.
         at_random = int(own[self.page.first_line % len(own)]) if len(own) else 0
-        if len(own) and not held and not self._agrees(plan, number, at, columns, at_random):
+        if len(own) and not held and not self._agrees(plan, flags, at, columns, at_random):
             shape.alone = True
             return
         if len(own):
-            yield number, plan, at[own], [column[own] for column in columns]
+            yield flags, plan, at[own], [column[own] for column in columns]
 
-    def _agrees(self, plan: Plan, number: int, at: Ints, columns: list[Floats], place: int) -> bool:
+    def _agrees(self, plan: Plan, flags: int, at: Ints, columns: list[Floats], place: int) -> bool:
         """The plan says of a piece what readers say."""
-        found = self._ask(number, self.pieces[int(at[place])])
+        found = self._ask(flags, self.pieces[int(at[place])])
         return found is not None and plan.says(found, [column[place].tolist() for column in columns])
 
     def _add_planned(self) -> None:
@@ -246,14 +249,13 @@ class _PageRows:
                     if self.examples.wants(kind, where, part):
                         self.examples.offer(kind, where, part, self._fragment(int(own[place])).text)
 
-    def _add_events(self, number: int, plan: Plan, at: Ints) -> None:
+    def _add_events(self, flags: int, plan: Plan, at: Ints) -> None:
         """Adds the events of lines that a plan read."""
         for each in at.tolist():
             fragment = Fragment(self.pieces.text(each), None, "", False) if plan.bare else self._fragment(each)
             if plan.events is None:
-                readers = self.everybody or self.shapes.readers(number, self.pieces[each])
-                asked = readers.events if readers else ()
-                found = [event for read in asked for event in self.failures.read(read, fragment.text) or ()]
+                readers = self.everybody or readers_of(self.pieces[each], bool(flags & TABULAR))
+                found = [event for read in readers.events for event in self.failures.read(read, fragment.text) or ()]
             else:
                 found = [told.of(fragment.text) for told in plan.events]
             if found:
@@ -266,16 +268,16 @@ class _PageRows:
         for kind, text in found:
             self.events.add(EventRow(*where, fragment.rank, fragment.host, kind, text))
 
-    def _read_alone(self, at: Ints, numbers: Ints) -> None:
+    def _read_alone(self, at: Ints, flags: NDArray[np.uint8]) -> None:
         """Reads pieces one by one."""
         page, pieces = self.page, self.pieces
         steps: list[tuple[Place, Reading]] = []
         beside: list[tuple[Place, Reading]] = []
-        for each, number, line, first in zip(
-            at.tolist(), numbers[at].tolist(), pieces.line[at].tolist(), pieces.part[at].tolist(), strict=True
+        for each, flag, line, first in zip(
+            at.tolist(), flags[at].tolist(), pieces.line[at].tolist(), pieces.part[at].tolist(), strict=True
         ):
-            readers = self.everybody or self.shapes.readers(number, pieces[each])
-            if readers is None:
+            readers = self.everybody or readers_of(pieces[each], bool(flag & TABULAR))
+            if not any(readers):
                 continue
             try:
                 found = fragments(pieces.text(each), pieces.plain)
