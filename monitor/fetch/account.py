@@ -12,14 +12,14 @@ from monitor.aws.clients import Clients
 from monitor.aws.errors import is_refused
 from monitor.errors import TrainwatchError
 from monitor.fetch import jobs as training_jobs
-from monitor.fetch.glance import Glances, read_glances
 from monitor.fetch.instance_types import ask_ec2, lookup
-from monitor.fetch.log_span import read_span
-from monitor.fetch.logs import JobLogs
-from monitor.fetch.metrics import read_metrics
-from monitor.fetch.minute_store import BucketMinutes, MinuteStore
-from monitor.fetch.price_file import PriceFile
-from monitor.fetch.prices import PriceList
+from monitor.fetch.logs.reader import JobLogs
+from monitor.fetch.logs.span import read_span
+from monitor.fetch.metrics.glance import Glances, read_glances
+from monitor.fetch.metrics.hosts import read_metrics
+from monitor.fetch.metrics.minute_store import BucketMinutes, MinuteStore
+from monitor.fetch.prices.file import PriceFile
+from monitor.fetch.prices.price_list import PriceList
 from monitor.fetch.search import found
 from monitor.fetch.source import Found, JobQuery
 from monitor.model import ApiBill, Gap, Job, JobSummary, LogAsk, LogSpan, Node, Price, RawMetrics

@@ -34,7 +34,7 @@ from monitor.fetch.exports.job import MARK, ExportedJob
 from monitor.fetch.exports.names import exported
 from monitor.fetch.exports.places import objects_at
 from monitor.fetch.exports.told import Told
-from monitor.fetch.log_text import BrokenTextError
+from monitor.fetch.files.text import BrokenTextError
 from monitor.model import Gap, Job, Price
 from monitor.review.archiving import Archiver, Asked, Outcome, State
 from monitor.review.pricing import Pricing

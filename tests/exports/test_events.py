@@ -18,7 +18,7 @@ from monitor.fetch.exports.descriptions import answer_of, descriptions, moment, 
 from monitor.fetch.exports.names import begun_s, exported, job_of_stream
 from monitor.fetch.exports.order import InOrder
 from monitor.fetch.exports.told import Told
-from monitor.fetch.log_text import BrokenTextError
+from monitor.fetch.files.text import BrokenTextError
 
 STREAM = "gpt-2/algo-1-1700000000"
 

@@ -19,9 +19,9 @@ from monitor.cli.main import main
 from monitor.cli.report_text import print_report
 from monitor.errors import CannotDo
 from monitor.export.markdown import markdown
-from monitor.fetch import insights, samples
 from monitor.fetch.account import AwsSource
-from monitor.fetch.aggregate import aggregate, offer
+from monitor.fetch.logs import insights, samples
+from monitor.fetch.logs.aggregate import aggregate, offer
 from monitor.fetch.source import Aggregated
 from monitor.parse.insights import MOST_ROWS
 from monitor.review import Reviewer
@@ -254,7 +254,7 @@ def test_long_reading_is_offered_and_short_is_not(aws: Running, monkeypatch: pyt
     told: list[str] = []
     offer(source.clients, source.job("huge"), NOW, told.append)
     assert told == []
-    monkeypatch.setattr("monitor.fetch.aggregate.LONG_S", 0.1)
+    monkeypatch.setattr("monitor.fetch.logs.aggregate.LONG_S", 0.1)
     offer(source.clients, source.job("huge"), NOW, told.append)
     assert len(told) == 1
     assert "--aggregate" in told[0]

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from monitor.fetch.exports.told import Told
-from monitor.fetch.log_text import chunks, look
+from monitor.fetch.files.text import chunks, look
 
 _STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z(?: |$)")
 _STAMP_CHARS = len("2026-11-24T10:00:00.123Z ")

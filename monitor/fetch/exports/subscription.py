@@ -20,8 +20,8 @@ from typing import Any
 from monitor.fetch.exports.lines import text_of
 from monitor.fetch.exports.names import job_of_stream
 from monitor.fetch.exports.told import Told
-from monitor.fetch.log_streams import GROUP
-from monitor.fetch.log_text import BrokenTextError
+from monitor.fetch.files.text import BrokenTextError
+from monitor.fetch.logs.streams import GROUP
 
 SOURCE = "subscription"
 _GZIP = b"\x1f\x8b"

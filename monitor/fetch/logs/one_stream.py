@@ -9,8 +9,8 @@ from monitor.aws.calls import MOST_EMPTY, lead_nowhere
 from monitor.aws.clients import Clients
 from monitor.errors import BadCall
 from monitor.fetch.cut_lines import joined_within
-from monitor.fetch.log_pages import Event, lines_of
-from monitor.fetch.log_streams import GROUP, node_of_stream
+from monitor.fetch.logs.pages import Event, lines_of
+from monitor.fetch.logs.streams import GROUP, node_of_stream
 from monitor.model import LogPage
 
 # A page with this many events is not yet the live end of its stream, whatever this machine's clock says.

@@ -10,8 +10,8 @@ from typing import Any
 from monitor.aws.calls import Pagination
 from monitor.aws.clients import Clients
 from monitor.errors import BadCall
-from monitor.fetch.log_pages import Event, Seen
-from monitor.fetch.log_streams import GROUP, prefix
+from monitor.fetch.logs.pages import Event, Seen
+from monitor.fetch.logs.streams import GROUP, prefix
 
 Answer = tuple[str, list[Event]]
 """The events of one stream in one answer."""

@@ -13,14 +13,14 @@ from dataclasses import replace
 
 from monitor.aws.clients import Clients
 from monitor.errors import NoCredentials, NoData, NotAllowed, TrainwatchError
-from monitor.fetch import log_gaps
 from monitor.fetch.gaps import gap_of
-from monitor.fetch.log_look import Answer, Look, filtered
-from monitor.fetch.log_pages import Recent, Seen, lines_of
-from monitor.fetch.log_streams import node_of_stream, stream_names
-from monitor.fetch.log_windows import windows
-from monitor.fetch.one_stream import Place, backward_turn
-from monitor.fetch.stream_turns import turns
+from monitor.fetch.logs import gaps as log_gaps
+from monitor.fetch.logs.filtering import Answer, Look, filtered
+from monitor.fetch.logs.one_stream import Place, backward_turn
+from monitor.fetch.logs.pages import Recent, Seen, lines_of
+from monitor.fetch.logs.stream_turns import turns
+from monitor.fetch.logs.streams import node_of_stream, stream_names
+from monitor.fetch.logs.windows import windows
 from monitor.model import Gap, Job, LoadProgress, LogPage
 
 # The first picture: the last seconds, or where these hold little, the last minutes. A page holds so many ordinary events.

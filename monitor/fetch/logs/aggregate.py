@@ -10,9 +10,9 @@ import pandas as pd
 
 from monitor.aws.clients import Clients
 from monitor.errors import CannotDo, NoCredentials, TrainwatchError
-from monitor.fetch import insights, samples
 from monitor.fetch.gaps import gap_of
-from monitor.fetch.log_streams import node_of_stream
+from monitor.fetch.logs import insights, samples
+from monitor.fetch.logs.streams import node_of_stream
 from monitor.fetch.source import Aggregated
 from monitor.model import Gap, Job
 from monitor.parse.aggregated import aggregated_steps

@@ -14,8 +14,8 @@ from typing import Protocol, runtime_checkable
 
 from monitor.aws.clients import Clients
 from monitor.errors import NoData
-from monitor.fetch.log_look import in_time
-from monitor.fetch.log_pages import Event
+from monitor.fetch.logs.filtering import in_time
+from monitor.fetch.logs.pages import Event
 from monitor.model import Gap, Job, LogAsk, LogLine, LogSpan
 
 #: Lines of one span at most, and the calls that one may take.

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import cast
 
 from monitor.errors import NoData
+from monitor.fetch.files.beginnings import PIPE_BYTES, beginnings, go_on
+from monitor.fetch.files.paths import STDIN, LogFile, find_files, name_of, shown
+from monitor.fetch.files.renderings import restored
+from monitor.fetch.files.text import BrokenTextError, Look, chunks, look
 from monitor.fetch.gaps import gap_of
 from monitor.fetch.instance_types import lookup
-from monitor.fetch.log_beginnings import PIPE_BYTES, beginnings, go_on
-from monitor.fetch.log_files import STDIN, LogFile, find_files, name_of, shown
-from monitor.fetch.log_text import BrokenTextError, Look, chunks, look
-from monitor.fetch.metrics import without_metrics
-from monitor.fetch.renderings import restored
+from monitor.fetch.metrics.hosts import without_metrics
 from monitor.fetch.source import JobQuery
 from monitor.model import ApiBill, Gap, Job, JobSummary, LogPage, Node, Price, RawMetrics
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from monitor.aws.clients import Clients
-from monitor.fetch.log_look import Look
-from monitor.fetch.log_pages import Event
+from monitor.fetch.logs.filtering import Look
+from monitor.fetch.logs.pages import Event
 
 _FIRST_MS = 300_000
 # A window is held in memory while it is read.

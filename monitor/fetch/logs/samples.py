@@ -10,10 +10,10 @@ from typing import NamedTuple
 from monitor.aws.calls import quota_per_s
 from monitor.aws.clients import Clients
 from monitor.errors import NoCredentials, TrainwatchError
-from monitor.fetch.insights import price_usd
-from monitor.fetch.log_pages import Event, lines_of
-from monitor.fetch.log_streams import GROUP, node_of_stream, prefix
-from monitor.fetch.logs import JobLogs
+from monitor.fetch.logs.insights import price_usd
+from monitor.fetch.logs.pages import Event, lines_of
+from monitor.fetch.logs.reader import JobLogs
+from monitor.fetch.logs.streams import GROUP, node_of_stream, prefix
 from monitor.model import Job, LogPage
 
 #: What GetLogEvents gives with one call at most.

@@ -9,8 +9,8 @@ from dataclasses import replace
 from monitor.aws.clients import Clients
 from monitor.errors import BadCall, NoCredentials, NoData, NotAllowed, TrainwatchError, Unreachable
 from monitor.fetch.background import begin
-from monitor.fetch.log_streams import stream_order
-from monitor.fetch.one_stream import Place, Turn, turn
+from monitor.fetch.logs.one_stream import Place, Turn, turn
+from monitor.fetch.logs.streams import stream_order
 
 #: Calls under way at a time: at 25 a second, an answer may take half a second before it holds the others up.
 SIDE_BY_SIDE = 16

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 
 from monitor.errors import NotAllowed, TrainwatchError
 from monitor.fetch.gaps import gap_of, some_of
-from monitor.fetch.log_streams import prefix, stream_order
-from monitor.fetch.one_stream import Place
+from monitor.fetch.logs.one_stream import Place
+from monitor.fetch.logs.streams import prefix, stream_order
 from monitor.model import Gap, Job, LoadProgress
 
 
