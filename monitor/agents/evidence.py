@@ -14,7 +14,7 @@ from monitor.agents.tokens import Answer, clipped, fitted
 from monitor.archive.document import plain
 from monitor.errors import BadCall
 from monitor.fetch.files.source import FilesSource
-from monitor.fetch.logs.span import LineSource
+from monitor.fetch.logs.excerpt import LineSource
 from monitor.model import Evidence, Report
 from monitor.review import Progress
 

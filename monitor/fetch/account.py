@@ -13,8 +13,8 @@ from monitor.aws.errors import is_refused
 from monitor.errors import TrainwatchError
 from monitor.fetch import jobs as training_jobs
 from monitor.fetch.instance_types import ask_ec2, lookup
+from monitor.fetch.logs.excerpt import read_span
 from monitor.fetch.logs.reader import JobLogs
-from monitor.fetch.logs.span import read_span
 from monitor.fetch.metrics.glance import Glances, read_glances
 from monitor.fetch.metrics.hosts import read_metrics
 from monitor.fetch.metrics.minute_store import BucketMinutes, MinuteStore
