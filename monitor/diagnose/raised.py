@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from monitor.analyze.ending import Ending
-from monitor.analyze.nan_loss import FEWEST_IN_A_ROW, NanLoss
+from monitor.analyze.losses import FEWEST_IN_A_ROW, NanLoss
 from monitor.diagnose import ended
 from monitor.diagnose.cost_words import lost_words
 from monitor.diagnose.quoted import quoted

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from monitor.analyze.billing import billing_factor
+from monitor.analyze.pace import By, StableSteps
 from monitor.analyze.phases import USEFUL
-from monitor.analyze.stable_steps import By, StableSteps
 from monitor.diagnose.reading_words import AS_PRINTED, BY_CLOCK, came_by
 from monitor.diagnose.verdict import mean_of
 from monitor.diagnose.work_done import samples_per_step

@@ -6,9 +6,9 @@ import re
 
 import pandas as pd
 
-from monitor.analyze.causes import kind_of
+from monitor.analyze.cascade import with_writers
 from monitor.analyze.ending import Ending
-from monitor.analyze.writers import with_writers
+from monitor.analyze.failure_causes import kind_of
 from monitor.diagnose import ended
 from monitor.diagnose.cost_words import lost_words
 from monitor.diagnose.rule import Case
