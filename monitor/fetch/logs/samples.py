@@ -67,7 +67,7 @@ class Estimate(NamedTuple):
     usd: float
 
 
-def look(clients: Clients, job: Job, now: datetime) -> tuple[Window, ...]:
+def read_samples(clients: Clients, job: Job, now: datetime) -> tuple[Window, ...]:
     """Head, middle and end; fewer where the log is short. Errors of ``monitor.errors`` where events cannot be filtered."""
     begun = job.started or job.created
     if begun is None:
