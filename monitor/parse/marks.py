@@ -193,7 +193,8 @@ _EPOCHS = Table(
         event(
             EPOCH_TOLD,
             "val_|val |Val |Val_|valid_|valid |Valid |test_|test |Test |VAL |Validation |validation ",
-            rf"(?i)^(?=.*?(?:%\||\btrain(?:ing)?[ _-]?{_FIGURE})).*?\b(?P<said>(?:val(?:id(?:ation)?)?|test)[ _-]?{_FIGURE}\w{{0,9}}"
+            rf"(?i)^(?=.*?(?:%\||\btrain(?:ing)?[ _-]?{_FIGURE}))"
+            rf".*?\b(?P<said>(?:val(?:id(?:ation)?)?|test)[ _-]?{_FIGURE}\w{{0,9}}"
             r"\s?[=:]?\s?\d[\d.e-]{0,20})",
             said,
         ),

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from monitor.diagnose.reading_words import reading_words
-from monitor.fetch.files import FilesSource
+from monitor.fetch.files.source import FilesSource
 from monitor.model import Report
 from monitor.review import Reviewer
 from monitor.review.log_filter import learned
