@@ -1,7 +1,7 @@
 """What wraps a training script's own words: process tags, labels, colors, carriage returns, escapes, times of copies.
 
-Taken off once, here. ``monitor.fetch.renderings`` turns what only a whole file can tell (tables, JSON, wrapped consoles,
-srun's bare numbers) into lines that are read here.
+Taken off once, here. ``monitor.fetch.files.renderings`` turns what only a whole file can tell (tables, JSON, wrapped
+consoles, srun's bare numbers) into lines that are read here.
 """
 
 from __future__ import annotations
