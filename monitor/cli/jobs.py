@@ -39,10 +39,11 @@ from monitor.review.job_query import STATUSES, job_query
 from monitor.settings import read
 from monitor.words import count, instant
 
+_VERDICT = Column("VERDICT", goes=1, wraps=True, below=True)
 _COLUMNS = (
     Column("JOB"),
     Column("STATUS"),
-    Column("VERDICT", goes=1, wraps=True, below=True),
+    _VERDICT,
     Column("RAN", goes=2, right=True),
     Column("INSTANCES", goes=3),
     Column("CREATED", goes=4),
@@ -176,7 +177,7 @@ def _text(arguments: argparse.Namespace, found: _Look) -> Paper:
 
 
 def _table(found: _Look, width: int) -> Table:
-    shown = [column for column in _COLUMNS if column.title != "VERDICT" or any(found.verdicts.values())]
+    shown = [column for column in _COLUMNS if column is not _VERDICT or any(found.verdicts.values())]
     rows = []
     for job in found.jobs:
         cells = {

@@ -31,12 +31,13 @@ from monitor.review.job_query import job_query
 from monitor.settings import read
 from monitor.words import count, instant
 
+_VERDICT = Column("VERDICT", goes=1, wraps=True, below=True)
 _COLUMNS = (
     Column("JOB"),
     Column("ACCOUNT"),
     Column("REGION"),
     Column("STATUS"),
-    Column("VERDICT", goes=1, wraps=True, below=True),
+    _VERDICT,
     Column("RAN", goes=2, right=True),
     Column("INSTANCES", goes=3),
     Column("CREATED", goes=4),
@@ -153,7 +154,7 @@ def _text(arguments: argparse.Namespace, seen: _Look) -> Paper:
 
 def _table(seen: _Look, width: int) -> Table:
     rows, verdicts, at = seen.rows, seen.verdicts, seen.found.at
-    shown = [column for column in _COLUMNS if column.title != "VERDICT" or any(verdicts)]
+    shown = [column for column in _COLUMNS if column is not _VERDICT or any(verdicts)]
     muted = muted_names((row.job.name, kept) for row, kept in zip(rows, verdicts, strict=True))
     lines = []
     for row, kept in zip(rows, verdicts, strict=True):

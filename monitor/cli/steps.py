@@ -159,5 +159,5 @@ def _why_none(report: Report) -> str:
         return "No steps."
     lines = [finding.summary, *(f"  {evidence.line}" for evidence in finding.evidence if evidence.line)]
     if finding.recommendation:
-        lines.append(finding.recommendation.text)
+        lines.append(finding.recommendation.whole)
     return "\n".join(lines)

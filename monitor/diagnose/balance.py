@@ -54,7 +54,7 @@ def unbalanced_stages(case: Case) -> Finding | None:
         f"busy, those of stage {_stage(low)} {percent(medians.min())} (median over their minutes): the busiest "
         "stage sets the pace.",
         tuple(
-            Evidence(f"GPU utilization, median, stage {_stage(str(name))}", float(value), "%")
+            Evidence(f"GPU utilization, median, stage {_stage(str(name))}", float(value), "%", view="gpu_utilization")
             for name, value in medians.items()
         ),
         Recommendation(

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from monitor.analyze.slowdown import Slowdown
 from monitor.diagnose.rule import Case
-from monitor.model import Evidence
+from monitor.model import Evidence, View
 from monitor.words import percent
 
 # Points of one device: less is no difference that explains anything.
@@ -66,9 +66,21 @@ def moved(case: Case, found: Slowdown) -> tuple[str, list[str]]:
 
 
 def level_evidence(case: Case, found: Slowdown) -> tuple[Evidence, ...]:
-    names = {"gpu_utilization": "GPU utilization", "cpu_utilization": "CPU utilization"}
+    names: tuple[tuple[View, str], ...] = (
+        ("gpu_utilization", "GPU utilization"),
+        ("cpu_utilization", "CPU utilization"),
+    )
+    levels = levels_of(case, found)
     return tuple(
-        Evidence(f"{names[metric]} since then, median (before: {before:.0f} %)", after, "%", None, found.at, found.end)
-        for metric, (before, after) in levels_of(case, found).items()
-        if metric in names
+        Evidence(
+            f"{name} since then, median (before: {levels[metric][0]:.0f} %)",
+            levels[metric][1],
+            "%",
+            None,
+            found.at,
+            found.end,
+            view=metric,
+        )
+        for metric, name in names
+        if metric in levels
     )

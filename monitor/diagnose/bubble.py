@@ -93,7 +93,7 @@ def pipeline_bubble(case: Case) -> Finding | None:
             Evidence("bubble of the current schedule", round(100 * bubble, 1), "%"),
             *(() if best is None or best.found.bubble_change is None
               else (Evidence("bubble after the change", round(100 * best.found.bubble_change, 1), "%"),)),
-            *(() if gpu is None else (Evidence("GPU utilization, p50", gpu.p50, "%"),)),
+            *(() if gpu is None else (Evidence("GPU utilization, p50", gpu.p50, "%", view="gpu_utilization"),)),
         ),
         _recommendation(case, levers),
         prediction(best.found) if best is not None else None,

@@ -11,12 +11,11 @@ import pandas as pd
 from monitor.analyze.losses import Losses
 from monitor.analyze.timeline import JOB, NOWHERE, Timeline
 from monitor.charts.elements import Span, cut
-from monitor.charts.step_time import Changes, Work, slowest
+from monitor.charts.step_time import Changes, Work, against_peers, node_medians
 from monitor.charts.utilization import Measured
 from monitor.diagnose.odd_nodes import ODD_POINTS
-from monitor.diagnose.pace import SINCE
-from monitor.diagnose.unlike import PEERS_STEP_TIME, STEP_TIME
-from monitor.model import Report
+from monitor.diagnose.pace import slower_words
+from monitor.model import Evidence, Report, Role
 from monitor.words import (
     ago,
     capitalised,
@@ -108,13 +107,27 @@ def _odd(means: Mapping[str, float]) -> str:
 
 def changes_of(report: Report) -> Changes:
     """When the pace changed for good, as the finding has it."""
-    return tuple(
-        (fact.start, f"{finding.title.partition(' since ')[0]} from here")
-        for finding in report.findings
-        if finding.id == "step-time-regression"
-        for fact in finding.evidence
-        if fact.what == SINCE and fact.start is not None
-    )
+    return tuple((at, f"{words} from here") for at, words in _slower_since(report))
+
+
+def _slower_since(report: Report) -> list[tuple[datetime, str]]:
+    """When steps became slower for good, and ``Steps take 1.31 x as long``."""
+    out = []
+    for before, since in zip(_facts(report, "pace before"), _facts(report, "pace since"), strict=True):
+        if since.start is not None and isinstance(before.value, float) and isinstance(since.value, float):
+            # Where lines print no times it is so many steps, or samples, a second.
+            ratio = since.value / before.value if since.unit == "s" else before.value / since.value
+            out.append((since.start, slower_words(ratio)))
+    return out
+
+
+def _facts(report: Report, role: Role) -> list[Evidence]:
+    return [fact for finding in report.findings for fact in finding.evidence if fact.role == role]
+
+
+def slow_node(report: Report) -> str | None:
+    """The node that a finding calls slow by its steps, the slowest of several; no other is named as such."""
+    return next((fact.node for fact in _facts(report, "step time")), None)
 
 
 def steps_said(report: Report, work: Work, part: Span | None, zone: tzinfo) -> str:
@@ -129,27 +142,30 @@ def steps_said(report: Report, work: Work, part: Span | None, zone: tzinfo) -> s
         p10, p90 = report.steps.p10_s or p10, report.steps.p90_s or p90
     said = f"A step takes {step_seconds(median)}{when} (p10 {step_seconds(p10)}, p90 {step_seconds(p90)})"
     span = part or (report.job.started or report.reviewed_at, report.job.ended or report.reviewed_at)
-    for at, words in changes_of(report):
+    for at, words in _slower_since(report):
         if span[0] <= at <= span[1]:
-            said += f"; {words.removesuffix(' from here').lower()} since {clock_of(at, zone, span)}"
-    slow = slowest(shown)
-    if part is None and (told := _slow_node(report)):
-        said += told
-    elif slow is not None and slow.stands_out:
-        said += f"; {slow.node} takes {step_seconds(slow.median_s)}, {slow.times:.2f} x the median of its peers"
-    elif slow is not None:
-        said += "; no node is more than 3 % slower than its peers"
-    return sentence(said)
+            said += f"; {words.lower()} since {clock_of(at, zone, span)}"
+    return sentence(said + _of_nodes(report, shown, part))
 
 
-def _slow_node(report: Report) -> str:
-    """``; algo-5 takes 2.63 s, 1.31 x the median of its peers``, by the finding that says so; empty without one."""
-    facts = next((finding.evidence for finding in report.findings if finding.id == "slow-node"), ())
-    own = next((fact for fact in facts if fact.what == STEP_TIME), None)
-    peers = next((fact for fact in facts if fact.what == PEERS_STEP_TIME), None)
-    if own is None or peers is None or not isinstance(own.value, float) or not isinstance(peers.value, float):
+def _of_nodes(report: Report, shown: Work, part: Span | None) -> str:
+    """``; algo-5 takes 2.63 s, 1.31 x the median of its peers`` where a finding says so, of a part by that part's steps;
+    else how far apart the nodes are. Empty where fewer than two report."""
+    medians, slow = node_medians(shown), slow_node(report)
+    if len(medians) < 2:
         return ""
-    return f"; {own.node} takes {step_seconds(own.value)}, {own.value / peers.value:.2f} x the median of its peers"
+    if slow in medians:
+        own, peers = against_peers(medians, slow)
+        if part is None:
+            own, peers = _value(report, "step time", own), _value(report, "peers' step time", peers)
+        return f"; {slow} takes {step_seconds(own)}, {own / peers:.2f} x the median of its peers"
+    low, high = (step_seconds(each) for each in (min(medians.values()), max(medians.values())))
+    return f"; nodes are much the same, {low} to {high}" if low != high else "; all nodes take the same"
+
+
+def _value(report: Report, role: Role, otherwise: float) -> float:
+    fact = next(iter(_facts(report, role)), None)
+    return fact.value if fact is not None and isinstance(fact.value, float) else otherwise
 
 
 def loss_said(found: Losses, part: Span | None, zone: tzinfo) -> str:

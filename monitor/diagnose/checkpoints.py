@@ -191,9 +191,16 @@ def _late(case: Case, known: tuple[Save, ...], usual: Cadence, end: datetime) ->
         (
             Evidence("since the last checkpoint", since_s, "s", None, last.at, end),
             Evidence("interval before, median", usual.seconds, "s", None, known[0].at, last.at),
-            *(() if steps is None else (Evidence("steps since the last checkpoint", float(steps), "steps"),)),
+            *(
+                ()
+                if steps is None
+                else (Evidence("steps since the last checkpoint", float(steps), "steps", view="steps"),)
+            ),
             *lost,
-            *(Evidence("disk space in use", float(disk["value_pct"].max()), "%", node) for node in full[:1]),
+            *(
+                Evidence("disk space in use", float(disk["value_pct"].max()), "%", node, view="disk_utilization")
+                for node in full[:1]
+            ),
         ),
         Recommendation(
             "Free disk space, then save."

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from monitor.diagnose.compared import Comparison, letter
 from monitor.diagnose.side_by_side import Figures
 from monitor.diagnose.verdict import has_gpus
 from monitor.model import Report
-from monitor.words import sentence
+from monitor.words import capitalised
 
-_NEEDED: tuple[tuple[str, Callable[[Figures], float | None]], ...] = (
-    ("GPU utilization", lambda each: each.gpu_utilization_pct),
-    ("GPU memory", lambda each: each.gpu_memory_utilization_pct),
-    ("Goodput", lambda each: each.goodput_pct),
-    ("Cost of a step", lambda each: each.usd_per_step),
-    ("Cost of a sample", lambda each: each.usd_per_sample),
-)
+
+@dataclass(frozen=True, slots=True)
+class _Needed:
+    """A figure, what it is called within a sentence, and what tells why a job has none."""
+
+    words: str
+    of: Callable[[Figures], float | None]
+    why: Callable[[Figures, Report], str]
 
 
 def missing(comparison: Comparison) -> tuple[str, ...]:
@@ -29,35 +31,35 @@ def _missing(comparison: Comparison) -> Iterator[str]:
         if result.change is None and result.reason:
             yield f"Step times: {result.reason}"
     by_reason: dict[tuple[str, str], list[str]] = {}
-    for title, of in _NEEDED:
+    for each in _NEEDED:
         for place, (figures, report) in enumerate(zip(comparison.figures, comparison.reports, strict=True)):
-            if of(figures) is None:
-                by_reason.setdefault((title, _why(title, figures, report)), []).append(letter(place))
+            if each.of(figures) is None:
+                by_reason.setdefault((each.words, each.why(figures, report)), []).append(letter(place))
     # What is missing for the same reason in the same jobs is said once.
     together: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    for (title, why), names in by_reason.items():
-        together.setdefault((why, tuple(names)), []).append(title)
-    for (why, who), titles in together.items():
-        what = " and ".join((titles[0], *(f"{title[:1].lower()}{title[1:]}" for title in titles[1:])))
-        what = what.replace("gPU", "GPU")
-        yield sentence(f"{what} of {_listed(who)}: {why}")
+    for (words, why), names in by_reason.items():
+        together.setdefault((why, tuple(names)), []).append(words)
+    for (why, who), figures_words in together.items():
+        yield capitalised(f"{' and '.join(figures_words)} of {_listed(who)}: {why}")
     if all(each.scaling_pct is None for each in comparison.figures):
         yield f"Scaling efficiency: {_why_no_scaling(comparison.reports)}."
 
 
-def _why(title: str, figures: Figures, report: Report) -> str:
-    if title.startswith("GPU"):
-        return _why_no_gpu(report)
-    if figures.step_s is None:
-        return "there are no step times"
-    if title == "Cost of a sample" and figures.usd_per_step is not None:
+def _why_no_goodput(figures: Figures, report: Report) -> str:
+    return "there are no step times" if figures.step_s is None else "the billed time is not known"
+
+
+def _why_no_cost(figures: Figures, report: Report) -> str:
+    return "there are no step times" if figures.step_s is None else "the price of the instances is not known"
+
+
+def _why_no_cost_of_a_sample(figures: Figures, report: Report) -> str:
+    if figures.step_s is not None and figures.usd_per_step is not None:
         return "neither the logs nor the configuration give the samples per step"
-    if title.startswith("Cost"):
-        return "the price of the instances is not known"
-    return "the billed time is not known"
+    return _why_no_cost(figures, report)
 
 
-def _why_no_gpu(report: Report) -> str:
+def _why_no_gpu(figures: Figures, report: Report) -> str:
     if not has_gpus(report):
         return "the instances have none"
     gaps = [gap.why for gap in report.run.gaps if gap.what == "metrics"]
@@ -77,6 +79,15 @@ def _why_no_scaling(reports: Sequence[Report]) -> str:
     if len(types) > 1 or None in types:
         return "the instances are of different types"
     return "samples per step and step time are known for fewer than two jobs"
+
+
+_NEEDED = (
+    _Needed("GPU utilization", lambda each: each.gpu_utilization_pct, _why_no_gpu),
+    _Needed("GPU memory", lambda each: each.gpu_memory_utilization_pct, _why_no_gpu),
+    _Needed("goodput", lambda each: each.goodput_pct, _why_no_goodput),
+    _Needed("cost of a step", lambda each: each.usd_per_step, _why_no_cost),
+    _Needed("cost of a sample", lambda each: each.usd_per_sample, _why_no_cost_of_a_sample),
+)
 
 
 def _listed(names: Sequence[str]) -> str:

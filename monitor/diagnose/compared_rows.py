@@ -8,7 +8,6 @@ from typing import Any
 
 from monitor.diagnose.compared import Comparison, letter
 from monitor.diagnose.compared_words import prediction_words, verdict_words
-from monitor.diagnose.reading_words import AS_PRINTED, short_way
 from monitor.diagnose.side_by_side import Figures
 from monitor.words import DASH, percent, step_seconds, usd
 
@@ -24,8 +23,14 @@ def difference_rows(comparison: Comparison) -> list[tuple[str, ...]]:
 def figure_rows(comparison: Comparison) -> list[tuple[str, ...]]:
     """Name of the figure, then its value in each job; rows that no job has are left out."""
     rows = [(title, *(cell(each) for each in comparison.figures)) for title, cell in _FIGURES]
-    printed = all(each.came_by in {"", AS_PRINTED} for each in comparison.figures)
+    printed = all(each.way is None or not (each.by_clock or each.way.words) for each in comparison.figures)
     return [row for row in rows if any(cell != DASH for cell in row[1:]) and not (printed and row[0] == _CAME_BY)]
+
+
+def _way(each: Figures) -> str:
+    if each.way is None:
+        return DASH
+    return "lines' clock" if each.by_clock else each.way.short
 
 
 def verdict_lines(comparison: Comparison) -> list[str]:
@@ -110,7 +115,7 @@ _FIGURES: tuple[tuple[str, Callable[[Figures], str]], ...] = (
     ("instances", lambda each: _whole(each.nodes)),
     ("step time, median", lambda each: step_seconds(each.step_s)),
     ("step time, p10 - p90", _spread),
-    (_CAME_BY, lambda each: short_way(each.came_by) if each.came_by else DASH),
+    (_CAME_BY, lambda each: _way(each)),
     ("steps compared", lambda each: _whole(each.steps)),
     ("samples per step", lambda each: _whole(each.samples_per_step)),
     ("samples per second", lambda each: _rate(each.samples_per_s)),

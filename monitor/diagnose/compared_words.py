@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from monitor.analyze.comparison import Change, Range
+from monitor.model import Came
 from monitor.words import capitalised, count, percent, sentence, step_seconds
 
 if TYPE_CHECKING:
@@ -27,31 +29,47 @@ def range_words(found: Range) -> str:
 
 def verdict_words(result: Against, name: str, seconds: tuple[float | None, float | None]) -> str:
     """``B takes 14.0 % less time a step (12.7 to 15.2 %): 1.21 s, not 1.41 s.`` ``name`` is the second job's."""
-    title, body = headline(result, name, seconds)
+    found = headline(result, name, seconds)
     # The reason says how many steps would do, too.
-    title = title.partition(": ")[0]
-    return f"{title}: {_within(body)}" if body else f"{title}."
+    return f"{found.answer}: {_within(found.body)}" if found.body else f"{found.answer}."
 
 
-def headline(result: Against, name: str, seconds: tuple[float | None, float | None]) -> tuple[str, str]:
-    """The verdict in two: what it comes to, in a few words, and what it rests on."""
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """A verdict on two jobs in words."""
+
+    answer: str
+    """What it comes to: ``B takes 14.0 % less time a step (12.7 to 15.2 %)``."""
+    body: str
+    """What it rests on; empty where there is no more to say."""
+    enough: str = ""
+    """How many more steps would tell; empty where it is told, or none would."""
+
+    @property
+    def title(self) -> str:
+        return f"{self.answer}: {self.enough}" if self.enough else self.answer
+
+
+def headline(result: Against, name: str, seconds: tuple[float | None, float | None]) -> Headline:
+    """The verdict in a few words, and what it rests on."""
     if result.unlike is not None:
-        return "Not comparable", f"{result.unlike.why} {result.unlike.remedy}"
+        return Headline("Not comparable", f"{result.unlike.why} {result.unlike.remedy}")
     found = result.judged_pct
     if result.verdict == "cannot tell" or found is None:
-        title = "Cannot tell"
+        enough = ""
         if result.change is not None and not result.is_of_one_job:
             more = result.change.more_steps(result.scale or 1.0)
-            title += f": {count(more, 'more step')} of each would be enough" if more else ""
-        return title, result.reason
+            enough = f"{count(more, 'more step')} of each would be enough" if more else ""
+        return Headline("Cannot tell", result.reason, enough)
     low, middle, high = found if result.verdict == "slower" else tuple(-each for each in reversed(found))
     before, after = (step_seconds(each) for each in seconds)
     more_or_less = "more" if result.verdict == "slower" else "less"
     interval = f"({low:.1f} to {high:.1f} %)"
     if result.work is None or result.work.unit is None:
-        return f"{name} takes {middle:.1f} % {more_or_less} time a step {interval}", f"{after}, not {before}. {SURE}"
+        answer = f"{name} takes {middle:.1f} % {more_or_less} time a step {interval}"
+        return Headline(answer, f"{after}, not {before}. {SURE}")
     kind = f"{result.work.unit}s"
-    return (
+    return Headline(
         f"{name} takes {middle:.1f} % {more_or_less} time for the same {kind} {interval}",
         f"Its steps have {result.work.ratio:.3g} x the {kind} and take {after}, not {before}. {SURE}",
     )
@@ -156,19 +174,27 @@ def beside_words(result: Against) -> str:
     return " ".join(said)
 
 
+#: What came of a prediction, in a few words.
+CAME: Mapping[Came, str] = {
+    "held": "The prediction held",
+    "missed": "The prediction missed",
+    "inconclusive": "Inconclusive",
+    "too wide to test": "Too wide to test",
+}
+
+
 def came_words(result: Against) -> str:
-    """What came of a prediction; empty where that cannot be said."""
+    """What came of a prediction, and why; empty where that cannot be said."""
     predicted = result.foretold.change_pct
-    match result.came:
-        case "held":
-            return "The prediction held"
-        case "missed":
-            return "The prediction missed: the ranges do not touch"
-        case "inconclusive":
-            return "Inconclusive: the ranges overlap"
-        case "too wide to test" if predicted is not None:
-            return f"Too wide to test: any change from {_signed(predicted[0])} to {_signed(predicted[2])} % would fit"
-    return ""
+    if result.came is None or predicted is None:
+        return ""
+    why = {
+        "held": "",
+        "missed": ": the ranges do not touch",
+        "inconclusive": ": the ranges overlap",
+        "too wide to test": f": any change from {_signed(predicted[0])} to {_signed(predicted[2])} % would fit",
+    }
+    return f"{CAME[result.came]}{why[result.came]}"
 
 
 def _listed(parts: Sequence[str]) -> str:

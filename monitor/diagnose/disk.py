@@ -50,7 +50,7 @@ def disk_nearly_full(case: Case) -> Finding | None:
         words.append(
             f"The disk is {percent(level)} full {where}, above {FULL_PCT:.0f} % on {name} since {case.clock(at)}."
         )
-        evidence.append(Evidence("disk space in use", level, "%", name, at.to_pydatetime()))
+        evidence.append(Evidence("disk space in use", level, "%", name, at.to_pydatetime(), view="disk_utilization"))
     if growing:
         one = growing[0]
         words.append(
@@ -59,7 +59,7 @@ def disk_nearly_full(case: Case) -> Finding | None:
             f"{percent(one.level)} on {one.node}.{full_words(case, one)}"
         )
         evidence += [
-            Evidence("disk space in use, peaks", one.level, "%", one.node, None, one.end),
+            Evidence("disk space in use, peaks", one.level, "%", one.node, None, one.end, view="disk_utilization"),
             Evidence("slope (Theil-Sen)", one.per_hour[1], "points/h", one.node, one.start, one.end),
         ]
     title = (

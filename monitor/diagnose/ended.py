@@ -149,7 +149,10 @@ def shown(case: Case, ending: Ending) -> tuple[Evidence, ...]:
         if first is None or not reason.quotes_program:
             out.append(
                 Evidence(
-                    "FailureReason", None, "", None, case.run.job.ended, None, quoted(reason.extra or reason.quote)
+                    "FailureReason",
+                    start=case.run.job.ended,
+                    line=quoted(reason.extra or reason.quote),
+                    role="of SageMaker",
                 )
             )
     return tuple(out)

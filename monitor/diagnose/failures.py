@@ -50,7 +50,7 @@ def cuda_out_of_memory(case: Case) -> Finding | None:
     )
     node = ending.first.node or None if ending.first else None
     figures = tuple(
-        Evidence(f"GPU memory, {what}", size, "GiB", node, ending.at, ending.at)
+        Evidence(f"GPU memory, {what}", size, "GiB", node, ending.at, ending.at, view="gpu_memory_utilization")
         for what, size in named
         if size is not None
     )
@@ -62,7 +62,7 @@ def cuda_out_of_memory(case: Case) -> Finding | None:
             f"its GPUs was {percent(full.host_pct)}."
         )
         what = f"GPU memory of GPU {full.gpu}, the fullest"
-        figures = (*figures, Evidence(what, full.pct, "%", full.node, full.at, full.at))
+        figures = (*figures, Evidence(what, full.pct, "%", full.node, full.at, full.at, view="gpu_memory_utilization"))
     return Finding(
         "cuda-out-of-memory",
         "critical",
@@ -107,7 +107,11 @@ def host_out_of_memory(case: Case) -> Finding | None:
         memory += " No memory metric from those minutes confirms it."
     elif full is not None and full < FULL_PCT:
         memory += " One-minute means can miss a short peak."
-    evidence = () if full is None else (Evidence("MemoryUtilization, maximum in the last minutes", full, "%"),)
+    evidence = (
+        ()
+        if full is None
+        else (Evidence("MemoryUtilization, maximum in the last minutes", full, "%", view="memory_utilization"),)
+    )
     workers = "fewer or leaner data-loader workers (num_workers, prefetch_factor, no data set in Python lists)"
     return Finding(
         "host-out-of-memory",

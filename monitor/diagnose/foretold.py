@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from monitor.diagnose.configuration_difference import Difference, comparable, is_of_the_setup, is_own
-from monitor.diagnose.verdict import MODEL_BASED
 from monitor.model import Job, Report
 from monitor.predict.outcome import outcome
 from monitor.predict.setup import Known, Setup, setup_of
@@ -105,7 +104,7 @@ def _followed(before: Report, after: Report) -> list[Followed]:
             continue
         told = finding.prediction
         predicted = told.step_time_change_percent if told else None
-        method = told.method.removeprefix(MODEL_BASED).strip().rstrip(".") if told else ""
+        method = told.method.rstrip(".") if told else ""
         was = advice.from_value if had is None else had
         promise = told.promise if told else ""
         out.append(Followed(finding.id, advice.parameter, was, advice.to_value, predicted, _within(method), promise))
@@ -113,9 +112,10 @@ def _followed(before: Report, after: Report) -> list[Followed]:
 
 
 def _within(method: str) -> str:
-    """Behind a colon. What it says of memory is no part of a step time."""
-    steps = method.partition(" Memory: ")[0].rstrip(".")
-    return f"as the finding predicted it ({steps[:1].lower()}{steps[1:]})" if steps else "as the finding predicted it"
+    """Behind a colon."""
+    return (
+        f"as the finding predicted it ({method[:1].lower()}{method[1:]})" if method else "as the finding predicted it"
+    )
 
 
 def _given(job: Job, name: str) -> Any:

@@ -38,7 +38,7 @@ def no_capacity(case: Case, ending: Ending) -> Finding:
         f"No capacity for {groups}" if len(groups) < 50 else "No capacity for the instances",
         f"AWS had no capacity for {groups}{after}. {began}; the job failed and this attempt did 0 steps.",
         (
-            Evidence("what SageMaker says", None, "", None, job.created, job.ended, quoted(said)),
+            Evidence("what SageMaker says", None, "", None, job.created, job.ended, quoted(said), role="of SageMaker"),
             *(() if waiting_s is None else (Evidence("time from request to end", waiting_s, "s"),)),
         ),
         Recommendation(
@@ -103,7 +103,7 @@ def spot(case: Case) -> Finding | None:
         (
             *(
                 Evidence("interrupted", None if back is None else (back - entry.start).total_seconds(), "s", None, entry.start,
-                         back, quoted(entry.message) or None)
+                         back, quoted(entry.message) or None, role="of SageMaker")
                 for entry in taken
                 for back in (_back(job.transitions, entry),)
             ),
@@ -111,7 +111,7 @@ def spot(case: Case) -> Finding | None:
                 Evidence("from the log", None, "", str(row.node) or None, None, None, quoted(str(row.text)))
                 for row in told.head(3).itertuples()
             ),
-            *(() if lost is None else (Evidence("steps done again", float(lost.steps), "steps"),)),
+            *(() if lost is None else (Evidence("steps done again", float(lost.steps), "steps", view="steps"),)),
             *(() if lost is None or lost.seconds is None else (Evidence("time they took", lost.seconds, "s"),)),
         ),
         Recommendation(
@@ -192,7 +192,9 @@ def out_of_time(case: Case, ending: Ending) -> Finding:
         f"The job was stopped at {limit}{after}.{far}{more}{ended.from_checkpoint(case, job.ended)}",
         (
             *(
-                Evidence(what, float(value), unit, None, job.started, job.ended)
+                Evidence(
+                    what, float(value), unit, None, job.started, job.ended, view="steps" if unit == "steps" else None
+                )
                 for what, value, unit in figures
                 if value is not None
             ),

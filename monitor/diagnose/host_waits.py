@@ -67,8 +67,10 @@ def busy_core(case: Case) -> Finding | None:
         f"A single thread seems to set the pace.{money_of(case, savings, 'of waiting GPUs')}",
         (
             *_evidence(worst),
-            Evidence("full cores while GPUs wait", worst.full_cores, f"of {worst.cores}", worst.node),
-            Evidence("other cores while GPUs wait", worst.cpu_pct, "%", worst.node),
+            Evidence(
+                "full cores while GPUs wait", worst.full_cores, f"of {worst.cores}", worst.node, view="gpu_utilization"
+            ),
+            Evidence("other cores while GPUs wait", worst.cpu_pct, "%", worst.node, view="gpu_utilization"),
         ),
         Recommendation(
             "Give the data loader workers (num_workers of 4 to 8 for each process, with prefetch_factor and "
@@ -122,9 +124,19 @@ def io_wait(case: Case) -> Finding | None:
         f"{money_of(case, savings, 'of waiting GPUs')}",
         (
             *_evidence(worst),
-            Evidence("cores in I/O wait while GPUs wait", worst.waiting_cores, unit, worst.node),
+            Evidence(
+                "cores in I/O wait while GPUs wait", worst.waiting_cores, unit, worst.node, view="gpu_utilization"
+            ),
             *(
-                (Evidence("cores in I/O wait while GPUs work", worst.waiting_cores_at_work, unit, worst.node),)
+                (
+                    Evidence(
+                        "cores in I/O wait while GPUs work",
+                        worst.waiting_cores_at_work,
+                        unit,
+                        worst.node,
+                        view="gpu_utilization",
+                    ),
+                )
                 if worst.waiting_cores_at_work == worst.waiting_cores_at_work
                 else ()
             ),
@@ -206,6 +218,6 @@ def _named(found: list[Waits] | tuple[Traffic, ...]) -> str:
 
 def _evidence(one: Waits) -> tuple[Evidence, ...]:
     return (
-        Evidence("samples in which GPUs wait", 100 * one.share, "%", one.node),
-        Evidence("GPU utilization in them, p50", one.gpu_pct, "%", one.node),
+        Evidence("samples in which GPUs wait", 100 * one.share, "%", one.node, view="gpu_utilization"),
+        Evidence("GPU utilization in them, p50", one.gpu_pct, "%", one.node, view="gpu_utilization"),
     )

@@ -23,7 +23,6 @@ _KEY_CHARS = 40
 _MOST_QUOTES = 200
 _MOST_PHASES = 60
 _WITHIN_WORK = "slow-excess"
-_OF_SAGEMAKER = frozenset({"what SageMaker says", "FailureReason", "interrupted"})
 _STEP = re.compile(r"step (\d{1,12})")
 
 
@@ -80,7 +79,7 @@ def known(report: Report) -> Known:
 
 def is_of_the_log(fact: Evidence) -> bool:
     """Whether the fact quotes a line of the log, and not what SageMaker says of the job."""
-    return fact.line is not None and fact.what not in _OF_SAGEMAKER
+    return fact.line is not None and fact.role != "of SageMaker"
 
 
 def quotes(report: Report) -> tuple[Quote, ...]:
@@ -105,8 +104,8 @@ def _places(report: Report, found: Sequence[Quote], error: Cascade | None) -> tu
     out.append(Place(END, "End of the log"))
     for quote in found:
         if quote.at is not None:
-            what = quote.fact.what if quote.fact.what else "quoted line"
-            out.append(Place(f"quote-{quote.key}", f"{quote.finding.title}: {what}", quote.at, quote.key))
+            label = quote.fact.label or "quoted line"
+            out.append(Place(f"quote-{quote.key}", f"{quote.finding.title}: {label}", quote.at, quote.key))
     for number, phase in enumerate(_phases(report)[:_MOST_PHASES]):
         out.append(Place(f"phase-{number}", f"Phase: {phase_words(phase.name)}", phase.start))
     return tuple(out)

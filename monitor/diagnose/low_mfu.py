@@ -62,7 +62,11 @@ def low_mfu(case: Case) -> Finding | None:
         (
             Evidence("model FLOP utilization", round(100 * got.value, 2), "%", None, *span(case)),
             Evidence(f"usual on {got.gpu_model}", 100 * got.healthy, "%"),
-            *(() if gpu is None else (Evidence("GPU utilization, p50", gpu.p50, "%", None, *span(case)),)),
+            *(
+                ()
+                if gpu is None
+                else (Evidence("GPU utilization, p50", gpu.p50, "%", None, *span(case), view="gpu_utilization"),)
+            ),
             *(hint.seen for hint in said),
         ),
         Recommendation(_advice(case, tuple(hint.remedy for hint in said)), source="MFU: Chowdhery et al. 2022"),

@@ -84,7 +84,7 @@ def small_batch(case: Case) -> Finding | None:
         f"{percent(cpu.p95)} {everywhere(case)} since {case.clock(case.window.start)}, and every step takes the "
         f"same {step_seconds(case.steps.median_s)} (MAD {wobble * 100:.1f} %){left_out(case)}. Nothing is full, so "
         f"more work per step would take little extra time.{money_of(case, savings, 'of waiting GPUs')}",
-        (*distributions(case), Evidence("step time, MAD / median", wobble * 100, "%", None, *span(case))),
+        (*distributions(case), Evidence("step time, MAD / median", wobble * 100, "%", None, *span(case), view="steps")),
         accumulated.recommendation
         if accumulated is not None
         else Recommendation(

@@ -14,7 +14,7 @@ from monitor.analyze.step_time import variation
 from monitor.diagnose.device_words import fewest_points, span
 from monitor.diagnose.guide_hints import when_memory_is_short
 from monitor.diagnose.rule import Case, rule
-from monitor.model import Evidence, Finding, Parameter, Recommendation, Severity
+from monitor.model import Evidence, Finding, Parameter, Recommendation, Severity, View
 from monitor.words import count, duration, instant, nodes, percent
 
 PRESSURE_PCT = 92.0
@@ -87,7 +87,16 @@ def gpu_memory_pressure(case: Case) -> Finding | None:
         f"{said[:1].upper()}{said[1:]}{steps}.",
         (
             *(
-                (Evidence("GPU memory utilization, p95", full[worst], "%", worst, *span(case)),)
+                (
+                    Evidence(
+                        "GPU memory utilization, p95",
+                        full[worst],
+                        "%",
+                        worst,
+                        *span(case),
+                        view="gpu_memory_utilization",
+                    ),
+                )
                 if worst is not None
                 else ()
             ),
@@ -205,7 +214,7 @@ def full_words(case: Case, one: Growth) -> str:
     )
 
 
-def _growing(case: Case, metric: str, id: str, name: str, advice: str) -> Finding | None:
+def _growing(case: Case, metric: View, id: str, name: str, advice: str) -> Finding | None:
     found = [
         one
         for one in growths(case.metrics, metric, _first_epoch(case))
@@ -226,8 +235,8 @@ def _growing(case: Case, metric: str, id: str, name: str, advice: str) -> Findin
         f"{percent(worst.settled)} to {percent(worst.level)} between {case.clock(worst.start)} and {case.clock(worst.end)}, "
         f"{middle:.1f} points an hour (95 % interval {low:.1f} to {high:.1f}).{full_words(case, worst)}",
         (
-            Evidence(f"{name}, initial high-water mark", worst.settled, "%", worst.node, worst.start),
-            Evidence(f"{name}, now", worst.level, "%", worst.node, None, worst.end),
+            Evidence(f"{name}, initial high-water mark", worst.settled, "%", worst.node, worst.start, view=metric),
+            Evidence(f"{name}, now", worst.level, "%", worst.node, None, worst.end, view=metric),
             Evidence("slope (Theil-Sen)", middle, "points/h", worst.node, worst.start, worst.end),
         ),
         Recommendation(advice, source=f"rule {id}"),

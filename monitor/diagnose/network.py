@@ -98,7 +98,7 @@ def communication_bound(case: Case) -> Finding | None:
         f"model gets {percent(100 * got.value)} of their peak{took}; {percent(100 * got.healthy)} is typical on "
         f"{got.gpu_model}. {why}{money_of(case, savings, 'of GPUs waiting for communication')}",
         (
-            Evidence("GPU utilization, p50", gpu.p50, "%", None, *span(case)),
+            Evidence("GPU utilization, p50", gpu.p50, "%", None, *span(case), view="gpu_utilization"),
             Evidence("model FLOP utilization", 100 * got.value, "%", None, *span(case)),
             proof,
         ),

@@ -20,8 +20,6 @@ from monitor.model import Evidence, Finding, Recommendation, Saving
 from monitor.words import duration, percent, step_seconds
 
 IDLE_PCT = 5.0
-#: The fact that says since when steps are slower.
-SINCE = "since: median"
 # A change of level is found within a few reports of where it is.
 ANNOUNCED_WITHIN = timedelta(minutes=5)
 # Parameters of schedules in which a step does more work later on; their names contain one of these.
@@ -128,12 +126,12 @@ def step_time_regression(case: Case) -> Finding | None:
         "step-time-regression",
         "warning",
         "medium" if unknown_work else "high",
-        f"Steps take {ratio:.2f} x as long{at}",
+        f"{slower_words(ratio)}{at}",
         f"Steps {how}: they take {ratio:.2f} x as long{at} (step {found.step:,}){nodes}, from {figures}"
         f"{f', for {duration(found.lasts_s)} so far' if found.lasts_s else ', and it lasts'}.{by_clock}{with_it}{restart}{cost}",
         (
-            Evidence("before: median", before, unit, None, start if found.at else None, found.at),
-            Evidence(SINCE, after, unit, None, found.at, found.end),
+            Evidence("before: median", before, unit, None, start if found.at else None, found.at, role="pace before"),
+            Evidence("since: median", after, unit, None, found.at, found.end, role="pace since"),
             *level_evidence(case, found),
         ),
         Recommendation(
@@ -150,6 +148,11 @@ def step_time_regression(case: Case) -> Finding | None:
         ),
         savings=savings,
     )
+
+
+def slower_words(ratio: float) -> str:
+    """``Steps take 1.31 x as long``."""
+    return f"Steps take {ratio:.2f} x as long"
 
 
 def _work_may_grow(case: Case, at: datetime | None) -> bool:
@@ -223,7 +226,9 @@ def slow_steps_rule(case: Case) -> Finding | None:
         f"{step_seconds(found.slow_s)} at their median{slowest}; the log shows no checkpoint or evaluation before them."
         f"{often}{by_clock}{lost}",
         (
-            Evidence(f"{what} over twice the median", 100 * found.share, "%", None, found.start, found.end),
+            Evidence(
+                f"{what} over twice the median", 100 * found.share, "%", None, found.start, found.end, view="steps"
+            ),
             Evidence("their median", found.slow_s, "s", None, found.start, found.end),
             Evidence("median of all", found.median_s, "s"),
             *(() if found.period is None else (Evidence("period", float(found.period), "steps"),)),

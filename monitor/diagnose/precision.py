@@ -71,7 +71,10 @@ def full_precision(case: Case) -> Finding | None:
         "medium" if seen.is_sure else "low",
         f"{seen.name} on {on}",
         f"{seen.words} on {on}{busy}: {_loss(seen.name, to)}",
-        (*seen.evidence, *(() if gpu is None else (Evidence("GPU utilization, p50", gpu.p50, "%"),))),
+        (
+            *seen.evidence,
+            *(() if gpu is None else (Evidence("GPU utilization, p50", gpu.p50, "%", view="gpu_utilization"),)),
+        ),
         Recommendation(
             f"Train in {to}{' with loss scaling' if to == 'fp16' else ''}, and compare the step times and losses of "
             "a short run.",

@@ -86,13 +86,17 @@ def stall(case: Case) -> Finding | None:
         f"No step for {duration(found.seconds)}{pattern}.{why} Last step{step} at {case.clock(found.since)}{usual}{longest}"
         f"{lines}.{after}{failed}{spent}",
         (
-            Evidence("silence since the last step", found.seconds, "s", None, found.since, found.until),
-            *(() if found.usual_s is None else (Evidence("usual gap between step reports", found.usual_s, "s"),)),
-            Evidence("longest silence that is normal for this job", found.allowed_s, "s"),
+            Evidence("silence since the last step", found.seconds, "s", None, found.since, found.until, view="steps"),
+            *(
+                ()
+                if found.usual_s is None
+                else (Evidence("usual gap between step reports", found.usual_s, "s", view="steps"),)
+            ),
+            Evidence("longest silence that is normal for this job", found.allowed_s, "s", view="steps"),
             *gpu_evidence(held, found),
             *first_to_stop(case),
             *saved,
-            *(() if lost is None else (Evidence("spent since the last step", lost, "USD"),)),
+            *(() if lost is None else (Evidence("spent since the last step", lost, "USD", view="steps"),)),
         ),
         Recommendation(f"{advice}{when_ranks_wait(case)}", source="rule stall"),
         not_checked=(
@@ -191,7 +195,15 @@ def long_initialization(case: Case) -> Finding | None:
         if found.first_step
         else f"{title}: training began at {case.clock(found.start)}, and the GPUs are nearly idle{cost}.{parts}",
         (
-            Evidence("from the start of training to the end of the first step", took_s, "s", None, found.start, end),
+            Evidence(
+                "from the start of training to the end of the first step",
+                took_s,
+                "s",
+                None,
+                found.start,
+                end,
+                view="steps",
+            ),
             *(
                 ()
                 if image_s is None
@@ -291,11 +303,17 @@ def lost_work(case: Case) -> Finding | None:
         f"{percent(100 * share)} of the steps done. The largest loss went from step {worst.reached:,} back to step "
         f"{worst.kept:,}.",
         (
-            Evidence("steps done again", float(lost.steps), "steps"),
+            Evidence("steps done again", float(lost.steps), "steps", view="steps"),
             *(() if lost.seconds is None else (Evidence("time they took", lost.seconds, "s"),)),
             *(
                 Evidence(
-                    f"back to step {loss.kept:,}", float(loss.steps), "steps", loss.node or None, loss.start, loss.end
+                    f"back to step {loss.kept:,}",
+                    float(loss.steps),
+                    "steps",
+                    loss.node or None,
+                    loss.start,
+                    loss.end,
+                    view="steps",
                 )
                 for loss in lost.losses
             ),

@@ -12,7 +12,7 @@ from monitor.diagnose.quoted import quoted
 from monitor.diagnose.rule import Case
 from monitor.diagnose.stakes import WORK
 from monitor.model import Evidence, Finding, Recommendation, Saving
-from monitor.words import count
+from monitor.words import capitalised, count
 
 _LONGEST_TITLE = 79
 
@@ -38,7 +38,7 @@ def of_data(case: Case, ending: Ending) -> Finding:
 
 def of_program(case: Case, ending: Ending) -> Finding:
     """The finding ``script-error``."""
-    why = f" {ending.why[:1].upper()}{ending.why[1:]}." if ending.why else ""
+    why = f" {capitalised(ending.why)}" if ending.why else ""
     opening = f"{ended.opening(case, ending, 'failed in the training program itself')}{ended.said(ending)}{why}"
     own = [frame for frame in ending.frames if not frame.startswith("data: ")]
     at = own[-1].partition(" in ")[0] if own else ended.line_words(ending.first) or "the line shown"

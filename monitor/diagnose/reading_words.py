@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from monitor.model import ReadLine, StepReading
 from monitor.words import count, sentence, step_seconds
@@ -18,12 +18,19 @@ HOW = {
     "aggregated": "medians over a minute or more",
     "line-clock": "the time between lines, by their own clock",
 }
-# The same behind a time, or a job's name, in a few words.
+# The same behind a time, or a job's name, in a few words; and in a word or two, for a narrow table.
 _BRIEF = {
     "smoothed": "a progress bar's rate",
     "running-mean": "means since the start",
     "cumulative": "differences of an elapsed time",
     "aggregated": "medians over a minute or more",
+}
+_SHORT = {
+    "line-clock": "lines' clock",
+    "smoothed": "bar's rate",
+    "running-mean": "running mean",
+    "cumulative": "elapsed time",
+    "aggregated": "medians",
 }
 BY_CLOCK = "by the lines' clock"
 AS_PRINTED = "as printed"
@@ -32,21 +39,48 @@ _ANEW = {
     "accumulation": "one micro-batch's time",
     "writers": "a counter of several writers",
 }
-_SHORT = {
-    BY_CLOCK: "lines' clock",
-    "read anew": "read anew",
-    _BRIEF["smoothed"]: "bar's rate",
-    _BRIEF["running-mean"]: "running mean",
-    _BRIEF["cumulative"]: "elapsed time",
-    _BRIEF["aggregated"]: "medians",
-}
 _OF_UNIT = {1e-9: "nanoseconds", 1e-6: "microseconds", 1e-3: "milliseconds", 60.0: "minutes", 3600.0: "hours"}
 # What is printed and what passes between lines are worth a word from here on.
 _OUTSIDE = 1.5
 # The format of lines that no reader knew.
 _LEARNED = "learned"
-_LEARNT = "learned from this log"
 _LONGEST = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How the step times of a job were come by."""
+
+    kind: str = ""
+    """The kind of most reports, as ``HOW`` has them; empty where there is none."""
+    resolution: str = ""
+    """``(± 0.05 s)`` behind what the clock gives, where that is known."""
+    against_printed: bool = False
+    """The lines print times, too, and their clock is believed."""
+    anew: str = ""
+    """What a printed figure turned out to be by the clock of the lines: ``milliseconds``; empty where it is what it says."""
+    learned: bool = False
+    """The lines are of a format that was learned from this log."""
+
+    @property
+    def essence(self) -> str:
+        """The way alone, without a clock's resolution and how its lines were read; empty where times are simply printed."""
+        if self.kind == "line-clock":
+            return f"{BY_CLOCK}{', against what is printed' if self.against_printed else ''}"
+        return f"read anew {BY_CLOCK}: {self.anew}" if self.anew else _BRIEF.get(self.kind, "")
+
+    @property
+    def words(self) -> str:
+        """In a few words, for beside a time: ``by the lines' clock (± 0.05 s)``; empty where it is simply printed."""
+        essence = self.essence
+        if self.kind == "line-clock":
+            essence = f"{BY_CLOCK}{self.resolution}{', against what is printed' if self.against_printed else ''}"
+        return ", ".join(filter(None, (essence, "learned from this log" if self.learned else "")))
+
+    @property
+    def short(self) -> str:
+        """In a word or two: ``lines' clock``."""
+        return "read anew" if self.anew else _SHORT.get(self.kind, "printed")
 
 
 def how_words(readings: Sequence[StepReading]) -> str:
@@ -57,23 +91,20 @@ def how_words(readings: Sequence[StepReading]) -> str:
     return HOW.get(main.kind, main.kind) + _resolution(main)
 
 
-def came_by(readings: Sequence[StepReading]) -> str:
-    """The same in a few words, for beside a time: ``by the lines' clock (± 0.05 s)``; empty where it is simply printed."""
+def way_of(readings: Sequence[StepReading]) -> Way:
+    """How most step times of a job were come by."""
     main = _main(readings)
     if main is None:
-        return ""
-    learned = _LEARNT if main.shape or main.format == _LEARNED else ""
-    if main.kind == "line-clock":
-        against = ", against what is printed" if main.cause == "clock" else ""
-        return ", ".join(filter(None, (f"{BY_CLOCK}{_resolution(main)}{against}", learned)))
+        return Way()
+    clock = main.kind == "line-clock"
     anew = _OF_UNIT.get(main.factor, "another unit") if main.cause == "unit" else _ANEW.get(main.cause, "")
-    said = f"read anew {BY_CLOCK}: {anew}" if anew else _BRIEF.get(main.kind, "")
-    return ", ".join(filter(None, (said, learned)))
+    learned = bool(main.shape) or main.format == _LEARNED
+    return Way(main.kind, _resolution(main), clock and main.cause == "clock", "" if clock else anew, learned)
 
 
-def short_way(way: str) -> str:
-    """What ``came_by`` says in a word or two, for a narrow table: ``lines' clock``."""
-    return next((short for start, short in _SHORT.items() if way.startswith(start)), "printed")
+def came_by(readings: Sequence[StepReading]) -> str:
+    """The same in a few words, for beside a time; empty where it is simply printed."""
+    return way_of(readings).words
 
 
 def counts_pauses(readings: Sequence[StepReading]) -> bool:
@@ -87,10 +118,10 @@ def otherwise(name: str, first: Sequence[StepReading], other: Sequence[StepReadi
     ``by_clock``: both are compared by the clock of their lines."""
     if _main(first) is None or _main(other) is None:
         return ""
-    ways = [came_by(readings) or AS_PRINTED for readings in (first, other)]
-    if _plain(ways[0]) == _plain(ways[1]):
+    ways = [way_of(readings) for readings in (first, other)]
+    if ways[0].essence == ways[1].essence:
         return ""
-    said = f"A's step times are {ways[0]}, {name}'s {ways[1]}"
+    said = f"A's step times are {ways[0].words or AS_PRINTED}, {name}'s {ways[1].words or AS_PRINTED}"
     if by_clock:
         return (
             f"{said}: here both are {BY_CLOCK}, which counts all that passes between two lines, such as loading data."
@@ -131,11 +162,6 @@ def explained(reading: StepReading) -> tuple[str, ...]:
 def _main(readings: Sequence[StepReading]) -> StepReading | None:
     """The format of most reports, of those that have times."""
     return next((each for each in readings if each.printed_s is not None or each.clock_s is not None), None)
-
-
-def _plain(way: str) -> str:
-    """How the times alone were come by: without a clock's resolution, and without how their lines were read."""
-    return re.sub(rf" \(± .*?\)|(, )?{_LEARNT}", "", way) or AS_PRINTED
 
 
 def _resolution(reading: StepReading) -> str:

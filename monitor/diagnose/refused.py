@@ -46,7 +46,10 @@ def finding(case: Case, ending: Ending) -> Finding:
             *(
                 (
                     Evidence(
-                        "what SageMaker says", None, "", None, None, case.run.job.ended, quoted(ending.reason.quote)
+                        "what SageMaker says",
+                        end=case.run.job.ended,
+                        line=quoted(ending.reason.quote),
+                        role="of SageMaker",
                     ),
                 )
                 if ending.reason is not None
@@ -56,8 +59,10 @@ def finding(case: Case, ending: Ending) -> Finding:
         Recommendation(
             f"{'Check the address of the image; if it is right, add' if found.or_absent else 'Add'} the statement below to the "
             f"policy of the job's {role}. If it is there already, look at the policy of the bucket, key or "
-            f"repository, at a permissions boundary, and in a VPC at the policies of its endpoints.\n{statement(found)}",
+            f"repository, at a permissions boundary, and in a VPC at the policies of its endpoints.",
             source="SageMaker developer guide, SageMaker roles",
+            code=statement(found),
+            language="json",
         ),
         not_checked=("the policies themselves: reading them needs rights of its own",),
         savings=ended.not_saved(case, ending.at),

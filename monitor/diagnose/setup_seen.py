@@ -44,7 +44,7 @@ def setup_seen(
         seen["gpu_memory_utilization"] = Known(max(used, one), MEASURED if used >= one else OF_ONE_GPU)
     if stats is not None and stats.median_s is not None:
         came = came_by(run.logs.readings)
-        seen["step_time_s"] = Known(stats.median_s, f"{MEASURED}, {came}" if came else MEASURED)
+        seen["step_time_s"] = Known(stats.median_s, f"{MEASURED}, {came}" if came else MEASURED, came_by=came)
     return replace(setup, values={**setup.values, **seen})
 
 

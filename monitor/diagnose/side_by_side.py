@@ -10,7 +10,7 @@ import numpy as np
 from monitor.analyze.billing import billing_factor
 from monitor.analyze.phases import USEFUL
 from monitor.analyze.stable_steps import By, StableSteps
-from monitor.diagnose.reading_words import AS_PRINTED, BY_CLOCK, came_by
+from monitor.diagnose.reading_words import AS_PRINTED, BY_CLOCK, Way, way_of
 from monitor.diagnose.verdict import mean_of
 from monitor.diagnose.work_done import samples_per_step
 from monitor.model import Report
@@ -39,10 +39,19 @@ class Figures:
     cost_usd: float | None
     usd_per_step: float | None
     """Of the stable part: what a step costs while it trains, whatever came before it."""
-    came_by: str = ""
-    """How the times were come by, in words; empty without times."""
+    way: Way | None = None
+    """How the times were come by; None without times."""
+    by_clock: bool = False
+    """They are compared by the clock of their lines, although they are printed, since that is what all have."""
     scaling_pct: float | None = None
     """Throughput per node over that of the job with the fewest nodes."""
+
+    @property
+    def came_by(self) -> str:
+        """How the times were come by, in words; empty without times."""
+        if self.way is None:
+            return ""
+        return f"{BY_CLOCK}, not {AS_PRINTED}" if self.by_clock else self.way.words or AS_PRINTED
 
     @property
     def samples_per_s(self) -> float | None:
@@ -57,6 +66,7 @@ class Figures:
 def figures(report: Report, steps: StableSteps | None) -> Figures:
     """The figures of a job whose stable part is ``steps``; scaling is left to ``scaling``."""
     median = None if steps is None else _quantile(steps, 0.5)
+    way = way_of(report.run.logs.readings)
     per_hour = _usd_per_hour(report)
     return Figures(
         report.job.name,
@@ -74,16 +84,9 @@ def figures(report: Report, steps: StableSteps | None) -> Figures:
         _wasted_pct(report),
         report.cost.usd,
         None if median is None or per_hour is None else median * per_hour / 3600,
-        "" if steps is None else compared_by(report, steps.by),
+        None if steps is None else way,
+        steps is not None and steps.by == "clock" and way.kind != "line-clock",
     )
-
-
-def compared_by(report: Report, way: By) -> str:
-    """How the times that are compared were come by: those of the report, unless the lines' clock is what all have."""
-    own = came_by(report.run.logs.readings)
-    if way == "clock" and not own.startswith(BY_CLOCK):
-        return f"{BY_CLOCK}, not {AS_PRINTED}"
-    return own or AS_PRINTED
 
 
 def shared_way(found: Sequence[dict[By, StableSteps]]) -> list[StableSteps | None]:

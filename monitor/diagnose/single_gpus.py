@@ -55,13 +55,23 @@ def gpu_binding(case: Case) -> Finding | None:
         f"{'is' if len(worst.empty) == 1 else 'are'} empty. {each}{worst.used} of {worst.gpus} GPUs are in use."
         f"{held}{nodes}{money_of(case, savings, 'of idle GPUs')}",
         (
-            Evidence("GPUs in use", worst.used, f"of {worst.gpus}", worst.node),
+            Evidence("GPUs in use", worst.used, f"of {worst.gpus}", worst.node, view="gpu_utilization"),
             *(
-                (Evidence(f"{gpu_numbers(worst.shared)}: memory", worst.shared_held_pct, "%", worst.node),)
+                (
+                    Evidence(
+                        f"{gpu_numbers(worst.shared)}: memory",
+                        worst.shared_held_pct,
+                        "%",
+                        worst.node,
+                        view="gpu_memory_utilization",
+                    ),
+                )
                 if worst.shared_held_pct is not None
                 else ()
             ),
-            Evidence("memory of the other GPUs in use", worst.others_held_pct, "%", worst.node),
+            Evidence(
+                "memory of the other GPUs in use", worst.others_held_pct, "%", worst.node, view="gpu_memory_utilization"
+            ),
         ),
         Recommendation(
             "Let each process take its own GPU: torch.cuda.set_device(int(os.environ['LOCAL_RANK'])) before anything is "
@@ -166,6 +176,16 @@ def _advice(one: UnlikeGpu) -> str:
 def _evidence(one: UnlikeGpu) -> tuple[Evidence, ...]:
     where = f"GPU {one.gpu}"
     return (
-        Evidence(f"{where}: GPU utilization", one.busy_pct, "%", one.node, one.since, one.until),
-        Evidence(f"{where}: median of its siblings", one.siblings_busy_pct, "%", one.node, one.since, one.until),
+        Evidence(
+            f"{where}: GPU utilization", one.busy_pct, "%", one.node, one.since, one.until, view="gpu_utilization"
+        ),
+        Evidence(
+            f"{where}: median of its siblings",
+            one.siblings_busy_pct,
+            "%",
+            one.node,
+            one.since,
+            one.until,
+            view="gpu_utilization",
+        ),
     )

@@ -64,7 +64,7 @@ def _finding(case: Case, known: tuple[Save, ...], usual: Cadence, trained_s: flo
         "and half an interval of work.",
         (
             Evidence("interval between checkpoints, median", usual.seconds, "s"),
-            Evidence("from the start of training to the end of the first step", start_s, "s"),
+            Evidence("from the start of training to the end of the first step", start_s, "s", view="steps"),
             Evidence("billed", trained_s, "s"),
         ),
         Recommendation(

@@ -41,7 +41,9 @@ def gpu_evidence(held: HeldGpus | None, found: Silence) -> tuple[Evidence, ...]:
     ordered = sorted(held.levels.items(), key=lambda item: item[1])
     chosen = ordered if len(ordered) <= 4 else [*ordered[:2], *ordered[-2:]]
     return tuple(
-        Evidence("GPU utilization during the silence", level, "%", node, found.since, found.until)
+        Evidence(
+            "GPU utilization during the silence", level, "%", node, found.since, found.until, view="gpu_utilization"
+        )
         for node, level in chosen
     )
 
@@ -57,7 +59,17 @@ def first_to_stop(case: Case) -> tuple[Evidence, ...]:
         return ()
     row = behind.iloc[0]
     at = row["timestamp"].to_pydatetime()
-    return (Evidence("last step of the node that stopped first", float(row["step"]), "step", behind.index[0], at, at),)
+    return (
+        Evidence(
+            "last step of the node that stopped first",
+            float(row["step"]),
+            "step",
+            behind.index[0],
+            at,
+            at,
+            view="steps",
+        ),
+    )
 
 
 def last_checkpoint(case: Case, found: Silence) -> tuple[str, tuple[Evidence, ...]]:
@@ -75,7 +87,9 @@ def last_checkpoint(case: Case, found: Silence) -> tuple[str, tuple[Evidence, ..
     after = "" if save.step is None else f", step {save.step:,}"
     age_s = (found.since - save.at).total_seconds()
     words = f"from its last checkpoint, {case.clock(save.at)}{after} ({duration(age_s)} of work to repeat)"
-    evidence = (Evidence("last checkpoint before the last step", age_s, "s of work", None, save.at, found.since),)
+    evidence = (
+        Evidence("last checkpoint before the last step", age_s, "s of work", None, save.at, found.since, view="steps"),
+    )
     if ends:
         return f"Stop the job and restart it {words}.", evidence
     return f"Look for the rank that stopped first, then restart the job {words}.", evidence

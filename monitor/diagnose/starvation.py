@@ -66,9 +66,9 @@ def cpu_bottleneck(case: Case) -> Finding | None:
         f"GPUs wait for the CPU: GPU {spread(gpu)} while the CPUs of {place} are at {percent(cpu.p50)} (p95 {cpu.p95:.0f}) "
         f"{where} since {case.clock(case.window.start)}{left_out(case)}.{money_of(case, savings, 'of waiting GPUs')}",
         (
-            Evidence("CPU utilization, p95", cpu.p95, "%", None, *span(case)),
-            Evidence("CPU utilization, p50", cpu.p50, "%", None, *span(case)),
-            Evidence("GPU utilization, p50", gpu.p50, "%", None, *span(case)),
+            Evidence("CPU utilization, p95", cpu.p95, "%", None, *span(case), view="cpu_utilization"),
+            Evidence("CPU utilization, p50", cpu.p50, "%", None, *span(case), view="cpu_utilization"),
+            Evidence("GPU utilization, p50", gpu.p50, "%", None, *span(case), view="gpu_utilization"),
         ),
         Recommendation(
             "Add hosts to the group that feeds the GPUs, or use larger ones." if hosts is feeders else _MORE_WORKERS,
@@ -142,11 +142,11 @@ def fluctuating_gpu_utilization(case: Case) -> Finding | None:
         f"since {case.clock(case.window.start)}: {worst.dips} dips below {LOW_PCT:.0f} % on {worst.node}, {worst.minutes:.0f} "
         f"minutes in all{_unexplained(case)}.{cause}{money_of(case, savings, 'of waiting GPUs')}",
         (
-            Evidence("GPU utilization, p95", worst.p95, "%", worst.node, *span(case)),
-            Evidence("GPU utilization, p5", worst.p5, "%", worst.node, *span(case)),
+            Evidence("GPU utilization, p95", worst.p95, "%", worst.node, *span(case), view="gpu_utilization"),
+            Evidence("GPU utilization, p5", worst.p5, "%", worst.node, *span(case), view="gpu_utilization"),
             Evidence(f"dips below {LOW_PCT:.0f} %", float(worst.dips), "", worst.node, *span(case)),
             *(
-                Evidence(f"CPU utilization {when}, median", value, "%", worst.node)
+                Evidence(f"CPU utilization {when}, median", value, "%", worst.node, view="cpu_utilization")
                 for when, value in (("in the dips", worst.cpu_in_dips), ("otherwise", worst.cpu_else))
                 if value is not None
             ),

@@ -270,6 +270,7 @@ def idle_gpus(case: Case) -> Finding | None:
                 worst.node,
                 worst.start,
                 worst.end,
+                view="gpu_utilization",
             ),
         ),
         Recommendation(_what_next(case, worst), source="rule idle-gpus"),
@@ -329,8 +330,22 @@ def _gpus(case: Case) -> dict[str, int]:
 def _sums(case: Case, one: InUse) -> tuple[Evidence, ...]:
     unit = f"% of {one.gpus * 100}"
     return (
-        Evidence("GPU utilization, sum over the host, median", one.busy_sum, unit, one.node, *span(case)),
-        Evidence("GPU memory, sum over the host, median", one.held_sum, unit, one.node, *span(case)),
+        Evidence(
+            "GPU utilization, sum over the host, median",
+            one.busy_sum,
+            unit,
+            one.node,
+            *span(case),
+            view="gpu_utilization",
+        ),
+        Evidence(
+            "GPU memory, sum over the host, median",
+            one.held_sum,
+            unit,
+            one.node,
+            *span(case),
+            view="gpu_memory_utilization",
+        ),
     )
 
 

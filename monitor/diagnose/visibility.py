@@ -93,9 +93,11 @@ def node_timing_unobservable(case: Case) -> Finding | None:
         if seen
         else f"Step times of {count} nodes cannot be told apart",
         f"{said} A slow node would only show in its GPU and CPU figures.",
-        (Evidence("nodes with step lines", float(stats.nodes_observed), f"of {count}"),),
+        (Evidence("nodes with step lines", float(stats.nodes_observed), f"of {count}", view="steps"),),
         Recommendation(
-            f"Print one line per step from the first process of each node:\n{NODE_LINE}", source="log format key-value"
+            "Print one line per step from the first process of each node:",
+            source="log format key-value",
+            code=NODE_LINE,
         ),
     )
 
@@ -140,6 +142,7 @@ def metrics_unavailable(case: Case) -> Finding | None:
         why,
         facts,
         Recommendation(remedy) if remedy else None,
+        gaps=() if "NeuronCore" in dark else tuple(gaps[:1]),
     )
 
 
@@ -203,6 +206,7 @@ def _unavailable(case: Case, what: str, id: str, so: str) -> Finding | None:
         f"{first.why.rstrip('.')}; {so}.",
         tuple(Evidence(gap.why) for gap in gaps),
         Recommendation(first.remedy) if first.remedy else None,
+        gaps=(first,),
     )
 
 

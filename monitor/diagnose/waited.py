@@ -72,7 +72,7 @@ def finding(case: Case, ending: Ending) -> Finding:
             *(
                 ()
                 if silence_s is None
-                else (Evidence("silence before it", silence_s, "s", None, ending.since, ending.at),)
+                else (Evidence("silence before it", silence_s, "s", None, ending.since, ending.at, view="steps"),)
             ),
             *((Evidence("ranks that reported it", float(len(reported)), "ranks"),) if reported else ()),
             *((Evidence("ranks that did not", ", ".join(map(str, missing[:_NAMED]))),) if missing else ()),

@@ -23,6 +23,7 @@ from monitor.diagnose.chart_words import (
     phases_said,
     progress_said,
     rate_said,
+    slow_node,
     steps_said,
     sum_words,
     timeline_words,
@@ -122,7 +123,7 @@ def _steps(report: Report, span: Span) -> Iterator[Picture]:
         if is_aggregated(steps):
             note = "Aggregated by Logs Insights: medians over a minute or more; single slow steps do not show."
         note = " ".join((note, *reading_words(report.run.logs.readings)))
-        frames = step_time.step_frames(work, span, None, changes_of(report))
+        frames = step_time.step_frames(work, span, None, changes_of(report), slow_node(report))
         drawn = svg(step_time.step_time_of(*frames), "steps")
         yield Picture("Step time, seconds", steps_said(report, work, None, UTC), note, drawn)
     elif len(reached := step_time.reached(steps)):

@@ -35,14 +35,14 @@ def said(comparison: Comparison, place: int) -> tuple[str, str]:
     """The verdict on one job in a few words, and what stands behind it."""
     result, name = comparison.against[place - 1], letter(place)
     first, other = comparison.figures[0], comparison.figures[place]
-    title, rests_on = headline(result, name, (first.step_s, other.step_s))
-    parts = [rests_on]
+    found = headline(result, name, (first.step_s, other.step_s))
+    parts = [found.body]
     if not result.is_of_one_job:
         # A verdict for the same samples says already how many a step has.
         if result.verdict == "cannot tell" or result.work is None or result.work.unit is None:
             parts.append(work_words(result, name, (first.samples_per_step, other.samples_per_step)))
         parts += [beside_words(result), told_above(result)]
-    return title, " ".join(part for part in parts if part)
+    return found.title, " ".join(part for part in parts if part)
 
 
 def told_above(result: Against) -> str:

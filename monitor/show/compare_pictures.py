@@ -19,8 +19,8 @@ from monitor.charts.comparison import (
 )
 from monitor.diagnose.compared import Against, Comparison, letter
 from monitor.diagnose.compared_words import (
+    CAME,
     beside_words,
-    came_words,
     prediction_words,
     range_words,
     spread_words,
@@ -146,6 +146,6 @@ def show_foretold(comparison: Comparison) -> None:
 
 def _measured(result: Against) -> str:
     found = result.for_same_samples_pct
-    if found is None:
+    if found is None or result.came is None:
         return "nothing comparable was measured"
-    return f"measured {range_words(found)}: {came_words(result).partition(':')[0].lower()}"
+    return f"measured {range_words(found)}: {CAME[result.came].lower()}"

@@ -25,16 +25,17 @@ from monitor.words import count
 
 def show_answer(report: Report, zone: tzinfo) -> None:
     """The verdict first; then cards for what asks for action, and closed lines for the rest."""
-    verdict, ask = judge(report), report.warnings
-    if ask:
-        with st.container(border=True, key=f"finding-{ask[0].id}", gap="small"):
-            _banner(verdict, ask[0].summary)
-            part(report, f"Finding {ask[0].id}", _rest, ask[0], report, zone)
+    verdict, first = (found := judge(report)), found.finding
+    further = [finding for finding in report.warnings if finding is not first]
+    if first is not None:
+        with st.container(border=True, key=f"finding-{first.id}", gap="small"):
+            _banner(verdict, first.summary)
+            part(report, f"Finding {first.id}", _rest, first, report, zone)
     else:
         _banner(verdict, verdict.detail)
-    if len(ask) > 1:
-        st.markdown(f"**{count(len(ask) - 1, 'further finding')}**")
-    for finding in ask[1:]:
+    if further:
+        st.markdown(f"**{count(len(further), 'further finding' if first else 'finding')}**")
+    for finding in further:
         with st.container(border=True, key=f"finding-{finding.id}", gap="xsmall"):
             part(report, f"Finding {finding.id}", _card, finding, report, zone)
     for finding in report.findings:
@@ -53,7 +54,7 @@ def show_problem(finding: Finding, number: int) -> None:
     """The ``number``-th finding in short: how serious, what, and the next step."""
     with st.container(border=True, key=f"problem-{number}", gap="xsmall"):
         _head(finding)
-        st.text(finding.summary.removeprefix(f"{finding.title}: "))
+        st.text(finding.summary)
         _advice(finding)
 
 
@@ -108,10 +109,12 @@ def _rest(finding: Finding, report: Report, zone: tzinfo) -> None:
 
 def _advice(finding: Finding) -> None:
     if finding.recommendation is not None:
-        text, _, code = finding.recommendation.text.partition("\n")
-        st.markdown(f":material/arrow_forward: **Next step.** {advice(text)}")
-        if code:
-            st.code(code, language="json" if code.startswith("{") else "python", wrap_lines=True)
+        step = finding.recommendation
+        st.markdown(f":material/arrow_forward: **Next step.** {advice(step.text)}")
+        for text in step.further:
+            st.markdown(advice(text))
+        if step.code:
+            st.code(step.code, language=step.language, wrap_lines=True)
     if finding.prediction is not None:
         st.markdown(f":material/calculate: {plain(gain_words(finding.prediction))}")
 

@@ -18,7 +18,7 @@ from monitor.show.callbacks import calm
 from monitor.show.log_address import View
 from monitor.show.log_controls import clear
 from monitor.show.log_places import known_of, node_names
-from monitor.show.log_table import csv_text, precise, show_line, show_table
+from monitor.show.log_table import csv_text, precise_day, precise_time, show_line, show_table
 from monitor.show.pace import DONE, EMPTY, IDLE, RUNNING, WAITING, Pace
 from monitor.show.parts import part
 from monitor.show.plain import advice, plain
@@ -184,10 +184,9 @@ def _status(view: View, snapshot: LogSnapshot, matching: int, zone: tzinfo, now:
     assert snapshot.table is not None
     frame = snapshot.table.frame
     first, last = frame["time"].iloc[0].to_pydatetime(), frame["time"].iloc[-1].to_pydatetime()
-    until = precise(last, zone)
-    if first.astimezone(zone).date() == last.astimezone(zone).date():
-        until = until.split(", ", 1)[1]
-    said = f"{words.count(len(frame), 'line')} from {precise(first, zone).rsplit(' ', 1)[0]} to {until}"
+    one_day = first.astimezone(zone).date() == last.astimezone(zone).date()
+    until = f"{precise_time(last, zone) if one_day else precise_day(last, zone)} {words.zone_name(last, zone)}"
+    said = f"{words.count(len(frame), 'line')} from {precise_day(first, zone)} to {until}"
     if not view.wanted.is_open:
         said = f"{matching:,} of {said} match"
     calls = words.count(snapshot.calls, "call")

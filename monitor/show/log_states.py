@@ -63,7 +63,7 @@ def show_quotes(quotes: tuple[Quote, ...], zone: tzinfo) -> None:
             "When": when(quote.fact, zone),
             "Node": quote.fact.node,
             "Finding": quote.finding.title,
-            "What": quote.fact.what,
+            "What": quote.fact.label,
             "Line": quote.fact.line,
         }
         for quote in quotes

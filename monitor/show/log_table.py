@@ -120,8 +120,17 @@ def show_line(row: pd.Series, mark: str, zone: tzinfo) -> None:
 
 def precise(at: datetime, zone: tzinfo) -> str:
     """``25 Sep 2026, 14:05:03.120 CEST``."""
-    local = at.astimezone(zone)
-    return f"{local:%d %b %Y, %H:%M:%S}.{at.microsecond // 1000:03d} {zone_name(at, zone)}".lstrip("0")
+    return f"{precise_day(at, zone)} {zone_name(at, zone)}"
+
+
+def precise_day(at: datetime, zone: tzinfo) -> str:
+    """``25 Sep 2026, 14:05:03.120``."""
+    return f"{at.astimezone(zone):%d %b %Y}, {precise_time(at, zone)}".lstrip("0")
+
+
+def precise_time(at: datetime, zone: tzinfo) -> str:
+    """``14:05:03.120``."""
+    return f"{at.astimezone(zone):%H:%M:%S}.{at.microsecond // 1000:03d}"
 
 
 def csv_text(shown: pd.DataFrame, marks: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from monitor.predict.layout import SHAPE, missing_of_layout
 from monitor.predict.outcome import what_if
 from monitor.predict.spread import promise_words, weakest
 from monitor.review.planning import Plan
-from monitor.show.plan_words import in_the_way, problem_words, value_words
+from monitor.show.plan_words import in_the_way, value_words
 from monitor.words import count, percent, sentence
 
 
@@ -51,7 +51,7 @@ def band_words(plan: Plan) -> str:
 def _why_unknown(plan: Plan) -> tuple[str, ...]:
     """What stands between the curve and its figures."""
     if (wrong := in_the_way(plan)) is not None:
-        return (problem_words(wrong).rstrip("."),)
+        return (wrong.summary.rstrip("."),)
     if plan.knob in plan.asked and plan.outcome.time.unknown:
         return plan.outcome.time.unknown
     others = [point.value for point in plan.curve if point.value != _now(plan)]
@@ -84,7 +84,7 @@ def memory_words(plan: Plan) -> str:
     expected = found.expected_gib
     if expected is None:
         wrong = in_the_way(plan)
-        return plan.outcome.method if wrong is None else problem_words(wrong)
+        return plan.outcome.method if wrong is None else wrong.summary
     parts = [f"{expected:.1f} GiB are {expected * 2**30 / 1e9:.1f} GB."]
     if found.measured:
         parts.append("Measured (p95 of the fullest node)." if not plan.asked else "The start was measured.")

@@ -13,7 +13,7 @@ from monitor.show.shell import JOB_PAGE
 
 _NAMES = {
     JOB: "a job",
-    **{each.name: each.title.partition(" on ")[0].partition(" with ")[0] for each in PRESETS},
+    **{each.name: each.model for each in PRESETS},
     NOTHING: "nothing",
 }
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-from monitor.diagnose.setup_seen import MEASURED
 from monitor.model import Finding
-from monitor.predict.outcome import NO_MEMORY, Outcome
+from monitor.predict.outcome import Outcome
 from monitor.predict.setup import FRAMEWORK_NAMES, Setup
 from monitor.predict.spread import promise_words
 from monitor.review.planning import Plan
 from monitor.words import DASH, count, percent, sentence, step_seconds, usd
 
+Level = Literal["error", "warning", "success", "info"]
+
 MODELLED = "Model-based, not measured."
-NOTHING_YET = "Nothing changed yet"
 #: A change of less than this, in percent, is hardly one.
 LITTLE_PCT = 1.0
 _FITS = {
@@ -29,10 +29,16 @@ _FITS = {
 class Answer:
     """How loud, in which words, and what there is to say besides."""
 
-    level: str
-    """error, warning, success or info."""
-    title: str
+    level: Level
+    outcome: str
+    """What comes of the change or, without one, how things stand."""
     body: str
+    waiting: bool = False
+    """No change was asked for yet."""
+
+    @property
+    def title(self) -> str:
+        return f"Nothing changed yet; {self.outcome}" if self.waiting else self.outcome
 
 
 def to_fit_rows(plan: Plan) -> list[tuple[str, str, str, str]]:
@@ -53,15 +59,11 @@ def answer(plan: Plan, usd_per_hour: float | None = None) -> Answer:
     found = plan.outcome
     fits, change = found.memory.fits, found.step_time_change_pct
     wrong = in_the_way(plan)
-    time_known, memory_known = change is not None and bool(plan.asked), found.memory.expected_gib is not None
-    known = [
-        words
-        for words, is_known in ((_time(plan), time_known), (_memory(found), memory_known))
-        # Why a figure is missing is said, where that is known, in place of the figure.
-        if is_known or wrong is None
-    ]
+    # Why a figure is missing is said, where that is known, in place of the figure.
+    known = [_time(found)] if plan.asked and (change is not None or wrong is None) else []
+    known += [_memory(found)] if found.memory.expected_gib is not None or wrong is None else []
     head = "The library rejects this" if plan.is_rejected else wrong.title if wrong else ""
-    title = "; ".join(part for part in (head, *known) if part)
+    outcome = "; ".join(part for part in (head, *known) if part)
     basis = MODELLED
     if not plan.asked and found.memory.measured:
         basis = "Measured; the effect of a change is model-based, not measured."
@@ -75,15 +77,16 @@ def answer(plan: Plan, usd_per_hour: float | None = None) -> Answer:
         _advised(plan),
         _warnings(plan, wrong),
     )
-    body = " ".join(part for part in (problem_words(wrong) if wrong else _unknown(found), *parts) if part)
+    body = " ".join(part for part in (wrong.summary if wrong else _unknown(found), *parts) if part)
+    level: Level = "info"
     if plan.is_rejected or fits == "no":
-        return Answer("error", title, body)
-    if wrong or fits == "borderline":
-        return Answer("warning", title, body)
+        level = "error"
+    elif wrong or fits == "borderline":
+        level = "warning"
     # Green only where the whole range says less.
-    if plan.asked and fits == "yes" and change is not None and change[2] < 0:
-        return Answer("success", title, body)
-    return Answer("info", title, body)
+    elif plan.asked and fits == "yes" and change is not None and change[2] < 0:
+        level = "success"
+    return Answer(level, outcome, body, waiting=not plan.asked and wrong is None)
 
 
 def in_the_way(plan: Plan) -> Finding | None:
@@ -96,11 +99,6 @@ def in_the_way(plan: Plan) -> Finding | None:
     if found.memory.expected_gib is not None or (plan.asked and found.step_time_change_pct is not None):
         return indivisible
     return indivisible or next((each for each in serious if each.id == "invalid-configuration"), None)
-
-
-def problem_words(problem: Finding) -> str:
-    """Its summary without its title."""
-    return problem.summary.removeprefix(f"{problem.title}: ")
 
 
 def _advised(plan: Plan) -> str:
@@ -122,11 +120,9 @@ def _warnings(plan: Plan, said: Finding | None) -> str:
     return f"{count(more, 'warning')} below." if more else ""
 
 
-def _time(plan: Plan) -> str:
+def _time(found: Outcome) -> str:
     """``Step time -35 % (-35 to -31)``."""
-    change = plan.outcome.step_time_change_pct
-    if not plan.asked:
-        return NOTHING_YET
+    change = found.step_time_change_pct
     if change is None:
         return "The change in step time is not known"
     low, middle, high = (_signed(each) for each in change)
@@ -162,7 +158,7 @@ def _unknown(found: Outcome) -> str:
     """What is missing for step time and memory."""
     parts = [sentence(f"Step time: {'; '.join(found.time.unknown)}")] if found.time.unknown else []
     if found.memory.expected_gib is None:
-        parts += [f"{part}." for part in found.method.rstrip(".").split(". ") if part.startswith(NO_MEMORY)]
+        parts += [found.memory_method] if found.memory.change_gib is None else []
     return " ".join(parts)
 
 
@@ -183,7 +179,8 @@ def _doubt(found: Outcome) -> str:
 def _seconds(found: Outcome) -> str:
     """``4.10 s a step become 2.65 s (2.65 to 2.83) for the same samples.``"""
     now, change = found.start.real("step_time_s"), found.step_time_change_pct
-    came = found.start.read_from("step_time_s").partition(f"{MEASURED}, ")[2]
+    measured = found.start.known("step_time_s")
+    came = measured.came_by if measured is not None else ""
     if not now or change is None or max(abs(each) for each in change) < 0.05:
         return f"The measured step time, {step_seconds(now)}, is {came}." if now and came else ""
     low, middle, high = (step_seconds(now * (1 + each / 100)) for each in change)

@@ -13,7 +13,7 @@ from monitor.analyze.step_time import is_aggregated
 from monitor.charts import step_time
 from monitor.charts.elements import Span, edges, threshold_lines, with_threshold_lines
 from monitor.charts.step_time import BUCKETS, OUTLIER_TIMES, Work, ceiling, work_of
-from monitor.diagnose.chart_words import changes_of, progress_said, steps_said
+from monitor.diagnose.chart_words import changes_of, progress_said, slow_node, steps_said
 from monitor.diagnose.reading_words import how_words, reading_words
 from monitor.model import Report
 from monitor.show import data
@@ -44,7 +44,9 @@ def _times(report: Report, span: Span, part: Span | None, rules: Sequence[Rule],
     every = work(report)
     shown = every.within(part)
     frames = data.of_report(
-        report, f"steps {part}", lambda: step_time.step_frames(every, span, part, changes_of(report))
+        report,
+        f"steps {part}",
+        lambda: step_time.step_frames(every, span, part, changes_of(report), slow_node(report)),
     )
     levels, far = frames[:2]
     head(

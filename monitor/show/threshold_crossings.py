@@ -31,16 +31,16 @@ class Judged:
 
     @property
     def words(self) -> str:
-        """``running · algo-3 and 2 more · 31 % · since 25 Sep, 14:05 UTC``; of a finding its sentence."""
+        """``running · algo-3 and 2 more · 31 % · since 25 Sep, 14:05 UTC``; of a finding its title."""
         verdict, state = self.verdict, status_word(self.report.job.status)
         worst = verdict.firing[0] if verdict.firing else None
         more = len({one.node for one in verdict.firing}) - 1
         others = f" and {count(more, 'other node')}" if more > 0 else ""
         node = f"{verdict.node}{others}" if verdict.node else ""
         when = when_words(worst.since, worst.until) if worst else ""
-        # A finding's first sentence: its page tells the rest.
-        said = verdict.summary.partition(". ")[0].removesuffix(".") or value_words(verdict)
-        parts = (state, node if not verdict.summary else "", said, verdict.came_by, when)
+        # Of a finding its title: its page tells the rest.
+        title = next((each.title for each in self.report.findings if worst and each.id == worst.finding), "")
+        parts = (state, "" if title else node, title or value_words(verdict), verdict.came_by, when)
         return " · ".join(part for part in parts if part)
 
 

@@ -4,6 +4,7 @@ in a heatmap."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pandas as pd
 
@@ -35,9 +36,15 @@ def lines_of(rules: Sequence[Rule], metric: str, highest: float) -> dict[str, fl
 
 
 def _label(rule: Rule, metric: str) -> str:
-    asked = str(rule.when).removeprefix(metric).strip()
-    # A name that was made of the condition says nothing more.
-    return asked if rule.name == name_of(rule.when) else f"{rule.name}: {asked}"
+    name, asked = _named(rule)
+    return f"{name}: {asked}" if name else asked
+
+
+def _named(rule: Rule) -> tuple[str, str]:
+    """The name that somebody gave it, empty where it was made of the condition; and what it asks, without its metric."""
+    when = rule.when
+    asked = str(replace(when, metric="")).strip() if isinstance(when, Threshold) else str(when)
+    return "" if rule.name == name_of(when) else rule.name, asked
 
 
 def above_words(rules: Sequence[Rule], metric: str, highest: float) -> str:
@@ -81,8 +88,8 @@ def crossed_words(rules: Sequence[Rule], metric: str, spans: pd.DataFrame, part:
     for rule in _of_metric(rules, metric):
         label = _label(rule, metric)
         names = list(dict.fromkeys(shown.loc[shown["name"] == label, "node"]))
-        name, _, asked = label.rpartition(": ")
-        words = f"{name} ({asked})" if name else label
+        name, asked = _named(rule)
+        words = f"{name} ({asked})" if name else asked
         if not names:
             said.append(f"{words} is not crossed")
         elif names == [""]:

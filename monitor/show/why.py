@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, tzinfo
-from typing import Literal
 
 import pandas as pd
 import streamlit as st
@@ -13,9 +12,10 @@ import streamlit as st
 from monitor.charts import step_time, utilization
 from monitor.charts.elements import marked
 from monitor.charts.utilization import ROWS
+from monitor.diagnose.chart_words import slow_node
 from monitor.diagnose.evidence_words import fact_value, when
 from monitor.diagnose.log_places import is_of_the_log
-from monitor.model import METRICS, Evidence, Finding, Report
+from monitor.model import METRICS, Evidence, Finding, Report, View
 from monitor.show.drawing import draw
 from monitor.show.log_places import link_of
 from monitor.show.plain import plain
@@ -24,15 +24,6 @@ from monitor.show.steps_card import work
 from monitor.show.timeline import draw_timeline, key_of, of
 from monitor.words import DASH, clock, zone_name
 
-View = Literal[
-    "steps",
-    "timeline",
-    "gpu_utilization",
-    "gpu_memory_utilization",
-    "cpu_utilization",
-    "memory_utilization",
-    "disk_utilization",
-]
 HEIGHT = 170
 _MOST_SPANS = 20
 _TITLES: dict[View, str] = {
@@ -53,16 +44,6 @@ _IN_TIME = frozenset(
     }
 )  # fmt: skip
 _STEPS = frozenset({"stall", "step-time-regression", "slow-steps"})
-# Words of a fact's name -> where it is seen; the narrower first.
-_SEEN_IN: tuple[tuple[str, View], ...] = (
-    ("disk", "disk_utilization"),
-    ("gpu memory", "gpu_memory_utilization"),
-    ("gpu", "gpu_utilization"),
-    ("cpu", "cpu_utilization"),
-    ("memory", "memory_utilization"),
-    ("step", "steps"),
-    ("silence", "steps"),
-)
 
 
 def view_of(finding: Finding, report: Report) -> View | None:
@@ -74,9 +55,7 @@ def view_of(finding: Finding, report: Report) -> View | None:
         wanted.append("timeline")
     if finding.id in _STEPS:
         wanted.append("steps")
-    for fact in finding.evidence:
-        if fact.line is None:
-            wanted += [view for word, view in _SEEN_IN if word in fact.what.lower()][:1]
+    wanted += [fact.view for fact in finding.evidence if fact.view is not None]
     return next((view for view in wanted if _has(report, view)), None)
 
 
@@ -113,7 +92,7 @@ def show_why(finding: Finding, report: Report, zone: tzinfo) -> None:
     _facts([fact for fact in finding.evidence if fact.value is not None or fact.line is None], finding.id, zone)
     for number, fact in enumerate(finding.evidence):
         if fact.line is not None:
-            place = " · ".join(part for part in (fact.what, fact.node, when(fact, zone)) if part)
+            place = " · ".join(part for part in (fact.label, fact.node, when(fact, zone)) if part)
             st.caption(plain(place))
             st.code(fact.line, language=None, wrap_lines=True)
             if not report.archive and is_of_the_log(fact):
@@ -139,8 +118,16 @@ def _chart(finding: Finding, view: View, report: Report) -> None:
     said = finding.title
     if view == "steps":
         steps = report.run.steps
-        chart = step_time.step_time if timed else step_time.progress
-        draw(report, lambda: marked(chart(steps, span), spans, HEIGHT), key, title, said)
+        slow = slow_node(report)
+        draw(
+            report,
+            lambda: marked(
+                step_time.step_time(steps, span, slow) if timed else step_time.progress(steps, span), spans, HEIGHT
+            ),
+            key,
+            title,
+            said,
+        )
         return
     frame = report.run.metrics
     nodes = [name for name in job.node_names if name] or sorted(set(frame["node"]))
@@ -172,4 +159,4 @@ def _facts(facts: Sequence[Evidence], about: str, zone: tzinfo) -> None:
 
 
 def _fact(fact: Evidence, zone: tzinfo) -> dict[str, str | None]:
-    return {"What": fact.what, "Value": fact_value(fact), "Node": fact.node, "When": when(fact, zone)}
+    return {"What": fact.label, "Value": fact_value(fact), "Node": fact.node, "When": when(fact, zone)}

@@ -60,7 +60,9 @@ def test_a_fact_without_a_time_takes_that_of_its_line() -> None:
 
 
 def test_what_sagemaker_says_is_no_line_of_the_log() -> None:
-    finding = replace(OOM, evidence=(Evidence("what SageMaker says", line="CapacityError"), *OOM.evidence))
+    finding = replace(
+        OOM, evidence=(Evidence("what SageMaker says", line="CapacityError", role="of SageMaker"), *OOM.evidence)
+    )
     assert [quote.key for quote in known(replace(situations.failed(), findings=(finding,))).quotes] == [
         "cuda-out-of-memory.1"
     ]
