@@ -15,7 +15,8 @@ from monitor.charts.step_time import Changes, Work, against_peers, node_medians
 from monitor.charts.utilization import Measured
 from monitor.diagnose.odd_nodes import ODD_POINTS
 from monitor.diagnose.pace import slower_words
-from monitor.model import Evidence, Report, Role
+from monitor.model import Evidence, MetricName, Report, Role
+from monitor.model.host_metrics import HOST_METRICS
 from monitor.words import (
     ago,
     capitalised,
@@ -30,14 +31,6 @@ from monitor.words import (
     usd,
     zone_name,
 )
-
-NAMES = {
-    "gpu_utilization": "GPU",
-    "gpu_memory_utilization": "GPU memory",
-    "cpu_utilization": "CPU",
-    "memory_utilization": "Memory",
-}
-
 
 _LISTED = ["phase", "minutes", "cost_usd"]
 
@@ -56,7 +49,7 @@ def stretch(part: Span, zone: tzinfo) -> str:
     return f"{start} to {end} {zone_name(part[1], zone)}"
 
 
-def utilization_said(report: Report, metric: str, rows: Measured, part: Span | None, zone: tzinfo) -> str:
+def utilization_said(report: Report, metric: MetricName, rows: Measured, part: Span | None, zone: tzinfo) -> str:
     """``GPU 46 % on all 4 nodes since 14:05; algo-3 is 17 points lower.`` Of a part its means; else those of the work."""
     means, when = rows.within(part).means(), "" if part is None else f" from {stretch(part, zone)}"
     mean = sum(means.values()) / len(means) if means else None
@@ -70,7 +63,7 @@ def utilization_said(report: Report, metric: str, rows: Measured, part: Span | N
             mean, when = whole.mean, f" since {clock_of(since, zone, span)} {zone_name(since, zone)}"
         else:
             when = " on average (too short for a one-minute average of the work)"
-    name, names = NAMES[metric], [name for name in rows.names if name in means]
+    name, names = HOST_METRICS[metric].device, [name for name in rows.names if name in means]
     if not means or mean is None:
         return f"{name}: no data from {stretch(part, zone)}." if part else f"{name}: no data."
     where = nodes(names, len(rows.names)) if len(names) == len(rows.names) else _some(names, rows.names)

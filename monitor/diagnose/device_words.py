@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
@@ -10,7 +10,8 @@ from monitor.analyze.gpus import in_use
 from monitor.analyze.network import Slow, without_efa
 from monitor.diagnose.cost_words import saved_words
 from monitor.diagnose.rule import Case
-from monitor.model import Distribution, Evidence, Saving, View
+from monitor.model import Distribution, Evidence, MetricName, Saving
+from monitor.model.host_metrics import HOST_METRICS
 from monitor.words import nodes, percent
 
 # A percentile of fewer points says nothing: ten minutes, or three of the coarser means.
@@ -18,11 +19,7 @@ FEWEST_MINUTES = 10
 FEWEST_COARSE = 3
 #: What the figures of the devices are not of.
 LEFT_OUT = "minutes of checkpoints, evaluations and restarts are left out"
-_NAMES: Mapping[View, str] = {
-    "gpu_utilization": "GPU utilization",
-    "gpu_memory_utilization": "GPU memory utilization",
-    "cpu_utilization": "CPU utilization",
-}
+_METRICS: tuple[MetricName, ...] = ("gpu_utilization", "gpu_memory_utilization", "cpu_utilization")
 
 
 def fewest_points(case: Case) -> int:
@@ -60,8 +57,8 @@ def left_out(case: Case) -> str:
 def distributions(case: Case) -> tuple[Evidence, ...]:
     """Mean, p5, p50 and p95 of GPU, GPU memory and CPU over all nodes, as far as they are known."""
     return tuple(
-        Evidence(f"{name}, {which}", value, "%", None, *span(case), view=metric)
-        for metric, name in _NAMES.items()
+        Evidence(f"{HOST_METRICS[metric].utilization}, {which}", value, "%", None, *span(case), view=metric)
+        for metric in _METRICS
         if (found := case.pooled.get(metric)) is not None
         for which, value in (("mean", found.mean), ("p5", found.p5), ("p50", found.p50), ("p95", found.p95))
     )

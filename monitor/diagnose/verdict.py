@@ -15,7 +15,8 @@ from monitor.analyze.reasons import reason_of
 from monitor.diagnose.level import Level
 from monitor.diagnose.quoted import quoted
 from monitor.diagnose.unseen import unseen
-from monitor.model import METRICS, Finding, Job, Prediction, Report
+from monitor.model import METRICS, Finding, Job, MetricName, Prediction, Report
+from monitor.model.host_metrics import HOST_METRICS
 from monitor.words import capitalised, count, duration, percent, step_seconds
 
 #: Metrics come once a minute, and the last ones are left out.
@@ -233,11 +234,11 @@ def _why_unseen(report: Report) -> str:
 
 def _figures(report: Report) -> str:
     parts = []
-    names = {"gpu_utilization": "GPU", "gpu_memory_utilization": "GPU memory", "cpu_utilization": "CPU"}
-    for metric, name in names.items():
+    metrics: tuple[MetricName, ...] = ("gpu_utilization", "gpu_memory_utilization", "cpu_utilization")
+    for metric in metrics:
         mean = mean_of(report, metric)
         if mean is not None and (metric != "cpu_utilization" or not has_gpus(report)):
-            parts.append(f"{name} {percent(mean)}")
+            parts.append(f"{HOST_METRICS[metric].device} {percent(mean)}")
     if report.steps is not None and report.steps.median_s is not None:
         parts.append(f"step time {step_seconds(report.steps.median_s)}")
     limits = ". ".join(

@@ -14,16 +14,11 @@ Severity = Literal["critical", "warning", "info"]
 Confidence = Literal["high", "medium", "low"]
 
 
-#: The charts of a job in which a fact can be seen.
-View = Literal[
-    "steps",
-    "timeline",
-    "gpu_utilization",
-    "gpu_memory_utilization",
-    "cpu_utilization",
-    "memory_utilization",
-    "disk_utilization",
+MetricName = Literal[
+    "gpu_utilization", "gpu_memory_utilization", "cpu_utilization", "memory_utilization", "disk_utilization"
 ]
+#: The charts of a job in which a fact can be seen.
+View = MetricName | Literal["steps", "timeline"]
 #: What a fact is to whoever makes more of it than a line: a node's own step time and that of its peers, the pace before and
 #: after it changed, and what SageMaker says of the job (no line of its log).
 Role = Literal["step time", "peers' step time", "pace before", "pace since", "of SageMaker"]

@@ -11,7 +11,8 @@ from monitor.diagnose.device_words import LEFT_OUT
 from monitor.diagnose.mfu_words import mfu_words, usual_words
 from monitor.diagnose.reading_words import how_words
 from monitor.diagnose.verdict import has_gpus
-from monitor.model import Report, StepStats
+from monitor.model import MetricName, Report, StepStats
+from monitor.model.host_metrics import HOST_METRICS, HostMetric
 from monitor.show.plain import plain
 from monitor.words import DASH, capitalised, duration, percent, sentence, step_seconds, usd, warm_pool
 
@@ -33,16 +34,10 @@ class Figure:
 def figures(report: Report) -> tuple[Figure, ...]:
     """The tiles of a report; a CPU job shows CPU and memory in place of GPU and GPU memory."""
     job = report.job
-    pair = (
-        ("gpu_utilization", "gpu_memory_utilization") if has_gpus(report) else ("cpu_utilization", "memory_utilization")
-    )
-    names = {
-        "gpu_utilization": "GPU",
-        "gpu_memory_utilization": "GPU memory",
-        "cpu_utilization": "CPU",
-        "memory_utilization": "Memory",
-    }
-    tiles = [_device(report, metric, names[metric]) for metric in pair]
+    pair: tuple[MetricName, ...] = ("cpu_utilization", "memory_utilization")
+    if has_gpus(report):
+        pair = ("gpu_utilization", "gpu_memory_utilization")
+    tiles = [_device(report, HOST_METRICS[metric]) for metric in pair]
     steps = report.steps
     tiles.append(
         Figure(
@@ -138,13 +133,13 @@ def _observed(nodes: int, total: int) -> str:
     )
 
 
-def _device(report: Report, metric: str, name: str) -> Figure:
-    found = report.devices.get(metric)
+def _device(report: Report, metric: HostMetric) -> Figure:
+    found = report.devices.get(metric.name)
     if found is None:
-        measured = bool((report.run.metrics["metric"] == metric).any())
-        return Figure(name, DASH, "too short to average" if measured else "no data")
+        measured = bool((report.run.metrics["metric"] == metric.name).any())
+        return Figure(metric.device, DASH, "too short to average" if measured else "no data")
     return Figure(
-        name,
+        metric.device,
         percent(found.mean),
         f"p5 {percent(found.p5)}, p95 {percent(found.p95)}",
         f"Percent of one device, over all nodes and minutes of training; {LEFT_OUT}.",

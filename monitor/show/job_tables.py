@@ -15,6 +15,7 @@ from monitor.diagnose.hidden import hidden_words
 from monitor.diagnose.odd_nodes import odd_nodes
 from monitor.fetch.log_streams import node_of_stream, prefix, stream_order
 from monitor.model import METRICS, Report
+from monitor.model.host_metrics import HOST_METRICS, OF_GPUS
 from monitor.predict.setup import resolved
 from monitor.show.gpus_card import profiled_nodes, show_gpus
 from monitor.show.parts import part
@@ -23,13 +24,6 @@ from monitor.words import DASH, about_usd, count, from_cache, instant, profiler_
 
 #: So many places are shown without scrolling.
 _FILES = 12
-_NODE_NAMES = {
-    "gpu_utilization": "GPU",
-    "gpu_memory_utilization": "GPU memory",
-    "cpu_utilization": "CPU",
-    "memory_utilization": "Memory",
-    "disk_utilization": "Disk",
-}
 
 
 def node_rows(report: Report) -> pd.DataFrame:
@@ -107,11 +101,11 @@ def show_nodes(report: Report, console: bool = False, opens: Sequence[str] = ())
         frame["log"] = frame["node"].map(urls)
     st.markdown("**Nodes**")
     config = st.column_config
-    means = {
-        metric: config.ProgressColumn(name, format="%.0f %%", min_value=0, max_value=100, width=100)
-        if metric.startswith("gpu")
-        else config.NumberColumn(name, format="%.0f %%", width=75)
-        for metric, name in _NODE_NAMES.items()
+    means: dict[str, Any] = {
+        metric: config.ProgressColumn(each.device, format="%.0f %%", min_value=0, max_value=100, width=100)
+        if metric in OF_GPUS
+        else config.NumberColumn(each.device, format="%.0f %%", width=75)
+        for metric, each in HOST_METRICS.items()
     }
     selects: dict[str, Any] = {"on_select": "rerun", "selection_mode": "single-row"} if opens else {}
     drawn = st.dataframe(

@@ -11,7 +11,8 @@ from monitor.charts import overview, timeline
 from monitor.charts.elements import Span
 from monitor.diagnose.chart_words import phases_listed, phases_said, sum_words
 from monitor.diagnose.verdict import has_gpus
-from monitor.model import Report
+from monitor.model import MetricName, Report
+from monitor.model.host_metrics import HOST_METRICS
 from monitor.show import chosen_time, data
 from monitor.show.drawing import absent, alt_of, draw_frames, head
 from monitor.show.loss_card import show_losses
@@ -21,7 +22,7 @@ from monitor.show.plain import plain
 from monitor.show.steps_card import show_steps, work
 from monitor.show.threshold_drawn import kept
 from monitor.show.timeline import show_timeline
-from monitor.show.utilization_card import OF, TITLES, rows_of, show_utilization
+from monitor.show.utilization_card import rows_of, show_utilization
 
 
 def show_pictures(report: Report, zone: tzinfo) -> None:
@@ -36,16 +37,26 @@ def show_pictures(report: Report, zone: tzinfo) -> None:
         shown, rules = chosen_time.within(span), kept()
         part(report, "Chart of the step times", show_steps, report, span, shown, rules, zone)
         part(report, "Charts of loss and learning rate", show_losses, report, span, shown, zone)
-        full = "gpu_memory_utilization" if has_gpus(report) else "memory_utilization"
+        full: MetricName = "gpu_memory_utilization" if has_gpus(report) else "memory_utilization"
         for column, metric in zip(st.columns(2), (_busy(report), full), strict=True):
             with column:
-                part(report, f"Chart of {TITLES[metric]}", show_utilization, report, span, shown, metric, rules, zone)
+                part(
+                    report,
+                    f"Chart of {HOST_METRICS[metric].label}",
+                    show_utilization,
+                    report,
+                    span,
+                    shown,
+                    metric,
+                    rules,
+                    zone,
+                )
         part(report, "Timeline", show_timeline, report, zone, shown)
 
     st.fragment(lambda: part(report, "Charts", pictures))()
 
 
-def _busy(report: Report) -> str:
+def _busy(report: Report) -> MetricName:
     return "gpu_utilization" if has_gpus(report) else "cpu_utilization"
 
 
@@ -55,7 +66,9 @@ def _strip(report: Report, span: Span, zone: tzinfo) -> None:
     rows, steps = rows_of(report, metric), work(report)
     if len(rows.node):
         strip = data.of_report(report, "strip", lambda: overview.of_metric(rows, span))
-        show_overview(report, span, strip, f"{TITLES[metric]}, {OF[metric]}", True, zone)
+        show_overview(
+            report, span, strip, f"{HOST_METRICS[metric].label}, {HOST_METRICS[metric].percent_of}", True, zone
+        )
     elif len(steps):
         strip = data.of_report(report, "strip", lambda: overview.of_steps(steps, span))
         show_overview(report, span, strip, "Step time, seconds", False, zone)

@@ -15,46 +15,32 @@ from monitor.charts.elements import Span, threshold_lines, with_threshold_lines
 from monitor.charts.utilization import POINTS, ROWS, Measured, bucket_seconds, cells, columns_for, measured
 from monitor.diagnose.chart_words import not_drawn, utilization_said
 from monitor.diagnose.odd_nodes import odd_nodes
-from monitor.model import Report
+from monitor.model import MetricName, Report
+from monitor.model.host_metrics import HOST_METRICS
 from monitor.show import data
 from monitor.show.drawing import absent, alt_of, draw_frames, head
 from monitor.show.plain import plain
 from monitor.show.threshold_drawn import crossed, crossed_words, lines_of
 from monitor.words import count, duration
 
-#: What a card is of; its sentence says it shorter.
-TITLES = {
-    "gpu_utilization": "GPU utilization",
-    "gpu_memory_utilization": "GPU memory",
-    "cpu_utilization": "CPU utilization",
-    "memory_utilization": "Memory",
-}
-#: In percent of what.
-OF = {
-    "gpu_utilization": "% of one GPU",
-    "gpu_memory_utilization": "% of one GPU's memory",
-    "cpu_utilization": "% of all vCPUs",
-    "memory_utilization": "% of the host's memory",
-}
 
-
-def rows_of(report: Report, metric: str) -> Measured:
+def rows_of(report: Report, metric: MetricName) -> Measured:
     """The values of a metric, put in order once a report."""
     names = [name for name in report.job.node_names if name]
     return data.ordered_of(report, f"measured {metric}", lambda: measured(report.run.metrics, metric, names))
 
 
 def show_utilization(
-    report: Report, span: Span, part: Span | None, metric: str, rules: Sequence[Rule], zone: tzinfo
+    report: Report, span: Span, part: Span | None, metric: MetricName, rules: Sequence[Rule], zone: tzinfo
 ) -> None:
     """The card of one metric."""
     rows = rows_of(report, metric)
     alone = len(rows.names) == 1
-    title = TITLES[metric] if alone else f"{TITLES[metric]} by node"
+    title = HOST_METRICS[metric].label if alone else f"{HOST_METRICS[metric].label} by node"
     with st.container(border=True, height="stretch", gap="xsmall"):
         if not len(rows.node):
             st.markdown(f"**{plain(title)}**")
-            absent(f"No {TITLES[metric]} data.", report, "metrics")
+            absent(f"No {HOST_METRICS[metric].label} data.", report, "metrics")
             return
         said = _said(report, metric, rows, part, zone)
         spans = crossed(report, rules, metric)
@@ -91,14 +77,14 @@ def _line(shown: pd.DataFrame, ends: pd.DataFrame, drawn: pd.DataFrame) -> objec
     return with_threshold_lines(utilization.line_of(shown, ends), drawn, utilization.LINE_AXIS)
 
 
-def _said(report: Report, metric: str, rows: Measured, part: Span | None, zone: tzinfo) -> str:
+def _said(report: Report, metric: MetricName, rows: Measured, part: Span | None, zone: tzinfo) -> str:
     # The work's beginning is looked for in all steps: once a report.
     return data.said_of(report, f"{metric} {part} {zone}", lambda: utilization_said(report, metric, rows, part, zone))
 
 
-def _about(title: str, metric: str, rows: Measured, part: Span | None, alone: bool) -> str:
+def _about(title: str, metric: MetricName, rows: Measured, part: Span | None, alone: bool) -> str:
     width_s = bucket_seconds(rows.within(part), POINTS if alone else columns_for(min(len(rows.names), ROWS)))
-    parts = [title, OF[metric], count(len(rows.names), "node")]
+    parts = [title, HOST_METRICS[metric].percent_of, count(len(rows.names), "node")]
     parts.append(f"mean over {duration(width_s)} per {'point' if alone else 'column'}")
     if alone and 1000 * width_s > rows.period_ms:
         parts.append("band from lowest to highest")

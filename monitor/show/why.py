@@ -15,7 +15,8 @@ from monitor.charts.utilization import ROWS
 from monitor.diagnose.chart_words import slow_node
 from monitor.diagnose.evidence_words import fact_value, when
 from monitor.diagnose.log_places import is_of_the_log
-from monitor.model import METRICS, Evidence, Finding, Report, View
+from monitor.model import Evidence, Finding, Report, View
+from monitor.model.host_metrics import HOST_METRICS
 from monitor.show.drawing import draw
 from monitor.show.log_places import link_of
 from monitor.show.plain import plain
@@ -26,15 +27,6 @@ from monitor.words import DASH, clock, zone_name
 
 HEIGHT = 170
 _MOST_SPANS = 20
-_TITLES: dict[View, str] = {
-    "steps": "Step time, seconds",
-    "timeline": "What happened when, by node",
-    "gpu_utilization": "GPU utilization by node, % of one GPU",
-    "gpu_memory_utilization": "GPU memory by node, % of one GPU's memory",
-    "cpu_utilization": "CPU utilization by node, % of all vCPUs",
-    "memory_utilization": "Memory by node, % of the host's memory",
-    "disk_utilization": "Disk by node, %",
-}
 # Where the order of things is the evidence, and no level of a device.
 _IN_TIME = frozenset(
     {
@@ -107,7 +99,12 @@ def _chart(finding: Finding, view: View, report: Report) -> None:
     spans = spans_of(finding)
     key = f"why-chart-{finding.id}"
     timed = len(work(report)) > 0
-    title = "Progress, steps" if view == "steps" and not timed else _TITLES[view]
+    if view == "timeline":
+        title = "What happened when, by node"
+    elif view == "steps":
+        title = "Step time, seconds" if timed else "Progress, steps"
+    else:
+        title = HOST_METRICS[view].by_node
     st.markdown(
         f"**{title}**" + (" :gray[(framed\\: the time the finding is about)]" if spans and view != "timeline" else "")
     )
@@ -131,7 +128,6 @@ def _chart(finding: Finding, view: View, report: Report) -> None:
         return
     frame = report.run.metrics
     nodes = [name for name in job.node_names if name] or sorted(set(frame["node"]))
-    assert view in METRICS
     if len(nodes) == 1:
         draw(report, lambda: marked(utilization.line(frame, view, span), spans, HEIGHT), key, title, said)
     else:
