@@ -20,7 +20,7 @@ from monitor.review.log_filter import NO_LEVEL, LogFilter, ranges
 from monitor.show import address, links
 from monitor.show.moments import event, moment
 
-_ASKED, _WRITTEN = "logs-asked", "logs-written"
+_ASKED = "logs-asked"
 _LONGEST = 200
 _NODE = re.compile(r"algo-[1-9]\d{0,5}")
 _TIMES = ("at", "start", "end")
@@ -108,10 +108,9 @@ def of_parameters(parameters: Mapping[str, str]) -> View:
 
 def current() -> View:
     """What this visitor looks at: the address, where it says something new, else what was looked at last."""
-    everything = st.query_params.to_dict()
-    mine = {name: value for name, value in everything.items() if name in _NAMES}
+    mine = address.mine(_NAMES.__contains__)
     looked_at = address.last("job")
-    if mine and mine != st.session_state.get(_WRITTEN):
+    if address.is_news(mine, "logs"):
         view = of_parameters(mine)
         st.session_state[_ASKED] = view if view.job else replace(view, job=looked_at)
     elif _ASKED not in st.session_state or (not mine and looked_at and looked_at != st.session_state[_ASKED].job):
@@ -132,13 +131,7 @@ def move(**changes: Any) -> None:
 
 def write() -> None:
     """Brings the address in line with what is looked at."""
-    wanted = current().parameters()
-    known = st.query_params.to_dict()
-    for name in [name for name in known if name in _NAMES and name not in wanted]:
-        del st.query_params[name]
-    if any(known.get(name) != value for name, value in wanted.items()):
-        st.query_params.update(wanted)
-    st.session_state[_WRITTEN] = wanted
+    address.write(current().parameters(), "logs", _NAMES.__contains__)
 
 
 def _written(at: datetime | None) -> str | None:

@@ -26,7 +26,7 @@ EXAMPLE = "gpt2-60b"
 _FROM, _OF, _FRAMEWORK, _KNOB = "from", "of", "framework", "knob"
 # Where a person types it, and the Job page's.
 _TYPED = "job"
-_ASKED, _WRITTEN = "plan-asked", "plan-written"
+_ASKED = "plan-asked"
 # An address is of anybody: longer values are no parameter's.
 _LONGEST = 80
 #: Whole numbers from here on are not exact in a browser.
@@ -116,10 +116,9 @@ def value_of(text: str) -> Any:
 
 def current() -> Asked:
     """What this visitor asks for: the address, where it says something new, else what was asked last."""
-    everything = st.query_params.to_dict()
-    mine = {name: value for name, value in everything.items() if _is_mine(name)}
+    everything, mine = st.query_params.to_dict(), address.mine(_is_mine)
     looked_at = address.last(_TYPED)
-    if (mine and mine != st.session_state.get(_WRITTEN)) or (_TYPED in everything and not mine):
+    if address.is_news(mine, "plan") or (_TYPED in everything and not mine):
         st.session_state[_ASKED] = of_parameters(everything)
     elif _ASKED not in st.session_state:
         # Without an address: the job that was looked at last.
@@ -134,13 +133,7 @@ def ask(asked: Asked) -> None:
 
 def write() -> None:
     """Brings the address in line with what is asked."""
-    wanted = current().parameters()
-    known = st.query_params.to_dict()
-    for name in [name for name in known if (_is_mine(name) or name == _TYPED) and name not in wanted]:
-        del st.query_params[name]
-    if any(known.get(name) != value for name, value in wanted.items()):
-        st.query_params.update(wanted)
-    st.session_state[_WRITTEN] = wanted
+    address.write(current().parameters(), "plan", lambda name: _is_mine(name) or name == _TYPED)
 
 
 def _is_mine(name: str) -> bool:
