@@ -10,10 +10,10 @@ from monitor.agents.quoting import Quotes, quotes_of
 from monitor.agents.shapes import FindingRow, NodeRow, Range
 from monitor.agents.tokens import Answer, clipped, fitted
 from monitor.archive.document import plain
-from monitor.diagnose.cost_words import cost_words
 from monitor.diagnose.headline import facts, status_word
 from monitor.diagnose.outlook import outlook
 from monitor.diagnose.verdict import judge
+from monitor.diagnose.words.cost import cost_words
 from monitor.model import Distribution, Finding, NodeStats, Report
 from monitor.review import Progress
 from monitor.words import DASH, about_usd, count, duration, percent, phase, step_seconds, usd

@@ -9,7 +9,7 @@ from monitor.alert.conditions import Threshold
 from monitor.alert.measures import MEASURES
 from monitor.alert.track import Bools, Floats, Track, median_so_far
 from monitor.alert.tracked import Tracked, in_order, seconds
-from monitor.diagnose.reading_words import BY_CLOCK, came_by
+from monitor.diagnose.words.step_readings import BY_CLOCK, came_by
 from monitor.model import Report
 
 _COLUMNS = {"step_time": "step_time_s", "throughput": "throughput", "loss": "loss"}

@@ -10,8 +10,8 @@ from datetime import datetime
 from typing import Any
 
 from monitor.diagnose.hidden import hidden_words
-from monitor.diagnose.reading_words import corrections
 from monitor.diagnose.verdict import method_words
+from monitor.diagnose.words.step_readings import corrections
 from monitor.model import (
     Bucket,
     Distribution,

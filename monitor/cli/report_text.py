@@ -14,16 +14,16 @@ from rich.text import Text
 from monitor.analyze.memory import memory_peaks
 from monitor.analyze.step_time import is_aggregated
 from monitor.cli.tables import Column, table
-from monitor.diagnose.cost_words import cost_words
-from monitor.diagnose.device_words import LEFT_OUT
 from monitor.diagnose.headline import facts, status_word
 from monitor.diagnose.hidden import hidden_words
-from monitor.diagnose.mfu_words import mfu_words
-from monitor.diagnose.muted_words import muted_words
 from monitor.diagnose.outlook import outlook
-from monitor.diagnose.reading_words import reading_words
 from monitor.diagnose.rights import of_report
 from monitor.diagnose.verdict import gain_words, judge
+from monitor.diagnose.words.cost import cost_words
+from monitor.diagnose.words.devices import LEFT_OUT
+from monitor.diagnose.words.mfu import mfu_words
+from monitor.diagnose.words.mutes import muted_words
+from monitor.diagnose.words.step_readings import reading_words
 from monitor.faults import attempt
 from monitor.model import Distribution, Finding, Mute, NodeStats, Report
 from monitor.words import (

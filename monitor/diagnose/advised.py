@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
-from monitor.diagnose.cost_words import saved_words
-from monitor.diagnose.device_words import everywhere, left_out, span, spread
 from monitor.diagnose.rule import Case
 from monitor.diagnose.stakes import STEPS
+from monitor.diagnose.words.cost import saved_words
+from monitor.diagnose.words.devices import everywhere, left_out, span, spread
 from monitor.model import Distribution, Evidence, Prediction, Saving
 from monitor.predict.memory import memory_change
 from monitor.predict.outcome import Outcome, differences

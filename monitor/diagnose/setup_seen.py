@@ -10,7 +10,7 @@ from monitor.analyze.gpus import fullest
 from monitor.analyze.memory import memory_peaks
 from monitor.analyze.mfu import parameters
 from monitor.analyze.refused import Fill
-from monitor.diagnose.reading_words import came_by
+from monitor.diagnose.words.step_readings import came_by
 from monitor.model import Run, StepStats
 from monitor.predict.setup import Known, Setup, setup_of
 

@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 import pandas as pd
 
 from monitor.analyze.peers import Outlier
-from monitor.diagnose.cost_words import saved_words
 from monitor.diagnose.rule import Case
 from monitor.diagnose.stakes import STEPS
+from monitor.diagnose.words.cost import saved_words
 from monitor.model import Evidence, Finding, Recommendation, Saving
 from monitor.words import percent, step_seconds
 

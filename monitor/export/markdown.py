@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from monitor.diagnose.cost_words import cost_words
 from monitor.diagnose.headline import facts, status_word
 from monitor.diagnose.hidden import hidden_words
-from monitor.diagnose.mfu_words import mfu_words
-from monitor.diagnose.muted_words import muted_words
 from monitor.diagnose.outlook import outlook
-from monitor.diagnose.reading_words import reading_words
 from monitor.diagnose.rights import of_report
 from monitor.diagnose.verdict import gain_words, judge
+from monitor.diagnose.words.cost import cost_words
+from monitor.diagnose.words.mfu import mfu_words
+from monitor.diagnose.words.mutes import muted_words
+from monitor.diagnose.words.step_readings import reading_words
 from monitor.export.markup import Markup, as_code, block, bold, broken, document, heading, item, joined, table
 from monitor.faults import attempt
 from monitor.model import Distribution, Report

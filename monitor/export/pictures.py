@@ -16,7 +16,10 @@ from monitor.charts.elements import Span
 from monitor.charts.step_time import work_of
 from monitor.charts.timeline import SIGNS, phase_bar, segments, swim_lanes, unit_of
 from monitor.charts.utilization import POINTS, ROWS, bucket_seconds, columns_for, measured
-from monitor.diagnose.chart_words import (
+from monitor.diagnose.log_places import first_error
+from monitor.diagnose.odd_nodes import odd_nodes
+from monitor.diagnose.verdict import has_gpus
+from monitor.diagnose.words.charts import (
     changes_of,
     loss_said,
     phases_listed,
@@ -29,10 +32,7 @@ from monitor.diagnose.chart_words import (
     timeline_words,
     utilization_said,
 )
-from monitor.diagnose.log_places import first_error
-from monitor.diagnose.odd_nodes import odd_nodes
-from monitor.diagnose.reading_words import reading_words
-from monitor.diagnose.verdict import has_gpus
+from monitor.diagnose.words.step_readings import reading_words
 from monitor.export.svg import svg
 from monitor.faults import attempt
 from monitor.model import MetricName, Report

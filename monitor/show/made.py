@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 import streamlit as st
 
-from monitor.diagnose.compared import Comparison, compare
+from monitor.diagnose.comparison.compare import Comparison, compare
 from monitor.model import Report
 
 Made = TypeVar("Made")

@@ -45,7 +45,7 @@ def _is_overview(chart: object) -> bool:
             (
                 "1 h 30 min billed; what it was spent on is not known: no training step was read.",
                 "The charts below show the whole job, 1 h 30 min; times are UTC.",
-                "A step takes 4.10 s (p10 4.05 s, p90 4.15 s); all nodes take the same.",
+                "A step takes 4.10 s (p10 4.05 s, p90 4.15 s); all nodes take the same time.",
                 "GPU 46 % on all 4 nodes since 12:08 UTC",
                 "GPU utilization by node · % of one GPU · 4 nodes · mean over 1 min per column · gray is missing data",
             ),
