@@ -2,7 +2,7 @@
 
 Each row is of 200 pairs (100 where nothing is promised). Equal pairs are of 60 to 2,000 steps each, drawn anew for every job;
 the planted difference is looked for in 200 steps. Each run has a warm-up, checkpoints that the log tells of, and pauses that
-it does not. The pairs are other ones than those that the constants of ``monitor.analyze.median_error`` were chosen on. The
+it does not. The pairs are other ones than those that the constants of ``monitor.analyze.comparison`` were chosen on. The
 last row is the demo's pair of vision transformers, whose published change is about -14 %.
 
 ``python -m benchmarks.comparison --write-docs`` puts the table into ``docs/comparison.md``.
@@ -26,7 +26,7 @@ from scipy import signal
 from benchmarks.predictions import line
 from monitor.analyze.comparison import Change, change
 from monitor.analyze.journal import journal
-from monitor.analyze.stable_steps import By, StableSteps, stable_steps
+from monitor.analyze.pace import By, StableSteps, stable_steps
 from monitor.demo.dialects import speaker
 from monitor.demo.schedule import schedule
 from monitor.demo.stories import MICS_ALL, MICS_NODE

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from monitor.alert.conditions import Rule
-from monitor.alert.saved import saved, saved_file
+from monitor.alert.rules import saved, saved_file
 from monitor.errors import BadCall
 from monitor.model import Report
 from monitor.review import Snapshot

@@ -16,11 +16,11 @@ import pandas as pd
 import pytest
 
 from monitor import settings
-from monitor.alert.rules_file import rules_in
+from monitor.alert.rules import rules_in
 from monitor.cli.main import main, parser
 from monitor.demo.account import start
 from monitor.diagnose.rulebook import rules
-from monitor.parse.recognise import families
+from monitor.parse.family import families, family
 from tests.parse.read import parse
 from tests.write_docs import FINDINGS, findings_page
 
@@ -86,9 +86,9 @@ def test_the_format_of_the_readme_reads_its_case(tmp_path: Path, monkeypatch: py
     (_, source), (_, log), (_, table) = ((kind, textwrap.dedent(text)) for kind, text in blocks)
     (tmp_path / "acme.py").write_text(source, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-    acme = importlib.import_module("acme")
-    assert acme.__doc__
-    assert any(gate in log for gate in acme.GATES)
+    acme = family(importlib.import_module("acme"))
+    assert acme.doc
+    assert any(gate in log for gate in acme.gates)
     found = parse(log.splitlines(), extra=(acme.read,)).steps
     expected = pd.read_csv(io.StringIO(table))
     got = pd.read_csv(io.StringIO(found[list(expected.columns)].to_csv(index=False)))
@@ -118,8 +118,8 @@ def test_the_page_of_findings_is_fresh() -> None:
 
 def test_every_format_is_documented() -> None:
     page = (ROOT / "docs" / "log-formats.md").read_text(encoding="utf-8")
-    for family in families():
-        assert f"`{family.FORMAT}" in page, f"the format {family.FORMAT} is missing in docs/log-formats.md"
+    for name in (name for known in families() for name in known.formats):
+        assert f"`{name}`" in page, f"the format {name} is missing in docs/log-formats.md"
 
 
 @pytest.mark.parametrize(

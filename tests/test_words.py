@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from monitor.analyze.pieces import BUCKETS
+from monitor.analyze.training_time import BUCKETS
 from monitor.words import clock, phase, usd
 
 AT = datetime(2026, 9, 5, 14, 5, tzinfo=UTC)

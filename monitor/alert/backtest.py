@@ -9,9 +9,8 @@ from datetime import datetime, timedelta
 from monitor.alert.asked_findings import missing
 from monitor.alert.conditions import Found, Rule
 from monitor.alert.evaluate import judge
-from monitor.alert.finding_history import Replay, finding_episodes, replay
-from monitor.alert.history import COOL_DOWN_S, Episode, comes_late, episodes
-from monitor.alert.step_series import came_by_words
+from monitor.alert.history import COOL_DOWN_S, Episode, Replay, comes_late, episodes, finding_episodes, replay
+from monitor.alert.series.steps import came_by_words
 from monitor.alert.verdict import State
 from monitor.analyze.phases import USEFUL
 from monitor.model import Report

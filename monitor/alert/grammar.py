@@ -1,22 +1,39 @@
-"""What does a threshold expression say? Text in, a condition out; what cannot be read gets a caret under the wrong word.
-
-METRIC OP VALUE [for DURATION] [on SCOPE]      gpu_utilization < 40% for 10 min on any
-finding ID, finding critical, finding warning  finding stall
-"""
+"""What a threshold expression says: text in, a condition out. What cannot be read gets a caret under the wrong place; one
+that is always or never true is named, too."""
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import NoReturn, cast
+from typing import Literal, NoReturn, cast
 
-from monitor.alert.conditions import SEVERITIES, Condition, Found, Lasting, Operator, Threshold
-from monitor.alert.measures import MEASURES
-from monitor.alert.sense import senseless
-from monitor.alert.units import PERCENT, TIME_UNITS, USD, seconds_in
+from monitor.alert.conditions import MEASURES, SEVERITIES, Condition, Found, Lasting, Operator, Threshold, number
 from monitor.errors import BadCall
+
+TimeUnit = Literal["s", "m", "h"]
+
+_TIMES: Mapping[TimeUnit, str] = {
+    "s": "s sec secs second seconds",
+    "m": "m min mins minute minutes",
+    "h": "h hr hrs hour hours",
+}
+#: Of a value of percent, and of one of money.
+PERCENT = frozenset({"%", "percent", "pct"})
+USD = frozenset({"usd", "$", "dollar", "dollars"})
+_UNIT_S: Mapping[TimeUnit, float] = {"s": 1.0, "m": 60.0, "h": 3600.0}
+_MILLISECONDS, _MS = frozenset({"ms", "millisecond", "milliseconds"}), 0.001
+#: A word -> the unit as it is written out again.
+TIME_UNITS: Mapping[str, TimeUnit] = {word: unit for unit, words in _TIMES.items() for word in words.split()}
+
+
+def seconds_in(word: str) -> float | None:
+    """The seconds of one unit of time, by any of its words; None where it is none."""
+    unit = TIME_UNITS.get(word)
+    return _MS if word in _MILLISECONDS else None if unit is None else _UNIT_S[unit]
+
 
 _OPERATORS = ("<=", ">=", "<", ">")
 _WORD = re.compile(r"<=|>=|==|!=|=>|=<|[<>=]|[^\s<>=!]+|!")
@@ -251,3 +268,44 @@ def _nearest(text: str, known: list[str]) -> str:
         # A word of a longer name: "gpu", "memory", "cost".
         found = [name for name in known if len(plain) > 2 and plain in name.replace("-", "_")][:1]
     return f"; the nearest is {found[0]}" if found else ""
+
+
+_WORDS = {"<": "below", "<=": "at most", ">": "above", ">=": "at least"}
+
+
+def senseless(when: Condition) -> str:
+    """Why a condition tells nothing, as a sentence that says how it was understood and what would do; empty where it may."""
+    if isinstance(when, Found) or when.relative:
+        return ""  # a multiple may be anything: a median of 0 has none
+    measure = MEASURES[when.metric]
+    low, high = measure.span
+    always, never = _outcomes(when, low, high)
+    if not (always or never):
+        return ""
+    if math.isfinite(high):
+        reach = f"percent of one {'GPU' if 'gpu' in when.metric else 'host'}, {low:g} to {high:g}"
+    else:
+        reach = f"never below {low:g}"
+    nearest = str(when).replace(f"{when.op} {number(when.value)}", f"{when.op} {measure.example_of(when.op)}")
+    return (
+        f"Understood as {measure.words} {_WORDS[when.op]} {number(when.value)}{_unit(measure.unit)}, which is "
+        f"{'always' if always else 'never'} true: it is {reach}. Write, for example, {nearest}."
+    )
+
+
+def _outcomes(when: Threshold, low: float, high: float) -> tuple[bool, bool]:
+    """(whether it always holds, whether it never does)."""
+    value = when.value
+    match when.op:
+        case "<":
+            return value > high, value <= low
+        case "<=":
+            return value >= high, value < low
+        case ">":
+            return value < low, value >= high
+        case ">=":
+            return value <= low, value > high
+
+
+def _unit(unit: str) -> str:
+    return f" {unit}" if unit else ""

@@ -1,22 +1,73 @@
-"""When did a rule fire, and when was it over? The same walk over time for a job that is watched and for one of the past.
-
-A rule that fires goes on until its condition was false, without a gap, for as long as it had to be true (ten minutes or
-twenty steps at most, three minutes or five steps where nothing is said): a value that wavers around a threshold is one
-alert. For some time after that it says nothing again; what still holds then is said then.
-"""
+"""When a rule fired and when it was over, and when a finding would have been reported: the rules are run again as of past
+moments, on a run that is cut there."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import pairwise
 
-from monitor.alert.conditions import Lasting, Threshold
+import pandas as pd
+
+from monitor.alert.conditions import MEASURES, Found, Lasting, Threshold
 from monitor.alert.evaluate import moment, tracks_of
-from monitor.alert.measures import MEASURES
 from monitor.alert.track import Span, Track, holds, limits, spans_of
-from monitor.analyze.window import LEFT_OUT_AT_END
-from monitor.model import Report
+from monitor.analyze.utilization import LEFT_OUT_AT_END
+from monitor.diagnose.findings import diagnose
+from monitor.model import Finding, Job, Price, Report, Run
+
+_MINUTE = pd.Timedelta(minutes=1)
+
+
+def as_of(run: Run, at: datetime) -> Run:
+    """The run of a job that trained at ``at``. Which lines were neither step nor event by then is not known."""
+    steps = run.steps[~(run.steps["timestamp"] > at)]
+    events = run.events[~(run.events["timestamp"] > at)]
+    # Of the newest minutes nothing is judged anyway.
+    ends = run.metrics["timestamp"] + pd.to_timedelta(run.metrics["period_s"].astype("int64"), unit="s")
+    metrics = run.metrics[ends <= at - LEFT_OUT_AT_END / 3]
+    last = max(
+        (frame["timestamp"].max() for frame in (steps, events) if frame["timestamp"].notna().any()), default=None
+    )
+    seen = None if last is None else last.to_pydatetime()
+    logs = replace(run.logs, last_line_at=seen) if run.logs.last_line_at is not None else run.logs
+    return replace(
+        run,
+        job=_job(run.job, at),
+        steps=steps.reset_index(drop=True),
+        events=events.reset_index(drop=True),
+        metrics=metrics.reset_index(drop=True),
+        gpus=_written(run.gpus, at),
+        hosts=_written(run.hosts, at),
+        logs=logs,
+    )
+
+
+def _written(samples: pd.DataFrame, at: datetime) -> pd.DataFrame:
+    """The samples of the minutes that a profiler had written: an object appears at the end of its minute."""
+    return samples[samples["timestamp"].dt.floor("min") + _MINUTE <= at].reset_index(drop=True)
+
+
+def _job(job: Job, at: datetime) -> Job:
+    if job.ended is not None and job.ended <= at:
+        return job
+    begun = tuple(
+        replace(entry, end=entry.end if entry.end is not None and entry.end <= at else None)
+        for entry in job.transitions
+        if entry.start <= at
+    )
+    return replace(
+        job,
+        status="InProgress",
+        secondary_status=begun[-1].status if begun else "Training",
+        ended=None,
+        transitions=begun,
+        training_seconds=None,
+        billable_seconds=None,
+        failure_reason=None,
+    )
+
 
 COOL_DOWN_S = 600.0
 _CLEARS_AFTER_S, _CLEARS_AFTER_STEPS = 600.0, 20
@@ -146,3 +197,89 @@ def _episode(track: Track, when: Threshold, span: Span, at: float, over: float |
         float(limits(track, when)[span.done]),
         unit,
     )
+
+
+# As many moments as this, and no two nearer than a minute.
+_MOMENTS = 24
+_CLOSEST = timedelta(minutes=1)
+
+Said = Mapping[str, Finding]
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What was said at each of some moments, in time; the last one is the end of the job (or now)."""
+
+    moments: tuple[tuple[datetime, Said], ...] = ()
+
+
+def replay(report: Report, now: datetime, progress: Callable[[float], None] = lambda share: None) -> Replay:
+    """Asks all rules again, as of moments from the start of the training on."""
+    job = report.job
+    end = job.ended or now
+    final: Said = {found.id: found for found in report.findings}
+    steps = report.run.steps["timestamp"]
+    if job.started is None or end <= job.started or (len(steps) and steps.isna().all()):
+        return Replay(((end, final),))  # without times nobody knows what was when
+    price = None
+    if report.cost.price_usd_per_instance_hour is not None:
+        price = Price(report.cost.price_usd_per_instance_hour, report.cost.price_source or "")
+
+    def said(at: datetime) -> Said:
+        return {found.id: found for found in diagnose(as_of(report.run, at), at, price)}
+
+    count = max(1, min(_MOMENTS, int((end - job.started) / _CLOSEST)))
+    seen: list[tuple[datetime, Said]] = [(job.started, {})]
+    for place in range(1, count):
+        at = job.started + (end - job.started) * place / count
+        seen.append((at, said(at)))
+        progress(place / count)
+    seen.append((end, final))
+    closer = [_first_said(before, after, said) for before, after in pairwise(seen)]
+    return Replay(tuple(sorted([*seen[1:], *(found for part in closer for found in part)], key=lambda each: each[0])))
+
+
+def _first_said(
+    before: tuple[datetime, Said], after: tuple[datetime, Said], said: Callable[[datetime], Said]
+) -> list[tuple[datetime, Said]]:
+    """Moments in between that bring a new finding that asks for action nearer than to a minute."""
+    found = []
+    while after[0] - before[0] > _CLOSEST and _loud(after[1]) - _loud(before[1]):
+        middle = before[0] + (after[0] - before[0]) / 2
+        looked = (middle, said(middle))
+        found.append(looked)
+        if _loud(looked[1]) - _loud(before[1]):
+            after = looked
+        else:
+            before = looked
+    return found
+
+
+def _loud(said: Said) -> set[str]:
+    return {id for id, found in said.items() if found.severity != "info"}
+
+
+def finding_episodes(replayed: Replay, when: Found) -> tuple[Episode, ...]:
+    """One for each time that a finding was said and not yet before; one that stays away for two moments is over."""
+    opened: dict[str, Episode] = {}
+    absent: dict[str, datetime] = {}
+    out: list[Episode] = []
+    for at, said in replayed.moments:
+        asked = {id: found for id, found in said.items() if when.subject in {id, found.severity}}
+        for id, found in asked.items():
+            absent.pop(id, None)
+            if id not in opened:
+                opened[id] = _finding_episode(found, at)
+        for id in [id for id in opened if id not in asked]:
+            if id in absent:
+                out.append(replace(opened.pop(id), cleared=absent.pop(id)))
+            else:
+                absent[id] = at
+    return tuple(sorted([*out, *opened.values()], key=lambda each: (each.fired is None, each.fired, each.finding)))
+
+
+def _finding_episode(found: Finding, at: datetime) -> Episode:
+    since = next((evidence.start for evidence in found.evidence if evidence.start is not None), None)
+    nodes = {evidence.node for evidence in found.evidence if evidence.node}
+    node = nodes.pop() if len(nodes) == 1 else None
+    return Episode(node, since, at, None, None, None, "", found.id, found.summary)

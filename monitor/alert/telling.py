@@ -13,7 +13,7 @@ from monitor.alert.delivery import Outcome, check, deliver, key_of
 from monitor.alert.ledger import Ledger, SetAside, durable
 from monitor.alert.message import Message
 from monitor.alert.news import Look, news
-from monitor.alert.sink_names import Sink, sink_of
+from monitor.alert.sinks.names import Sink, sink_of
 from monitor.alert.verdict import Verdict
 from monitor.errors import CannotDo
 

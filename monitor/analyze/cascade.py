@@ -8,15 +8,15 @@ together is told apart by what the texts explain, and by the rank that the launc
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
 import pandas as pd
 
-from monitor.analyze.causes import NAMES_A_CAUSE, kind_of, strength
-from monitor.analyze.left_out import left_out
-from monitor.analyze.writers import moments, with_writers
+from monitor.analyze.failure_causes import NAMES_A_CAUSE, kind_of, strength
+from monitor.model import LEFT_OUT
 
 #: The kinds of events that are errors by themselves; a traceback counts where its last line is missing.
 ERRORS = ("error", "oom-kill", "collective-timeout", "nccl-error")
@@ -220,3 +220,54 @@ def _first(errors: pd.DataFrame, comparable: bool, named: dict[str, frozenset[in
     by_launcher = heads["rank"].isin(ranks) & heads["rank"].notna()
     best = heads.assign(other=~by_launcher).sort_values("other", kind="stable").iloc[0]
     return errors.loc[best.name], [int(place) for place in heads.index if place != best.name]
+
+
+def left_out(events: pd.DataFrame, kinds: Collection[str]) -> pd.DataFrame:
+    """``stream line count`` of each stream's further events of these kinds; ``line`` is of one of those kept among them."""
+    rows = events.loc[events["kind"] == LEFT_OUT, ["stream", "line", "text"]]
+    told = rows["text"].str.partition(" ") if len(rows) else pd.DataFrame({0: [], 2: []}, dtype="str")
+    rows = rows.assign(count=pd.to_numeric(told[0]).astype("int64"))
+    return rows.loc[told[2].isin(kinds), ["stream", "line", "count"]]
+
+
+# "[Rank 3]" of c10d and Megatron, "[rank3]:" of PyTorch, "rank=3" of an event's fixed form.
+_NAMED = r"\[[Rr]ank ?(\d{1,6})\]|\brank=(\d{1,6})\b"
+
+_EPOCH = pd.Timestamp(0, tz="UTC")
+
+
+def with_writers(events: pd.DataFrame, steps: pd.DataFrame) -> pd.DataFrame:
+    """The events with ``rank`` filled from their texts where it is not known, and then ``node`` from other lines of the
+    same rank."""
+    unknown = events["rank"].isna()
+    if not unknown.any():
+        return events
+    named = events.loc[unknown, "text"].str.extract(_NAMED)
+    ranks = pd.to_numeric(named[0].fillna(named[1])).astype("Int64").dropna()
+    out = events.copy()
+    out.loc[ranks.index, "rank"] = ranks
+    both = pd.concat([frame.loc[frame["rank"].notna(), ["rank", "node"]] for frame in (steps, events)])
+    places = both[both["node"] != ""].drop_duplicates("rank").set_index("rank")["node"]
+    placed = out.loc[ranks.index, "rank"].map(places).dropna()
+    out.loc[placed.index, "node"] = placed
+    return out
+
+
+def moments(*frames: pd.DataFrame) -> tuple[list[pd.Series], bool]:
+    """A sortable time (ms) for the rows of each frame, and whether it orders rows of different streams.
+
+    A line without a time has that of the newest line before it in its stream, else of the first one after it. Times
+    within a stream never fall: there the order of the lines counts. Where a stream has no times at all, the rows of each
+    stream are in order and nothing is said about different streams.
+    """
+    rows = pd.concat([frame[["stream", "line", "timestamp"]] for frame in frames], keys=range(len(frames)))
+    rows = rows.sort_values(["stream", "line"], kind="stable")
+    millis = (rows["timestamp"] - _EPOCH).dt.total_seconds() * 1000
+    streams = rows["stream"]
+    known = millis.groupby(streams, observed=True).cummax().groupby(streams, observed=True).ffill()
+    known = known.groupby(streams, observed=True).bfill()
+    comparable = not known.isna().any() or streams.nunique() <= 1
+    known = known.fillna(0.0)
+    return [
+        known.xs(place) if len(frame) else pd.Series(dtype="float64") for place, frame in enumerate(frames)
+    ], comparable

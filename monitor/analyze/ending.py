@@ -5,6 +5,7 @@ A cause is named only where it is confirmed; else ``id`` is empty, and what ther
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Literal
@@ -12,12 +13,18 @@ from typing import Literal
 import pandas as pd
 
 from monitor.analyze.cascade import Cascade, as_error, cascade
-from monitor.analyze.causes import NAMES_A_CAUSE, STRENGTH, kind_of
-from monitor.analyze.data_errors import blame
-from monitor.analyze.denied import denied
-from monitor.analyze.exits import killed_by
-from monitor.analyze.nan_loss import NanLoss
-from monitor.analyze.reasons import CAPACITY, Reason, has_status, reason_of
+from monitor.analyze.failure_causes import (
+    CAPACITY,
+    NAMES_A_CAUSE,
+    STRENGTH,
+    Reason,
+    blame,
+    denied,
+    has_status,
+    kind_of,
+    reason_of,
+)
+from monitor.analyze.losses import NanLoss
 from monitor.model import Run
 
 #: The findings that can be the cause of an end.
@@ -71,7 +78,7 @@ class Ending:
     id: str
     """Of the finding; empty where no cause can be told."""
     kind: str = ""
-    """What the first error names, see ``monitor.analyze.causes``; empty without one."""
+    """What the first error names, see ``monitor.analyze.failure_causes``; empty without one."""
     confidence: Literal["high", "medium", "low"] = "high"
     first: Cascade | None = None
     text: str = ""
@@ -262,3 +269,36 @@ def _before_the_stop(run: Run, at: datetime) -> bool:
     if times.empty:
         return run.logs.last_line_at is not None and run.logs.last_line_at <= at + _STILL_TALKING
     return not ((times > pd.Timestamp(at + _STILL_TALKING)) & (times < pd.Timestamp(stopped))).any()
+
+
+# Exit codes of SIGKILL as torchrun, a shell and Open MPI write them.
+_KILLED = re.compile(r"\bexitcode=(?:-9|137)\b|\bsignal=(?:9|Killed)\b")
+_FIELD = re.compile(r"(\w+)=(\S+)")
+
+
+def killed_by(events: pd.DataFrame) -> Cascade | None:
+    """The first process that a launcher saw die of SIGKILL, as an error of its own; None where none is told of."""
+    exits = events[(events["kind"] == "worker-exit") & events["text"].str.contains(_KILLED)]
+    if exits.empty:
+        return None
+    row = exits.sort_values(["timestamp", "stream", "line"], kind="stable").iloc[0]
+    fields = dict(_FIELD.findall(str(row["text"])))
+    rank = int(fields["rank"]) if "rank" in fields else None
+    if rank is None:
+        # torchrun names the rank in the line before, or in its block behind.
+        near = events[(events["kind"] == "worker-exit") & (events["stream"] == row["stream"])]
+        near = near[near["text"].str.contains(r"\brank=", regex=True) & (near["line"] - row["line"]).between(-3, 80)]
+        before = near[near["line"] <= row["line"]]
+        named = (
+            before
+            if "local_rank" not in fields
+            else near[near["text"].str.contains(f"local_rank={fields['local_rank']}\\b")]
+        )
+        rank = int(dict(_FIELD.findall(str(named.iloc[0]["text"])))["rank"]) if len(named) else None
+    host = fields.get("host", "")
+    node = host if host.startswith("algo-") else str(row["node"])
+    at = None if pd.isna(row["timestamp"]) else row["timestamp"].to_pydatetime()
+    signals = events[(events["kind"] == "signal") & (events["stream"] == row["stream"])]
+    said = signals[signals["text"].str.contains("SIGKILL")]
+    text = str(said.iloc[0]["text"]) if len(said) else f"the launcher reported that a process exited: {row['text']}"
+    return Cascade("worker-exit", text, at, node, rank, str(row["stream"]), int(row["line"]), 0, (), ())

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import pandas as pd
 
 from monitor.analyze.journal import usual_step_s
-from monitor.analyze.window import training_spans
+from monitor.analyze.utilization import training_spans
 from monitor.model import Job, Run
 
 # A GPU that is busier than this most of the time is training, whether or not lines tell of it.

@@ -14,7 +14,7 @@ from datetime import datetime
 import numpy as np
 import pandas as pd
 
-from monitor.analyze.codes import codes, writers
+from monitor.analyze.journal import codes, writers
 from monitor.model import Job
 
 _FEWEST_AGAIN = 3

@@ -17,13 +17,9 @@ import pandas as pd
 
 from monitor.analyze.activities import Activity
 from monitor.analyze.billing import billing_factor, with_billing
-from monitor.analyze.held_gpus import held_gpus
 from monitor.analyze.lost import LostWork
-from monitor.analyze.pieces import BUCKETS
-from monitor.analyze.silence import silence
-from monitor.analyze.standstill import at_work, stands_still
-from monitor.analyze.tail import Ending, Tail, marks
-from monitor.analyze.training_time import Ints, Reports, reports, training
+from monitor.analyze.silence import at_work, held_gpus, silence, stands_still
+from monitor.analyze.training_time import BUCKETS, Ending, Ints, Reports, Tail, marks, reports, training
 from monitor.model import ENDED_STATUSES, Bucket, Job, Phase, Run
 
 #: Billed time in these is not waste.

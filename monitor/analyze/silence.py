@@ -1,19 +1,20 @@
-"""How long has no step been reported, and how long may that be in this job?
-
-A silence is compared with the job's own rhythm. A pause that the job announces (a line that begins a checkpoint or an
-evaluation, a restart) is compared with the pauses of its kind that it got over before; the first of a kind has a fixed time.
+"""Times without a reported step: how long one may last in this job, those of single nodes, what the GPUs do meanwhile, and
+whether the job stands still.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
 import pandas as pd
 
 from monitor.analyze.journal import MARKS, usual_gap_s
+from monitor.model import Activity, Phase
 
 GAPS = 5.0
 LEAST_S = 300.0
@@ -191,3 +192,152 @@ def _marks(events: pd.DataFrame, last: pd.Timestamp, until: datetime, begun: dat
     if begun is not None and last < begun < until:
         marks.loc[-1] = {"at": pd.Timestamp(begun), "what": "restart", "begins": True}
     return marks.sort_values("at", kind="stable")
+
+
+# Longer than this many usual gaps between the node's reports, and than five minutes, as in the phases.
+_SILENT_GAPS = 5
+_SILENT_S = 300.0
+_FEWEST_REPORTS = 3
+_WITH_STEPS = frozenset({"productive", "slow-excess", "stall", "lost-work", "unknown"})
+_AT_WORK = frozenset({"productive", "slow-excess", "stall"})
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSilence:
+    """From a node's report to its next one, or to the end of the work; ``node`` is empty where it is not known."""
+
+    node: str
+    start: pd.Timestamp
+    end: pd.Timestamp
+
+
+def silences(
+    steps: pd.DataFrame, phases: Sequence[Phase], activities: Sequence[Activity], now: datetime
+) -> tuple[NodeSilence, ...]:
+    """The silences of each node that reports steps with times, from the Steps frame, as of ``now``."""
+    explained = [(phase.start, phase.end) for phase in phases if phase.name not in _WITH_STEPS]
+    explained += [(activity.start, activity.end) for activity in activities]
+    ends = [phase.end for phase in phases if phase.name in _AT_WORK]
+    until = min(max(ends), now) if ends else None
+    found: list[NodeSilence] = []
+    stamped = steps.loc[steps["timestamp"].notna(), ["node", "timestamp"]]
+    for node, rows in stamped.groupby("node", observed=True)["timestamp"]:
+        times = np.unique(rows.to_numpy(dtype="datetime64[ms]"))
+        if len(times) < _FEWEST_REPORTS:
+            continue
+        gaps_s = np.diff(times).astype("int64") / 1000
+        allowed_s = max(_SILENT_GAPS * float(np.median(gaps_s)), _SILENT_S)
+        spans = [(times[at], times[at + 1]) for at in np.flatnonzero(gaps_s > allowed_s)]
+        if until is not None:
+            spans.append((times[-1], np.datetime64(int(until.timestamp() * 1000), "ms")))
+        for one, other in spans:
+            start, end = pd.Timestamp(one, tz="UTC"), pd.Timestamp(other, tz="UTC")
+            if _seconds_left(start, end, explained) > allowed_s:
+                found.append(NodeSilence(str(node), start, end))
+    return tuple(found)
+
+
+def _seconds_left(start: pd.Timestamp, end: pd.Timestamp, explained: Sequence[tuple[datetime, datetime]]) -> float:
+    """The length of a silence without what explains it; spans that overlap count twice, which errs to calm."""
+    covered = sum(max(0.0, (min(end, b) - max(start, a)).total_seconds()) for a, b in explained)
+    return float((end - start).total_seconds() - covered)
+
+
+# NCCL's default timeout in PyTorch: while lines still come, a silence of steps is no evaluation after as much.
+LINES_STILL_S = 600.0
+
+
+def stands_still(found: Silence, held: HeldGpus | None, last_line: datetime | None) -> bool:
+    """Whether a silence is too long and nothing speaks against a standstill: GPUs at work, or lines that still come.
+
+    ``last_line`` is when any process last wrote anything. Lines do not help where GPUs have been flat since the last step for
+    as long as a collective may take.
+    """
+    if not found.too_long or at_work(held):
+        return False
+    flat = held is not None and held.pattern in {"waiting", "split", "flat", "idle"} and bool(held.changed)
+    return not still_logs(found, last_line) or (flat and found.seconds > LINES_STILL_S)
+
+
+def at_work(held: HeldGpus | None) -> bool:
+    """Whether the GPUs are seen to work, or to do what they did while steps came."""
+    return held is not None and (held.pattern == "working" or (held.pattern == "flat" and held.changed is False))
+
+
+def still_logs(found: Silence, last_line: datetime | None) -> bool:
+    """Whether lines come while steps do not."""
+    return (found.until - (last_line or found.since)).total_seconds() <= found.least_s
+
+
+BUSY_PCT = 95.0
+IDLE_PCT = 5.0
+# A waiting GPU's minutes differ by less than this (standard deviation, points); a working one's by more.
+FLAT_POINTS = 1.0
+# Ten minutes show more than that by chance, and the more nodes there are, the more so: in one job of twenty, on some node.
+_BY_CHANCE = 0.05
+# A mean that differs by more than this is another level.
+MOVED_POINTS = 2.0
+FEWEST_MINUTES = 3
+# Only what they do now counts, not how they came to it.
+NEWEST = timedelta(minutes=10)
+# CloudWatch's newest minutes are incomplete.
+LATE = timedelta(minutes=2)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldGpus:
+    """``waiting`` near 100 %, ``idle`` near 0, ``split`` between nodes, ``flat`` at another level, or ``working``."""
+
+    pattern: Literal["waiting", "idle", "split", "flat", "working"]
+    levels: dict[str, float]
+    """node -> mean, percent of one GPU."""
+    idle_nodes: tuple[str, ...]
+    changed: bool | None
+    """Whether it was different before the silence; None where that is not known."""
+
+
+def held_gpus(metrics: pd.DataFrame, since: datetime, until: datetime) -> HeldGpus | None:
+    """The pattern of the newest minutes between ``since`` and ``until``; None of fewer than three minutes."""
+    rows = metrics[metrics["metric"] == "gpu_utilization"]
+    inside = rows[(rows["timestamp"] > since) & (rows["timestamp"] <= until - LATE)]
+    if inside["timestamp"].nunique() < FEWEST_MINUTES:
+        return None
+    inside = inside[inside["timestamp"] > inside["timestamp"].max() - NEWEST]
+    if inside["timestamp"].nunique() < FEWEST_MINUTES:
+        return None
+    levels, spread = _of(inside)
+    idle = levels <= IDLE_PCT
+    pattern: Literal["waiting", "idle", "split", "flat", "working"]
+    if idle.all():
+        pattern = "idle"
+    elif (spread[~idle] > _most_by_chance(inside, int((~idle).sum()))[~idle]).any():
+        pattern = "working"
+    elif (levels >= BUSY_PCT).all():
+        pattern = "waiting"
+    else:
+        pattern = "split" if idle.any() else "flat"
+    before = rows[(rows["timestamp"] < since - timedelta(minutes=1)) & (rows["timestamp"] > since - 6 * NEWEST)]
+    changed = None
+    if before["timestamp"].nunique() >= FEWEST_MINUTES:
+        # Before: without the start, or a checkpoint, among it.
+        by_node = before.groupby("node", observed=True)["value_pct"]
+        usual = by_node.median()
+        usual_spread = 1.4826 * by_node.agg(lambda values: (values - values.median()).abs().median())
+        moved = (levels - usual).abs() > MOVED_POINTS
+        changed = bool((moved | ((usual_spread > FLAT_POINTS) & (spread <= FLAT_POINTS))).any())
+    names = tuple(str(name) for name in levels.index[idle]) if pattern == "split" else ()
+    return HeldGpus(pattern, {str(name): float(level) for name, level in levels.items()}, names, changed)
+
+
+def _most_by_chance(rows: pd.DataFrame, nodes: int) -> pd.Series:
+    """The spread that a node of ``FLAT_POINTS`` may show in its minutes, where as many nodes are looked at: the quantile of chi
+    squared by Wilson and Hilferty's cube, which is exact to a percent."""
+    sure = NormalDist().inv_cdf(1 - _BY_CHANCE / nodes)
+    free = (rows.groupby("node", observed=True)["value_pct"].count() - 1).clip(lower=1)
+    part = 2 / (9 * free)
+    return FLAT_POINTS * ((1 - part + sure * part**0.5) ** 3) ** 0.5
+
+
+def _of(rows: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
+    by_node = rows.groupby("node", observed=True)["value_pct"]
+    return by_node.mean(), by_node.std().fillna(0.0)

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from monitor.analyze.journal import MARKS
-from monitor.analyze.work import for_equal_work
+from monitor.analyze.pace import for_equal_work
 
 Floats = NDArray[np.float64]
 

@@ -14,9 +14,8 @@ from datetime import datetime
 import numpy as np
 import pandas as pd
 
-from monitor.analyze.cascade import ERRORS, Cascade
-from monitor.analyze.silences import silences
-from monitor.analyze.writers import with_writers
+from monitor.analyze.cascade import ERRORS, Cascade, with_writers
+from monitor.analyze.silence import silences
 from monitor.model import Activity, Phase, Run
 
 #: The lane of the whole job, and that of lines whose node is not known.

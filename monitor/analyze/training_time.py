@@ -1,17 +1,13 @@
-"""What was done in a span of status Training? Pieces of time without a hole: steps, slow steps, pauses, beginnings.
-
-What is between two reports of the journal is, in this order: checkpoint and evaluation as ``activities`` found them; for
-the first report and after a restart all but the steps reported is initialization; of steps longer than the pace's limit,
-what is above its reference is slow-excess; if that is more than a silence may be, and does not come back in equal
-distances, it is a stall. The rest is productive. Where lines have no clock of their own (they come in blocks), only stalls
-are seen. What a late line took from the steps that were reported right after it is no slow step.
+"""What was done in a span of status Training: pieces of time without a hole, each of one bucket (steps, slow steps, pauses,
+beginnings), up to the tail after the last step.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -21,12 +17,170 @@ from monitor.analyze.activities import Activity
 from monitor.analyze.journal import MARKS, usual_gap_s
 from monitor.analyze.lost import LostWork
 from monitor.analyze.pace import pace
-from monitor.analyze.pieces import CODES, Pieces
 from monitor.analyze.silence import GAPS, LEAST_S
-from monitor.analyze.tail import Tail
 from monitor.model import Run
 
 Ints = NDArray[np.int64]
+
+#: Every second of a job's wall time is in exactly one of these.
+BUCKETS = (
+    "pending",
+    "starting",
+    "downloading",
+    "image",
+    "initialization",
+    "productive",
+    "slow-excess",
+    "evaluation",
+    "checkpoint",
+    "stall",
+    "lost-work",
+    "interrupted",
+    "uploading",
+    "idle-tail",
+    "unknown",
+)
+#: A bucket's name as a number.
+CODES = {name: code for code, name in enumerate(BUCKETS)}
+# A reader looks at tens of pieces; a job may have a million steps.
+MOST_PIECES = 200
+#: These come back all the time; what is left is told piece by piece, however short.
+_COMMON = ("productive", "slow-excess", "evaluation", "checkpoint", "lost-work")
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """``edges`` in milliseconds, one more than ``codes``; none is empty, neighbors have different names."""
+
+    edges: Ints
+    codes: NDArray[np.int8]
+
+    @classmethod
+    def of(cls, edges: Ints | Sequence[int], names: NDArray[np.int8] | Sequence[str]) -> Pieces:
+        """Pieces between edges that do not fall; empty ones are left out, neighbors of one name become one."""
+        codes = names if isinstance(names, np.ndarray) else np.array([CODES[name] for name in names], dtype=np.int8)
+        bounds = np.asarray(edges, dtype=np.int64)
+        filled = np.diff(bounds) > 0
+        starts, codes, end = bounds[:-1][filled], codes[filled], bounds[-1:]
+        first = np.ones(len(codes), dtype=bool)
+        first[1:] = codes[1:] != codes[:-1]
+        return cls(np.append(starts[first], end), codes[first])
+
+    def __iter__(self) -> Iterator[tuple[str, int, int]]:
+        for code, start, end in zip(self.codes, self.edges[:-1], self.edges[1:], strict=True):
+            yield BUCKETS[code], int(start), int(end)
+
+    def then(self, other: Pieces) -> Pieces:
+        """These, and those that begin where they end."""
+        return Pieces.of(np.append(self.edges[:-1], other.edges), np.append(self.codes, other.codes))
+
+    def over(self, spans: Iterable[tuple[int, int]], name: str, only: Collection[str]) -> Pieces:
+        """With the time in ``spans`` (start, end) that has one of the names ``only`` under another name."""
+        inside = sorted((max(a, int(self.edges[0])), min(b, int(self.edges[-1]))) for a, b in spans)
+        inside = [(a, b) for a, b in inside if b > a]
+        if not inside or not len(self.codes):
+            return self
+        starts = np.array([a for a, _ in inside], dtype=np.int64)
+        ends = np.maximum.accumulate(np.array([b for _, b in inside], dtype=np.int64))
+        edges = np.unique(np.concatenate([self.edges, starts, ends]))
+        codes = self.codes[np.searchsorted(self.edges, edges[:-1], "right") - 1]
+        span = np.searchsorted(starts, edges[:-1], "right") - 1
+        covered = (span >= 0) & (edges[:-1] < ends[np.maximum(span, 0)])
+        covered &= np.isin(codes, [CODES[one] for one in only])
+        return Pieces.of(edges, np.where(covered, np.int8(CODES[name]), codes))
+
+    def few(self, most: int = MOST_PIECES) -> Pieces:
+        """At most about ``most`` pieces; each name has the same seconds as before, to the millisecond.
+
+        Where there are more, the short ones of a stretch of time are put together, training first; pieces longer than a
+        stretch, and what is rare (a stall, an initialization), stay where they are.
+        """
+        if len(self.codes) <= most:
+            return self
+        stretches = max(1, most // len(_COMMON))
+        width = max(1, -(-int(self.edges[-1] - self.edges[0]) // stretches))
+        lengths = np.diff(self.edges)
+        common = np.isin(self.codes, [CODES[name] for name in _COMMON]) & (lengths < width)
+        # A group: neighbors that are common, up to the end of their stretch.
+        stretch = (self.edges[:-1] - self.edges[0]) // width
+        opens = np.ones(len(common), dtype=bool)
+        opens[1:] = ~(common[1:] & common[:-1]) | (stretch[1:] != stretch[:-1])
+        group = np.cumsum(opens) - 1
+        order = np.array([_COMMON.index(name) if name in _COMMON else 0 for name in BUCKETS])
+        sums = np.zeros((int(group[-1]) + 1, len(BUCKETS)), dtype=np.int64)
+        np.add.at(sums, (group, self.codes), lengths)
+        ranked = np.argsort(order, kind="stable")
+        codes = np.tile(ranked.astype(np.int8), len(sums))
+        edges = np.append(self.edges[0], self.edges[0] + np.cumsum(sums[:, ranked].ravel()))
+        return Pieces.of(edges, codes)
+
+
+Ending = Literal["running", "well", "badly", "interrupted"]
+_REST = {"running": "productive", "well": "idle-tail", "badly": "idle-tail", "interrupted": "lost-work"}
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """How a span of training ends, and the lines that tell of checkpoints and evaluations (times in milliseconds)."""
+
+    ending: Ending
+    silent: Literal["", "stall", "unknown"]
+    """The silence from the last step to the end is too long: the job stands still, or nobody knows what it does."""
+    last_line: int | None
+    """When any process last wrote anything."""
+    at: NDArray[np.int64]
+    what: NDArray[np.str_]
+    """"checkpoint" or "evaluation"."""
+    begins: NDArray[np.bool_]
+
+    def pieces(self, last: int, end: int, limit: int) -> Pieces:
+        """From the ``last`` step to the ``end``; ``limit`` is how long the job may be silent before an interruption."""
+        closed, opened = self._spans(last, end)
+        rest = self.silent or _REST[self.ending]
+        if self.ending == "interrupted" and end - last - sum(b - a for _, a, b in closed) > limit:
+            rest = "stall"
+        found = Pieces.of([last, end], [rest])
+        if opened is not None and rest != "stall":
+            closed.append((opened[0], opened[1], end if self.ending == "running" else self._until(opened[1], end)))
+        for what, a, b in closed:
+            found = found.over([(a, b)], what, {rest})
+        return found
+
+    def _spans(self, last: int, end: int) -> tuple[list[tuple[str, int, int]], tuple[str, int] | None]:
+        """The (what, begin, end) told of after the last step, disjoint, and the one that has not ended."""
+        closed: list[tuple[str, int, int]] = []
+        opened: tuple[str, int] | None = None
+        free = last
+        for place in np.flatnonzero((self.at >= last) & (self.at <= end)):
+            at, what = int(self.at[place]), str(self.what[place])
+            if self.begins[place]:
+                if opened is not None and opened[0] != what:
+                    closed.append((opened[0], opened[1], at))
+                    free = at
+                if opened is None or opened[0] != what:
+                    opened = (what, at)
+            else:
+                begun = opened[1] if opened is not None and opened[0] == what else free
+                closed.append((what, begun, at))
+                opened, free = None, at
+        return closed, opened
+
+    def _until(self, begun: int, end: int) -> int:
+        """A save that nothing says the end of lasted to the last line at most or, if it is that line, to the end."""
+        return self.last_line if self.last_line is not None and begun < self.last_line < end else end
+
+
+def marks(events: pd.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.str_], NDArray[np.bool_]]:
+    """``at what begins`` of all lines that tell of a checkpoint or an evaluation, in time."""
+    rows = events[events["kind"].str.match(r"(?:checkpoint|evaluation)-(?:begin|end)$") & events["timestamp"].notna()]
+    rows = rows.sort_values("timestamp", kind="stable")
+    return (
+        rows["timestamp"].to_numpy("datetime64[ms]").astype(np.int64),
+        rows["kind"].str.replace(r"-\w+$", "", regex=True).to_numpy(dtype="U10"),
+        rows["kind"].str.endswith("-begin").to_numpy(dtype=bool),
+    )
+
+
 Floats = NDArray[np.float64]
 
 _COLUMNS = ["at", "step", "steps", "gap_s", "wall_s", "step_time_s", "warm_up", *MARKS]

@@ -13,6 +13,7 @@ from monitor.archive.folder import FolderStore
 from monitor.archive.layout import RUNS
 from monitor.archive.store import Store
 from monitor.errors import BadCall, NoData
+from monitor.settings import expanded
 
 _S3 = "s3://"
 # What a shell completes to.
@@ -61,3 +62,11 @@ def no_archive(path: str, nor_at: str = "") -> NoData:
         f"There is no archive at {path}{f', nor one of your own at {nor_at}' if nor_at else ''}.",
         "Name the folder or s3:// address that `archive --to` wrote to, and the job: archive:FOLDER/JOB.",
     )
+
+
+def no_jobs(address: str) -> NoData:
+    """What is said of the address of an archive that holds no job at all: where it is a folder, whether that is there."""
+    remedy = "Name the folder or s3:// address that `archive --to` or `nightly --archive` wrote to"
+    if address.startswith(_S3) or expanded(address).exists():
+        return NoData(f"There are no archived jobs in {address}.", f"{remedy}, or archive some jobs there first.")
+    return NoData(f"The folder {address} is not there.", f"{remedy}.")

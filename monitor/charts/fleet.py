@@ -9,14 +9,15 @@ import pandas as pd
 
 from monitor.charts.elements import colored, tooltips
 
-#: Use -> color: apart in lightness as well as in hue; what bought nothing is warm, what is unknown is gray.
+#: Use -> color: apart in lightness as well as in hue; what bought nothing is warm, what is unknown is gray. What bought
+#: nothing stands at the axis, so that bars can be compared by it.
 USES = {
-    "trained": "#3b7fc4",
     "failed": "#b3362b",
     "lost": "#dd8a3e",
     "idle": "#8a62b5",
     "waiting": "#e3b23c",
     "unknown": "#bcc2ca",
+    "trained": "#3b7fc4",
 }
 ROW_PX = 30
 WEEKS_PX = 200

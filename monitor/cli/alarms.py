@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from monitor.alert.alarm import AlarmPlan
-from monitor.alert.alarm_calls import create, delete
-from monitor.alert.alarms import alarms_of
-from monitor.alert.alarms_document import alarms_document, deleted_document
+from monitor.alert.alarms.alarm import AlarmPlan
+from monitor.alert.alarms.calls import create, delete
+from monitor.alert.alarms.document import alarms_document, deleted_document
+from monitor.alert.alarms.plan import alarms_of
 from monitor.alert.conditions import Rule
-from monitor.alert.sink_names import sink_of
+from monitor.alert.sinks.names import sink_of
 from monitor.cli.alarms_text import created_text, deleted_text, plan_text
 from monitor.cli.alert import asked_rules
 from monitor.cli.help import add_command

@@ -9,9 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from monitor.alert.alarm import Alarm, AlarmPlan, Missing
-from monitor.alert.alarm_calls import Created
-from monitor.alert.alarm_names import prefix_of
+from monitor.alert.alarms.alarm import Alarm, AlarmPlan, Missing, prefix_of
+from monitor.alert.alarms.calls import Created
 from monitor.alert.conditions import number
 from monitor.cli.output import paper_for
 from monitor.cli.paper import Paper

@@ -11,11 +11,9 @@ from typing import Any
 from monitor.alert.conditions import Rule
 from monitor.alert.document import alert_document
 from monitor.alert.evaluate import evaluate
-from monitor.alert.given import rules_of
 from monitor.alert.ledger import durable, ledger_file
 from monitor.alert.news import Look
-from monitor.alert.rules_file import read_rules
-from monitor.alert.saved import saved
+from monitor.alert.rules import read_rules, rules_of, saved
 from monitor.alert.telling import Telling
 from monitor.alert.verdict import Verdict
 from monitor.cli import alert_across, alert_across_watch

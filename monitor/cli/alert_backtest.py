@@ -13,9 +13,9 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
 from monitor.alert.backtest import Backtested, BacktestedJob, Said, backtest
-from monitor.alert.backtest_document import backtest_document
 from monitor.alert.conditions import Rule, Threshold
-from monitor.alert.words import figure
+from monitor.alert.document import backtest_document
+from monitor.alert.verdict import figure
 from monitor.cli.output import as_json, deliver, paper_for
 from monitor.cli.paper import Paper, on_screen
 from monitor.cli.sources import archive_source, chosen_cache, job_source

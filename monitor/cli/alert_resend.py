@@ -14,7 +14,7 @@ from monitor.alert.conditions import Rule
 from monitor.alert.delivery import Outcome, check, deliver, key_of
 from monitor.alert.document import SCHEMA
 from monitor.alert.ledger import Ledger, SetAside
-from monitor.alert.sink_names import Sink, sink_of
+from monitor.alert.sinks.names import Sink, sink_of
 from monitor.cli import output
 from monitor.cli.alert_undelivered import not_sent, print_set_aside, refusals, undelivered
 from monitor.errors import BadCall, CannotDo

@@ -11,8 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from monitor.alert.message import Message
-from monitor.alert.verdict import Verdict
-from monitor.alert.words import value_words, when_words
+from monitor.alert.verdict import Verdict, value_words, when_words
 from monitor.cli.tables import Cell, Column, table
 from monitor.words import DASH, clock, instant
 

@@ -24,7 +24,7 @@ from monitor.alert.message import Message
 from monitor.alert.news import Look
 from monitor.alert.telling import Telling
 from monitor.alert.verdict import Verdict
-from monitor.analyze.window import LEFT_OUT_AT_END
+from monitor.analyze.utilization import LEFT_OUT_AT_END
 from monitor.cli.alert_looking import LookAt, Looking
 from monitor.cli.alert_text import MESSAGE_STYLES, message_words, print_verdicts, verdict_table
 from monitor.cli.alert_undelivered import print_set_aside, sentences, undelivered

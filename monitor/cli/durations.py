@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from monitor.alert.units import seconds_in
+from monitor.alert.grammar import seconds_in
 from monitor.errors import BadCall
 
 

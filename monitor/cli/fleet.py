@@ -11,7 +11,8 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from monitor.archive.address import no_archive, store_of
+from monitor.alert.delivery import checked
+from monitor.archive.address import no_jobs, store_of
 from monitor.cli.fleet_logs import (
     ENGINES,
     add_logs_options,
@@ -82,6 +83,7 @@ def add_fleet_options(command: argparse.ArgumentParser) -> None:
     )
     add_sink_options(command, "also send it, once", "reports")
     jobs = command.add_argument_group("which jobs", "all by themselves; several of one kind with commas between them")
+    jobs.add_argument("--all-accounts", action="store_true", help="those of all accounts, as without it")
     jobs.add_argument("--account", action="append", default=[], metavar="NAME", help="by name or number")
     jobs.add_argument("--region", metavar="REGION", help="also where an archive in S3 is asked for first")
     jobs.add_argument("--team", action="append", default=[], metavar="NAME", help="by tag, or by the account's team")
@@ -93,16 +95,17 @@ def run(arguments: argparse.Namespace) -> int:
     now = datetime.now(UTC)
     window = chosen_window(arguments, now)
     check_logs(arguments)
-    logs: Reviewed | None = None
+    checked(arguments.notify, "The report is printed anyway.")
+    code, logs = 0, None
     if arguments.logs:
         settings = read()
         root = arguments.archive or archive_root(settings)
         with progress(arguments, "listing the logs") as say:
             logs = review_logs(arguments, root, settings, now, say)
+        code = CannotDo.exit_code if complain(logs) else 0
     found = report_of(arguments, window, now)
     for trouble in found.read.unread:
         print(f"trainwatch: left out: {trouble}", file=sys.stderr)
-    code = CannotDo.exit_code if logs is not None and complain(logs) else 0
     deliver(arguments, drawn(arguments, found.report, logs))
     if not arguments.notify:
         return code
@@ -112,6 +115,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def report_of(arguments: argparse.Namespace, window: Window, now: datetime) -> Made:
     """The report of a window. NoData where the archive has no job at all."""
+    if arguments.all_accounts and arguments.account:
+        raise BadCall("--all-accounts and --account were given.", "Leave one of them out.")
     settings = read()
     root = arguments.archive or archive_root(settings)
     regions = split([arguments.region])
@@ -123,7 +128,7 @@ def report_of(arguments: argparse.Namespace, window: Window, now: datetime) -> M
         found = made(store, window, now, arguments.by, settings, only=only, keep=not arguments.no_cache, said=say)
     if not found.read.jobs:
         if arguments.archive:
-            raise no_archive(arguments.archive)
+            raise no_jobs(arguments.archive)
         raise NoData(
             f"Your own archive {store.label} contains no jobs.",
             f"Archive some first: {PROGRAM} archive --all --since 14d.",

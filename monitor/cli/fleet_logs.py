@@ -82,6 +82,11 @@ def complain(found: Reviewed) -> bool:
     """What could not be read or archived, on standard error; whether there is anything of the kind."""
     failed = [f"{job.name} is not archived: {job.error}" for job in found.jobs if job.error]
     told = [*found.troubles, *failed]
+    if not (found.jobs or told):
+        others = f" (of {count(len(found.others), 'object')}, such as {found.others[0]})" if found.others else ""
+        told = [
+            f"Nothing there is an exported log{others}. Name with --logs what CreateExportTask or a subscription wrote."
+        ]
     for sentence in told[:_MOST_SAID]:
         print(f"trainwatch: {sentence}", file=sys.stderr)
     if len(told) > _MOST_SAID:

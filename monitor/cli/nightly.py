@@ -10,8 +10,7 @@ from typing import Any
 
 from monitor.alert.delivery import checked
 from monitor.alert.ledger import durable, ledger_file
-from monitor.alert.rules_file import read_rules
-from monitor.alert.saved import saved
+from monitor.alert.rules import read_rules, saved
 from monitor.archive.address import store_of
 from monitor.cli.accounts import add_accounts_options, is_many, pairs_of, sweep_of
 from monitor.cli.help import add_command

@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from monitor.analyze.memory import memory_peaks
+from monitor.analyze.gpu_memory import memory_peaks
 from monitor.analyze.step_time import is_aggregated
 from monitor.cli.tables import Column, table
 from monitor.diagnose.headline import facts, status_word

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from monitor.analyze.refused import Fill
+from monitor.analyze.gpu_memory import Fill
 from monitor.diagnose.advised import MOST_MEMORY_PCT, prediction
 from monitor.diagnose.guide_hints import when_memory_is_short
 from monitor.diagnose.rule import Case, parameter

@@ -25,21 +25,20 @@ from typing import Any, Generic, Literal, TypeVar, get_args
 import pandas as pd
 
 from monitor.analyze import step_time, utilization
-from monitor.analyze.activities import Activity, activities
+from monitor.analyze.activities import Activity, Span, activities, outside, spans_set_aside
 from monitor.analyze.billing import billing_factor
 from monitor.analyze.cost import cost
 from monitor.analyze.devices import by_minute
 from monitor.analyze.ending import Ending, ending_of
 from monitor.analyze.finish import seconds_to_finish
+from monitor.analyze.gpu_memory import fill
 from monitor.analyze.journal import journal
+from monitor.analyze.losses import NanLoss, nan_loss
 from monitor.analyze.lost import LostWork, lost_work
 from monitor.analyze.mfu import Mfu, mfu
-from monitor.analyze.nan_loss import NanLoss, nan_loss
 from monitor.analyze.phases import buckets
 from monitor.analyze.phases import phases as phases_of
-from monitor.analyze.refused import fill
-from monitor.analyze.set_aside import Span, outside, spans_set_aside
-from monitor.analyze.window import Window, in_window, training_spans, work_window
+from monitor.analyze.utilization import Window, in_window, training_spans, work_window
 from monitor.diagnose.setup_seen import setup_seen
 from monitor.diagnose.stakes import Bill, bill_of
 from monitor.model import Distribution, Finding, Phase, Price, Run, StepStats
@@ -133,7 +132,7 @@ class Case:
 
     @once
     def set_aside(self) -> tuple[Span, ...]:
-        """Checkpoints, evaluations and restarts, in which devices may rest: see ``monitor.analyze.set_aside``."""
+        """Checkpoints, evaluations and restarts, in which devices may rest: see ``monitor.analyze.activities``."""
         job = self.run.job
         spans = training_spans(job, self.now)
         return spans_set_aside(self.journal, self.run.events, self.activities, spans, job.ended or self.now)

@@ -6,10 +6,9 @@ from dataclasses import replace
 
 import pandas as pd
 
-from monitor.analyze.gpus import fullest
-from monitor.analyze.memory import memory_peaks
+from monitor.analyze.gpu_memory import Fill, memory_peaks
 from monitor.analyze.mfu import parameters
-from monitor.analyze.refused import Fill
+from monitor.analyze.single_gpus import fullest
 from monitor.diagnose.words.step_readings import came_by
 from monitor.model import Run, StepStats
 from monitor.predict.setup import Known, Setup, setup_of

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from monitor.analyze.cascade import cascade_words
 from monitor.analyze.ending import IDS, ending_of
+from monitor.analyze.failure_causes import reason_of
 from monitor.analyze.mfu import LOW_SHARE
-from monitor.analyze.reasons import reason_of
 from monitor.diagnose.level import Level
 from monitor.diagnose.quoted import quoted
 from monitor.diagnose.unseen import unseen

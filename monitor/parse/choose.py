@@ -10,14 +10,12 @@ import numpy as np
 from monitor.parse.aggregated import Meant
 from monitor.parse.assemble import Parsed
 from monitor.parse.envelope import fragments
-from monitor.parse.insights import Ask, Told, asks, tried, usable
+from monitor.parse.insights import BY_NEIGHBORS, Ask, Told, asks, tried, usable
 from monitor.parse.linear import compiled
 from monitor.parse.table import Table
 from monitor.parse.timing import LINE_CLOCK
 
 _TAG = compiled(r"\[\d+,(?:mpirank:)?\d+[,\]]")
-# Meanings that only the lines around a line settle.
-_BY_NEIGHBOURS = {"part", "iteration", "span", "of-last"}
 _LINES_TRIED = 20_000
 _SHOWN_LINES = 3
 _FEWEST_REPORTS = 2
@@ -45,7 +43,7 @@ def choose(table: Table, parsed: Parsed, texts: Mapping[Line, str]) -> Choice | 
     own = steps[steps["format"] == name]
     kept = set(zip(own["stream"].astype(str), own["line"].astype(int), strict=True))
     read = _read(table, name)
-    if any(meaning in _BY_NEIGHBOURS for _, meaning, _ in read.values()):
+    if any(meaning in BY_NEIGHBORS for _, meaning, _ in read.values()):
         return None
     reports = [texts[line] for line in read if line in kept and line in texts]
     tagged = any(_TAG.search(text) for text in reports[:_LINES_TRIED])

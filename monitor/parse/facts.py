@@ -6,13 +6,32 @@ import json
 import re
 from collections.abc import Iterator
 
-from monitor.parse import configured, failures, gpu_memory, hints, model_size
+from monitor.parse import configured, failures, gpu_memory, model_size
 from monitor.parse.reader import Table, event, said
 
 _SLOTS = re.compile(r"([\w.-]{1,255}):(\d{1,6})(?!\d)")
 _TORCHRUN_OPTION = re.compile(r"--(?P<name>nnodes|nproc[-_]per[-_]node|node[-_]rank)[= ](?P<count>\d{1,6})(?![\d:])")
 # Of the environment that the toolkit prints only these are kept: the rest may hold secrets.
 _ENV_KEYS = ("current_host", "hosts", "num_gpus", "num_cpus", "current_instance_type", "distribution_hosts")
+# Warnings of libraries about settings that cost time; what they mean is in ``monitor.diagnose.hints``.
+_HINTS = (
+    event("hint", "find_unused_parameters=True was specified", r"find_unused_parameters=True was specified in DDP"),
+    event(
+        "hint",
+        "worker processes in total",
+        r"will create \d{1,4} worker processes in total\. .{0,40}suggested max number of worker.{0,60} is \d{1,4}",
+    ),
+    event("hint", "does not have many workers", r"does not have many workers.{0,200}num_workers=\d{1,4}"),
+    event(
+        "hint",
+        "huggingface/tokenizers: The current process",
+        r"huggingface/tokenizers: The current process just got forked",
+    ),
+    event("hint", "TensorFloat32 tensor cores", r"TensorFloat32 tensor cores .{0,80} not enabled"),
+    event("hint", "torch.set_float32_matmul_precision", r"you should set `torch\.set_float32_matmul_precision"),
+    event("hint", "Grad strides do not match", r"Grad strides do not match bucket view strides"),
+    event("hint", "torch._dynamo hit config.", r"torch\._dynamo hit config\.(?:cache_size_limit|recompile_limit)"),
+)
 
 
 def _slots(match: re.Match[str]) -> str:
@@ -138,7 +157,7 @@ _FACTS = Table(
         *configured.ROWS,
         *failures.ROWS,
         *gpu_memory.ROWS,
-        *hints.ROWS,
+        *_HINTS,
         *model_size.ROWS,
     )
 )

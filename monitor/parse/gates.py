@@ -3,22 +3,20 @@ recognizers."""
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
-from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
 from ahocorasick_rs import BytesAhoCorasick, Implementation
 from numpy.typing import NDArray
 
-from monitor.parse import delimited, facts, formats, marks, pieces
+from monitor.parse import delimited, facts, marks, pieces
 from monitor.parse.columns import Columns
-from monitor.parse.rows import Reading
+from monitor.parse.family import Recogniser, families
 
-Recogniser = Callable[[str], Iterable[Reading]]
+__all__ = ["Recogniser", "families"]
+
 EventReader = Callable[[str], Iterable[tuple[str, str]]]
 ManyReader = Callable[[Sequence[str]], Iterable[tuple[Sequence[int], Columns]]]
 """Texts to (index of each that holds one reading, the readings' columns); the others are left to the family's read."""
@@ -37,13 +35,6 @@ class Readers(NamedTuple):
     """The families that come before that one."""
     pieces: bool = False
     """What no family knows may be a piece of a report (``monitor.parse.pieces``)."""
-
-
-def families() -> tuple[ModuleType, ...]:
-    """The modules of ``monitor.parse.formats`` by name, those marked GENERIC last."""
-    names = sorted(module.name for module in pkgutil.iter_modules(formats.__path__))
-    found = [importlib.import_module(f"{formats.__name__}.{name}") for name in names]
-    return tuple(sorted(found, key=lambda family: bool(getattr(family, "GENERIC", False))))
 
 
 def wanted(data: bytes, ends: Lines) -> Iterator[tuple[Readers, Lines]]:
@@ -77,13 +68,10 @@ def wanted(data: bytes, ends: Lines) -> Iterator[tuple[Readers, Lines]]:
 def _readers(words: tuple[int, ...]) -> Readers:
     mask = sum(word << 64 * place for place, word in enumerate(words))
     asked = [family for place, family in enumerate(_FAMILIES) if mask >> place & 1]
-    first = next((place for place, family in enumerate(asked) if hasattr(family, "read_many")), -1)
     return Readers(
         tuple(family.read for family in asked),
         tuple(read for place, read in enumerate(_EVENTS, start=len(_FAMILIES)) if mask >> place & 1),
-        asked[first].read_many if first >= 0 else None,
-        tuple(family.read for family in asked[: max(0, first)]),
-        bool(mask >> len(_FAMILIES) + len(_EVENTS) & 1),
+        pieces=bool(mask >> len(_FAMILIES) + len(_EVENTS) & 1),
     )
 
 
@@ -91,7 +79,7 @@ _FAMILIES = families()
 _EVENTS: tuple[EventReader, ...] = (facts.read, marks.read, delimited.read)
 _OWNERS_OF: dict[str, int] = {}
 for _place, _gates in enumerate(
-    (*(family.GATES for family in _FAMILIES), facts.GATES, marks.GATES, delimited.GATES, pieces.GATES)
+    (*(family.gates for family in _FAMILIES), facts.GATES, marks.GATES, delimited.GATES, pieces.GATES)
 ):
     for _gate in _gates:
         _OWNERS_OF[_gate] = _OWNERS_OF.get(_gate, 0) | 1 << _place

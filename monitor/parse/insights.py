@@ -1,25 +1,25 @@
 """The step reports of a job as one question to CloudWatch Logs Insights: statistics of each stream and minute.
 
-The pattern comes from the family that reads the job's lines (``INSIGHTS`` in its file) or, for lines that only the generic
-reader knows, from one such line. Before it is asked it is tried on lines that were read: a pattern that does not find the
-reader's numbers there is not used.
+The pattern is that of the line's format (``monitor.parse.family``), without Python's own syntax; for lines that only the
+generic reader knows it comes from one such line. Before it is asked it is tried on lines that were read: a pattern that
+does not find the reader's numbers there is not used.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
+from monitor.parse.family import Family, Line, families, spelled
 from monitor.parse.formats import keyvalue
 from monitor.parse.linear import Refused, compiled
 from monitor.parse.numbers import count, duration_s, number
-from monitor.parse.recognise import families
 from monitor.parse.records import Form
-from monitor.parse.said import Said, portable
+from monitor.parse.rows import Meaning
 
 #: Rows of one answer that every account and Region gives (more can be asked for where quotas are newer).
 MOST_ROWS = 10_000
@@ -31,7 +31,112 @@ _NAME_CHARACTERS = 24
 # What Python's own escape adds to these is refused by some engines.
 _SPECIAL = re.compile(r"[\\.^$*+?{}\[\]|()]")
 _ESCAPED = r"\\\g<0>"
+_LONG = 20
+_REPEAT = re.compile(r"\{(\d+)(?:(,)(\d*))?\}")
+_LOOK_AROUND = ("(?=", "(?!", "(?<=", "(?<!")
 _UNIT_BEHIND = re.compile(r"\s?[A-Za-z/%]{1,12}")
+
+
+# Role of a group -> what the question calls it, and its unit in seconds.
+_ROLES: Mapping[str, tuple[str, float]] = {
+    **{role: (role, 1.0) for role in ("step", "total", "time", "unit", "pace", "clock", "rate", "loss")},
+    "s": ("time", 1.0),
+    "ms": ("time", 0.001),
+    "since": ("time", 1.0),
+    "elapsed": ("clock", 1.0),
+}
+# What takes more than a product, and numbers such as "1.2K", or a step "12,300".
+_NOT_COMPUTED = frozenset({"over", "first", "each", "thousand"})
+_SPELLED_OUT = re.compile(r"\[[kKMGBT]+\]\?\)|\(\?P<step>\\d\{1,3\}\(\?:,")
+_GROUP = re.compile(r"\(\?P<(\w+)>")
+# Meanings that only the lines around a line settle.
+BY_NEIGHBORS: frozenset[Meaning] = frozenset({"part", "iteration", "span", "of-last"})
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One form of a report, as RE2 and Logs Insights take it. Groups are step, total, time, unit (of the time: ms, s), pace
+    (steps a second), clock, rate (the throughput), loss.
+    """
+
+    format: str
+    """What the ``format`` column says of it."""
+    patterns: tuple[str, ...]
+    """The first is in every report, the others may be."""
+    rates: tuple[tuple[str, str], ...] = ()
+    """Throughputs by their unit; the one that the job prints is asked for."""
+    factor: float = 1.0
+    """Seconds of one printed time, where no ``unit`` stands beside it."""
+    meaning: Meaning = "step"
+    unit: str = ""
+    """Of the throughput in ``patterns``."""
+    needs: tuple[str, ...] = ("step",)
+    """Without these it is no report."""
+    never: str = ""
+    """A text that looks alike and is no report, as a pattern."""
+    one_total: bool = False
+    """Lines of the same form with another total are other work: bars."""
+
+
+def ways_to_say(family: Family) -> Iterator[Said]:
+    """The forms of a family's reports, as far as an engine that looks at one line alone can compute with them."""
+    by_neighbors = {line.format for line in family.lines if line.meaning in BY_NEIGHBORS}
+    ruled_out = takewhile(lambda line: not line.format, family.lines)
+    never = "|".join(portable(spelled(line.pattern), {}) for line in ruled_out)
+    for line in family.lines:
+        for said in said_of(line) if line.format not in by_neighbors else ():
+            yield replace(said, never=never)
+
+
+def said_of(line: Line) -> Iterator[Said]:
+    """A line's forms, one for each meaning that its time may have."""
+    own = () if line.meaning in dict(line.times) else ((line.meaning, ""),)
+    for meaning, time in (*line.times, *own):
+        if line.format and (said := _said(line, meaning, time)) is not None:
+            yield said
+
+
+def _said(line: Line, meaning: Meaning, time: str) -> Said | None:
+    patterns, found, factor = [], set[str](), 1.0
+    texts = [spelled(text) for text in (line.pattern, *line.more, time) if text]
+    groups = [_GROUP.findall(text) for text in texts]
+    named = {group for one in groups for group in one}
+    if (
+        not named.isdisjoint(_NOT_COMPUTED)
+        or ("time" in named and "unit" not in named)
+        or _SPELLED_OUT.search("".join(texts))
+    ):
+        return None
+    if "hms" in named and named.isdisjoint({"s", "ms", "time", "pace"}):
+        return None
+    for text, own in zip(texts, groups, strict=True):
+        if len({group.rstrip("0123456789") for group in own}) < len(own):
+            return None  # several ways to say one thing
+        names: dict[str, str] = {}
+        for group in own:
+            name, seconds = _ROLES.get(group, ("", 1.0))
+            if name and name not in found:
+                names[group] = name
+                factor *= seconds
+        if names:
+            found |= set(names.values())
+            patterns.append(portable(text, names))
+    if "step" not in found:
+        return None
+    rates = (
+        () if "rate" in found else tuple((unit, portable(spelled(rate), {"rate": "rate"})) for unit, rate in line.rates)
+    )
+    needs = ["step", *(_ROLES.get(need, ("", 0))[0] for need in line.needs.split())]
+    return Said(
+        line.format,
+        tuple(patterns),
+        rates,
+        factor,
+        meaning,
+        line.unit if "rate" in found else "",
+        tuple(dict.fromkeys(need for need in needs if need in found)),
+        one_total=line.one_total,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +154,7 @@ class Ask:
     @property
     def patterns(self) -> tuple[str, ...]:
         """As RE2 and Insights take them; the first is in every report."""
-        rates = tuple(pattern for unit, pattern in self.said.rates if unit == self.unit)
-        found = [portable(pattern, self.said.names) for pattern in (*self.said.patterns, *rates)]
+        found = [*self.said.patterns, *(pattern for unit, pattern in self.said.rates if unit == self.unit)]
         if self.total is not None:
             found[0] = re.sub(r"\(\?<total>[^)]*\)", str(self.total), found[0])
         return tuple(found)
@@ -74,13 +178,12 @@ class Told:
 def asks(format_name: str, unit: str, total: int | None, tagged: bool, lines: Sequence[str]) -> Iterator[Ask]:
     """The ways to ask for lines of a format, the best first: the family's own, then by the words of one such line."""
     for family in families():
-        for said in getattr(family, "INSIGHTS", ()):
-            if said.format == format_name:
+        for said in ways_to_say(family) if format_name in family.formats else ():
+            if said.format == format_name and said.unit in {"", unit}:
                 yield Ask(said, unit, total if said.one_total else None, tagged)
     for line in lines:
-        said = by_words(line, format_name)
-        if said is not None:
-            yield Ask(said, unit, None, tagged)
+        if (by_its_words := by_words(line, format_name)) is not None:
+            yield Ask(by_its_words, unit, None, tagged)
 
 
 def told(ask: Ask, line: str) -> Told | None:
@@ -94,7 +197,8 @@ def told(ask: Ask, line: str) -> Told | None:
                 return None
             continue
         found |= {name: text for name, text in match.groupdict().items() if text is not None}
-    if (never is not None and never.search(line)) or (step := count(found.get("step"))) is None:
+    step = count(found.get("step"))
+    if step is None or (never is not None and never.search(line)) or not found.keys() >= set(ask.said.needs):
         return None
     seconds = number(found.get("time"))
     if seconds is not None:
@@ -102,7 +206,7 @@ def told(ask: Ask, line: str) -> Told | None:
     elif (pace := number(found.get("pace"))) is not None and pace > 0:
         seconds = 1.0 / pace
     clock = number(found.get("clock"))
-    return Told(step, duration_s(seconds), number(found.get("rate")), clock, number(found.get("loss")))
+    return Told(step, duration_s(seconds), number(found.get("rate")) or None, clock, number(found.get("loss")))
 
 
 @lru_cache(maxsize=32)
@@ -132,7 +236,7 @@ def query(ask: Ask, job: str, bin_minutes: int) -> str:
     lines += [f"parse @message /{_slashed(pattern)}/" for pattern in ask.patterns]
     if ask.tagged:
         lines.append(f"parse @message /{_slashed(_TAG)}/")
-    lines.append("filter ispresent(step)")
+    lines.append(f"filter {' and '.join(f'ispresent({need})' for need in ask.said.needs)}")
     computed, wanted = ["step * 1 as stepNo"], ["count(*) as reports", "min(stepNo) as firstStep"]
     wanted += ["max(stepNo) as lastStep", "min(@timestamp) as firstAt", "max(@timestamp) as lastAt"]
     if seconds := _seconds(ask, roles):
@@ -186,10 +290,10 @@ def by_words(line: str, format_name: str) -> Said | None:
             out.append("" if place == before + 1 else ".*?")
         text = pieces[2 * place]
         near = text if place == before + 1 else text[-_NAME_CHARACTERS:]
-        out.append(_words(near) + rf"(?P<{roles[place]}>{r'[0-9]+' if roles[place] == 'step' else _NUMBER})")
+        out.append(_words(near) + rf"(?<{roles[place]}>{r'[0-9]+' if roles[place] == 'step' else _NUMBER})")
     behind = _UNIT_BEHIND.match(pieces[2 * places[-1] + 2])
     out.append(_words(behind[0]) if behind else "")
-    return Said(format_name, (re.compile("".join(out)),), factor=_factor(form))
+    return Said(format_name, ("".join(out),), factor=_factor(form))
 
 
 def _roles(form: Form) -> dict[int, str] | None:
@@ -257,3 +361,81 @@ def instant_ms(printed: str) -> float | None:
         return datetime.fromisoformat(printed.replace(" ", "T") + "+00:00").timestamp() * 1000
     except ValueError:
         return None
+
+
+def portable(text: str, names: Mapping[str, str]) -> str:
+    """The pattern without Python's own syntax; groups get their ``names``, and those without one no longer capture.
+
+    Possessive quantifiers and atomic groups keep Python from backtracking, which such an engine does not do; they go.
+    Look-around goes too: what it kept out must be a line of its own that is no step.
+    """
+    out, at = [], 0
+    quantified = False
+    while at < len(text):
+        here = text[at]
+        was_quantified, quantified = quantified, False
+        if here == "\\":
+            out.append(text[at : at + 2])
+            at += 2
+        elif here == "[":
+            end = _class_end(text, at)
+            out.append(text[at:end])
+            at = end
+        elif text.startswith(_LOOK_AROUND, at):
+            at = _group_end(text, at)
+        elif text.startswith("(?P<", at):
+            end = text.index(">", at)
+            role = names.get(text[at + 4 : end])
+            out.append(f"(?<{role}>" if role else "(?:")
+            at = end + 1
+        elif text.startswith("(?>", at):
+            out.append("(?:")
+            at += 3
+        elif here == "(" and not text.startswith("(?", at):
+            out.append("(?:")
+            at += 1
+        elif here == "{" and (repeat := _REPEAT.match(text, at)):
+            out.append(_repeated(repeat))
+            at, quantified = repeat.end(), True
+        elif here == "+" and was_quantified:
+            at += 1
+        else:
+            out.append(here)
+            quantified = here in "*+" or (here == "?" and not was_quantified and text[at - 1 : at] != "(")
+            at += 1
+    return "".join(out)
+
+
+def _repeated(repeat: re.Match[str]) -> str:
+    least, most = int(repeat[1]), int(repeat[3] or 0)
+    if repeat[2] and most >= _LONG and least <= 1:
+        return "+" if least else "*"
+    return repeat[0]
+
+
+def _class_end(text: str, at: int) -> int:
+    end = at + 1
+    if text[end] == "^":
+        end += 1
+    end += 1  # a bracket that comes first is one of the characters
+    if text[end - 1] == "\\":
+        end += 1
+    while text[end] != "]":
+        end += 2 if text[end] == "\\" else 1
+    return end + 1
+
+
+def _group_end(text: str, at: int) -> int:
+    depth = 0
+    while True:
+        if text[at] == "\\":
+            at += 1
+        elif text[at] == "[":
+            at = _class_end(text, at) - 1
+        elif text[at] == "(":
+            depth += 1
+        elif text[at] == ")":
+            depth -= 1
+            if not depth:
+                return at + 1
+        at += 1

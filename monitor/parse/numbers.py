@@ -7,12 +7,15 @@ bear: what a log prints beyond is no count.
 from __future__ import annotations
 
 import math
+import re
 
 # A step of a month is no step; such values come from clocks, IDs and corrupted text.
 LONGEST_STEP_S = 30 * 86400.0
 #: More digits no count has, and a float does not hold exactly.
 MOST_DIGITS = 15
 _INTEGER_DIGITS = 18
+_PART = re.compile(r"([\d.]+) ?(us|ms|[Ddhms])")
+_SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "D": 86400.0}
 #: More processes no job has, so no rank, and no number of a task or a host, is that large.
 MOST_PROCESSES = 1 << 17
 
@@ -82,3 +85,11 @@ def clock_s(text: str) -> float | None:
             return None
         seconds = seconds * 60 + value
     return float(days * 86400 + seconds)
+
+
+def spelled_s(text: str) -> float | None:
+    """Seconds of a duration as it is spelled: "0:36:27", "1 day, 00:00:01", "1m23s", "43.1 ms", "1 m, 12 s"; None of others."""
+    if ":" in text:
+        return clock_s(text)
+    parts = _PART.findall(text)
+    return sum((number(amount) or 0.0) * _SECONDS[unit] for amount, unit in parts) if parts else None

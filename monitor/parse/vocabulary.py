@@ -18,6 +18,16 @@ def word_set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
+def phrases(text: str) -> frozenset[str]:
+    """Names of several words, with ``|`` between them."""
+    return frozenset(text.split("|"))
+
+
+def _pairs(text: str) -> dict[str, str]:
+    """ "a=b|c=d" as a table."""
+    return dict(pair.split("=") for pair in text.split("|"))
+
+
 def _each(words: str, value: _T) -> dict[str, _T]:
     return dict.fromkeys(words.split(), value)
 
@@ -93,16 +103,9 @@ STEP_NAMES = {
     **dict.fromkeys(("steps", "iters", "iterations", "updates"), STEPS),
 }
 # What is counted within a step; with its total ("micro 3/8") it tells when a step is whole.
-MICRO_NAMES = frozenset(
-    {"micro", "micro step", "micro batch", "microbatch", "microstep", "accum", "accum step", "accumulation step"}
-    | {
-        "accumulation",
-        "grad accum",
-        "grad accum step",
-        "gradient accumulation",
-        "gradient accumulation step",
-        "ga step",
-    }
+MICRO_NAMES = phrases(
+    "micro|micro step|micro batch|microbatch|microstep|accum|accum step|accumulation step|accumulation"
+    "|grad accum|grad accum step|gradient accumulation|gradient accumulation step|ga step"
 )
 INDEX = word_set("num number idx index id no count i")
 TOTAL_WORDS = word_set("total max num planned")
@@ -135,17 +138,8 @@ MAYBE_CLOCKS = {
     **dict.fromkeys(("elapsedtime", "time since start", "since start", "total wall time", "uptime"), TOTAL_TIME),
 }
 # How long the run will go on.
-REMAINING = frozenset(
-    {
-        "eta",
-        "remaining",
-        "time left",
-        "left",
-        "time remaining",
-        "remaining time",
-        "estimated time left",
-        "estimated remaining",
-    }
+REMAINING = phrases(
+    "eta|remaining|time left|left|time remaining|remaining time|estimated time left|estimated remaining"
 )
 # Paths that say of a mere "duration" that it is a step's.
 OF_SPEED = word_set("throughput perf performance speed timing timings timers")
@@ -175,16 +169,10 @@ LOSS_NAMES = {
 # What else a step's report tells, by which a step without a loss is known: how well it goes, ...
 OUTCOMES = word_set("reward rewards return returns score acc accuracy ppl perplexity rew")
 # ... and what nothing but training has (the learning rate besides).
-ONLY_TRAINING = word_set("entropy kl advantage advantages") | {
-    "grad norm",
-    "gradient norm",
-    "clip fraction",
-    "clip frac",
-    "approx kl",
-    "ppo kl",
-    "explained variance",
-    "policy entropy",
-}
+ONLY_TRAINING = phrases(
+    "advantage|advantages|approx kl|clip frac|clip fraction|entropy|explained variance|grad norm"
+    "|gradient norm|kl|policy entropy|ppo kl"
+)
 # With one of these it is a setting of theirs.
 NO_MEASURE = word_set(
     "coef coeff coefficient scale scaling threshold target weight limit max min best decay std var norm"
@@ -205,39 +193,12 @@ SETTINGS = word_set(
     " eps epsilon vocab hidden"
 )
 # Written together these are two words.
-JOINED = {
-    "globalstep": "global step",
-    "gstep": "global step",
-    "itr": "iter",
-    "itrs": "iters",
-    "updt": "update",
-    "btime": "batch time",
-    "bt": "batch time",
-    "itime": "iter time",
-    "tdelta": "time delta",
-    "timeperstep": "time per step",
-    "gradnorm": "grad norm",
-    "gnorm": "grad norm",
-    "grdn": "grad norm",
-    "clipfrac": "clip fraction",
-    "losses": "loss",
-    "steptime": "step time",
-    "itertime": "iter time",
-    "iterationtime": "iteration time",
-    "batchtime": "batch time",
-    "trainloss": "train loss",
-    "totalloss": "total loss",
-    "avgloss": "avg loss",
-    "lmloss": "lm loss",
-    "valloss": "val loss",
-    "evalloss": "eval loss",
-    "testloss": "test loss",
-    "walltime": "wall time",
-    "timelapsed": "time elapsed",
-    "elasped": "elapsed",
-    "ellapsed": "elapsed",
-    "timestepsofar": "timesteps so far",
-    "numupdates": "num updates",
-    "maxmem": "max mem",
-    "gpumem": "gpu mem",
-}
+JOINED = _pairs(
+    "globalstep=global step|gstep=global step|itr=iter|itrs=iters|updt=update|btime=batch time|bt=batch time"
+    "|itime=iter time|tdelta=time delta|timeperstep=time per step|gradnorm=grad norm|gnorm=grad norm"
+    "|grdn=grad norm|clipfrac=clip fraction|losses=loss|steptime=step time|itertime=iter time"
+    "|iterationtime=iteration time|batchtime=batch time|trainloss=train loss|totalloss=total loss"
+    "|avgloss=avg loss|lmloss=lm loss|valloss=val loss|evalloss=eval loss|testloss=test loss"
+    "|walltime=wall time|timelapsed=time elapsed|elasped=elapsed|ellapsed=elapsed"
+    "|timestepsofar=timesteps so far|numupdates=num updates|maxmem=max mem|gpumem=gpu mem"
+)

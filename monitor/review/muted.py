@@ -19,7 +19,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from monitor.alert.shared_file import change, read_text
+from monitor.alert.locks import change, read_text
 from monitor.analyze.ending import IDS
 from monitor.errors import BadCall
 from monitor.model import Finding, Mute, Report

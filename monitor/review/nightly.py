@@ -21,7 +21,7 @@ from monitor.alert.evaluate import evaluate
 from monitor.alert.ledger import Ledger
 from monitor.alert.message import Message
 from monitor.alert.news import Look
-from monitor.alert.sink_names import Sink
+from monitor.alert.sinks.names import Sink
 from monitor.alert.telling import Telling
 from monitor.archive.store import Store
 from monitor.aws.calls import metered

@@ -9,10 +9,9 @@ from typing import TypeVar
 
 from monitor import faults
 from monitor.analyze import phases, step_time, utilization
-from monitor.analyze.at_risk import at_risk
+from monitor.analyze.checkpoints import at_risk, saves
 from monitor.analyze.cost import cost, goodput
-from monitor.analyze.gpus import by_gpu
-from monitor.analyze.saves import saves
+from monitor.analyze.single_gpus import by_gpu
 from monitor.diagnose.findings import asks_to_save, findings
 from monitor.diagnose.rule import Case, Rule
 from monitor.diagnose.stakes import recoverable

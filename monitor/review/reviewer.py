@@ -12,7 +12,7 @@ import pandas as pd
 from monitor.analyze import utilization
 from monitor.analyze.cascade import cascade, cascade_words, ends_in_an_error
 from monitor.analyze.profiler_minutes import wanted
-from monitor.analyze.window import in_window, work_window
+from monitor.analyze.utilization import in_window, work_window
 from monitor.archive.cache import Cache, Key, key_of
 from monitor.aws.calls import metered, running
 from monitor.errors import BadCall

@@ -18,7 +18,7 @@ from monitor.archive.verdicts import Kept
 from monitor.diagnose.headline import status_word
 from monitor.diagnose.urgency import is_running
 from monitor.errors import TrainwatchError
-from monitor.review.across import Across, Missing, Placed
+from monitor.review.across import Across, Missing, Placed, Sweep
 from monitor.review.across_watch import AcrossSnapshot
 from monitor.show import accounts_address, data, links
 from monitor.show.callbacks import calm
@@ -92,7 +92,7 @@ def board(zone: tzinfo) -> Pace:
     rows = [row for row in rows if asked.takes_job(row)]
     limit = st.session_state.get(_MORE, data.JOBS_LIMIT)
     shown = rows[:limit]
-    kept = [_kept(row) for row in shown]
+    kept = _kept(shown)
     _above(rows, shown, snapshot, pairs)
     if not rows:
         waits = f"Listing the jobs of {words.count(len(pairs), 'account and region', 'accounts and regions')}…"
@@ -109,7 +109,7 @@ def board(zone: tzinfo) -> Pace:
             )
         _below(snapshot, now)
         csv_button(
-            lambda: csv_rows(rows, [_kept(row) for row in rows], now),
+            lambda: csv_rows(rows, _kept(rows), now),
             "jobs-of-all-accounts",
             "accounts-csv",
             "All of these jobs",
@@ -184,15 +184,27 @@ def _failed(row: Placed, now: datetime) -> bool:
     return row.job.status == "Failed" and now - (row.job.ended or row.job.created or _BEGINNING) < _RECENT
 
 
-def _kept(row: Placed) -> Kept | None:
-    """The verdict of the last review on this machine; no call."""
+def _kept(rows: Sequence[Placed]) -> list[Kept | None]:
+    """The verdict of each one's last review on this machine; no call. What they share is asked once: there may be thousands."""
     try:
         cache = user_cache(settings.read().cache_bytes)
-        endpoint = data.across(_pairs()).sweep.source(row.where).endpoint()
+    except TrainwatchError:
+        cache = None
+    if cache is None:
+        return [None for _ in rows]
+    sweep = data.across(_pairs()).sweep
+    endpoints = {where: _endpoint(sweep, where) for where in {row.where for row in rows}}
+    found = [cache.verdicts.of(endpoints[row.where], row.job.name, row.job.created) for row in rows]
+    return [
+        one if one is not None and one.status == row.job.status else None for row, one in zip(rows, found, strict=True)
+    ]
+
+
+def _endpoint(sweep: Sweep, where: AccountRegion) -> str | None:
+    try:
+        return sweep.source(where).endpoint()
     except TrainwatchError:
         return None
-    found = None if cache is None else cache.verdicts.of(endpoint, row.job.name, row.job.created)
-    return found if found is not None and found.status == row.job.status else None
 
 
 def _show_missing(missing: Sequence[Missing], now: datetime) -> None:

@@ -25,6 +25,7 @@ from monitor.faults import fault
 from monitor.fetch.background import begin
 from monitor.fetch.source import JobQuery
 from monitor.fleet.window import Window
+from monitor.model import JobSummary
 from monitor.review.across import find
 from monitor.review.archiving import STATES, Archiver, Asked
 from monitor.review.fleet_facts import FleetFacts
@@ -112,7 +113,8 @@ class Fleet:
     def _archive_the_sample(self, account: data.Account) -> None:
         """The demo's jobs into the demo's own archive, which is gone with it; what is there by then is shown."""
         source, known = data.connect(account), settings.read()
-        jobs = find(source, JobQuery()).jobs
+        # The small ones first: so there is something to show sooner.
+        jobs = sorted(find(source, JobQuery()).jobs, key=_node_seconds)
         ready: set[str] = set()
 
         def said(job: str, text: str) -> None:
@@ -158,6 +160,13 @@ class Fleet:
     def _say(self, progress: str) -> None:
         with self._lock:
             self._state = replace(self._state, progress=progress)
+
+
+def _node_seconds(job: JobSummary) -> float:
+    """How long a job ran, or runs by now, times its instances."""
+    begun = job.started or job.created
+    ran_s = ((job.ended or datetime.now(UTC)) - begun).total_seconds() if begun else 0.0
+    return ran_s * (job.instance_count or 1)
 
 
 def fleet(account: data.Account) -> Fleet:

@@ -281,8 +281,7 @@ def _show_jobs(found: data_fleet.Fleet, window: Window, by: str, tables: FleetTa
                 "job": [_link(row) for row in rows.to_dict("records")],
                 **{_title(name): _known(rows, name) for name in dict.fromkeys((unit, "gpu_hours"))},
                 by: rows["owner"],
-                "status": [status_word(status) if isinstance(status, str) else DASH for status in rows["status"]],
-                "first cause": [cause_words(cause) if isinstance(cause, str) else DASH for cause in rows["cause"]],
+                "status": [_status(row) for row in rows.to_dict("records")],
                 "instances": [
                     f"{number} x {kind or DASH}"
                     for number, kind in zip(rows["instances"], rows["instance_type"], strict=True)
@@ -298,6 +297,13 @@ def _show_jobs(found: data_fleet.Fleet, window: Window, by: str, tables: FleetTa
             "created": config.DatetimeColumn("created", format="YYYY-MM-DD"),
         },
     )
+
+
+def _status(row: Mapping[Hashable, Any]) -> str:
+    """With the first cause, where there is one."""
+    status, cause = row["status"], row["cause"]
+    said = status_word(status) if isinstance(status, str) else DASH
+    return f"{said}: {cause_words(cause)}" if isinstance(cause, str) else said
 
 
 def _most(number: int) -> str:

@@ -11,12 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from moto import mock_aws
 
-from monitor.alert.alarm import Alarm, AlarmPlan
-from monitor.alert.alarm_calls import create, delete, parameters
-from monitor.alert.alarm_names import alarm_name, prefix_of
-from monitor.alert.alarms import alarms_of
-from monitor.alert.given import rules_of
-from monitor.alert.kept import parts
+from monitor.alert.alarms.alarm import Alarm, AlarmPlan, alarm_name, parts, prefix_of
+from monitor.alert.alarms.calls import create, delete, parameters
+from monitor.alert.alarms.plan import alarms_of
+from monitor.alert.rules import rules_of
 from monitor.aws.calls import Pacer
 from monitor.aws.clients import Clients
 from monitor.errors import CannotDo, Throttled

@@ -20,14 +20,13 @@ from hypothesis import strategies as st
 
 from monitor.alert import delivery
 from monitor.alert import ledger as ledgers
-from monitor.alert.delivery import deliver, key_of
+from monitor.alert.delivery import deliver, key_of, undelivered
 from monitor.alert.evaluate import evaluate
-from monitor.alert.given import rules_of
 from monitor.alert.ledger import Ledger
 from monitor.alert.message import Message
 from monitor.alert.news import Look, news
-from monitor.alert.sink_names import sink_of
-from monitor.alert.undelivered import undelivered
+from monitor.alert.rules import rules_of
+from monitor.alert.sinks.names import sink_of
 from monitor.cli.main import main
 from monitor.errors import CannotDo
 from tests.alert.jobs import at, job, minutes

@@ -16,9 +16,9 @@ import pytest
 from monitor.alert.delivery import deliver, key_of
 from monitor.alert.ledger import Ledger
 from monitor.alert.message import Message, id_of
-from monitor.alert.sink_names import Sink, sink_of
 from monitor.alert.sinks import NotSent, sender, slack_sink, sns_sink
-from monitor.alert.sinks.addresses import address_of
+from monitor.alert.sinks.names import Sink, sink_of
+from monitor.alert.sinks.posting import address_of
 from monitor.errors import BadCall
 from tests.alert.receiver import Receiver, receiving
 
@@ -186,7 +186,7 @@ _SEND = textwrap.dedent(
     from pathlib import Path
     from monitor.alert.delivery import deliver
     from monitor.alert.ledger import Ledger
-    from monitor.alert.sink_names import sink_of
+    from monitor.alert.sinks.names import sink_of
 
     deliver(Ledger(Path(sys.argv[1])), sink_of(sys.argv[2]))
     """

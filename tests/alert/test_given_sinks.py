@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from monitor.alert import delivery, saved, shared_file
+from monitor.alert import delivery, locks, rules
 from monitor.alert.delivery import check, deliver
 from monitor.alert.ledger import Ledger
 from monitor.alert.locks import taking_turns
-from monitor.alert.sink_names import sink_of
+from monitor.alert.sinks.names import sink_of
 from monitor.cli.alert_undelivered import not_sent
 from monitor.cli.main import main
 from monitor.errors import BadCall, CannotDo
@@ -62,7 +62,7 @@ def test_a_program_that_cannot_be_started(
     assert main(["alert", "--logs", NEVER_READ, "--when", "loss > 3", "--notify", f"exec:'{path}'"]) == 2
     assert words in capsys.readouterr().err
     assert main(["thresholds", "add", "high", "loss > 3", "--notify", f"exec:'{path}'"]) == 2
-    assert saved.saved() == ()
+    assert rules.saved() == ()
 
 
 def test_programs_that_can(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +125,7 @@ def test_an_address_that_is_kept_elsewhere_may_come_later(capsys: pytest.Capture
         "trainwatch: The environment variable NOT_SET_HERE is empty or not set. slack:env:NOT_SET_HERE needs the address in it. "
         "It is saved all the same; alert asks for it.\n"
     )
-    assert [rule.notify for rule in saved.saved()] == [("slack:env:NOT_SET_HERE",)]
+    assert [rule.notify for rule in rules.saved()] == [("slack:env:NOT_SET_HERE",)]
 
 
 @pytest.mark.parametrize("extra", [(), ("--watch",), ("--format", "json", "--watch")])
@@ -231,14 +231,14 @@ def test_the_holder_on_another_machine_is_told_with_it(tmp_path: Path) -> None:
 def test_thresholds_that_somebody_is_changing_are_not_waited_for_for_ever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shared_file, "_LOCK_WAIT_S", 0.1)
+    monkeypatch.setattr(locks, "_LOCK_WAIT_S", 0.1)
     path = tmp_path / "thresholds.toml"
-    saved.add("high", "loss > 3", path=path)
+    rules.add("high", "loss > 3", path=path)
     holder = Holder(path.with_suffix(".lock"))
     try:
         with pytest.raises(CannotDo, match=rf"is being changed by process {holder.process.pid} \("):
-            saved.add("higher", "loss > 4", path=path)
+            rules.add("higher", "loss > 4", path=path)
     finally:
         holder.end()
-    saved.add("higher", "loss > 4", path=path)
-    assert [rule.name for rule in saved.saved(path)] == ["high", "higher"]
+    rules.add("higher", "loss > 4", path=path)
+    assert [rule.name for rule in rules.saved(path)] == ["high", "higher"]

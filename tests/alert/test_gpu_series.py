@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from monitor.alert.alarms import alarms_of
-from monitor.alert.as_of import as_of
+from monitor.alert.alarms.plan import alarms_of
 from monitor.alert.grammar import parse
+from monitor.alert.history import as_of
 from monitor.errors import BadCall
 from monitor.model import Gap, Report, gpus_frame
 from tests.alert.jobs import START, asked, job, minutes, verdict

@@ -7,8 +7,8 @@ from datetime import timedelta
 import pandas as pd
 
 from monitor.alert.conditions import Threshold
+from monitor.alert.evaluate import Held, held
 from monitor.alert.grammar import parse
-from monitor.alert.held import Held, held
 from tests.builders import START, metrics, nodes_of, report
 
 

@@ -13,12 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.alert.backtest import BacktestedJob, backtest
-from monitor.alert.backtest_document import backtest_document
 from monitor.alert.conditions import Threshold
-from monitor.alert.finding_history import Replay, finding_episodes
-from monitor.alert.given import rules_of
+from monitor.alert.document import backtest_document
 from monitor.alert.grammar import parse
-from monitor.alert.history import Episode, episodes
+from monitor.alert.history import Episode, Replay, episodes, finding_episodes
+from monitor.alert.rules import rules_of
 from monitor.model import Finding, Phase, Report
 from monitor.review import report as reviewed
 from tests.alert.jobs import START, at, job, minutes, reported, verdict

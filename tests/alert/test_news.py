@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from monitor.alert.evaluate import evaluate
-from monitor.alert.given import rules_of
 from monitor.alert.ledger import Ledger
 from monitor.alert.message import Message, message_from
 from monitor.alert.news import Look, news
+from monitor.alert.rules import rules_of
 from monitor.errors import CannotDo
 from monitor.model import Finding, Gap, LogCoverage, Report, StepReading, metrics_frame
 from tests.alert.jobs import START, at, job, minutes, reported

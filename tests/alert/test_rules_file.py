@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from monitor.alert.conditions import Rule
 from monitor.alert.grammar import parse
-from monitor.alert.rules_file import as_toml, read_rules, rules_in
-from monitor.alert.saved import add, remove, saved, saved_file
-from monitor.alert.sink_names import sink_of
+from monitor.alert.rules import add, as_toml, read_rules, remove, rules_in, saved, saved_file
+from monitor.alert.sinks.names import sink_of
 from monitor.errors import BadCall, CannotDo
 from tests.alert.test_grammar import conditions
 

@@ -18,8 +18,8 @@ from monitor.alert import delivery
 from monitor.alert.delivery import Outcome, deliver, key_of
 from monitor.alert.ledger import ASIDE_KEPT_S, Ledger
 from monitor.alert.message import Message, id_of
-from monitor.alert.sink_names import Sink, sink_of
 from monitor.alert.sinks import NotSent, Refused, sender, sns_sink
+from monitor.alert.sinks.names import Sink, sink_of
 from monitor.aws.errors import CallContext, explained
 from monitor.cli.main import main
 from tests.alert.receiver import Receiver, receiving

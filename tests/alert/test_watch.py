@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from monitor.alert.given import rules_of
+from monitor.alert.rules import rules_of
 from monitor.alert.telling import Telling
 from monitor.cli.alert_looking import Looking
 from monitor.cli.alert_watch import run_watch

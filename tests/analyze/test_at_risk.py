@@ -6,10 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from monitor.analyze.at_risk import at_risk
+from monitor.analyze.checkpoints import Save, at_risk
 from monitor.analyze.journal import journal
 from monitor.analyze.lost import Loss, LostWork
-from monitor.analyze.saves import Save
 from tests.analyze.test_journal import NONE
 from tests.builders import START, steps
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from monitor.analyze.billing import billed_seconds
 from monitor.analyze.cost import cost, goodput
 from monitor.analyze.phases import buckets, phases
-from monitor.analyze.pieces import BUCKETS
+from monitor.analyze.training_time import BUCKETS
 from monitor.diagnose.rule import Case
 from monitor.model import (
     InstanceGroup,

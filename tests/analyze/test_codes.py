@@ -7,7 +7,7 @@ import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.analyze.codes import codes
+from monitor.analyze.journal import codes
 
 _ROW = st.tuples(
     st.sampled_from(["", "algo-1", "algo-2"]),

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.analyze.comparison import Change, change
+from monitor.analyze.comparison import Change, change, level
 from monitor.analyze.journal import journal
-from monitor.analyze.median_error import level
-from monitor.analyze.stable_steps import By, StableSteps, stable_steps, unit_of, why_none
+from monitor.analyze.pace import By, StableSteps, stable_steps, unit_of, why_none
 from monitor.model import events_frame, steps_frame
 from tests.builders import START
 

@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.analyze.devices import at_a_ceiling, by_minute, fewer_than_peers, within
-from monitor.analyze.idle import dips, longest_idle
-from monitor.analyze.processes import processes_per_host, world_size
+from monitor.analyze.devices import at_a_ceiling, by_minute, fewer_than_peers, processes_per_host, within, world_size
+from monitor.analyze.utilization import dips, longest_idle
 from monitor.model import Job, Parameter
 from tests.builders import START, nodes_of
 from tests.diagnose.utilization_runs import FOUR_NAMES, said, shaped

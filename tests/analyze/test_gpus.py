@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from monitor.analyze.gpus import by_gpu, fullest
+from monitor.analyze.single_gpus import by_gpu, fullest
 from monitor.diagnose.rule import Case
 from monitor.diagnose.setup_seen import OF_ONE_GPU
 from monitor.model import gpus_frame

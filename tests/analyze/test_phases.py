@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from monitor.analyze import phases as phases_of
 from monitor.analyze.cost import cost
 from monitor.analyze.phases import buckets
-from monitor.analyze.pieces import BUCKETS
+from monitor.analyze.training_time import BUCKETS
 from monitor.diagnose.rule import Case
 from monitor.model import Job, LogCoverage, Phase, Price, Run, Transition, events_frame, metrics_frame, steps_frame
 from tests.builders import nodes_of, steps

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from monitor.analyze.repeated import own_timings
+from monitor.analyze.step_time import own_timings
 from tests.builders import steps
 
 SAME = np.linspace(1.9, 2.4, 60)

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.analyze.activities import Activity, activities
+from monitor.analyze.activities import Activity, activities, outside, share_covered, spans_set_aside
 from monitor.analyze.journal import journal
-from monitor.analyze.set_aside import outside, share_covered, spans_set_aside
 from tests.builders import START, metrics, steps
 from tests.diagnose.utilization_runs import paused, said
 

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.analyze.held_gpus import held_gpus
+from monitor.analyze.checkpoints import cadence, saves
 from monitor.analyze.journal import journal
-from monitor.analyze.saves import cadence, saves
-from monitor.analyze.silence import FIRST_CHECKPOINT_S, FIRST_OTHER_S, FIRST_STEPS_S, LEAST_S, silence
+from monitor.analyze.silence import FIRST_CHECKPOINT_S, FIRST_OTHER_S, FIRST_STEPS_S, LEAST_S, held_gpus, silence
 from monitor.model import Run, events_frame, steps_frame
 from tests.builders import START
 from tests.diagnose.progress_jobs import Pause, Plan, looked_at

@@ -13,7 +13,7 @@ from monitor.analyze.cost import goodput
 from monitor.analyze.journal import journal
 from monitor.analyze.pace import longest_stable, pace
 from monitor.analyze.phases import buckets, phases
-from monitor.analyze.pieces import MOST_PIECES, Pieces
+from monitor.analyze.training_time import MOST_PIECES, Pieces
 from monitor.diagnose.rule import Case
 from monitor.model import LogCoverage, Phase, Run, events_frame, metrics_frame, steps_frame
 from tests.analyze.test_journal import NONE, told

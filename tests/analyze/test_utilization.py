@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.analyze.utilization import distribution, normalised
-from monitor.analyze.window import work_window
+from monitor.analyze.utilization import distribution, normalised, work_window
 from monitor.model import Node, RawMetrics, Transition, metrics_frame, steps_frame
 from tests.builders import START
 from tests.diagnose.cases import END, run

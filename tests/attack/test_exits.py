@@ -18,7 +18,7 @@ import pytest
 
 from benchmarks.hostile.account import NAME
 from monitor import faults
-from monitor.alert.given import rules_of
+from monitor.alert.rules import rules_of
 from monitor.alert.telling import Telling
 from monitor.cli import jobs
 from monitor.cli.alert_looking import Looking

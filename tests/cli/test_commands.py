@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from monitor.analyze.pieces import BUCKETS
+from monitor.analyze.training_time import BUCKETS
 from monitor.cli.main import main
 from monitor.demo.account import Account
 from monitor.model import STEP_CSV_COLUMNS

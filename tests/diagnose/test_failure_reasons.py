@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from monitor.analyze.denied import denied
 from monitor.analyze.ending import ending_of
+from monitor.analyze.failure_causes import denied
 from monitor.diagnose.findings import diagnose
 from monitor.diagnose.headline import status_word
 from monitor.model import LogCoverage, Run, metrics_frame, steps_frame

@@ -233,7 +233,14 @@ def test_the_command_prints_each_form_and_sends_a_window_once(
         (["--since", "soon"], 2, "--since soon is not a number of days"),
         (["--week", "47"], 2, "--week 47 is not a week"),
         (["--notify", "stdout"], 2, "printed anyway"),
-        (["--archive", "/nowhere/at/all"], 3, "There is no archive at /nowhere/at/all."),
+        (
+            ["--archive", "/nowhere/at/all"],
+            3,
+            "The folder /nowhere/at/all is not there. Name the folder or s3:// address",
+        ),
+        (["--archive", "/dev"], 3, "There are no archived jobs in /dev."),
+        (["--archive", "/nowhere", "--notify", "mail:x"], 2, 'There is no sink "mail"'),
+        (["--all-accounts", "--account", "research"], 2, "--all-accounts and --account were given."),
     ],
 )
 def test_a_wrong_call_says_what_to_write(

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from monitor.alert.ledger import Ledger
-from monitor.alert.rules_file import rules_in
-from monitor.alert.sink_names import sink_of
+from monitor.alert.rules import rules_in
+from monitor.alert.sinks.names import sink_of
 from monitor.archive.folder import FolderStore
 from monitor.archive.layout import RUNS
 from monitor.archive.writing import write

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.analyze.pieces import BUCKETS
+from monitor.analyze.training_time import BUCKETS
 from monitor.fleet.document import csv_rows, fleet_document
 from monitor.fleet.facts import JobFacts
 from monitor.fleet.owners import Member, Only, Owners

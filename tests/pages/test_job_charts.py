@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from monitor.alert.saved import add
+from monitor.alert.rules import add
 from monitor.model import Evidence, Finding, Report
 from monitor.show import clock
 from tests import situations

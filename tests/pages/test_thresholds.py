@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from monitor.alert import shared_file
+from monitor.alert import locks
 from monitor.alert.delivery import key_of
 from monitor.alert.ledger import Ledger, ledger_file
-from monitor.alert.saved import add, saved, saved_file
-from monitor.alert.sink_names import sink_of
+from monitor.alert.rules import add, saved, saved_file
+from monitor.alert.sinks.names import sink_of
 from monitor.errors import NoCredentials
 from monitor.settings import READ_ONLY
 from monitor.show import visitor
@@ -183,7 +183,7 @@ def test_a_folder_that_cannot_be_written_is_said(open_page: Open, monkeypatch: p
     def refuse(path: Path, text: str) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(shared_file, "_replace", refuse)
+    monkeypatch.setattr(locks, "_replace", refuse)
     page = _thresholds(open_page)
     page.button(key="save-slow steps").click().run()
     assert "cannot be written: Permission denied. Check the permissions of its folder." in texts(page)

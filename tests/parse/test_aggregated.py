@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pytest
@@ -11,11 +10,10 @@ from hypothesis import strategies as st
 
 from monitor.parse.aggregated import Meant, Row, aggregated_steps
 from monitor.parse.identity import Identity
-from monitor.parse.insights import Ask
-from monitor.parse.said import Said
+from monitor.parse.insights import Ask, Said
 
-TIMED = Ask(Said("x", (re.compile(r"(?P<step>\d)(?P<time>\d)"),)))
-RATED = Ask(Said("x", (re.compile(r"(?P<step>\d)(?P<rate>\d)"),)), "samples/s")
+TIMED = Ask(Said("x", (r"(?<step>\d)(?<time>\d)",)))
+RATED = Ask(Said("x", (r"(?<step>\d)(?<rate>\d)",)), "samples/s")
 
 
 def row(minute: int, first: float, last: float, **more: Any) -> Row:

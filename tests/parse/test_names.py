@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from monitor.parse.envelope import fragments
-from monitor.parse.formats import averagemeter, jsonlines, keyvalue
+from monitor.parse.family import families
+from monitor.parse.formats import jsonlines, keyvalue
 from monitor.parse.rows import Reading
 from tests.parse.read import parse
 
@@ -182,8 +183,9 @@ def test_the_loss_is_the_whole_one(told: str, loss: float | None) -> None:
 
 def test_an_exact_format_takes_the_whole_loss_too() -> None:
     line = "Epoch: [0][10/500]\tTime 0.25 (0.50)\tcls loss 0.5 (0.6)\t{} 2.5 (2.6)"
-    assert [found.loss for found in averagemeter.read(line.format("Loss"))] == [2.5]
-    assert [found.loss for found in averagemeter.read(line.format("box loss"))] == [0.5]
+    read = next(family.read for family in families() if family.name == "averagemeter")
+    assert [found.loss for found in read(line.format("Loss"))] == [2.5]
+    assert [found.loss for found in read(line.format("box loss"))] == [0.5]
 
 
 @pytest.mark.parametrize(

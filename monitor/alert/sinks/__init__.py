@@ -10,7 +10,7 @@ from collections.abc import Callable
 from importlib import import_module
 
 from monitor.alert.message import Message
-from monitor.alert.sink_names import Sink
+from monitor.alert.sinks.names import Sink
 
 
 class NotSent(Exception):

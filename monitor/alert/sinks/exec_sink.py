@@ -11,8 +11,8 @@ import subprocess
 from pathlib import Path
 
 from monitor.alert.message import Message
-from monitor.alert.sink_names import Sink
 from monitor.alert.sinks import NotSent, Refused
+from monitor.alert.sinks.names import Sink
 from monitor.errors import BadCall
 
 LONGEST_S = 30.0

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from monitor.alert.message import Message
-from monitor.alert.sink_names import Sink
-from monitor.alert.sinks.addresses import address_of
-from monitor.alert.sinks.posting import post
+from monitor.alert.sinks.names import Sink
+from monitor.alert.sinks.posting import address_of, post
 
 # Slack takes 3,000 characters in one block.
 _LONGEST = 2800

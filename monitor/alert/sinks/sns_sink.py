@@ -7,8 +7,8 @@ from functools import cache
 from typing import Any
 
 from monitor.alert.message import Message
-from monitor.alert.sink_names import Sink
 from monitor.alert.sinks import NotSent, Refused
+from monitor.alert.sinks.names import Sink
 from monitor.aws.clients import Clients
 from monitor.aws.errors import is_refused
 from monitor.errors import BadCall, NoCredentials, TrainwatchError

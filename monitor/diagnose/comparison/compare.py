@@ -11,7 +11,7 @@ import pandas as pd
 
 from monitor.analyze.comparison import Change, Range, Verdict, change
 from monitor.analyze.journal import journal
-from monitor.analyze.stable_steps import By, Floats, StableSteps, stable_steps, why_none
+from monitor.analyze.pace import By, Floats, StableSteps, stable_steps, why_none
 from monitor.analyze.step_time import is_aggregated
 from monitor.diagnose.comparison.comparability import Unlike, unlike
 from monitor.diagnose.comparison.differences import Difference, differences

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from monitor.analyze.billing import billing_factor
+from monitor.analyze.pace import By, StableSteps
 from monitor.analyze.phases import USEFUL
-from monitor.analyze.stable_steps import By, StableSteps
 from monitor.diagnose.comparison.work import samples_per_step
 from monitor.diagnose.verdict import mean_of
 from monitor.diagnose.words.step_readings import AS_PRINTED, BY_CLOCK, Way, way_of

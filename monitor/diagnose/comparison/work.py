@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from monitor.analyze.journal import plain_rows
-from monitor.analyze.work import work_of_steps
+from monitor.analyze.pace import work_of_steps
 from monitor.diagnose.comparison.differences import Difference
 from monitor.model import Report
 from monitor.predict.layout import OF_THE_RANKS, samples_of_step, samples_ratio

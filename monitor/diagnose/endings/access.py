@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from monitor.analyze.denied import Denied, denied
 from monitor.analyze.ending import Ending
+from monitor.analyze.failure_causes import Denied, denied
 from monitor.diagnose.endings import description as ended
 from monitor.diagnose.quoted import quoted
 from monitor.diagnose.rule import Case

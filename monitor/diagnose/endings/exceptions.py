@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from monitor.analyze.ending import Ending
-from monitor.analyze.nan_loss import FEWEST_IN_A_ROW, NanLoss
+from monitor.analyze.losses import FEWEST_IN_A_ROW, NanLoss
 from monitor.diagnose.endings import description as ended
 from monitor.diagnose.quoted import quoted
 from monitor.diagnose.rule import Case

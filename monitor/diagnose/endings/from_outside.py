@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import pandas as pd
 
 from monitor.analyze.ending import Ending
-from monitor.analyze.reasons import has_status
+from monitor.analyze.failure_causes import has_status
 from monitor.diagnose.endings import description as ended
 from monitor.diagnose.quoted import quoted
 from monitor.diagnose.rule import Case

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from monitor.analyze.cascade import cascade, cascade_words
-from monitor.analyze.held_gpus import HeldGpus
-from monitor.analyze.saves import saves
-from monitor.analyze.silence import Silence
+from monitor.analyze.checkpoints import saves
+from monitor.analyze.silence import HeldGpus, Silence
 from monitor.diagnose.rule import Case
 from monitor.model import Evidence
 from monitor.words import duration, nodes, percent

@@ -6,9 +6,9 @@ import re
 
 import pandas as pd
 
-from monitor.analyze.causes import kind_of
+from monitor.analyze.cascade import with_writers
 from monitor.analyze.ending import Ending
-from monitor.analyze.writers import with_writers
+from monitor.analyze.failure_causes import kind_of
 from monitor.diagnose.endings import description as ended
 from monitor.diagnose.rule import Case
 from monitor.diagnose.words.cost import lost_words

@@ -5,9 +5,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from math import sqrt
 
-from monitor.analyze.checkpoint_pauses import checkpoint_pauses
-from monitor.analyze.saves import Cadence, Save, cadence, saves
-from monitor.analyze.window import training_spans
+from monitor.analyze.checkpoints import Cadence, Save, cadence, checkpoint_pauses, saves
+from monitor.analyze.utilization import training_spans
 from monitor.diagnose.guide_hints import when_saving
 from monitor.diagnose.rule import Case, rule
 from monitor.diagnose.words.cost import saved_words

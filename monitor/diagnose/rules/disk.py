@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from monitor.analyze.growth import growths
-from monitor.analyze.window import training_spans
+from monitor.analyze.utilization import training_spans
 from monitor.diagnose.rule import Case, rule
 from monitor.diagnose.rules.memory import fills_before_end, full_words
 from monitor.model import Evidence, Finding, Recommendation

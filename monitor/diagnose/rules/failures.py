@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from monitor.analyze.ending import FULL_PCT, Ending
-from monitor.analyze.gpus import fullest_before
-from monitor.analyze.refused import fill
+from monitor.analyze.gpu_memory import fill
+from monitor.analyze.single_gpus import fullest_before
 from monitor.diagnose.endings import access as refused
 from monitor.diagnose.endings import description as ended
 from monitor.diagnose.endings import exceptions as raised

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from monitor.analyze.processes import processes_per_host
+from monitor.analyze.devices import processes_per_host
 from monitor.analyze.waits import WAITING_PCT, Traffic, Waits, traffic, waits
 from monitor.diagnose.rule import Case, rule
 from monitor.diagnose.stakes import STEPS

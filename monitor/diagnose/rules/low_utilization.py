@@ -3,8 +3,7 @@ in order."""
 
 from __future__ import annotations
 
-from monitor.analyze.devices import within
-from monitor.analyze.processes import processes_per_host
+from monitor.analyze.devices import processes_per_host, within
 from monitor.analyze.step_time import variation
 from monitor.diagnose.advised import SHORT_MEMORY_PCT, fits, memory_p95
 from monitor.diagnose.hints import hints

@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 
 import pandas as pd
 
-from monitor.analyze.gpus import Fullest, fullest
 from monitor.analyze.growth import Growth, growths
 from monitor.analyze.journal import plain_rows
+from monitor.analyze.single_gpus import Fullest, fullest
 from monitor.analyze.step_time import variation
 from monitor.diagnose.guide_hints import when_memory_is_short
 from monitor.diagnose.rule import Case, rule

@@ -6,11 +6,10 @@ from datetime import datetime, timedelta
 
 import pandas as pd
 
-from monitor.analyze.checkpoint_pauses import checkpoint_pauses
-from monitor.analyze.peers import slow_nodes, unlike_nodes
+from monitor.analyze.checkpoints import checkpoint_pauses
+from monitor.analyze.peers import peer_groups, slow_nodes, unlike_nodes
 from monitor.analyze.slow_steps import SlowSteps, slow_steps
 from monitor.analyze.slowdown import slowdown
-from monitor.analyze.stages import peer_groups
 from monitor.diagnose.before_after import level_evidence, memory_grew, moved
 from monitor.diagnose.rule import Case, rule
 from monitor.diagnose.stakes import STEPS

@@ -6,10 +6,8 @@ from datetime import datetime, timedelta
 
 from monitor.analyze.cascade import ERRORS
 from monitor.analyze.first_step import Beginning, at_work, beginning, working_since
-from monitor.analyze.held_gpus import held_gpus
-from monitor.analyze.silence import Silence, silence
-from monitor.analyze.standstill import stands_still, still_logs
-from monitor.analyze.window import training_spans
+from monitor.analyze.silence import Silence, held_gpus, silence, stands_still, still_logs
+from monitor.analyze.utilization import training_spans
 from monitor.diagnose.endings.stalls import error, first_to_stop, gpu_evidence, last_checkpoint, pattern_words
 from monitor.diagnose.guide_hints import when_building, when_ranks_wait
 from monitor.diagnose.rule import Case, rule

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from monitor.analyze.processes import Processes, processes_per_host
-from monitor.analyze.unlike_gpus import UnlikeGpu, unlike_gpus
-from monitor.analyze.wrong_gpus import WrongGpus, wrong_gpus
+from monitor.analyze.devices import Processes, processes_per_host
+from monitor.analyze.single_gpus import UnlikeGpu, WrongGpus, unlike_gpus, wrong_gpus
 from monitor.diagnose.rule import Case, rule
 from monitor.diagnose.stakes import STEPS
 from monitor.diagnose.words.devices import gpu_numbers, money_of, pipeline_degree, share_of

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from monitor.analyze.idle import LOW_PCT, dips
-from monitor.analyze.utilization import distribution
+from monitor.analyze.utilization import LOW_PCT, dips, distribution
 from monitor.diagnose.rule import Case, rule
 from monitor.diagnose.stakes import STEPS
 from monitor.diagnose.words.devices import enough, fewest_points, left_out, money_of, span, spread

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 
-from monitor.analyze.devices import InUse, at_a_ceiling, fewer_than_peers, within
-from monitor.analyze.gpus import in_use
-from monitor.analyze.idle import IDLE_PCT, Stretch, longest_idle
-from monitor.analyze.processes import Processes, processes_per_host
+from monitor.analyze.devices import InUse, Processes, at_a_ceiling, fewer_than_peers, processes_per_host, within
+from monitor.analyze.single_gpus import in_use
+from monitor.analyze.utilization import IDLE_PCT, Stretch, longest_idle
 from monitor.diagnose.rule import Case, rule
 from monitor.diagnose.rules import progress
 from monitor.diagnose.stakes import WORK

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
-from monitor.analyze.gpus import in_use
 from monitor.analyze.network import Slow, without_efa
+from monitor.analyze.single_gpus import in_use
 from monitor.diagnose.rule import Case
 from monitor.diagnose.words.cost import saved_words
 from monitor.model import Distribution, Evidence, MetricName, Saving

@@ -5,40 +5,19 @@ second in the last step, of all GPUs and of one (``tps 1140.07/gpu`` at first), 
 recipes for retrieval end in ``time 0.53s``, that step's own. Lines of a validation have no memory.
 """
 
-from __future__ import annotations
+from monitor.parse.family import Line, no_step
 
-import re
-from collections.abc import Iterator
-
-from monitor.parse.numbers import count, duration_s, number
-from monitor.parse.rows import NO_STEP, Reading
-
-FORMAT = "nemo-automodel"
 GATES = (" GiB | tps ", " GiB | time ", "[val] ")
-
-_LINE = re.compile(
-    r"\bstep (?P<step>\d{1,12}) \| epoch \d{1,9} \| loss (?P<loss>[-+\d.eEnainf]+) \|"
-    r"[^\n]{0,300}?\| mem (?P<gib>[\d.]+) GiB \| "
-    r"(?:tps (?:(?P<all>[\d.]+)(?![\d./])(?:\((?P<each>[\d.]+)/gpu\))?|(?P<only>[\d.]+)/gpu)|time (?P<time>[\d.]+)s)"
+LINES = (
+    Line(
+        "nemo-automodel",
+        r"\bstep <step> \| epoch <count> \| loss <loss> \|[^\n]{0,300}?\| mem <gib> GiB \| ",
+        more=(r"(?<=GiB \| )time <s>s",),
+        rates=(
+            ("tokens/s/GPU", r"(?<=GiB \| )tps (?:[\d.]+\()?<rate>/gpu"),
+            ("tokens/s", r"(?<=GiB \| )tps <rate>(?![\d./])"),
+        ),
+        needs="rate|s",
+    ),
+    no_step(r"\[val\] [^\n]{0,80}?\bstep \d{1,12} \| epoch "),
 )
-_VALIDATION = re.compile(r"\[val\] [^\n]{0,80}?\bstep \d{1,12} \| epoch ")
-
-
-def read(text: str) -> Iterator[Reading]:
-    """The report in ``text``, if there is one."""
-    match = _LINE.search(text)
-    if match is None:
-        if _VALIDATION.search(text):
-            yield NO_STEP
-        return
-    each = match["each"] or match["only"]
-    rate = number(each or match["all"])
-    yield Reading(
-        format=FORMAT,
-        step=count(match["step"]),
-        time_s=duration_s(number(match["time"])),
-        throughput=rate,
-        throughput_unit="" if rate is None else "tokens/s/GPU" if each else "tokens/s",
-        loss=number(match["loss"]),
-        gpu_memory_gib=number(match["gib"]),
-    )

@@ -7,49 +7,22 @@ epoch. ``Speed 20.1 samples/s`` or ``Speed 500.1 (450.2)`` is in samples/s. Trap
 fields; the time to load data stands in brackets, too.
 """
 
-from __future__ import annotations
+from monitor.parse.family import Line
 
-import re
-from collections.abc import Iterator
-
-from monitor.parse.numbers import count, duration_s, number
-from monitor.parse.rows import Reading
-
-FORMAT = "averagemeter"
 GATES = ("poch: [", "poch [", "Train: [")
-
-_NUMBER = r"(?:\d{1,15}(?:\.\d{0,20})?(?:e[-+]?\d{1,3})?)"
-_LINE = re.compile(
-    r"\b(?:[Ee]poch:?|Train:) ?\[\s{0,9}(?P<epoch>\d{1,9})(?:/\d{1,9})?\],?\s?\[\s{0,9}(?P<step>\d{1,15})/\d{1,15}\]"
-    r"(?P<rest>.*)"
+LINES = (
+    Line(
+        "averagemeter",
+        r"\b(?:[Ee]poch:?|Train:) ?\[\s{0,9}<epoch>(?:/\d{1,9})?\],?\s?\[\s{0,9}<step>/\d{1,15}\](?P<rest>.*)",
+        more=(
+            r"(?i)(?<!data )(?<!data_)(?<![\w.])(?:batch )?time:?\s{1,9}<s>\s?s?\s?\(\s{0,9}\d",
+            # The loss itself, not "cls loss": where another word stands before each, the first.
+            r"(?i)(?<![A-Za-z] )(?<![\w.])loss:?\s{1,9}<loss>",
+            r"(?i)(?<![\w.])loss:?\s{1,9}<loss>",
+            r"(?i)(?<![\w.])speed:?\s{1,9}<rate>\s?(?:\(|samples/s)",
+            r"(?i)(?<![\w.])mem(?:ory)?:?\s{1,9}<mib>\s?MB\b",
+        ),
+        unit="samples/s",
+        needs="s",
+    ),
 )
-_TIME = re.compile(
-    rf"(?i)(?<!data )(?<!data_)(?<![\w.])(?:batch )?time:?\s{{1,9}}(?P<time>{_NUMBER})\s?s?\s?\(\s{{0,9}}\d"
-)
-_LOSS = re.compile(rf"(?i)(?<![\w.])loss:?\s{{1,9}}(?P<loss>-?{_NUMBER}|nan|-?inf)")
-# The loss itself, not "cls loss": where another word stands before each, the first.
-_WHOLE_LOSS = re.compile(rf"(?<![A-Za-z] ){_LOSS.pattern.removeprefix('(?i)')}", re.IGNORECASE)
-_SPEED = re.compile(rf"(?i)(?<![\w.])speed:?\s{{1,9}}(?P<rate>{_NUMBER})\s?(?:\(|samples/s)")
-_MEMORY = re.compile(r"(?i)(?<![\w.])mem(?:ory)?:?\s{1,9}(?P<mib>\d{1,9})\s?MB\b")
-
-
-def read(text: str) -> Iterator[Reading]:
-    """The report of training in ``text``, if there is one."""
-    if "(" not in text:
-        return  # torchvision's, and bars
-    match = _LINE.search(text)
-    if match is None or (time := _TIME.search(rest := match["rest"])) is None:
-        return
-    loss = _WHOLE_LOSS.search(rest) or _LOSS.search(rest)
-    speed, memory = _SPEED.search(rest), _MEMORY.search(rest)
-    mib = number(memory["mib"]) if memory else None
-    yield Reading(
-        format=FORMAT,
-        step=count(match["step"]),
-        epoch=count(match["epoch"]),
-        time_s=duration_s(number(time["time"])),
-        throughput=number(speed["rate"]) if speed else None,
-        throughput_unit="samples/s" if speed else "",
-        loss=number(loss["loss"]) if loss else None,
-        gpu_memory_gib=mib / 1024 if mib else None,
-    )

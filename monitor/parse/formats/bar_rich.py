@@ -7,51 +7,28 @@ began. It is handed on as a tqdm bar. Traps: bars of ``Validation``, ``Sanity Ch
 that is not known is ``--``.
 """
 
-from __future__ import annotations
+from monitor.parse.family import Line, no_step
 
-import re
-from collections.abc import Iterator
-
-from monitor.parse.numbers import clock_s, count, duration_s, number
-from monitor.parse.rows import NO_STEP, Reading
-
-FORMAT = "tqdm"
 GATES = ("• ",)
-
-_BAR = re.compile(
-    r"(?P<what>[^\n━╸╺]{0,60})(?<![━╸╺-])[━╸╺-]{1,400} {1,9}(?P<step>\d{1,15})/(?P<total>\d{1,15}|--) {1,9}"
-    r"(?P<clock>(?:\d{1,4} days?, )?\d{1,4}:\d\d:\d\d) • {1,9}(?:(?:\d{1,4} days?, )?[-\d]{1,4}:[-\d]\d?-?:[-\d]\d?-? {1,9})?"
-    r"(?P<rate>\d{1,9}\.\d\d)it/s(?P<rest>[^━\n]{0,600})"
+_HEAD = r"\bEpoch <epoch>[^\n━╸╺]{0,60}(?<![━╸╺-])[━╸╺-]{1,400} {1,9}"
+_ETA = r" • {1,9}(?:(?:\d{1,4} days?, )?[-\d]{1,4}:[-\d]\d?-?:[-\d]\d?-? {1,9})?"
+_LOSS = (r"(?<![\w/.-])(?:train[_/])?loss(?:_step)?: <loss>",)
+LINES = (
+    Line(
+        "tqdm",
+        _HEAD + rf"(?P<over><step>)/(?:<total>|--) {{1,9}}(?P<time><hms>){_ETA}0\.00it/s(?P<rest>[^━\n]{{0,600}})",
+        _LOSS,
+        meaning="running-mean",
+        many=True,
+        bar="Epoch rich",
+    ),
+    Line(
+        "tqdm",
+        _HEAD + rf"<step>/(?:<total>|--) {{1,9}}<hms>{_ETA}<pace>it/s(?P<rest>[^━\n]{{0,600}})",
+        _LOSS,
+        meaning="smoothed",
+        many=True,
+        bar="Epoch rich",
+    ),
+    no_step(r"[━╸╺-] {1,9}<count>/(?:<count>|--) {1,9}[^\n•]{0,40} • .{0,60}it/s"),
 )
-_EPOCH = re.compile(r"\bEpoch (?P<epoch>\d{1,9})")
-_LOSS = re.compile(
-    r"(?<![\w/.-])(?:train[_/])?loss(?:_step)?: (?P<loss>[-+]?(?:\d[\d.]{0,30}(?:[eE][-+]?\d{1,3})?|nan|inf))"
-)
-
-
-def read(text: str) -> Iterator[Reading]:
-    """The redraws of training bars in ``text``."""
-    if "it/s" not in text:
-        return
-    for match in _BAR.finditer(text):
-        epoch = _EPOCH.search(match["what"])
-        if epoch is None:
-            yield NO_STEP
-            continue
-        step, rate, clock = count(match["step"]), number(match["rate"]), clock_s(match["clock"])
-        loss = _LOSS.search(match["rest"])
-        mean_s = clock / step if step and clock else None
-        yield Reading(
-            format=FORMAT,
-            step=step,
-            total=count(match["total"]),
-            epoch=count(epoch["epoch"]),
-            time_s=duration_s(1.0 / rate if rate else mean_s),
-            meaning="smoothed" if rate else "running-mean",
-            clock_s=clock,
-            clock_tick_s=1.0,
-            throughput=rate or None,
-            throughput_unit="it/s" if rate else "",
-            loss=number(loss["loss"]) if loss else None,
-            bar="Epoch rich",
-        )

@@ -6,32 +6,14 @@ brackets behind it the wait for data. Of several losses none is the whole: one a
 ``<epoch:  2, iter:  12,300, lr:1.000e-04> l_pix: 2.1e-02`` without a time. ``Validation …`` has no iteration.
 """
 
-from __future__ import annotations
+from monitor.parse.family import Line
 
-import re
-from collections.abc import Iterator
-
-from monitor.parse.numbers import duration_s, number, whole_number
-from monitor.parse.rows import Reading
-
-FORMAT = "basicsr"
 GATES = ("[epoch:", "<epoch:")
-
-_HEAD = re.compile(r"[\[<]epoch:\s{0,9}\d{1,9}, iter:\s{0,12}(?P<step>\d{1,3}(?:,\d{3}){1,4}|\d{1,12}), lr:")
-_TIME = re.compile(r"\btime \(data\): (?P<time>\d{1,9}\.\d{1,9}) \(")
-_LOSS = re.compile(r"\bl_\w{1,40}: (?P<loss>-?\d\.\d{1,9}e[-+]\d{1,3}|nan|-?inf)")
-
-
-def read(text: str) -> Iterator[Reading]:
-    """The report in ``text``, if there is one."""
-    head = _HEAD.search(text)
-    if head is None:
-        return
-    time, losses = _TIME.search(text, head.end()), _LOSS.findall(text, head.end())
-    yield Reading(
-        format=FORMAT,
-        step=whole_number(head["step"]),
-        time_s=duration_s(number(time["time"])) if time else None,
+LINES = (
+    Line(
+        "basicsr",
+        r"[\[<]epoch:\s{0,9}\d{1,9}, iter:\s{0,12}(?P<step>\d{1,3}(?:,\d{3}){1,4}|\d{1,12}), lr:(?P<rest>.*)",
+        more=(r"\btime \(data\): <s> \(", r"^(?:(?!\bl_).)*\bl_\w{1,40}: <loss>(?!.*\bl_\w{1,40}: )"),
         meaning="interval",
-        loss=number(losses[0]) if len(losses) == 1 else None,
-    )
+    ),
+)

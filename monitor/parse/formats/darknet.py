@@ -6,27 +6,12 @@ hours; the classifier prints the epoch behind the iteration, ``120, 1.870: 0.67,
 and the lines of each layer tell other things.
 """
 
-from __future__ import annotations
+from monitor.parse.family import Line
 
-import re
-from collections.abc import Iterator
-
-from monitor.parse.numbers import count, duration_s, number
-from monitor.parse.rows import Reading
-
-FORMAT = "darknet"
 GATES = (" rate, ",)
-
-_NUMBER = r"-?(?:\d{1,15}(?:\.\d{0,12})?|nan|inf)"
-_LINE = re.compile(
-    rf"(?<![\w.,])(?P<step>\d{{1,12}})(?:, \d{{1,9}}\.\d{{1,6}})?: (?P<loss>{_NUMBER}), {_NUMBER} avg(?: loss)?, {_NUMBER} rate, "
-    rf"(?P<seconds>{_NUMBER}) seconds, \d{{1,15}} images\b"
+LINES = (
+    Line(
+        "darknet",
+        r"(?<![\w.,])<step>(?:, \d{1,9}\.\d{1,6})?: <loss>, <number> avg(?: loss)?, <number> rate, <s> seconds, <count> images\b",
+    ),
 )
-
-
-def read(text: str) -> Iterator[Reading]:
-    """The report in ``text``, if there is one."""
-    if (match := _LINE.search(text)) is not None:
-        yield Reading(
-            FORMAT, count(match["step"]), time_s=duration_s(number(match["seconds"])), loss=number(match["loss"])
-        )

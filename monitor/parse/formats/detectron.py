@@ -7,47 +7,19 @@ and the mean. Detectron2's iter counts from 0; memory is MiB. Traps: no time in 
 number of iterations is not known. FastReID prints ``epoch/iter: 0/19``.
 """
 
-from __future__ import annotations
+from monitor.parse.family import Line
 
-import re
-from collections.abc import Iterator
-
-from monitor.parse.numbers import count, duration_s, number
-from monitor.parse.rows import Meaning, Reading
-
-FORMAT = "detectron"
 GATES = ("total_loss: ", "max_mem: ", "max mem: ")
-
-_NUMBER = r"(?:\d{1,15}(?:\.\d{0,20})?(?:e[-+]?\d{1,3})?)"
-_LINE = re.compile(r"\biter: (?:\d{1,9}/)?(?P<step>\d{1,15})\s(?P<rest>.*)")
-_TIME = re.compile(rf"(?<![\w.])time: (?P<time>{_NUMBER})(?P<mean> \()?")
-_LAST = re.compile(rf"(?<![\w.])last_time: (?P<time>{_NUMBER})")
-_LOSS = re.compile(rf"(?<![\w.])(?:total_)?loss: (?P<loss>-?{_NUMBER}|nan|-?inf)")
-_MEMORY = re.compile(rf"\bmax[_ ]mem: (?P<mib>{_NUMBER})")
-
-
-def read(text: str) -> Iterator[Reading]:
-    """The report in ``text``, if there is one."""
-    if "iter: " not in text:
-        return
-    match = _LINE.search(text)
-    if match is None:
-        return
-    rest = match["rest"]
-    loss = _LOSS.search(rest)
-    if loss is None:
-        return
-    mean, last, memory = _TIME.search(rest), _LAST.search(rest), _MEMORY.search(rest)
-    meaning: Meaning = "step"
-    if last is None and mean is not None:
-        meaning = "interval" if mean["mean"] else "running-mean"
-    time = last or mean
-    mib = number(memory["mib"]) if memory else None
-    yield Reading(
-        format=FORMAT,
-        step=count(match["step"]),
-        time_s=duration_s(number(time["time"])) if time else None,
-        meaning=meaning,
-        loss=number(loss["loss"]),
-        gpu_memory_gib=mib / 1024 if mib else None,
-    )
+LINES = (
+    Line(
+        "detectron",
+        r"\biter: (?:\d{1,9}/)?<step>\s(?P<rest>.*)",
+        more=(r"(?<![\w.])(?:total_)?loss: <loss>", r"\bmax[_ ]mem: <mib>"),
+        times=(
+            ("step", r"(?<![\w.])last_time: <s>"),
+            ("interval", r"(?<![\w.])time: <s> \("),
+            ("running-mean", r"(?<![\w.])time: <s>"),
+        ),
+        needs="loss",
+    ),
+)

@@ -8,61 +8,32 @@ the oldest have words per second only, and the mean loss in brackets behind the 
 ``| epoch 003 | valid on …  10 / 80 loss=…``, and the summary ``| epoch 003 | train | loss …`` are no steps.
 """
 
-from __future__ import annotations
+from monitor.parse.family import NUMBER, Line, no_step
 
-import math
-import re
-from collections.abc import Iterator
-
-from monitor.parse.numbers import count, duration_s, number, whole_number
-from monitor.parse.rows import NO_STEP, Reading
-
-FORMAT = "fairseq"
 GATES = ("wps=", 'wps":', "| wps ", "| words/s ", "| valid on ")
-
-_TEXT = re.compile(r"\bepoch (?P<epoch>\d{1,6}):?\s+(?P<place>\d{1,12}) / \d{1,12}\s+(?=\w+=)")
-_FIELD = re.compile(r"\b(loss|wps|ups|num_updates|wall)=([^\s,]+)")
-# An epoch's end and a validation have the same keys behind "train_" and "valid_", or between bars.
-_SUMMARY = re.compile(r'\bepoch \d{1,6} \||"(?:train|valid\w{0,40})_num_updates":')
-_JSON_FIELD = re.compile(r'"(loss|wps|ups|num_updates|wall)":\s*"?([^\s",}]+)')
-
-
-def read(text: str) -> Iterator[Reading]:
-    """The report in ``text``, if there is one."""
-    head = _TEXT.search(text)
-    if head is not None:
-        fields = dict(_FIELD.findall(text, head.end()))
-    elif '"num_updates":' in text:
-        fields = dict(_JSON_FIELD.findall(text))
-    else:
-        fields = {}
-    if "wps" not in fields:
-        if _SUMMARY.search(text):
-            yield NO_STEP
-        return
-    updates = _whole(fields.get("num_updates"))
-    rate = _positive(fields["ups"] if "ups" in fields else fields["wps"])
-    per_update = rate is not None and "ups" in fields
-    yield Reading(
-        format=FORMAT,
-        step=count(head["place"]) if updates is None and head else updates,
-        epoch=count(head["epoch"]) if updates is None and head else None,
-        time_s=duration_s(1.0 / rate) if rate is not None and per_update else None,
+_TEXT = r"\bepoch %s:?\s+%s / \d{1,12}\s+(?=\w+=)(?=.*\bwps=)"
+LINES = (
+    Line(
+        "fairseq",
+        _TEXT % (r"\d{1,6}", r"\d{1,12}") + r"(?=.*\bups=)",
+        more=(r"\bnum_updates=<step>", r"\bups=<pace>", r"\bwall=(?!0\b)<clock>", r"\bloss=<loss>"),
         meaning="interval",
-        clock_s=_positive(fields.get("wall")),
-        clock_tick_s=1.0,
-        throughput=rate,
-        throughput_unit="" if rate is None else "it/s" if per_update else "words/s",
-        loss=number(fields.get("loss")),
-    )
-
-
-def _positive(text: str | None) -> float | None:
-    """A rate or clock; the 0 of a first report says that nothing was measured yet."""
-    value = number(text)
-    return value if value is not None and math.isfinite(value) and value > 0 else None
-
-
-def _whole(text: str | None) -> int | None:
-    """A counter, which is printed with six digits at most: "1.23457e+06"."""
-    return whole_number(number(text))
+        needs="step",
+    ),
+    Line(
+        "fairseq",
+        _TEXT % ("<epoch>", "<step>"),
+        more=(r"\bwps=<rate>", r"\bwall=(?!0\b)<clock>", r"\bloss=<loss>"),
+        unit="words/s",
+        meaning="interval",
+    ),
+    Line(
+        "fairseq",
+        rf'^(?=.*"wps":).*"num_updates":\s*"?(?P<step>{NUMBER})',
+        more=(r'"ups":\s*"?<pace>', r'"wall":\s*"?(?!0\b)<clock>', r'"loss":\s*"?<loss>'),
+        meaning="interval",
+        anywhere=True,
+    ),
+    # An epoch's end and a validation have the same keys behind "train_" and "valid_", or between bars.
+    no_step(r'\bepoch \d{1,6} \||"(?:train|valid\w{0,40})_num_updates":'),
+)

@@ -19,7 +19,7 @@ from monitor.parse.records import Entry, Form, Value, form, reading
 from monitor.parse.rows import Reading
 from monitor.parse.vocabulary import BARE, DURATIONS, word_set
 
-FORMAT = "json"
+FORMATS = ("json",)
 GENERIC = True
 # The ends of the keys that may count steps, as json.dumps and most loggers set them.
 _ENDS = word_set(
@@ -66,7 +66,7 @@ def read(text: str) -> Iterator[Reading]:
             values: list[Value] = []
             _flatten(found, "", names, values, _DEPTH)
             known = _form(tuple(names))
-            if known is not None and (report := reading(known, values, FORMAT)) is not None:
+            if known is not None and (report := reading(known, values, FORMATS[0])) is not None:
                 label = _RANK.search(text, max(0, place - _LONGEST_LABEL), place) if report.rank is None else None
                 yield report._replace(rank=process_number(label["rank"])) if label else report
         place = text.find("{", end)

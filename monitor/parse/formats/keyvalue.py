@@ -18,16 +18,14 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from monitor.parse.columns import NUMBER, Columns, matched
 from monitor.parse.gaps import Gap, gap
 from monitor.parse.keys import SPEEDS, Key, key_of, measured, words_of
-from monitor.parse.record_columns import readings
 from monitor.parse.records import Entry, Form, form, reading
 from monitor.parse.rows import Reading
 from monitor.parse.spans import spans
 from monitor.parse.vocabulary import BARE, BATCH, MAGNITUDES, SPAN, STEP, STEPS, SUB_TIMERS, word_set
 
-FORMAT = "key-value"
+FORMATS = ("key-value",)
 GENERIC = True
 # A word that counts steps and what stands between it and its number; where the step has no name a loss or a rate does.
 _COUNTERS = sorted(word_set("step Step iter Iter teration batch Batch pdate"))
@@ -89,7 +87,7 @@ def read(text: str) -> Iterator[Reading]:
     """The reports in ``text``, in order: one, or one a record where records of several ranks are glued together."""
     pieces, found = forms(text)
     for one in found:
-        report = reading(one, pieces[1::2], FORMAT)
+        report = reading(one, pieces[1::2], FORMATS[0])
         if report is not None:
             yield report
 
@@ -98,35 +96,6 @@ def forms(text: str) -> tuple[list[str], tuple[Form, ...]]:
     """(``text`` cut at its numbers: every second piece is one, the forms of the records in it); none where there is none."""
     pieces = _pieces(text)
     return pieces, _forms(tuple(pieces[::2])) if 3 < len(pieces) < 2 * _MOST_NUMBERS else ()
-
-
-# So many shapes are tried on all the lines of a page that are left.
-_SHAPES_TRIED = 4
-
-
-def read_many(texts: Sequence[str]) -> Iterator[tuple[list[int], Columns]]:
-    """The same of lines that hold one record of the usual kind, as columns, a shape at a time."""
-    left = [place for place, text in enumerate(texts) if text]
-    for _ in range(_SHAPES_TRIED):
-        if not left:
-            return
-        shape = tuple(_pieces(texts[left[0]])[::2])
-        known = _forms(shape) if 1 < len(shape) <= _MOST_NUMBERS else ()
-        at, columns = matched(_of_shape(shape), [texts[place] for place in left]) if len(known) == 1 else ([], [])
-        if not at:
-            left = left[1:]
-            continue
-        found = readings(known[0], columns, FORMAT)
-        if found is not None and found[0].all():
-            yield [left[place] for place in at], found[1]
-        taken = set(at)
-        left = [place for index, place in enumerate(left) if index not in taken]
-
-
-@lru_cache(maxsize=1024)
-def _of_shape(shape: tuple[str, ...]) -> str:
-    """A pattern of the lines that have these texts between their numbers."""
-    return f"({NUMBER})".join(re.escape(text) for text in shape)
 
 
 def _pieces(text: str) -> list[str]:

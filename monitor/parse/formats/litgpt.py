@@ -7,42 +7,21 @@ step has several (``iter 40 step 10``) its time is the sum of theirs, known wher
 equally long, and without a synchronization the last one waits for all of them.
 """
 
-from __future__ import annotations
+from monitor.parse.family import Line, no_step
 
-import re
-from collections.abc import Iterator
-
-from monitor.parse.numbers import count, duration_s, number
-from monitor.parse.rows import NO_STEP, Reading
-
-FORMAT = "litgpt"
 GATES = ("iter time:", "train time:", "val time:")
-
-_LINE = re.compile(
-    r"\biter (?P<iter>\d{1,12})(?: \|)? st[eE]p (?P<step>\d{1,12})\b(?P<between>[^\n]{0,300}?)\b(?:iter|train) time:\s*"
-    r"(?P<time>[\d.]+)\s*(?P<unit>ms|s)\b(?P<ended>,?\s*\((?:step|opt\.step|optimizer\.step)\))?"
+_TIME = r"(?:(?!iter time|train time)[^\n]){0,300}"
+LINES = (
+    Line(
+        "litgpt",
+        rf"\biter <counter>(?: \|)? st[eE]p <step>\b(?P<rest>{_TIME})\b(?:iter|train) time:\s*<time>"
+        r",?\s*\((?:step|opt\.step|optimizer\.step)\)",
+        more=(r"\bloss(?: train)?(?: \(curr\))?:? <loss>",),
+    ),
+    Line(
+        "litgpt",
+        rf"\biter <counter>(?: \|)? st[eE]p \d{{1,12}}\b{_TIME}\b(?:iter|train) time:\s*<time>",
+        meaning="part",
+    ),
+    no_step(r"\b(?:iter|step) \d{1,12}: val loss "),
 )
-_VALIDATION = re.compile(r"\b(?:iter|step) \d{1,12}: val loss ")
-_LOSS = re.compile(r"\bloss(?: train)?(?: \(curr\))?:? (?P<loss>[-+\d.eEnainf]+)")
-
-
-def read(text: str) -> Iterator[Reading]:
-    """The report in ``text``: of an optimizer step, or of a micro-batch as a part of one."""
-    match = _LINE.search(text)
-    if match is None:
-        if _VALIDATION.search(text):
-            yield NO_STEP
-        return
-    iterations, time = count(match["iter"]), number(match["time"])
-    time_s = None if time is None else duration_s(time * (0.001 if match["unit"] == "ms" else 1.0))
-    if match["ended"] is None:
-        yield Reading(format=FORMAT, time_s=time_s, meaning="part", counter=iterations)
-        return
-    loss = _LOSS.search(match["between"])
-    yield Reading(
-        format=FORMAT,
-        step=count(match["step"]),
-        time_s=time_s,
-        loss=number(loss["loss"]) if loss else None,
-        counter=iterations,
-    )

@@ -4,23 +4,8 @@
 full digits of a tensor's item is taken, as a rounded one alone on a line is as often a result of an epoch or a test.
 """
 
-from __future__ import annotations
+from monitor.parse.family import Line
 
-import re
-from collections.abc import Iterator
-
-from monitor.parse.numbers import number
-from monitor.parse.rows import Reading
-
-FORMAT = "loss-only"
 GATES = ("Loss: ",)
 GENERIC = True
-
-_LINE = re.compile(r"\s*Loss: (?P<loss>\d{1,12}\.\d{8,20}(?:e[-+]?\d{1,3})?|nan|inf)\s*")
-
-
-def read(text: str) -> Iterator[Reading]:
-    """The loss in ``text``, if it is all there is."""
-    match = _LINE.fullmatch(text)
-    if match is not None:
-        yield Reading(format=FORMAT, loss=number(match["loss"]))
+LINES = (Line("loss-only", r"^\s*Loss: (?P<loss>\d{1,12}\.\d{8,20}(?:e[-+]?\d{1,3})?|nan|inf)\s*\Z"),)

@@ -6,37 +6,10 @@ first. Newer scripts print no loss. ``step:125/5100 val_loss:… train_time:…`
 the source of the script, whose templates look like such lines.
 """
 
-from __future__ import annotations
+from monitor.parse.family import Line, no_step
 
-import re
-from collections.abc import Iterator
-
-from monitor.parse.numbers import count, duration_s, number
-from monitor.parse.rows import NO_STEP, Reading
-
-FORMAT = "modded-nanogpt"
 GATES = ("train_time:",)
-
-_LINE = re.compile(
-    r"\bstep:(?P<step>\d{1,12})/(?P<total>\d{1,12}) (?:train_loss:(?P<loss>[-+\d.eEnainf]+) )?"
-    r"train_time:(?P<clock>[\d.]+)(?P<unit>ms|s)\b"
+LINES = (
+    Line("modded-nanogpt", r"\bstep:<step>/<total> (?:train_loss:<loss> )?train_time:<time>", meaning="clock"),
+    no_step(r"\bstep:\d{1,12}/\d{1,12} val_loss:"),
 )
-_VALIDATION = re.compile(r"\bstep:\d{1,12}/\d{1,12} val_loss:")
-
-
-def read(text: str) -> Iterator[Reading]:
-    """The report in ``text``, if there is one."""
-    match = _LINE.search(text)
-    if match is None:
-        if _VALIDATION.search(text):
-            yield NO_STEP
-        return
-    clock = number(match["clock"])
-    yield Reading(
-        format=FORMAT,
-        step=count(match["step"]),
-        total=count(match["total"]),
-        time_s=None if clock is None else duration_s(clock * (0.001 if match["unit"] == "ms" else 1.0)),
-        meaning="clock",
-        loss=number(match["loss"]),
-    )

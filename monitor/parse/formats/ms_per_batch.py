@@ -6,44 +6,15 @@ over the log interval. The step is global where there is one, else the batch wit
 ``| Eval …`` have no ms/batch.
 """
 
-from __future__ import annotations
+from monitor.parse.family import Line, no_step
 
-import re
-from collections.abc import Iterator
-
-from monitor.parse.numbers import count, duration_s, number
-from monitor.parse.rows import NO_STEP, Reading
-
-FORMAT = "ms/batch"
 GATES = ("ms/batch", "| end of epoch ", "| Eval ")
-
-_LINE = re.compile(
-    r"\|\s*epoch\s+(?P<epoch>\d{1,9})\s+(?:step\s+(?P<step>\d{1,12})\s+)?\|\s*(?:batches\s+)?(?P<batch>\d{1,12})\b"
-    r"(?P<rest>[^\n]{0,300})"
+_FIGURES = (r"\bms/batch\s+<ms>", r"\btok/s\s+<rate>", r"\bloss\s+<loss>")
+_BATCH = r"\s+\|\s*(?:batches\s+)?%s\b(?P<rest>[^\n]{0,300})"
+LINES = (
+    *(
+        Line("ms/batch", head + _BATCH % batch, _FIGURES, unit="tokens/s", meaning="interval", needs="ms")
+        for head, batch in ((r"\|\s*epoch\s+\d{1,9}\s+step\s+<step>", "<count>"), (r"\|\s*epoch\s+<epoch>", "<step>"))
+    ),
+    no_step(r"\| end of epoch\s|\| Eval\s+\d{1,9} at step\s"),
 )
-_EVALUATION = re.compile(r"\| end of epoch\s|\| Eval\s+\d{1,9} at step\s")
-_FIELD = re.compile(r"\b(ms/batch|tok/s|loss)\s+(-?[\d.]+(?:[eE][-+]?\d+)?|nan|inf)")
-
-
-def read(text: str) -> Iterator[Reading]:
-    """The report in ``text``, if there is one."""
-    match = _LINE.search(text)
-    if match is None:
-        if _EVALUATION.search(text):
-            yield NO_STEP
-        return
-    fields = dict(_FIELD.findall(match["rest"]))
-    time_ms, rate = number(fields.get("ms/batch")), number(fields.get("tok/s"))
-    if time_ms is None:
-        return
-    step = count(match["step"])
-    yield Reading(
-        format=FORMAT,
-        step=count(match["batch"]) if step is None else step,
-        epoch=count(match["epoch"]) if step is None else None,
-        time_s=duration_s(time_ms * 0.001),
-        meaning="interval",
-        throughput=rate,
-        throughput_unit="" if rate is None else "tokens/s",
-        loss=number(fields.get("loss")),
-    )

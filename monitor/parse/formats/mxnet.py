@@ -8,54 +8,24 @@ number. No line tells how long a step took. Traps: batches without a speed are p
 ``[Epoch 0] speed: … time cost: …`` sums up what the batches said.
 """
 
-from __future__ import annotations
+from monitor.parse.family import Line
 
-import re
-from collections.abc import Iterator
-
-from monitor.parse.numbers import count, number
-from monitor.parse.rows import Reading
-
-FORMAT = "mxnet"
 GATES = ("samples/s",)
-
-_NUMBER = r"(?:\d{1,15}(?:\.\d{0,20})?(?:e[-+]?\d{1,3})?)"
-_BATCH = re.compile(
-    r"\[?(?:Epoch|Iter) ?\[?(?P<epoch>\d{1,9})\]?\s{0,3}(?:Rank ?\[(?P<rank>\d{1,6})\]\s{0,3})?"
-    r"\[?Batch ?\[?(?:\d{1,15}-)?(?P<step>\d{1,15})\]"
-    r"(?:/\[\d{1,15}\])?(?P<rest>[^\[]{0,600})"
+LINES = (
+    Line(
+        "mxnet",
+        r"\[?(?:Epoch|Iter) ?\[?<epoch>\]?\s{0,3}(?:Rank ?\[<rank>\]\s{0,3})?\[?Batch ?\[?(?:\d{1,15}-)?<step>\]"
+        r"(?:/\[\d{1,15}\])?(?P<rest>[^\[]{0,600})",
+        more=(r"(?:\bSpeed: {0,3}|, )<rate> samples/s", r"(?<![\w-])(?:loss|cross-entropy)=<loss>"),
+        unit="samples/s",
+        meaning="interval",
+        needs="rate",
+        many=True,
+    ),
+    Line(
+        "mxnet-epoch",
+        r"\bEpoch\[(?P<epoch><step>)\]\s{1,9}Speed[=:]\s{0,3}<rate> samples/s",
+        unit="samples/s",
+        meaning="interval",
+    ),
 )
-_EPOCH = re.compile(rf"\bEpoch\[(?P<epoch>\d{{1,9}})\]\s{{1,9}}Speed[=:]\s{{0,3}}(?P<rate>{_NUMBER}) samples/s")
-_SPEED = re.compile(rf"(?:\bSpeed: {{0,3}}|, )(?P<rate>{_NUMBER}) samples/s")
-_LOSS = re.compile(rf"(?<![\w-])(?:loss|cross-entropy)=(?P<loss>-?{_NUMBER}|nan|-?inf)")
-
-
-def read(text: str) -> Iterator[Reading]:
-    """The reports in ``text``."""
-    if "poch" not in text and "Iter" not in text:
-        return
-    found = False
-    for match in _BATCH.finditer(text):
-        if (speed := _SPEED.search(match["rest"])) is None:
-            continue
-        found = True
-        loss = _LOSS.search(match["rest"])
-        yield Reading(
-            format=FORMAT,
-            step=count(match["step"]),
-            epoch=count(match["epoch"]),
-            meaning="interval",
-            throughput=number(speed["rate"]),
-            throughput_unit="samples/s",
-            loss=number(loss["loss"]) if loss else None,
-            rank=count(match["rank"]),
-        )
-    if not found and (epoch := _EPOCH.search(text)):
-        yield Reading(
-            format=f"{FORMAT}-epoch",
-            step=count(epoch["epoch"]),
-            epoch=count(epoch["epoch"]),
-            meaning="interval",
-            throughput=number(epoch["rate"]),
-            throughput_unit="samples/s",
-        )

@@ -5,37 +5,15 @@
 that step, its micro-batches together; the tokens are those of all processes. Validation lines have no dt.
 """
 
-from __future__ import annotations
+from monitor.parse.family import Line, no_step
 
-import re
-from collections.abc import Iterator
-
-from monitor.parse.numbers import count, duration_s, number
-from monitor.parse.rows import NO_STEP, Reading
-
-FORMAT = "nanochat"
 GATES = ("dt: ", "| Validation bpb: ")
-
-_LINE = re.compile(
-    r"\bstep\s+(?P<step>\d{1,12})(?:/(?P<total>\d{1,12}))?(?:\s+\([\d.]+%\))?\s*[|,]\s*loss: (?P<loss>[-+\d.eEnainf]+)"
-    r"[^\n]{0,200}?\bdt: (?P<time>[\d.]+)\s?ms(?:[ |,]{1,4}tok/sec: (?P<rate>[\d.,]+))?"
+LINES = (
+    Line(
+        "nanochat",
+        r"\bstep\s+<step>(?:/<total>)?(?:\s+\([\d.]+%\))?\s*[|,]\s*loss: <loss>[^\n]{0,200}?"
+        r"\bdt: <ms>\s?ms(?:[ |,]{1,4}tok/sec: <rate>)?",
+        unit="tokens/s",
+    ),
+    no_step(r"\| Validation bpb: "),
 )
-
-
-def read(text: str) -> Iterator[Reading]:
-    """The report in ``text``, if there is one."""
-    match = _LINE.search(text)
-    if match is None:
-        if "| Validation bpb: " in text:
-            yield NO_STEP
-        return
-    time, rate = number(match["time"]), number(match["rate"])
-    yield Reading(
-        format=FORMAT,
-        step=count(match["step"]),
-        total=count(match["total"]),
-        time_s=None if time is None else duration_s(time * 0.001),
-        throughput=rate,
-        throughput_unit="" if rate is None else "tokens/s",
-        loss=number(match["loss"]),
-    )

@@ -7,63 +7,21 @@ The iteration counts within an epoch and from 0, the number behind the slash is 
 with "=" in place of ":"; Megatron-Bridge prints Megatron's line.
 """
 
-from __future__ import annotations
+from monitor.parse.family import Line, no_step
 
-import re
-from collections.abc import Iterator
-
-from monitor.parse.numbers import count, duration_s, number
-from monitor.parse.rows import NO_STEP, Reading
-from monitor.parse.said import Said
-
-FORMAT = "nemo"
 GATES = ("reduced_train_loss: ", "train_step_timing in s: ", "Validation: iteration ", "Testing: iteration ")
-
-_ITERATION = re.compile(r"\bTraining epoch \d{1,9}, iteration (?P<step>\d{1,12})/(?P<last>\d{1,12})")
-_EVALUATION = re.compile(r"\b(?:Validation|Testing): iteration \d")
-_FIELD = re.compile(
-    r"\b(global_step|reduced_train_loss|train_step_timing in s|tokens_per_sec_per_gpu|TFLOPS_per_GPU): "
-    r"(-?[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
-)
-_VALUE = r"(?:-?[\d.]+(?:[eE][-+]?\d+)?|nan|inf)"
-INSIGHTS = (
-    Said(
-        FORMAT,
-        (
-            re.compile(r"\bglobal_step: (?P<step>\d{1,12})\b"),
-            re.compile(rf"\btrain_step_timing in s: (?P<time>{_VALUE})"),
-            re.compile(rf"\breduced_train_loss: (?P<loss>{_VALUE})"),
-        ),
-        rates=(
-            ("tokens/s/GPU", re.compile(rf"\btokens_per_sec_per_gpu: (?P<rate>{_VALUE})")),
-            ("TFLOP/s/GPU", re.compile(rf"\bTFLOPS_per_GPU: (?P<rate>{_VALUE})")),
-        ),
-    ),
-)
-
-
-def read(text: str) -> Iterator[Reading]:
-    """The report in ``text``, if there is one."""
-    iteration = _ITERATION.search(text)
-    fields = dict(_FIELD.findall(text))
-    step = count(fields.get("global_step"))
-    if iteration is not None and step is None:
-        step = count(iteration["step"])
-    if step is None:
-        if _EVALUATION.search(text):
-            yield NO_STEP
-        return
-    last = count(iteration["last"]) if iteration else None
-    unit, rate = "tokens/s/GPU", number(fields.get("tokens_per_sec_per_gpu"))
-    if rate is None:
-        unit, rate = "TFLOP/s/GPU", number(fields.get("TFLOPS_per_GPU"))
-    yield Reading(
-        format=FORMAT,
-        step=step,
-        total=None if last is None else last + 1,
-        time_s=duration_s(number(fields.get("train_step_timing in s"))),
+_ITERATION = r"\bTraining epoch \d{1,9}, iteration %s/<last>"
+_FIGURES = (r"\btrain_step_timing in s: <s>", r"\breduced_train_loss: <loss>")
+_RATES = (("tokens/s/GPU", r"\btokens_per_sec_per_gpu: <rate>"), ("TFLOP/s/GPU", r"\bTFLOPS_per_GPU: <rate>"))
+LINES = (
+    Line(
+        "nemo",
+        r"\bglobal_step: <step>\b",
+        (_ITERATION % r"\d{1,12}", *_FIGURES),
+        _RATES,
         meaning="interval",
-        throughput=rate,
-        throughput_unit="" if rate is None else unit,
-        loss=number(fields.get("reduced_train_loss")),
-    )
+        anywhere=True,
+    ),
+    Line("nemo", _ITERATION % "<step>", _FIGURES, _RATES, meaning="interval", anywhere=True),
+    no_step(r"\b(?:Validation|Testing): iteration \d"),
+)

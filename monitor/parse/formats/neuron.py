@@ -5,36 +5,14 @@ epoch and global step; sequences of all workers per second, a moving average ove
 is no time in it.
 """
 
-from __future__ import annotations
+from monitor.parse.family import Line
 
-import re
-from collections.abc import Iterator
-
-from monitor.parse.numbers import count, number
-from monitor.parse.rows import Reading
-
-FORMAT = "neuron"
 GATES = (") step_loss : ",)
-
-_NUMBER = r"-?\d{1,15}(?:\.\d{0,20})?(?:e[-+]?\d{1,3})?|nan|-?inf"
-_LINE = re.compile(
-    rf"\(\d{{1,9}}, (?P<step>\d{{1,12}})\) step_loss : (?P<loss>{_NUMBER}) "
-    rf"(?:learning_rate : \S{{1,30}} throughput : (?P<rate>{_NUMBER}))?"
-)
-
-
-def read(text: str) -> Iterator[Reading]:
-    """The report in ``text``, if there is one."""
-    match = _LINE.search(text)
-    if match is None:
-        return
-    # The first steps have none yet.
-    rate = number(match["rate"]) or None
-    yield Reading(
-        format=FORMAT,
-        step=count(match["step"]),
+LINES = (
+    Line(
+        "neuron",
+        r"\(\d{1,9}, <step>\) step_loss : <loss> (?:learning_rate : \S{1,30} throughput : <rate>)?",
+        unit="sequences/s",
         meaning="smoothed",
-        throughput=rate,
-        throughput_unit="" if rate is None else "sequences/s",
-        loss=number(match["loss"]),
-    )
+    ),
+)

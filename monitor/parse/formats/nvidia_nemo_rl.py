@@ -7,38 +7,13 @@ than the plan, so no total is taken. A step whose figures are not yet there is n
 have names of their own (``• Validation loss``), and the parts of the step (``• generation: 20.1s (44.6%)``) no gate.
 """
 
-from __future__ import annotations
+from monitor.parse.family import Line
 
-import re
-from collections.abc import Iterator
-
-from monitor.parse.numbers import count, duration_s, number
-from monitor.parse.rows import Reading
-
-FORMAT = "nemo-rl"
 GATES = ("===== Step ", "• Total step time: ", "• Loss: ", "- E2E (Tokens/sec/gpu): ")
-
-_HEAD = re.compile(r"={5,40} Step (?P<step>\d{1,12})/\d{1,12} ={5,40}\s*$")
-_FIGURE = re.compile(
-    r"(?:^|[\])]|\s)\s{0,8}(?:• (?P<name>Loss|Total step time)|- E2E \(Tokens/sec/gpu\)):"
-    r" (?P<value>-?[\d.]{1,30}|nan|inf)s?\s*$"
+_FIGURE = r"(?:^|[\])]|\s)\s{0,8}%ss?\s*$"
+LINES = (
+    Line("nemo-rl", r"={5,40} Step <step>/\d{1,12} ={5,40}\s*$"),
+    Line("nemo-rl", _FIGURE % "• Loss: <loss>", meaning="of-last"),
+    Line("nemo-rl", _FIGURE % "• Total step time: <s>", meaning="of-last"),
+    Line("nemo-rl", _FIGURE % r"- E2E \(Tokens/sec/gpu\): <rate>", unit="tokens/s/GPU", meaning="of-last"),
 )
-
-
-def read(text: str) -> Iterator[Reading]:
-    """The step that ``text`` begins, or what it says of it."""
-    if "=====" in text:
-        match = _HEAD.search(text)
-        if match is not None:
-            yield Reading(format=FORMAT, step=count(match["step"]))
-        return
-    match = _FIGURE.search(text)
-    if match is None:
-        return
-    value = number(match["value"])
-    if match["name"] == "Loss":
-        yield Reading(format=FORMAT, meaning="of-last", loss=value)
-    elif match["name"]:
-        yield Reading(format=FORMAT, meaning="of-last", time_s=duration_s(value))
-    else:
-        yield Reading(format=FORMAT, meaning="of-last", throughput=value, throughput_unit="tokens/s/GPU")

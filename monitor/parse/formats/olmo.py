@@ -7,49 +7,19 @@ report before it; some logs keep the block together as one record. The first rel
 ``[eval_step=3/10]`` is an evaluation; ``eta=…`` is an estimate; ``BPS (actual avg)`` is the mean over the run.
 """
 
-from __future__ import annotations
+from monitor.parse.family import Line, no_step
 
-import re
-from collections.abc import Iterator
-
-from monitor.parse.numbers import count, duration_s, number
-from monitor.parse.rows import NO_STEP, Reading
-
-FORMAT = "olmo"
 GATES = (
     *("[step=", "[eval_step=", "train/CrossEntropyLoss=", "train/CE loss=", "System/Peak GPU Memory (MB)="),
     *("throughput/device/batches_per_second=", "throughput/device/BPS="),
 )
-
-_HEAD = re.compile(r"\[step=(?P<step>\d{1,12})/(?P<total>\d{1,12})(?:,epoch=\d{1,9})?(?:,eta=[^\]\n]{1,60})?\]")
-_LOSS = re.compile(r"\btrain/(?:CrossEntropyLoss|CE loss)=(?P<loss>[-+\d.eEnainf,]{1,40})")
-_RATE = re.compile(r"\bthroughput/device/(?:batches_per_second|BPS)=(?P<rate>[\d.eE,+-]{1,40})")
-_MEMORY = re.compile(r"\bSystem/Peak GPU Memory \(MB\)=(?P<mb>[\d.,eE+]{1,40})")
-_OF_LAST = re.compile(r"\s*(?:train|throughput|System)/")
-_GIB_OF_A_MB = 1e6 / 1024**3
-
-
-def read(text: str) -> Iterator[Reading]:
-    """The report in ``text``, or what it says of the report before it."""
-    head = _HEAD.search(text)
-    if head is not None:
-        yield _reading(text, head.end())._replace(step=count(head["step"]), total=count(head["total"]))
-    elif "[eval_step=" in text:
-        yield NO_STEP
-    elif _OF_LAST.match(text):
-        yield _reading(text, 0)._replace(meaning="of-last")
-
-
-def _reading(text: str, start: int) -> Reading:
-    loss, found, memory = (pattern.search(text, start) for pattern in (_LOSS, _RATE, _MEMORY))
-    rate, megabytes = number(found["rate"]) if found else None, number(memory["mb"]) if memory else None
-    time_s = duration_s(1.0 / rate) if rate else None
-    return Reading(
-        format=FORMAT,
-        time_s=time_s,
-        meaning="interval",
-        throughput=None if time_s is None else rate,
-        throughput_unit="" if time_s is None else "it/s",
-        loss=number(loss["loss"]) if loss else None,
-        gpu_memory_gib=megabytes * _GIB_OF_A_MB if megabytes else None,
-    )
+_FIGURES = (
+    r"\btrain/(?:CrossEntropyLoss|CE loss)=<loss>",
+    r"\bthroughput/device/(?:batches_per_second|BPS)=<pace>",
+    r"\bSystem/Peak GPU Memory \(MB\)=<mb>",
+)
+LINES = (
+    Line("olmo", r"\[step=<step>/<total>(?:,epoch=\d{1,9})?(?:,eta=[^\]\n]{1,60})?\]", _FIGURES, meaning="interval"),
+    no_step(r"\[eval_step="),
+    Line("olmo", r"^\s*(?=(?:train|throughput|System)/)", _FIGURES, meaning="of-last", needs="loss|pace|mb"),
+)

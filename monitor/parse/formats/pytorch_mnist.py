@@ -18,7 +18,7 @@ from monitor.parse.numbers import count, duration_s, number
 from monitor.parse.rows import Reading
 from monitor.parse.vocabulary import RATE
 
-FORMAT = "pytorch-mnist"
+FORMATS = ("pytorch-mnist", "open-clip")
 GATES = ("Train Epoch:",)
 
 _LINE = re.compile(
@@ -44,7 +44,7 @@ def read(text: str) -> Iterator[Reading]:
         rest = match["rest"]
         loss = _LOSS.search(rest)
         report = Reading(
-            format=FORMAT,
+            format=FORMATS[0],
             step=count(match["step"]),
             epoch=count(match["epoch"]),
             loss=number(loss["loss"]) if loss else None,

@@ -15,65 +15,40 @@ object detection (with a full stop: sums over what other lines said), ``#progres
 ``#metrics`` JSON, whose update.time is milliseconds of an EPOCH.
 """
 
-from __future__ import annotations
+from monitor.parse.family import Line, no_step
 
-import re
-from collections.abc import Iterator
-
-from monitor.parse.numbers import count, number
-from monitor.parse.rows import NO_STEP, Reading
-
-FORMAT = "sagemaker-builtin"
 GATES = ("#progress_notice", "epoch time so far", "#quality_metric:", "#throughput_metric:", "Million Words/sec: ")
-
-_NUMBER = r"(?:\d{1,15}(?:\.\d{0,20})?(?:e[-+]?\d{1,3})?)"
-_NOTICE = re.compile(
-    rf"#progress_notice\. epoch: (?P<epoch>\d{{1,9}}), iterations: (?P<step>\d{{1,15}}) speed: (?P<rate>{_NUMBER})"
-    r" samples/sec learning_rate: "
+_QUALITY = (
+    r"#quality_metric: host=[\w.-]{1,80}, epoch=%s train"
+    r" (?:\w{0,80}objective|(?:total_)?loss|\w{0,60}cross_entropy|rmse|msd) \<loss>=<loss>"
 )
-_SO_FAR = re.compile(
-    rf"\bEpoch:\s{{0,9}}(?P<epoch>\d{{1,9}}), batches:\s{{0,15}}(?P<step>\d{{1,15}}), num_examples:\s{{0,15}}\d{{1,15}},"
-    rf" (?P<rate>{_NUMBER}) samples/sec, epoch time so far"
-)
-_QUALITY = re.compile(
-    r"#quality_metric: host=[\w.-]{1,80}, epoch=(?P<epoch>\d{1,9}),(?: batch=(?P<batch>\d{1,15}))? train"
-    rf" (?:\w{{0,80}}objective|(?:total_)?loss|\w{{0,60}}cross_entropy|rmse|msd) <loss>=(?P<loss>-?{_NUMBER}|nan|-?inf)"
-)
-_THROUGHPUT = re.compile(
-    rf"#throughput_metric: host=[\w.-]{{1,80}}, train throughput=(?P<rate>{_NUMBER}) records/second"
-)
-_WORDS = re.compile(
-    rf"##### Alpha: [\d.-]{{1,20}}\s{{1,4}}Progress: [\d.]{{1,9}}%\s{{1,4}}Million Words/sec: (?P<rate>{_NUMBER})"
-)
-
-_OTHER = re.compile(r"#(?:progress_notice|quality_metric|throughput_metric)\b")
-
-
-def read(text: str) -> Iterator[Reading]:
-    """The report of training in ``text``, if there is one; NO_STEP for what these algorithms say beside."""
-    if match := _NOTICE.search(text):
-        yield _report("", match["step"], match["epoch"], match["rate"], "samples/s")
-    elif match := _SO_FAR.search(text):
-        report = _report("", match["step"], match["epoch"], match["rate"], "samples/s")
-        yield report._replace(meaning="running-mean")
-    elif match := _QUALITY.search(text):
-        epoch, batch = match["epoch"], match["batch"]
-        report = _report("-loss" if batch else "-epoch", batch or epoch, epoch, None, "")
-        yield report._replace(loss=number(match["loss"]))
-    elif match := _THROUGHPUT.search(text):
-        yield _report("-throughput", None, None, match["rate"], "records/s")
-    elif match := _WORDS.search(text):
-        yield _report("", None, None, match["rate"], "million words/s")
-    elif _OTHER.search(text):
-        yield NO_STEP
-
-
-def _report(kind: str, step: str | None, epoch: str | None, rate: str | None, unit: str) -> Reading:
-    return Reading(
-        format=FORMAT + kind,
-        step=count(step),
-        epoch=count(epoch),
+LINES = (
+    Line(
+        "sagemaker-builtin",
+        r"#progress_notice\. epoch: <epoch>, iterations: <step> speed: <rate> samples/sec learning_rate: ",
+        unit="samples/s",
         meaning="interval",
-        throughput=number(rate),
-        throughput_unit=unit,
-    )
+    ),
+    Line(
+        "sagemaker-builtin",
+        r"\bEpoch:\s{0,9}<epoch>, batches:\s{0,15}<step>, num_examples:\s{0,15}\d{1,15}, <rate> samples/sec,"
+        r" epoch time so far",
+        unit="samples/s",
+        meaning="running-mean",
+    ),
+    Line("sagemaker-builtin-loss", _QUALITY % "<epoch>, batch=<step>", meaning="interval"),
+    Line("sagemaker-builtin-epoch", _QUALITY % "(?P<epoch><step>),", meaning="interval"),
+    Line(
+        "sagemaker-builtin-throughput",
+        r"#throughput_metric: host=[\w.-]{1,80}, train throughput=<rate> records/second",
+        unit="records/s",
+        meaning="interval",
+    ),
+    Line(
+        "sagemaker-builtin",
+        r"##### Alpha: [\d.-]{1,20}\s{1,4}Progress: [\d.]{1,9}%\s{1,4}Million Words/sec: <rate>",
+        unit="million words/s",
+        meaning="interval",
+    ),
+    no_step(r"#(?:progress_notice|quality_metric|throughput_metric)\b"),
+)

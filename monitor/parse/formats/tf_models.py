@@ -11,71 +11,38 @@
 Trap: two loggers, and Orbit's print beside its log, write every line twice.
 """
 
-from __future__ import annotations
+from monitor.parse.family import Line
 
-import re
-from collections.abc import Iterator
-
-from monitor.parse.numbers import count, duration_s, number
-from monitor.parse.rows import Reading
-
-FORMAT = "tf-models"
 GATES = (
-    "TimeHistory: ",
-    "BenchmarkMetric: ",
-    "train | step: ",
-    "Average examples/sec: ",
-    "per-step time ",
-    " sec/step)",
+    *("TimeHistory: ", "BenchmarkMetric: ", "train | step: ", "Average examples/sec: "),
+    *("per-step time ", " sec/step)"),
 )
-
-_NUMBER = r"(?:\d{1,15}(?:\.\d{0,20})?(?:e[-+]?\d{1,3})?)"
-_HISTORY = re.compile(
-    rf"\bTimeHistory: (?P<seconds>{_NUMBER}) seconds, (?P<rate>{_NUMBER}) examples/second"
-    r" between steps (?P<first>\d{1,15}) and (?P<step>\d{1,15})"
-)
-_BENCHMARK = re.compile(
-    rf"\bBenchmarkMetric: \{{'(?:global step|num_batches)': ?(?P<step>\d{{1,15}}), ?'time_taken': ?{_NUMBER},"
-    rf" ?'examples_per_second': ?(?P<rate>{_NUMBER})"
-)
-_ORBIT = re.compile(
-    rf"\btrain \| step: {{1,12}}(?P<step>\d{{1,15}}) \| steps/sec: {{1,12}}(?P<rate>{_NUMBER}) \| output:(?P<rest>.*)"
-)
-_ORBIT_LOSS = re.compile(rf"'(?:training_|total_)?loss': (?P<loss>-?{_NUMBER}|nan|-?inf)")
-_AVERAGE = re.compile(rf"\bAverage examples/sec: {_NUMBER} \((?P<rate>{_NUMBER})\), step = (?P<step>\d{{1,15}})")
-_DETECTION = re.compile(
-    rf"\bStep (?P<step>\d{{1,15}}) per-step time (?P<time>{_NUMBER})s(?: loss=(?P<loss>-?{_NUMBER}|nan|-?inf))?"
-)
-_SLIM = re.compile(
-    rf"\bglobal step (?P<step>\d{{1,15}}): loss = (?P<loss>-?{_NUMBER}|nan|-?inf) \((?P<time>{_NUMBER}) sec/step\)"
-)
-
-
-def read(text: str) -> Iterator[Reading]:
-    """The report in ``text``, if there is one."""
-    if match := _HISTORY.search(text):
-        seconds, done = number(match["seconds"]), (count(match["step"]) or 0) - (count(match["first"]) or 0)
-        yield _report(match, time_s=seconds / done if seconds and done > 0 else None, unit="examples/s")
-    elif match := _BENCHMARK.search(text) or _AVERAGE.search(text):
-        yield _report(match, time_s=None, unit="examples/s")
-    elif match := _ORBIT.search(text):
-        rate, loss = number(match["rate"]), _ORBIT_LOSS.search(match["rest"])
-        yield _report(match, time_s=1.0 / rate if rate else None, unit="it/s", loss=loss["loss"] if loss else None)
-    elif match := _DETECTION.search(text):
-        yield _report(match, time_s=number(match["time"]), loss=match["loss"])
-    elif match := _SLIM.search(text):
-        yield _report(match, time_s=number(match["time"]), loss=match["loss"])._replace(
-            format=f"{FORMAT}-slim", meaning="step"
-        )
-
-
-def _report(match: re.Match[str], time_s: float | None, unit: str = "", loss: str | None = None) -> Reading:
-    return Reading(
-        format=FORMAT,
-        step=count(match["step"]),
-        time_s=duration_s(time_s),
+LINES = (
+    Line(
+        "tf-models",
+        r"\bTimeHistory: <s> seconds, <rate> examples/second between steps <first> and <step>",
+        unit="examples/s",
         meaning="interval",
-        throughput=number(match["rate"]) if unit else None,
-        throughput_unit=unit,
-        loss=number(loss),
-    )
+    ),
+    Line(
+        "tf-models",
+        r"\bBenchmarkMetric: \{'(?:global step|num_batches)': ?<step>, ?'time_taken': ?<number>,"
+        r" ?'examples_per_second': ?<rate>",
+        unit="examples/s",
+        meaning="interval",
+    ),
+    Line(
+        "tf-models",
+        r"\bAverage examples/sec: <number> \(<rate>\), step = <step>",
+        unit="examples/s",
+        meaning="interval",
+    ),
+    Line(
+        "tf-models",
+        r"\btrain \| step: {1,12}<step> \| steps/sec: {1,12}<pace> \| output:(?P<rest>.*)",
+        more=(r"'(?:training_|total_)?loss': <loss>",),
+        meaning="interval",
+    ),
+    Line("tf-models", r"\bStep <step> per-step time <s>s(?: loss=<loss>)?", meaning="interval"),
+    Line("tf-models-slim", r"\bglobal step <step>: loss = <loss> \(<s> sec/step\)"),
+)

@@ -6,37 +6,15 @@ devices; in brackets are the means since the epoch's start. The index counts upd
 Trap: ``Test: [   0/48]`` is validation.
 """
 
-from __future__ import annotations
+from monitor.parse.family import Line
 
-import re
-from collections.abc import Iterator
-
-from monitor.parse.numbers import count, duration_s, number
-from monitor.parse.rows import Reading
-
-FORMAT = "timm"
 GATES = ("Train: ",)
-
-_NUMBER = r"(?:\d{1,15}(?:\.\d{0,20})?(?:e[-+]?\d{1,3})?)"
-_LINE = re.compile(
-    r"\bTrain: (?P<epoch>\d{1,9}) \[\s{0,9}(?P<step>\d{1,15})/\d{1,15} \(\s{0,3}\d{1,3}%\)\](?P<rest>.*)"
+LINES = (
+    Line(
+        "timm",
+        r"\bTrain: <epoch> \[\s{0,9}<step>/\d{1,15} \(\s{0,3}\d{1,3}%\)\](?P<rest>.*)",
+        more=(r"\bTime:\s{0,9}<s>s,\s{0,9}<rate>/s", r"\bLoss:\s{0,9}<loss>"),
+        unit="samples/s",
+        needs="s",
+    ),
 )
-_TIME = re.compile(rf"\bTime:\s{{0,9}}(?P<time>{_NUMBER})s,\s{{0,9}}(?P<rate>{_NUMBER})/s")
-_LOSS = re.compile(rf"\bLoss:\s{{0,9}}(?P<loss>-?{_NUMBER}|nan|-?inf)")
-
-
-def read(text: str) -> Iterator[Reading]:
-    """The report of training in ``text``, if there is one."""
-    match = _LINE.search(text)
-    if match is None or (time := _TIME.search(rest := match["rest"])) is None:
-        return
-    loss = _LOSS.search(rest)
-    yield Reading(
-        format=FORMAT,
-        step=count(match["step"]),
-        epoch=count(match["epoch"]),
-        time_s=duration_s(number(time["time"])),
-        throughput=number(time["rate"]),
-        throughput_unit="samples/s",
-        loss=number(loss["loss"]) if loss else None,
-    )

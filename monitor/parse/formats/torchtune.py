@@ -9,43 +9,34 @@ a validation.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 
+from monitor.parse.family import Line, no_step, reader, spelled
 from monitor.parse.formats import tqdm
 from monitor.parse.numbers import count, number
-from monitor.parse.rows import NO_STEP, Reading
+from monitor.parse.rows import Reading
 
-FORMAT = "torchtune"
+FORMATS = ("torchtune",)
 GATES = ("|Loss: ", " | loss:", " | val_loss:")
+BEFORE = {"tqdm": "it reads the same bars, without the epoch and the step of the run in front"}
 
-_NUMBER = r"-?[\d.]+(?:[eE][-+]?\d+)?|nan|inf"
-_BAR = re.compile(rf"(?<!\d)(?P<epoch>\d{{1,6}})\|(?P<step>\d{{1,12}})\|Loss: (?P<loss>{_NUMBER}): ")
-_LINE = re.compile(rf"\bStep (?P<step>\d{{1,12}}) \| loss:(?P<loss>{_NUMBER})(?= |$)")
-_VALIDATION = re.compile(r"\bStep \d{1,12} \| val_loss:")
-_FIELD = re.compile(rf"(?<= )(tokens_per_second_per_gpu|peak_memory_reserved):({_NUMBER})")
+_BAR = re.compile(spelled(r"(?<!\d)<epoch>\|<step>\|Loss: <loss>: "))
+LINES = (
+    Line(
+        "torchtune",
+        r"\bStep <step> \| loss:<loss>(?= |$)",
+        more=(r"(?<= )tokens_per_second_per_gpu:<rate>", r"(?<= )peak_memory_reserved:<gib>"),
+        unit="tokens/s/GPU",
+    ),
+    no_step(r"\bStep \d{1,12} \| val_loss:"),
+)
+_read_line = reader(LINES, __name__)
 
 
-def read(text: str) -> Iterator[Reading]:
+def read(text: str) -> Iterable[Reading]:
     """The redraws or the report in ``text``."""
     bar = _BAR.search(text)
-    if bar is not None:
-        for redraw in tqdm.read(text):
-            yield redraw._replace(
-                counter=count(bar["step"]), epoch=count(bar["epoch"]), loss=number(bar["loss"]), bar="Loss"
-            )
-        return
-    line = _LINE.search(text)
-    if line is None:
-        if _VALIDATION.search(text):
-            yield NO_STEP
-        return
-    fields = dict(_FIELD.findall(text, line.end()))
-    rate = number(fields.get("tokens_per_second_per_gpu"))
-    yield Reading(
-        format=FORMAT,
-        step=count(line["step"]),
-        throughput=rate,
-        throughput_unit="" if rate is None else "tokens/s/GPU",
-        loss=number(line["loss"]),
-        gpu_memory_gib=number(fields.get("peak_memory_reserved")) or None,
-    )
+    if bar is None:
+        return _read_line(text)
+    step, epoch, loss = count(bar["step"]), count(bar["epoch"]), number(bar["loss"])
+    return [redraw._replace(counter=step, epoch=epoch, loss=loss, bar="Loss") for redraw in tqdm.read(text)]

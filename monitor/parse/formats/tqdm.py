@@ -10,18 +10,14 @@ throughput.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 
-import numpy as np
-
-from monitor.parse.columns import Columns, clocks, counts, durations, matched, numbers
-from monitor.parse.descriptions import is_other, process_of
-from monitor.parse.numbers import clock_s, count, duration_s, number
+from monitor.parse.family import Line
+from monitor.parse.numbers import clock_s, count, duration_s, number, process_number
 from monitor.parse.rows import NO_STEP, Meaning, Reading
-from monitor.parse.said import Said
 
-FORMAT = "tqdm"
+FORMATS = ("tqdm", "hf-trainer")
 GATES = (
     *("it/s", "s/it", "it [", "'loss':"),
     *("iter/s", "ba/s", "s/ba", "batch/s", "batches/s", "step/s", "s/step", "steps/s", "update/s", "img/s", "s/img"),
@@ -29,7 +25,7 @@ GATES = (
 
 # What a bar counts; bars over samples are the training's where they show a loss.
 _UNIT = r"it|ba|batch(?:es)?|steps?|iters?|updates?|img"
-_CLOCK = r"(?P<clock>[\d:, days]{1,40})"
+_CLOCK = r"(?P<hms>[\d:, days]{1,40})"
 _RATE = (
     rf"(?P<rate>[\d.eE+-]{{1,20}}|\?)\s{{0,2}}(?:s/(?P<each>{_UNIT})|(?P<many>{_UNIT})/s)(?P<rest>[^\]]{{0,1000}})\]"
 )
@@ -41,11 +37,11 @@ _BAR_HEAD = (
 _BAR = re.compile(_BAR_HEAD + _RATE)
 _STEP_UNIT = _UNIT.removesuffix("|img")
 _SECONDS_OR_PACE = (
-    rf"(?:(?P<time>[\d.eE+-]{{1,20}})\s{{0,2}}s/(?:{_STEP_UNIT})"
+    rf"(?:(?P<s>[\d.eE+-]{{1,20}})\s{{0,2}}s/(?:{_STEP_UNIT})"
     rf"|(?P<pace>[\d.eE+-]{{1,20}})\s{{0,2}}(?:{_STEP_UNIT})/s)"
 )
-# The bar's clock is left out: "36:27" is no number to an engine that computes.
-INSIGHTS = (Said(FORMAT, (re.compile(_BAR_HEAD + _SECONDS_OR_PACE),), names=(("clock", ""),), one_total=True),)
+#: As Logs Insights is asked for them, which needs no clock.
+LINES = (Line("tqdm", _BAR_HEAD + _SECONDS_OR_PACE, meaning="smoothed", one_total=True),)
 # Past its total a bar loses percentage and picture: "Steps: : 125it [02:39, 1.69it/s, loss=0.02]"; Lightning's, where
 # the length of an epoch is not known: "Epoch 0: |          | 15/? [00:01<?, 10.10it/s, v_num=0]".
 _NO_TOTAL = re.compile(
@@ -77,6 +73,19 @@ _OWN_STEP = re.compile(r"'(?:(?:global_|current_)?steps?|iter(?:ation)?)': ?'?\d
 _OF_BAR = re.compile(r"step_time|iteration_time|train_step_timing|global_step|num_updates|v_num")
 _FASTEST_PER_S = 1e5
 _NUMBERS = re.compile(r"[-+]?\d[\d.,]*(?:[eE][-+]?\d+)?|\bnan\b|\binf\b")
+# In a description: words that tell of other work wherever they stand; then those that do where it begins with them.
+_OTHER = re.compile(
+    r"(?i)\b(?:download|(?:pre|re)?load|eval|valid|val\b(?! (?:loss|acc))|dev\b|sanity|test|predict|infer(?:ence|ring)|map|token"
+    r"|filter|generat|sav|writ|extract|group|flatten|creat|fetch|upload|prepar|process(?:ed|ing)|preprocess|convert|cast|resolv"
+    r"|comput|shard|checkpoint|pack|cach|denoising|class +images\b|classes +top\d"
+    r"|(?:encod|decod|embedd|index|scor|sampl|collect|merg|splitt|verify|scann|calibrat|quantiz|copy|read|build|unzipp|unpack)ing)"
+    r"|^\W*(?:rollouts?|prompts?|requests?|ddim|sampler"
+    r"|(?:add|annotat|answer|benchmark|captur|check|compil|count|crawl|delet|export|gather|hash|import|install|label|measur|mov"
+    r"|pars|profil|rank|remov|render|retriev|rewrit|scrap|search|summariz|transcrib|translat|truncat|wait|warm)ing)\b"
+)
+# "rank 3", "[GPU0]", "cuda:1"; not the gigabytes of a GPU.
+_RANK = re.compile(r"(?i)(?<![a-z])(?P<local>local[_ ]?)?rank[ =:#_]{0,2}(?P<rank>\d{1,6})(?![\d.])")
+_LOCAL = re.compile(r"(?i)(?<![a-z])(?:gpu|cuda|device)[ =:#_]{0,2}(?P<number>\d{1,4})(?![\d.]|\s?[GM%])")
 
 
 def read(text: str) -> Iterator[Reading]:
@@ -102,7 +111,7 @@ def _bars(pattern: re.Pattern[str], text: str) -> list[Reading]:
         bar = _NUMBERS.sub("N", what) if what else ""
         # No optimizer step takes less than ten microseconds; bars over bytes and records do.
         fast = match["many"] is not None and (number(match["rate"]) or 0.0) > _FASTEST_PER_S
-        if fast or (bar and is_other(bar)):
+        if fast or (bar and _is_other(bar)):
             found.append(NO_STEP)
         else:
             found.append(_redraw(match, what, bar, count(match["total"]) if pattern is _BAR else None))
@@ -116,7 +125,7 @@ def _loss(rest: str) -> re.Match[str] | None:
 def _redraw(match: re.Match[str], what: str, bar: str, total: int | None) -> Reading:
     rate, rest = number(match["rate"]), match["rest"]
     per_second = match["many"] is not None
-    steps, clock = count(match["step"]), clock_s(match["clock"])
+    steps, clock = count(match["step"]), clock_s(match["hms"])
     time_s = duration_s(1.0 / rate if per_second else rate) if rate else None
     unit = "it/s" if per_second and rate is not None else ""
     meaning: Meaning = "smoothed"
@@ -140,9 +149,9 @@ def _redraw(match: re.Match[str], what: str, bar: str, total: int | None) -> Rea
             # Rounded down to nothing, as Lightning does not turn its rate over.
             time_s, rate, unit = duration_s(clock / steps), None, ""
     epoch = _EPOCH.search(what) if what else None
-    rank, local_rank = process_of(what) if what else (None, None)
+    rank, local_rank = _process_of(what) if what else (None, None)
     return Reading(
-        format=FORMAT,
+        format="tqdm",
         step=steps,
         total=total,
         time_s=time_s,
@@ -160,73 +169,18 @@ def _redraw(match: re.Match[str], what: str, bar: str, total: int | None) -> Rea
     )
 
 
-# The usual bar alone on its line: description, postfix in brackets; other spellings are read one by one.
-_USUAL = (
-    r"([^%\n]{0,120}?)(\d{1,3})%(?:\|[^|\n]{0,400}\|)? {0,20}(\d{1,15})/(\d{1,15}) {0,20}"
-    r"\[(\d{1,4}(?::\d\d){1,2})<[\d:?]{1,20}, {0,20}(\d{1,9}(?:\.\d{1,9})?)(it/s|s/it)(?:, ([^\]\n]{0,1000}))?\]\s*"
-)
-
-
-def read_many(texts: Sequence[str]) -> Iterator[tuple[list[int], Columns]]:
-    """The same of lines that hold one bar with a total and nothing but a loss behind its rate, as columns."""
-    at, columns = matched(_USUAL, texts, sure=1)
-    if not at:
-        return
-    heads, _, steps, totals, printed_clocks, printed, units, postfixes = columns
-    rates = numbers(printed)
-    is_rate = np.array([unit == "it/s" for unit in units])
-    with np.errstate(divide="ignore"):
-        times = durations(np.where(is_rate, 1.0 / rates, rates))
-    losses = [_loss_of(postfix) for postfix in postfixes] if any(postfixes) else [None] * len(at)
-    bars = [_bar_of(head) for head in heads] if any(heads) else [""] * len(at)
-    good = ~(is_rate & (rates > _FASTEST_PER_S)) & (rates > 0)
-    for place in [place for place, loss in enumerate(losses) if loss == "?" or bars[place] is None]:
-        good[place] = False
-    if not good.all():
-        # What needs a closer look is read one by one; the rest once more without it.
-        rest = [at[place] for place in np.flatnonzero(good).tolist()]
-        for known, columns_ in read_many([texts[place] for place in rest]) if rest else ():
-            yield [rest[place] for place in known], columns_
-        return
-    yield (
-        at,
-        {
-            "format": FORMAT,
-            "meaning": "smoothed",
-            "step": counts(steps),
-            "total": counts(totals),
-            "time_s": times,
-            "clock_s": clocks(printed_clocks),
-            "clock_tick_s": np.ones(len(at)),
-            "throughput": np.where(is_rate, rates, np.nan),
-            "throughput_unit": "it/s" if is_rate.all() else ["it/s" if unit == "it/s" else "" for unit in units],
-            "loss": numbers(losses),
-            "bar": [bar or "" for bar in bars] if any(bars) else "",
-        },
-    )
-
-
-def _loss_of(postfix: str) -> str | None:
-    """The loss as printed, "?" where the postfix holds more that counts."""
-    if not postfix:
-        return None
-    if _OF_BAR.search(postfix):
-        return "?"
-    found = _loss(postfix) if "oss" in postfix else None
-    return found["loss"] if found else None
+@lru_cache(maxsize=1024)
+def _is_other(description: str) -> bool:
+    """True for a bar of a download, an evaluation, a generation: of work that is no training."""
+    return _OTHER.search(description) is not None
 
 
 @lru_cache(maxsize=1024)
-def _bar_of(head: str) -> str | None:
-    """The bar's name, None where what stands before the percentage needs a closer look."""
-    what = head[-_LONGEST_DESCRIPTION:].strip().rstrip(":| ")
-    bar = _NUMBERS.sub("N", what)
-    if (
-        "oss" in what
-        or "OSS" in what
-        or _EPOCH.search(what)
-        or "it [" in head
-        or (bar and (is_other(bar) or any(number is not None for number in process_of(what))))
-    ):
-        return None
-    return bar[-60:]
+def _process_of(description: str) -> tuple[int | None, int | None]:
+    """(global rank, number of the process on its node) that the description names."""
+    found = _RANK.search(description)
+    if found is not None:
+        named = process_number(found["rank"])
+        return (None, named) if found["local"] else (named, None)
+    found = _LOCAL.search(description)
+    return None, None if found is None else process_number(found["number"])

@@ -7,46 +7,20 @@ where training stopped early; other things in brackets with a tab behind. The co
 long it ran so far, ``boosting round 13, 31.5 sec elapsed``: that is what the clock shows at the end of the round before.
 """
 
-from __future__ import annotations
+from monitor.parse.family import Line
 
-import re
-from collections.abc import Iterator
-
-from monitor.parse.numbers import count, number
-from monitor.parse.rows import Reading
-
-FORMAT = "xgboost"
 GATES = (
-    "]\t",
-    "]#011",
-    "-rmse:",
-    "-mae:",
-    "-logloss:",
-    "-mlogloss:",
-    "-error:",
-    "-merror:",
-    "-auc:",
-    "-aucpr:",
+    *("]\t", "]#011", "-rmse:", "-mae:", "-logloss:", "-mlogloss:", "-error:", "-merror:", "-auc:", "-aucpr:"),
     "boosting round ",
 )
-
 # Scores always have decimals; "[1] worker-1:8080" has none.
 _SCORE = r"(?:-?\d{1,15}\.\d{1,20}(?:e[-+]?\d{1,3})?|nan|-?inf)"
-_ROUND = re.compile(
-    rf"(?:^|[\s:>\]])\[(?P<round>\d{{1,9}})\](?P<scores>\s{{1,8}}[\w.@]{{1,80}}-[\w.@:-]{{1,80}}:{_SCORE}(?=[\s+]|$).*)"
+_FALLS = r"m?logloss|rmse|rmsle|mae|mape|mphe|quantile|gamma-deviance|[a-z]{1,12}-nloglik[@\d.]{0,12}"
+LINES = (
+    Line(
+        "xgboost",
+        rf"(?:^|[\s:>\]])\[<step>\](?P<rest>\s{{1,8}}[\w.@]{{1,80}}-[\w.@:-]{{1,80}}:{_SCORE}(?=[\s+]|$).*)",
+        more=(rf"\strain[\w.@]{{0,60}}-(?:{_FALLS})(?:-mean)?:(?P<loss>{_SCORE})",),
+    ),
+    Line("xgboost", r"\bboosting round <step>, <elapsed> sec elapsed", meaning="of-last"),
 )
-_LOSS = re.compile(
-    r"\strain[\w.@]{0,60}-(?:m?logloss|rmse|rmsle|mae|mape|mphe|quantile|gamma-deviance|[a-z]{1,12}-nloglik[@\d.]{0,12})(?:-mean)?"
-    rf":(?P<loss>{_SCORE})"
-)
-_ELAPSED = re.compile(r"\bboosting round (?P<round>\d{1,9}), (?P<s>\d{1,9}(?:\.\d{1,9})?) sec elapsed")
-
-
-def read(text: str) -> Iterator[Reading]:
-    """The round that ``text`` reports, if it does."""
-    match = _ROUND.search(text)
-    if match is not None:
-        loss = _LOSS.search(match["scores"])
-        yield Reading(format=FORMAT, step=count(match["round"]), loss=number(loss["loss"]) if loss else None)
-    elif (begun := _ELAPSED.search(text)) is not None:
-        yield Reading(FORMAT, count(begun["round"]), meaning="of-last", clock_s=number(begun["s"]))

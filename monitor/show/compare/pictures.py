@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from monitor.analyze.stable_steps import Floats
+from monitor.analyze.pace import Floats
 from monitor.archive.pairs import record_line
 from monitor.charts.comparison import (
     PredictionRow,

@@ -9,8 +9,8 @@ from dataclasses import replace
 import pandas as pd
 
 from monitor.alert.conditions import Rule, Threshold, name_of
-from monitor.alert.held import Held, held
-from monitor.alert.saved import saved
+from monitor.alert.evaluate import Held, held
+from monitor.alert.rules import saved
 from monitor.charts.elements import Span, cut
 from monitor.errors import BadCall
 from monitor.model import Report

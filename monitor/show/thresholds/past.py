@@ -13,7 +13,7 @@ import streamlit as st
 from monitor.alert.backtest import backtest
 from monitor.alert.conditions import Found, Rule, Threshold
 from monitor.alert.evaluate import judge
-from monitor.alert.words import figure
+from monitor.alert.verdict import figure
 from monitor.model import Report
 from monitor.show import data, links
 from monitor.show.callbacks import calm

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import streamlit as st
 
 from monitor.alert.conditions import Rule, RuleSeverity, name_of
-from monitor.alert.saved import add, remove
-from monitor.alert.sink_names import sink_of
+from monitor.alert.rules import add, remove
+from monitor.alert.sinks.names import sink_of
 from monitor.errors import TrainwatchError
 from monitor.installed import PROGRAM
 from monitor.model import Report

@@ -8,8 +8,8 @@ from datetime import tzinfo
 import streamlit as st
 
 from monitor.alert.conditions import SEVERITIES, Rule, name_of
-from monitor.alert.given import free_name
 from monitor.alert.grammar import parse
+from monitor.alert.rules import free_name
 from monitor.errors import BadCall
 from monitor.model import Report
 from monitor.show import address, visitor

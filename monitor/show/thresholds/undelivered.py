@@ -6,8 +6,8 @@ from datetime import UTC, datetime, tzinfo
 
 import streamlit as st
 
+from monitor.alert.delivery import undelivered
 from monitor.alert.ledger import ASIDE_KEPT_S, SetAside, ledger_file
-from monitor.alert.undelivered import undelivered
 from monitor.errors import CannotDo
 from monitor.installed import PROGRAM
 from monitor.show.plain import plain

@@ -8,8 +8,7 @@ import shlex
 import streamlit as st
 
 from monitor import settings
-from monitor.alert.conditions import RuleSeverity
-from monitor.alert.measures import MEASURES
+from monitor.alert.conditions import MEASURES, RuleSeverity
 from monitor.errors import TrainwatchError
 from monitor.installed import PROGRAM
 from monitor.show.plain import advice

@@ -1,0 +1,1 @@
+"""CloudWatch alarms that go on without this program: their plan, their calls, their document."""

@@ -1,0 +1,249 @@
+"""What the log reported step by step, and what follows from it: how long no step had been reported and what the job had
+cost, at any moment, in straight pieces that are cut where they cross a threshold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+import pandas as pd
+
+from monitor.alert.conditions import MEASURES, Threshold
+from monitor.alert.track import Bools, Floats, Track, Tracked, in_order, median_so_far, seconds
+from monitor.analyze.utilization import training_spans
+from monitor.diagnose.words.step_readings import BY_CLOCK, came_by
+from monitor.model import Report
+
+_COLUMNS = {"step_time": "step_time_s", "throughput": "throughput", "loss": "loss"}
+# A first report with tracing and allocation in it is no step like others; its loss is.
+_WITH_WARM_UP = frozenset({"loss"})
+# So many steps make a median that others are compared with.
+LEAST_STEPS = 10
+# A pause between reports that is longer than each of these is a gap.
+_GAP_S, _GAP_USUAL, _GAP_OWN = 60.0, 5.0, 2.0
+_SEGMENT = 1 << 40
+
+
+def step_tracks(report: Report, when: Threshold) -> Tracked:
+    """The reported figures of a metric, one track a node; a node without a name is "" in the frame and None here."""
+    column, words = _COLUMNS[when.metric], MEASURES[when.metric].words
+    rows = report.run.steps
+    if when.metric == "step_time" and rows["step_time_s"].isna().all():
+        rows = _by_reports(rows)
+    rows = rows[rows[column].notna()]
+    if rows.empty:
+        return Tracked(why_none=_why_none(report, words))
+    if when.metric not in _WITH_WARM_UP and not rows["warm_up"].all():
+        rows = rows[~rows["warm_up"]]
+    unit = MEASURES[when.metric].unit
+    if when.metric == "throughput":
+        units = rows["throughput_unit"].value_counts()
+        unit = str(sorted(units.index[units == units.max()])[0])
+        rows = rows[rows["throughput_unit"] == unit]
+    table = pd.concat([_of_node(mine, column) for _, mine in rows.groupby("node", observed=True)])
+    keys, medians = median_so_far(table["key"].to_numpy("int64"), table["value"].to_numpy("float64"), LEAST_STEPS)
+    usual = medians[np.searchsorted(keys, table["key"].to_numpy("int64"))]
+    tracks = [_track(mine) for _, mine in table.assign(usual=usual).groupby("node", observed=True)]
+    return Tracked(in_order(tracks), unit)
+
+
+def came_by_words(report: Report, when: Threshold) -> str:
+    """How the figures of a threshold on the step time were come by, where they are not simply printed."""
+    if when.metric != "step_time":
+        return ""
+    return BY_CLOCK if report.run.steps["step_time_s"].isna().all() else came_by(report.run.logs.readings)
+
+
+def _of_node(rows: pd.DataFrame, column: str) -> pd.DataFrame:
+    """One row for each step of one node, in order: ``node key step value at own_s``."""
+    formats = rows["format"].value_counts()
+    rows = rows[rows["format"] == sorted(formats.index[formats == formats.max()])[0]]
+    timed = rows["timestamp"].notna()
+    rows = rows[timed] if timed.any() else rows
+    numbered = rows["step"].notna()
+    if numbered.any():
+        rows = rows[numbered]
+        key = rows["segment"].astype("int64") * _SEGMENT + rows["step"].astype("int64")
+    else:
+        rows = rows.sort_values(["timestamp", "stream", "line"], kind="stable")
+        key = pd.Series(np.arange(len(rows)), index=rows.index)
+    found = rows.assign(key=key).groupby("key", sort=True)
+    out = pd.DataFrame(
+        {"value": found[column].median(), "at": found["timestamp"].max(), "own_s": found["step_time_s"].median()}
+    )
+    return out.reset_index().assign(node=str(rows["node"].iloc[0]))
+
+
+def _by_reports(rows: pd.DataFrame) -> pd.DataFrame:
+    """The reports with the time between two of them for their steps' time, where no line tells one."""
+    rows = rows[rows["timestamp"].notna() & rows["step"].notna()].sort_values(["segment", "step"], kind="stable")
+    writers = rows.groupby(["node", "rank", "stream", "format", "segment"], dropna=False, observed=True)
+    gap_s = writers["timestamp"].diff().dt.total_seconds()
+    done = writers["step"].diff().astype("float64")
+    return rows.assign(step_time_s=(gap_s / done).where((done > 0) & (gap_s >= 0)))
+
+
+def _track(rows: pd.DataFrame) -> Track:
+    count = len(rows)
+    keys = rows["key"].to_numpy("int64")
+    between = np.diff(keys, prepend=keys[0]).astype("float64")
+    within = between[(between > 0) & (between < _SEGMENT // 2)]
+    often = float(np.median(within)) if len(within) else 1.0
+    between[(between <= 0) | (between >= _SEGMENT // 2)] = often
+    own_s = rows["own_s"].to_numpy("float64") * between
+    clock = bool(rows["at"].notna().all())
+    if clock:
+        ends = np.maximum.accumulate(seconds(rows["at"]).to_numpy("float64"))
+        begins, breaks = _by_clock(ends, np.nan_to_num(own_s))
+    else:
+        ends = np.cumsum(own_s)
+        begins, breaks = ends - own_s, np.zeros(count, dtype=bool)
+    done = np.arange(count)
+    name = str(rows["node"].iloc[0]) or None
+    values, usual = rows["value"].to_numpy("float64"), rows["usual"].to_numpy("float64")
+    return Track(name, begins, ends, values, usual, breaks, done, done + 1, keys, has_clock=clock)
+
+
+def _by_clock(ends: Floats, own_s: Floats) -> tuple[Floats, Bools]:
+    """(when the work of each report began, where a gap lies before it)."""
+    gaps = np.diff(ends, prepend=ends[0])
+    usual_s = float(np.median(gaps[1:])) if len(gaps) > 1 else 0.0
+    breaks = gaps > np.maximum(np.maximum(_GAP_S, _GAP_USUAL * usual_s), _GAP_OWN * own_s)
+    begins = np.where(breaks, ends - np.minimum(own_s, gaps), ends - gaps)
+    begins[0] = ends[0] - own_s[0]
+    return begins, breaks
+
+
+def _why_none(report: Report, words: str) -> str:
+    gaps = [gap for gap in report.run.gaps if gap.what == "logs"]
+    if not report.run.logs.lines and gaps:
+        return " ".join(part for part in (gaps[0].why, gaps[0].remedy) if part)
+    return f"No line of the log gives a {words}."
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """From ``low`` at ``begins`` to ``high`` at ``ends``, growing evenly; all arrays are of one length."""
+
+    node: str | None
+    begins: Floats
+    ends: Floats
+    low: Floats
+    high: Floats
+    usual: Floats
+
+
+def cut(pieces: Pieces, when: Threshold) -> Track:
+    """The pieces as a track, whose samples have the value at their end; on it the condition is true or false throughout."""
+    limit = when.value * pieces.usual if when.relative else np.full(len(pieces.low), when.value)
+    grown, span = pieces.high - pieces.low, pieces.ends - pieces.begins
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = np.clip(np.where(grown > 0, (limit - pieces.low) / grown, 1.0), 0.0, 1.0)
+    share = np.where(np.isnan(share), 1.0, share)
+    crossing = pieces.begins + share * span
+    begins = np.column_stack([pieces.begins, crossing]).ravel()
+    ends = np.column_stack([crossing, pieces.ends]).ravel()
+    # The part before a crossing ends on the threshold, and all of it is on the lower side.
+    below = np.nextafter(limit, -np.inf) if when.op in {">=", "<"} else limit
+    values = np.column_stack([np.where((share > 0) & (share < 1), below, pieces.high), pieces.high]).ravel()
+    usual = np.repeat(pieces.usual, 2)
+    kept = ends > begins
+    if len(kept) and not kept.any():
+        kept[-1] = True  # a job without any time in it still has a figure
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rates = np.nan_to_num(np.repeat(grown / span, 2), posinf=0.0)[kept]
+    begins, ends, values, usual = begins[kept], ends[kept], values[kept], usual[kept]
+    breaks = np.zeros(len(ends), dtype=bool)
+    breaks[1:] = begins[1:] > ends[:-1] + 1e-3
+    none = np.zeros(len(ends), dtype=np.int64)
+    return Track(pieces.node, begins, ends, values, usual, breaks, none, none, np.arange(len(ends)), rates=rates)
+
+
+def silence_tracks(report: Report, when: Threshold, now: datetime) -> Tracked:
+    """The time since the last step as of every moment up to ``now``, or to the end of the training."""
+    steps = report.run.steps
+    steps = steps[steps["timestamp"].notna()]
+    if steps.empty:
+        return Tracked(why_none=_why_no_silence(report))
+    if report.job.is_running and any(gap.what == "logs" and gap.transient for gap in report.run.gaps):
+        return Tracked(why_none="Some of the newest log lines could not be read, so there may be newer steps.")
+    times = {str(node): _times(rows) for node, rows in steps.groupby("node", observed=True)}
+    if when.scope in {"all", "mean"}:
+        pieces = [_joint(list(times.values()), when, _end(report, now))]
+    else:
+        pieces = [_silence_of_node(node, mine, _end(report, now)) for node, mine in times.items()]
+    return Tracked(in_order([cut(piece, when) for piece in pieces]), "s")
+
+
+def _times(rows: pd.DataFrame) -> Floats:
+    found: Floats = np.unique(seconds(rows["timestamp"]).to_numpy("float64"))
+    return found
+
+
+def _end(report: Report, now: datetime) -> float | None:
+    """Until when a silence counts; None where nothing tells: up to the last step."""
+    spans = training_spans(report.job, now)
+    if spans:
+        return spans[-1][1].timestamp()
+    if report.job.is_running:
+        return now.timestamp()
+    last = report.job.ended or report.run.logs.last_line_at
+    return None if last is None else last.timestamp()
+
+
+def _silence_of_node(node: str, times: Floats, end: float | None) -> Pieces:
+    edges = np.append(times, max(times[-1], end if end is not None else times[-1]))
+    return Pieces(node or None, edges[:-1], edges[1:], np.zeros(len(times)), np.diff(edges), _usual(times))
+
+
+def _usual(times: Floats) -> Floats:
+    """The median of the gaps before each silence."""
+    gaps = np.diff(times)
+    _, medians = median_so_far(np.arange(len(times)), np.append(gaps, 0.0), LEAST_STEPS)
+    return medians
+
+
+def _joint(nodes: list[Floats], when: Threshold, end: float | None) -> Pieces:
+    """Over several nodes, from when each has done a step: for ``all`` that of the node nearest to the other side."""
+    edges = np.unique(np.concatenate(nodes))
+    edges = edges[edges >= max(times[0] for times in nodes)]
+    since = [edges - times[np.searchsorted(times, edges, "right") - 1] for times in nodes]
+    if when.scope == "mean":
+        low = np.mean(since, axis=0)
+    else:
+        low = np.min(since, axis=0) if when.op.startswith(">") else np.max(since, axis=0)
+    ends = np.append(edges[1:], max(edges[-1], end if end is not None else edges[-1]))
+    every = np.unique(np.concatenate(nodes))
+    usual = _usual(every)[np.searchsorted(every, edges)]
+    return Pieces(None, edges, ends, low, low + (ends - edges), usual)
+
+
+def _why_no_silence(report: Report) -> str:
+    if len(report.run.steps):
+        return "The log lines carry no time, so the time of the last step is not known."
+    gaps = [gap for gap in report.run.gaps if gap.what == "logs"]
+    if not report.run.logs.lines and gaps:
+        return " ".join(part for part in (gaps[0].why, gaps[0].remedy) if part)
+    return "No step has been reported yet." if report.job.is_running else "No line of the log was recognized as a step."
+
+
+def cost_tracks(report: Report, when: Threshold, now: datetime) -> Tracked:
+    """The cost of the whole job so far, as one track without a node."""
+    usd = report.cost.usd
+    if usd is None:
+        gaps = [gap for gap in report.run.gaps if gap.what == "price"]
+        why = " ".join(part for part in (gaps[0].why, gaps[0].remedy) if part) if gaps else ""
+        return Tracked(why_none=why or "No price is known for this job's instances, so its cost is not known either.")
+    phases = [phase for phase in report.phases if phase.seconds > 0]
+    if not phases:
+        at = np.array([(report.job.ended or report.job.created or now).timestamp()])
+        amount = np.array([usd])
+        return Tracked((cut(Pieces(None, at, at, amount, amount, np.array([np.nan])), when),), "USD")
+    seconds = np.array([phase.seconds if phase.billed else 0.0 for phase in phases])
+    grown = np.cumsum(seconds) / max(seconds.sum(), 1e-9) * usd
+    grown[-1] = usd
+    low = np.insert(grown[:-1], 0, 0.0)
+    begins = np.array([phase.start.timestamp() for phase in phases])
+    ends = np.array([phase.end.timestamp() for phase in phases])
+    return Tracked((cut(Pieces(None, begins, ends, low, grown, np.full(len(ends), np.nan)), when),), "USD")
