@@ -153,7 +153,7 @@ def _of_nodes(report: Report, shown: Work, part: Span | None) -> str:
             own, peers = _value(report, "step time", own), _value(report, "peers' step time", peers)
         return f"; {slow} takes {step_seconds(own)}, {own / peers:.2f} x the median of its peers"
     low, high = (step_seconds(each) for each in (min(medians.values()), max(medians.values())))
-    return f"; nodes are much the same, {low} to {high}" if low != high else "; all nodes take the same time"
+    return f"; medians of the nodes are {low} to {high}" if low != high else "; all nodes take the same time"
 
 
 def _value(report: Report, role: Role, otherwise: float) -> float:
