@@ -22,7 +22,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.account import Account, Counts, Job, Running, running, streams_of
+from benchmarks.account import Account, Counts, Job, Running, running, step_lines, streams_of
+from benchmarks.account.plan import Text
 from benchmarks.account.quotas import per_second
 from benchmarks.account.rendered import page_count, rendered
 
@@ -84,6 +85,8 @@ class Run:
     """Different lines of the job in what it wrote."""
     repeated: int
     counts: Counts
+    cpu_s: float = 0.0
+    """Of all threads of the reader, the system's part included; 0 where the system does not tell it."""
 
 
 def readers(job: Job) -> tuple[Reader, ...]:
@@ -111,10 +114,16 @@ def own_command(job: Job) -> Reader:
     )
 
 
-def account(size: str) -> Account:
+def own_report(job: Job) -> Reader:
+    """Trainwatch's whole review, as the report that the command line prints."""
+    return Reader("Trainwatch, report", "orjson", ("-c", _STEPS, _ROOT, "report", job.name))
+
+
+def account(size: str, text: Text = step_lines) -> Account:
     """One finished job of that size, in us-east-1. KeyError for an unknown size."""
     nodes, minutes = SIZES[size]
-    job = Job(name="bench-2026-03-04-08-00-00-000", started_ms=STARTED_MS, nodes=nodes, minutes=minutes)
+    name = "bench-2026-03-04-08-00-00-000"
+    job = Job(name=name, started_ms=STARTED_MS, nodes=nodes, minutes=minutes, text=text)
     return Account(jobs=(job,), now_ms=job.ended_ms + 3_600_000)
 
 
@@ -163,9 +172,9 @@ def run(python: str, reader: Reader, aws: Running) -> Run:
         with output.open("wb") as out, errors.open("wb") as err:
             start = time.perf_counter()
             process = subprocess.Popen([python, *reader.arguments], env=environment, cwd=folder, stdout=out, stderr=err)
-            peak_kb = 0
+            peak_kb, cpu_s = 0, 0.0
             while process.poll() is None:
-                peak_kb = max(peak_kb, _peak_kb(process.pid))
+                peak_kb, cpu_s = max(peak_kb, _peak_kb(process.pid)), max(cpu_s, _cpu_s(process.pid))
                 if time.perf_counter() - start > LIMIT_S:
                     process.kill()
                 time.sleep(_POLL_S)
@@ -174,7 +183,7 @@ def run(python: str, reader: Reader, aws: Running) -> Run:
         if process.returncode:
             trouble = _trouble(errors.read_text("utf-8", "replace"), process.returncode)
         lines, repeated = _marks(output)
-    return Run(seconds, peak_kb / 1024 if peak_kb else None, trouble, lines, repeated, aws.counts())
+    return Run(seconds, peak_kb / 1024 if peak_kb else None, trouble, lines, repeated, aws.counts(), cpu_s)
 
 
 def _row(reader: Reader, run: Run, lines: int, bound_s: float) -> tuple[str, ...]:
@@ -217,6 +226,15 @@ def _peak_kb(pid: int) -> int:
     except OSError:
         return 0
     return int(found[1]) if found else 0
+
+
+def _cpu_s(pid: int) -> float:
+    """What the process has computed so far; 0 where /proc does not tell."""
+    try:
+        told = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(told[11]) + int(told[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _marks(output: Path) -> tuple[int, int]:

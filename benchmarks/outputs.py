@@ -41,6 +41,14 @@ _KINDS = (
     "title", "header", "subheader", "markdown", "caption", "text", "info", "warning", "error", "success", "metric", "code",
     "button", "selectbox", "multiselect", "text_input", "number_input", "checkbox", "toggle", "radio", "expander", "tab",
 )  # fmt: skip
+_RULES = [
+    part
+    for rule in ("gpu_utilization < 60 for 5m", "step_time > 1.3x for 20 steps", "finding warning")
+    for part in ("--when", rule)
+]
+_LOADING = "hourglass_empty"
+# Pictures of one process are numbered.
+_NUMBERED = re.compile(r"(?<=gradient_)\d+|(?<=clip)\d+")
 # Where the archive is, and what is worked out anew at each look.
 _MOVING = re.compile(r"\d+(?:\.\d+)? (?:s|ms|min) ago")
 
@@ -81,7 +89,14 @@ def render(root: Path, folder: Path, *only: str) -> None:
             job = ["--archive", str(root), name]
             _say(folder / name / "steps.csv", ["steps", *job, "--format", "csv"])
             _say(folder / name / "plan.txt", ["plan", f"archive:{root}/{name}"])
-            rule = ["--when", "gpu_utilization < 60 for 5m", "--when", "step_time > 1.3x for 20 steps", "--when", "finding warning"]
+            rule = [
+                "--when",
+                "gpu_utilization < 60 for 5m",
+                "--when",
+                "step_time > 1.3x for 20 steps",
+                "--when",
+                "finding warning",
+            ]
             _say(folder / name / "alert.txt", ["alert", f"archive:{root}/{name}", *rule])
         for a, b in zip(names[::2], names[1::2], strict=False):
             for form in ("text", "json", "csv", "markdown", "html"):
@@ -90,7 +105,10 @@ def render(root: Path, folder: Path, *only: str) -> None:
         for form in ("text", "json", "csv"):
             _say(folder / f"jobs.{form}", ["jobs", "--archive", str(root), "--format", form])
         for form in ("text", "json", "csv", "markdown", "html"):
-            _say(folder / f"fleet.{form}", ["fleet", "--archive", str(root), "--since", "2026-11-01", "--until", "2026-11-30", "--format", form])
+            _say(
+                folder / f"fleet.{form}",
+                ["fleet", "--archive", str(root), "--since", "2026-11-01", "--until", "2026-11-30", "--format", form],
+            )
         _pages(folder / "pages", names)
 
 
@@ -106,7 +124,7 @@ def _say(path: Path, argv: Sequence[str]) -> None:
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(trouble):
         code = command(argv)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"{said.getvalue()}\n--- {code}\n{trouble.getvalue()}", encoding="utf-8")
+    path.write_text(f"{_NUMBERED.sub('N', said.getvalue())}\n--- {code}\n{trouble.getvalue()}", encoding="utf-8")
 
 
 def _pages(folder: Path, names: Sequence[str]) -> None:
@@ -131,7 +149,7 @@ def _page(name: str, **parameters: str | list[str]) -> str:
     said, same, until = "", 0, time.monotonic() + _LONGEST_WAIT_S
     while same < _QUIET_RUNS and time.monotonic() < until:
         before, said = said, _words(page)
-        same = same + 1 if said == before else 0
+        same = same + 1 if said == before and _LOADING not in said else 0
         time.sleep(0.1)
         page.run()
     return said

@@ -137,7 +137,7 @@ def _peak_mib(path: Path) -> float:
 
 
 if __name__ == "__main__":
-    from monitor.fetch.files import FilesSource
+    from monitor.fetch.files.source import FilesSource
     from monitor.review import Reviewer
 
     Reviewer(FilesSource([sys.argv[1]]), "growing").review(datetime.now(UTC))

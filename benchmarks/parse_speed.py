@@ -18,7 +18,7 @@ from statistics import median
 
 import pandas as pd
 
-from monitor.fetch.files import FilesSource
+from monitor.fetch.files.source import FilesSource
 from monitor.parse.assemble import assemble
 from monitor.parse.recognise import RawRows
 

@@ -49,7 +49,7 @@ def test_the_first_picture_takes_few_calls_whatever_the_number_of_nodes(
         source = _account(monkeypatch, aws)
         aws.reset()
         # What comes behind the first picture waits, so that its calls can be told apart.
-        monkeypatch.setattr("monitor.fetch.logs.JobLogs.read", _waiting(aws))
+        monkeypatch.setattr("monitor.fetch.logs.reader.JobLogs.read", _waiting(aws))
         watch = Watch(source)
         shown = _first(watch)
         assert shown.report is not None

@@ -21,8 +21,8 @@ from monitor.demo.schedule import schedule
 from monitor.demo.story import Story
 from monitor.fetch.account import AwsSource
 from monitor.fetch.job_answer import job_of
-from monitor.fetch.logs import JobLogs
-from monitor.fetch.metrics import period_s, raw_frame
+from monitor.fetch.logs.reader import JobLogs
+from monitor.fetch.metrics.hosts import period_s, raw_frame
 from monitor.model import Gap, Job, Price, RawMetrics
 from monitor.model.host_metrics import HOST_METRIC_NAMES
 

@@ -13,8 +13,8 @@ from monitor.agents.timed_lines import timed_lines
 from monitor.agents.tokens import Answer, clipped, fitted
 from monitor.archive.document import plain
 from monitor.errors import BadCall
-from monitor.fetch.files import FilesSource
-from monitor.fetch.log_span import LineSource
+from monitor.fetch.files.source import FilesSource
+from monitor.fetch.logs.excerpt import LineSource
 from monitor.model import Evidence, Report
 from monitor.review import Progress
 

@@ -20,7 +20,7 @@ from monitor.agents.shapes import Fact
 from monitor.agents.tokens import Answer, clipped, fitted
 from monitor.archive.document import plain
 from monitor.errors import BadCall
-from monitor.fetch.files import FilesSource
+from monitor.fetch.files.source import FilesSource
 from monitor.masking import MASK, KeyLines, without_secrets
 from monitor.model import Report
 from monitor.parse.levels import level_of

@@ -18,7 +18,7 @@ from monitor.agents.shapes import Fact
 from monitor.agents.tokens import Answer, clipped, fitted
 from monitor.archive.document import plain
 from monitor.errors import BadCall
-from monitor.fetch.log_span import LineSource
+from monitor.fetch.logs.excerpt import LineSource
 from monitor.model import Job, LogAsk
 from monitor.review.log_filter import LogFilter, matching
 from monitor.review.log_lines import tabled

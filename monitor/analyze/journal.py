@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from monitor.analyze.cascade import left_out
+
 #: What can stand in a step's gap without being slowness: the columns of the journal that say so.
 MARKS = ("checkpoint", "evaluation", "restart")
 _KINDS = {
@@ -80,7 +82,9 @@ def journal(steps: pd.DataFrame, events: pd.DataFrame) -> pd.DataFrame:
     own = rows["kind"].isin(_OWN_TIME).to_numpy() & out["step_time_s"].notna().to_numpy()
     out["time_s"] = out["step_time_s"].where(own, out["wall_s"]).fillna(out["step_time_s"])
     for mark, kinds in _KINDS.items():
-        found = _before(out, events[events["kind"].isin(kinds)])
+        found = np.zeros(len(out), dtype=bool)
+        for kind in kinds:
+            found |= _before(out, events[events["kind"] == kind], left_out(events, {kind}))
         common = mark != "restart" and found.mean() > _TOO_COMMON
         out[mark] = False if common else found
     return out[list(_COLUMNS)].astype(_COLUMNS).reset_index(drop=True)
@@ -162,23 +166,32 @@ def _medians(steps: pd.DataFrame, rows: pd.DataFrame) -> pd.Series:
     return medians.reindex(places).set_axis(rows.index)
 
 
-def _before(rows: pd.DataFrame, marks: pd.DataFrame) -> np.ndarray:
-    """For each row whether a mark stands between the row before and it: by line in its stream, else by time."""
+def _before(rows: pd.DataFrame, marks: pd.DataFrame, merged: pd.DataFrame) -> np.ndarray:
+    """For each row whether a mark stands between the row before and it: by line in its stream, else by time.
+
+    From one of the ``merged`` marks to the next mark there are more that were not kept one by one.
+    """
     found = np.zeros(len(rows), dtype=bool)
     if marks.empty:
         return found
-    streams = rows["stream"].to_numpy()
+    streams, lines = rows["stream"].to_numpy(), rows["line"].to_numpy("int64")
+    times = rows["at"].to_numpy("datetime64[ms]")
+    timed = not np.isnat(times).any()
+    latest = np.maximum.accumulate(times)
+    begins = {str(stream): mine["line"].to_numpy("int64") for stream, mine in merged.groupby("stream", observed=True)}
     for stream, mine in marks.groupby("stream", observed=True):
-        here = np.flatnonzero(streams == stream)
+        here, mine = np.flatnonzero(streams == stream), mine.sort_values("line", kind="stable")
         if len(here):
-            places = np.searchsorted(rows["line"].to_numpy("int64")[here], mine["line"].to_numpy("int64"), "left")
-            found[here[places[places < len(here)]]] = True
+            places = np.searchsorted(lines[here], mine["line"].to_numpy("int64"), "left")
+        elif timed:
+            here = np.arange(len(rows))
+            mine = mine[mine["timestamp"].notna()]
+            places = np.searchsorted(latest, mine["timestamp"].to_numpy("datetime64[ms]"), "left")
+        else:
             continue
-        told = mine["timestamp"].dropna().to_numpy("datetime64[ms]")
-        times = rows["at"].to_numpy("datetime64[ms]")
-        if len(told) and not np.isnat(times).any():
-            places = np.searchsorted(np.maximum.accumulate(times), told, "left")
-            found[places[places < len(rows)]] = True
+        found[here[places[places < len(here)]]] = True
+        for begin in np.flatnonzero(mine["line"].isin(begins.get(str(stream), ())).to_numpy()):
+            found[here[places[begin] : places[min(begin + 1, len(places) - 1)] + 1]] = True
     return found
 
 

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from itertools import chain
+from operator import itemgetter
 from typing import Any
 
 import orjson
@@ -227,25 +228,35 @@ def flaw(answer: Mapping[str, Any], operation: Any) -> str | None:
     return _members([answer], operation.output_shape, "")
 
 
-def _is_there(rows: Iterable[Any], path: list[str]) -> bool:
+def _is_there(rows: list[Any], path: list[str]) -> bool:
     """Whether all rows have what stands at the path; what has another type has it, and is found by its type."""
     for depth, name in enumerate(path):
-        rows = [row for row in rows if isinstance(row, dict)]
-        values = [row.get(name) for row in rows]
-        if any(value is None for value in values):
+        rows = [row for row in rows if isinstance(row, dict)] if set(map(type, rows)) != {dict} else rows
+        values = _column(rows, name)
+        if len(values) < len(rows):
             # A list or an object on the way may be left out; its own line says whether it always comes.
             return depth + 1 < len(path)
-        rows = list(chain.from_iterable(value if isinstance(value, list) else [value] for value in values))
+        if depth + 1 < len(path):
+            rows = list(chain.from_iterable(value if isinstance(value, list) else [value] for value in values))
     return True
 
 
 def _members(rows: list[Any], shape: Any, where: str) -> str | None:
     """Member by member over all rows: a page of ten thousand events costs some passes over lists, not a call a value."""
     for name, member in shape.members.items():
-        column = [value for row in rows if (value := row.get(name)) is not None]
+        column = _column(rows, name)
         if column and (found := _values(column, member, f"{where}{name}")):
             return found
     return None
+
+
+def _column(rows: list[Any], name: str) -> list[Any]:
+    """What the rows have under that name; those that lack it are passed over."""
+    try:
+        column = list(map(itemgetter(name), rows))
+    except KeyError:
+        column = [row.get(name) for row in rows]
+    return [value for value in column if value is not None] if None in column else column
 
 
 def _values(column: list[Any], shape: Any, where: str) -> str | None:

@@ -44,7 +44,7 @@ def pairs_of(arguments: argparse.Namespace, settings: Settings) -> tuple[Account
 def sweep_of(arguments: argparse.Namespace) -> Sweep:
     """Who looks at them."""
     from monitor.fetch.account import open_pair
-    from monitor.fetch.price_file import user_prices
+    from monitor.fetch.prices.file import user_prices
 
     prices = None if getattr(arguments, "no_cache", False) else user_prices()
     return Sweep(lambda where: open_pair(where, arguments.profile, prices))

@@ -9,7 +9,7 @@ import sys
 from datetime import datetime
 
 from monitor.errors import BadCall
-from monitor.fetch.files import FilesSource
+from monitor.fetch.files.source import FilesSource
 from monitor.fetch.source import Aggregated, Source
 from monitor.model import Job
 from monitor.review import Instead, Progress
@@ -65,8 +65,8 @@ def instead(arguments: argparse.Namespace, source: Source) -> Instead | None:
             raise BadCall("--aggregate works in CloudWatch; log files and archives are read locally.", "Leave it out.")
         return None
     # Imported late: log files need no AWS.
-    from monitor.fetch import aggregate
     from monitor.fetch.account import AwsSource
+    from monitor.fetch.logs import aggregate
 
     if not isinstance(source, AwsSource):
         return None

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from monitor.accounts import AccountRegion, chosen
 from monitor.archive.cache import Cache, user_cache
 from monitor.errors import BadCall
-from monitor.fetch.minute_store import FolderMinutes
+from monitor.fetch.metrics.minute_store import FolderMinutes
 from monitor.fetch.source import Source
 from monitor.review import named
 from monitor.review.archived import ArchiveSource
@@ -85,7 +85,7 @@ def account_source(arguments: argparse.Namespace) -> Source:
     # Imported late: log files need no AWS, and boto3 takes a third of a second.
     from monitor.aws.clients import Clients
     from monitor.fetch.account import AwsSource, open_pair
-    from monitor.fetch.price_file import user_prices
+    from monitor.fetch.prices.file import user_prices
 
     prices = None if getattr(arguments, "no_cache", False) else user_prices()
     if getattr(arguments, "account", None):

@@ -12,15 +12,15 @@ from monitor.aws.clients import Clients
 from monitor.aws.errors import is_refused
 from monitor.errors import TrainwatchError
 from monitor.fetch import jobs as training_jobs
-from monitor.fetch.glance import Glances, read_glances
 from monitor.fetch.instance_types import ask_ec2, lookup
-from monitor.fetch.log_span import read_span
-from monitor.fetch.logs import JobLogs
-from monitor.fetch.metrics import read_metrics
-from monitor.fetch.minute_store import BucketMinutes, MinuteStore
-from monitor.fetch.price_file import PriceFile
-from monitor.fetch.prices import PriceList
-from monitor.fetch.search import found
+from monitor.fetch.logs.excerpt import read_span
+from monitor.fetch.logs.reader import JobLogs
+from monitor.fetch.metrics.glance import Glances, read_glances
+from monitor.fetch.metrics.hosts import read_metrics
+from monitor.fetch.metrics.minute_store import BucketMinutes, MinuteStore
+from monitor.fetch.prices.file import PriceFile
+from monitor.fetch.prices.price_list import PriceList
+from monitor.fetch.search import find_jobs
 from monitor.fetch.source import Found, JobQuery
 from monitor.model import ApiBill, Gap, Job, JobSummary, LogAsk, LogSpan, Node, Price, RawMetrics
 from monitor.model.arn import account_of, partition_of, region_of
@@ -50,11 +50,11 @@ class AwsSource:
 
     def find(self, query: JobQuery) -> Found:
         """As ``jobs``, with types, starts and tags by one call a hundred jobs; without them where Search is refused."""
-        return found(self.clients, query)
+        return find_jobs(self.clients, query)
 
     def tags(self, job: Job) -> dict[str, str] | None:
         """The tags of a job, by one call of Search; None where it may not be asked, or does not know the job yet."""
-        answer = found(self.clients, JobQuery(name_contains=job.name, limit=20))
+        answer = find_jobs(self.clients, JobQuery(name_contains=job.name, limit=20))
         if answer.gaps:
             return None
         same = (row for row in answer.jobs if row.name == job.name and row.created == job.created)

@@ -27,7 +27,7 @@ _LOOKED_THROUGH = 500
 _BEGINNING = datetime.min.replace(tzinfo=UTC)
 
 
-def found(clients: Clients, query: JobQuery) -> Found:
+def find_jobs(clients: Clients, query: JobQuery) -> Found:
     """The jobs that match. Errors of ``monitor.errors`` where not even a list can be had."""
     try:
         return _searched(clients, query)

@@ -13,7 +13,7 @@ from typing import Protocol
 
 import pandas as pd
 
-from monitor.fetch.minute_store import MinuteStore
+from monitor.fetch.metrics.minute_store import MinuteStore
 from monitor.model import ApiBill, Gap, Job, JobSummary, LoadProgress, LogPage, Node, Price, RawMetrics
 from monitor.parse.recognise import RawRows
 

@@ -1,22 +1,22 @@
 """What wraps a training script's own words: process tags, labels, colors, carriage returns, escapes, times of copies.
 
-Taken off once, here. ``monitor.fetch.renderings`` turns what only a whole file can tell (tables, JSON, wrapped consoles,
-srun's bare numbers) into lines that are read here.
+Taken off once, here. ``monitor.fetch.files.renderings`` turns what only a whole file can tell (tables, JSON, wrapped
+consoles, srun's bare numbers) into lines that are read here.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import lru_cache
+from itertools import zip_longest
 from typing import NamedTuple
 
 from monitor.parse.numbers import process_number
 from monitor.parse.stamps import written_at_ms
 
 # CloudWatch shows control characters of a message as "#" and three octal digits.
-_OCTAL = re.compile(r"#(010|011|015|033)")
-_OCTAL_TEXT = {"010": "\b", "011": "\t", "015": "\r", "033": "\x1b"}
+_OCTAL = {"#010": "\b", "#011": "\t", "#015": "\r", "#033": "\x1b"}
+_OCTAL_BYTES = tuple((octal.encode(), character.encode()) for octal, character in _OCTAL.items())
 # Open MPI's --tag-output, "[1,12]<stdout>:", and the form the SageMaker toolkit makes of it,
 # "[1,mpirank:12,algo-2]<stdout>:". Anchored to these so that "[1,0]" in a script's own text stays.
 TAG = re.compile(
@@ -43,6 +43,7 @@ _PREFIX = re.compile(
     r"(?P<number>\d{1,9})(?:[:|](?P<global>\d{1,9}))?\]:(?(role)|\s?)"
 )
 _COLOUR = re.compile(r"\x1b\[[\d;]*m")
+_BYTES_OF_COLOUR = re.compile(_COLOUR.pattern.encode())
 _RESET = "\x1b[0m"
 _ESCAPE = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
 # A color whose escape character a copy lost: "[32mloss[39m", "[1m 40/500[0m". Alone "[35m" might be minutes.
@@ -60,7 +61,8 @@ _FIRST = "2[i \t"
 _CURSOR_UP = "\x1b[A"
 _REDRAW = re.compile(r"[\r\b]+")
 # A bar that goes back to its middle to write its count there.
-_INTO_THE_MIDDLE = re.compile(r"\x08{20,}(?= \d{1,9}/\d{1,9} )")
+_INTO_THE_MIDDLE = re.compile(r"(?<!\x08)\x08{20,}+(?= \d{1,9}/\d{1,9} )")
+_BYTES_INTO_THE_MIDDLE = re.compile(_INTO_THE_MIDDLE.pattern.encode())
 _ZONE = re.compile(r"([+-])(\d\d):?(\d\d)$")
 
 
@@ -139,24 +141,61 @@ def fragments(line: str, plain: bool = False) -> list[Fragment]:
     return pieces
 
 
-def _has_tag(text: str) -> bool:
-    return "]<std" in text or ",mpirank:" in text
+def redraws(line: bytes) -> list[bytes] | None:
+    """The same as ``apart`` for the usual line: redraws behind one MPI tag or none, each as it is; None for others."""
+    if b"#0" in line:
+        for octal, byte in _OCTAL_BYTES:
+            line = line.replace(octal, byte)
+    if line[:1] == b"\x1b" and line.endswith(_RESET.encode()) and (colour := _BYTES_OF_COLOUR.match(line)) is not None:
+        line = line[colour.end() : -len(_RESET)]
+    head, text = b"", line
+    if (
+        line[:1] == b"["
+        and (end := line.find(b">:", 0, _LONGEST_TAG) + 2) > 1
+        and _tagged(line[:end].decode("latin-1"))
+    ):
+        head, text = line[:end], line[end:]
+    if b"]<std" in text or b",mpirank:" in text:
+        return None
+    if b"\b" in text:
+        text = _BYTES_INTO_THE_MIDDLE.sub(b"", text).replace(b"\b", b"\r")
+    escapes = b"\x1b" in text
+    if text[:1] in b"2[i \t\x1b" or b"algo-" in text[:80]:
+        begun = text[:_HEAD].decode("latin-1")
+        if _MAY_HAVE_PREFIX.match(_COLOUR.sub("", begun) if escapes else begun):
+            return None
+    parts = [head + part for part in text.split(b"\r") if part and not part.isspace()]
+    if escapes:
+        parts = [
+            part
+            for part in parts
+            if b"\x1b" not in part or without_escapes(part[len(head) :].decode("latin-1")).strip()
+        ]
+    return parts
 
 
-def simple(lines: Sequence[str], plain: bool = False) -> tuple[list[str], list[int | None], list[str]]:
-    """(text, rank, host) of each line as columns, where it is one piece in no wrapping but an MPI tag; else an empty text."""
-    texts, hosts = list(lines), [""] * len(lines)
-    ranks: list[int | None] = [None] * len(lines)
-    for place, line in enumerate(lines):
-        text, first = line, line[:1]
-        if first == "[" and (end := line.find(">:", 0, _LONGEST_TAG) + 2) > 1 and (known := _tagged(line[:end])):
-            ranks[place], hosts[place] = known
-            texts[place] = text = line[end:]
-            first = text[:1]
-        prefixed = (first in _FIRST or "algo-" in text[:72]) and _MAY_HAVE_PREFIX.match(text)
-        if prefixed or (_has_tag(text) if plain else _WRAPPED.search(text)):
-            texts[place] = ""
-    return texts, ranks, hosts
+def apart(line: str) -> list[str]:
+    """The pieces of ``line``, each with all the wrapping that tells of it: a line of its own that is one fragment."""
+    line = without_octal(line)
+    tags = list(TAG.finditer(line)) if "]<std" in line or ",mpirank:" in line else ()
+    found: list[str] = []
+    start, end = 0, tags[0].start() if tags else len(line)
+    head = _add_apart("", line[:end], found)
+    for tag, following in zip_longest(tags, tags[1:]):
+        start, end = tag.end(), following.start() if following else len(line)
+        _add_apart(head + tag[0], line[start:end], found)
+    return found
+
+
+def _add_apart(head: str, text: str, into: list[str]) -> str:
+    """Adds the redraws in ``text`` with ``head`` in front; what stands in front of all of them."""
+    own = ""
+    if text[:1] in "\x1b" or ((text[:1] in _FIRST or "algo-" in text[:80]) and _MAY_HAVE_PREFIX.match(text)):
+        own = text[: prefix_length(text)]
+    for place, part in enumerate(_REDRAW.split(_INTO_THE_MIDDLE.sub("", text)) if "\b" in text else text.split("\r")):
+        if part.strip() and without_escapes(part).strip():
+            into.append(head + part if not place else head + own + part)
+    return head + own
 
 
 def _pieces(text: str, writer: _Writer, into: list[Fragment]) -> _Writer:
@@ -209,7 +248,10 @@ def _named(found: re.Match[str], writer: _Writer) -> _Writer:
 
 def without_octal(text: str) -> str:
     """The text with the control characters that CloudWatch shows as "#015" and the like."""
-    return _OCTAL.sub(lambda match: _OCTAL_TEXT[match[1]], text) if "#0" in text else text
+    if "#0" in text:
+        for octal, character in _OCTAL.items():
+            text = text.replace(octal, character)
+    return text
 
 
 def without_escapes(text: str) -> str:

@@ -2,6 +2,7 @@
 
 A program may print the same error for each of a million batches: of one kind in one stream so many are kept, the first ones,
 the last ones, and of what lies between the first of each wording. Which these are does not hang on the order of pages.
+Checkpoints and evaluations explain pauses wherever they stand: those that stand close together are merged into spans.
 """
 
 from __future__ import annotations
@@ -11,6 +12,9 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from monitor.model import LEFT_OUT, LogPage
 from monitor.parse import delimited, facts, marks
@@ -23,9 +27,11 @@ MOST_EVENTS = 50_000
 # What NCCL prints for every channel of every rank, at worst a line in five of a log, and bars of generations: kept once for
 # each writer and text.
 _SAID_ONCE = frozenset({"transport", "inference"})
-# Each of these counts: they mark the begin or the end of something, or are one of many parts.
+# They mark the begin or the end of something. Those of one span stand for one where the next is so many times as far away.
 _MARKS = frozenset(["checkpoint-begin", "checkpoint-end", "evaluation-begin", "evaluation-end"])
-_EACH = _MARKS | delimited.KINDS | {"environment", "gpu-memory", "rank-map-node", "rank-map-rank", "speaker"}
+_FAR = 10
+# Each of these counts: they are one of many parts.
+_EACH = delimited.KINDS | {"environment", "gpu-memory", "rank-map-node", "rank-map-rank", "speaker"}
 # A figure that each step prints again: a sample tells as much, and what is left out is no loss.
 _SAMPLED = frozenset({"mfu"})
 _MOST_SAMPLED = 64
@@ -46,22 +52,25 @@ class EventRows:
         self._most_alike, self._most = most_alike, most
         self._rows: dict[tuple[str, str], list[EventRow]] = {}
         self._kept = 0
-        self._crowded = False
-        """There were more than there is room for."""
+        self._spans: dict[tuple[str, str], dict[tuple[int, int], int]] = {}
+        """Of marks, by the first one of a span: how many were between it and the one that is kept next."""
         self._first: dict[str, EventRow] = {}
         self._read: Counter[tuple[str, str]] = Counter()
 
     def __iter__(self) -> Iterator[EventRow]:
         """The first lines, then the events that are kept: those of one line in the order in which it is read.
 
-        An event of kind "left-out" behind those of one kind and stream says how many more there were ("1996998 nan").
+        An event of kind "left-out" behind those of one kind and stream says how many more there were ("1996998 nan"); of marks
+        one stands behind the first of each span, which reaches to the next mark of its kind.
         """
         self._thin()
         yield from self._first.values()
         for pair in sorted(self._rows, key=lambda pair: (pair[0], _ORDER.get(pair[1], len(_ORDER)))):
             rows = self._rows[pair]
             yield from rows
-            if count := self._left_out(pair):
+            if pair[1] in _MARKS:
+                yield from self._left_out_of_spans(pair)
+            elif count := self._left_out(pair):
                 yield rows[len(rows) // 2]._replace(kind=LEFT_OUT, text=f"{count} {pair[1]}", rank=None, time_ms=None)
 
     def __len__(self) -> int:
@@ -79,6 +88,12 @@ class EventRows:
 
     def _left_out(self, pair: tuple[str, str]) -> int:
         return 0 if pair[1] in _SAID_ONCE | _SAMPLED else self._read[pair] - len(self._rows[pair])
+
+    def _left_out_of_spans(self, pair: tuple[str, str]) -> Iterator[EventRow]:
+        spans = self._spans.get(pair, {})
+        for row in self._rows[pair]:
+            if count := spans.get(_in_stream(row)):
+                yield row._replace(kind=LEFT_OUT, text=f"{count} {pair[1]}", rank=None, time_ms=None)
 
     def add_page(self, page: LogPage) -> None:
         """Remembers where the stream begins, as far as it was read, and whether it says that something is trained."""
@@ -110,7 +125,6 @@ class EventRows:
 
     def _thin(self) -> None:
         """Keeps no more than there is room for."""
-        self._crowded |= self._kept > self._most
         for pair in self._rows:
             self._thin_one(pair, self._most_of(pair[1]))
         if self._kept > self._most:
@@ -122,11 +136,13 @@ class EventRows:
         before = rows = self._rows[pair]
         if pair[1] in _SAID_ONCE:
             rows = _once(rows, lambda row: (row.rank, row.host, row.text), min)
-        elif self._crowded and pair[1] in _MARKS:
-            # All ranks say it: what is begun is begun with the first of them, and over with the last.
-            rows = _once(rows, lambda row: row.text, max if pair[1].endswith("-end") else min)
-        thinned = _sampled if pair[1] == delimited.ROW else _thinned
-        self._rows[pair] = rows = thinned(rows, most) if len(rows) > most else rows
+        if len(rows) > most:
+            if pair[1] in _MARKS:
+                spans = self._spans.setdefault(pair, {})
+                rows = _merged(rows, spans, most, keeps_last=pair[1].endswith("-end"))
+            else:
+                rows = _sampled(rows, most) if pair[1] == delimited.ROW else _thinned(rows, most)
+        self._rows[pair] = rows
         self._kept -= len(before) - len(rows)
 
 
@@ -163,6 +179,45 @@ def _thinned(rows: Iterable[EventRow], most: int) -> list[EventRow]:
         first.setdefault(_DIGITS.sub("0", row.text[:_WORDING_CHARS]), row)
     chosen = sorted(first, key=lambda text: (zlib.crc32(text.encode("utf-8", "replace")), text))[:wordings]
     return [*ordered[:begin], *(first[text] for text in chosen), *ordered[len(ordered) - end :]]
+
+
+def _merged(rows: Iterable[EventRow], spans: dict[tuple[int, int], int], most: int, keeps_last: bool) -> list[EventRow]:
+    """The marks as spans of those that stand closest: the first and the last one of each, with how many lie between.
+
+    Of a span that stands far from all others, such as what the ranks of a node say of one checkpoint, one mark tells all.
+    """
+    ordered = sorted(rows, key=_in_stream)
+    keys = [_in_stream(row) for row in ordered]
+    lines = np.array([row.line for row in ordered])
+    gaps = np.diff(lines)
+    lots = np.array([_level(line) for line in lines[1:].tolist()])
+    divides = np.array([key not in spans for key in keys[:-1]])
+    # The widest gaps divide the spans; where all are the same, the lot does.
+    widest = np.lexsort((-lots, -gaps, ~divides))[: min(most - 1, int(divides.sum()))]
+
+    def divided(count: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+        """(first and last mark of each span, whether one mark stands for it)."""
+        cuts = np.sort(widest[:count])
+        first, last = np.append(0, cuts + 1), np.append(cuts, len(lines) - 1)
+        apart = np.concatenate(([0], gaps[cuts], [0]))
+        alone = (lines[last] - lines[first]) * _FAR < np.minimum(apart[:-1], apart[1:])
+        return first, last, alone | (first == last)
+
+    fewest, count = min(most // 2 - 1, len(widest)), len(widest)
+    while count > fewest:
+        _, _, single = divided(count)
+        if 2 * len(single) - int(single.sum()) <= most:
+            break
+        count = max(fewest, count - max(1, (count - fewest) // 4))
+    out: list[EventRow] = []
+    for begin, end, single in zip(*(column.tolist() for column in divided(max(0, count))), strict=True):
+        inside = sum(spans.pop(key, 0) for key in keys[begin : end + 1])
+        if single:
+            out.append(ordered[end if keeps_last else begin])
+        else:
+            out += (ordered[begin], ordered[end])
+            spans[keys[begin]] = inside + end - begin - 1
+    return out
 
 
 def _sampled(rows: Iterable[EventRow], most: int) -> list[EventRow]:

@@ -17,22 +17,30 @@ Where = tuple[str, int]
 
 
 class Examples:
-    """Collects lines from pages in any order; those that stand first in the first stream stay."""
+    """Collects lines from pages in any order; those that stand first in the first stream stay, of each its first part."""
 
     def __init__(self) -> None:
-        self._lines: dict[Kind, dict[Where, str]] = {}
+        self._lines: dict[Kind, dict[Where, tuple[int, str]]] = {}
 
-    def offer(self, kind: Kind, where: Where, text: str) -> None:
-        """A line of that kind."""
+    def wants(self, kind: Kind, where: Where, part: int) -> bool:
+        """Whether that part of a line would stay as a line of that kind."""
         lines = self._lines.get(kind)
         if lines is None:
-            if len(self._lines) >= _MOST_KINDS:
-                return
-            lines = self._lines[kind] = {}
-        lines[where] = text[:_LONGEST_LINE]
-        if len(lines) > EACH:
-            del lines[max(lines)]
+            return len(self._lines) < _MOST_KINDS
+        return part < lines[where][0] if where in lines else len(lines) < EACH or where < max(lines)
+
+    def offer(self, kind: Kind, where: Where, part: int, text: str) -> None:
+        """A line of that kind."""
+        if self.wants(kind, where, part):
+            lines = self._lines.setdefault(kind, {})
+            lines[where] = part, text[:_LONGEST_LINE]
+            if len(lines) > EACH:
+                del lines[max(lines)]
 
     def texts(self) -> Mapping[Where, str]:
         """All that are kept."""
-        return {where: text for lines in self._lines.values() for where, text in lines.items()}
+        found: dict[Where, tuple[int, str]] = {}
+        for lines in self._lines.values():
+            for where, one in lines.items():
+                found[where] = min(one, found.get(where, one))
+        return {where: text for where, (_, text) in found.items()}

@@ -160,6 +160,64 @@ def _group(short: re.Match[str]) -> str:
     return rf"{group}\s?(?P<unit{again}>ms|s)\b" if role == "time" else group
 
 
+def class_end(text: str, at: int) -> int:
+    """Where the class of characters that begins at ``at`` ends."""
+    end = at + 1
+    if text[end] == "^":
+        end += 1
+    end += 1  # a bracket that comes first is one of the characters
+    if text[end - 1] == "\\":
+        end += 1
+    while text[end] != "]":
+        end += 2 if text[end] == "\\" else 1
+    return end + 1
+
+
+def group_end(text: str, at: int) -> int:
+    """Where the group that begins at ``at`` ends."""
+    depth = 0
+    while True:
+        if text[at] == "\\":
+            at += 1
+        elif text[at] == "[":
+            at = class_end(text, at) - 1
+        elif text[at] == "(":
+            depth += 1
+        elif text[at] == ")":
+            depth -= 1
+            if not depth:
+                return at + 1
+        at += 1
+
+
+def literal_in(pattern: str) -> str:
+    """The longest text that every match holds, as far as the pattern's top level shows: it is looked for first, quickly."""
+    if pattern.startswith("(?i"):
+        return ""
+    runs, at = [""], 0
+    while at < len(pattern):
+        here = pattern[at]
+        if here == "|":
+            return ""
+        if here in "[(":
+            at = class_end(pattern, at) if here == "[" else group_end(pattern, at)
+            runs.append("")
+            continue
+        if here == "\\":
+            at += 1
+            here = pattern[at]
+            runs = [*runs, ""] if here.isalnum() else [*runs[:-1], runs[-1] + here]
+        elif here in "?*+{":
+            runs = [*runs[:-1], runs[-1][:-1], ""]  # what stands before it may be missing
+            at = pattern.index("}", at) if here == "{" else at
+        elif here in ".^$":
+            runs.append("")
+        else:
+            runs[-1] += here
+        at += 1
+    return max(runs, key=len)
+
+
 # Where a role's value stands: fields of a reading, and behind them what goes into several, or is worked out of several.
 _PLACES = {name: place for place, name in enumerate(Reading._fields)}
 _RATE, _PACE, _UNIT, _VALUE, _EACH, _OVER, _FIRST, _END = range(len(_PLACES), len(_PLACES) + 8)
@@ -268,6 +326,7 @@ class _Reader:
         bits = {role: 1 << place for place, role in enumerate({role for need in needs for role in need})}
         self._line = line
         self._head = _Figures(line.pattern, bits)
+        self._literal = literal_in(self._head.pattern.pattern)
         self._more = [_Figures(pattern, bits) for pattern in line.more]
         self._rates = [(unit, _Figures(pattern, bits)) for unit, pattern in line.rates]
         self._times = [(meaning, _Figures(pattern, bits)) for meaning, pattern in line.times]
@@ -284,8 +343,7 @@ class _Reader:
 
     def read(self, text: str) -> list[Reading]:
         """The reports in ``text``."""
-        head = self._head.search(text)
-        if head is None:
+        if self._literal not in text or (head := self._head.search(text)) is None:
             return []
         if not self._line.format:
             return [NO_STEP]

@@ -14,7 +14,7 @@ from datetime import datetime
 from functools import lru_cache
 from itertools import pairwise, takewhile
 
-from monitor.parse.family import Family, Line, families, spelled
+from monitor.parse.family import Family, Line, class_end, families, group_end, spelled
 from monitor.parse.formats import keyvalue
 from monitor.parse.linear import Refused, compiled
 from monitor.parse.numbers import count, duration_s, number
@@ -378,11 +378,11 @@ def portable(text: str, names: Mapping[str, str]) -> str:
             out.append(text[at : at + 2])
             at += 2
         elif here == "[":
-            end = _class_end(text, at)
+            end = class_end(text, at)
             out.append(text[at:end])
             at = end
         elif text.startswith(_LOOK_AROUND, at):
-            at = _group_end(text, at)
+            at = group_end(text, at)
         elif text.startswith("(?P<", at):
             end = text.index(">", at)
             role = names.get(text[at + 4 : end])
@@ -411,31 +411,3 @@ def _repeated(repeat: re.Match[str]) -> str:
     if repeat[2] and most >= _LONG and least <= 1:
         return "+" if least else "*"
     return repeat[0]
-
-
-def _class_end(text: str, at: int) -> int:
-    end = at + 1
-    if text[end] == "^":
-        end += 1
-    end += 1  # a bracket that comes first is one of the characters
-    if text[end - 1] == "\\":
-        end += 1
-    while text[end] != "]":
-        end += 2 if text[end] == "\\" else 1
-    return end + 1
-
-
-def _group_end(text: str, at: int) -> int:
-    depth = 0
-    while True:
-        if text[at] == "\\":
-            at += 1
-        elif text[at] == "[":
-            at = _class_end(text, at) - 1
-        elif text[at] == "(":
-            depth += 1
-        elif text[at] == ")":
-            depth -= 1
-            if not depth:
-                return at + 1
-        at += 1

@@ -88,8 +88,10 @@ def clock_s(text: str) -> float | None:
 
 
 def spelled_s(text: str) -> float | None:
-    """Seconds of a duration as it is spelled: "0:36:27", "1 day, 00:00:01", "1m23s", "43.1 ms", "1 m, 12 s"; None of others."""
+    """Seconds of a duration as it is spelled: "0:36:27", "12:03.5", "1 day, 00:00:01", "1m23s", "43.1 ms", "1 m, 12 s"."""
     if ":" in text:
-        return clock_s(text)
+        whole, _, fraction = text.partition(".")
+        seconds = clock_s(whole)
+        return None if seconds is None else seconds + (number(f"0.{fraction}") or 0.0)
     parts = _PART.findall(text)
     return sum((number(amount) or 0.0) * _SECONDS[unit] for amount, unit in parts) if parts else None

@@ -1,30 +1,37 @@
-"""One page of lines to rows: each line by itself, most of them together with others of their kind."""
+"""One page of lines to rows: each line by itself, most of them together with others of their shape."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import repeat
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from monitor.model import LogPage
-from monitor.parse import learning, pieces
-from monitor.parse.columns import Columns
-from monitor.parse.envelope import Fragment, fragments, simple
+from monitor.parse import one_line, plans
+from monitor.parse.columns import Floats
+from monitor.parse.envelope import Fragment, fragments
 from monitor.parse.event_rows import EventRows
-from monitor.parse.examples import EACH, Examples, Kind
+from monitor.parse.examples import EACH, Examples, Where
 from monitor.parse.failed import Failures
-from monitor.parse.gates import ALL, Lines, Readers, Recogniser, wanted
+from monitor.parse.gates import ALL, Readers, Recogniser, readers_of
+from monitor.parse.keyed import Ints, Runs
+from monitor.parse.line_shapes import HEX, MOST_PLANS, TABULAR, LineShapes, Shape
+from monitor.parse.page_pieces import pieces_of
+from monitor.parse.plans import NUMBERS, TEXTS, Answer, Plan
 from monitor.parse.rows import EventRow, Reading
-from monitor.parse.stamps import Stamp, stamp, stamps_of, written_at_ms
-from monitor.parse.table import NOBODY, Place, Rows
+from monitor.parse.table import Place, Rows
 
-# A line that is longer holds hundreds of redraws at best; what lies beyond is not read.
-LONGEST_LINE = 1 << 20
-# Without these a line has no wrapping but tags and labels.
-_CONTROLS = ("\r", "\b", "\x1b", "#0")
+#: A shape is learned once so many of its lines were there; a plan costs more than a few lines do.
+SEEN = 48
+_FEWEST = 4
+# So many of them tell whether the plan is of use; so many lines of a page are read in both ways at most.
+_LOOKED_AT, _MOST_HELD = 500, 32
+# In place of the time that a source has of a line.
+_WRITTEN_MS = -1
 
 
 def read_page(
@@ -33,6 +40,7 @@ def read_page(
     events: EventRows,
     failures: Failures,
     examples: Examples,
+    shapes: LineShapes,
     extra: tuple[Recogniser, ...] = (),
     further: tuple[Recogniser, ...] = (),
 ) -> None:
@@ -40,205 +48,271 @@ def read_page(
 
     A line that a reader fails on costs that line.
     """
-    found = _PageRows(page, rows, events, failures, examples)
-    if extra or further:
-        readers = Readers((*extra, *ALL.families, *further), ALL.events, pieces=True)
-        found.read_lines(np.arange(page.count), readers)
-    else:
-        for readers, lines in wanted(page.data, page.ends):
-            found.read_lines(lines, readers)
-    found.add_readings()
+    readers = Readers((*extra, *ALL.families, *further), ALL.events, pieces=True) if extra or further else None
+    _PageRows(page, rows, events, failures, examples, shapes, readers).read()
 
 
-@dataclass(slots=True)
+_Planned = tuple[int, Plan, Ints, list[Floats]]
+"""Flags of a shape, a plan, its pieces, and of each of its outputs the numbers."""
+
+
+@dataclass
 class _PageRows:
-    """What was read on one page."""
-
     page: LogPage
     rows: Rows
     events: EventRows
     failures: Failures
     examples: Examples
-    shown: Counter[Kind] = field(default_factory=Counter)
-    """Examples of the lines that are being read, which stand in their order."""
-    places: list[Place] = field(default_factory=list)
-    readings: list[Reading] = field(default_factory=list)
-    beside_places: list[Place] = field(default_factory=list)
-    beside: list[Reading] = field(default_factory=list)
-    text: str = ""
-    """The page as text, where bytes and characters are the same."""
+    shapes: LineShapes
+    everybody: Readers | None
+    """Who is asked about every line, if there is such."""
+    alone: list[Ints] = field(default_factory=list)
+    """Pieces that are read one by one."""
+    planned: list[_Planned] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        data = self.page.data
-        self.text = data.decode("ascii") if data.isascii() else ""
+        page = self.page
+        self.pieces = pieces_of(page)
+        self.times = None if page.times_ms is None else np.array(page.times_ms, float)
 
-    def read_lines(self, at: Lines, readers: Readers) -> None:
-        """Reads the lines ``at``, all of which ``readers`` may know."""
-        lines = list(self._lines(at))
-        self.shown.clear()
-        together = "\n".join(lines)
-        plain = not any(mark in together for mark in _CONTROLS)
-        rest: Sequence[int] = range(len(lines))
-        if readers.many is not None:
-            rest = self._read_together(lines, at, readers, plain)
-        numbers = (at + self.page.first_line).tolist()
-        times = self.page.times_ms
-        for place in rest:
-            written_ms = times[int(at[place])] if times else None
+    @cached_property
+    def _runs(self) -> Runs:
+        return Runs(self.pieces.data)
+
+    @cached_property
+    def _first(self) -> Ints:
+        return self._runs.first(self.pieces.starts)
+
+    def read(self) -> None:
+        """Reads the page."""
+        numbers = self.shapes.numbers(self.pieces, self.everybody is not None)
+        flags = self.shapes.flags[numbers]
+        at = np.flatnonzero(flags)
+        at = at[np.argsort(numbers[at], kind="stable")]
+        for own in np.split(at, np.flatnonzero(np.diff(numbers[at])) + 1) if len(at) else ():
+            self._read_shape(int(numbers[own[0]]), int(flags[own[0]]), own)
+        self._add_planned()
+        for flag, plan, own, _ in self.planned:
+            if plan.events != ():
+                self._add_events(flag, plan, own)
+        if self.alone:
+            self._read_alone(np.sort(np.concatenate(self.alone)), flags)
+
+    def _read_shape(self, number: int, flags: int, at: Ints) -> None:
+        shape = self.shapes.of(number, self.times is not None)
+        if self.times is not None and not shape.alone:
+            untimed = np.isnan(self.times[self.pieces.line[at]])
+            self.alone.append(at[untimed])
+            at = at[~untimed]
+        shape.seen += len(at)
+        if shape.alone or shape.seen < SEEN or not len(at):
+            self.alone.append(at)
+            return
+        try:
+            planned = list(self._planned(shape, flags, at))
+        except Exception as error:  # line by line the one that it fails on is found
+            self.failures.add(plans.learn, error, lines=0)
+            shape.alone, planned = True, []
+        self.planned += planned
+        own = np.concatenate([own for _, _, own, _ in planned]) if planned else at[:0]
+        shape.planned += len(own)
+        self.alone.append(np.setdiff1d(at, own, assume_unique=True))
+        if not shape.plans or (shape.seen > _LOOKED_AT and shape.planned < shape.seen / 4):
+            shape.alone = True
+
+    def _planned(self, shape: Shape, flags: int, at: Ints) -> Iterator[_Planned]:
+        """What plans make of pieces of one shape, as far as there are plans that are good for them."""
+        if not shape.plans and (plan := self._learned(flags, at)) is not None:
+            shape.literals = plan.literals
+            shape.plans[self._literals(shape, at[len(at) // 2])] = plan
+        for own in self._split(shape, at) if shape.plans else ():
+            literals = self._literals(shape, own[0])
+            found = shape.plans.get(literals)
+            if found is None and len(own) >= _FEWEST and len(shape.plans) < MOST_PLANS:
+                found = self._new_plan(shape, flags, own)
+                if found is not None:
+                    shape.plans[literals] = found
+            if found is not None:
+                yield from self._by_plan(found, flags, own, shape)
+
+    def _learned(self, flags: int, at: Ints) -> Plan | None:
+        chosen = dict.fromkeys(at[[len(at) // 2, 0, len(at) // 3, -1]].tolist())
+        return plans.learn([self.pieces[each] for each in chosen], partial(self._ask, flags), not flags & HEX)
+
+    def _new_plan(self, shape: Shape, flags: int, at: Ints) -> Plan | None:
+        """A plan for other numbers that belong to the shape."""
+        known = next(iter(shape.plans.values()))
+        plan = plans.adapted(known, self.pieces[int(at[0])], partial(self._ask, flags))
+        if plan is None and (plan := self._learned(flags, at)) is not None and plan.literals != shape.literals:
+            return None
+        return plan
+
+    def _ask(self, flags: int, line: bytes) -> Answer | None:
+        """What readers make of one line."""
+        failures = Failures()
+        try:
+            text = line.decode("utf-8", "replace")
+            (fragment,) = fragments(text)
+        except Exception:
+            return None
+        readers = self.everybody or readers_of(line, bool(flags & TABULAR))
+        known = one_line.read(fragment, None if self.times is None else _WRITTEN_MS, readers, failures)
+        return None if any(True for _ in failures) else plans.answer(known, fragment, text)
+
+    def _literals(self, shape: Shape, at: int) -> tuple[int, ...]:
+        """The numbers of a piece that belong to its shape."""
+        runs, first = self._runs, int(self._first[at])
+        return tuple(
+            part for run in shape.literals for part in (int(runs.values[first + run]), int(runs.widths[first + run]))
+        )
+
+    def _split(self, shape: Shape, at: Ints) -> Iterator[Ints]:
+        """The pieces by the numbers that belong to their shape."""
+        group = np.zeros(len(at), np.int64)
+        for run in shape.literals:
+            place = self._first[at] + run
+            for part in (self._runs.values[place], self._runs.widths[place]):
+                group = np.unique(group * (len(at) + 1) + np.unique(part, return_inverse=True)[1], return_inverse=True)[
+                    1
+                ]
+        order = np.argsort(group, kind="stable")
+        yield from np.split(at[order], np.flatnonzero(np.diff(group[order])) + 1)
+
+    def _by_plan(self, plan: Plan, flags: int, at: Ints, shape: Shape) -> Iterator[_Planned]:
+        """What a plan makes of those pieces that it is good for."""
+        runs = self._first[at][:, None] + np.arange(len(plan.verified))
+        columns, sure = plan.columns(self._runs, runs)
+        lengths = (
+            self.pieces.ends[at]
+            - self.pieces.starts[at]
+            - (self._runs.widths[runs].sum(axis=1) if flags & HEX == 0 else 0)
+        )
+        classes = plan.classes(self._runs, runs)
+        held = 0
+        good = sure & plan.has_seen(classes, lengths)
+        unseen = np.flatnonzero(sure & ~good)
+        for _ in range(max(_MOST_HELD, len(at) // 8)):
+            if not len(unseen):
+                break
+            one, unseen = unseen[:1], unseen[1:]
+            if self._agrees(plan, flags, at, columns, int(one[0])):
+                plan.remember(classes, lengths, one)
+                held += 1
+                good[one] = True
+                fine = plan.has_seen((classes[0][unseen], classes[1][unseen]), lengths[unseen])
+                good[unseen[fine]] = True
+                unseen = unseen[~fine]
+        own = np.flatnonzero(good)
+        # One line of each page is read in both ways.
+        at_random = int(own[self.page.first_line % len(own)]) if len(own) else 0
+        if len(own) and not held and not self._agrees(plan, flags, at, columns, at_random):
+            shape.alone = True
+            return
+        if len(own):
+            yield flags, plan, at[own], [column[own] for column in columns]
+
+    def _agrees(self, plan: Plan, flags: int, at: Ints, columns: list[Floats], place: int) -> bool:
+        """The plan says of a piece what readers say."""
+        found = self._ask(flags, self.pieces[int(at[place])])
+        return found is not None and plan.says(found, [column[place].tolist() for column in columns])
+
+    def _add_planned(self) -> None:
+        """Adds what plans made of the page."""
+        rows = [
+            (turn, output, at, columns[turn])
+            for _, plan, at, columns in self.planned
+            for turn, output in enumerate(plan.outputs)
+        ]
+        # Of one line in the order in which they stand there.
+        rows.sort(key=lambda row: row[0])
+        for beside in (False, True):
+            of = [row for row in rows if row[1].beside == beside]
+            if not of:
+                continue
+            at = np.concatenate([at for _, _, at, _ in of])
+            values = np.concatenate([column for _, _, _, column in of])
+            line = self.pieces.line[at]
+            found: dict[str, Any] = dict(zip(NUMBERS, values.T, strict=True))
+            if self.times is not None:
+                found["time_ms"] = np.where(found["time_ms"] == _WRITTEN_MS, self.times[line], found["time_ms"])
+            counts = [len(own) for _, _, own, _ in of]
+            for place, name in enumerate(TEXTS):
+                texts = [output.texts[place] for _, output, _, _ in of]
+                found[name] = texts[0] if len(set(texts)) == 1 else np.repeat(np.array(texts, object), counts).tolist()
+            into = self.rows.beside if beside else self.rows
+            found |= {"line": line + self.page.first_line, "part": self.pieces.part[at]}
+            into.add_columns(self.page.stream, self.page.node, len(at), found)
+            for _, output, own, _ in () if beside else of:
+                kind = output.texts[1], output.texts[4]
+                for place in np.unique(self.pieces.line[own], return_index=True)[1][:EACH].tolist():
+                    where, part = self._where(int(own[place]))
+                    if self.examples.wants(kind, where, part):
+                        self.examples.offer(kind, where, part, self._fragment(int(own[place])).text)
+
+    def _add_events(self, flags: int, plan: Plan, at: Ints) -> None:
+        """Adds the events of lines that a plan read."""
+        for each in at.tolist():
+            fragment = Fragment(self.pieces.text(each), None, "", False) if plan.bare else self._fragment(each)
+            if plan.events is None:
+                readers = self.everybody or readers_of(self.pieces[each], bool(flags & TABULAR))
+                found = [event for read in readers.events for event in self.failures.read(read, fragment.text) or ()]
+            else:
+                found = [told.of(fragment.text) for told in plan.events]
+            if found:
+                self._add_event(fragment, each, 0, found)
+
+    def _add_event(self, fragment: Fragment, at: int, part: int, found: list[tuple[str, str]]) -> None:
+        page, line = self.page, int(self.pieces.line[at])
+        time_ms = one_line.event_ms(fragment, page.times_ms[line] if page.times_ms else None)
+        where = (page.stream, page.node, line + page.first_line, int(self.pieces.part[at]) + part, time_ms)
+        for kind, text in found:
+            self.events.add(EventRow(*where, fragment.rank, fragment.host, kind, text))
+
+    def _read_alone(self, at: Ints, flags: NDArray[np.uint8]) -> None:
+        """Reads pieces one by one."""
+        page, pieces = self.page, self.pieces
+        steps: list[tuple[Place, Reading]] = []
+        beside: list[tuple[Place, Reading]] = []
+        for each, flag, line, first in zip(
+            at.tolist(), flags[at].tolist(), pieces.line[at].tolist(), pieces.part[at].tolist(), strict=True
+        ):
+            readers = self.everybody or readers_of(pieces[each], bool(flag & TABULAR))
+            if not any(readers):
+                continue
             try:
-                pieces = fragments(lines[place], plain)
+                found = fragments(pieces.text(each), pieces.plain)
             except Exception as error:
                 self.failures.add(fragments, error)
                 continue
-            for part, fragment in enumerate(pieces):
-                self._read(fragment, numbers[place], part, written_ms, readers)
+            for part, fragment in enumerate(found, start=first):
+                known = one_line.read(fragment, page.times_ms[line] if page.times_ms else None, readers, self.failures)
+                where = (line + page.first_line, part)
+                beside += [((*where, *writer), reading) for writer, reading in known.beside]
+                for writer, reading in known.steps:
+                    steps.append(((*where, *writer), reading))
+                    self.examples.offer((reading.format, reading.bar), (page.stream, where[0]), part, fragment.text)
+                if known.events:
+                    self._add_event(fragment, each, part - first, known.events)
+        if beside:
+            self.rows.beside.add(page.stream, page.node, *zip(*beside, strict=True))
+        self._add(steps)
 
-    def add_readings(self) -> None:
-        """Adds what was read line by line."""
+    def _add(self, found: list[tuple[Place, Reading]]) -> None:
         page = self.page
-        if self.beside:
-            self.rows.beside.add(page.stream, page.node, self.beside_places, self.beside)
         try:
-            self.rows.add(page.stream, page.node, self.places, self.readings)
+            if found:
+                self.rows.add(page.stream, page.node, *zip(*found, strict=True))
         except (OverflowError, TypeError, ValueError):
             # A number that no column holds, from a reader that did not bound it.
-            for place, reading in zip(self.places, self.readings, strict=True):
+            for place, reading in found:
                 try:
                     self.rows.add(page.stream, page.node, [place], [reading])
                 except (OverflowError, TypeError, ValueError) as error:
                     self.failures.add(Rows.add, error)
 
-    def _lines(self, at: Lines) -> Iterator[str]:
-        ends = self.page.ends
-        starts = np.where(at > 0, ends[at - 1] + 1, 0)
-        stops = np.minimum(ends[at], starts + LONGEST_LINE)
-        text, data = self.text, self.page.data
-        for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
-            yield text[start:stop] if text else data[start:stop].decode("utf-8", "replace")
+    def _fragment(self, at: int) -> Fragment:
+        (fragment,) = fragments(self.pieces.text(at), self.pieces.plain)
+        return fragment
 
-    def _read(self, fragment: Fragment, line: int, part: int, written_ms: int | None, readers: Readers) -> None:
-        """The readings and events of one piece of a line."""
-        text, rank, host, nested, time_ms, local_rank, task = fragment
-        time_ms = written_ms if time_ms is None else time_ms
-        for family in readers.families:
-            # The first that knows the text is the one: the user's, then exact ones, then generic ones. What one fails on
-            # is left: nobody knows whether it was its own.
-            found = self.failures.read(family, text)
-            if found is None:
-                break
-            if found:
-                time_ms, stamp_ms = _clock(time_ms, stamp(text))
-                rate = learning.rate_of(text) if len(found) == 1 else None
-                srun = NOBODY if task is None else task
-                for reading in found:
-                    if reading.format:
-                        writer = reading.rank if rank is None else rank
-                        writer = NOBODY if writer is None else writer
-                        local = reading.local_rank if local_rank is None else local_rank
-                        process = (NOBODY if local is None else local, srun, rate, stamp_ms)
-                        self.places.append((line, part, time_ms, writer, host, nested or reading.nested, *process))
-                        self.readings.append(reading)
-                        self._show((reading.format, reading.bar), line, text)
-                break
-        else:
-            if readers.pieces and (parts := self.failures.read(pieces.read, text)):
-                time_ms, stamp_ms = _clock(time_ms, stamp(text))
-                own = (NOBODY if local_rank is None else local_rank, NOBODY if task is None else task, None, stamp_ms)
-                place = (line, part, time_ms, NOBODY if rank is None else rank, host, nested, *own)
-                self.beside_places.extend(repeat(place, len(parts)))
-                self.beside.extend(parts)
-        for read_event in readers.events:
-            for kind, said in self.failures.read(read_event, text) or ():
-                if time_ms is None:
-                    time_ms = written_at_ms(text)
-                where = (self.page.stream, self.page.node, line, part, time_ms)
-                self.events.add(EventRow(*where, rank, host, kind, said))
-
-    def _read_together(self, lines: Sequence[str], at: Lines, readers: Readers, plain: bool) -> Sequence[int]:
-        """Reads the lines of one piece that one family knows together; which of ``lines`` are left."""
-        assert readers.many is not None
-        taken: set[int] = set()
-        try:
-            for known in self._blocks(lines, at, readers, plain):
-                taken.update(known)
-        except Exception as error:  # line by line the one that it fails on is found
-            self.failures.add(readers.many, error, lines=0)
-        return [place for place in range(len(lines)) if place not in taken]
-
-    def _blocks(self, lines: Sequence[str], at: Lines, readers: Readers, plain: bool) -> Iterator[Sequence[int]]:
-        """Which of ``lines`` were read, a block at a time."""
-        assert readers.many is not None
-        texts, ranks, hosts = simple(lines, plain)
-        asked = texts
-        for family in readers.before:
-            # What a family before it knows, or fails on, is not its to read.
-            asked = ["" if text and _knows(family, text) else text for text in asked]
-        has_rate = learning.told("\n".join(texts))
-        for known, columns in readers.many(asked):
-            where = self._where(known, texts, ranks, hosts, at, columns)
-            rates = {"learning_rate": learning.rates_of([texts[place] for place in known])} if has_rate else {}
-            self.rows.add_columns(self.page.stream, self.page.node, len(known), {**columns, **rates, **where})
-            self._show_columns(known, columns, texts, at)
-            yield known
-            for place in known if readers.events else ():
-                time_ms = self.page.times_ms[int(at[place])] if self.page.times_ms else None
-                piece = Fragment(texts[place], ranks[place], hosts[place], False)
-                self._read(piece, self.page.first_line + int(at[place]), 0, time_ms, Readers((), readers.events))
-
-    def _show(self, kind: Kind, line: int, text: str) -> None:
-        if self.shown[kind] < EACH:
-            self.shown[kind] += 1
-            self.examples.offer(kind, (self.page.stream, line), text)
-
-    def _show_columns(self, known: Sequence[int], columns: Columns, texts: Sequence[str], at: Lines) -> None:
-        names, bars = (
-            repeat(named) if isinstance(named := columns.get(name) or "", str) else named for name in ("format", "bar")
-        )
-        alike = isinstance(names, repeat) and isinstance(bars, repeat)
-        for place, name, bar in zip(known[:EACH] if alike else known, names, bars, strict=False):
-            self._show((name, bar), self.page.first_line + int(at[place]), texts[place])
-
-    def _where(
-        self,
-        known: Sequence[int],
-        texts: Sequence[str],
-        ranks: Sequence[int | None],
-        hosts: Sequence[str],
-        at: Lines,
-        columns: Columns,
-    ) -> Columns:
-        times = self.page.times_ms
-        clocks = [
-            _clock(None if times is None else times[line], printed)
-            for line, printed in zip(at[known].tolist(), stamps_of([texts[place] for place in known]), strict=True)
-        ]
-        own = columns.get("rank") or repeat(None)
-        writers = [
-            theirs if (rank := ranks[place]) is None else rank for place, theirs in zip(known, own, strict=False)
-        ]
-        return {
-            "line": at[known] + self.page.first_line,
-            "part": np.zeros(len(known)),
-            "time_ms": [time_ms for time_ms, _ in clocks],
-            "stamp_ms": [stamp_ms for _, stamp_ms in clocks],
-            "rank": [NOBODY if rank is None else rank for rank in writers],
-            "host": [hosts[place] for place in known],
-        }
-
-
-def _clock(known_ms: int | None, printed: Stamp | None) -> tuple[int | None, int | None]:
-    """(when a line was written, what it prints of itself beside that).
-
-    Without a time of the source, or one that a copy put in front, the stamp is the line's time where it is an instant; one
-    that lacks its day stays beside it.
-    """
-    if printed is None:
-        return known_ms, None
-    return (printed.ms, None) if known_ms is None and printed.dated else (known_ms, printed.ms)
-
-
-def _knows(family: Recogniser, text: str) -> bool:
-    try:
-        return any(True for _ in family(text))
-    except Exception:  # it is asked again by itself, and counted there
-        return True
+    def _where(self, at: int) -> tuple[Where, int]:
+        return (self.page.stream, int(self.pieces.line[at]) + self.page.first_line), int(self.pieces.part[at])

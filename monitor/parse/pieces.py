@@ -15,8 +15,7 @@ from monitor.parse import lookalikes
 from monitor.parse import vocabulary as v
 from monitor.parse.formats import keyvalue
 from monitor.parse.keys import SPEEDS, Key, key_of, measured, unit_of, words_of
-from monitor.parse.numbers import count, number
-from monitor.parse.records import printed_seconds
+from monitor.parse.numbers import count, number, spelled_s
 from monitor.parse.rows import Reading
 
 #: The format of a row that is a piece.
@@ -185,7 +184,7 @@ def _pieces(matches: list[re.Match[str]]) -> list[Reading]:
         known = key(name, unit)
         if known is None or known.what not in _KEPT:
             continue
-        value = printed_seconds(clock) if clock else number(said["value"])
+        value = spelled_s(clock) if clock else number(said["value"])
         if value is None or (known.what == "step" and not (value == int(value) if abs(value) < 1e15 else False)):
             continue
         total = count((said["total"] or "").replace(",", ""))

@@ -14,6 +14,7 @@ from monitor.parse.event_rows import EventRows
 from monitor.parse.examples import Examples
 from monitor.parse.failed import Failures
 from monitor.parse.gates import Recogniser, families
+from monitor.parse.line_shapes import LineShapes
 from monitor.parse.page_rows import read_page
 from monitor.parse.shapes import Shapes
 from monitor.parse.strangers import Strangers
@@ -38,6 +39,8 @@ class RawRows:
     streams: set[str] = field(default_factory=set)
     examples: Examples = field(default_factory=Examples)
     """Lines that hold steps."""
+    known: LineShapes = field(default_factory=LineShapes)
+    """What was learned of the lines by their shapes."""
     shapes: Shapes = field(default_factory=Shapes)
     failures: Failures = field(default_factory=Failures)
     """Lines that a reader failed on."""
@@ -56,7 +59,7 @@ class RawRows:
         collecting = gc.isenabled()
         gc.disable()
         try:
-            read_page(page, self.steps, self.events, self.failures, self.examples, self.extra, self.further)
+            read_page(page, self.steps, self.events, self.failures, self.examples, self.known, self.extra, self.further)
         finally:
             if collecting:
                 gc.enable()

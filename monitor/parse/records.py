@@ -14,7 +14,7 @@ from typing import NamedTuple
 from monitor.parse import lookalikes
 from monitor.parse import vocabulary as v
 from monitor.parse.keys import AVERAGED, Key
-from monitor.parse.numbers import clock_s, duration_s, number, process_number, whole_number
+from monitor.parse.numbers import duration_s, process_number, spelled_s, whole_number
 from monitor.parse.rows import Meaning, Reading
 
 Value = str | int | float | bool | None
@@ -25,7 +25,6 @@ MOST_A_SECOND = 1e15
 _MOST_STAGES = 12
 #: Of "Batch 4/0" the first number is an epoch; "Batch 121/120" is one too many.
 EPOCH_FIRST = 0.9
-_SPELLED = re.compile(r"(?:(?P<h>\d+)h)? ?(?:(?P<m>\d+)m)? ?(?:(?P<s>\d+(?:\.\d+)?)s)?")
 _TIME_OF_DAY = re.compile(r"\d\d:\d\d:\d\d")
 
 
@@ -308,7 +307,7 @@ def _times(entries: Sequence[Entry], values: Sequence[Value]) -> _Times:
         place, key = entry.place, entry.key
         printed = values[place]
         if type(printed) is str and (":" in printed or printed[-1:] in {"s", "m", "h"}):
-            seconds = printed_seconds(printed)
+            seconds = spelled_s(printed)
             tick_s = 0.0 if "." in printed else 1.0
             if seconds is None or seconds > _LONGEST_RUN_S:
                 continue
@@ -330,23 +329,11 @@ def _times(entries: Sequence[Entry], values: Sequence[Value]) -> _Times:
     return time_s, meaning, None, rate, whole_s
 
 
-def printed_seconds(text: str) -> float | None:
-    """Seconds of "1:02:03", "12:03.5", "1 day, 2:03:04", "1h 2m 3s"."""
-    if ":" in text:
-        whole, _, fraction = text.partition(".")
-        seconds = clock_s(whole)
-        return None if seconds is None else seconds + (number(f"0.{fraction}") or 0.0)
-    match = _SPELLED.fullmatch(text)
-    if match is None or not any(match.groups()):
-        return None
-    return sum(float(match[unit] or 0.0) * factor for unit, factor in (("h", 3600.0), ("m", 60.0), ("s", 1.0)))
-
-
 def _left(entry: Entry, values: Sequence[Value]) -> float | None:
     """Seconds that are left of the run."""
     printed = values[entry.place]
     if type(printed) is str and (":" in printed or printed[-1:] in {"s", "m", "h"}):
-        return printed_seconds(printed)
+        return spelled_s(printed)
     value = _float(printed)
     return None if value is None or not 0 <= value < _LONGEST_RUN_S else value * (entry.key.factor or 1.0)
 

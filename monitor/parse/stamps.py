@@ -7,7 +7,6 @@ from a day of its own (``dated`` is false) and is no instant.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import NamedTuple
@@ -153,13 +152,6 @@ def _day_s(year: int, month: int, day: int) -> int | None:
         return int(datetime(year, month, day, tzinfo=UTC).timestamp())
     except ValueError:
         return None
-
-
-def stamps_of(texts: Sequence[str], read: Callable[[str], Stamp | None] = stamp) -> list[Stamp | None]:
-    """The same of many lines of one kind; where the first few print none, none is looked for."""
-    if not any(read(text) is not None for text in texts[:3]):
-        return [None] * len(texts)
-    return [read(text) for text in texts]
 
 
 def written_at_ms(text: str) -> int | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from monitor.errors import BadCall
 from monitor.parse.linear import Refused, compiled
-from monitor.parse.numbers import clock_s, duration_s, number, process_number, whole_number
+from monitor.parse.numbers import duration_s, number, process_number, spelled_s, whole_number
 from monitor.parse.rows import Reading
 
 # Named group -> factor to seconds.
@@ -61,13 +61,11 @@ def _read(expression: re.Pattern[str], known: list[str], text: str) -> Iterator[
             printed = found.get(name)
             if not printed:
                 continue
-            whole, _, fraction = printed.partition(".")
-            if ":" in whole:
-                clock = clock_s(whole)
-                clock = None if clock is None else clock + (number(f"0.{fraction}") or 0.0)
+            if ":" in printed.partition(".")[0]:
+                clock = spelled_s(printed)
             elif (value := number(printed)) is not None:
                 time_s = duration_s(value * factor)
-            tick_s = 1.0 if factor == 1.0 and printed[-1:].isdecimal() and not fraction else 0.0
+            tick_s = 1.0 if factor == 1.0 and printed[-1:].isdecimal() and "." not in printed else 0.0
         for name in _RATE_GROUPS:
             rate = number(found.get(name))
             if rate:

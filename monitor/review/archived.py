@@ -15,7 +15,7 @@ from monitor.archive.store import Store
 from monitor.errors import NoData
 from monitor.fetch.background import side_by_side
 from monitor.fetch.instance_types import lookup
-from monitor.fetch.metrics import without_metrics
+from monitor.fetch.metrics.hosts import without_metrics
 from monitor.fetch.source import JobQuery
 from monitor.model import ApiBill, Gap, Job, JobSummary, LogPage, Node, Price, RawMetrics
 

@@ -25,7 +25,7 @@ from monitor.errors import BadCall, NoCredentials, NoData, TrainwatchError
 from monitor.faults import fault
 from monitor.fetch.background import begin
 from monitor.fetch.exports.job import MARK, ExportedJob
-from monitor.fetch.files import FilesSource
+from monitor.fetch.files.source import FilesSource
 from monitor.fetch.source import Source
 from monitor.masking import MASK
 from monitor.model import Job, JobSummary, Price, Report, Run

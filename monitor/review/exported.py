@@ -23,7 +23,7 @@ from monitor.errors import BadCall, CannotDo, TrainwatchError
 from monitor.fetch.background import side_by_side
 from monitor.fetch.exports.descriptions import Description, descriptions, newest
 from monitor.fetch.exports.names import WRITE_TEST, begun_s, exported
-from monitor.fetch.exports.places import Held, Objects, objects_at
+from monitor.fetch.exports.places import Objects, StoredObject, objects_at
 from monitor.model.arn import account_of
 from monitor.review.engines import LOST, Engine
 from monitor.review.exported_tasks import (
@@ -100,9 +100,9 @@ class Reviewed:
 class _Inventory:
     """What lies below the roots."""
 
-    parts: Mapping[str, Sequence[tuple[Part, Held]]]
+    parts: Mapping[str, Sequence[tuple[Part, StoredObject]]]
     """By job, of exports."""
-    others: Mapping[str, Sequence[tuple[str, Held]]]
+    others: Mapping[str, Sequence[tuple[str, StoredObject]]]
     """By root, what may be a subscription's."""
     described: Mapping[str, Sequence[Description]]
     troubles: tuple[str, ...]
@@ -138,13 +138,13 @@ def reviewed(ask: Ask, store: Store, work: Store, engine: Engine, say: Say = lam
 
 
 def _inventory(ask: Ask) -> _Inventory:
-    parts: dict[str, list[tuple[Part, Held]]] = defaultdict(list)
-    others: dict[str, list[tuple[str, Held]]] = {}
+    parts: dict[str, list[tuple[Part, StoredObject]]] = defaultdict(list)
+    others: dict[str, list[tuple[str, StoredObject]]] = {}
     described: list[Description] = []
     troubles: list[str] = []
     for root in ask.roots:
         objects = objects_at(root, ask.reach.region, ask.reach.profile)
-        rest: list[tuple[str, Held]] = []
+        rest: list[tuple[str, StoredObject]] = []
         for path, held in objects.listed().items():
             of = exported(path)
             if of is not None:
@@ -185,7 +185,7 @@ def _described(objects: Objects, paths: Sequence[str]) -> Iterator[tuple[str, tu
     yield from zip(paths, side_by_side(read, paths, _AT_ONCE), strict=True)
 
 
-def _batches(reach: Reach, root: str, held: Sequence[tuple[str, Held]]) -> Iterator[SortTask]:
+def _batches(reach: Reach, root: str, held: Sequence[tuple[str, StoredObject]]) -> Iterator[SortTask]:
     """In the order of their names, which are times: what is delivered later changes the last one alone."""
     paths: list[str] = []
     digest, size = hashlib.sha256(root.encode("utf-8", "surrogatepass")), 0
@@ -294,7 +294,7 @@ def _best(known: Sequence[Description], owner: str, streams: Iterable[str]) -> D
 
 def _mark(
     job: str,
-    parts: Sequence[tuple[Part, Held]],
+    parts: Sequence[tuple[Part, StoredObject]],
     chunks: Sequence[Chunk],
     described: Description | None,
     settings: Settings,

@@ -30,11 +30,11 @@ from monitor.errors import NoData, TrainwatchError
 from monitor.faults import fault
 from monitor.fetch.exports import lines, subscription
 from monitor.fetch.exports.descriptions import Description
+from monitor.fetch.exports.event import ExportedEvent
 from monitor.fetch.exports.job import MARK, ExportedJob
 from monitor.fetch.exports.names import exported
 from monitor.fetch.exports.places import objects_at
-from monitor.fetch.exports.told import Told
-from monitor.fetch.log_text import BrokenTextError
+from monitor.fetch.files.text import BrokenTextError
 from monitor.model import Gap, Job, Price
 from monitor.review.archiving import Archiver, Asked, Outcome, State
 from monitor.review.pricing import Pricing
@@ -246,7 +246,7 @@ def source_of(job: JobTask, reach: Reach, described: Description | Job | None) -
     return source
 
 
-def _events(job: JobTask, reach: Reach, gaps: list[Gap]) -> Iterator[Told]:
+def _events(job: JobTask, reach: Reach, gaps: list[Gap]) -> Iterator[ExportedEvent]:
     for part in job.parts:
         found = exported(part.path)
         assert found is not None, "only objects of exports are parts"
@@ -264,7 +264,7 @@ def _events(job: JobTask, reach: Reach, gaps: list[Gap]) -> Iterator[Told]:
         with gzip.open(io.BytesIO(data)) as packed:
             for line in packed:
                 stream, time_ms, id, message = orjson.loads(line)
-                yield Told(stream, time_ms, subscription.SOURCE, id, message)
+                yield ExportedEvent(stream, time_ms, subscription.SOURCE, id, message)
 
 
 class _Chunk:
@@ -277,7 +277,7 @@ class _Chunk:
         self._digest = hashlib.sha256()
         self.first_stream = ""
 
-    def add(self, events: tuple[Told, ...]) -> None:
+    def add(self, events: tuple[ExportedEvent, ...]) -> None:
         for event in events:
             # Half a character, which JSON may have and UTF-8 may not, becomes "?".
             message = event.message.encode("utf-8", "replace").decode()

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from monitor.fetch.log_streams import node_of_stream
+from monitor.fetch.logs.streams import node_of_stream
 from monitor.masking import MASK, KeyLines, without_secrets
 from monitor.model import LogLine, LogSpan
 from monitor.parse.envelope import TAG, fragments, without_escapes, without_octal

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from monitor.aws.calls import metered
 from monitor.errors import BadCall, NoSuchJob, TrainwatchError
 from monitor.faults import fault, shape_of
-from monitor.fetch.log_span import LineSource
+from monitor.fetch.logs.excerpt import LineSource
 from monitor.fetch.source import Source
 from monitor.model import Job, LogAsk
 from monitor.parse.definitions import recogniser

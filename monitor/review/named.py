@@ -8,8 +8,8 @@ from pathlib import Path
 
 from monitor.archive.address import no_archive, opened
 from monitor.errors import BadCall
-from monitor.fetch.files import FilesSource
-from monitor.fetch.log_files import shown
+from monitor.fetch.files.paths import shown
+from monitor.fetch.files.source import FilesSource
 from monitor.fetch.source import Source
 from monitor.review.archived import ArchiveSource
 from monitor.settings import archive_root, read

@@ -19,8 +19,8 @@ from monitor.errors import BadCall
 from monitor.faults import shape_of
 from monitor.fetch import instance_types
 from monitor.fetch.gaps import gap_of
-from monitor.fetch.minute_store import MinuteStore
-from monitor.fetch.profiler import MinuteReader, Profiled
+from monitor.fetch.metrics.minute_store import MinuteStore
+from monitor.fetch.metrics.profiler import MinuteReader, Profiled
 from monitor.fetch.source import Aggregated, LogReader, Source
 from monitor.model import ApiBill, Gap, Job, LogPage, RawMetrics, Report, Run, gpus_frame, hosts_frame, in_order_of_time
 from monitor.parse.assemble import Parsed, assemble

@@ -26,8 +26,8 @@ from monitor.aws.clients import Clients
 from monitor.errors import BadCall, TrainwatchError
 from monitor.fetch.account import AwsSource, open_pair
 from monitor.fetch.gaps import gap_of
-from monitor.fetch.glance import Glances
-from monitor.fetch.price_file import user_prices
+from monitor.fetch.metrics.glance import Glances
+from monitor.fetch.prices.file import user_prices
 from monitor.fetch.source import Found, JobQuery, Source
 from monitor.model import ApiBill, Gap, JobSummary, LogAsk, Mute, Pair
 from monitor.review import Snapshot, Watch

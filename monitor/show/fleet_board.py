@@ -236,6 +236,7 @@ def _show_causes(tables: FleetTables, by: str, unit: str) -> None:
     if not ranked:
         return
     shares = [100 * row[3] / total for row in ranked]
+    # The row of all others is not what the named ones are compared with.
     st.dataframe(
         pd.DataFrame(
             {
@@ -251,7 +252,7 @@ def _show_causes(tables: FleetTables, by: str, unit: str) -> None:
         key="fleet-causes",
         column_config={
             "share of the bill": config.ProgressColumn(
-                "share of the bill", format="%.1f %%", min_value=0, max_value=max(shares)
+                "share of the bill", format="%.1f %%", min_value=0, max_value=max(shares[:_MOST_PARTS])
             )
         },
     )

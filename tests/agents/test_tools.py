@@ -29,7 +29,7 @@ from monitor.agents.desk import Desk
 from monitor.agents.server import INSTRUCTIONS, server
 from monitor.agents.tokens import tokens
 from monitor.fetch.job_answer import job_of
-from monitor.fetch.log_streams import GROUP
+from monitor.fetch.logs.streams import GROUP
 from monitor.model import Report
 
 TOOLS = ["jobs", "review", "evidence", "compare", "plan", "watch"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
 import pytest
@@ -13,10 +13,8 @@ from benchmarks.hostile.account import NAME, START, OneJob, answer
 from benchmarks.hostile.lines import PLANTED
 from monitor.masking import without_secrets
 from monitor.model import LogPage, Report
-from monitor.parse import gates, page_rows
+from monitor.parse import gates, page_rows, plans
 from monitor.parse.assemble import assemble
-from monitor.parse.columns import Columns
-from monitor.parse.gates import Readers
 from monitor.parse.identity import identify
 from monitor.parse.keys import key_of
 from monitor.parse.numbers import MOST_PROCESSES, count, process_number, whole_number
@@ -164,24 +162,12 @@ def test_an_event_reader_that_fails_leaves_the_steps(monkeypatch: pytest.MonkeyP
     assert set(assemble(raw.steps, raw.events).steps["step"]) == _OWN
 
 
-def _many_fails(texts: Sequence[str]) -> Iterator[tuple[Sequence[int], Columns]]:
-    raise OverflowError("beyond int32")
-    yield [], {}
+def test_a_page_whose_lines_cannot_be_read_together_is_read_line_by_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*args: object) -> None:
+        raise OverflowError("beyond int32")
 
-
-def _many_misfits(texts: Sequence[str]) -> Iterator[tuple[Sequence[int], Columns]]:
-    yield list(range(len(texts))), {"step": [1.0], "time_s": [1.0, 2.0], "format": "x", "meaning": "step"}
-
-
-@pytest.mark.parametrize("many", [_many_fails, _many_misfits])
-def test_a_page_whose_lines_cannot_be_read_together_is_read_line_by_line(
-    many: gates.ManyReader, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real: Callable[..., Iterator[tuple[Readers, gates.Lines]]] = gates.wanted
-    monkeypatch.setattr(
-        page_rows, "wanted", lambda *args: ((readers._replace(many=many), at) for readers, at in real(*args))
-    )
-    raw = _raw(_STEPS)
+    monkeypatch.setattr(plans, "learn", fails)
+    raw = _raw(_STEPS * 2)
     assert [failed.lines for failed in raw.failures] == [0]
     assert set(assemble(raw.steps, raw.events).steps["step"]) == _OWN
 

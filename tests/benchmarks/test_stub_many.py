@@ -11,7 +11,7 @@ from benchmarks import many_accounts
 from benchmarks.account import Account, Job, running
 from monitor.accounts import Account as Named
 from monitor.aws.clients import Clients
-from monitor.fetch.search import found
+from monitor.fetch.search import find_jobs
 from monitor.fetch.source import JobQuery
 
 _NOW_MS = round(time.time() * 1000)
@@ -30,10 +30,10 @@ def test_a_role_leads_to_its_own_account() -> None:
     with running(hub, False, (_member("1" * 12, "one"), _member("2" * 12, "two"))) as aws, aws.environed():
         for number, name in (("1" * 12, "one"), ("2" * 12, "two")):
             account = Named(name, ("us-east-1",), role=f"arn:aws:iam::{number}:role/T")
-            jobs = found(Clients("us-east-1", account=account), JobQuery()).jobs
+            jobs = find_jobs(Clients("us-east-1", account=account), JobQuery()).jobs
             assert [job.name for job in jobs] == [f"{name}-{at}" for at in range(3)]
             since = datetime.fromtimestamp(_NOW_MS / 1000 - 2 * 3600, UTC)
-            later = found(Clients("us-east-1", account=account), JobQuery(modified_after=since)).jobs
+            later = find_jobs(Clients("us-east-1", account=account), JobQuery(modified_after=since)).jobs
             assert [job.name for job in later] == [f"{name}-0", f"{name}-1"]
         assert aws.counts().calls == {"AssumeRole": 2, "Search": 4}
 

@@ -120,7 +120,7 @@ def test_what_aws_has_forgotten_stays_in_the_archive(
     before, _ = ran(capsys, "report", f"archive:{root}/{name}", "--format", "json")
     # This program learned something; meanwhile the metrics are means of an hour.
     monkeypatch.setattr("monitor.review.archiving.reader_version", lambda: "newer")
-    monkeypatch.setattr("monitor.fetch.metrics._PERIODS", ((timedelta(days=455), 3600),))
+    monkeypatch.setattr("monitor.fetch.metrics.hosts._PERIODS", ((timedelta(days=455), 3600),))
     (job,) = document(capsys, "archive", name, "--to", str(root))["jobs"]
     assert (job["state"], job["why"]) == ("kept", "its metrics are archived every 300 s, and come every 3600 s now")
     assert "come every 3600 s now." in " ".join(ran(capsys, "archive", name, "--to", str(root))[0].split())

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from monitor.fetch.exports import lines, subscription
 from monitor.fetch.exports.descriptions import answer_of, descriptions, moment, newest
+from monitor.fetch.exports.event import ExportedEvent
 from monitor.fetch.exports.names import begun_s, exported, job_of_stream
 from monitor.fetch.exports.order import InOrder
-from monitor.fetch.exports.told import Told
-from monitor.fetch.log_text import BrokenTextError
+from monitor.fetch.files.text import BrokenTextError
 
 STREAM = "gpt-2/algo-1-1700000000"
 
@@ -70,7 +70,7 @@ def test_an_exports_lines_are_events_with_times_and_messages_of_several_lines(pa
 
 def test_of_an_object_that_is_cut_off_all_that_is_there_is_read_and_the_end_is_told() -> None:
     text = "".join(f"2026-11-24T10:00:00.{n:03d}Z line {n}\n" for n in range(1000))
-    found: list[Told] = []
+    found: list[ExportedEvent] = []
     with pytest.raises(BrokenTextError):
         found.extend(lines.events(file(gzip.compress(text.encode())[:-20]), STREAM, "t"))
     assert len(found) > 500
@@ -143,14 +143,14 @@ def test_events_are_in_order_and_once_however_they_are_told(
     """The truth is a log: events by stream and time. Two exports overlap, a subscription repeats and comes in any order."""
     truth = sorted(written, key=lambda event: event[:2])
     ids = [f"{place:04d}" for place in range(len(truth))]
-    with_ids = [Told(*event[:2], "s", id, event[2]) for event, id in zip(truth, ids, strict=True)]
+    with_ids = [ExportedEvent(*event[:2], "s", id, event[2]) for event, id in zip(truth, ids, strict=True)]
     border = chance.randint(0, 6), chance.randint(0, 6)
-    early = [Told(*event[:2], "one", "", event[2]) for event in truth if event[1] <= max(border)]
-    late = [Told(*event[:2], "two", "", event[2]) for event in truth if event[1] >= min(border)]
+    early = [ExportedEvent(*event[:2], "one", "", event[2]) for event in truth if event[1] <= max(border)]
+    late = [ExportedEvent(*event[:2], "two", "", event[2]) for event in truth if event[1] >= min(border)]
     repeated = [*with_ids, *(event for event in with_ids if chance.random() < 0.3)]
     chance.shuffle(repeated)
 
-    def told(events: list[Told]) -> list[tuple[str, int, str]]:
+    def told(events: list[ExportedEvent]) -> list[tuple[str, int, str]]:
         kept = InOrder(iter(events), run_bytes)
         assert kept.count == len(events)
         out = [(event.stream, event.time_ms, event.message) for event in kept]
@@ -165,9 +165,9 @@ def test_events_are_in_order_and_once_however_they_are_told(
 
 
 def test_a_job_of_any_size_takes_the_memory_of_one_run() -> None:
-    def many() -> Iterator[Told]:
+    def many() -> Iterator[ExportedEvent]:
         for place in range(20_000):
-            yield Told("a", 20_000 - place, "t", "", f"line {place}")
+            yield ExportedEvent("a", 20_000 - place, "t", "", f"line {place}")
 
     kept = InOrder(many(), run_bytes=50_000)
     assert len(kept._held) < 1000

@@ -9,8 +9,8 @@ from monitor.aws.answers import MAX_ATTEMPTS
 from monitor.aws.clients import Clients
 from monitor.errors import NotAllowed
 from monitor.fetch.account import AwsSource
-from monitor.fetch.files import FilesSource
-from monitor.fetch.log_streams import GROUP
+from monitor.fetch.files.source import FilesSource
+from monitor.fetch.logs.streams import GROUP
 from monitor.fetch.source import JobQuery, Source
 from tests.aws.fake import REGION, Scripted, answer_with, offline, refusal, reply
 from tests.fetch.sample import create_job

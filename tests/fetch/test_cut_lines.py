@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.fetch.cut_lines import joined
-from monitor.fetch.renderings import restored
+from monitor.fetch.files.renderings import restored
 from monitor.model import LogPage
 from monitor.parse.assemble import Parsed, assemble
 from monitor.parse.recognise import RawRows

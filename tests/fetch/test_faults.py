@@ -20,7 +20,7 @@ from benchmarks.account import Job as Planned
 from monitor.aws.clients import Clients
 from monitor.errors import NoCredentials, Unreachable
 from monitor.fetch.account import AwsSource
-from monitor.fetch.logs import JobLogs
+from monitor.fetch.logs.reader import JobLogs
 from monitor.model import LogPage, RawMetrics
 
 BEGAN_MS = 1_772_611_200_000

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from monitor.fetch.files import FilesSource
+from monitor.fetch.files.source import FilesSource
 from monitor.fetch.source import LogReader
 from monitor.model import LogPage
 

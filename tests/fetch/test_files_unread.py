@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from monitor.errors import NoData
-from monitor.fetch.files import FilesSource
+from monitor.fetch.files.source import FilesSource
 from monitor.fetch.source import JobQuery
 from tests.fetch.test_files import packed, write
 

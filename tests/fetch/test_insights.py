@@ -19,9 +19,9 @@ from monitor.cli.main import main
 from monitor.cli.report_text import print_report
 from monitor.errors import CannotDo
 from monitor.export.markdown import markdown
-from monitor.fetch import insights, samples
 from monitor.fetch.account import AwsSource
-from monitor.fetch.aggregate import aggregate, offer
+from monitor.fetch.logs import insights, samples
+from monitor.fetch.logs.aggregate import aggregate, offer
 from monitor.fetch.source import Aggregated
 from monitor.parse.insights import MOST_ROWS
 from monitor.review import Reviewer
@@ -254,7 +254,7 @@ def test_long_reading_is_offered_and_short_is_not(aws: Running, monkeypatch: pyt
     told: list[str] = []
     offer(source.clients, source.job("huge"), NOW, told.append)
     assert told == []
-    monkeypatch.setattr("monitor.fetch.aggregate.LONG_S", 0.1)
+    monkeypatch.setattr("monitor.fetch.logs.aggregate.LONG_S", 0.1)
     offer(source.clients, source.job("huge"), NOW, told.append)
     assert len(told) == 1
     assert "--aggregate" in told[0]
@@ -266,7 +266,7 @@ def test_long_reading_is_offered_and_short_is_not(aws: Running, monkeypatch: pyt
 def test_the_estimate_is_of_the_right_size(aws: Running) -> None:
     clients = Clients()
     job = AwsSource(clients).job("huge")
-    guess = samples.estimate(clients, job, samples.look(clients, job, NOW), NOW)
+    guess = samples.estimate(clients, job, samples.read_samples(clients, job, NOW), NOW)
     assert guess is not None
     assert not guess.whole_group
     lines = 40 * 60 * 30
@@ -278,7 +278,7 @@ def test_the_estimate_is_of_the_right_size(aws: Running) -> None:
 def test_samples_hold_no_line_twice(aws: Running) -> None:
     clients = Clients()
     job = AwsSource(clients).job("vit")
-    windows = samples.look(clients, job, NOW)
+    windows = samples.read_samples(clients, job, NOW)
     lines = [line for window in windows for page in window.pages for line in page.lines]
     assert len(lines) == len(set(lines))
     assert windows[0].pages[0].first_line == 1

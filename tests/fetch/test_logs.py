@@ -8,9 +8,9 @@ import pytest
 
 from monitor.aws.clients import Clients
 from monitor.errors import NoCredentials, NoData, NotAllowed, Throttled
-from monitor.fetch.log_streams import GROUP
-from monitor.fetch.logs import JobLogs
-from monitor.fetch.stream_turns import SIDE_BY_SIDE
+from monitor.fetch.logs.backlog import SIDE_BY_SIDE
+from monitor.fetch.logs.reader import JobLogs
+from monitor.fetch.logs.streams import GROUP
 from monitor.model import LogPage
 from tests.aws.fake import answer_with, not_allowed, refusal
 from tests.fetch.log_service import START_MS, CloudWatchLogs

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.fetch.logs import JobLogs
+from monitor.fetch.logs.reader import JobLogs
 from tests.fetch.log_service import CloudWatchLogs
 from tests.fetch.sample import job
 

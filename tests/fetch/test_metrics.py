@@ -10,7 +10,7 @@ import pytest
 from monitor.aws.clients import Clients
 from monitor.errors import NoCredentials, Throttled
 from monitor.fetch.account import AwsSource
-from monitor.fetch.metrics import NAMESPACE, period_s, raw_frame, read_metrics
+from monitor.fetch.metrics.hosts import NAMESPACE, period_s, raw_frame, read_metrics
 from monitor.model import METRICS, Job, RawMetrics
 from tests.aws.fake import Scripted, answer_with, not_allowed, refusal
 from tests.fetch.sample import START, cluster, job

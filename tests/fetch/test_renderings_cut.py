@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from monitor.fetch import renderings
+from monitor.fetch.files import renderings
 from monitor.model import LogPage
 from tests.fetch.test_renderings import T0_MS, _quoted, _rows
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from monitor.errors import BadCall, CannotDo, NotAllowed, Throttled
-from monitor.fetch.search import found
+from monitor.fetch.search import find_jobs
 from monitor.fetch.source import JobQuery
 
 NOW = datetime(2026, 9, 25, 12, tzinfo=UTC)
@@ -50,7 +50,7 @@ class Account:
 
 
 def _found(account: Account, **asked: Any) -> Any:
-    return found(account, JobQuery(**{"limit": 300, **asked}))  # type: ignore[arg-type]
+    return find_jobs(account, JobQuery(**{"limit": 300, **asked}))  # type: ignore[arg-type]
 
 
 def test_three_hundred_jobs_with_all_that_a_row_shows_are_three_calls() -> None:

@@ -11,7 +11,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from benchmarks.account import Account, Job, Running, running
-from monitor.fetch.files import FilesSource
+from monitor.fetch.files.source import FilesSource
 from monitor.review.archived import ArchiveSource
 from monitor.show import data
 from tests.aws.fake import offline

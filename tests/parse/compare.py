@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from monitor.fetch.files import FilesSource
+from monitor.fetch.files.source import FilesSource
 from monitor.parse.assemble import Parsed, assemble
 from monitor.parse.recognise import RawRows
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from monitor.parse.envelope import fragments
-from monitor.parse.family import Line, families, family, in_order, reader
+from monitor.parse.family import Line, families, family, in_order, literal_in, reader, spelled
 from monitor.parse.rows import NO_STEP, Reading
 from tests.parse.compare import logs
 from tests.parse.read import parse
@@ -175,3 +175,27 @@ def test_figures_behind_a_line_and_what_it_needs() -> None:
     assert [found.step for found in read("update 7 loss=2 tok=9 | update 8 loss=2 last=1 |")] == [7, 8]
     assert list(read("update 7 loss=2, checked")) == [NO_STEP]
     assert list(read("update 7 loss=2")) == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "literal"),
+    [
+        (r"\bstep (?P<x>\d+)/\d+ is done", " is done"),
+        (r"iter: (?:\d/)?loss", "iter: "),
+        (r"a|bc", ""),
+        (r"(?i)abc", ""),
+        (r"abc?d{1,3}", "ab"),
+        (r"\[x\]: [|(]y", "[x]: "),
+        (r"(?s)ab.cde", "cde"),
+    ],
+)
+def test_what_every_match_holds(pattern: str, literal: str) -> None:
+    assert literal_in(pattern) == literal
+
+
+def test_it_does_hold_in_every_line_that_is_read() -> None:
+    for own in families():
+        texts = [text for log in LOGS if log.stem.startswith(own.name) for text in texts_of(log)]
+        for line in own.lines:
+            pattern = re.compile(spelled(line.pattern))
+            assert all(literal_in(pattern.pattern) in text for text in texts if pattern.search(text)), line

@@ -78,7 +78,7 @@ def test_what_is_not_asked_for() -> None:
         *("basicsr", "catboost", "nanotron", "nerfstudio", "paddle", "tqdm-loggable", "xlm"),
         *("loss-only", "sagemaker-builtin-throughput"),
         # These are read by code.
-        *("json", "key-value", "open-clip", "pytorch-mnist"),
+        *("json", "key-value", "pytorch-mnist"),
     }
 
 

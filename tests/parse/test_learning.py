@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from monitor.parse.learning import rate_of, rates_of
+from monitor.parse.learning import rate_of
 from tests.parse.read import parse
 
 PRINTED = {
@@ -37,13 +33,6 @@ PRINTED = {
 @pytest.mark.parametrize(("text", "rate"), PRINTED.items())
 def test_a_learning_rate_is_read_however_it_is_set(text: str, rate: float | None) -> None:
     assert rate_of(text) == rate
-
-
-@given(st.lists(st.sampled_from([*PRINTED])))
-def test_lines_read_together_say_what_each_says_alone(texts: list[str]) -> None:
-    for together, text in zip(rates_of(texts).tolist(), texts, strict=True):
-        alone = rate_of(text)
-        assert math.isnan(together) if alone is None else together == alone
 
 
 LOGS = {

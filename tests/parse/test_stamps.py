@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.parse.stamps import Stamp, stamp, stamps_of, unwrapped
+from monitor.parse.stamps import Stamp, stamp, unwrapped
 
 _AT = datetime(2026, 11, 24, 13, 15, 7, 250_000, UTC)
 _MS = round(_AT.timestamp() * 1000)
@@ -84,11 +84,6 @@ def test_a_stamp_without_its_day_or_year_still_tells_how_long(text: str) -> None
 )
 def test_other_numbers_are_no_stamps(text: str) -> None:
     assert stamp(text) is None
-
-
-def test_lines_of_one_kind_are_looked_at_only_where_the_first_have_a_stamp() -> None:
-    assert stamps_of(["step 1", "step 2", "step 3", "13:15:07 step 4"]) == [None] * 4
-    assert [found is not None for found in stamps_of(["step 1", "13:15:07 step 2"])] == [False, True]
 
 
 @given(st.lists(st.integers(0, 40_000), min_size=1, max_size=50), st.integers(0, 86_399))

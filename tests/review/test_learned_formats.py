@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from monitor.fetch.files import FilesSource
+from monitor.fetch.files.source import FilesSource
 from monitor.model import Report
 from monitor.review import Reviewer
 from monitor.review.log_filter import learned

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from monitor.fetch.cut_lines import joined
-from monitor.fetch.events import STREAM_NODE
 from monitor.fetch.exports.descriptions import Description, answer_of
+from monitor.fetch.exports.event import ExportedEvent
 from monitor.fetch.exports.order import InOrder
-from monitor.fetch.exports.told import Told
+from monitor.fetch.files.events import STREAM_NODE
 from monitor.fetch.instance_types import lookup
 from monitor.fetch.job_answer import job_of
-from monitor.fetch.metrics import without_metrics
+from monitor.fetch.metrics.hosts import without_metrics
 from monitor.fetch.source import JobQuery
 from monitor.model import ApiBill, Gap, Job, JobSummary, LogPage, Node, Price, RawMetrics
 
@@ -35,7 +35,7 @@ class ExportedJob:
     def __init__(
         self,
         name: str,
-        read: Callable[[], Iterator[Told]],
+        read: Callable[[], Iterator[ExportedEvent]],
         mark: str,
         described: Description | Job | None = None,
         owner: str | None = None,

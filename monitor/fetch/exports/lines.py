@@ -10,18 +10,18 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 
-from monitor.fetch.exports.told import Told
-from monitor.fetch.log_text import chunks, look
+from monitor.fetch.exports.event import ExportedEvent
+from monitor.fetch.files.text import chunks, text_kind
 
 _STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z(?: |$)")
 _STAMP_CHARS = len("2026-11-24T10:00:00.123Z ")
 _SECOND_CHARS = len("2026-11-24T10:00:00")
 
 
-def events(file: io.BufferedReader, stream: str, source: str) -> Iterator[Told]:
+def events(file: io.BufferedReader, stream: str, source: str) -> Iterator[ExportedEvent]:
     """The events, in the order in which they stand there. BrokenTextError, behind all that can be read, where the object is
     damaged or cut off."""
-    seen = look(file)
+    seen = text_kind(file)
     if seen.is_empty or not seen.is_text:
         return
     second, second_ms = "", 0
@@ -32,14 +32,14 @@ def events(file: io.BufferedReader, stream: str, source: str) -> Iterator[Told]:
                 message.append(line)
                 continue
             if message:
-                yield Told(stream, time_ms, source, "", text_of(message))
+                yield ExportedEvent(stream, time_ms, source, "", text_of(message))
             if line[:_SECOND_CHARS] != second:
                 second = line[:_SECOND_CHARS]
                 second_ms = _ms(second)
             time_ms = second_ms + int(line[_SECOND_CHARS + 1 : _SECOND_CHARS + 4])
             message = [line[_STAMP_CHARS:]]
     if message:
-        yield Told(stream, time_ms, source, "", text_of(message))
+        yield ExportedEvent(stream, time_ms, source, "", text_of(message))
 
 
 def text_of(lines: list[str]) -> str:

@@ -17,7 +17,7 @@ from itertools import chain, pairwise
 from operator import itemgetter
 from typing import IO
 
-from monitor.fetch.exports.told import Told
+from monitor.fetch.exports.event import ExportedEvent
 
 #: Of the text that is sorted in memory at once.
 RUN_BYTES = 64 << 20
@@ -31,14 +31,14 @@ _KEY = itemgetter(0, 1)
 class InOrder:
     """The events of one job, each once, in the order of its log. Reads them all when it is made; iterated, gives them again."""
 
-    def __init__(self, events: Iterable[Told], run_bytes: int = RUN_BYTES) -> None:
+    def __init__(self, events: Iterable[ExportedEvent], run_bytes: int = RUN_BYTES) -> None:
         self._files = ExitStack()
-        self._runs: list[tuple[IO[bytes], Told, Told]] = []
+        self._runs: list[tuple[IO[bytes], ExportedEvent, ExportedEvent]] = []
         self.count = 0
         self.first_ms: int | None = None
         self.last_ms: int | None = None
         self.streams: set[str] = set()
-        held: list[Told] = []
+        held: list[ExportedEvent] = []
         size = 0
         for event in events:
             held.append(event)
@@ -50,8 +50,8 @@ class InOrder:
         self._look_at(held)
         self._held = held
 
-    def __iter__(self) -> Iterator[Told]:
-        together: list[Told] = []
+    def __iter__(self) -> Iterator[ExportedEvent]:
+        together: list[ExportedEvent] = []
         for event in self._merged():
             if together and (event.time_ms != together[0].time_ms or event.stream != together[0].stream):
                 yield from together if len(together) == 1 else once(together)
@@ -63,7 +63,7 @@ class InOrder:
         """Lets go of the disk."""
         self._files.close()
 
-    def _look_at(self, run: list[Told]) -> None:
+    def _look_at(self, run: list[ExportedEvent]) -> None:
         self.count += len(run)
         self.streams.update(event.stream for event in run)
         times = [event.time_ms for event in run if event.time_ms >= 0]
@@ -71,7 +71,7 @@ class InOrder:
             self.first_ms = min(times) if self.first_ms is None else min(self.first_ms, min(times))
             self.last_ms = max(times) if self.last_ms is None else max(self.last_ms, max(times))
 
-    def _spill(self, run: list[Told]) -> None:
+    def _spill(self, run: list[ExportedEvent]) -> None:
         run.sort(key=_KEY)
         self._look_at(run)
         file = self._files.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
@@ -82,7 +82,7 @@ class InOrder:
             file.write(batch)
         self._runs.append((file, run[0], run[-1]))
 
-    def _merged(self) -> Iterator[Told]:
+    def _merged(self) -> Iterator[ExportedEvent]:
         runs = [_read(file) for file, _, _ in self._runs]
         ends = [(_KEY(first), _KEY(last)) for _, first, last in self._runs]
         if self._held:
@@ -94,10 +94,10 @@ class InOrder:
         return heapq.merge(*runs, key=_KEY)
 
 
-def once(together: list[Told]) -> Iterator[Told]:
+def once(together: list[ExportedEvent]) -> Iterator[ExportedEvent]:
     """Events of one stream and time without those that are told again: the same id, or the same message in another source as
     often as there."""
-    by_source: dict[str, list[Told]] = defaultdict(list)
+    by_source: dict[str, list[ExportedEvent]] = defaultdict(list)
     ids: set[str] = set()
     for event in together:
         if not event.id or event.id not in ids:
@@ -113,10 +113,10 @@ def once(together: list[Told]) -> Iterator[Told]:
                 yield event
 
 
-def _read(file: IO[bytes]) -> Iterator[Told]:
+def _read(file: IO[bytes]) -> Iterator[ExportedEvent]:
     place = 0
     # Two that iterate at the same time each go on where they were.
     while file.seek(place) == place and (head := file.read(_LENGTH_BYTES)):
         batch = marshal.loads(file.read(int.from_bytes(head)))
         place = file.tell()
-        yield from map(Told._make, batch)
+        yield from map(ExportedEvent._make, batch)

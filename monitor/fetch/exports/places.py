@@ -19,7 +19,7 @@ _S3 = "s3://"
 _BUFFER_BYTES = 1 << 16
 
 
-class Held(NamedTuple):
+class StoredObject(NamedTuple):
     """One object."""
 
     size: int
@@ -36,7 +36,7 @@ class Objects(Protocol):
         """The root as the user names it."""
         ...
 
-    def listed(self) -> Mapping[str, Held]:
+    def listed(self) -> Mapping[str, StoredObject]:
         """All of them, by their paths in order. NoData where there is no such place."""
         ...
 
@@ -63,7 +63,7 @@ class FolderObjects:
         self.label = folder
         self._root = expanded(folder)
 
-    def listed(self) -> dict[str, Held]:
+    def listed(self) -> dict[str, StoredObject]:
         if not self._root.is_dir():
             what = "is a file" if self._root.exists() else "is not there"
             raise NoData(f"The folder {self.label} {what}.", "Name the folder that holds the exported logs.")
@@ -74,7 +74,7 @@ class FolderObjects:
                 if not name.startswith("."):
                     path = Path(where, name)
                     seen = path.stat()
-                    found[path.relative_to(self._root).as_posix()] = Held(
+                    found[path.relative_to(self._root).as_posix()] = StoredObject(
                         seen.st_size, f"{seen.st_mtime_ns} {seen.st_size}"
                     )
         return found
@@ -95,8 +95,8 @@ class BucketObjects:
         self.label = bucket.label
         self._bucket = bucket
 
-    def listed(self) -> dict[str, Held]:
-        return {path: Held(size, stamp) for path, (size, stamp) in sorted(self._bucket.objects("").items())}
+    def listed(self) -> dict[str, StoredObject]:
+        return {path: StoredObject(size, stamp) for path, (size, stamp) in sorted(self._bucket.objects("").items())}
 
     def opened(self, path: str) -> AbstractContextManager[io.BufferedReader]:
         data = self._bucket.read(path)

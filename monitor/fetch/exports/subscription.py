@@ -17,11 +17,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from monitor.fetch.exports.event import ExportedEvent
 from monitor.fetch.exports.lines import text_of
 from monitor.fetch.exports.names import job_of_stream
-from monitor.fetch.exports.told import Told
-from monitor.fetch.log_streams import GROUP
-from monitor.fetch.log_text import BrokenTextError
+from monitor.fetch.files.text import BrokenTextError
+from monitor.fetch.logs.streams import GROUP
 
 SOURCE = "subscription"
 _GZIP = b"\x1f\x8b"
@@ -38,7 +38,7 @@ class Record:
     owner: str
     """The number of its account."""
     job: str
-    events: tuple[Told, ...]
+    events: tuple[ExportedEvent, ...]
 
 
 def is_subscription(file: io.BufferedReader) -> bool:
@@ -73,7 +73,7 @@ def _record(value: Any) -> Record | None:
         str(value.get("owner") or ""),
         job,
         tuple(
-            Told(
+            ExportedEvent(
                 stream,
                 _ms(each.get("timestamp")),
                 SOURCE,

@@ -11,68 +11,59 @@ unit says that it is of one step, or a throughput; a mere ``Time: 12.3`` may be 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 
-from monitor.parse.keys import Key, key_of, measured, unit_of
+from monitor.parse.family import Line, reader, spelled
+from monitor.parse.keys import key_of, measured, unit_of
 from monitor.parse.numbers import count, duration_s, number
 from monitor.parse.rows import Reading
 from monitor.parse.vocabulary import RATE
 
 FORMATS = ("pytorch-mnist", "open-clip")
 GATES = ("Train Epoch:",)
-
-_LINE = re.compile(
-    r"\bTrain Epoch:\s{0,9}(?P<epoch>\d{1,9})\s{1,9}\[\s{0,9}(?P<step>\d{1,15})/\d{1,15}\s{0,3}"
-    r"\(\s{0,3}\d{1,3}(?:\.\d{1,9})?%\)\]"
-    r"(?P<rest>[^\[]{0,500})"
+_HEAD = r"\bTrain Epoch:\s{0,9}<epoch>\s{1,9}\[\s{0,9}%s/<count>\s{0,3}\(\s{0,3}\d{1,3}(?:\.\d{1,9})?%%\)\]"
+_SAMPLES = _HEAD % "<step>" + r"(?P<rest>[^\[]{0,500})"
+_LOSS = r"(?i)\bloss[:=]?\s{0,9}<loss>"
+LINES = (
+    Line(
+        "open-clip",
+        _SAMPLES,
+        more=(_LOSS, r"\bBatch \(t\):?\s{1,4}<s>(?:, <rate>/s)?"),
+        unit="samples/s",
+        meaning="interval",
+        needs="s",
+        many=True,
+    ),
+    Line(
+        "pytorch-mnist",
+        _HEAD % "<count>" + r"<step>, Loss: <loss>, Elapsed time: <s>s\(<over> iters\)",
+        meaning="interval",
+        many=True,
+    ),
 )
-_LOSS = re.compile(r"(?i)\bloss[:=]?\s{0,9}(?P<loss>-?(?:\d{1,15}(?:\.\d{0,20})?(?:e[-+]?\d{1,3})?|nan|inf))")
-_BATCH = re.compile(r"\bBatch \(t\):?\s{1,4}(?P<time>\d{1,9}(?:\.\d{1,9})?)(?:, (?P<rate>\d[\d.e+]{0,20})/s)?")
-
-_ITERATIONS = re.compile(
-    r"(?P<step>\d{1,12}), Loss: [-\d.a-z+]{1,30}, Elapsed time: (?P<time>[\d.]{1,20})s\((?P<each>\d{1,9}) iters\)"
-)
+_read_line = reader(LINES, __name__)
+_COPY = re.compile(spelled(_SAMPLES))
+_LOSS_OF_COPY = re.compile(spelled(_LOSS))
 _MORE = re.compile(
     r"(?P<name>[A-Za-z][\w/ ]{1,30})[:=]\s{0,4}(?P<value>\d{1,12}(?:\.\d{1,12})?)"
     r"(?:\s?(?P<unit>[A-Za-z]{1,10}(?:/[A-Za-z]{1,10})?))?"
 )
 
 
-def read(text: str) -> Iterator[Reading]:
+def read(text: str) -> Iterable[Reading]:
     """The reports in ``text``."""
-    for match in _LINE.finditer(text):
-        rest = match["rest"]
-        loss = _LOSS.search(rest)
-        report = Reading(
-            format=FORMATS[0],
-            step=count(match["step"]),
-            epoch=count(match["epoch"]),
-            loss=number(loss["loss"]) if loss else None,
-        )
-        if "Batch (t)" in rest and (batch := _BATCH.search(rest)):
-            rate = number(batch["rate"])
-            yield report._replace(
-                format="open-clip",
-                time_s=duration_s(number(batch["time"])),
-                meaning="interval",
-                throughput=rate,
-                throughput_unit="" if rate is None else "samples/s",
-            )
-        elif "iters)" in rest and (several := _ITERATIONS.match(rest)):
-            time, each = number(several["time"]), count(several["each"])
-            yield report._replace(
-                step=count(several["step"]),
-                time_s=duration_s(time / each) if time and each else None,
-                meaning="interval",
-            )
-        else:
-            yield _with_more(report, rest[loss.end() :]) if loss else report
+    return list(_read_line(text)) or [_copied(match) for match in _COPY.finditer(text)]
 
 
-def _with_more(report: Reading, rest: str) -> Reading:
-    """The report with the time of a step and the throughput that stand behind its loss."""
-    for match in _MORE.finditer(rest):
-        key, value = _key(match["name"].strip(), match["unit"] or ""), number(match["value"])
+def _copied(match: re.Match[str]) -> Reading:
+    """A report with the time of a step and the throughput that stand behind its loss."""
+    report = Reading("pytorch-mnist", count(match["step"]), epoch=count(match["epoch"]))
+    if (loss := _LOSS_OF_COPY.search(match["rest"])) is None:
+        return report
+    report = report._replace(loss=number(loss["loss"]))
+    for more in _MORE.finditer(match["rest"], loss.end()):
+        key = measured(key_of(more["name"].strip()), unit_of(more["unit"]) if more["unit"] else None)
+        value = number(more["value"])
         if key is None or not value:
             continue
         if key.what == "time" and key.order < RATE and report.time_s is None:
@@ -80,7 +71,3 @@ def _with_more(report: Reading, rest: str) -> Reading:
         elif key.what == "throughput" and key.unit and report.throughput is None:
             report = report._replace(throughput=value * (key.factor or 1.0), throughput_unit=key.unit)
     return report
-
-
-def _key(name: str, unit: str) -> Key | None:
-    return measured(key_of(name), unit_of(unit) if unit else None)

@@ -12,7 +12,7 @@ from monitor.aws.console import job_url, s3_url, streams_url
 from monitor.diagnose.headline import facts, status_word
 from monitor.diagnose.outlook import outlook
 from monitor.diagnose.words.previous_run import like_words
-from monitor.fetch.log_streams import prefix
+from monitor.fetch.logs.streams import prefix
 from monitor.model import Job, Report
 from monitor.review import Snapshot
 from monitor.review.run_names import short_names

@@ -13,7 +13,7 @@ from monitor.aws.console import s3_url, stream_url, streams_url
 from monitor.diagnose.hidden import hidden_words
 from monitor.diagnose.odd_nodes import odd_nodes
 from monitor.diagnose.words.files import file_rows
-from monitor.fetch.log_streams import node_of_stream, prefix, stream_order
+from monitor.fetch.logs.streams import node_of_stream, prefix, stream_order
 from monitor.model import METRICS, Report
 from monitor.model.host_metrics import HOST_METRICS, OF_GPUS
 from monitor.predict.setup import resolved

@@ -20,7 +20,7 @@ from monitor.diagnose.urgency import by_urgency as by_urgency
 from monitor.diagnose.urgency import is_running as is_running
 from monitor.diagnose.verdict import judge, mean_of
 from monitor.diagnose.words.step_readings import came_by
-from monitor.fetch.glance import Glance
+from monitor.fetch.metrics.glance import Glance
 from monitor.model import JobSummary, Report, StepStats
 from monitor.review import Snapshot
 from monitor.show import data, links

@@ -10,7 +10,7 @@ import streamlit as st
 from monitor.diagnose.log_places import Quote
 from monitor.diagnose.quoted import quoted
 from monitor.diagnose.words.evidence import when
-from monitor.fetch.log_gaps import no_lines
+from monitor.fetch.logs.trouble import no_lines
 from monitor.model import Job, Report
 from monitor.show.plain import advice, plain
 from monitor.words import DASH

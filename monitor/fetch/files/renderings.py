@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, pairwise
 
-from monitor.fetch import json_copies, tables, tailed, task_labels
 from monitor.fetch.cut_lines import joined
-from monitor.fetch.events import unix_ms
+from monitor.fetch.files import json_copies, tables, tailed, task_labels
+from monitor.fetch.files.events import unix_ms
 from monitor.model import LogPage
 from monitor.parse.envelope import without_escapes
 

@@ -10,9 +10,9 @@ import pandas as pd
 
 from monitor.aws.clients import Clients
 from monitor.errors import CannotDo, NoCredentials, TrainwatchError
-from monitor.fetch import insights, samples
 from monitor.fetch.gaps import gap_of
-from monitor.fetch.log_streams import node_of_stream
+from monitor.fetch.logs import insights, samples
+from monitor.fetch.logs.streams import node_of_stream
 from monitor.fetch.source import Aggregated
 from monitor.model import Gap, Job
 from monitor.parse.aggregated import aggregated_steps
@@ -40,7 +40,7 @@ def offer(clients: Clients, job: Job, now: datetime, tell: Say) -> Aggregated:
     hours = ((job.ended or now) - begun).total_seconds() / 3600
     if hours * (job.instance_count or 1) >= _LEAST_NODE_HOURS:
         try:
-            guess = samples.estimate(clients, job, samples.look(clients, job, now), now)
+            guess = samples.estimate(clients, job, samples.read_samples(clients, job, now), now)
         except NoCredentials:
             raise
         except TrainwatchError:
@@ -62,7 +62,7 @@ def aggregate(
     CannotDo where it would cost more than ``max_usd``. What else goes wrong is a gap, and the lines are then to be read.
     """
     try:
-        windows = samples.look(clients, job, now)
+        windows = samples.read_samples(clients, job, now)
         guess = samples.estimate(clients, job, windows, now)
     except NoCredentials:
         raise

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from monitor.fetch.gaps import some_of
-from monitor.fetch.metric_data import MetricQuery, ask
+from monitor.fetch.metrics.data import MetricQuery, ask
 from monitor.model import METRICS, Gap, Job, Node, RawMetrics
 from monitor.model.host_metrics import HOST_METRIC_NAMES, HOST_NAMESPACE, OF_GPUS, devices, host_name
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from monitor.aws.clients import Clients
 from monitor.errors import CannotDo, NoCredentials, TrainwatchError
-from monitor.fetch.log_streams import GROUP
+from monitor.fetch.logs.streams import GROUP
 from monitor.parse.aggregated import Row
 from monitor.parse.insights import MOST_ROWS
 

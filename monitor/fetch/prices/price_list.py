@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from monitor.errors import NoCredentials, NotAllowed, TrainwatchError
 from monitor.faults import fault
 from monitor.fetch.background import begin
-from monitor.fetch.price_answer import is_product, training_prices
-from monitor.fetch.price_file import Looked, PriceFile
+from monitor.fetch.prices.answer import is_product, training_prices
+from monitor.fetch.prices.file import Looked, PriceFile
 from monitor.model import Gap, Price
 
 if TYPE_CHECKING:

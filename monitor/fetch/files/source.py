@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import stat
@@ -14,16 +15,21 @@ from pathlib import Path
 from typing import cast
 
 from monitor.errors import NoData
+from monitor.fetch.files.paths import STDIN, LogFile, find_files, name_of, shown
+from monitor.fetch.files.renderings import restored
+from monitor.fetch.files.text import BrokenTextError, TextKind, chunks, text_kind
 from monitor.fetch.gaps import gap_of
 from monitor.fetch.instance_types import lookup
-from monitor.fetch.log_beginnings import PIPE_BYTES, beginnings, go_on
-from monitor.fetch.log_files import STDIN, LogFile, find_files, name_of, shown
-from monitor.fetch.log_text import BrokenTextError, Look, chunks, look
-from monitor.fetch.metrics import without_metrics
-from monitor.fetch.renderings import restored
+from monitor.fetch.metrics.hosts import without_metrics
 from monitor.fetch.source import JobQuery
 from monitor.model import ApiBill, Gap, Job, JobSummary, LogPage, Node, Price, RawMetrics
 
+# What is surely in the buffer of a pipe, which cannot be read twice.
+_PIPE_BYTES = 4096
+_PIECE_BYTES = 1 << 20
+
+# Name of a file -> where it is, or the first bytes of a pipe.
+_Files = Mapping[str, Path | bytes]
 # What a shell has opened already, as for "<(zcat a.gz)".
 _OPENED = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")
 
@@ -33,7 +39,7 @@ class _Readable:
     """A file that holds text; ``once`` is what it is read from where it cannot be opened again (a pipe)."""
 
     file: LogFile
-    look: Look
+    kind: TextKind
     once: io.BufferedReader | None = None
     head: bytes = b""
     """Of what is read once: its first bytes."""
@@ -41,7 +47,7 @@ class _Readable:
     @property
     def can_grow(self) -> bool:
         """Whether what is appended later can be read from where this was left."""
-        return self.once is None and not self.look.is_gzip and self.look.encoding == "utf-8"
+        return self.once is None and not self.kind.is_gzip and self.kind.encoding == "utf-8"
 
 
 class FilesSource:
@@ -73,14 +79,14 @@ class FilesSource:
     def beginnings(self) -> dict[str, str]:
         """What tells this log from another one of its name. NoData where a file cannot be read any more."""
         try:
-            return beginnings(self._by_name())
+            return _beginnings(self._by_name())
         except OSError as error:
             raise NoData(f"The log cannot be read again: {_reason(error)}.", _remedy(error)) from error
 
     def goes_on(self, known: Mapping[str, str]) -> bool:
         """Whether this log is the one with those beginnings, or what came of it since."""
         try:
-            return go_on(self._by_name(), known)
+            return _go_on(self._by_name(), known)
         except OSError as error:
             raise NoData(f"The log cannot be read again: {_reason(error)}.", _remedy(error)) from error
 
@@ -173,7 +179,7 @@ class FileLogs:
             with nullcontext(each.once) if each.once else Path(name).open("rb") as stream:
                 if each.can_grow:
                     stream.seek(self._offsets.setdefault(name, 0))
-                for chunk in chunks(stream, each.look):
+                for chunk in chunks(stream, each.kind):
                     if each.can_grow:
                         self._offsets[name] += chunk.size
                     page = LogPage(shown(name), each.file.node, before + 1, chunk.data)
@@ -196,7 +202,7 @@ def _inspected(file: LogFile) -> _Readable:
                 raise _no_file(file, mode)
             stream = Path(file.stream).open("rb")  # noqa: SIM115 - it is read later, and cannot be opened twice
         with nullcontext(stream) if stream else Path(file.stream).open("rb") as opened:
-            seen = look(opened)
+            seen = text_kind(opened)
     except (BrokenTextError, OSError) as error:
         raise NoData(f"'{shown(file.stream)}' cannot be read: {_reason(error)}.", _remedy(error)) from error
     named = "Standard input" if file.stream == STDIN else f"'{shown(file.stream)}'"
@@ -209,7 +215,7 @@ def _inspected(file: LogFile) -> _Readable:
         )
     if not seen.is_text:
         raise NoData(f"{named} is not text.", "Give the log itself: of packed files only gzip is read as it is.")
-    return _Readable(file, seen, stream, stream.peek(PIPE_BYTES)[:PIPE_BYTES] if stream else b"")
+    return _Readable(file, seen, stream, stream.peek(_PIPE_BYTES)[:_PIPE_BYTES] if stream else b"")
 
 
 def _no_file(file: LogFile, mode: int) -> NoData:
@@ -244,3 +250,30 @@ def _remedy(error: Exception) -> str:
     if isinstance(error, PermissionError):
         return "Ask for permission to read it."
     return "Get the file again." if isinstance(error, BrokenTextError) else "Check the file and its disk."
+
+
+def _beginnings(files: _Files) -> dict[str, str]:
+    """Name -> "bytes digest" of all that a file holds now. OSError where one cannot be read."""
+    return {
+        name: _beginning(file, file.stat().st_size if isinstance(file, Path) else len(file))
+        for name, file in files.items()
+    }
+
+
+def _go_on(files: _Files, known: Mapping[str, str]) -> bool:
+    """Whether each file that was known is still there and begins as it did; with none known nobody can tell, so not."""
+    return bool(known) and all(
+        name in files and _beginning(files[name], int(told.partition(" ")[0])) == told for name, told in known.items()
+    )
+
+
+def _beginning(file: Path | bytes, size: int) -> str:
+    """Of fewer bytes than ``size`` where there are fewer."""
+    if isinstance(file, bytes):
+        return f"{len(file[:size])} {hashlib.sha256(file[:size]).hexdigest()}"
+    digest, left = hashlib.sha256(), size
+    with file.open("rb") as opened:
+        while left and (piece := opened.read(min(left, _PIECE_BYTES))):
+            digest.update(piece)
+            left -= len(piece)
+    return f"{size - left} {digest.hexdigest()}"

@@ -41,7 +41,7 @@ class BrokenTextError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class TextKind:
     """What the first bytes show."""
 
     is_empty: bool = False
@@ -52,17 +52,17 @@ class Look:
     """What it is instead of text, where that is known: "a zip archive"."""
 
 
-def look(file: io.BufferedReader) -> Look:
+def text_kind(file: io.BufferedReader) -> TextKind:
     """What kind of bytes come; none is taken from the file. BrokenTextError for a gzip file with a damaged head."""
     head = file.peek(_SAMPLE_BYTES)
     is_gzip = head.startswith(_GZIP)
     sample = _unpacked(head) if is_gzip else _behind_nuls(file, head)
     kind = next((name for place, mark, name in _PACKED if sample.startswith(mark, place)), "")
     if kind:
-        return Look(is_text=False, is_gzip=is_gzip, kind=kind)
+        return TextKind(is_text=False, is_gzip=is_gzip, kind=kind)
     encoding = next((name for mark, name in _MARKS.items() if sample.startswith(mark)), "utf-8")
     is_empty = len(sample) < _SAMPLE_BYTES // 2 and not sample.decode(encoding, "replace").strip("\ufeff \t\r\n")
-    return Look(is_empty, encoding != "utf-8" or _is_text(sample), is_gzip, encoding)
+    return TextKind(is_empty, encoding != "utf-8" or _is_text(sample), is_gzip, encoding)
 
 
 class Chunk(NamedTuple):
@@ -74,7 +74,7 @@ class Chunk(NamedTuple):
     """How many bytes of the file they took up."""
 
 
-def chunks(file: io.BufferedReader, seen: Look) -> Iterator[Chunk]:
+def chunks(file: io.BufferedReader, seen: TextKind) -> Iterator[Chunk]:
     """The lines in pieces of about a MiB (one line, if that is longer); no more than a piece is in memory.
 
     Where every line of the first piece ends in carriage return and line feed, the carriage return is no part of the

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from monitor.fetch.instance_types import lookup
-from monitor.fetch.metric_data import QUERIES_PER_CALL, MetricQuery, ask
+from monitor.fetch.metrics.data import QUERIES_PER_CALL, MetricQuery, ask
 from monitor.model import Gap, JobSummary
 from monitor.model.host_metrics import HOST_METRIC_NAMES, HOST_NAMESPACE, devices, host_name
 

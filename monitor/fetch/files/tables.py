@@ -12,7 +12,7 @@ from functools import partial
 from itertools import chain, dropwhile, islice
 from typing import NamedTuple
 
-from monitor.fetch.events import Event, as_pages, oldest_first, portions, unix_ms
+from monitor.fetch.files.events import Event, as_pages, oldest_first, portions, unix_ms
 from monitor.model import LogPage
 
 _NAMES = {

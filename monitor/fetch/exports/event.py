@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Told(NamedTuple):
+class ExportedEvent(NamedTuple):
     """Sorted by ``stream`` and ``time_ms``, it is in the order of the log."""
 
     stream: str

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from monitor.fetch.events import PORTION_CHARS, Event, as_pages, oldest_first, unix_ms
+from monitor.fetch.files.events import PORTION_CHARS, Event, as_pages, oldest_first, unix_ms
 from monitor.model import LogPage
 
 _KEYS = (

@@ -10,10 +10,10 @@ from typing import NamedTuple
 from monitor.aws.calls import quota_per_s
 from monitor.aws.clients import Clients
 from monitor.errors import NoCredentials, TrainwatchError
-from monitor.fetch.insights import price_usd
-from monitor.fetch.log_pages import Event, lines_of
-from monitor.fetch.log_streams import GROUP, node_of_stream, prefix
-from monitor.fetch.logs import JobLogs
+from monitor.fetch.logs.events import JobEvents, lines_of
+from monitor.fetch.logs.insights import price_usd
+from monitor.fetch.logs.reader import JobLogs
+from monitor.fetch.logs.streams import GROUP, node_of_stream
 from monitor.model import Job, LogPage
 
 #: What GetLogEvents gives with one call at most.
@@ -67,7 +67,7 @@ class Estimate(NamedTuple):
     usd: float
 
 
-def look(clients: Clients, job: Job, now: datetime) -> tuple[Window, ...]:
+def read_samples(clients: Clients, job: Job, now: datetime) -> tuple[Window, ...]:
     """Head, middle and end; fewer where the log is short. Errors of ``monitor.errors`` where events cannot be filtered."""
     begun = job.started or job.created
     if begun is None:
@@ -128,28 +128,9 @@ def group_bytes(clients: Clients, begun: datetime, end: datetime, now: datetime)
 
 def _window(clients: Clients, job: Job, from_ms: int, first_line: int) -> Window:
     """What follows a moment: one answer, or some where they hold little."""
-    own = prefix(job.name)
-    by_stream: dict[str, list[Event]] = {}
-    token: str | None = None
-    count = 0
-    for _ in range(_CALLS):
-        answer = clients.call(
-            "logs",
-            "filter_log_events",
-            logGroupName=GROUP,
-            logStreamNamePrefix=own,
-            startTime=from_ms,
-            **({"nextToken": token} if token else {}),
-        )
-        for event in answer.get("events", ()):
-            if event["logStreamName"].startswith(own):
-                by_stream.setdefault(event["logStreamName"], []).append(event)
-                count += 1
-        token = answer.get("nextToken")
-        if token is None or count >= _FEW_EVENTS:
-            break
+    sample = JobEvents(clients, job.name).first_in_time(from_ms, calls=_CALLS, enough=_FEW_EVENTS)
     pages = []
-    for stream, events in by_stream.items():
+    for stream, events in sample.by_stream().items():
         lines, times = lines_of(events)
         pages.append(LogPage.of(stream, node_of_stream(stream), first_line + 1, lines, tuple(times)))
     return Window(tuple(pages))

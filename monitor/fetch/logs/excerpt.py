@@ -14,8 +14,7 @@ from typing import Protocol, runtime_checkable
 
 from monitor.aws.clients import Clients
 from monitor.errors import NoData
-from monitor.fetch.log_look import in_time
-from monitor.fetch.log_pages import Event
+from monitor.fetch.logs.events import Event, JobEvents, lines_of_message
 from monitor.model import Gap, Job, LogAsk, LogLine, LogSpan
 
 #: Lines of one span at most, and the calls that one may take.
@@ -50,7 +49,7 @@ def read_span(clients: Clients, job: Job, ask: LogAsk, before: LogSpan | None = 
     """The lines that were asked for. Errors of ``monitor.errors``; a job without lines is an empty span."""
     # All processes' words stand in one stream there: whose they are is told line by line.
     node = None if job.launcher in _IN_ONE_STREAM else ask.node
-    reading = _Reading(clients, job, node)
+    reading = _Reading(JobEvents(clients, job.name), job, node)
     try:
         if before is not None and before.lines and not before.newer:
             return reading.go_on(before, ask)
@@ -75,7 +74,7 @@ class _Stretch:
 class _Reading:
     """One answer in the making."""
 
-    clients: Clients
+    source: JobEvents
     job: Job
     node: str | None
     calls: int = 0
@@ -115,7 +114,7 @@ class _Reading:
         fresh = self._forward(from_ms, self.high_ms, MOST_LINES, MOST_CALLS // 3)
         if not fresh.done:
             # More than can be followed line by line: the newest alone, from here on.
-            again = _Reading(self.clients, self.job, self.node)
+            again = _Reading(self.source, self.job, self.node)
             found = again.asked(ask)
             return replace(found, calls=self.calls + again.calls)
         kept = tuple(line for line in before.lines if line.time_ms < from_ms)
@@ -130,15 +129,10 @@ class _Reading:
         return LogSpan(lines, first_ms, self.high_ms, older, newer=False, calls=self.calls)
 
     def _forward(self, from_ms: int, to_ms: int, most: int, calls: int) -> _Stretch:
-        events: list[Event] = []
-        token: str | None = None
-        for _ in range(max(1, calls)):
-            found, token = in_time(self.clients, self.job.name, from_ms, token, to_ms, self.node)
-            self.calls += 1
-            events += found
-            if token is None or len(events) >= most:
-                break
-        if token is None and len(events) <= most:
+        page = self.source.first_in_time(from_ms, to_ms, calls=calls, enough=most, node=self.node)
+        self.calls += page.calls
+        events = page.events
+        if page.token is None and len(events) <= most:
             return _Stretch(events, to_ms, done=True)
         events = events[:most]
         last_ms = events[-1]["timestamp"] if events else from_ms
@@ -191,10 +185,7 @@ class _Reading:
 def _lines(events: list[Event]) -> tuple[LogLine, ...]:
     out = []
     for event in sorted(events, key=lambda event: event["timestamp"]):
-        message = event.get("message", "")
-        parts = message.split("\n")
-        if len(parts) > 1 and not parts[-1]:
-            parts.pop()
+        parts = lines_of_message(event.get("message", ""))
         out += [LogLine(event["logStreamName"], event["timestamp"], part) for part in parts]
     return tuple(out)
 

@@ -1,0 +1,245 @@
+"""All log lines of a job in CloudWatch Logs, each once, as fast as the quota allows.
+
+What is read next is a strategy's to say, each in a file of its own: the newest events of all streams together (``tail``);
+everything older, stream by stream (``backlog``); of a running job what came since, and the last minutes again for what
+came late (``updates``); and where streams must not be read, windows of all of them (``windows``). Which of the events
+were handed out before is one record (``seen``), and all of them come from one reader of events (``events``).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from monitor.aws.clients import Clients
+from monitor.errors import NoCredentials, NoData, NotAllowed, TrainwatchError
+from monitor.fetch.gaps import gap_of
+from monitor.fetch.logs import backlog
+from monitor.fetch.logs.events import JobEvents, Scan
+from monitor.fetch.logs.position import StreamPosition
+from monitor.fetch.logs.seen import LATEST_MS, SeenEvents
+from monitor.fetch.logs.streams import stream_names
+from monitor.fetch.logs.tail import newest_events
+from monitor.fetch.logs.trouble import Trouble, no_lines, progress
+from monitor.fetch.logs.updates import Updates
+from monitor.fetch.logs.windows import AHEAD_MS, windows
+from monitor.model import Gap, Job, LoadProgress, LogPage
+
+# How long after they are written lines can be asked for.
+_LAG_MS = 3_000
+# A finished job is looked at again only for a while: its last lines may come after its end.
+_SETTLED_S = 3600.0
+
+
+class JobLogs:
+    """The LogReader of one job in CloudWatch.
+
+    Pages of one stream come in order (or in reverse order, after ``newest``), streams come mixed; streams that appear
+    later are read, too. An abandoned ``read`` loses nothing: what was not handed out is read again. Late lines are read as
+    long as they are no later than what can be asked for again: some minutes, or some pages where lines come fast.
+    NoCredentials is raised; all other trouble is a gap. ``clock`` gives Unix seconds.
+    """
+
+    def __init__(self, clients: Clients, job: Job, clock: Callable[[], float] = time.time) -> None:
+        self._job = job
+        self._clock = clock
+        self._events = JobEvents(clients, job.name)
+        self._is_settled = job.ended is not None and clock() - job.ended.timestamp() > _SETTLED_S
+        self._seen = SeenEvents(keeps_recent=not self._is_settled)
+        self._trouble = Trouble(job)
+        self._updates = Updates()
+        self._started_s = 0.0
+        self._is_loaded = False
+        """All that was there at first is read."""
+        self._open_scan: Scan | None = None
+        """It was left before its end."""
+        self._unread_before_ms: int | None = None
+        """Where streams cannot be listed: down to here their events were filtered."""
+
+    @property
+    def gaps(self) -> tuple[Gap, ...]:
+        """What the last ``read`` could not have."""
+        return self._trouble.gaps(len(self._seen.positions))
+
+    @property
+    def numbering(self) -> dict[str, int | None]:
+        """stream -> the number that its first line was given; None as long as its head was not read."""
+        return self._seen.numbering
+
+    @property
+    def progress(self) -> LoadProgress | None:
+        """How much of what was written before the first reading is read; None when all of it is."""
+        if self._is_loaded:
+            return None
+        return progress(self._job, self._seen.positions, self._end_ms(), self._started_s)
+
+    def newest(self) -> Iterator[LogPage]:
+        """The last lines of all streams, after a fixed few calls; ``read`` then gives the rest, newest first.
+
+        Nothing where log events cannot be filtered: ``read`` gives all then.
+        """
+        self._started_s = time.monotonic()
+        self._list_streams()
+        if not self._seen.positions and not self._trouble.no_listing:
+            return
+        end_ms = int(self._end_ms())
+        try:
+            tail = newest_events(self._events, end_ms, len(self._seen.positions))
+        except NoCredentials:
+            raise
+        except TrainwatchError as error:
+            self._trouble.no_filtering = error if isinstance(error, NotAllowed) else None
+            return
+        if tail.is_empty:
+            # Nothing lately, or this machine's clock is ahead of what the hosts wrote: no time divides the reading.
+            self._seen.read_backward()
+            return
+        by_stream = tail.page.by_stream()
+        self._seen.divide(tail.from_ms, by_stream, remembered_ms=min(tail.from_ms, end_ms - LATEST_MS))
+        self._open_scan = scan = Scan(tail.from_ms, token=tail.page.token, is_between_calls=False)
+        for stream, events in by_stream.items():
+            if lines := self._seen.take_new(stream, events, scan.counts):
+                yield lines
+        scan.is_between_calls = True
+        if scan.token is None:
+            self._end_scan()
+
+    def read(self) -> Iterator[LogPage]:
+        """Pages that were not returned before, up to what is written by now."""
+        self._trouble.streams = {}
+        self._started_s = self._started_s or time.monotonic()
+        if not self._seen.positions or self._trouble.no_filtering is not None:
+            self._list_streams()
+        if self._open_scan is not None:
+            yield from self._scan(self._open_scan)
+        # Without the right to filter, each stream is read on by itself.
+        one_by_one = self._is_loaded and self._trouble.no_filtering is not None and not self._is_settled
+        positions = self._seen.positions.values()
+        yield from self._backlog([position for position in positions if one_by_one or not position.done])
+        yield from self._windows(self._trouble.denied_streams())
+        recent = self._seen.recent
+        if not self._is_loaded:
+            if recent is not None:
+                self._updates.complete_ms = recent.newest_ms - self._reading_ms()
+        elif recent is not None and self._trouble.no_filtering is None and self._open_scan is None:
+            for scan in self._updates.scans(recent):
+                yield from self._scan(scan)
+        self._is_loaded = bool(self._seen.positions)
+
+    def _backlog(self, positions: list[StreamPosition]) -> Iterator[LogPage]:
+        # A busy stream grows while it is read: what is written from now on is for the next time.
+        until_ms = self._clock() * 1000
+        for stream, page in backlog.pages(self._events, positions, until_ms, self._seen.recent is not None):
+            if isinstance(page, TrainwatchError):
+                self._trouble.streams[stream] = page
+                continue
+            lines = self._seen.take_page(page)
+            self._forget_some()
+            if lines:
+                yield lines
+
+    def _scan(self, scan: Scan) -> Iterator[LogPage]:
+        """What a span of time holds that is new; a stream that is new is read from its head."""
+        self._open_scan = scan
+        positions = self._seen.positions
+        try:
+            for page in scan.pages(self._events):
+                by_stream = page.by_stream()
+                unknown = [stream for stream in by_stream if stream not in positions]
+                self._seen.add_streams(unknown)
+                yield from self._backlog([positions[stream] for stream in unknown])
+                for stream, events in by_stream.items():
+                    if lines := self._seen.take_new(stream, events, scan.counts):
+                        yield lines
+        except NoCredentials:
+            raise
+        except TrainwatchError as error:
+            self._trouble.streams = dict.fromkeys(positions, error)
+            if isinstance(error, NotAllowed) and not any(position.backward for position in positions.values()):
+                self._trouble.no_filtering = error
+                self._open_scan = None
+            return
+        self._end_scan()
+
+    def _end_scan(self) -> None:
+        self._open_scan = None
+        self._seen.scan_ended(self._is_loaded)
+
+    def _windows(self, denied: set[str]) -> Iterator[LogPage]:
+        """Streams that must not be read, or not even be listed, by filtering."""
+        positions, trouble = self._seen.positions, self._trouble
+        unread = {stream for stream in denied if positions[stream].backward or not positions[stream].lines}
+        if trouble.no_filtering is not None or not (unread or trouble.no_listing):
+            return
+        from_ms, to_ms = self._unread_span(unread)
+        try:
+            for window in windows(self._events, from_ms, to_ms):
+                for stream in window.events:
+                    position = positions.get(stream) or StreamPosition(stream, backward=True, before_ms=window.to_ms)
+                    if position.done or not position.backward or not (trouble.no_listing or stream in unread):
+                        continue
+                    page = window.page(position)
+                    behind = replace(page.position, before_ms=window.from_ms)
+                    if lines := self._seen.take_page(replace(page, position=behind)):
+                        yield lines
+                self._unread_before_ms = window.from_ms
+                self._forget_some()
+        except NoCredentials:
+            raise
+        except TrainwatchError as error:
+            if isinstance(error, NotAllowed):
+                trouble.no_filtering = error
+            return
+        for stream in set(positions) if trouble.no_listing else unread:
+            positions[stream] = replace(positions[stream], done=True)
+            if isinstance(denial := trouble.streams.pop(stream, None), NotAllowed):
+                trouble.way_around = denial
+        if trouble.no_listing and not positions:
+            self._unread_before_ms = None
+        elif trouble.no_listing:
+            trouble.way_around, trouble.no_list = trouble.no_listing, None
+
+    def _unread_span(self, unread: set[str]) -> tuple[int, int]:
+        """From the job's begin to where its streams, or the ``unread`` ones, were read so far."""
+        positions = self._seen.positions
+        now_ms = int(self._clock() * 1000) + AHEAD_MS
+        to_ms = 0
+        if self._trouble.no_listing:
+            to_ms = now_ms if self._unread_before_ms is None else self._unread_before_ms
+        for stream in unread:
+            if not positions[stream].backward:
+                positions[stream] = StreamPosition(stream, backward=True, before_ms=now_ms)
+            to_ms = max(to_ms, positions[stream].before_ms or 0)
+        begun = self._job.created or self._job.started
+        return int(begun.timestamp() * 1000) - AHEAD_MS if begun else 0, to_ms
+
+    def _forget_some(self) -> None:
+        # Streams end at different moments: what came since the first of them did is still to be asked for.
+        if self._seen.recent and self._open_scan is None:
+            self._seen.recent.forget(self._reading_ms())
+
+    def _reading_ms(self) -> int:
+        """How long ago the reading of what is not new was begun."""
+        return int(_LAG_MS + (time.monotonic() - self._started_s) * 1000)
+
+    def _end_ms(self) -> float:
+        now_s = self._clock()
+        return 1000 * (now_s if self._job.ended is None else min(now_s, self._job.ended.timestamp()))
+
+    def _list_streams(self) -> None:
+        """Adds the streams that are new."""
+        self._trouble.no_listing = None
+        try:
+            self._seen.add_streams(stream_names(self._events.clients, self._job.name))
+        except NoCredentials:
+            raise
+        except NoData:
+            # The group is made with the first line that any job of the region writes.
+            pass
+        except TrainwatchError as error:
+            if isinstance(error, NotAllowed) and not self._seen.positions:
+                self._trouble.no_listing = error
+            self._trouble.no_list = gap_of("logs", error)
+            return
+        self._trouble.no_list = None if self._seen.positions else no_lines(self._job)

@@ -1,0 +1,1 @@
+"""Metrics of hosts and GPUs: CloudWatch's, and the profiler's minutes."""

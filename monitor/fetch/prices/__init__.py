@@ -1,0 +1,1 @@
+"""What an instance costs an hour, by AWS's price list."""

@@ -1,0 +1,498 @@
+"""What readers make of a line, learned as columns for all lines of its shape.
+
+The readers are asked as they are, about one line and about the same line with one of its numbers changed at a time. What moves
+in the answer tells how each field hangs on the numbers: not at all, as a sum of multiples (hours, minutes and seconds of a
+clock), or as a rate (a quotient). What hangs on them otherwise, the month of a date say, belongs to the shape: lines with other
+digits there have a plan of their own. A plan is good for numbers like those that were held against the readers: as many
+digits, a zero in front or none, in the same order of size as their neighbors; lines with others are read one by one.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from monitor.parse.columns import Floats
+from monitor.parse.envelope import Fragment
+from monitor.parse.keyed import MOST_DIGITS, Ints, Runs, decimal
+from monitor.parse.numbers import LONGEST_STEP_S, MOST_PROCESSES
+from monitor.parse.one_line import Known
+from monitor.parse.reader import LONGEST_TEXT
+from monitor.parse.rows import Reading
+from monitor.parse.stamps import DAY_MS
+from monitor.parse.table import PLACE
+
+#: The fields of a row that are numbers, and those that are texts.
+TEXTS = ("host", "format", "meaning", "throughput_unit", "bar")
+_WRITER = PLACE[2:]
+NUMBERS = tuple(dict.fromkeys(name for name in (*_WRITER, *Reading._fields) if name not in TEXTS))
+_TIMES = {NUMBERS.index(name) for name in ("time_ms", "stamp_ms")}
+_POSITIVE = {NUMBERS.index(name) for name in ("time_s", "throughput", "gpu_memory_gib")}
+_PROCESSES = {NUMBERS.index(name) for name in ("rank", "local_rank", "task")}
+_TIME_S, _STEP, _TOTAL = (NUMBERS.index(name) for name in ("time_s", "step", "total"))
+_OF_WRITER = [_WRITER.index(name) for name in NUMBERS if name in _WRITER]
+_OF_READING = [Reading._fields.index(name) for name in NUMBERS if name not in _WRITER]
+_HOST = _WRITER.index("host")
+_WORDS = [Reading._fields.index(name) for name in TEXTS[1:]]
+
+_DIGITS = re.compile(rb"\d+")
+_DIGIT = re.compile(r"\d")
+_NUMBER = re.compile(rb"\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
+#: A line of more numbers is no report of one step, and one with more numbers that belong to its shape has none.
+MOST_RUNS, _MOST_LITERALS = 48, 6
+_ALIKE = 1e-14
+_CLASSES = 4 * (MOST_DIGITS + 1) + 3
+_LENGTHS = 2048
+_NAN = math.nan
+_HOUR_MS = DAY_MS / 24
+
+
+class Answer(NamedTuple):
+    """What the readers make of one line, in the form in which answers are compared."""
+
+    words: tuple[tuple[bool | str, ...], ...]
+    """Of each row: whether it stands beside reports, and its texts."""
+    numbers: tuple[tuple[float, ...], ...]
+    events: tuple[tuple[str, str], ...]
+    text: str
+    """The words of the line."""
+    bare: bool
+    """There is no wrapping around the line."""
+
+    def is_like(self, other: Answer) -> bool:
+        """Whether both hold the same rows and events, whatever their numbers."""
+        kinds, others = ([kind for kind, _ in one.events] for one in (self, other))
+        return self.words == other.words and kinds == others and self.bare == other.bare
+
+
+def answer(known: Known, fragment: Fragment, line: str) -> Answer:
+    """In that form."""
+    rows = [(False, *row) for row in known.steps] + [(True, *row) for row in known.beside]
+    words = tuple((beside, writer[_HOST], *(reading[at] for at in _WORDS)) for beside, writer, reading in rows)
+    numbers = tuple(
+        tuple(
+            _NAN if value is None or value != value else float(value)
+            for value in (*(writer[at] for at in _OF_WRITER), *(reading[at] for at in _OF_READING))
+        )
+        for _, writer, reading in rows
+    )
+    bare = fragment == Fragment(line, None, "", False)
+    return Answer(words, numbers, tuple(known.events), fragment.text, bare)  # type: ignore[arg-type]
+
+
+Ask = Callable[[bytes], Answer | None]
+"""None for a line that a reader fails on, and for one that is not the words of one process."""
+
+
+class Number(NamedTuple):
+    """A number of the line by its runs of digits."""
+
+    run: int
+    runs: int = 1
+    """With a fraction and an exponent up to three."""
+    exponent: int = 0
+    """1 or -1 where the last run is one."""
+    milli: bool = False
+    """A fraction of a second, as milliseconds."""
+
+
+class Cell(NamedTuple):
+    """How a field hangs on numbers."""
+
+    how: str
+    """"sum": constant + factors * numbers; "over": number / constant; "under": constant / number; "ms": 1000 * number."""
+    constant: float
+    terms: tuple[tuple[Number, float], ...]
+
+
+class Told(NamedTuple):
+    """An event of every line."""
+
+    kind: str
+    text: str | None = None
+    """None where that is the line, or what stands in it from ``begin`` on."""
+    begin: str = ""
+
+    def of(self, line: str) -> tuple[str, str]:
+        """Kind and text of a line's event."""
+        return self.kind, line[line.find(self.begin) :].strip()[:LONGEST_TEXT] if self.text is None else self.text
+
+
+@dataclass(slots=True)
+class Output:
+    """One row of every line."""
+
+    beside: bool
+    texts: tuple[str, ...]
+    constants: Floats
+    cells: tuple[tuple[int, Cell], ...]
+
+
+@dataclass(slots=True)
+class Plan:
+    """What all lines of one shape say."""
+
+    outputs: tuple[Output, ...]
+    events: tuple[Told, ...] | None
+    """None for events that take a look at each line."""
+    bare: bool
+    """The lines have no wrapping."""
+    literals: tuple[int, ...]
+    """Runs of digits that belong to the shape."""
+    verified: NDArray[np.bool_]
+    """Of each run the classes of numbers that were held against the readers."""
+    lengths: NDArray[np.bool_]
+    """How long the rest of the line was then; longer ones than there is room for are never good."""
+
+    def columns(self, runs: Runs, at: Ints) -> tuple[list[Floats], NDArray[np.bool_]]:
+        """Of each output the numbers of lines, and which lines these are good for; ``at`` are the runs of each line."""
+        values, widths = runs.values[at], runs.widths[at]
+        sure = np.ones(len(at), bool)
+        known: dict[Number, Floats] = {}
+        found = []
+        with np.errstate(all="ignore"):
+            for output in self.outputs:
+                out = np.repeat(output.constants[None, :], len(at), axis=0)
+                for place, cell in output.cells:
+                    for number, _ in cell.terms:
+                        if number not in known:
+                            known[number] = _values(number, values, widths, runs, at)
+                    column = out[:, place] = _applied(cell, known)
+                    for number, factor in cell.terms:
+                        # Minutes and seconds of a clock, which its readers may have bounds for.
+                        if any(other == 60 * factor for _, other in cell.terms):
+                            sure &= known[number] < 60
+                        elif factor == _HOUR_MS and place in _TIMES:
+                            sure &= known[number] < 24
+                    if place in _POSITIVE:
+                        sure &= (column > 0) & (column < (LONGEST_STEP_S if place == _TIME_S else np.inf))
+                    elif place in _PROCESSES:
+                        sure &= column < MOST_PROCESSES
+                if np.isfinite(out[:, _TOTAL]).any():
+                    sure &= ~(out[:, _TOTAL] < out[:, _STEP])
+                found.append(out)
+        return found, sure
+
+    def classes(self, runs: Runs, at: Ints) -> tuple[Ints, Ints]:
+        """Two classes of each number of each line: by its digits, and by how it compares with the next."""
+        widths, values = np.minimum(runs.widths[at], MOST_DIGITS), runs.values[at]
+        order = np.sign(values[:, :-1] - values[:, 1:]) + _CLASSES - 2
+        # Nothing, a hundred per cent: what is said there may be another thing.
+        kind = np.where(runs.zero_first[at], values != 0, 2 + (values == 10 ** (widths - 1)))
+        return 4 * widths + kind, order
+
+    def has_seen(self, classes: tuple[Ints, Ints], lengths: Ints) -> NDArray[np.bool_]:
+        """Which lines are like some that were held against the readers."""
+        places = np.arange(len(self.verified))
+        digits, order = (self.verified[places[: of.shape[1]], of].all(axis=1) for of in classes)
+        out: NDArray[np.bool_] = digits & order & self.lengths[np.minimum(lengths, _LENGTHS - 1)]
+        return out
+
+    def remember(self, classes: tuple[Ints, Ints], lengths: Ints, at: Ints) -> None:
+        """These lines were."""
+        for of in classes:
+            self.verified[np.arange(of.shape[1]), of[at]] = True
+        self.lengths[lengths[at][lengths[at] < _LENGTHS - 1]] = True
+
+    def says(self, found: Answer, rows: Sequence[Sequence[float]]) -> bool:
+        """Whether the readers' answer about a line is what the plan has for it."""
+        return (
+            found.bare == self.bare
+            and found.words == tuple((output.beside, *output.texts) for output in self.outputs)
+            and all(_alike(*pair) for pairs in map(zip, found.numbers, rows) for pair in pairs)
+            and (self.events is None or found.events == tuple(told.of(found.text) for told in self.events))
+        )
+
+
+def _values(number: Number, values: Ints, widths: Ints, runs: Runs, at: Ints) -> Floats:
+    """A number of each line."""
+    first, last = number.run, number.run + number.runs - 1
+    if number.milli:
+        return np.asarray(values[:, first] * 1000 // 10 ** np.minimum(widths[:, first], MOST_DIGITS), float)
+    mantissa, digits = values[:, first], widths[:, first]
+    decimals = np.zeros(len(at), np.int64)
+    for place in range(first + 1, last + 1 - abs(number.exponent)):
+        decimals = np.minimum(widths[:, place], MOST_DIGITS)
+        mantissa, digits = mantissa * 10**decimals + values[:, place], digits + widths[:, place]
+    if number.exponent:
+        decimals = decimals - number.exponent * np.minimum(values[:, last], 400)
+    out = decimal(mantissa, decimals)
+    long = (digits > MOST_DIGITS) | (np.abs(decimals) > 22)
+    if long.any():
+        spans = zip(runs.starts[at[long, first]].tolist(), runs.ends[at[long, last]].tolist(), strict=True)
+        out[long] = [float(runs.page[start:end]) for start, end in spans]
+    return out
+
+
+def _applied(cell: Cell, known: dict[Number, Floats]) -> Floats:
+    if cell.how == "sum":
+        column = sum(known[number] * factor for number, factor in cell.terms)
+        return column + cell.constant if cell.constant else column  # type: ignore[return-value]
+    x = known[cell.terms[0][0]]
+    return _single(cell, x)
+
+
+def _single(cell: Cell, x: Any) -> Any:
+    if cell.how == "ms":
+        return np.rint(1000 * x)
+    return x / cell.constant if cell.how == "over" else cell.constant / x
+
+
+@dataclass(slots=True)
+class _Sample:
+    line: bytes
+    spans: list[tuple[int, int]]
+    answer: Answer
+    run: int = -1
+    """The only run in which it differs from the first sample; -1 for a line of its own."""
+
+    def value(self, number: Number) -> float:
+        start, end = self.spans[number.run][0], self.spans[number.run + number.runs - 1][1]
+        text = self.line[start:end]
+        return float(int(text) * 1000 // 10 ** len(text)) if number.milli else float(text)
+
+
+def learn(lines: Sequence[bytes], ask: Ask, counted: bool = True) -> Plan | None:
+    """A plan for lines such as these, which are of one shape; None where there is none.
+
+    It is made from the first; the others have to agree where their digits may differ. Where it is not ``counted`` how many
+    runs of digits a line has they must hold no rows.
+    """
+    base = _sample(lines[0], ask)
+    if base is None or len(base.spans) > MOST_RUNS:
+        return None
+    if not counted:
+        answers = [ask(line) for line in lines]
+        if base.answer.words or any(one is None or not one.is_like(base.answer) for one in answers):
+            return None
+        return Plan((), _events([one for one in answers if one is not None]), base.answer.bare, (), *_unseen(0))
+    samples, literals = [base], set[int]()
+    for run, (start, end) in enumerate(base.spans):
+        for at, changed in enumerate(_changed(base.line, start, end)):
+            one = _sample(changed, ask, run)
+            if one is None or not one.answer.is_like(base.answer):
+                literals.add(run)
+                break
+            samples.append(one)
+            if not at and one.answer.numbers == base.answer.numbers:
+                break
+    samples += [
+        one for line in lines[1:] if (one := _sample(line, ask)) is not None and one.answer.is_like(base.answer)
+    ]
+    for _ in range(2):
+        if len(literals) > _MOST_LITERALS:
+            return None
+        of_shape = [one for one in samples if one.run not in literals and _same(one, base, literals)]
+        numbers = [
+            number for number in _numbers(base.line) if not literals & set(range(number.run, number.run + number.runs))
+        ]
+        cells: list[list[tuple[int, Cell]]] = []
+        strange = set[int]()
+        for row, values in enumerate(base.answer.numbers):
+            cells.append([])
+            for place in range(len(values)):
+                cell = _cell(row, place, of_shape, numbers)
+                if isinstance(cell, set):
+                    strange |= cell
+                elif cell is not None:
+                    cells[-1].append((place, cell))
+        if not strange:
+            break
+        literals |= strange
+    else:
+        return None
+    if -1 in literals:
+        return None
+    outputs = tuple(
+        Output(words[0], words[1:], np.array(values), tuple(own))
+        for words, values, own in zip(base.answer.words, base.answer.numbers, cells, strict=True)
+    )
+    return Plan(
+        outputs,
+        _events([one.answer for one in of_shape]),
+        base.answer.bare,
+        tuple(sorted(literals)),
+        *_unseen(len(base.spans)),
+    )
+
+
+def _unseen(runs: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    return np.zeros((runs, _CLASSES), bool), np.zeros(_LENGTHS, bool)
+
+
+def adapted(plan: Plan, line: bytes, ask: Ask) -> Plan | None:
+    """The plan for lines of the same shape with other numbers that belong to it, as in this line; None if it has other rows."""
+    one = _sample(line, ask)
+    if one is None or len(one.answer.words) != len(plan.outputs) or one.answer.bare != plan.bare:
+        return None
+    outputs = []
+    for output, words, values in zip(plan.outputs, one.answer.words, one.answer.numbers, strict=True):
+        if (np.isnan(output.constants) != np.isnan(values)).any():
+            return None
+        cells = []
+        for place, cell in output.cells:
+            if cell.how == "sum":
+                moved = sum(one.value(number) * factor for number, factor in cell.terms)
+                constant = (
+                    cell.constant if _alike(cell.constant + moved, values[place]) else _plain(values[place] - moved)
+                )
+                cell = cell._replace(constant=constant)
+            cells.append((place, cell))
+        if words[0] != output.beside:
+            return None
+        outputs.append(Output(output.beside, words[1:], np.array(values), tuple(cells)))  # type: ignore[arg-type]
+    events = plan.events
+    if events is not None:
+        if len(events) != len(one.answer.events):
+            return None
+        said = zip(events, one.answer.events, strict=True)
+        events = tuple(told if told.text is None else Told(*event) for told, event in said)
+        if any(told.of(one.answer.text) != event for told, event in zip(events, one.answer.events, strict=True)):
+            return None
+    return Plan(tuple(outputs), events, plan.bare, plan.literals, plan.verified, plan.lengths)
+
+
+def _sample(line: bytes, ask: Ask, run: int = -1) -> _Sample | None:
+    found = ask(line)
+    return None if found is None else _Sample(line, [match.span() for match in _DIGITS.finditer(line)], found, run)
+
+
+def _same(one: _Sample, base: _Sample, literals: set[int]) -> bool:
+    """The runs of digits that belong to the shape are the same."""
+    if len(one.spans) != len(base.spans):
+        return False
+    return all(one.line[slice(*one.spans[run])] == base.line[slice(*base.spans[run])] for run in literals)
+
+
+def _changed(line: bytes, start: int, end: int) -> Iterator[bytes]:
+    """The line with another number of as many digits there: near the one that it has, and no zero."""
+    places = [end - 1] if end - start < 4 else [start + 2, end - 1]
+    yield _moved(line, start, end, places, 1)
+    for at in places:
+        yield _moved(line, start, end, [at], 2)
+
+
+def _moved(line: bytes, start: int, end: int, places: Sequence[int], by: int) -> bytes:
+    out = bytearray(line)
+    for place in places:
+        digit = line[place] - ord("0")
+        # Down, since months, hours and minutes end; never to nothing.
+        down = digit - by >= 0 and any(byte != ord("0") for byte in [*line[start:place], digit - by + ord("0")])
+        out[place] = ord("0") + (digit - by if down else digit + by if digit + by < 10 else digit - 1)
+    return bytes(out)
+
+
+def _numbers(line: bytes) -> list[Number]:
+    """The numbers of a line as they are printed nearly always."""
+    found, run = [], 0
+    for match in _NUMBER.finditer(line):
+        text = match[0].lower()
+        runs = len(_DIGITS.findall(text))
+        found.append(Number(run, runs, 0 if b"e" not in text else -1 if b"e-" in text else 1))
+        run += runs
+    return found
+
+
+def _cell(row: int, place: int, samples: Sequence[_Sample], numbers: Sequence[Number]) -> Cell | set[int] | None:
+    """How a field hangs on numbers: None for not at all; of a way that no plan has the runs to be left to the shape, which
+    are -1 where that does not help.
+    """
+    values = [one.answer.numbers[row][place] for one in samples]
+    first = values[0]
+    moved = {one.run for one, value in zip(samples, values, strict=True) if one.run >= 0 and not _alike(value, first)}
+    if not moved:
+        return None if all(_alike(value, first) for value in values) else {-1}
+    whole = [number for number in numbers if moved & set(range(number.run, number.run + number.runs))]
+    strange = {one.run for one, value in zip(samples, values, strict=True) if not math.isfinite(value)}
+    if place in _TIMES and len(whole) > 1:
+        strange |= {run for run in moved if _a_day(run, samples, values)}
+    if strange:
+        return strange if math.isfinite(first) else moved if len(moved) < 3 else {-1}
+    parts = [Number(run, milli=_is_fraction(samples[0], run)) for run in sorted(moved)]
+    for of in (parts, whole) if place in _TIMES else (whole, parts):
+        for cell in _cells(of, samples, values):
+            if all(_alike(value, _of_sample(cell, one)) for one, value in zip(samples, values, strict=True)):
+                return cell
+    return moved if len(moved) < 3 else {-1}
+
+
+def _a_day(run: int, samples: Sequence[_Sample], values: Sequence[float]) -> bool:
+    """A change of the run moves a time by a day or more: its months are not all alike."""
+    return any(one.run == run and abs(value - values[0]) >= DAY_MS for one, value in zip(samples, values, strict=True))
+
+
+def _is_fraction(one: _Sample, run: int) -> bool:
+    start = one.spans[run][0]
+    return run > 0 and one.spans[run - 1][1] == start - 1 and one.line[start - 1 : start] in (b".", b",")
+
+
+def _cells(numbers: Sequence[Number], samples: Sequence[_Sample], values: Sequence[float]) -> Iterator[Cell]:
+    """The ways in which a field may hang on these numbers, those first that are as exact as the readers are."""
+    terms = []
+    for number in numbers:
+        runs = range(number.run, number.run + number.runs)
+        moves = [
+            (one.value(number) - samples[0].value(number), value - values[0])
+            for one, value in zip(samples, values, strict=True)
+            if one.run in runs
+        ]
+        by, to = max(moves, key=lambda move: abs(move[0]), default=(0.0, 0.0))
+        if not by:
+            return
+        terms.append((number, _plain(to / by)))
+    rest = values[0] - sum(samples[0].value(number) * factor for number, factor in terms)
+    near = abs(rest) < 1e-9 * max(1.0, abs(values[0]))
+    sums = Cell("sum", 0.0 if near else _plain(rest), tuple(terms))
+    if len(numbers) != 1:
+        yield sums
+        return
+    x = samples[0].value(numbers[0])
+    ways = [sums]
+    if x and values[0]:
+        ways = [
+            Cell("sum", 0.0, ((numbers[0], _plain(values[0] / x)),)),
+            Cell("over", _plain(x / values[0]), ((numbers[0], 1.0),)),
+            Cell("under", _plain(values[0] * x), ((numbers[0], 1.0),)),
+            Cell("ms", 0.0, ((numbers[0], 1000.0),)),
+            sums,
+        ]
+    exact = [
+        cell for cell in ways if all(_of_sample(cell, one) == value for one, value in zip(samples, values, strict=True))
+    ]
+    yield from exact
+    yield from ways
+
+
+def _of_sample(cell: Cell, one: _Sample) -> float:
+    if cell.how == "sum":
+        return sum(one.value(number) * factor for number, factor in cell.terms) + cell.constant
+    x = one.value(cell.terms[0][0])
+    return float(_single(cell, np.float64(x))) if x else _NAN
+
+
+def _events(answers: Sequence[Answer]) -> tuple[Told, ...] | None:
+    """The events of lines; None where a text hangs on numbers otherwise."""
+    out = []
+    for at, (kind, text) in enumerate(answers[0].events):
+        begin = text[: match.start()] if (match := _DIGIT.search(text)) else ""
+        ways = Told(kind), Told(kind, text), Told(kind, None, begin)
+        found = (way for way in ways if all(way.of(one.text) == one.events[at] for one in answers))
+        if (way := next(found, None)) is None:
+            return None
+        out.append(way)
+    return tuple(out)
+
+
+def _plain(value: float) -> float:
+    """The factor that a program has rather than what is left of it after a calculation."""
+    return float(f"{value:.12g}") if abs(value) < 1e9 else float(round(value))
+
+
+def _alike(value: float, other: float) -> bool:
+    return value == other or (value != value and other != other) or math.isclose(value, other, rel_tol=_ALIKE)

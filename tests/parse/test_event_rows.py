@@ -1,0 +1,111 @@
+"""Of checkpoints and evaluations that are too many to keep, what a rule asks of them stays: which reports they stand between,
+the first and the last of them, and their number."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monitor.analyze.journal import journal
+from monitor.model import LEFT_OUT, steps_frame
+from monitor.parse.assemble import assemble
+from monitor.parse.event_rows import EventRows
+from monitor.parse.recognise import RawRows
+from monitor.parse.rows import EventRow
+
+STREAM = "job/algo-1-1700000000"
+KINDS = ("checkpoint-begin", "checkpoint-end", "evaluation-begin", "evaluation-end")
+T0_MS = 1_700_000_000_000
+
+
+def mark(line: int, kind: str = "checkpoint-begin", part: int = 0) -> EventRow:
+    return EventRow(STREAM, "algo-1", line, part, T0_MS + 1000 * line, None, "", kind, f"saving checkpoint {line}")
+
+
+def kept(lines: list[int], most_alike: int, kind: str = "checkpoint-begin", most: int = 10_000) -> EventRows:
+    rows = EventRows(most_alike=most_alike, most=most)
+    for line in lines:
+        rows.add(mark(line, kind))
+    return rows
+
+
+def with_marks(rows: EventRows, every: int, count: int) -> pd.DataFrame:
+    """The journal of a job with a report on each so many lines."""
+    lines = np.arange(1, count + 1) * every
+    steps = steps_frame(
+        [
+            {
+                "stream": STREAM,
+                "node": "algo-1",
+                "format": "key-value",
+                "kind": "step",
+                "segment": 0,
+                "line": int(line),
+                "step": place,
+                "step_time_s": float(every),
+                "timestamp": pd.Timestamp(T0_MS + 1000 * int(line), unit="ms", tz="UTC"),
+                "rank": None,
+                "throughput": None,
+                "throughput_unit": "",
+                "loss": None,
+                "gpu_memory_gib": None,
+                "total": None,
+                "warm_up": False,
+            }
+            for place, line in enumerate(lines, start=1)
+        ]
+    )
+    return journal(steps, assemble(RawRows().steps, rows).events)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=60, deadline=None)
+@given(
+    lines=st.lists(st.integers(1, 100_000), unique=True, min_size=1, max_size=400),
+    most=st.integers(4, 60),
+    backward=st.booleans(),
+)
+def test_marks_are_bounded_counted_and_keep_their_ends(kind: str, lines: list[int], most: int, backward: bool) -> None:
+    rows = kept(sorted(lines, reverse=backward), most, kind)
+    found = [row for row in rows if row.kind == kind]
+    assert len(found) <= max(most, 4)
+    assert len(found) + rows.left_out[kind] == len(lines)
+    assert {row.line for row in found} <= set(lines)
+    if len(lines) <= most:
+        assert {row.line for row in found} == set(lines)
+    summed = [row for row in rows if row.kind == LEFT_OUT]
+    assert sum(int(row.text.split()[0]) for row in summed) <= rows.left_out[kind]
+    assert {row.line for row in summed} <= {row.line for row in found}
+
+
+@pytest.mark.parametrize("backward", [False, True])
+def test_what_all_ranks_say_of_a_save_is_one_mark(backward: bool) -> None:
+    saves = [1000 * save + 505 + rank for save in range(60) for rank in range(8)]
+    rows = kept(sorted(saves, reverse=backward), most_alike=100)
+    found = with_marks(rows, every=100, count=600)
+    assert list(np.flatnonzero(found["checkpoint"])) == [10 * save + 5 for save in range(60)]
+    assert len(rows) <= 100
+
+
+def test_lines_that_only_look_like_saves_explain_nothing() -> None:
+    rows = kept(list(range(4, 80_000, 8)), most_alike=400)
+    assert not with_marks(rows, every=10, count=8000)["checkpoint"].any()
+
+
+def test_many_saves_of_a_part_of_the_log_leave_the_rest_alone() -> None:
+    rows = kept([*range(20_000, 24_000, 2), 60_005], most_alike=50)
+    found = with_marks(rows, every=100, count=1000)["checkpoint"].to_numpy()
+    assert list(np.flatnonzero(found)) == [*range(199, 240), 600]
+
+
+def test_streams_share_the_room() -> None:
+    rows = EventRows(most_alike=1000, most=2000)
+    for node in range(16):
+        for line in range(1, 3001):
+            for kind in KINDS:
+                rows.add(mark(line * 5, kind)._replace(stream=f"job/algo-{node}-1", stream_node=f"algo-{node}"))
+    assert len(rows) <= 2000
+    assert rows.left_out.total() + len(rows) == 16 * 3000 * len(KINDS)

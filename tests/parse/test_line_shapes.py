@@ -1,0 +1,170 @@
+"""Lines that are read by their shape say what each says when it is read alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.real_logs import varied
+from monitor.parse import page_rows
+from monitor.parse.envelope import apart, fragments, redraws
+from monitor.parse.gates import _OWNERS_OF, may_know
+from monitor.parse.keyed import Runs, keys
+from monitor.parse.line_shapes import LineShapes
+from monitor.parse.recognise import RawRows
+from monitor.parse.rows import Reading
+from monitor.parse.user import step_pattern
+from tests.parse.read_both_ways import difference, paged
+from tests.parse.test_corpus import CORPUS
+from tests.parse.test_formats import LOGS
+
+TEXTS = [line for log in LOGS for line in log.read_bytes().split(b"\n") if line and len(line) < 600]
+PUBLISHED = sorted(CORPUS.glob("**/logs/*.log"))
+NUMBER = re.compile(rb"\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
+ODD = (
+    b"0",
+    b"00",
+    b"-1",
+    b"nan",
+    b"inf",
+    b"1e308",
+    b"1e-9",
+    b"9" * 18,
+    b"",
+    b"1,000",
+    b"12.5s",
+    b"007",
+    b"?",
+    b"100",
+    b"99",
+    b"1.",
+)
+
+
+@pytest.fixture(autouse=True)
+def learns_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page_rows, "SEEN", 6)
+
+
+@pytest.mark.parametrize("timed", [False, True])
+@pytest.mark.parametrize("part", range(6))
+def test_every_line_of_the_cases(part: int, timed: bool) -> None:
+    planned = 0
+    for log in LOGS[part::6]:
+        lines = [line for seed in range(5) for line in varied(log.read_bytes().rstrip(b"\n"), seed).split(b"\n")]
+        wrong, raw = difference(paged(lines, range(0, len(lines), 97), timed))
+        assert wrong == [], log.stem
+        planned += raw.known.planned
+    assert planned > 100
+
+
+@pytest.mark.skipif(not PUBLISHED, reason="the collection of published logs is absent; TRAINWATCH_CORPUS can name it")
+@pytest.mark.parametrize("log", PUBLISHED, ids=lambda path: path.stem)
+def test_every_line_of_published_logs(log: Path) -> None:
+    data = log.read_bytes().replace(b"\0", b"").rstrip(b"\n")
+    lines = [line for seed in range(2 if len(data) > 100_000 else 4) for line in varied(data, seed).split(b"\n")]
+    assert difference(paged(lines, range(0, len(lines), 499), timed=True))[0] == []
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_whatever_numbers_stand_in_the_lines(data: st.DataObject) -> None:
+    numbers = st.one_of(
+        st.sampled_from(ODD),
+        st.integers(0, 10**7).map(b"%d".__mod__),
+        st.floats(0, 1e6).map(lambda value: f"{value:.4f}".encode()),
+    )
+    chosen = data.draw(st.lists(st.sampled_from(TEXTS), min_size=1, max_size=3))
+    lines = []
+    for seed in range(16):
+        for text in chosen:
+            lines.append(varied(text, seed))
+            if seed % 3 == 2:
+                change = data.draw(st.integers(0, max(0, len(NUMBER.findall(text)) - 1)))
+                other = data.draw(numbers)
+                at = iter(range(len(text)))
+                lines.append(NUMBER.sub(lambda match: other if next(at) == change else match[0], text))  # noqa: B023
+    cuts = data.draw(st.lists(st.integers(1, len(lines)), max_size=3))
+    wrong, _ = difference(paged(lines, cuts, data.draw(st.booleans())))
+    assert wrong == []
+
+
+@given(st.lists(st.sampled_from(TEXTS), min_size=1, max_size=4), st.text("0123456789ab#=-._█ \t\n", max_size=40))
+def test_a_page_has_the_keys_of_its_lines_and_gates_stand_in_them(lines: list[bytes], odd: str) -> None:
+    page = b"\n".join([*lines, odd.encode()])
+    assert keys(page) == b"\n".join(keys(line) for line in page.split(b"\n"))
+    for line in page.split(b"\n"):
+        assert not any(gate in line for gate in _OWNERS_OF) or may_know(keys(line))
+        assert [int(run) for run in re.findall(rb"\d+", line)] == Runs(line).values.tolist()
+
+
+@given(
+    st.sampled_from(
+        [
+            "",
+            "[1,0]<stdout>:",
+            "[1,mpirank:3,algo-2]<stderr>:",
+            "2026-03-04T08:00:00Z ",
+            "algo-1 | ",
+            "\x1b[34m",
+            "[rank3]: ",
+        ]
+    ),
+    st.lists(
+        st.sampled_from(
+            [
+                "\r",
+                "#015",
+                "\b" * 25,
+                "\b",
+                "[1,2]<stdout>:",
+                "[1,mpirank:5,algo-7]<stdout>:",
+                " 12/40 [..]",
+                " 3%|",
+                "\x1b[A",
+                "\x1b[0m",
+                "x",
+                " ",
+                "é",
+            ]
+        ),
+        max_size=12,
+    ),
+)
+def test_a_line_that_is_cut_is_the_same_pieces(head: str, rest: list[str]) -> None:
+    line = head + "".join(rest)
+    whole = fragments(line)
+    assert [piece for part in apart(line) for piece in fragments(part)] == whole
+    if (parts := redraws(line.encode())) is not None:
+        assert [piece for part in parts for piece in fragments(part.decode())] == whole
+
+
+def test_a_pattern_of_the_user_is_learned_too() -> None:
+    own = step_pattern(r"GPU 0 round (?P<step>\d+) took (?P<time_ms>[\d.]+) ms")
+    lines = [b"GPU %d round %d took %d.%d ms" % (at % 2, at, 90 + at % 7, at % 10) for at in range(1, 400)]
+    wrong, raw = difference(paged(lines, [150, 300], timed=False), (own,))
+    assert wrong == []
+    assert (len(raw.steps), raw.known.planned > 250) == (199, True)
+
+
+def test_a_reader_that_is_of_another_mind_later_is_asked_about_every_line() -> None:
+    def read(text: str) -> Iterator[Reading]:
+        if found := re.fullmatch(r"sol (\d+)", text):
+            yield Reading("odd", int(found[1]), time_s=1.0 if int(found[1]) < 200 else 2.0)
+
+    lines = [b"sol %d" % at for at in range(100, 400)]
+    wrong, raw = difference(paged(lines, range(0, 300, 50), timed=False), (read,))
+    assert wrong == []
+    assert 0 < raw.known.planned < 150
+
+
+def test_shapes_are_bounded_and_what_is_beyond_is_read() -> None:
+    raw = RawRows(known=LineShapes(10))
+    words = ["".join(chr(97 + at // 26**place % 26) for place in range(3)) for at in range(200)]
+    raw.add(paged([f"step={at} step_time_s=0.5 {word}=1".encode() for at, word in enumerate(words)], (), False)[0])
+    assert (len(raw.known), len(raw.steps)) == (10, 200)
