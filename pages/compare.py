@@ -4,8 +4,8 @@ import streamlit as st
 
 from monitor.review.run_names import short_names
 from monitor.show import data, shell
-from monitor.show.compare_board import show_comparison, soonest
-from monitor.show.compare_choice import show_choice
+from monitor.show.compare.board import show_comparison, soonest
+from monitor.show.compare.choice import show_choice
 from monitor.show.pace import live
 
 visit = shell.enter()

@@ -9,19 +9,22 @@ from monitor.diagnose.rights import of_report
 from monitor.model import JobSummary
 from monitor.review import Snapshot
 from monitor.review.previous_run import previous
-from monitor.show import address, compare_address, data, links, log_address, plan_address, shell
+from monitor.show import address, data, links, shell
 from monitor.show.alike import show_alike
-from monitor.show.figures import show_figures
-from monitor.show.findings import show_answer
-from monitor.show.header import has_console, show_header, show_links, tab_title
+from monitor.show.compare import address as compare_address
+from monitor.show.job.figures import show_figures
+from monitor.show.job.findings import show_answer
+from monitor.show.job.header import has_console, show_header, show_links, tab_title
+from monitor.show.job.pace import pace_of
+from monitor.show.job.pictures import show_pictures
+from monitor.show.job.saving import show_save
+from monitor.show.job.tables import show_configuration, show_coverage, show_files, show_nodes_with_gpus
 from monitor.show.job_choice import choose_job, show_newest
-from monitor.show.job_tables import show_configuration, show_coverage, show_files, show_nodes_with_gpus
+from monitor.show.logs import address as log_address
 from monitor.show.pace import Pace, live
-from monitor.show.pace_of_job import pace_of
 from monitor.show.parts import part
-from monitor.show.pictures import show_pictures
 from monitor.show.plain import plain
-from monitor.show.saving import show_save
+from monitor.show.plan import address as plan_address
 from monitor.show.trouble import show_error, show_gaps, show_rights, show_stale
 from monitor.words import instant
 

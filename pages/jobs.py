@@ -10,11 +10,14 @@ from monitor import words
 from monitor.diagnose.rights import of_list
 from monitor.model import Gap, JobSummary
 from monitor.review import Snapshot
-from monitor.show import accounts_address, accounts_board, compare_address, data, jobs_query, jobs_table, shell
+from monitor.show import accounts_address, accounts_board, data, shell
 from monitor.show.callbacks import calm
+from monitor.show.compare import address as compare_address
 from monitor.show.csv import csv_button
 from monitor.show.job_choice import no_jobs
-from monitor.show.jobs_figures import figures, show_jobs_figures
+from monitor.show.jobs import query as jobs_query
+from monitor.show.jobs import table as jobs_table
+from monitor.show.jobs.figures import figures, show_jobs_figures
 from monitor.show.pace import IDLE, WAITING, Pace, live
 from monitor.show.plain import advice, plain
 from monitor.show.trouble import show_error, show_rights, show_stale
@@ -99,7 +102,7 @@ def above(
     of: Hashable,
     table: pd.DataFrame,
     found: data.Listing,
-    reviewed: Mapping[str, jobs_table.Known],
+    reviewed: Mapping[str, jobs_table.RowReview],
     is_sorted: bool,
     may_sort: bool,
 ) -> None:

@@ -4,11 +4,12 @@ from datetime import UTC, datetime
 
 import streamlit as st
 
-from monitor.show import data, log_address, shell
+from monitor.show import data, shell
 from monitor.show.alike import show_alike
-from monitor.show.log_board import finds_first_error, pace_of, show_log, show_search
-from monitor.show.log_controls import choose, filters, jumps, misread, newest
-from monitor.show.log_places import known_of, node_names
+from monitor.show.logs import address as log_address
+from monitor.show.logs.board import finds_first_error, pace_of, show_log, show_search
+from monitor.show.logs.controls import choose, filters, jumps, misread, newest
+from monitor.show.logs.places import context_of, node_names
 from monitor.show.pace import EMPTY, Pace, live
 
 visit = shell.enter()
@@ -53,7 +54,7 @@ else:
     report = reviewed.report
     with st.container(horizontal=True, vertical_alignment="top"):
         filters(view, node_names(report))
-        jumps(view, known_of(report).places, visit.zone)
+        jumps(view, context_of(report).places, visit.zone)
     misread(view)
     name = chosen
     live(lambda: board(name), f"logs-{name}", lambda: soon(name))

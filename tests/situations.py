@@ -36,8 +36,10 @@ WINDOW = Finding(
     "GPUs wait half of the time: the pipeline window is too small",
     "GPU 46 % (p5 41, p95 52) on all 4 nodes since the first step, 12:08 UTC; memory has room, 41 %.",
     evidence=(
-        Evidence("GPU utilization, mean", 46.0, "%", start=START, end=START + timedelta(minutes=90)),
-        Evidence("GPU memory, p95", 44.0, "%", node="algo-3"),
+        Evidence(
+            "GPU utilization, mean", 46.0, "%", start=START, end=START + timedelta(minutes=90), view="gpu_utilization"
+        ),
+        Evidence("GPU memory, p95", 44.0, "%", node="algo-3", view="gpu_memory_utilization"),
         Evidence("active_microbatches", 2, line="[1,0]<stdout>: smp config active_microbatches=2 microbatches=8"),
     ),
     recommendation=Recommendation(
@@ -60,6 +62,10 @@ SLOW_NODE = Finding(
     "high",
     "algo-5 is slow: 1.31 x the median of its peers",
     "Its steps take 2.63 s against 2.01 s since 12:10 UTC (412 steps); its GPU is 17 points lower, its CPU is not.",
+    evidence=(
+        Evidence("step time", 2.63, "s", node="algo-5", view="steps", role="step time"),
+        Evidence("median of its peers at the same steps", 2.01, "s", view="steps", role="peers' step time"),
+    ),
     recommendation=Recommendation("Replace the instance; if algo-5 is slow again, look at its data shard."),
 )
 OUT_OF_MEMORY = Finding(

@@ -12,13 +12,13 @@ import pytest
 
 from monitor.archive.cache import Cache
 from monitor.archive.document import report_document
-from monitor.diagnose.cost_words import cost_words
 from monitor.diagnose.headline import facts
+from monitor.diagnose.words.cost import cost_words
 from monitor.export.markdown import markdown
 from monitor.model import Gap, InstanceGroup, Price
 from monitor.review import Reviewer
 from monitor.settings import Settings
-from monitor.show.figures import figures
+from monitor.show.job.figures import figures
 from tests.test_review import NOW, OneJob
 
 KIND = "ml.test.8xlarge"

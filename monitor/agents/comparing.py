@@ -10,9 +10,9 @@ from monitor.agents.reviewing import range_of
 from monitor.agents.shapes import Against, Difference
 from monitor.agents.tokens import Answer, clipped, fitted
 from monitor.archive.document import plain
-from monitor.diagnose import compared as compared_jobs
-from monitor.diagnose.compared import Comparison, compare, letter
-from monitor.diagnose.compared_rows import difference_rows, figure_rows, prediction_lines, verdict_lines
+from monitor.diagnose.comparison import compare as compared_jobs
+from monitor.diagnose.comparison.compare import Comparison, compare, letter
+from monitor.diagnose.comparison.rows import difference_rows, figure_rows, prediction_lines, verdict_lines
 from monitor.diagnose.headline import facts, status_word
 from monitor.errors import BadCall
 from monitor.review import Progress

@@ -61,7 +61,7 @@ def _of_finding(
         f"{finding.id} ({finding.severity}, {finding.confidence} confidence): {quotes.marked(clipped(finding.summary, 900))}"
     ]
     if finding.recommendation:
-        head.append(f"Do: {quotes.marked(clipped(finding.recommendation.text, 900))}")
+        head.append(f"Do: {quotes.marked(clipped(finding.recommendation.whole, 900))}")
     if finding.recommendation and finding.recommendation.source:
         head.append(f"Source: {clipped(finding.recommendation.source, 200)}")
     head += [f"Not checked: {clipped(each, 200)}" for each in finding.not_checked]
@@ -102,7 +102,7 @@ def _fact(each: Evidence, ids: dict[str, str], quotes: Quotes) -> Fact:
         "id": ids.get(each.line or ""),
         "time": None if each.start is None else iso(each.start),
         "node": each.node,
-        "what": quotes.marked(each.what),
+        "what": quotes.marked(each.label),
         "value": shown,
         "quoted": None if each.line is None else quote(each.line),
     }

@@ -10,10 +10,10 @@ from monitor.agents.quoting import Quotes, quotes_of
 from monitor.agents.shapes import FindingRow, NodeRow, Range
 from monitor.agents.tokens import Answer, clipped, fitted
 from monitor.archive.document import plain
-from monitor.diagnose.cost_words import cost_words
 from monitor.diagnose.headline import facts, status_word
 from monitor.diagnose.outlook import outlook
 from monitor.diagnose.verdict import judge
+from monitor.diagnose.words.cost import cost_words
 from monitor.model import Distribution, Finding, NodeStats, Report
 from monitor.review import Progress
 from monitor.words import DASH, about_usd, count, duration, percent, phase, step_seconds, usd
@@ -89,7 +89,7 @@ def _head(report: Report, quotes: Quotes) -> list[str]:
         " · ".join([quotes.marked(report.job.name), status_word(report.job.status), *facts(report)]),
         f"Verdict: {judged.level}: {verdict_of(report, quotes)}",
     ]
-    if judged.headline.startswith("Failed: "):
+    if judged.unexplained:
         lines.append(quotes.marked(clipped(judged.detail, 400)))
     if steps is not None:
         done = "" if steps.done is None else f"step {steps.done:,}{f' of {steps.total:,}' if steps.total else ''}, "
@@ -118,7 +118,7 @@ def _findings(rows: list[FindingRow], out: int, following: str | None) -> list[s
 
 def _finding(finding: Finding, quotes: Quotes, longest: int) -> FindingRow:
     advice, prediction = finding.recommendation, finding.prediction
-    step = None if advice is None else quotes.marked(clipped(advice.text.partition("\n")[0], longest))
+    step = None if advice is None else quotes.marked(clipped(advice.text, longest))
     return {
         "id": finding.id,
         "severity": finding.severity,

@@ -10,9 +10,9 @@ from typing import Any
 
 from monitor.archive.document import SCHEMA, job_document, plain
 from monitor.archive.pairs import Record
-from monitor.diagnose.compared import Against, Comparison
-from monitor.diagnose.foretold import Followed
-from monitor.diagnose.side_by_side import Figures
+from monitor.diagnose.comparison.compare import Against, Comparison
+from monitor.diagnose.comparison.figures import Figures
+from monitor.diagnose.comparison.prediction import Followed
 
 
 def comparison_document(comparison: Comparison, record: Record | None = None) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def comparison_document(comparison: Comparison, record: Record | None = None) ->
 
 
 def _result(result: Against) -> dict[str, Any]:
-    told, work = result.foretold, result.work
+    told, work = result.predicted, result.work
     found = None if result.unlike is not None else result.change
     return {
         # As everywhere: for the same work, where it is known and differs.

@@ -10,7 +10,8 @@ from datetime import datetime
 from typing import Any
 
 from monitor.diagnose.hidden import hidden_words
-from monitor.diagnose.reading_words import corrections
+from monitor.diagnose.verdict import method_words
+from monitor.diagnose.words.step_readings import corrections
 from monitor.model import (
     Bucket,
     Distribution,
@@ -263,7 +264,7 @@ def finding_document(finding: Finding) -> dict[str, Any]:
         "recommendation": None
         if advice is None
         else {
-            "text": advice.text,
+            "text": advice.whole,
             "parameter": advice.parameter,
             "from": advice.from_value,
             "to": advice.to_value,
@@ -276,7 +277,7 @@ def finding_document(finding: Finding) -> dict[str, Any]:
             "gpu_memory_utilization": None
             if prediction.gpu_memory_utilization is None
             else list(prediction.gpu_memory_utilization),
-            "method": prediction.method,
+            "method": method_words(prediction),
         },
         "not_checked": list(finding.not_checked),
     }
@@ -284,7 +285,7 @@ def finding_document(finding: Finding) -> dict[str, Any]:
 
 def _evidence(evidence: Evidence) -> dict[str, Any]:
     return {
-        "what": evidence.what,
+        "what": evidence.label,
         "value": evidence.value,
         "unit": evidence.unit,
         "node": evidence.node,

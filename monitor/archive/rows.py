@@ -104,7 +104,7 @@ def finding_rows(report: Report, document: Mapping[str, Any]) -> list[Row]:
                 "confidence": finding.confidence,
                 "title": finding.title,
                 "summary": finding.summary,
-                "recommendation": advice.text if advice else None,
+                "recommendation": advice.whole if advice else None,
                 "parameter": advice.parameter if advice else None,
                 "from_value": _text(advice.from_value) if advice else None,
                 "to_value": _text(advice.to_value) if advice else None,

@@ -49,12 +49,11 @@ class Verdicts:
         if endpoint is None or job.created is None or not report.run.logs.complete:
             return
         verdict = judge(report)
-        first = report.warnings[0] if report.warnings else None
         said = {
             "version": self._version,
             "level": verdict.level,
             "headline": verdict.headline,
-            "finding": first.id if first is not None and first.title == verdict.headline else None,
+            "finding": None if verdict.finding is None else verdict.finding.id,
             "status": job.status,
             "reviewed_at": report.reviewed_at.astimezone(UTC).isoformat(),
         }

@@ -1,4 +1,4 @@
-"""Step times over a job: buckets few enough to draw, the node that is slowest, and the steps reached.
+"""Step times over a job: buckets few enough to draw, the slow node beside them, and the steps reached.
 
 The reports are put in order once (``work_of``); any part of the time follows quickly.
 """
@@ -6,6 +6,7 @@ The reports are put in order once (``work_of``); any part of the time follows qu
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -33,8 +34,6 @@ from monitor.charts.elements import (
 
 #: Points of one series at most: more than there are pixels only costs.
 BUCKETS = 400
-#: A node is drawn by name when its median is this much above the median of its peers.
-SLOWER = 1.03
 #: Reports above this multiple of the median are dots of their own, drawn no higher than the ceiling.
 OUTLIER_TIMES = 2.0
 CEILING_TIMES = 2.5
@@ -46,23 +45,6 @@ _BUCKETS = columns(
 )
 _LEVELS = ["low_s", "p10_s", "median_s", "mean_s", "p90_s", "high_s"]
 _NO_STEP = -1
-
-
-@dataclass(frozen=True, slots=True)
-class Slowest:
-    """The node whose median step time is longest, beside the median of the other nodes' medians."""
-
-    node: str
-    median_s: float
-    peers_s: float
-
-    @property
-    def times(self) -> float:
-        return self.median_s / self.peers_s
-
-    @property
-    def stands_out(self) -> bool:
-        return self.times >= SLOWER
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,19 +101,21 @@ def work_of(steps: pd.DataFrame) -> Work:
     return Work(tuple(map(str, names)), codes[turn].astype("int64"), at_ms[turn], key, step[turn], seconds[turn])
 
 
-def slowest(work: Work) -> Slowest | None:
-    """The slowest of at least two nodes that report their steps, else None."""
+def node_medians(work: Work) -> dict[str, float]:
+    """The median step time in seconds of each node that reports."""
     turn = np.argsort(work.node, kind="stable")
     places, first = np.unique(work.node[turn], return_index=True)
-    if len(places) < 2:
-        return None
-    medians = np.array([float(np.median(part)) for part in np.split(work.seconds[turn], first[1:])])
-    worst = int(np.argmax(medians))
-    return Slowest(work.names[places[worst]], float(medians[worst]), float(np.median(np.delete(medians, worst))))
+    parts = np.split(work.seconds[turn], first[1:]) if len(places) else []
+    return {work.names[place]: float(np.median(part)) for place, part in zip(places, parts, strict=True)}
 
 
-def buckets(work: Work, limit: int = BUCKETS) -> pd.DataFrame:
-    """Rows ``series order at`` with the levels of each bucket, for all nodes and, if one stands out, the slowest.
+def against_peers(medians: Mapping[str, float], node: str) -> tuple[float, float]:
+    """A node's median and the median of those of the others, of which there is at least one."""
+    return medians[node], float(np.median([each for name, each in medians.items() if name != node]))
+
+
+def buckets(work: Work, slow: str | None = None, limit: int = BUCKETS) -> pd.DataFrame:
+    """Rows ``series order at`` with the levels of each bucket, for all nodes and for the ``slow`` one, if it reports.
 
     Consecutive steps share a bucket so that there are at most ``limit`` of them. An empty row stands in each silence of
     more than five times the usual distance, so that no line is joined over it.
@@ -139,10 +123,9 @@ def buckets(work: Work, limit: int = BUCKETS) -> pd.DataFrame:
     if not len(work):
         return typed([], _BUCKETS)
     parts = [_series(work, median_of(work), 0, limit)]
-    odd = slowest(work)
-    if odd is not None and odd.stands_out:
-        own = work.chosen(work.node == work.names.index(odd.node))
-        parts.append(_series(own, f"{odd.node}, slowest", 1, limit))
+    own = work.chosen(work.node == work.names.index(slow)) if slow in work.names else None
+    if own is not None and 0 < len(own) < len(work):
+        parts.append(_series(own, f"{slow}, slowest", 1, limit))
     frame = pd.concat(parts, ignore_index=True)
     top = ceiling(work, max(_highest_lasting(part["median_s"]) for part in parts))
     for name in ("p10", "median", "p90"):
@@ -248,15 +231,15 @@ def changed(changes: Changes, span: Span) -> pd.DataFrame:
 
 
 def step_frames(
-    work: Work, span: Span, within: Span | None = None, changes: Changes = ()
+    work: Work, span: Span, within: Span | None = None, changes: Changes = (), slow: str | None = None
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """What ``step_time_of`` draws: buckets, far-off steps, changes of pace, and the ends of the time shown."""
     shown = work.within(within)
-    return buckets(shown), outliers(shown), changed(changes, within or span), edges(within or span)
+    return buckets(shown, slow), outliers(shown), changed(changes, within or span), edges(within or span)
 
 
 def step_time_of(levels: pd.DataFrame, far: pd.DataFrame, changes: pd.DataFrame, ends: pd.DataFrame) -> alt.LayerChart:
-    """Median and p10-p90 band over all nodes, the slowest node by name where one stands out, far-off steps as dots.
+    """Median and p10-p90 band over all nodes, the slow node by name where there is one, far-off steps as dots.
 
     A layer a series, which are named in the specification: marks that a field parts are kept by the browser for long after
     they are gone.
@@ -309,9 +292,9 @@ def step_time_of(levels: pd.DataFrame, far: pd.DataFrame, changes: pd.DataFrame,
     return alt.layer(*named, *bands, *medians, dots, *_rules(changes, time), window(ends)).properties(height=240)
 
 
-def step_time(steps: pd.DataFrame, span: Span) -> alt.LayerChart:
+def step_time(steps: pd.DataFrame, span: Span, slow: str | None = None) -> alt.LayerChart:
     """The step times of all of a job."""
-    return step_time_of(*step_frames(work_of(steps), span))
+    return step_time_of(*step_frames(work_of(steps), span, slow=slow))
 
 
 def series_names(levels: pd.DataFrame) -> tuple[str, ...]:

@@ -135,7 +135,7 @@ def _screen(arguments: argparse.Namespace) -> Iterator[Callable[[Message | _Seen
             if isinstance(what, Message):
                 paper.print(Text(message_words(what), MESSAGE_STYLES[what.kind]))
             else:
-                live.update(Text(_heading(what, desk), "dim"), refresh=True)
+                live.update(Text(f"{_heading(what, desk)} Ctrl-C ends it.", "dim"), refresh=True)
 
         yield show
 
@@ -148,7 +148,7 @@ def _line(what: Message | _Seen, form: str) -> None:
 def _heading(seen: _Seen, desk: Desk) -> str:
     asked = len(desk.pairs)
     said = summary(seen.judged, asked - len(seen.missing), asked)
-    return f"{said}; as of {clock(seen.at)}, {count(seen.calls, 'AWS call')}, {about_usd(seen.usd)}. Ctrl-C ends it."
+    return f"{said}; as of {clock(seen.at)}, {count(seen.calls, 'AWS call')}, {about_usd(seen.usd)}."
 
 
 def _summary(arguments: argparse.Namespace, desk: Desk, seen: _Seen, telling: Telling) -> None:
@@ -170,7 +170,7 @@ def _summary(arguments: argparse.Namespace, desk: Desk, seen: _Seen, telling: Te
         return
     paper = paper_for(arguments)
     paper.print()
-    paper.print(Text(f"Watch stopped. {_heading(seen, desk).removesuffix(' Ctrl-C ends it.')}", "bold"))
+    paper.print(Text(f"Watch stopped. {_heading(seen, desk)}", "bold"))
     paper.print(Text(f"{count(seen.fired, 'alert')}." if seen.fired else "No alert."))
     print_set_aside(seen.set_aside, telling.ledger, paper)
     deliver(arguments, paper)

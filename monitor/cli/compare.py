@@ -17,8 +17,8 @@ from monitor.cli.compare_text import print_comparison
 from monitor.cli.help import add_command
 from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress, tell_damage
 from monitor.cli.sources import account_source, add_account_options, add_cache_option, chosen_cache, source_of
-from monitor.diagnose.compared import compare
-from monitor.diagnose.pair_of import pairs_of
+from monitor.diagnose.comparison.compare import compare
+from monitor.diagnose.comparison.pairs import pairs_of
 from monitor.errors import BadCall
 from monitor.export.comparison_markdown import markdown
 from monitor.fetch.source import Source

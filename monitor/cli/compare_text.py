@@ -9,8 +9,8 @@ from rich.text import Text
 
 from monitor.archive.pairs import Record, record_line
 from monitor.cli.tables import Column, table
-from monitor.diagnose.compared import Comparison, letter
-from monitor.diagnose.compared_rows import difference_rows, figure_rows, heading, prediction_lines, verdict_lines
+from monitor.diagnose.comparison.compare import Comparison, letter
+from monitor.diagnose.comparison.rows import difference_rows, figure_rows, heading, prediction_lines, verdict_lines
 from monitor.diagnose.headline import facts, status_word
 
 _STYLE = {"faster": "bold green", "slower": "bold red", "cannot tell": "bold yellow", "not comparable": "bold yellow"}
@@ -38,9 +38,9 @@ def print_comparison(comparison: Comparison, earlier: Record | None, paper: Cons
     _table(("", *names), figure_rows(comparison), True, paper)
     for note in comparison.notes:
         paper.print(Text(note, "dim"))
-    if foretold := prediction_lines(comparison):
+    if predicted := prediction_lines(comparison):
         _head("Predicted and measured", paper)
-        for sentence in foretold:
+        for sentence in predicted:
             paper.print(Text(sentence))
     if line := record_line(earlier):
         paper.print()

@@ -39,10 +39,11 @@ from monitor.review.job_query import STATUSES, job_query
 from monitor.settings import read
 from monitor.words import count, instant
 
+_VERDICT = Column("VERDICT", goes=1, wraps=True, below=True)
 _COLUMNS = (
     Column("JOB"),
     Column("STATUS"),
-    Column("VERDICT", goes=1, wraps=True, below=True),
+    _VERDICT,
     Column("RAN", goes=2, right=True),
     Column("INSTANCES", goes=3),
     Column("CREATED", goes=4),
@@ -52,7 +53,7 @@ _Verdicts = Mapping[str, Kept | None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _Listing:
     """The list as of one moment."""
 
     jobs: tuple[JobSummary, ...]
@@ -126,7 +127,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def listed(found: _Look) -> Listed:
+def listed(found: _Listing) -> Listed:
     """The list in the forms in which it is repeated."""
     nothing = Text("No training job matches.")
     return Listed(
@@ -137,24 +138,24 @@ def listed(found: _Look) -> Listed:
     )
 
 
-def _look(arguments: argparse.Namespace, source: Source, cache: Cache | None) -> _Look:
+def _look(arguments: argparse.Namespace, source: Source, cache: Cache | None) -> _Listing:
     """The list and, without another call, what is kept of each job's last review."""
     now = datetime.now(UTC)
     query = job_query(arguments.status, arguments.name_contains, arguments.since, now, arguments.limit)
     jobs = source.with_instances(source.jobs(query))
     endpoint = source.endpoint()
     verdicts = {job.name: kept_of(cache, endpoint, job) for job in jobs}
-    return _Look(jobs, verdicts, now, muted_names(verdicts.items()))
+    return _Listing(jobs, verdicts, now, muted_names(verdicts.items()))
 
 
-def _document(found: _Look) -> dict[str, Any]:
+def _document(found: _Listing) -> dict[str, Any]:
     document = jobs_document(found.jobs)
     for row in document["jobs"]:
         row |= verdict_document(found.verdicts[row["name"]])
     return document
 
 
-def _csv(found: _Look) -> str:
+def _csv(found: _Listing) -> str:
     out = StringIO()
     rows = _document(found)["jobs"]
     names = ["name", "status", "instance_type", "instance_count", "created", "ended", "verdict", "level", "reviewed_at"]
@@ -164,7 +165,7 @@ def _csv(found: _Look) -> str:
     return out.getvalue()
 
 
-def _text(arguments: argparse.Namespace, found: _Look) -> Paper:
+def _text(arguments: argparse.Namespace, found: _Listing) -> Paper:
     paper = paper_for(arguments)
     if not found.jobs:
         paper.print("No training job matches.")
@@ -175,8 +176,8 @@ def _text(arguments: argparse.Namespace, found: _Look) -> Paper:
     return paper
 
 
-def _table(found: _Look, width: int) -> Table:
-    shown = [column for column in _COLUMNS if column.title != "VERDICT" or any(found.verdicts.values())]
+def _table(found: _Listing, width: int) -> Table:
+    shown = [column for column in _COLUMNS if column is not _VERDICT or any(found.verdicts.values())]
     rows = []
     for job in found.jobs:
         cells = {

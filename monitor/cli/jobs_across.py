@@ -31,12 +31,13 @@ from monitor.review.job_query import job_query
 from monitor.settings import read
 from monitor.words import count, instant
 
+_VERDICT = Column("VERDICT", goes=1, wraps=True, below=True)
 _COLUMNS = (
     Column("JOB"),
     Column("ACCOUNT"),
     Column("REGION"),
     Column("STATUS"),
-    Column("VERDICT", goes=1, wraps=True, below=True),
+    _VERDICT,
     Column("RAN", goes=2, right=True),
     Column("INSTANCES", goes=3),
     Column("CREATED", goes=4),
@@ -55,13 +56,13 @@ def run(arguments: argparse.Namespace) -> int:
     pairs, cache = pairs_of(arguments, settings), chosen_cache(arguments, settings)
     sweep = sweep_of(arguments)
 
-    def look(say: Callable[[str], None] = lambda text: None) -> _Look:
+    def look(say: Callable[[str], None] = lambda text: None) -> _Listing:
         now = datetime.now(UTC)
         query = job_query(arguments.status, arguments.name_contains, arguments.since, now, arguments.limit)
         found = sweep.look(pairs, query, now, say)
         rows = found.rows[: query.limit]
         endpoints = {where: _endpoint(sweep, where) for where in {row.where for row in rows}}
-        return _Look(found, rows, [kept_of(cache, endpoints[row.where], row.job) for row in rows], query)
+        return _Listing(found, rows, [kept_of(cache, endpoints[row.where], row.job) for row in rows], query)
 
     if arguments.watch:
         return watch(arguments, lambda: _listed(look()))
@@ -78,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _Listing:
     """The list of all accounts as of one moment."""
 
     found: Across
@@ -101,7 +102,7 @@ class _Look:
         return {"schema": 1, "jobs": jobs, "not_read": missing, "more": self.more}
 
 
-def _listed(seen: _Look) -> Listed:
+def _listed(seen: _Listing) -> Listed:
     """The list in the forms in which it is repeated."""
 
     def drawn(width: int) -> Table | Text:
@@ -129,7 +130,7 @@ def _documents(rows: Sequence[Placed], verdicts: _Verdicts) -> list[dict[str, An
     ]
 
 
-def _csv(seen: _Look) -> str:
+def _csv(seen: _Listing) -> str:
     out = StringIO()
     writer = csv.DictWriter(out, _CSV, lineterminator="\n")
     writer.writeheader()
@@ -139,7 +140,7 @@ def _csv(seen: _Look) -> str:
     return out.getvalue()
 
 
-def _text(arguments: argparse.Namespace, seen: _Look) -> Paper:
+def _text(arguments: argparse.Namespace, seen: _Listing) -> Paper:
     paper = paper_for(arguments)
     if not seen.rows:
         paper.print(f"No training job matches in {_where(seen.found)}.")
@@ -151,9 +152,9 @@ def _text(arguments: argparse.Namespace, seen: _Look) -> Paper:
     return paper
 
 
-def _table(seen: _Look, width: int) -> Table:
+def _table(seen: _Listing, width: int) -> Table:
     rows, verdicts, at = seen.rows, seen.verdicts, seen.found.at
-    shown = [column for column in _COLUMNS if column.title != "VERDICT" or any(verdicts)]
+    shown = [column for column in _COLUMNS if column is not _VERDICT or any(verdicts)]
     muted = muted_names((row.job.name, kept) for row, kept in zip(rows, verdicts, strict=True))
     lines = []
     for row, kept in zip(rows, verdicts, strict=True):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from monitor.cli.plan_text import marks, rows, title_of, written
+from monitor.cli.plan_text import marks, rows, written
 from monitor.export.markup import as_code, block, bold, document, heading, joined, table
 from monitor.review.planning import Plan
-from monitor.show.plan_captions import curve_words, script_lines, snippet
-from monitor.show.plan_words import answer, changed_words
-from monitor.words import DASH
+from monitor.show.plan.captions import curve_words, script_lines, snippet
+from monitor.show.plan.words import answer, changed_words
+from monitor.words import DASH, sentence
 
 
 def markdown(name: str, plan: Plan, usd_per_hour: float | None = None) -> str:
@@ -16,7 +16,7 @@ def markdown(name: str, plan: Plan, usd_per_hour: float | None = None) -> str:
     lines: list[str] = [heading(1, as_code(name)), ""]
     if plan.asked:
         lines += [as_code(changed_words(plan)), ""]
-    lines += [joined(bold(title_of(said)), said.body), ""]
+    lines += [joined(bold(sentence(said.outcome)), said.body), ""]
     titles = ("parameter", "start", "change", "read from")
     found = [
         (bold(name) if is_changed else name, start, change, read_from)
@@ -37,7 +37,7 @@ def markdown(name: str, plan: Plan, usd_per_hour: float | None = None) -> str:
     for finding in plan.problems:
         lines += [heading(2, f"{finding.severity}: {finding.title}"), "", finding.summary, ""]
         if finding.recommendation:
-            lines += [f"Next: {finding.recommendation.text}", ""]
+            lines += [f"Next: {finding.recommendation.whole}", ""]
     if plan.distribution:
         lines += [block("\n".join(snippet(plan)), "python"), ""]
         lines += ["The library rejects this: fix the problems named above first.", ""] if plan.is_rejected else []

@@ -18,8 +18,8 @@ from monitor.predict.layout import pipeline_of
 from monitor.predict.outcome import bubble_fraction
 from monitor.predict.setup import FRAMEWORK_NAMES, Setup
 from monitor.review.planning import Plan
-from monitor.show.plan_captions import curve_words, script_lines, snippet
-from monitor.show.plan_words import NOTHING_YET, Answer, answer, changed_words, to_fit_rows
+from monitor.show.plan.captions import curve_words, script_lines, snippet
+from monitor.show.plan.words import answer, changed_words, to_fit_rows
 from monitor.words import DASH, count, percent, sentence
 
 _STYLE = {"error": "bold red", "warning": "bold yellow", "success": "bold green", "info": "bold"}
@@ -34,7 +34,7 @@ def print_plan(name: str, plan: Plan, paper: Console, usd_per_hour: float | None
     if plan.asked:
         paper.print(Text(changed_words(plan)))
     paper.print()
-    paper.print(Text(title_of(said), _STYLE[said.level]))
+    paper.print(Text(sentence(said.outcome), _STYLE[said.level]))
     paper.print(Text(said.body))
     _values(plan, paper)
     _memory(plan, paper)
@@ -48,12 +48,6 @@ def print_plan(name: str, plan: Plan, paper: Console, usd_per_hour: float | None
     _snippet(plan, paper)
     paper.print()
     paper.print(Padding(Text(plan.method, "dim"), (0, 0)))
-
-
-def title_of(said: Answer) -> str:
-    """The answer's first sentence: a command line is not waiting for a change."""
-    parts = [part for part in said.title.split("; ") if part != NOTHING_YET]
-    return sentence("; ".join(parts))
 
 
 def rows(plan: Plan) -> list[tuple[str, str, str, str, bool]]:
@@ -85,8 +79,8 @@ def _values(plan: Plan, paper: Console) -> None:
     if not found:
         return
     _head("Start and change" if plan.asked else "Start", paper)
-    titles = ("PARAMETER", "START", "CHANGE", "READ FROM") if plan.asked else ("PARAMETER", "START", "READ FROM")
-    columns = [Column(title, goes=title == "READ FROM", wraps=title != "PARAMETER") for title in titles]
+    change = [Column("CHANGE", wraps=True)] if plan.asked else []
+    columns = [Column("PARAMETER"), Column("START", wraps=True), *change, Column("READ FROM", goes=1, wraps=True)]
     rows_shown = [
         [name, start, change, read_from] if plan.asked else [name, start, read_from]
         for name, start, change, read_from, _ in found

@@ -14,16 +14,16 @@ from rich.text import Text
 from monitor.analyze.gpu_memory import memory_peaks
 from monitor.analyze.step_time import is_aggregated
 from monitor.cli.tables import Column, table
-from monitor.diagnose.cost_words import cost_words
-from monitor.diagnose.device_words import LEFT_OUT
 from monitor.diagnose.headline import facts, status_word
 from monitor.diagnose.hidden import hidden_words
-from monitor.diagnose.mfu_words import mfu_words
-from monitor.diagnose.muted_words import muted_words
 from monitor.diagnose.outlook import outlook
-from monitor.diagnose.reading_words import reading_words
 from monitor.diagnose.rights import of_report
 from monitor.diagnose.verdict import gain_words, judge
+from monitor.diagnose.words.cost import cost_words
+from monitor.diagnose.words.devices import LEFT_OUT
+from monitor.diagnose.words.mfu import mfu_words
+from monitor.diagnose.words.mutes import muted_words
+from monitor.diagnose.words.step_readings import reading_words
 from monitor.faults import attempt
 from monitor.model import Distribution, Finding, Mute, NodeStats, Report
 from monitor.words import (
@@ -82,7 +82,7 @@ def _verdict(report: Report, paper: Console) -> None:
     paper.print()
     paper.print(Text(f"{sentence(verdict.headline)}", _STYLE.get(verdict.level, "bold")))
     # With findings below the detail stands there in full; a failure that no finding explains has no other place.
-    if verdict.detail and (not report.warnings or verdict.headline.startswith("Failed: ")):
+    if verdict.detail and (not report.warnings or verdict.unexplained):
         paper.print(Text(verdict.detail))
 
 
@@ -112,9 +112,15 @@ def print_finding(finding: Finding, paper: Console, muted: Mute | None = None) -
         head.add_row("", Text(finding.id, "dim"))
         paper.print(head)
     lines = [*([muted_words(muted)] if muted else []), finding.summary]
-    if finding.recommendation:
-        # What follows a line break is code: it is not wrapped, so that it can be copied.
-        lines.extend(f"Next: {finding.recommendation.text}".split("\n"))
+    advice = finding.recommendation
+    if advice:
+        lines += [f"Next: {advice.text}", *advice.further]
+        for line in filter(None, lines):
+            paper.print(_indented(line))
+        if advice.code:
+            # Not wrapped, so that it can be copied.
+            paper.print(Text(" " * 9 + advice.code), soft_wrap=True)
+        lines = []
     if finding.prediction:
         lines.append(f"Predicted: {gain_words(finding.prediction)}")
     lines.extend(f"| {evidence.line}" for evidence in finding.evidence if evidence.line)
@@ -122,11 +128,11 @@ def print_finding(finding: Finding, paper: Console, muted: Mute | None = None) -
         lines.append(f"Not checked: {'; '.join(finding.not_checked)}.")
     lines.append(f"Confidence: {finding.confidence}." if finding.severity != "info" else "")
     for line in filter(None, lines):
-        code = finding.recommendation is not None and "\n" + line in finding.recommendation.text
-        if code:
-            paper.print(Text(" " * 9 + line), soft_wrap=True)
-        else:
-            paper.print(Padding(Text(line), (0, 0, 0, 9), expand=False))
+        paper.print(_indented(line))
+
+
+def _indented(line: str) -> Padding:
+    return Padding(Text(line), (0, 0, 0, 9), expand=False)
 
 
 def _phases(report: Report, paper: Console) -> None:
@@ -221,7 +227,7 @@ def _nodes(report: Report, paper: Console) -> None:
     silent = [stats.node.name for stats in report.nodes if not _has_figures(stats)]
     if silent:
         paper.print(f"Without figures: {', '.join(silent[:8])}{' …' if len(silent) > 8 else ''}", style="dim")
-    if any("%" in column.title for column, _ in columns):
+    if any(column in _PERCENT for column, _ in columns):
         paper.print(f"Percent of one GPU or vCPU, over the minutes of training; {LEFT_OUT}.", style="dim")
 
 
@@ -232,15 +238,23 @@ _PHASE_COLUMNS = (
     Column("BILLED", goes=1),
     Column("COST", right=True),
 )
+# Percent of one device.
+_PERCENT = _GPU, _GPU_MEMORY, _CPU, _MEMORY, _DISK = (
+    Column("GPU % (p5-p95)", right=True),
+    Column("GPU MEM %", goes=1, right=True),
+    Column("CPU %", goes=2, right=True),
+    Column("MEM %", goes=4, right=True),
+    Column("DISK %", goes=5, right=True),
+)
 _NODE_COLUMNS: tuple[tuple[Column, Callable[[NodeStats], str]], ...] = (
     (Column("NODE"), lambda stats: stats.node.name),
     (Column("INSTANCE", goes=3), lambda stats: stats.node.instance_type or DASH),
     (Column("GPUS", goes=6, right=True), lambda stats: DASH if stats.node.gpus is None else str(stats.node.gpus)),
-    (Column("GPU % (p5-p95)", right=True), lambda stats: _span(stats.gpu_utilization)),
-    (Column("GPU MEM %", goes=1, right=True), lambda stats: _mean(stats.gpu_memory_utilization)),
-    (Column("CPU %", goes=2, right=True), lambda stats: _mean(stats.cpu_utilization)),
-    (Column("MEM %", goes=4, right=True), lambda stats: _mean(stats.memory_utilization)),
-    (Column("DISK %", goes=5, right=True), lambda stats: _mean(stats.disk_utilization)),
+    (_GPU, lambda stats: _span(stats.gpu_utilization)),
+    (_GPU_MEMORY, lambda stats: _mean(stats.gpu_memory_utilization)),
+    (_CPU, lambda stats: _mean(stats.cpu_utilization)),
+    (_MEMORY, lambda stats: _mean(stats.memory_utilization)),
+    (_DISK, lambda stats: _mean(stats.disk_utilization)),
     (Column("STEP TIME", right=True), lambda stats: step_seconds(stats.steps.median_s) if stats.steps else DASH),
 )
 _SETTING_COLUMNS = (Column("PARAMETER"), Column("VALUE", wraps=True), Column("READ FROM", goes=1, wraps=True))
@@ -279,11 +293,11 @@ def _configuration(report: Report, paper: Console) -> None:
 def _coverage(report: Report, paper: Console) -> None:
     run = report.run
     paper.print()
-    said = {finding.summary for finding in report.findings}
+    said = [gap for finding in report.findings for gap in finding.gaps]
     for gap in report.gaps:
         if (gap.what == "price" and report.buckets) or gap.action:
             continue  # said beside the costs, and before the verdict
-        if not any(gap.why.rstrip(".") in summary for summary in said):
+        if gap not in said:
             head = "" if gap.what in {"program", "archive"} else "Not read: "
             paper.print(Text(f"{head}{gap.why} {gap.remedy}".rstrip(), "dim"))
     parts = [f"{count(run.logs.lines, 'log line')} from {count(run.logs.streams, 'stream')}"]

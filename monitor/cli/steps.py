@@ -17,7 +17,7 @@ from monitor.cli.output import add_output_options, as_json, deliver, paper_for, 
 from monitor.cli.paper import Paper
 from monitor.cli.sources import add_job_options, chosen_cache, job_source
 from monitor.cli.tables import Column, table
-from monitor.diagnose.reading_words import explained, reading_words
+from monitor.diagnose.words.step_readings import explained, reading_words
 from monitor.errors import BadCall, NoData
 from monitor.export.tables import steps_csv, steps_table
 from monitor.model import Report
@@ -159,5 +159,5 @@ def _why_none(report: Report) -> str:
         return "No steps."
     lines = [finding.summary, *(f"  {evidence.line}" for evidence in finding.evidence if evidence.line)]
     if finding.recommendation:
-        lines.append(finding.recommendation.text)
+        lines.append(finding.recommendation.whole)
     return "\n".join(lines)

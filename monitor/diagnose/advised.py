@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
-from monitor.diagnose.cost_words import saved_words
-from monitor.diagnose.device_words import everywhere, left_out, span, spread
 from monitor.diagnose.rule import Case
 from monitor.diagnose.stakes import STEPS
-from monitor.diagnose.verdict import MODEL_BASED
+from monitor.diagnose.words.cost import saved_words
+from monitor.diagnose.words.devices import everywhere, left_out, span, spread
 from monitor.model import Distribution, Evidence, Prediction, Saving
 from monitor.predict.memory import memory_change
 from monitor.predict.outcome import Outcome, differences
@@ -80,8 +79,14 @@ def prediction(found: Outcome) -> Prediction | None:
     change = found.step_time_change_pct
     if change is None:
         return None
-    method, promise = f"{MODEL_BASED} {found.method}".strip(), promise_words(found.time.promise)
-    return Prediction(change, found.memory.utilization_pct(), method, promise, found.memory.bound)
+    return Prediction(
+        change,
+        found.memory.utilization_pct(),
+        found.time_method,
+        promise_words(found.time.promise),
+        found.memory_method,
+        found.memory.bound,
+    )
 
 
 def saved(case: Case, found: Outcome) -> str:
@@ -138,7 +143,16 @@ def held(case: Case) -> tuple[Evidence, ...]:
     memory = memory_p95(case)
     if memory is None:
         return ()
-    return (Evidence("GPU memory utilization, p95 of the fullest node", memory, "%", None, *span(case)),)
+    return (
+        Evidence(
+            "GPU memory utilization, p95 of the fullest node",
+            memory,
+            "%",
+            None,
+            *span(case),
+            view="gpu_memory_utilization",
+        ),
+    )
 
 
 def read(case: Case, *names: str) -> tuple[Evidence, ...]:

@@ -6,19 +6,22 @@ from datetime import timedelta
 
 from monitor.analyze.slowdown import Slowdown
 from monitor.diagnose.rule import Case
-from monitor.model import Evidence
+from monitor.model import Evidence, MetricName
+from monitor.model.host_metrics import HOST_METRICS
 from monitor.words import percent
 
 # Points of one device: less is no difference that explains anything.
 _POINTS = 5.0
 
+_METRICS: tuple[MetricName, ...] = ("gpu_utilization", "cpu_utilization", "gpu_memory_utilization")
 
-def levels_of(case: Case, found: Slowdown) -> dict[str, tuple[float, float]]:
+
+def levels_of(case: Case, found: Slowdown) -> dict[MetricName, tuple[float, float]]:
     """metric -> median before and after; empty without times."""
     if found.at is None:
         return {}
-    out = {}
-    for name in ("gpu_utilization", "cpu_utilization", "gpu_memory_utilization"):
+    out: dict[MetricName, tuple[float, float]] = {}
+    for name in _METRICS:
         rows = case.metrics[case.metrics["metric"] == name]
         before = rows.loc[rows["timestamp"] < found.at, "value_pct"]
         after = rows.loc[rows["timestamp"] >= found.at, "value_pct"]
@@ -40,12 +43,10 @@ def moved(case: Case, found: Slowdown) -> tuple[str, list[str]]:
     """What the devices did with it, and the causes that this makes likely."""
     levels = levels_of(case, found)
     said = []
-    names = {"gpu_utilization": "GPU", "cpu_utilization": "CPU", "gpu_memory_utilization": "GPU memory"}
-    for metric, name in names.items():
-        if metric in levels:
-            before, after = levels[metric]
-            same = abs(after - before) < _POINTS
-            said.append(f"{name} unchanged" if same else f"{name} from {before:.0f} to {percent(after)}")
+    for metric, (before, after) in levels.items():
+        name = HOST_METRICS[metric].device
+        same = abs(after - before) < _POINTS
+        said.append(f"{name} unchanged" if same else f"{name} from {before:.0f} to {percent(after)}")
     busy, busy_now = levels.get("gpu_utilization", (None, None))
     cpu_now = levels.get("cpu_utilization", (0.0, 0.0))[1]
     events = case.run.events
@@ -66,9 +67,18 @@ def moved(case: Case, found: Slowdown) -> tuple[str, list[str]]:
 
 
 def level_evidence(case: Case, found: Slowdown) -> tuple[Evidence, ...]:
-    names = {"gpu_utilization": "GPU utilization", "cpu_utilization": "CPU utilization"}
+    metrics: tuple[MetricName, ...] = ("gpu_utilization", "cpu_utilization")
+    levels = levels_of(case, found)
     return tuple(
-        Evidence(f"{names[metric]} since then, median (before: {before:.0f} %)", after, "%", None, found.at, found.end)
-        for metric, (before, after) in levels_of(case, found).items()
-        if metric in names
+        Evidence(
+            f"{HOST_METRICS[metric].utilization} since then, median (before: {levels[metric][0]:.0f} %)",
+            levels[metric][1],
+            "%",
+            None,
+            found.at,
+            found.end,
+            view=metric,
+        )
+        for metric in metrics
+        if metric in levels
     )

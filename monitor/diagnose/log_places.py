@@ -23,7 +23,6 @@ _KEY_CHARS = 40
 _MOST_QUOTES = 200
 _MOST_PHASES = 60
 _WITHIN_WORK = "slow-excess"
-_OF_SAGEMAKER = frozenset({"what SageMaker says", "FailureReason", "interrupted"})
 _STEP = re.compile(r"step (\d{1,12})")
 
 
@@ -45,7 +44,7 @@ class Quote:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Bookmark:
     """Somewhere to jump to; without a time it is the end."""
 
     key: str
@@ -55,11 +54,11 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class LogContext:
     """What a report knows of its log."""
 
     quotes: tuple[Quote, ...]
-    places: tuple[Place, ...]
+    places: tuple[Bookmark, ...]
     error: Quote | None
     """The first error, as a line to look for."""
     phases: tuple[Phase, ...]
@@ -67,7 +66,7 @@ class Known:
     """Which node a rank ran on, where it ran on one."""
 
 
-def known(report: Report) -> Known:
+def log_context(report: Report) -> LogContext:
     """All of it."""
     found, error = quotes(report), first_error(report)
     as_quote = None
@@ -75,12 +74,12 @@ def known(report: Report) -> Known:
         fact = Evidence("first error", node=error.node or None, line=without_secrets(error.text))
         as_quote = Quote(FIRST_ERROR, Finding("", "info", "low", "", ""), fact, error.at)
     places = _places(report, found, error)
-    return Known(found, places, as_quote, _phases(report), _nodes_of_ranks(report))
+    return LogContext(found, places, as_quote, _phases(report), _nodes_of_ranks(report))
 
 
 def is_of_the_log(fact: Evidence) -> bool:
     """Whether the fact quotes a line of the log, and not what SageMaker says of the job."""
-    return fact.line is not None and fact.what not in _OF_SAGEMAKER
+    return fact.line is not None and fact.role != "of SageMaker"
 
 
 def quotes(report: Report) -> tuple[Quote, ...]:
@@ -93,22 +92,22 @@ def quotes(report: Report) -> tuple[Quote, ...]:
     return tuple(found[:_MOST_QUOTES])
 
 
-def _places(report: Report, found: Sequence[Quote], error: Cascade | None) -> tuple[Place, ...]:
+def _places(report: Report, found: Sequence[Quote], error: Cascade | None) -> tuple[Bookmark, ...]:
     """Where a reader may want to go: the ends, the first step and error, what findings quote, where phases begin."""
     job, steps = report.job, report.run.steps
-    out = [Place(START, "Start of the log", job.started or job.created)]
+    out = [Bookmark(START, "Start of the log", job.started or job.created)]
     stamps = steps["timestamp"].dropna()
     if len(stamps):
-        out.append(Place(FIRST_STEP, "First step", _datetime(stamps.min())))
+        out.append(Bookmark(FIRST_STEP, "First step", _datetime(stamps.min())))
     if error is not None and error.at is not None:
-        out.append(Place(FIRST_ERROR, "First error", error.at, FIRST_ERROR))
-    out.append(Place(END, "End of the log"))
+        out.append(Bookmark(FIRST_ERROR, "First error", error.at, FIRST_ERROR))
+    out.append(Bookmark(END, "End of the log"))
     for quote in found:
         if quote.at is not None:
-            what = quote.fact.what if quote.fact.what else "quoted line"
-            out.append(Place(f"quote-{quote.key}", f"{quote.finding.title}: {what}", quote.at, quote.key))
+            label = quote.fact.label or "quoted line"
+            out.append(Bookmark(f"quote-{quote.key}", f"{quote.finding.title}: {label}", quote.at, quote.key))
     for number, phase in enumerate(_phases(report)[:_MOST_PHASES]):
-        out.append(Place(f"phase-{number}", f"Phase: {phase_words(phase.name)}", phase.start))
+        out.append(Bookmark(f"phase-{number}", f"Phase: {phase_words(phase.name)}", phase.start))
     return tuple(out)
 
 
@@ -152,7 +151,7 @@ def place_at(times: pd.Series, moment: datetime) -> int:
     return int(times.searchsorted(pd.Timestamp(moment).ceil("ms").as_unit("ms")))
 
 
-def marks(about: Known, frame: pd.DataFrame) -> list[str]:
+def marks(about: LogContext, frame: pd.DataFrame) -> list[str]:
     """Beside each row: which findings quote it, whether it is the first error, and which phase begins with it."""
     out: list[list[str]] = [[] for _ in range(len(frame))]
     if frame.empty:

@@ -40,32 +40,43 @@ class Advice:
     prediction: Prediction | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One change, and what becomes of the GPU memory with it; empty where that cannot be told."""
+
+    words: str
+    becomes: str = ""
+
+
 def advice(case: Case, found: Fill) -> Advice:
     """What costs nothing, a smaller batch, then the other changes by what they add to the step time, those of which nobody can
     tell last; with the predicted memory where it can be told, one added to the other until it fits."""
     name, batch = _batch(case)
     to = batch // 2 if batch is not None and batch > 1 else None
-    steps = []
+    steps: list[_Step] = []
     if found.shared:
-        steps.append("see which other process is on that GPU (two ranks on one device: set_device by local rank)")
-    if found.fragmented:
         steps.append(
+            _Step("see which other process is on that GPU (two ranks on one device: set_device by local rank)")
+        )
+    if found.fragmented:
+        words = (
             "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, since the allocator held enough memory, but in pieces"
         )
+        steps.append(_Step(words))
     values: dict[str, Any] = {}
     first: Outcome | None = None
     if to is not None:
         words, values = _half_batch(case, name, batch or 0, to)
         first = what_if(case.setup, values)
-        steps.append(f"{words}{_becomes(first)}")
+        steps.append(_Step(words, _becomes(first)))
     elif batch is None:
-        steps.append("half the batch size per device, with twice the gradient accumulation steps")
-    steps += [*_further(case, values), *when_memory_is_short(case)]
-    told = sum("GPU memory" in step and "→" in step for step in steps) > 1
-    numbered = "; ".join(f"({number}) {step}" for number, step in enumerate(steps, start=1))
+        steps.append(_Step("half the batch size per device, with twice the gradient accumulation steps"))
+    steps += [*_further(case, values), *map(_Step, when_memory_is_short(case))]
+    added = sum(bool(step.becomes) for step in steps) > 1
+    numbered = "; ".join(f"({number}) {step.words}{step.becomes}" for number, step in enumerate(steps, start=1))
     one_knob = not (found.shared or found.fragmented or to is None)
     recommendation = Recommendation(
-        f"Change one thing at a time, the cheapest first{_ADDED if told else ''}: {numbered}.",
+        f"Change one thing at a time, the cheapest first{_ADDED if added else ''}: {numbered}.",
         parameter=name or None if one_knob else None,
         from_value=batch if one_knob else None,
         to_value=to if one_knob else None,
@@ -192,7 +203,7 @@ _CHANGES: dict[str, tuple[tuple[str, str], ...]] = {
 }  # fmt: skip
 
 
-def _further(case: Case, so_far: dict[str, Any]) -> list[str]:
+def _further(case: Case, so_far: dict[str, Any]) -> list[_Step]:
     """What comes behind the batch; what is on already is left out. Each is added to those before it."""
     setup, known = case.setup, framework(case)
     tensor, active = setup.tensor_degree or 1, setup.window
@@ -211,7 +222,8 @@ def _further(case: Case, so_far: dict[str, Any]) -> list[str]:
         values |= _values_of(what, fewer, tensor)
         found = what_if(setup, values)
         told = _becomes(found) if not found.memory.bound else ""
-        out.append(words.format(tensor=tensor, doubled=2 * tensor, active=active, fewer=fewer) + told)
+        said = words.format(tensor=tensor, doubled=2 * tensor, active=active, fewer=fewer)
+        out.append(_Step(said, told))
     return out
 
 

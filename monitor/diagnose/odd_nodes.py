@@ -6,11 +6,12 @@ import statistics
 from collections.abc import Callable, Iterable, Mapping
 
 from monitor.analyze.timeline import COMMON
-from monitor.charts.step_time import SLOWER
 from monitor.model import Report
 
 #: Points of one device: a node this far from the median node is named.
 ODD_POINTS = 5.0
+# Times the step time of the median node: worth a row of a chart, by far not yet a slow node.
+_SLOWER = 1.03
 _METRICS = ("gpu_utilization", "gpu_memory_utilization", "cpu_utilization", "memory_utilization")
 
 
@@ -24,7 +25,7 @@ def odd_nodes(report: Report) -> tuple[str, ...]:
         found += _few((fact.node for fact in finding.evidence if fact.node in names), most)
     steps = {each.node.name: each.steps.median_s for each in report.nodes if each.steps and each.steps.median_s}
     found += _few(
-        (name for name, times in _against_middle(steps, lambda own, usual: own / usual) if times >= SLOWER), most
+        (name for name, times in _against_middle(steps, lambda own, usual: own / usual) if times >= _SLOWER), most
     )
     for metric in _METRICS:
         means = {each.node.name: spread.mean for each in report.nodes if (spread := getattr(each, metric)) is not None}

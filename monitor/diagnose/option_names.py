@@ -117,7 +117,13 @@ def in_its_words(job: Job, finding: Finding) -> Finding:
         finding,
         title=_renamed(job, finding.title),
         summary=_renamed(job, finding.summary),
-        recommendation=None if advice is None else replace(advice, text=_renamed(job, advice.text)),
+        recommendation=None
+        if advice is None
+        else replace(
+            advice,
+            text=_renamed(job, advice.text),
+            further=tuple(_renamed(job, each) for each in advice.further),
+        ),
     )
 
 

@@ -1,4 +1,4 @@
-"""All rules of this package, in the order in which they are asked.
+"""All rules of the package ``rules``, in the order in which they are asked.
 
 A module whose text holds ``@rule(`` is one of rules: a new file needs no other edit. A rule is asked after all that can
 silence it and all that explain it; apart from that by what it is about, then by module and place in it.
@@ -11,7 +11,7 @@ import pkgutil
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
-import monitor.diagnose
+import monitor.diagnose.rules
 from monitor.diagnose.rule import ABOUT, Rule
 
 
@@ -55,14 +55,14 @@ def _place(
 
 
 def _found() -> Iterator[Rule]:
-    for info in sorted(pkgutil.iter_modules(monitor.diagnose.__path__), key=lambda info: info.name):
+    for info in sorted(pkgutil.iter_modules(monitor.diagnose.rules.__path__), key=lambda info: info.name):
         # To import what holds no rule would take the better part of a second.
         spec = info.module_finder.find_spec(info.name, None)
         source = (
             spec.loader.get_source(info.name) if spec and spec.loader and hasattr(spec.loader, "get_source") else ""
         )
         if source and "\n@rule(" in source:
-            module = importlib.import_module(f"{monitor.diagnose.__name__}.{info.name}")
+            module = importlib.import_module(f"{monitor.diagnose.rules.__name__}.{info.name}")
             yield from (value for value in vars(module).values() if _is_own(value, module.__name__))
 
 

@@ -37,7 +37,8 @@ def finding_of(setup: Setup, problems: Sequence[Problem], not_checked: tuple[str
         first.recommendation
         if len(problems) == 1
         else Recommendation(
-            "\n".join(each.recommendation.text for each in problems),
+            first.recommendation.text,
+            further=tuple(each.recommendation.text for each in problems[1:]),
             source="; ".join(dict.fromkeys(each.source for each in problems)),
         ),
         not_checked=not_checked,

@@ -9,7 +9,7 @@ import pandas as pd
 from monitor.analyze.gpu_memory import Fill, memory_peaks
 from monitor.analyze.mfu import parameters
 from monitor.analyze.single_gpus import fullest
-from monitor.diagnose.reading_words import came_by
+from monitor.diagnose.words.step_readings import came_by
 from monitor.model import Run, StepStats
 from monitor.predict.setup import Known, Setup, setup_of
 
@@ -43,7 +43,7 @@ def setup_seen(
         seen["gpu_memory_utilization"] = Known(max(used, one), MEASURED if used >= one else OF_ONE_GPU)
     if stats is not None and stats.median_s is not None:
         came = came_by(run.logs.readings)
-        seen["step_time_s"] = Known(stats.median_s, f"{MEASURED}, {came}" if came else MEASURED)
+        seen["step_time_s"] = Known(stats.median_s, f"{MEASURED}, {came}" if came else MEASURED, came_by=came)
     return replace(setup, values={**setup.values, **seen})
 
 

@@ -7,14 +7,12 @@ from datetime import datetime, timedelta
 import pandas as pd
 
 from monitor.analyze.peers import Outlier
-from monitor.diagnose.cost_words import saved_words
 from monitor.diagnose.rule import Case
 from monitor.diagnose.stakes import STEPS
+from monitor.diagnose.words.cost import saved_words
 from monitor.model import Evidence, Finding, Recommendation, Saving
 from monitor.words import percent, step_seconds
 
-#: The facts that say how slow a node is.
-STEP_TIME, PEERS_STEP_TIME = "step time", "median of its peers at the same steps"
 # Points of one device: less is no difference.
 _POINTS = 5.0
 
@@ -60,8 +58,17 @@ def by_steps(case: Case, found: tuple[Outlier, ...], pipelined: bool) -> Finding
             item
             for one in found[:4]
             for item in (
-                Evidence(STEP_TIME, one.value, "s", one.node, one.start, one.end),
-                Evidence(PEERS_STEP_TIME, one.peers, "s", one.peer or None, one.start, one.end),
+                Evidence("step time", one.value, "s", one.node, one.start, one.end, view="steps", role="step time"),
+                Evidence(
+                    "median of its peers at the same steps",
+                    one.peers,
+                    "s",
+                    one.peer or None,
+                    one.start,
+                    one.end,
+                    view="steps",
+                    role="peers' step time",
+                ),
             )
         ),
         Recommendation(
@@ -118,7 +125,7 @@ def by_gpu(case: Case, found: tuple[Outlier, ...]) -> Finding:
             item
             for one in found[:4]
             for item in (
-                Evidence("GPU utilization", one.value, "%", one.node, one.start, one.end),
+                Evidence("GPU utilization", one.value, "%", one.node, one.start, one.end, view="gpu_utilization"),
                 Evidence(
                     "median of its peers in the same minutes", one.peers, "%", one.peer or None, one.start, one.end
                 ),

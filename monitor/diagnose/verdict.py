@@ -15,15 +15,14 @@ from monitor.analyze.mfu import LOW_SHARE
 from monitor.diagnose.level import Level
 from monitor.diagnose.quoted import quoted
 from monitor.diagnose.unseen import unseen
-from monitor.model import METRICS, Job, Prediction, Report
-from monitor.words import capitalised, count, duration, percent, sentence, step_seconds
+from monitor.model import METRICS, Finding, Job, MetricName, Prediction, Report
+from monitor.model.host_metrics import HOST_METRICS
+from monitor.words import capitalised, count, duration, percent, step_seconds
 
 #: Metrics come once a minute, and the last ones are left out.
 TOO_SHORT_S = 300
 #: Of the billed time: with less training no job is called healthy.
 LOW_GOODPUT = 0.7
-#: What every prediction is called.
-MODEL_BASED = "Model-based, not measured."
 # A failure reason can be a thousand characters of traceback; a headline cannot.
 _HEADLINE = 110
 # The toolkit's summary in FailureReason: what the script said stands between quotes, its command line behind it.
@@ -32,25 +31,32 @@ _ERROR_MESSAGE = re.compile(r'ErrorMessage "(?P<text>.+?)(?:"?\s+(?:Command|Extr
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
+    """The answer; ``detail`` is what there is to say of it."""
+
     level: Level
     headline: str
     detail: str = ""
+    finding: Finding | None = None
+    """The one whose title the headline is; None where it is of none."""
+    unexplained: bool = False
+    """The job failed, and no finding names the cause: what the detail says stands nowhere else."""
 
 
 def judge(report: Report) -> Verdict:
     """The first finding that asks for action; else what can and what cannot be said."""
     job, ask = report.job, report.warnings
     if job.status == "Failed" and not any(finding.id in IDS and finding.severity == "critical" for finding in ask):
-        return Verdict("critical", f"Failed: {_short(_failure(report))}", _what_is_seen(report))
+        return Verdict("critical", f"Failed: {_short(_failure(report))}", _what_is_seen(report), unexplained=True)
     if ask:
         first = ask[0]
-        advice = first.recommendation.text.partition("\n")[0] if first.recommendation else first.summary
+        advice = first.recommendation.text if first.recommendation else first.summary
         gain = (
             ""
             if first.prediction is None
             else f" Predicted: step time about {_middle(first.prediction)} (model-based)."
         )
-        return Verdict("critical" if first.severity == "critical" else "warning", first.title, advice + gain)
+        level: Level = "critical" if first.severity == "critical" else "warning"
+        return Verdict(level, first.title, advice + gain, first)
     if not seen(report):
         # Which right is missing is said before the verdict.
         detail = " ".join(gap.why for gap in report.gaps if gap.what != "price" and not gap.action)
@@ -61,7 +67,7 @@ def judge(report: Report) -> Verdict:
         return Verdict("partial", _but_for(so_far, muted), _figures(report))
     if dark := _dark(report):
         said = f"Nothing stands out in what can be seen, but {' and '.join(dark)}"
-        return Verdict("partial", _but_for(said, muted), _figures(report))
+        return Verdict("partial", f"{said}; {muted}" if muted else said, _figures(report))
     headline = "Stopped; nothing stood out until then" if job.status == "Stopped" else "Healthy as far as can be seen"
     return Verdict("muted" if muted else "healthy", _but_for(headline, muted), _figures(report))
 
@@ -92,9 +98,7 @@ def _dark(report: Report) -> list[str]:
 
 def _but_for(headline: str, muted: str) -> str:
     """What is muted is not forgotten: a job with it is never simply healthy."""
-    if not muted:
-        return headline
-    return f"{headline}, but for {muted}" if "but" not in headline else f"{headline}; {muted}"
+    return f"{headline}, but for {muted}" if muted else headline
 
 
 def failure_words(job: Job) -> str:
@@ -175,9 +179,14 @@ def gain_words(prediction: Prediction) -> str:
             words += f"{middle:.0f} %"
         else:
             words += f"{middle:.0f} % ({low:.0f} to {high:.0f})"
-    rest = prediction.method.removeprefix(MODEL_BASED).strip()
-    said = f"{words}: {MODEL_BASED[0].lower()}{MODEL_BASED[1:]}"
-    return f"{said} {sentence(capitalised(rest))}" if rest else said
+    basis = [capitalised(part) for part in (prediction.method, prediction.memory_method) if part]
+    return " ".join((f"{words}: model-based, not measured.", *basis))
+
+
+def method_words(prediction: Prediction) -> str:
+    """What stands behind a prediction, as sentences."""
+    parts = ("Model-based, not measured.", prediction.method, prediction.memory_method)
+    return " ".join(part for part in parts if part)
 
 
 def _signed(value: float) -> str:
@@ -225,11 +234,11 @@ def _why_unseen(report: Report) -> str:
 
 def _figures(report: Report) -> str:
     parts = []
-    names = {"gpu_utilization": "GPU", "gpu_memory_utilization": "GPU memory", "cpu_utilization": "CPU"}
-    for metric, name in names.items():
+    metrics: tuple[MetricName, ...] = ("gpu_utilization", "gpu_memory_utilization", "cpu_utilization")
+    for metric in metrics:
         mean = mean_of(report, metric)
         if mean is not None and (metric != "cpu_utilization" or not has_gpus(report)):
-            parts.append(f"{name} {percent(mean)}")
+            parts.append(f"{HOST_METRICS[metric].device} {percent(mean)}")
     if report.steps is not None and report.steps.median_s is not None:
         parts.append(f"step time {step_seconds(report.steps.median_s)}")
     limits = ". ".join(

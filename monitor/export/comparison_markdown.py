@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from monitor.archive.pairs import Record, record_line
-from monitor.diagnose.compared import Comparison, letter
-from monitor.diagnose.compared_rows import difference_rows, figure_rows, prediction_lines, verdict_lines
+from monitor.diagnose.comparison.compare import Comparison, letter
+from monitor.diagnose.comparison.rows import difference_rows, figure_rows, prediction_lines, verdict_lines
 from monitor.diagnose.headline import facts, status_word
 from monitor.export.markup import Markup, as_code, bold, broken, document, heading, item, table
 from monitor.words import DASH
@@ -27,8 +27,8 @@ def markdown(comparison: Comparison, earlier: Record | None) -> str:
     lines += [*table(("parameter", *names), rows)] if rows else ["Nothing in the known configuration."]
     lines += ["", heading(2, "Side by side"), "", *table(("", *names), figure_rows(comparison)), ""]
     lines += map(broken, comparison.notes)
-    if foretold := prediction_lines(comparison):
-        lines += ["", heading(2, "Predicted and measured"), "", *map(broken, foretold)]
+    if predicted := prediction_lines(comparison):
+        lines += ["", heading(2, "Predicted and measured"), "", *map(broken, predicted)]
     if line := record_line(earlier):
         lines += ["", line]
     return document(lines)

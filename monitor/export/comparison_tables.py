@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import pandas as pd
 
 from monitor.archive.comparison_document import comparison_document
-from monitor.diagnose.compared import Comparison, letter
+from monitor.diagnose.comparison.compare import Comparison, letter
 from monitor.export.tables import as_csv
 
 
@@ -51,7 +51,7 @@ def verdicts_csv(comparison: Comparison) -> str:
         row["comparable"] = "yes" if result.unlike is None else "no"
         for title, found in (
             ("change", result.judged_pct),
-            ("predicted", result.foretold.change_pct),
+            ("predicted", result.predicted.change_pct),
             ("measured_for_same_samples", result.for_same_samples_pct),
         ):
             for part, value in zip(("low", "middle", "high"), found or (None, None, None), strict=True):

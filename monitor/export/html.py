@@ -15,16 +15,16 @@ from typing import Any, TypeVar
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from monitor import __version__, words
-from monitor.diagnose.cost_words import cost_words
-from monitor.diagnose.device_words import LEFT_OUT
-from monitor.diagnose.evidence_words import fact_value, when
-from monitor.diagnose.file_words import file_rows
 from monitor.diagnose.headline import facts, status_word
-from monitor.diagnose.mfu_words import mfu_words
-from monitor.diagnose.muted_words import muted_words
 from monitor.diagnose.outlook import outlook
 from monitor.diagnose.rights import of_report
 from monitor.diagnose.verdict import Verdict, gain_words, judge
+from monitor.diagnose.words.cost import cost_words
+from monitor.diagnose.words.devices import LEFT_OUT
+from monitor.diagnose.words.evidence import fact_value, when
+from monitor.diagnose.words.files import file_rows
+from monitor.diagnose.words.mfu import mfu_words
+from monitor.diagnose.words.mutes import muted_words
 from monitor.export.pictures import pictures
 from monitor.faults import attempt
 from monitor.model import Distribution, NodeStats, Report

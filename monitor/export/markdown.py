@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from monitor.analyze.step_time import is_aggregated
-from monitor.diagnose.cost_words import cost_words
 from monitor.diagnose.headline import facts, status_word
 from monitor.diagnose.hidden import hidden_words
-from monitor.diagnose.mfu_words import mfu_words
-from monitor.diagnose.muted_words import muted_words
 from monitor.diagnose.outlook import outlook
-from monitor.diagnose.reading_words import reading_words
 from monitor.diagnose.rights import of_report
 from monitor.diagnose.verdict import gain_words, judge
+from monitor.diagnose.words.cost import cost_words
+from monitor.diagnose.words.mfu import mfu_words
+from monitor.diagnose.words.mutes import muted_words
+from monitor.diagnose.words.step_readings import reading_words
 from monitor.export.markup import Markup, as_code, block, bold, broken, document, heading, item, joined, table
 from monitor.faults import attempt
 from monitor.model import Distribution, Report
@@ -59,7 +58,7 @@ def _rights(report: Report) -> list[str]:
 
 def _verdict(report: Report) -> list[str]:
     verdict = judge(report)
-    failed = [as_code(verdict.detail), ""] if verdict.headline.startswith("Failed: ") else []
+    failed = [as_code(verdict.detail), ""] if verdict.unexplained else []
     return [bold(sentence(verdict.headline)), "", *failed]
 
 
@@ -70,8 +69,9 @@ def _findings(report: Report) -> list[str]:
         if finding.id in report.muted:
             lines += [as_code(muted_words(report.muted[finding.id])), ""]
         if finding.recommendation:
-            step, _, code = finding.recommendation.text.partition("\n")
-            lines += [f"Next: {step}", "", *([block(code), ""] if code else [])]
+            advice = finding.recommendation
+            lines += [f"Next: {advice.text}", "", *(part for step in advice.further for part in (step, ""))]
+            lines += [block(advice.code), ""] if advice.code else []
         if finding.prediction:
             lines += [f"Predicted: {gain_words(finding.prediction)}", ""]
         quoted = [evidence.line for evidence in finding.evidence if evidence.line]
@@ -120,8 +120,6 @@ def _gaps(report: Report) -> list[str]:
 
 def _coverage(report: Report) -> list[str]:
     lines: list[str] = []
-    if is_aggregated(report.run.steps) and not any("aggregated" in gap.why for gap in report.run.gaps):
-        lines += ["The step figures are aggregated.", ""]
     lines += [part for line in reading_words(report.run.logs.readings) for part in (as_code(line), "")]
     if said := hidden_words(report.job):
         lines += [as_code(said), ""]

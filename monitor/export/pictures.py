@@ -16,33 +16,28 @@ from monitor.charts.elements import Span
 from monitor.charts.step_time import work_of
 from monitor.charts.timeline import SIGNS, phase_bar, segments, swim_lanes, unit_of
 from monitor.charts.utilization import POINTS, ROWS, bucket_seconds, columns_for, measured
-from monitor.diagnose.chart_words import (
+from monitor.diagnose.log_places import first_error
+from monitor.diagnose.odd_nodes import odd_nodes
+from monitor.diagnose.verdict import has_gpus
+from monitor.diagnose.words.charts import (
     changes_of,
     loss_said,
     phases_listed,
     phases_said,
     progress_said,
     rate_said,
+    slow_node,
     steps_said,
     sum_words,
     timeline_words,
     utilization_said,
 )
-from monitor.diagnose.log_places import first_error
-from monitor.diagnose.odd_nodes import odd_nodes
-from monitor.diagnose.reading_words import reading_words
-from monitor.diagnose.verdict import has_gpus
+from monitor.diagnose.words.step_readings import reading_words
 from monitor.export.svg import svg
 from monitor.faults import attempt
-from monitor.model import Report
+from monitor.model import MetricName, Report
+from monitor.model.host_metrics import HOST_METRICS
 from monitor.words import duration
-
-_NAMES = {
-    "gpu_utilization": "GPU utilization by node, % of one GPU",
-    "gpu_memory_utilization": "GPU memory by node, % of one GPU's memory",
-    "cpu_utilization": "CPU utilization by node, % of all vCPUs",
-    "memory_utilization": "Memory by node, % of the host's memory",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +51,15 @@ class Picture:
 def pictures(report: Report) -> Iterator[Picture]:
     """In the order of reading; what has no data has no picture, and one that fails says so in its place."""
     gpus = has_gpus(report)
-    full = ("gpu_utilization", "gpu_memory_utilization") if gpus else ("cpu_utilization", "memory_utilization")
+    full: tuple[MetricName, ...] = ("cpu_utilization", "memory_utilization")
+    if gpus:
+        full = ("gpu_utilization", "gpu_memory_utilization")
     started = report.job.started
     span = (started, report.job.ended or report.reviewed_at) if started is not None else None
     wanted: list[tuple[str, Callable[[], Iterable[Picture]]]] = [("Where the time went", lambda: _phases(report))]
     if span is not None:
         wanted += [("What happened when, by node", lambda: _timeline(report))]
-        wanted += [(_NAMES[metric], partial(_utilization, report, metric, span)) for metric in full]
+        wanted += [(HOST_METRICS[metric].by_node, partial(_utilization, report, metric, span)) for metric in full]
         wanted += [("Step time, seconds", lambda: _steps(report, span)), ("Loss", lambda: _losses(report, span))]
     for title, made in wanted:
         yield from attempt(report, title, partial(_drawn, made), partial(_failed, title))
@@ -100,7 +97,7 @@ def _timeline(report: Report) -> Iterator[Picture]:
     yield Picture("What happened when, by node", timeline_words(found, report), key, drawn)
 
 
-def _utilization(report: Report, metric: str, span: Span) -> Iterator[Picture]:
+def _utilization(report: Report, metric: MetricName, span: Span) -> Iterator[Picture]:
     rows = measured(report.run.metrics, metric, [name for name in report.job.node_names if name])
     if not len(rows.node):
         return
@@ -111,7 +108,9 @@ def _utilization(report: Report, metric: str, span: Span) -> Iterator[Picture]:
         chart = utilization.line_of(*utilization.line_frames(rows, span))
     else:
         chart = utilization.heatmap_of(*utilization.heatmap_frames(rows, span, first=odd_nodes(report)))
-    yield Picture(_NAMES[metric], utilization_said(report, metric, rows, None, UTC), note, svg(chart, metric))
+    yield Picture(
+        HOST_METRICS[metric].by_node, utilization_said(report, metric, rows, None, UTC), note, svg(chart, metric)
+    )
 
 
 def _steps(report: Report, span: Span) -> Iterator[Picture]:
@@ -122,7 +121,7 @@ def _steps(report: Report, span: Span) -> Iterator[Picture]:
         if is_aggregated(steps):
             note = "Aggregated by Logs Insights: medians over a minute or more; single slow steps do not show."
         note = " ".join((note, *reading_words(report.run.logs.readings)))
-        frames = step_time.step_frames(work, span, None, changes_of(report))
+        frames = step_time.step_frames(work, span, None, changes_of(report), slow_node(report))
         drawn = svg(step_time.step_time_of(*frames), "steps")
         yield Picture("Step time, seconds", steps_said(report, work, None, UTC), note, drawn)
     elif len(reached := step_time.reached(steps)):

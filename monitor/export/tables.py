@@ -45,7 +45,7 @@ def findings_csv(report: Report) -> str:
             "confidence": finding.confidence,
             "title": finding.title,
             "summary": finding.summary,
-            "next_step": finding.recommendation.text if finding.recommendation else None,
+            "next_step": finding.recommendation.whole if finding.recommendation else None,
             "parameter": finding.recommendation.parameter if finding.recommendation else None,
             "from": finding.recommendation.from_value if finding.recommendation else None,
             "to": finding.recommendation.to_value if finding.recommendation else None,

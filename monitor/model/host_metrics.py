@@ -1,18 +1,56 @@
-"""What does CloudWatch call the metrics of a job's hosts, and how often does it sum over their devices?"""
+"""The metrics of a job's hosts: what they are called here and in CloudWatch, and how often it sums over their devices."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 from monitor.model.job import Node
+from monitor.model.report import MetricName
 
 HOST_NAMESPACE = "/aws/sagemaker/TrainingJobs"
-#: Of our metrics, the name that CloudWatch has for each.
-HOST_METRIC_NAMES = {
-    "gpu_utilization": "GPUUtilization",
-    "gpu_memory_utilization": "GPUMemoryUtilization",
-    "cpu_utilization": "CPUUtilization",
-    "memory_utilization": "MemoryUtilization",
-    "disk_utilization": "DiskUtilization",
+
+
+@dataclass(frozen=True, slots=True)
+class HostMetric:
+    """One metric; its values are percent of one device."""
+
+    name: MetricName
+    device: str
+    """What is used: ``GPU memory``. Before a figure this is enough."""
+    label: str
+    """What a chart of it is of: ``GPU memory``, ``GPU utilization``."""
+    percent_of: str
+    """``% of one GPU``."""
+    cloudwatch: str
+    """CloudWatch's name for it."""
+
+    @property
+    def utilization(self) -> str:
+        """In full, as in a list of facts: ``GPU memory utilization``."""
+        return f"{self.device} utilization"
+
+    @property
+    def by_node(self) -> str:
+        """The title of a chart of all nodes: ``GPU utilization by node, % of one GPU``."""
+        return f"{self.label} by node, {self.percent_of}"
+
+
+#: All of them by name, in the order of reading.
+HOST_METRICS: Mapping[MetricName, HostMetric] = {
+    each.name: each
+    for each in (
+        HostMetric("gpu_utilization", "GPU", "GPU utilization", "% of one GPU", "GPUUtilization"),
+        HostMetric(
+            "gpu_memory_utilization", "GPU memory", "GPU memory", "% of one GPU's memory", "GPUMemoryUtilization"
+        ),
+        HostMetric("cpu_utilization", "CPU", "CPU utilization", "% of all vCPUs", "CPUUtilization"),
+        HostMetric("memory_utilization", "Memory", "Memory", "% of the host's memory", "MemoryUtilization"),
+        HostMetric("disk_utilization", "Disk", "Disk", "%", "DiskUtilization"),
+    )
 }
+#: Of our metrics, the name that CloudWatch has for each.
+HOST_METRIC_NAMES: Mapping[str, str] = {name: each.cloudwatch for name, each in HOST_METRICS.items()}
 OF_GPUS = frozenset({"gpu_utilization", "gpu_memory_utilization"})
 
 

@@ -39,6 +39,8 @@ class Parameter:
 
     value: Any
     read_from: str
+    came_by: str = ""
+    """How it was measured, where that is worth a word; of a measured value."""
 
     @property
     def whole(self) -> int | None:

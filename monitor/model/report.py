@@ -14,17 +14,30 @@ Severity = Literal["critical", "warning", "info"]
 Confidence = Literal["high", "medium", "low"]
 
 
+MetricName = Literal[
+    "gpu_utilization", "gpu_memory_utilization", "cpu_utilization", "memory_utilization", "disk_utilization"
+]
+#: The charts of a job in which a fact can be seen.
+View = MetricName | Literal["steps", "timeline"]
+#: What a fact is to whoever makes more of it than a line: a node's own step time and that of its peers, the pace before and
+#: after it changed, and what SageMaker says of the job (no line of its log).
+Role = Literal["step time", "peers' step time", "pace before", "pace since", "of SageMaker"]
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """One checkable fact behind a finding; ``line`` is the text of a log line."""
 
-    what: str
+    label: str
     value: float | str | None = None
     unit: str = ""
     node: str | None = None
     start: datetime | None = None
     end: datetime | None = None
     line: str | None = None
+    view: View | None = None
+    """Where it can be seen; None where no chart shows it."""
+    role: Role | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +49,30 @@ class Recommendation:
     from_value: Any = None
     to_value: Any = None
     source: str = ""
+    code: str = ""
+    """To be copied as it is: a line of Python or a statement of a policy; empty where there is nothing to copy."""
+    language: Literal["python", "json"] = "python"
+    """Of the code."""
+    further: tuple[str, ...] = ()
+    """The next steps of a finding that stands for several, one each."""
+
+    @property
+    def whole(self) -> str:
+        """All of it as one text, a line each."""
+        return "\n".join(part for part in (self.text, *self.further, self.code) if part)
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """(low, mid, high); ``method`` says what stands behind it."""
+    """(low, mid, high), by a model and not measured; ``method`` says what stands behind the step time, as sentences."""
 
     step_time_change_percent: tuple[float, float, float]
     gpu_memory_utilization: tuple[float, float, float] | None = None
     method: str = ""
     promise: str = ""
     """Which share of changes the range of the step time is for, in words behind ``the range``."""
+    memory_method: str = ""
+    """What stands behind the memory, or why there is none, as a sentence."""
     memory_at_most: bool = False
     """The memory's high end is an upper bound; nothing is expected between."""
 
@@ -86,6 +112,8 @@ class Finding:
     """None where it claims none, or nobody knows how much."""
     share: float | None = None
     """Of the bill what ``savings`` come to, 0 to 1; None without any."""
+    gaps: tuple[Gap, ...] = ()
+    """Those whose reason its summary gives, so that it need not be said again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,9 +45,9 @@ def may_know(shape: bytes) -> bool:
 
 @cache
 def _readers(owners: int) -> Readers:
-    asked = [read for place, read in enumerate((*_FAMILIES, *_EVENTS)) if owners >> place & 1]
-    events = tuple(read for read in asked if read in _EVENTS)
-    return Readers(tuple(asked[: len(asked) - len(events)]), events, bool(owners >> len(_FAMILIES) + len(_EVENTS) & 1))
+    asked = tuple(read for place, read in enumerate(_FAMILIES) if owners >> place & 1)
+    events = tuple(read for place, read in enumerate(_EVENTS, start=len(_FAMILIES)) if owners >> place & 1)
+    return Readers(asked, events, bool(owners >> len(_FAMILIES) + len(_EVENTS) & 1))
 
 
 _FAMILIES = tuple(family.read for family in families())

@@ -234,8 +234,8 @@ def _applied(cell: Cell, known: dict[Number, Floats]) -> Floats:
     if cell.how == "sum":
         column = sum(known[number] * factor for number, factor in cell.terms)
         return column + cell.constant if cell.constant else column  # type: ignore[return-value]
-    x = known[cell.terms[0][0]]
-    return _single(cell, x)
+    single: Floats = _single(cell, known[cell.terms[0][0]])
+    return single
 
 
 def _single(cell: Cell, x: Any) -> Any:
@@ -310,7 +310,7 @@ def learn(lines: Sequence[bytes], ask: Ask, counted: bool = True) -> Plan | None
     if -1 in literals:
         return None
     outputs = tuple(
-        Output(words[0], words[1:], np.array(values), tuple(own))
+        Output(words[0], words[1:], np.array(values), tuple(own))  # type: ignore[arg-type]
         for words, values, own in zip(base.answer.words, base.answer.numbers, cells, strict=True)
     )
     return Plan(

@@ -16,7 +16,6 @@ from monitor.predict.time_change import TimeChange, time_change
 from monitor.words import percent
 
 #: How ``method`` begins to say why there is no figure.
-NO_MEMORY = "GPU memory cannot be predicted"
 # Nobody draws more pieces of work than these.
 _MOST_DRAWN = 10_000
 
@@ -61,11 +60,21 @@ class Outcome:
     @property
     def method(self) -> str:
         """What the figures rest on, as sentences."""
+        return " ".join(part for part in (self.time_method, self.memory_method) if part)
+
+    @property
+    def memory_method(self) -> str:
+        """What the memory rests on, or why there is none, as a sentence."""
+        return _sentence(_memory_words(self))
+
+    @property
+    def time_method(self) -> str:
+        """What the step time rests on, or why there is none, as sentences."""
         parts = [f"no step time: {'; '.join(self.time.unknown)}"] if self.time.unknown else []
         if self.time.change_pct is not None:
             # Of a figure that is not given nobody asks for its range.
             parts = [effect.words for effect in self.time.effects if effect.words]
-        return " ".join(f"{part[:1].upper()}{part[1:]}." for part in dict.fromkeys([*parts, _memory_words(self)]))
+        return " ".join(_sentence(part) for part in dict.fromkeys(parts))
 
 
 def outcome(start: Setup, change: Setup, size_kept: bool = False, most_draws: int = MOST_DRAWS) -> Outcome:
@@ -110,12 +119,18 @@ def bubble_fraction(setup: Setup) -> float | None:
     return max(0.0, 1 - setting.microbatches / setting.equal_stages_s(1.0))
 
 
+def _sentence(clause: str) -> str:
+    return f"{clause[:1].upper()}{clause[1:]}."
+
+
 def _memory_words(found: Outcome) -> str:
     """What the figure of the memory rests on, or why there is none."""
     memory, change = found.memory, found.change
     if memory.change_gib is None:
         missing = ", ".join(_missing(change))
-        return f"{NO_MEMORY}: " + (f"missing {missing}" if missing else "the model does not cover this change")
+        return "GPU memory cannot be predicted: " + (
+            f"missing {missing}" if missing else "the model does not cover this change"
+        )
     if memory.bound:
         return (
             "memory: upper bound, as if all measured memory grew with the microbatches in flight (model shape unknown)"

@@ -60,7 +60,7 @@ class Entry:
     default: Any = None
     least: float | None = None
     most: float | None = None
-    words: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
 
 
 #: The other name that v1 takes for a parameter.
@@ -72,10 +72,10 @@ V1: Mapping[str, Entry] = {
     "microbatches": Entry("int", 1, 1),
     # Its default is a formula: see active_microbatches_by_default.
     "active_microbatches": Entry("int", None, 1),
-    "pipeline": Entry("str", "interleaved", words=("simple", "interleaved", "_only_forward")),
-    "optimize": Entry("str", "speed", words=("speed", "memory")),
+    "pipeline": Entry("str", "interleaved", choices=("simple", "interleaved", "_only_forward")),
+    "optimize": Entry("str", "speed", choices=("speed", "memory")),
     "placement_strategy": Entry(
-        "str", "cluster", words=("cluster", "spread", "PDT", "PTD", "DPT", "DTP", "TPD", "TDP")
+        "str", "cluster", choices=("cluster", "spread", "PDT", "PTD", "DPT", "DTP", "TPD", "TDP")
     ),
     "auto_partition": Entry("bool", True),
     "default_partition": Entry("int", None, 0),
@@ -84,7 +84,7 @@ V1: Mapping[str, Entry] = {
     "ddp": Entry("bool", False),
     "horovod": Entry("bool", False),
     "ddp_port": Entry("int", None, 0),
-    "ddp_dist_backend": Entry("str", None, words=("nccl", "auto")),
+    "ddp_dist_backend": Entry("str", None, choices=("nccl", "auto")),
     "contiguous": Entry("bool", True),
     "shard_optimizer_state": Entry("bool", False),
     "offload_activations": Entry("bool", False),

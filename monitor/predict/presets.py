@@ -34,10 +34,16 @@ class Preset:
     """``values`` under the names of ``monitor plan``; ``change`` is the question that the source answers, if it does."""
 
     name: str
-    title: str
+    model: str
+    setting: str
+    """How it was run: ``on 16 x p4d``."""
     values: Mapping[str, Any]
     source: str
     change: Mapping[str, Any]
+
+    @property
+    def title(self) -> str:
+        return f"{self.model} {self.setting}"
 
 
 _GUIDE = "SageMaker developer guide, SMP v1 best practices: reference configurations"
@@ -45,14 +51,16 @@ _GUIDE = "SageMaker developer guide, SMP v1 best practices: reference configurat
 PRESETS: tuple[Preset, ...] = (
     Preset(
         "gpt2-10b",
-        "GPT-2 10B on 16 x p4d",
+        "GPT-2 10B",
+        "on 16 x p4d",
         {**_GPT, "hidden_size": 4096, "instance_count": 16, "tensor_parallel_degree": 4, "batch_size": 40},
         _GUIDE,
         {},
     ),
     Preset(
         "gpt2-30b",
-        "GPT-2 30B on 16 x p4d",
+        "GPT-2 30B",
+        "on 16 x p4d",
         {
             **_GPT,
             "hidden_size": 7168,
@@ -66,7 +74,8 @@ PRESETS: tuple[Preset, ...] = (
     ),
     Preset(
         "gpt2-60b",
-        "GPT-2 60B on 32 x p4d",
+        "GPT-2 60B",
+        "on 32 x p4d",
         {
             **_GPT,
             "hidden_size": 10_240,
@@ -83,7 +92,8 @@ PRESETS: tuple[Preset, ...] = (
     ),
     Preset(
         "vit-630m",
-        "ViT-630M with MiCS on 8 x g4dn.12xlarge",
+        "ViT-630M",
+        "with MiCS on 8 x g4dn.12xlarge",
         {
             "activation_checkpointing": True,
             "attention_heads": 16,

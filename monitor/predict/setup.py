@@ -51,6 +51,8 @@ class Known:
     read_from: str
     is_default: bool = False
     """Nobody gave or printed it: the library takes it where nothing is said."""
+    came_by: str = ""
+    """How it was measured, where that is worth a word; of a measured value."""
 
 
 @dataclass(frozen=True, slots=True)

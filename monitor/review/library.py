@@ -12,9 +12,9 @@ from functools import cache
 from typing import Any
 
 from monitor.archive.comparison_document import comparison_document
-from monitor.diagnose import compared
-from monitor.diagnose.compared import Comparison
-from monitor.diagnose.compared_rows import verdict_lines
+from monitor.diagnose.comparison import compare as compared
+from monitor.diagnose.comparison.compare import Comparison
+from monitor.diagnose.comparison.rows import verdict_lines
 from monitor.errors import BadCall
 from monitor.export.comparison_markdown import markdown
 from monitor.inert import inert

@@ -141,7 +141,7 @@ def start_of(
     """The setup of a reviewed job with what was measured of it. ``corrections`` state what the job does not tell, or tells
     wrongly; ``framework`` is its library, likewise."""
     found = setup_of(report.job)
-    seen = {name: Known(each.value, each.read_from) for name, each in report.measured.items()}
+    seen = {name: Known(each.value, each.read_from, came_by=each.came_by) for name, each in report.measured.items()}
     found = replace(found, values={**found.values, **seen}, framework=framework or found.framework)
     if not corrections and not framework:
         return found

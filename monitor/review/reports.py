@@ -132,7 +132,7 @@ def _named(parts: list[str], checks: list[str]) -> str:
 def _measured(case: Case) -> dict[str, Parameter]:
     told = setup_of(case.run.job).values
     return {
-        name: Parameter(known.value, known.read_from)
+        name: Parameter(known.value, known.read_from, known.came_by)
         for name, known in case.setup.values.items()
         if told.get(name) != known
     }

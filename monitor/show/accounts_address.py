@@ -10,7 +10,7 @@ import streamlit as st
 from monitor.accounts import AccountRegion
 from monitor.review.across import Placed
 from monitor.show import address, data
-from monitor.show.jobs_query import STATUSES, show_clear, show_status
+from monitor.show.jobs.query import STATUSES, show_clear, show_status
 
 #: The parameter that turns one account's list into that of several; this value is all of them.
 PARAMETER, ALL = "accounts", "all"

@@ -23,10 +23,10 @@ from monitor.review.across_watch import AcrossSnapshot
 from monitor.show import accounts_address, data, links
 from monitor.show.callbacks import calm
 from monitor.show.csv import csv_button
-from monitor.show.figures import Figure
 from monitor.show.grid import Column, Row, show_grid
-from monitor.show.jobs_figures import show_jobs_figures
-from monitor.show.jobs_table import instances_words
+from monitor.show.job.figures import Figure
+from monitor.show.jobs.figures import show_jobs_figures
+from monitor.show.jobs.table import instances_words
 from monitor.show.pace import IDLE, WAITING, Pace
 from monitor.show.plain import advice, plain
 from monitor.show.severity import LOOKS

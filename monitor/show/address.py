@@ -8,7 +8,7 @@ were. So the address is the truth, inputs are drawn from it, and what they chang
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import streamlit as st
@@ -95,6 +95,26 @@ def complete(**known: str | None) -> None:
         st.session_state.setdefault(_KEPT, {}).update(missing)
         st.session_state.update(missing)
         st.session_state[_SEEN] = st.query_params.to_dict()
+
+
+def mine(is_mine: Callable[[str], bool]) -> dict[str, str]:
+    """The parameters of the address that are a page's own."""
+    return {name: text for name, text in st.query_params.to_dict().items() if is_mine(name)}
+
+
+def is_news(own: Mapping[str, str], page: str) -> bool:
+    """Whether a page's own parameters say something else than what it wrote last."""
+    return bool(own) and own != st.session_state.get(f"{page}-written")
+
+
+def write(wanted: Mapping[str, str], page: str, is_mine: Callable[[str], bool]) -> None:
+    """Brings a page's own parameters in line with what is asked for."""
+    known = st.query_params.to_dict()
+    for name in [name for name in known if is_mine(name) and name not in wanted]:
+        del st.query_params[name]
+    if any(known.get(name) != value for name, value in wanted.items()):
+        st.query_params.update(wanted)
+    st.session_state[f"{page}-written"] = dict(wanted)
 
 
 def bound(name: str, written: Callable[[Any], str | None] = lambda chosen: str(chosen or "") or None) -> dict[str, Any]:

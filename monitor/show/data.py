@@ -70,7 +70,7 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Origin:
     """Where the figures come from; what is not known, or goes without saying, is None."""
 
     region: str | None = None
@@ -258,19 +258,19 @@ def kept_pairs() -> tuple[Pair, ...]:
     return () if store is None else store.all()
 
 
-def place(account: Account) -> Place:
+def place(account: Account) -> Origin:
     """Where the figures come from, as far as it is known."""
     try:
         source = _desk(account).source
         if isinstance(source, ArchiveSource):
-            return Place(archive=source.label)
+            return Origin(archive=source.label)
         clients = getattr(source, "clients", None)
         if clients is None:
-            return Place()
+            return Origin()
         endpoint = str(clients.endpoint())
     except TrainwatchError:
-        return Place(region=account.region or known_places(account.profile).region)
-    return Place(clients.region, clients.account_label(), None if "amazonaws.com" in endpoint else endpoint)
+        return Origin(region=account.region or known_places(account.profile).region)
+    return Origin(clients.region, clients.account_label(), None if "amazonaws.com" in endpoint else endpoint)
 
 
 @st.cache_data(ttl="10m", max_entries=16, show_spinner=False)

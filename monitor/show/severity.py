@@ -15,20 +15,20 @@ Colour = Literal["red", "orange", "blue", "green", "gray"]
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Appearance:
     word: str
     icon: str
     colour: Colour
 
 
-LOOKS: dict[Level, Look] = {
-    "critical": Look("critical", ":material/error:", "red"),
-    "warning": Look("warning", ":material/warning:", "orange"),
-    "unknown": Look("not judged", ":material/help:", "gray"),
-    "partial": Look("partial data", ":material/visibility:", "gray"),
-    "muted": Look("muted", ":material/notifications_off:", "gray"),
-    "waiting": Look("reviewing", ":material/hourglass_empty:", "gray"),
-    "unreviewed": Look("", "", "gray"),
-    "info": Look("info", ":material/info:", "blue"),
-    "healthy": Look("healthy", ":material/check_circle:", "green"),
+LOOKS: dict[Level, Appearance] = {
+    "critical": Appearance("critical", ":material/error:", "red"),
+    "warning": Appearance("warning", ":material/warning:", "orange"),
+    "unknown": Appearance("not judged", ":material/help:", "gray"),
+    "partial": Appearance("partial data", ":material/visibility:", "gray"),
+    "muted": Appearance("muted", ":material/notifications_off:", "gray"),
+    "waiting": Appearance("reviewing", ":material/hourglass_empty:", "gray"),
+    "unreviewed": Appearance("", "", "gray"),
+    "info": Appearance("info", ":material/info:", "blue"),
+    "healthy": Appearance("healthy", ":material/check_circle:", "green"),
 }

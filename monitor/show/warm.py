@@ -49,7 +49,7 @@ def _import_ahead() -> None:
             return
         time.sleep(_LOOK_EVERY_S)
     for room in ("monitor.show", "monitor.charts", "monitor.diagnose"):
-        for module in pkgutil.iter_modules(importlib.import_module(room).__path__, f"{room}."):
+        for module in pkgutil.walk_packages(importlib.import_module(room).__path__, f"{room}."):
             try:
                 importlib.import_module(module.name)
             except Exception:  # whoever needs it fails on it again, where it is shown

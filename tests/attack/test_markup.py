@@ -17,7 +17,7 @@ from markdown_it.token import Token
 
 from benchmarks.hostile.account import NAME, START, OneJob, answer
 from monitor.cli.plan_markdown import markdown as plan_markdown
-from monitor.diagnose.compared import compare
+from monitor.diagnose.comparison.compare import compare
 from monitor.export.comparison_markdown import markdown as comparison_markdown
 from monitor.export.html import html
 from monitor.export.markdown import markdown

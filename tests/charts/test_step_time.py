@@ -55,11 +55,15 @@ def test_quantiles_are_those_of_numpy() -> None:
 
 def test_the_slow_node_is_named_and_drawn() -> None:
     work = steps(["algo-1", "algo-2", "algo-3"], 200, 2.0, slow={"algo-3": 1.3})
-    slow = step_time.slowest(work_of(work))
-    assert slow is not None
-    assert (slow.node, slow.stands_out) == ("algo-3", True)
-    assert slow.times == pytest.approx(1.3, abs=0.02)
-    assert set(step_time.buckets(work_of(work))["series"]) == {"median of 3 nodes", "algo-3, slowest"}
+    own, peers = step_time.against_peers(step_time.node_medians(work_of(work)), "algo-3")
+    assert own / peers == pytest.approx(1.3, abs=0.02)
+    assert set(step_time.buckets(work_of(work), "algo-3")["series"]) == {"median of 3 nodes", "algo-3, slowest"}
+
+
+def test_only_the_node_that_is_asked_for_is_drawn_by_name() -> None:
+    work = work_of(steps(["algo-1", "algo-2", "algo-3"], 200, 2.0, slow={"algo-3": 1.3}))
+    assert set(step_time.buckets(work)["series"]) == {"median of 3 nodes"}
+    assert set(step_time.buckets(work, "algo-9")["series"]) == {"median of 3 nodes"}
 
 
 @pytest.mark.parametrize(
@@ -97,7 +101,7 @@ def test_reports_without_step_numbers_or_times_are_no_obstacle() -> None:
     work = steps(["algo-1"], 50, 2.0)
     assert len(step_time.buckets(work_of(work.assign(step=pd.array([pd.NA] * 50, dtype="Int64"))))) == 49
     assert step_time.buckets(work_of(work.assign(timestamp=pd.NaT))).empty
-    assert step_time.slowest(work_of(steps_frame())) is None
+    assert step_time.node_medians(work_of(steps_frame())) == {}
     assert stable.split(step_time.step_time(steps_frame(), SPAN))[0]["layer"]
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.diagnose.findings import diagnose
-from monitor.diagnose.verdict import judge
+from monitor.diagnose.verdict import gain_words, judge
 from monitor.model import Finding, Parameter, Price, Run
 from monitor.predict.outcome import bubble_fraction
 from monitor.predict.setup import setup_of
@@ -87,7 +87,7 @@ def test_advice_gains_in_all_of_its_range_and_fits(id: str) -> None:
         assert found.prediction is not None
         low, middle, high = found.prediction.step_time_change_percent
         assert low <= middle <= high
-        assert "Model-based, not measured" in found.prediction.method
+        assert "model-based, not measured" in gain_words(found.prediction)
         assert found.recommendation is not None
         assert found.recommendation.source
         if found.severity == "warning" and id != "lower-active-microbatches":

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from monitor.diagnose.compared import compare
-from monitor.diagnose.compared_rows import figure_rows
-from monitor.diagnose.reading_words import came_by, otherwise
+from monitor.diagnose.comparison.compare import compare
+from monitor.diagnose.comparison.rows import figure_rows
+from monitor.diagnose.words.step_readings import came_by, otherwise
 from monitor.model import Report, StepReading, steps_frame
 from tests.diagnose.test_compared import job
 

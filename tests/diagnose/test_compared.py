@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from monitor.diagnose.compared import Comparison, compare
-from monitor.diagnose.compared_words import prediction_words, verdict_words
-from monitor.diagnose.configuration_difference import comparable, differences, is_own
-from monitor.diagnose.pair_of import pairs_of
+from monitor.diagnose.comparison.compare import Comparison, compare
+from monitor.diagnose.comparison.differences import comparable, differences, is_own
+from monitor.diagnose.comparison.pairs import pairs_of
+from monitor.diagnose.comparison.words import prediction_words, verdict_words
 from monitor.model import Cost, Finding, Node, Parameter, Prediction, Recommendation, Report, steps_frame
 from tests.builders import START, nodes_of, report, steps
 
@@ -165,7 +165,7 @@ def test_advice_that_was_followed_is_named_with_what_it_predicted() -> None:
     )
     a = job(changes={"active_microbatches": 1}, findings=(advice,))
     found = compare([a, job("run-2", 1.3, {"active_microbatches": 4})])
-    told = found.against[0].foretold
+    told = found.against[0].predicted
     assert [(each.finding, each.from_value, each.to_value) for each in told.followed] == [
         ("raise-active-microbatches", 1, 4)
     ]
@@ -175,20 +175,20 @@ def test_advice_that_was_followed_is_named_with_what_it_predicted() -> None:
     assert pair.findings == ("raise-active-microbatches",)
     assert pair.changed == {"active_microbatches": ("1", "4")}
     # Nobody followed it in a job that has another value.
-    assert compare([a, job("run-3", changes={"active_microbatches": 2})]).against[0].foretold.followed == ()
+    assert compare([a, job("run-3", changes={"active_microbatches": 2})]).against[0].predicted.followed == ()
 
 
 def test_what_the_model_does_not_know_is_named_and_nothing_is_predicted_of_nothing() -> None:
     found = compare([job(), job("run-2", 1.5, {"num_workers": 8})])
-    told = found.against[0].foretold
+    told = found.against[0].predicted
     assert told.change_pct is None
     assert told.beyond == ("num_workers",)
     assert pairs_of(found, START) == ()
     both = compare([job(), job("run-2", 1.5, {"num_workers": 8, "microbatches": 8})])
-    assert both.against[0].foretold.change_pct is not None
+    assert both.against[0].predicted.change_pct is not None
     assert "It leaves out num_workers." in said(both)
     unknown = compare([job(), job("run-2", changes={"tensor_parallel_degree": 4})])
-    assert unknown.against[0].foretold.change_pct is None
+    assert unknown.against[0].predicted.change_pct is None
     assert "No prediction: " in said(unknown)
 
 

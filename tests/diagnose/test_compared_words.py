@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from monitor.diagnose.comparability import Unlike
-from monitor.diagnose.compared import compare
-from monitor.diagnose.compared_missing import missing
-from monitor.diagnose.compared_rows import measures
-from monitor.diagnose.compared_words import headline, spread_words, summary_words, work_words
-from monitor.diagnose.configuration_difference import alike, differences, own
-from monitor.diagnose.work_done import Work
+from monitor.diagnose.comparison.comparability import Unlike
+from monitor.diagnose.comparison.compare import compare
+from monitor.diagnose.comparison.differences import alike, differences, own
+from monitor.diagnose.comparison.missing import missing
+from monitor.diagnose.comparison.rows import measures
+from monitor.diagnose.comparison.words import headline, spread_words, summary_words, work_words
+from monitor.diagnose.comparison.work import Work
 from monitor.model import Cost, Parameter, Report, steps_frame
 from tests.builders import report
 from tests.diagnose.test_compared import job
@@ -34,9 +34,9 @@ from tests.diagnose.test_compared import job
 def test_a_headline_is_the_verdict_in_two(other: Report, title: str, rests_on: str) -> None:
     found = compare([job(), other])
     seconds = found.figures[0].step_s, found.figures[1].step_s
-    first, second = headline(found.against[0], "B", seconds)
-    assert title in first
-    assert second.startswith(rests_on)
+    said = headline(found.against[0], "B", seconds)
+    assert title in said.title
+    assert said.body.startswith(rests_on)
 
 
 def test_a_headline_says_how_many_steps_would_do() -> None:
@@ -44,7 +44,7 @@ def test_a_headline_says_how_many_steps_would_do() -> None:
         replace(each, run=replace(each.run, steps=_rough(each, seed)))
         for seed, each in enumerate((job(count=40), job("b", 2.05, count=40)))
     )
-    title, _ = headline(compare([a, b]).against[0], "B", (2.0, 2.05))
+    title = headline(compare([a, b]).against[0], "B", (2.0, 2.05)).title
     assert title.startswith("Cannot tell: ")
     assert title.endswith("more steps of each would be enough")
 

@@ -12,11 +12,11 @@ import pytest
 from monitor.analyze.timeline import MOST_LANES, timeline
 from monitor.charts import utilization
 from monitor.charts.utilization import ROWS, measured
-from monitor.diagnose.chart_words import not_drawn, timeline_words
 from monitor.diagnose.odd_nodes import odd_nodes
+from monitor.diagnose.words.charts import not_drawn, timeline_words
 from monitor.model import Distribution as Spread
 from monitor.model import Evidence, Finding, NodeStats, Report, StepSpread
-from monitor.show.job_tables import node_rows
+from monitor.show.job.tables import node_rows
 from tests.builders import START, metrics, nodes_of, report, steps
 
 GPU = "gpu_utilization"

@@ -21,5 +21,5 @@ def test_the_fullest_gpu_of_the_node_that_failed() -> None:
     (found,) = (found for found in said(replace(run, gpus=gpus)) if found.id == "cuda-out-of-memory")
     assert f"GPU 3 of {node} at 99 %" in found.summary
     assert "74 %" in found.summary
-    assert any(item.what == "GPU memory of GPU 3, the fullest" and item.value == 99.0 for item in found.evidence)
+    assert any(item.label == "GPU memory of GPU 3, the fullest" and item.value == 99.0 for item in found.evidence)
     assert "the profiler" not in before.summary

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-import monitor.diagnose
+import monitor.diagnose.rules
 from monitor.diagnose import rulebook
 from monitor.diagnose.findings import diagnose, in_order
 from monitor.diagnose.rule import Case, Rule
@@ -51,7 +51,7 @@ def _ids(*given: Rule) -> list[str]:
 @pytest.mark.usefixtures("fresh")
 def test_a_rule_in_a_new_file_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "zz_stranger.py").write_text(NEW, encoding="utf-8")
-    monkeypatch.setattr(monitor.diagnose, "__path__", [*monitor.diagnose.__path__, str(tmp_path)])
+    monkeypatch.setattr(monitor.diagnose.rules, "__path__", [*monitor.diagnose.rules.__path__, str(tmp_path)])
     assert "seen-by-a-stranger" in [finding.id for finding in diagnose(healthy(), END)]
 
 

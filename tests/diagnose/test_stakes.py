@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from benchmarks.planted.catalogue import FAULTS, Ticket, scenario
 from benchmarks.planted.source import PlantedSource
-from monitor.diagnose.cost_words import saved_words
 from monitor.diagnose.stakes import (
     GOES_ON,
     STEPS,
@@ -24,6 +23,7 @@ from monitor.diagnose.stakes import (
     total_usd,
     usd_per_hour_of_steps,
 )
+from monitor.diagnose.words.cost import saved_words
 from monitor.model import Cost, Finding, Price, Report, Saving
 from monitor.review import Reviewer
 from tests import situations

@@ -7,7 +7,7 @@ import io
 import pandas as pd
 import pytest
 
-from monitor.diagnose.compared import Comparison, compare
+from monitor.diagnose.comparison.compare import Comparison, compare
 from monitor.export.comparison_tables import TABLES
 from tests.builders import report
 from tests.diagnose.test_compared import job

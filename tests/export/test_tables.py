@@ -42,5 +42,5 @@ def test_the_findings_name_next_step_and_prediction() -> None:
 
 def test_code_to_copy_is_code_in_markdown() -> None:
     report = situations.low_utilization()
-    advised = replace(report.findings[0], recommendation=Recommendation("Print this.\nprint('step=1')"))
+    advised = replace(report.findings[0], recommendation=Recommendation("Print this.", code="print('step=1')"))
     assert "Next: Print this.\n\n```\nprint('step=1')\n```\n" in markdown(replace(report, findings=(advised,)))

@@ -12,7 +12,7 @@ from monitor.faults import fault
 from monitor.model import Gap
 from monitor.review import Snapshot
 from monitor.show import data
-from monitor.show.jobs_table import standing
+from monitor.show.jobs.table import standing
 from tests import situations
 from tests.pages.conftest import Open
 from tests.pages.fake import FakeAccount, texts

@@ -14,7 +14,7 @@ from monitor.export.html import html
 from monitor.export.markdown import markdown
 from monitor.model import Report
 from monitor.review import Snapshot
-from monitor.show.jobs_table import cells, known, label_of, rows
+from monitor.show.jobs.table import cells, known, label_of, rows
 from tests.demo_jobs import DEMO_JOBS
 from tests.figures_read import Figures, disagreements, of_text, of_tiles, together
 from tests.pages.conftest import Open
@@ -80,7 +80,7 @@ _NO_FIGURE = {"Job", "Verdict", "What stands out", "Status", "Started", "Nodes"}
 
 
 def _names() -> list[str]:
-    from monitor.show.jobs_table import _COLUMNS
+    from monitor.show.jobs.table import _COLUMNS
 
     return [column.name for column in _COLUMNS]
 

@@ -45,7 +45,7 @@ def _is_overview(chart: object) -> bool:
             (
                 "1 h 30 min billed; what it was spent on is not known: no training step was read.",
                 "The charts below show the whole job, 1 h 30 min; times are UTC.",
-                "A step takes 4.10 s (p10 4.05 s, p90 4.15 s); no node is more than 3 % slower than its peers.",
+                "A step takes 4.10 s (p10 4.05 s, p90 4.15 s); all nodes take the same time.",
                 "GPU 46 % on all 4 nodes since 12:08 UTC",
                 "GPU utilization by node · % of one GPU · 4 nodes · mean over 1 min per column · gray is missing data",
             ),
@@ -161,7 +161,10 @@ def test_the_change_of_pace_is_the_finding_s(open_page: Open) -> None:
         "high",
         "Steps take 1.31 x as long since 12:45 UTC",
         "Steps have become slower.",
-        (Evidence("since: median", 2.6, "s", None, since, None),),
+        (
+            Evidence("before: median", 2.0, "s", role="pace before"),
+            Evidence("since: median", 2.62, "s", start=since, role="pace since"),
+        ),
     )
     page = _page(open_page, situations.low_utilization(findings=(finding,)))
     assert "; steps take 1.31 x as long since 12:45" in texts(page)

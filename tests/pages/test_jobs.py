@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from monitor.errors import CannotDo, NoCredentials, NotAllowed, Unreachable
-from monitor.show import jobs_table
 from monitor.show.grid import Looked
+from monitor.show.jobs import table as jobs_table
 from tests import situations
 from tests.pages.conftest import Open
 from tests.pages.fake import FakeAccount, grid, texts

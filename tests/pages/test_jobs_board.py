@@ -16,8 +16,9 @@ from monitor.fetch.account import AwsSource
 from monitor.fetch.source import JobQuery
 from monitor.model import ApiBill, JobSummary
 from monitor.review import Snapshot
-from monitor.show import data, jobs_query
-from monitor.show.jobs_table import by_urgency
+from monitor.show import data
+from monitor.show.jobs import query as jobs_query
+from monitor.show.jobs.table import by_urgency
 from tests import situations
 from tests.aws.fake import offline
 from tests.pages.conftest import Open, jobs_page

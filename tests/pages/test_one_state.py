@@ -26,7 +26,7 @@ from monitor.export.markdown import markdown
 from monitor.model import Report
 from monitor.review import Snapshot
 from monitor.review.notebook import ShownReport
-from monitor.show.jobs_table import known
+from monitor.show.jobs.table import known
 from tests import situations
 from tests.demo_jobs import DEMO_JOBS
 from tests.pages.conftest import Open

@@ -9,7 +9,8 @@ import json
 import pytest
 
 from monitor.export import svg
-from monitor.show import data, saving
+from monitor.show import data
+from monitor.show.job import saving
 from tests import situations
 from tests.pages.conftest import Open
 from tests.pages.fake import FakeAccount

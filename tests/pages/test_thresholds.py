@@ -16,7 +16,9 @@ from monitor.alert.rules import add, saved, saved_file
 from monitor.alert.sinks.names import sink_of
 from monitor.errors import NoCredentials
 from monitor.settings import READ_ONLY
-from monitor.show import threshold_crossings, threshold_drawn, visitor
+from monitor.show import visitor
+from monitor.show.thresholds import crossings as threshold_crossings
+from monitor.show.thresholds import drawn as threshold_drawn
 from tests import situations
 from tests.alert.test_delivery import message
 from tests.pages import fake

@@ -162,7 +162,7 @@ def test_what_is_invalid_is_a_problem_with_a_remedy(
     found = plan(start_from(start), change)
     said = [finding for finding in found.problems if words in finding.summary]
     assert said, [finding.summary for finding in found.problems]
-    assert said[0].evidence[0].what.startswith(parameter)
+    assert said[0].evidence[0].label.startswith(parameter)
     assert said[0].severity == "warning"
     assert said[0].recommendation is not None
     assert said[0].recommendation.text

@@ -8,9 +8,10 @@ import pytest
 
 from monitor.archive.comparison_document import comparison_document
 from monitor.archive.pairs import Record
-from monitor.diagnose.compared import compare
-from monitor.show import compare_export, data
-from monitor.show.compare_address import names_in
+from monitor.diagnose.comparison.compare import compare
+from monitor.show import data
+from monitor.show.compare import export as compare_export
+from monitor.show.compare.address import names_in
 from tests.diagnose.test_compared import job
 
 
@@ -45,7 +46,7 @@ def test_no_address_names_more_than_a_page_can_hold() -> None:
 def test_the_command_gives_the_same_at_a_terminal(
     account: data.Account, archive: str | None, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(data, "place", lambda _: data.Place(archive=archive))
+    monkeypatch.setattr(data, "place", lambda _: data.Origin(archive=archive))
     assert expected in compare_export.command(account, compare([job(), job("run-2")]))
 
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from monitor.model import Cost, Report
-from monitor.show.figures import figures
-from monitor.show.job_tables import node_rows
+from monitor.show.job.figures import figures
+from monitor.show.job.tables import node_rows
 from monitor.words import DASH
 from tests import situations
 from tests.builders import report

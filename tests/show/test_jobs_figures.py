@@ -9,8 +9,8 @@ import pytest
 from monitor.errors import NoData
 from monitor.model import Report
 from monitor.review import Snapshot
-from monitor.show.figures import Figure
-from monitor.show.jobs_figures import figures
+from monitor.show.job.figures import Figure
+from monitor.show.jobs.figures import figures
 from tests import situations
 from tests.situations import summary
 

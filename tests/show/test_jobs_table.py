@@ -11,7 +11,7 @@ from monitor.diagnose.level import Level
 from monitor.errors import NotAllowed
 from monitor.model import JobSummary, StepReading
 from monitor.review import Snapshot
-from monitor.show import jobs_table
+from monitor.show.jobs import table as jobs_table
 from tests import situations
 from tests.builders import START
 

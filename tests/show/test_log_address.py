@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from monitor.show.log_address import View, link, of_parameters
+from monitor.show.logs.address import View, link, of_parameters
 
 AT = datetime(2026, 9, 25, 14, 5, 3, 120_000, tzinfo=UTC)
 VIEWS = (

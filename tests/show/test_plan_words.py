@@ -10,8 +10,8 @@ import pytest
 from monitor.predict.presets import preset
 from monitor.predict.setup import Known
 from monitor.review.planning import Plan, plan, start_from
-from monitor.show.plan_captions import band_words, curve_words, literal, memory_words
-from monitor.show.plan_words import MODELLED, answer, changed_words, start_words
+from monitor.show.plan.captions import band_words, curve_words, literal, memory_words
+from monitor.show.plan.words import MODELLED, answer, changed_words, start_words
 
 PIPELINE = {
     "pipeline_parallel_degree": 4,
@@ -86,7 +86,9 @@ def test_seconds_bubbles_and_money_are_told_where_they_are_known() -> None:
 
 def test_a_step_time_that_was_not_simply_printed_says_how_it_was_measured() -> None:
     start = start_from(MEASURED)
-    clocked = replace(start, values={**start.values, "step_time_s": Known(4.1, "measured, by the lines' clock")})
+    clocked = replace(
+        start, values={**start.values, "step_time_s": Known(4.1, "measured", came_by="by the lines' clock")}
+    )
     body = answer(plan(clocked, {"active_microbatches": 4})).body
     assert "A step of 4.10 s (by the lines' clock) becomes 2.65 s" in body
     assert "The measured step time, 4.10 s, is by the lines' clock." in answer(plan(clocked, {})).body

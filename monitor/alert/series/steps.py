@@ -12,7 +12,7 @@ import pandas as pd
 from monitor.alert.conditions import MEASURES, Threshold
 from monitor.alert.track import Bools, Floats, Track, Tracked, in_order, median_so_far, seconds
 from monitor.analyze.utilization import training_spans
-from monitor.diagnose.reading_words import BY_CLOCK, came_by
+from monitor.diagnose.words.step_readings import BY_CLOCK, came_by
 from monitor.model import Report
 
 _COLUMNS = {"step_time": "step_time_s", "throughput": "throughput", "loss": "loss"}

@@ -69,8 +69,8 @@ def _what_is_wrong(entry: Entry, value: Any) -> str:
         return f"below {entry.least:g}, the minimum"
     if entry.most is not None and value > entry.most:
         return f"above {entry.most:g}, the maximum"
-    if entry.words and value not in entry.words:
-        return f"not one of {', '.join(entry.words)}"
+    if entry.choices and value not in entry.choices:
+        return f"not one of {', '.join(entry.choices)}"
     return ""
 
 

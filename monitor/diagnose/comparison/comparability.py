@@ -1,0 +1,192 @@
+"""Does a step of one job do work comparable with a step of another? If not, why, and what would make it so?
+
+What tells two models apart is an answer by itself. Jobs of unlike machines, scripts or log formats are compared where their
+configuration shows that they train the same model, or that both are runs of one script. Where the samples of a step are not
+known, steps do the same work only if nothing that bears on it differs (``work_done``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from monitor.analyze.mfu import parameters
+from monitor.diagnose.comparison.differences import Difference, comparable, is_own
+from monitor.diagnose.comparison.work import Work, is_batch
+from monitor.diagnose.headline import instances
+from monitor.model import Job, Report
+from monitor.predict.parameters import OTHER_NAMES, plain_name
+
+# What a script says of the model and of what goes into it. Heads and vocabulary hardly move the work: only the number of
+# parameters counts them.
+_SHAPE = frozenset({"layers", "hidden_size", "parameters_billion"})
+_NAME = re.compile(
+    r"(base_|pretrained_)?model(_name|_id|_size)?|(pretrained_)?model_name_or_path|arch|architecture|backbone"
+)
+_FURTHER = re.compile(r"model_type|hidden_units|hidden_dim")
+_INPUT = re.compile(r"(image|img|crop|input|patch)_size|resolution")
+# Counts of parameters within this share are of one model: a padded vocabulary, another head.
+_SAME_SIZE = 0.02
+# Runs of one script: all but this share of the names of their parameters are in both.
+_OTHER_NAMES_SHARE = 0.25
+_NAMED = 4
+_BY_NAME = "model"
+
+_SAY_THE_MODEL = "Compare two runs of one model; give its name or shape as a hyperparameter of both jobs."
+
+
+@dataclass(frozen=True, slots=True)
+class Unlike:
+    """Why two jobs cannot be compared, and what would make them comparable: a sentence each."""
+
+    why: str
+    remedy: str
+
+
+def unlike(
+    before: Report, after: Report, name: str, work: Work | None, different: Sequence[Difference]
+) -> Unlike | None:
+    """Why a step of ``after``, called ``name``, cannot be held against one of A; None where it can."""
+    return next(_reasons(before, after, name, work, different), None)
+
+
+def _reasons(
+    before: Report, after: Report, name: str, work: Work | None, different: Sequence[Difference]
+) -> Iterator[Unlike]:
+    jobs = before.job, after.job
+    sizes = [parameters(report.job, report.run.events) for report in (before, after)]
+    same_size = abs(sizes[1] / sizes[0] - 1) <= _SAME_SIZE if sizes[0] and sizes[1] else None
+    models = [_said(job, _key) for job in jobs]
+    both = models[0].keys() & models[1].keys()
+    if (apart := _apart(models)) and not same_size:
+        yield Unlike(f"A and {name} train different models ({apart}).", "Compare two runs of one model.")
+    if same_size is False and not both >= {"layers", "hidden_size"}:
+        shown = " and ".join(_billions(size) for size in sizes if size)
+        yield Unlike(
+            f"A and {name} train models of different size ({shown} parameters).", "Compare two runs of one model."
+        )
+    inputs = [_said(job, _input_key) for job in jobs]
+    if apart := _apart(inputs):
+        yield Unlike(f"Samples of A and {name} differ ({apart}).", "Compare runs with samples of one size.")
+    if not (same_size or both & {_BY_NAME, *_SHAPE} or _is_one_script(*jobs)):
+        yield from _not_shown(before, after, name, work)
+    # Where both say the model's name, or its size, the rest follows from it.
+    of_model = set() if same_size or _BY_NAME in both else models[0].keys() ^ models[1].keys()
+    if alone := of_model | (inputs[0].keys() ^ inputs[1].keys()):
+        who = "A" if alone & {*models[0], *inputs[0]} else name
+        names = sorted(alone & ({*models[0], *inputs[0]} if who == "A" else {*models[1], *inputs[1]}))
+        yield Unlike(
+            f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} known for {who} only, so it is not known "
+            "whether both train the same model on the same samples.",
+            f"Give {', '.join(names)} as {'a hyperparameter' if len(names) == 1 else 'hyperparameters'} of both jobs.",
+        )
+    if work is None:
+        yield _unknown_work(name, different)
+
+
+def _not_shown(before: Report, after: Report, name: str, work: Work | None) -> Iterator[Unlike]:
+    """What sets jobs apart of which nothing shows that they train the same model."""
+    nothing = "and nothing shows that both train the same model."
+    gpus = [_has_gpus(report.job) for report in (before, after)]
+    if None not in gpus and gpus[0] != gpus[1]:
+        on = [
+            f"{'GPUs' if there else 'CPUs'} ({instances(report.job)})"
+            for report, there in zip((before, after), gpus, strict=True)
+        ]
+        yield Unlike(f"A ran on {on[0]}, {name} on {on[1]}, {nothing}", _SAY_THE_MODEL)
+    scripts = [_script(report.job) for report in (before, after)]
+    if scripts[0] and scripts[1] and scripts[0] != scripts[1]:
+        yield Unlike(f"A runs {scripts[0]}, {name} runs {scripts[1]}, {nothing}", _SAY_THE_MODEL)
+    formats = [set(report.steps.formats) if report.steps else set() for report in (before, after)]
+    if formats[0] and formats[1] and not formats[0] & formats[1] and (work is None or work.assumed):
+        read = [", ".join(sorted(each)) for each in formats]
+        yield Unlike(
+            f"A's steps are read as {read[0]}, {name}'s as {read[1]}, and nothing else shows that a step is the "
+            "same work in both.",
+            f"Print the samples per step in both logs. {_SAY_THE_MODEL}",
+        )
+
+
+def _unknown_work(name: str, different: Sequence[Difference]) -> Unlike:
+    bears = [each for each in different if is_batch(each.parameter)]
+    machines = [each for each in different if each.parameter == "instance_count"]
+    differs = f" ({_listed(bears or machines)})" if bears or machines else ""
+    return Unlike(
+        f"Steps of {name} may have more or fewer samples than those of A{differs}; their number is not known.",
+        "Print the samples per step, or per second, in both logs, or give the batch size of both jobs as a "
+        "hyperparameter.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """One thing that a configuration says of the model: as it is compared, and as it was written."""
+
+    said: str
+    value: object
+
+
+def _said(job: Job, key_of: Callable[[str], str]) -> dict[str, _Said]:
+    """What a job's configuration says of its model (or its input), by names that all scripts share."""
+    found: dict[str, _Said] = {}
+    for written, known in job.configuration.items():
+        key = key_of(plain_name(written))
+        # A path or an address does not tell what model lies there.
+        if key and known.value is not None and not str(known.value).startswith(("/", "./", "../", "~", "s3:", "file:")):
+            found.setdefault(key, _Said(comparable(known.value, job.name), known.value))
+    return found
+
+
+def _apart(told: Sequence[dict[str, _Said]]) -> str:
+    """``layers 44 and 48, hidden_size 6144 and 7168``: what both say, and otherwise."""
+    first, second = told
+    return ", ".join(
+        f"{key} {first[key].value} and {second[key].value}"
+        for key in sorted(first.keys() & second.keys())
+        if first[key].said != second[key].said
+    )
+
+
+def _key(plain: str) -> str:
+    if (canonical := OTHER_NAMES.get(plain, plain)) in _SHAPE:
+        return canonical
+    return _BY_NAME if _NAME.fullmatch(plain) else plain if _FURTHER.fullmatch(plain) else ""
+
+
+def _input_key(plain: str) -> str:
+    return plain if _INPUT.fullmatch(plain) else ""
+
+
+def _is_one_script(before: Job, after: Job) -> bool:
+    """Whether both run a script of one name whose parameters have mostly the same names."""
+    if _script(before) is None or _script(before) != _script(after):
+        return False
+    names = [{name for name in job.configuration if not is_own(name)} for job in (before, after)]
+    apart, together = names[0] ^ names[1], names[0] | names[1]
+    return bool(names[0] & names[1]) and len(apart) <= max(1, _OTHER_NAMES_SHARE * len(together))
+
+
+def _script(job: Job) -> str | None:
+    """The file that SageMaker's toolkit runs; None where it is not known."""
+    return job.hyperparameters.get("sagemaker_program", "").strip(' "').rpartition("/")[2] or None
+
+
+def _has_gpus(job: Job) -> bool | None:
+    """Whether any node has GPUs or other accelerators; None where that is not known of all."""
+    counts = [node.gpus for node in job.nodes]
+    return any(counts) if counts and None not in counts else None
+
+
+def _billions(parameters_count: float) -> str:
+    billions = parameters_count / 1e9
+    return f"{billions:.3g} billion" if billions >= 1 else f"{parameters_count / 1e6:.3g} million"
+
+
+def _listed(found: Sequence[Difference]) -> str:
+    """``num_layers 44 and 48, hidden_width 6144 and 7168``."""
+    shown = ", ".join(
+        f"{each.parameter} {' and '.join('not given' if value is None else str(value) for value in each.values)}"
+        for each in found[:_NAMED]
+    )
+    return shown if len(found) <= _NAMED else f"{shown} and {len(found) - _NAMED} more"

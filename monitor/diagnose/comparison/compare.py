@@ -1,0 +1,303 @@
+"""Jobs side by side: reports go in; differences, figures, a verdict for each job against the first, and what was predicted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal, Protocol, TypeVar
+
+import pandas as pd
+
+from monitor.analyze.comparison import Change, Range, Verdict, change
+from monitor.analyze.journal import journal
+from monitor.analyze.pace import By, Floats, StableSteps, stable_steps, why_none
+from monitor.analyze.step_time import is_aggregated
+from monitor.diagnose.comparison.comparability import Unlike, unlike
+from monitor.diagnose.comparison.differences import Difference, differences
+from monitor.diagnose.comparison.figures import Figures, figures, scaling, shared_way
+from monitor.diagnose.comparison.prediction import PredictedChange, predicted_change
+from monitor.diagnose.comparison.words import cannot_tell, range_words
+from monitor.diagnose.comparison.work import Work, work_between
+from monitor.diagnose.words.step_readings import otherwise
+from monitor.model import Came, Job, Report, came_of
+
+_PRINT = "Print the number and the time of each step in both logs, in a line such as step=120 step_time_s=0.41."
+# The clock tells of something else than the printed times where it differs by so much, and by more than both may be off.
+_OTHERWISE_PCT = 3.0
+Made = TypeVar("Made")
+Answer = Literal["faster", "slower", "cannot tell", "not comparable"]
+
+
+@dataclass(frozen=True, slots=True)
+class Against:
+    """One job against the first."""
+
+    name: str
+    verdict: Verdict
+    """``cannot tell`` also where the jobs are not comparable."""
+    reason: str
+    """Why nothing can be told; empty with a verdict."""
+    step_pct: Range | None
+    """(low, middle, high) percent by which one optimizer step takes longer, whatever is in it; None where the times cannot
+    be compared."""
+    work: Work | None
+    """None where nobody knows whether steps do the same."""
+    change: Change | None
+    predicted: PredictedChange
+    is_of_one_job: bool = False
+    """Both are the same job."""
+    unlike: Unlike | None = None
+    """Why the two are not comparable; None where they are."""
+    otherwise: str = ""
+    """That the step times of the two were come by differently, as a sentence; empty where they were not."""
+
+    @property
+    def answer(self) -> Answer:
+        """The verdict for people."""
+        return "not comparable" if self.unlike is not None else self.verdict
+
+    @property
+    def scale(self) -> float | None:
+        """The work of a step over that of one of the first job; None where they are not comparable."""
+        return None if self.unlike is not None or self.work is None else self.work.ratio
+
+    @property
+    def work_pct(self) -> Range | None:
+        """For the same work, where steps do not do the same: this is what the verdict is about, then."""
+        if self.unlike is not None or self.change is None or self.work is None or self.work.unit is None:
+            return None
+        return self.change.percent(self.work.ratio)
+
+    @property
+    def judged_pct(self) -> Range | None:
+        """What the verdict is about: the time for the same work; None where the two are not comparable."""
+        return None if self.unlike is not None else self.work_pct or self.step_pct
+
+    @property
+    def for_same_samples_pct(self) -> Range | None:
+        """What a prediction is about; None where the two are not comparable."""
+        if self.unlike is not None or self.change is None or self.work is None:
+            return None
+        return self.change.percent(self.work.samples)
+
+    @property
+    def came(self) -> Came | None:
+        """What came of the prediction; None where there is none, or nothing was measured."""
+        predicted, measured = self.predicted.change_pct, self.for_same_samples_pct
+        return None if predicted is None or measured is None else came_of(predicted, measured)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """``reports[0]`` is A, the baseline; ``against[0]`` is B."""
+
+    reports: tuple[Report, ...]
+    different: tuple[Difference, ...]
+    figures: tuple[Figures, ...]
+    against: tuple[Against, ...]
+    steps: tuple[StableSteps | None, ...]
+    """The step times behind the figures, of each job; None where it has none."""
+    notes: tuple[str, ...]
+    """What a reader should know before trusting the figures, as sentences."""
+
+    @property
+    def scales(self) -> tuple[float, ...]:
+        """By what the step times of each job are divided to be those of the same work: 1 where a step is that, or where
+        the job is not comparable."""
+        return (1.0, *(each.scale or 1.0 for each in self.against))
+
+    @property
+    def times_s(self) -> tuple[Floats | None, ...]:
+        """The step times of each job, for the work of a step of the first."""
+        return tuple(
+            None if steps is None else steps.times_s / scale
+            for steps, scale in zip(self.steps, self.scales, strict=True)
+        )
+
+    @property
+    def jobs(self) -> tuple[Job, ...]:
+        return tuple(report.job for report in self.reports)
+
+
+class Keep(Protocol):
+    """How a part of a comparison is had: what ``make`` makes of these reports, or what it made of them before."""
+
+    def __call__(self, reports: tuple[Report, ...], what: str, make: Callable[[], Made]) -> Made: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A report with the journal of its steps and the ways they can be compared."""
+
+    report: Report
+    journal: pd.DataFrame
+    ways: dict[By, StableSteps]
+
+
+def _anew(reports: tuple[Report, ...], what: str, make: Callable[[], Made]) -> Made:
+    return make()
+
+
+def compare(reports: Sequence[Report], keep: Keep = _anew) -> Comparison:
+    """The comparison of two or more jobs. What takes long is of one report or of two, so that who looks again and again
+    may ``keep`` it: of three jobs of which one runs on, the pair of the others stays as it is."""
+    read = [keep((report,), "steps read", partial(_read, report)) for report in reports]
+    first, *others = read
+    pairs = [
+        keep(
+            (first.report, other.report),
+            f"compared, as {letter(place)}",
+            partial(_pair, first, other, letter(place)),
+        )
+        for place, other in enumerate(others, 1)
+    ]
+    against = tuple(result for result, _ in pairs)
+    chosen = shared_way([each.ways for each in read])
+    found = [figures(each.report, steps) for each, steps in zip(read, chosen, strict=True)]
+    work: list[float | None] = [1.0, *(each.scale for each in against)]
+    reached = scaling(reports, work, [each.step_s for each in found])
+    jobs = [report.job for report in reports]
+    return Comparison(
+        tuple(reports),
+        differences(jobs),
+        tuple(replace(each, scaling_pct=share) for each, share in zip(found, reached, strict=True)),
+        against,
+        tuple(chosen),
+        tuple(dict.fromkeys(_notes(read, chosen, [notes for _, notes in pairs]))),
+    )
+
+
+def _read(report: Report) -> _Read:
+    book = journal(report.run.steps, report.run.events)
+    return _Read(report, book, stable_steps(book))
+
+
+def letter(place: int) -> str:
+    """How the jobs of a comparison are called: A, B, C, …"""
+    return chr(ord("A") + place) if place < 26 else f"job {place + 1}"
+
+
+def is_same(a: Report, b: Report) -> bool:
+    """Whether both are of one job: by its ARN or, of log files, by these."""
+    if a.job.arn or b.job.arn:
+        return (a.job.arn, a.job.created) == (b.job.arn, b.job.created)
+    return a.job.name == b.job.name and _streams(a) == _streams(b)
+
+
+def _streams(report: Report) -> frozenset[str]:
+    return frozenset(map(str, report.run.steps["stream"].cat.categories))
+
+
+def _pair(first: _Read, other: _Read, name: str) -> tuple[Against, tuple[str, ...]]:
+    """The second job against the first, and what should be known of the two."""
+    before, after = first.report, other.report
+    different = differences([before.job, after.job])
+    work = work_between(before, after, first.journal, other.journal, different)
+    predicted = predicted_change(before, after, different)
+    found = change(first.ways, other.ways)
+    clock = None if found is None else _by_clock(first, other, found)
+    ratio = work.ratio if work is not None else 1.0
+    verdict: Verdict = "cannot tell"
+    reason, apart = "", None
+    same = is_same(before, after)
+    if same:
+        reason = "Both are the same job."
+    elif apart := _why_not(first, other, name) if found is None else unlike(before, after, name, work, different):
+        reason = apart.why
+    elif found is not None:
+        verdict, reason = _verdict(found, clock, ratio)
+    step = None if found is None else found.percent()
+    readings = before.run.logs.readings, after.run.logs.readings
+    differently = "" if found is None else otherwise(name, *readings, found.by == "clock")
+    result = Against(after.job.name, verdict, reason, step, work, found, predicted, same, apart, differently)
+    return result, tuple(_of_two(name, first, other, result, clock))
+
+
+def _verdict(found: Change, clock: Change | None, ratio: float) -> tuple[Verdict, str]:
+    """The verdict, and why there is none."""
+    verdict = found.verdict(ratio)
+    if verdict == "cannot tell":
+        return verdict, cannot_tell(found, ratio)
+    if clock is not None and clock.verdict(ratio) not in {verdict, "cannot tell"}:
+        printed, by_lines = (range_words(each.percent(ratio)) for each in (found, clock))
+        return "cannot tell", f"The printed step times say {printed}, the times of the lines {by_lines}."
+    return verdict, ""
+
+
+def _why_not(first: _Read, other: _Read, name: str) -> Unlike:
+    """Why two jobs have no times of the same kind."""
+    sides = {"A": first, name: other}
+    without = {who: each for who, each in sides.items() if not each.ways}
+    if without:
+        why = " ".join(f"For {who}, {why_none(each.journal)}." for who, each in without.items())
+        running = [who for who, each in without.items() if each.report.job.is_running]
+        if running and all(len(sides[who].journal) for who in running):
+            return Unlike(why, f"Compare again when {' and '.join(running)} has done more steps.")
+        return Unlike(why, _PRINT)
+    if first.ways.keys() & other.ways.keys():
+        return Unlike(
+            "Averaged over the same number of steps, one of them has too few reports.", "Compare longer runs."
+        )
+    names = {"printed": "times of its steps", "clock": "the clock of its lines", "smoothed": "a smoothed rate"}
+    told = [f"{who} gives {' and '.join(names[way] for way in each.ways)}" for who, each in sides.items()]
+    return Unlike(f"{', '.join(told)}: these may not measure the same thing.", _PRINT)
+
+
+def _notes(
+    read: Sequence[_Read], chosen: Sequence[StableSteps | None], of_pairs: Sequence[tuple[str, ...]]
+) -> Iterator[str]:
+    for place, (each, steps) in enumerate(zip(read, chosen, strict=True)):
+        yield from _of_one(letter(place), each, steps)
+    for notes in of_pairs:
+        yield from notes
+
+
+def _of_one(name: str, read: _Read, steps: StableSteps | None) -> list[str]:
+    report, said = read.report, []
+    if report.job.is_running:
+        said.append(f"{name} is still running: its figures are those so far.")
+    if not report.run.logs.complete:
+        said.append(f"Older log lines of {name} are still missing.")
+    if is_aggregated(report.run.steps):
+        said.append(f"The step times of {name} are medians over a minute or more, aggregated by Logs Insights.")
+    if steps is not None and steps.share < 1:
+        said.append(
+            f"The pace of {name} changed during the run: only steps {steps.first_step:,} to {steps.last_step:,} are "
+            f"compared, its longest stretch of one pace ({100 * steps.share:.0f} % of the reports)."
+        )
+    if steps is not None and steps.by == "smoothed":
+        said.append(f"{name} prints a smoothed rate; single steps cannot be seen.")
+    return said
+
+
+def _of_two(name: str, first: _Read, other: _Read, result: Against, clock: Change | None) -> list[str]:
+    said: list[str] = []
+    formats = [set(each.report.steps.formats) if each.report.steps else set() for each in (first, other)]
+    if result.change is None:
+        return said
+    if result.change.by == "printed" and formats[0] and formats[1] and not formats[0] & formats[1]:
+        said.append(
+            f"A's steps are read as {', '.join(sorted(formats[0]))}, {name}'s as {', '.join(sorted(formats[1]))}: they may "
+            "not time the same part of a step."
+        )
+    if result.otherwise:
+        said.append(result.otherwise)
+    for level, who in zip(result.change.levels, ("A", name), strict=True):
+        if level.lasts:
+            said.append(f"The step time of {who} drifts for long stretches; the interval is wider because of it.")
+    if clock is not None:
+        said.append(
+            f"By the times of the log lines, the step time of {name} changes by {range_words(clock.percent())}: the printed "
+            "times leave out part of what is between two lines."
+        )
+    return said
+
+
+def _by_clock(first: _Read, other: _Read, found: Change) -> Change | None:
+    """What the times of the lines say, where the printed times say something else beyond doubt."""
+    clock = change(first.ways, other.ways, "clock") if found.by == "printed" else None
+    if clock is None:
+        return None
+    apart = abs(clock.log_ratio - found.log_ratio)
+    return clock if apart > max(_OTHERWISE_PCT / 100, clock.half_width + found.half_width) else None

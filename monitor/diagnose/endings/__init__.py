@@ -1,0 +1,1 @@
+"""What ended a job, or holds it up, as findings."""

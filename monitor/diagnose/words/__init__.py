@@ -1,0 +1,1 @@
+"""Sentences about figures: charts, costs, devices, evidence, and how steps were read."""

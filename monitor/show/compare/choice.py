@@ -1,0 +1,121 @@
+"""Which jobs are compared, and with which baseline? Two inputs and, where nothing is chosen yet, pairs worth a look."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from monitor.review.previous_run import previous
+from monitor.review.proposed_pairs import proposed
+from monitor.review.run_names import short_names
+from monitor.show import data
+from monitor.show.callbacks import calm
+from monitor.show.compare import address as compare_address
+from monitor.show.compare.address import MOST
+from monitor.show.plain import plain
+from monitor.show.shell import COMPARE_PAGE, JOB_PAGE
+from monitor.show.trouble import show_error
+from monitor.words import count
+
+#: So many pairs are proposed.
+PROPOSED = 6
+_CHOSEN, _AGAINST = "compare-jobs", "compare-against"
+
+
+def show_choice(account: data.Account) -> tuple[str, ...]:
+    """The inputs; gives the jobs to compare, each once, or what there is to choose where fewer than two are named."""
+    asked = compare_address.current()
+    once = tuple(dict.fromkeys(asked))
+    shown = once[:MOST]
+    listing = data.jobs(account)
+    listed = [job.name for job in listing.jobs]
+    st.session_state[_CHOSEN] = list(shown)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.multiselect(
+            "Jobs to compare",
+            listed,
+            key=_CHOSEN,
+            # A link may name a job older than the list.
+            accept_new_options=True,
+            max_selections=MOST,
+            placeholder="Choose two or more, or type full names",
+            on_change=calm("Choosing the jobs to compare", _chosen),
+        )
+        if len(shown) > 1:
+            st.session_state[_AGAINST] = shown[0]
+            st.selectbox(
+                "Baseline (A)",
+                shown,
+                key=_AGAINST,
+                format_func=dict(zip(shown, short_names(shown), strict=True)).__getitem__,
+                on_change=calm("Choosing the baseline", _other_baseline),
+                width=280,
+            )
+    if len(asked) > len(once):
+        twice = [name for name in once if asked.count(name) > 1]
+        st.caption(f":material/content_copy: {plain(', '.join(twice))} is named twice and counted once.")
+    if len(once) > MOST:
+        st.caption(f":material/filter_8: {len(once)} jobs are named; the first {MOST} are compared.")
+    if len(shown) > 1:
+        return shown
+    if listing.error and not listed:
+        show_error(listing.error, "list")
+    _guide(shown[0] if shown else None, listed)
+    return ()
+
+
+def _guide(name: str | None, listed: list[str]) -> None:
+    """What to do where there is nothing to compare yet."""
+    if name is None:
+        st.info(
+            "The first is the baseline. You see what differs in the configuration, which job takes less time for the same "
+            "work and how certain that is, and whether a prediction held.",
+            title="Choose two or more jobs",
+            icon=":material/compare_arrows:",
+        )
+        pairs = proposed(listed, PROPOSED)
+    else:
+        st.info(
+            f"Only {plain(name)} is chosen.",
+            title="Choose another job",
+            icon=":material/compare_arrows:",
+        )
+        pairs = _with(name, listed)
+    if pairs:
+        st.markdown("**Suggested pairs**")
+        for earlier, later in pairs:
+            before, after = short_names((earlier, later))
+            st.page_link(
+                COMPARE_PAGE,
+                label=plain(f"{after} vs. {before}"),
+                icon=":material/compare_arrows:",
+                query_params=compare_address.link(earlier, later),
+                help=plain(f"{later} vs. {earlier}, the baseline"),
+            )
+    elif listed:
+        st.caption(f"{count(len(listed), 'job')} to choose from; no two names look like runs of the same job.")
+    if name is not None:
+        st.page_link(
+            JOB_PAGE,
+            label=plain(f"Open {name}"),
+            icon=":material/monitoring:",
+            query_params=compare_address.job_link(name),
+        )
+
+
+def _with(name: str, listed: list[str]) -> list[tuple[str, str]]:
+    """The pairs of one job: with the run before it, with the one after it, and those that are proposed anyway."""
+    found = []
+    if (earlier := previous(name, listed)) is not None:
+        found.append((earlier, name))
+    found += [(name, later) for later in listed if previous(later, listed) == name]
+    found += [pair for pair in proposed([name, *listed], len(listed) + 1) if name in pair]
+    return list(dict.fromkeys(found))[:PROPOSED]
+
+
+def _chosen() -> None:
+    compare_address.ask(compare_address.names_in(st.session_state[_CHOSEN]))
+
+
+def _other_baseline() -> None:
+    first = st.session_state[_AGAINST]
+    compare_address.ask([first, *(name for name in dict.fromkeys(compare_address.current()) if name != first)])

@@ -1,0 +1,1 @@
+"""The page of one job: verdict, findings with their evidence, charts, tables."""

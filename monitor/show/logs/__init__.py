@@ -1,0 +1,1 @@
+"""The Logs page, and links to a line of a log."""

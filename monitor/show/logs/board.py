@@ -1,0 +1,296 @@
+"""The live part of the Logs page: what is read and how old it is, the lines, the way to older and newer ones."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, tzinfo
+
+import pandas as pd
+import streamlit as st
+
+from monitor import words
+from monitor.diagnose.log_places import marks, place_at, row_of
+from monitor.model import LogSpan, Report
+from monitor.review import Snapshot
+from monitor.review import log_filter as lines
+from monitor.review.log_watch import LogSnapshot
+from monitor.show.callbacks import calm
+from monitor.show.logs import address as log_address
+from monitor.show.logs import states as log_states
+from monitor.show.logs.address import View
+from monitor.show.logs.controls import clear
+from monitor.show.logs.places import context_of, node_names
+from monitor.show.logs.table import csv_text, precise_day, precise_time, show_line, show_table
+from monitor.show.pace import DONE, EMPTY, IDLE, RUNNING, WAITING, Pace
+from monitor.show.parts import part
+from monitor.show.plain import advice, plain
+from monitor.show.trouble import is_lasting, show_error, show_stale
+
+_ANCHOR, _OPENED = "logs-anchor", "logs-opened"
+_MS = timedelta(milliseconds=1)
+
+
+def show_log(name: str, snapshot: LogSnapshot, reviewed: Snapshot, zone: tzinfo, now: datetime) -> Pace:
+    """Everything below the controls."""
+    view, report = log_address.current(), reviewed.report
+    known = part(report, "Places in the log", context_of, report)
+    quotes = known.quotes if known else ()
+    if snapshot.lineless or (report is not None and report.archive):
+        if report is None and reviewed.error is not None:
+            show_error(reviewed.error, "log-review")
+        else:
+            log_states.no_archived_lines(report)
+            log_states.show_quotes(quotes, zone)
+        return pace_of(snapshot, reviewed)
+    if snapshot.table is None:
+        if snapshot.error is None:
+            skeleton(snapshot.progress)
+        else:
+            show_error(snapshot.error, "log", "Reading the log")
+            log_states.show_quotes(quotes, zone)
+        return pace_of(snapshot, reviewed)
+    if snapshot.error is not None:
+        show_stale(snapshot.error, "showing the lines read before", "Reading the log")
+    part(report, "Log lines", _lines, view, snapshot, report, zone, now)
+    if report is None and reviewed.error is None:
+        st.caption(":material/hourglass_empty: Findings and phases are marked once the job is reviewed.")
+    return pace_of(snapshot, reviewed)
+
+
+def pace_of(snapshot: LogSnapshot, reviewed: Snapshot) -> Pace:
+    """How soon there may be something new to show."""
+    waits_for_review = reviewed.report is None and reviewed.error is None
+    if snapshot.lineless or (reviewed.report is not None and reviewed.report.archive):
+        return WAITING if waits_for_review else DONE
+    if snapshot.table is None:
+        return EMPTY if snapshot.error is None else DONE if is_lasting(snapshot.error) else IDLE
+    if snapshot.working and snapshot.updated_at is None:
+        return WAITING
+    if snapshot.growing:
+        return RUNNING
+    return WAITING if waits_for_review else DONE
+
+
+def finds_first_error(name: str, status: str | None, reviewed: Snapshot) -> bool:
+    """Whether it is still to be found where a failed job is opened: at its first error, unless the address says where."""
+    if st.session_state.get(_OPENED) == name:
+        return False
+    view, report = log_address.current(), reviewed.report
+    if view.is_placed or status != "Failed":
+        _opened(name)
+        return False
+    # Of the newest lines alone the first error may be one that only follows.
+    if reviewed.error is None and (report is None or reviewed.working):
+        return True
+    _opened(name)
+    about = context_of(report)
+    causes = [quote for quote in (about.error, *about.quotes) if quote is not None and quote.at is not None]
+    if first := next((quote for quote in causes if quote is about.error or quote.finding.severity == "critical"), None):
+        log_address.move(at=first.at, quote=first.key)
+    return False
+
+
+def _opened(name: str) -> None:
+    st.session_state[_OPENED] = name
+
+
+def show_search(name: str, reviewed: Snapshot) -> None:
+    """While the first error is looked for."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        doing = f" ({reviewed.progress})" if reviewed.progress else ""
+        st.caption(f":material/hourglass_empty: Finding the first error{plain(doing)}…", width="stretch")
+        st.button(
+            "Show the end of the log",
+            key="logs-not-first",
+            on_click=calm("Opening the end of the log", _opened),
+            args=(name,),
+            type="tertiary",
+        )
+    st.skeleton(520)
+
+
+def skeleton(progress: str) -> None:
+    """While the first lines come."""
+    st.caption(f":material/hourglass_empty: {plain(progress or 'Reading the log')}…")
+    st.skeleton(520)
+
+
+def _lines(view: View, snapshot: LogSnapshot, report: Report | None, zone: tzinfo, now: datetime) -> None:
+    assert snapshot.table is not None
+    table, about = snapshot.table, context_of(report)
+    span = table.span
+    if not len(table.frame):
+        _nothing(view, snapshot, report, zone)
+        return
+    frame = lines.placed(table.frame, about.nodes)
+    found = lines.matching(frame, view.wanted)
+    target, is_it = _target(view, frame, report)
+    is_tail = view.at is None and view.start is None
+    shown = _tail(view, found) if is_tail else lines.after(found, target)
+    _status(view, snapshot, len(found), zone, now)
+    learned = report.run.logs.learned if report is not None else ()
+    for shape in learned:
+        st.caption(f"Learned from this log: {plain(shape)}")
+    shown = lines.learned(shown, learned)
+    if span.gap is not None:
+        st.warning(advice(f"{span.gap.why} {span.gap.remedy}"), icon=":material/visibility_off:")
+    if shown.empty:
+        whole = not span.older and not _has_newer(view, span)
+        said = "No line of this log matches." if whole else "No line in this stretch matches. Try older or newer lines."
+        st.info(said, icon=":material/search_off:")
+        _ways(view, snapshot, shown, found, [])
+        return
+    beside = marks(about, shown)
+    chosen = int(shown.index.get_loc(target)) if is_it and target in shown.index else None
+    several = max(len(node_names(report)), frame["node"].nunique())
+    show_table(view, shown, beside, zone, several, chosen, is_tail)
+    if chosen is not None:
+        show_line(shown.iloc[chosen], beside[chosen], zone)
+    _ways(view, snapshot, shown, found, beside)
+    masked = int(shown["masked"].sum())
+    notes = ["Click a line, or press Enter on it, to see all of it, with process tags and colors as written."]
+    if masked:
+        notes.append(f"{words.count(masked, 'line')} contained something that looks like a secret, masked as ***.")
+    if len(shown) < len(found) and not is_tail:
+        notes.append(f"The table shows at most {lines.MOST_SHOWN:,} lines.")
+    st.caption(" ".join(notes))
+
+
+def _target(view: View, frame: pd.DataFrame, report: Report | None) -> tuple[int | None, bool]:
+    """(the index of the line that the address means, whether it is that very line and not the first one after it)."""
+    if view.event is not None and (row := lines.row_of(frame, view.event)) is not None:
+        return row, True
+    about = context_of(report)
+    quotes = (*about.quotes, about.error) if about.error else about.quotes
+    quote = next((quote for quote in quotes if quote.key == view.quote), None)
+    if quote is not None and (row := row_of(quote, frame)) is not None:
+        return row, True
+    if view.at is None:
+        return None, False
+    place = min(place_at(frame["time"], view.at), len(frame) - 1)
+    return int(frame.index[place]), view.quote is not None and frame["time"].iloc[place] == pd.Timestamp(view.at)
+
+
+def _tail(view: View, found: pd.DataFrame) -> pd.DataFrame:
+    """The last lines; what is there stays there."""
+    about = (view.job, view.ask, view.wanted)
+    kept, first = st.session_state.get(_ANCHOR, (None, None))
+    shown = lines.tail(found, first if kept == about else None)
+    if len(shown):
+        st.session_state[_ANCHOR] = (about, lines.key_of(shown, 0))
+    return shown
+
+
+def _status(view: View, snapshot: LogSnapshot, matching: int, zone: tzinfo, now: datetime) -> None:
+    """What these lines are, and how they were read."""
+    assert snapshot.table is not None
+    frame = snapshot.table.frame
+    first, last = frame["time"].iloc[0].to_pydatetime(), frame["time"].iloc[-1].to_pydatetime()
+    one_day = first.astimezone(zone).date() == last.astimezone(zone).date()
+    until = f"{precise_time(last, zone) if one_day else precise_day(last, zone)} {words.zone_name(last, zone)}"
+    said = f"{words.count(len(frame), 'line')} from {precise_day(first, zone)} to {until}"
+    if not view.wanted.is_open:
+        said = f"{matching:,} of {said} match"
+    calls = words.count(snapshot.calls, "call")
+    running = snapshot.job is not None and snapshot.job.is_running
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(plain(f"{said}."), width="stretch")
+        if snapshot.updated_at is not None:
+            age = words.ago(snapshot.updated_at, now) if snapshot.growing else words.instant(snapshot.updated_at, zone)
+            late = ", still reading" if snapshot.working else ""
+            st.caption(plain(f"Read {age} with {calls}{late}"), width="content")
+        if running:
+            st.session_state["logs-follow"] = view.ask.is_newest
+            st.toggle(
+                "Follow",
+                key="logs-follow",
+                help="Shows the newest lines as they arrive, a few seconds after they are written.",
+                on_change=calm("Following the log", lambda: _follow(last)),
+            )
+
+
+def _follow(last: datetime) -> None:
+    if st.session_state["logs-follow"]:
+        log_address.move(at=None)
+    else:
+        log_address.move(end=last + _MS)
+
+
+def _ways(view: View, snapshot: LogSnapshot, shown: pd.DataFrame, found: pd.DataFrame, beside: list[str]) -> None:
+    """Older, newer, the end, and the lines as a file."""
+    assert snapshot.table is not None
+    span = snapshot.table.span
+    all_before = shown.empty or shown.index[0] == found.index[0]
+    all_after = shown.empty or shown.index[-1] == found.index[-1]
+    older = _at(span.from_ms) if all_before else shown["time"].iloc[0].to_pydatetime() + _MS
+    newer = _at(span.to_ms) if all_after else shown["time"].iloc[-1].to_pydatetime()
+    if view.start is not None and newer <= view.start:
+        newer = view.start + _MS
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            "Older",
+            icon=":material/arrow_upward:",
+            key="logs-older",
+            disabled=all_before and not span.older,
+            help="Lines before these",
+            on_click=calm("Moving to older lines", lambda: log_address.move(end=older)),
+        )
+        st.button(
+            "Newer",
+            icon=":material/arrow_downward:",
+            key="logs-newer",
+            disabled=all_after and not _has_newer(view, span),
+            help="Lines after these",
+            on_click=calm("Moving to newer lines", lambda: log_address.move(start=newer)),
+        )
+        if not view.ask.is_newest:
+            st.button(
+                "To the end",
+                icon=":material/vertical_align_bottom:",
+                key="logs-end",
+                on_click=calm("Moving to the end of the log", lambda: log_address.move(at=None)),
+            )
+        if not view.wanted.is_open:
+            st.button(
+                "Clear filters",
+                icon=":material/filter_alt_off:",
+                key="logs-clear",
+                on_click=calm("Clearing the filters", clear),
+            )
+        if len(shown):
+            st.download_button(
+                f"CSV, {words.count(len(shown), 'line')}",
+                lambda: csv_text(shown, beside),
+                file_name=f"{view.job}-log.csv",
+                mime="text/csv",
+                icon=":material/download:",
+                on_click="ignore",
+                key="logs-csv",
+            )
+
+
+def _has_newer(view: View, span: LogSpan) -> bool:
+    return span.newer or view.end is not None
+
+
+def _nothing(view: View, snapshot: LogSnapshot, report: Report | None, zone: tzinfo) -> None:
+    """No line at all, or none here."""
+    assert snapshot.table is not None
+    assert snapshot.job is not None
+    span = snapshot.table.span
+    if span.gap is not None:
+        st.warning(advice(f"{span.gap.why} {span.gap.remedy}"), icon=":material/visibility_off:")
+    elif view.node:
+        where = "in this log" if view.ask.is_newest else "here"
+        said = f"No lines from {view.node} {where}. Its processes may write to another node's stream: try all nodes."
+        st.info(plain(said), icon=":material/search_off:")
+    elif view.ask.is_newest or not (span.older or span.newer):
+        log_states.no_lines_at_all(snapshot.job)
+        log_states.show_quotes(context_of(report).quotes, zone)
+        return
+    else:
+        st.info("No node wrote any lines here. Try older or newer lines.", icon=":material/search_off:")
+    _ways(view, snapshot, snapshot.table.frame, snapshot.table.frame, [])
+
+
+def _at(time_ms: int) -> datetime:
+    return datetime.fromtimestamp(time_ms / 1000, UTC)

@@ -1,0 +1,230 @@
+"""A plan on the page: the answer, the inputs, the pictures, risks and unknowns, and what to pass to the SDK."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from monitor.diagnose.stakes import usd_per_hour_of_steps
+from monitor.model import Report
+from monitor.predict.presets import preset
+from monitor.predict.setup import FRAMEWORK_NAMES, Setup, changed
+from monitor.review.planning import Plan, advice_of, plan, start_from, start_of
+from monitor.show.callbacks import calm
+from monitor.show.job.findings import show_problem
+from monitor.show.parts import part
+from monitor.show.plain import plain
+from monitor.show.plan import address as plan_address
+from monitor.show.plan.address import NOTHING, Asked
+from monitor.show.plan.captions import script_lines, snippet
+from monitor.show.plan.inputs import CLUSTER, MODEL, knobs, show_inputs
+from monitor.show.plan.pictures import show_curve, show_memory, show_schedule
+from monitor.show.plan.words import Answer, answer, changed_words, start_words, to_fit_rows
+
+
+def show_plan(report: Report | None) -> None:
+    """The plan that is asked for, of a job where ``report`` is given."""
+    asked = pruned(report, plan_address.current())
+    plan_address.ask(asked)
+    found = planned(report, asked)
+    _banner(answer(found, None if report is None else usd_per_hour_of_steps(report)))
+    drawn = [
+        lambda: part(report, "What to change", _change, found),
+        lambda: part(report, "Starting point", _start, found, asked, report),
+    ]
+    # Of nothing, nothing can be changed.
+    for each in reversed(drawn) if asked.source == NOTHING else drawn:
+        each()
+    with st.grid(2, min_column_width=430):
+        with st.container(border=True, height="stretch"):
+            part(report, "Choice of the parameter", _knob, found)
+            part(report, "Curve of the plan", show_curve, found)
+        with st.container(border=True, height="stretch"):
+            st.markdown("**GPU memory by component, against the limit**")
+            part(report, "Chart of the memory", show_memory, found)
+    with st.container(border=True):
+        st.markdown("**The pipeline's schedule: stages over time**")
+        part(report, "Chart of the schedule", show_schedule, found)
+    with st.grid(2, min_column_width=430):
+        with st.container(border=True):
+            part(report, "Risks and unknowns", _problems, found)
+            part(report, "What would make it fit", _to_fit, found)
+            st.caption(plain(f"Basis of the figures: {found.method}"))
+        with st.container(border=True):
+            part(report, "Arguments for the SDK", _distribution, found)
+    plan_address.write()
+
+
+def _to_fit(found: Plan) -> None:
+    if not found.to_fit:
+        return
+    st.markdown("**To make it fit, the cheapest first**")
+    titles = ("Change", "Step time", "GPU memory", "Fits")
+    st.table(
+        pd.DataFrame([[plain(cell) for cell in row] for row in to_fit_rows(found)], columns=titles), hide_index=True
+    )
+
+
+def planned(report: Report | None, asked: Asked) -> Plan:
+    """The plan of what is asked."""
+    advised = None if report is None else advice_of(report)
+    ran = report is not None and report.steps is not None
+    return plan(start_setup(report, asked), asked.changes, advised, ran, asked.knob)
+
+
+def pruned(report: Report | None, asked: Asked) -> Asked:
+    """What is asked without changes to what is so already."""
+    start = start_setup(report, asked)
+    changes = {name: value for name, value in asked.changes.items() if not _is_so(start, name, value)}
+    return replace(asked, changes=changes)
+
+
+def start_setup(report: Report | None, asked: Asked) -> Setup:
+    """Where the plan starts: a job, a preset or nothing, with what is stated of it."""
+    if report is None:
+        return start_from(asked.stated, preset(asked.source), asked.framework)
+    found = start_of(report, asked.stated)
+    if found.framework is None and asked.framework is not None:
+        found = changed(replace(found, framework=asked.framework), {})
+    return found
+
+
+def _is_so(start: Setup, name: str, value: Any) -> bool:
+    known = start.known(name)
+    return known is not None and (known.value == value or str(known.value).lower() == str(value).lower())
+
+
+def _banner(said: Answer) -> None:
+    title, body = plain(said.title), plain(said.body)
+    match said.level:
+        case "error":
+            st.error(body, title=title, icon=":material/block:")
+        case "warning":
+            st.warning(body, title=title, icon=":material/warning:")
+        case "success":
+            st.success(body, title=title, icon=":material/trending_up:")
+        case _:
+            st.info(body, title=title, icon=":material/tune:")
+
+
+def _change(found: Plan) -> None:
+    """What may be moved, what was, and the way back."""
+    asked, advised = plan_address.current(), found.advised
+    if asked.source == NOTHING:
+        st.markdown("**What to change**")
+    show_inputs("change", knobs(found.start), found.start, found.asked)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        words = f"Changed: {changed_words(found)}." if found.asked else "Change an input to see its effect."
+        st.caption(plain(words), width="stretch")
+        st.button(
+            "Apply the advice",
+            key="plan-advice",
+            icon=":material/lightbulb:",
+            disabled=advised is None or _is_so(found.change, advised.parameter, advised.value),
+            help=None if advised is None else plain(f"{advised.parameter} {advised.value}: {advised.source}"),
+            on_click=calm("Applying the advice", _take),
+            args=(None if advised is None else (advised.parameter, advised.value),),
+        )
+        st.button(
+            "Undo all",
+            key="plan-undo",
+            icon=":material/undo:",
+            disabled=not asked.changes,
+            on_click=calm("Undoing the changes", _undo),
+        )
+
+
+def _take(advised: tuple[str, Any] | None) -> None:
+    if advised is not None:
+        plan_address.ask(plan_address.current().moved("change", *advised))
+
+
+def _undo() -> None:
+    plan_address.ask(replace(plan_address.current(), changes={}))
+
+
+def _start(found: Plan, asked: Asked, report: Report | None) -> None:
+    """What the plan starts from; open where there is nothing yet."""
+    start = found.start
+    with st.expander(
+        plain(f"Starting point: {start_words(start)}"),
+        icon=":material/edit:",
+        expanded=asked.source == NOTHING,
+        key=f"plan-start-{asked.source}",
+    ):
+        if asked.source == NOTHING or (report is not None and _framework_of(report) is None):
+            _framework(start)
+        for title, names in (("Model", MODEL), ("Cluster and measurements", CLUSTER), ("Configuration", knobs(start))):
+            st.markdown(f"**{title}**")
+            shown = [name for name in names if title != "Configuration" or name not in CLUSTER]
+            show_inputs("set", shown, start, asked.stated)
+
+
+def _framework_of(report: Report) -> str | None:
+    return start_of(report).framework
+
+
+def _framework(start: Setup) -> None:
+    st.session_state["plan-framework"] = start.framework
+    st.selectbox(
+        "Framework",
+        list(FRAMEWORK_NAMES),
+        index=None if start.framework is None else list(FRAMEWORK_NAMES).index(start.framework),
+        key="plan-framework",
+        format_func=FRAMEWORK_NAMES.__getitem__,
+        placeholder="not known",
+        width=240,
+        on_change=calm("Choosing the framework", _other_framework),
+    )
+
+
+def _other_framework() -> None:
+    asked = plan_address.current()
+    plan_address.ask(replace(asked, framework=st.session_state["plan-framework"], knob=None))
+
+
+def _knob(found: Plan) -> None:
+    """The title of the curve, with the parameter to choose."""
+    names = list(knobs(found.start))
+    if found.knob is not None and found.knob not in names:
+        names.append(found.knob)
+    st.session_state["plan-knob"] = found.knob
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown("**Step time and memory along**", width="content")
+        st.selectbox(
+            "Parameter of the curve",
+            names,
+            index=None,
+            key="plan-knob",
+            placeholder="choose a parameter",
+            label_visibility="collapsed",
+            width=280,
+            on_change=calm("Choosing the parameter of the curve", _other_knob),
+        )
+
+
+def _other_knob() -> None:
+    plan_address.ask(replace(plan_address.current(), knob=st.session_state["plan-knob"]))
+
+
+def _problems(found: Plan) -> None:
+    st.markdown("**Risks and unknowns**")
+    if not found.problems:
+        st.caption(":material/check: Nothing in this configuration is rejected, ignored or known to cost time.")
+    for number, finding in enumerate(found.problems):
+        show_problem(finding, number)
+
+
+def _distribution(found: Plan) -> None:
+    st.markdown("**For the SageMaker SDK's estimator**")
+    if not found.distribution:
+        st.caption(":material/visibility_off: The parallelism library is not known.")
+        return
+    if found.is_rejected:
+        st.caption(":material/block: The library rejects this: fix the problems named beside it first.")
+    st.code("\n".join(snippet(found)), language="python")
+    for line in script_lines(found):
+        st.caption(plain(line))

@@ -1,0 +1,251 @@
+"""Which inputs does a plan have, and what do they show? One value a parameter, only those that the framework has.
+
+An input shows what holds: the value that was given, else the start's. What is unknown is empty and says "not known". The
+plan lives in ``plan_address``; inputs are drawn from it and move it, so that an input that nobody moved follows the start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import streamlit as st
+
+from monitor.predict.parameters import whole_number, yes_or_no
+from monitor.predict.setup import Known, Setup
+from monitor.show.callbacks import calm
+from monitor.show.plain import plain
+from monitor.show.plan import address as plan_address
+from monitor.show.plan.address import Group
+
+Kind = Literal["count", "number", "switch", "degree", "choice"]
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """How a parameter is asked for."""
+
+    label: str
+    kind: Kind = "count"
+    words: tuple[str, ...] = ()
+    """What a choice offers."""
+    help: str = ""
+
+
+_MICRO = Input("Microbatch size", help="Samples per microbatch on one data-parallel rank.")
+INPUTS: Mapping[str, Input] = {
+    "pipeline_parallel_degree": Input("Pipeline degree", "degree", help="Number of stages the layers are split into."),
+    "tensor_parallel_degree": Input("Tensor degree", "degree", help="GPUs that share each layer."),
+    "microbatches": Input(
+        "Microbatches", "degree", help="Parts of a batch that go through the stages one after another."
+    ),
+    "active_microbatches": Input("Active microbatches", help="Microbatches in flight at the same time: the window."),
+    "batch_size": Input("Batch size", help="Samples that one process (prescaled: one tensor group) reads per step."),
+    "micro_batch_size": _MICRO,
+    "global_batch_size": Input("Global batch size", help="Samples per optimizer step, over all ranks."),
+    "gradient_accumulation_steps": Input("Accumulation steps", help="Microbatches per optimizer step."),
+    "sharded_data_parallel_degree": Input("Sharding degree", "degree", help="Ranks that share all model states."),
+    "hybrid_shard_degree": Input(
+        "Sharding degree", "degree", help="Ranks that share all model states; 0 is FSDP's default."
+    ),
+    "shard_optimizer_state": Input("Optimizer sharding", "switch", help="Ranks share the optimizer state."),
+    "zero_stage": Input("ZeRO stage", "choice", ("0", "1", "2", "3")),
+    "sharding_strategy": Input(
+        "Sharding strategy", "choice", ("full_shard", "shard_grad_op", "hybrid_shard", "hybrid_shard_zero2", "no_shard")
+    ),
+    "activation_checkpointing": Input(
+        "Checkpointing", "switch", help="Activations are recomputed in the backward pass."
+    ),
+    "activation_checkpointing_layers": Input("Layers grouped", help="Layers that are recomputed together."),
+    "selective_recomputation": Input("Selective recompute", "switch", help="Only attention is recomputed."),
+    "offload_activations": Input("Offload", "switch", help="Saved activations wait in host memory."),
+    "sm_activation_offloading": Input("Offload", "switch", help="Saved activations wait in host memory."),
+    "prescaled_batch": Input(
+        "Prescaled batch", "switch", help="A tensor group reads one batch, instead of one per rank."
+    ),
+    "virtual_stages": Input("Virtual stages", help="Chunks per stage in interleaved 1F1B."),
+    "sequence_parallel": Input("Sequence parallel", "switch"),
+    "instance_count": Input("Instances"),
+    "instance_type": Input("Instance type", "choice"),
+    "layers": Input("Layers"),
+    "hidden_size": Input("Hidden size"),
+    "attention_heads": Input("Attention heads"),
+    "vocabulary_size": Input("Vocabulary"),
+    "sequence_length": Input("Sequence length"),
+    "parameters_billion": Input(
+        "Parameters, billion", "number", help="If the count is known; otherwise calculated from the shape."
+    ),
+    "precision": Input("Precision", "choice", ("bf16", "fp16", "fp32")),
+    "flash_attention": Input("Flash attention", "switch"),
+    "gpu_memory_gib": Input("GPU memory, GiB", "number"),
+    "gpu_memory_utilization": Input("Memory measured, %", "number", help="Percent of one device, on the fullest GPU."),
+    "step_time_s": Input("Step time measured, s", "number"),
+}
+
+_CHECKPOINTING = ("activation_checkpointing", "activation_checkpointing_layers")
+_PLAIN = ("micro_batch_size", "gradient_accumulation_steps", *_CHECKPOINTING)
+#: Framework -> the parameters that a plan moves.
+KNOBS: Mapping[str | None, tuple[str, ...]] = {
+    "smp1": (
+        "pipeline_parallel_degree",
+        "tensor_parallel_degree",
+        "microbatches",
+        "active_microbatches",
+        "batch_size",
+        "instance_count",
+        "sharded_data_parallel_degree",
+        "shard_optimizer_state",
+        *_CHECKPOINTING,
+        "offload_activations",
+        "prescaled_batch",
+    ),
+    "smp2": ("hybrid_shard_degree", "tensor_parallel_degree", *_PLAIN, "sm_activation_offloading", "instance_count"),
+    "fsdp": ("sharding_strategy", *_PLAIN, "instance_count"),
+    "deepspeed": ("zero_stage", "pipeline_parallel_degree", "tensor_parallel_degree", *_PLAIN, "instance_count"),
+    "megatron": (
+        "pipeline_parallel_degree",
+        "tensor_parallel_degree",
+        "virtual_stages",
+        "micro_batch_size",
+        "global_batch_size",
+        "instance_count",
+        *_CHECKPOINTING,
+        "selective_recomputation",
+        "sequence_parallel",
+        "shard_optimizer_state",
+    ),
+    "ddp": (*_PLAIN, "instance_count"),
+    None: (*_PLAIN, "instance_count"),
+}
+MODEL = (
+    "layers",
+    "hidden_size",
+    "attention_heads",
+    "vocabulary_size",
+    "sequence_length",
+    "parameters_billion",
+    "precision",
+    "flash_attention",
+)
+CLUSTER = ("instance_type", "instance_count", "gpu_memory_gib", "gpu_memory_utilization", "step_time_s")
+
+
+def knobs(setup: Setup) -> tuple[str, ...]:
+    """The parameters that a plan of this setup moves; the size of a microbatch by the name that is known."""
+    found = KNOBS[setup.framework]
+    if setup.known("micro_batch_size") is None and setup.known("batch_size") is not None:
+        found = tuple("batch_size" if name == "micro_batch_size" else name for name in found)
+    return found
+
+
+def show_inputs(group: Group, names: Sequence[str], setup: Setup, given: Mapping[str, Any]) -> None:
+    """Draws inputs in a grid. ``setup`` has what holds where nothing is ``given``."""
+    with st.grid(6, min_column_width=125, gap="xsmall"):
+        for name in names:
+            _show(group, name, setup, given)
+
+
+def _show(group: Group, name: str, setup: Setup, given: Mapping[str, Any]) -> None:
+    about, key = INPUTS[name], f"plan-{group}-{name}"
+    known = _known(setup, name)
+    now = None if known is None else known.value
+    value = given.get(name, now)
+    shown = _as_shown(about, value)
+    if st.session_state.get(key) != shown or key not in st.session_state:
+        st.session_state[key] = shown
+    source = f"Now {_text(now)}, {known.read_from}." if known is not None else "Not known."
+    common: dict[str, Any] = {
+        "label": f":orange[**{about.label}**]" if name in given else about.label,
+        "key": key,
+        "help": plain(" ".join(part for part in (about.help, source) if part)) + f"  \n`{name}`",
+        "placeholder": "not known",
+        "on_change": calm("Changing an input of the plan", _moved),
+        "args": (group, name),
+    }
+    if about.kind == "count":
+        st.number_input(value=shown, step=1, **common)
+    elif about.kind == "number":
+        st.number_input(value=shown, step=1.0, format="%.4g", **common)
+    else:
+        options = _options(about, name, setup, shown)
+        st.selectbox(
+            options=options,
+            index=None if shown is None else options.index(shown),
+            accept_new_options=about.kind == "degree" or name == "instance_type",
+            **common,
+        )
+
+
+def _known(setup: Setup, name: str) -> Known | None:
+    """What holds; of a plan, what no equation takes at its library's default counts as unknown."""
+    known = setup.known(name)
+    taken_otherwise = name in ("precision", "prescaled_batch") and not setup.is_job
+    return None if known is not None and known.is_default and taken_otherwise else known
+
+
+def _moved(group: Group, name: str) -> None:
+    """Somebody moved an input: an empty one takes back what was given."""
+    plan_address.ask(
+        plan_address.current().moved(group, name, _as_meant(INPUTS[name], st.session_state[f"plan-{group}-{name}"]))
+    )
+
+
+def _as_shown(about: Input, value: Any) -> Any:
+    """A value as its input shows it; None where it is unknown, or is none that the input could show."""
+    if value is None:
+        return None
+    if about.kind == "count":
+        number = whole_number(value)
+        return number if number is not None and abs(number) < plan_address.MOST else None
+    if about.kind == "number":
+        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    if about.kind == "switch":
+        switch = yes_or_no(value)
+        return None if switch is None else "on" if switch else "off"
+    return str(value)
+
+
+def _as_meant(about: Input, shown: Any) -> Any:
+    if about.kind == "switch":
+        return None if shown is None else shown == "on"
+    return plan_address.value_of(shown) if isinstance(shown, str) else shown
+
+
+def _options(about: Input, name: str, setup: Setup, shown: str | None) -> list[str]:
+    if about.kind == "switch":
+        return ["on", "off"]
+    if name == "instance_type":
+        found = list(_TYPES)
+    elif name == "microbatches":
+        batch = setup.number("batch_size") or 0
+        # What divides the batch; any other number may be typed, and is answered.
+        parts = [part for part in range(1, min(batch, 1024) + 1) if not batch % part]
+        found = [str(part) for part in parts or (1 << power for power in range(8))]
+    elif about.kind == "degree":
+        most = setup.gpus_per_node or 8 if name == "tensor_parallel_degree" else min(setup.world or 64, 1024)
+        found = [str(1 << power) for power in range(most.bit_length())]
+    else:
+        found = list(about.words)
+    return found if shown is None or shown in found else [*found, shown]
+
+
+def _text(value: Any) -> str:
+    return (
+        ("off", "on")[value] if isinstance(value, bool) else f"{value:.4g}" if isinstance(value, float) else str(value)
+    )
+
+
+#: Types to choose from; any other may be typed.
+_TYPES = (
+    "ml.p5.48xlarge",
+    "ml.p5en.48xlarge",
+    "ml.p4de.24xlarge",
+    "ml.p4d.24xlarge",
+    "ml.p3dn.24xlarge",
+    "ml.p3.16xlarge",
+    "ml.g6e.48xlarge",
+    "ml.g5.48xlarge",
+    "ml.g5.12xlarge",
+    "ml.g4dn.12xlarge",
+)

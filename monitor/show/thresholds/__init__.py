@@ -1,0 +1,1 @@
+"""The Thresholds page, and saved thresholds in the charts of a job."""
