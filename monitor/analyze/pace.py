@@ -201,7 +201,7 @@ def why_none(journal: pd.DataFrame) -> str:
         return "no numbered steps were recognized"
     rows = plain_rows(journal)
     if journal["time_s"].notna().sum() == 0:
-        return "no line gives a step time"
+        return "no step time is known"
     if (rows["kind"] == "running-mean").mean() > _MOSTLY:
         return "its lines only give means since the start, which say nothing about single steps"
     return f"fewer than {FEWEST_REPORTS} reports of ordinary steps have a time"

@@ -157,14 +157,20 @@ class Reports:
         return Timing(name, told, printed_s, clock_s, float(np.median(ticks)) if ticks else float("nan"))
 
     def _settled(self, series: Sequence[At]) -> Verdict | None:
-        """What is likelier of times that nothing tells of; those of which neither reading is are taken away."""
+        """What is likelier of times that nothing tells of; those of which neither reading is are taken away.
+
+        A report alone, behind a restart of the counter, is read as the others are: what it may be a sum of is not known.
+        """
         ours = [at for at in series if any(at is one for one in self.open)]
         if not ours:
             return None
+        alone = [at for at in series if len(at) == 1]
         gaps = np.concatenate([np.diff(_counted(self.table, at)) for at in ours])
         usual_gap = float(np.median(gaps))
         named = any((self.table.meaning[at] == self.table.code("stopwatch")).any() for at in ours)
         sums = clocks.likelier_of_intervals(np.concatenate([self.time_s[at] for at in ours]), usual_gap, named)
+        for at in alone if sums is not False else ():
+            self.time_s[at] = np.nan
         if sums is None:
             for at in ours:
                 self.time_s[at] = np.nan

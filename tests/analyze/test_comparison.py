@@ -253,7 +253,7 @@ def test_ways_that_are_not_shared_are_not_mixed() -> None:
     [
         (steps_frame(), "no numbered steps"),
         (frame(noisy(1, 100), "running-mean", timed=False), "means since the start"),
-        (frame(np.full(100, np.nan), timed=False), "no line gives a step time"),
+        (frame(np.full(100, np.nan), timed=False), "no step time is known"),
         (frame(noisy(1, 5)), "fewer than 8 reports"),
     ],
     ids=["none", "running mean", "untimed", "few"],

@@ -73,6 +73,13 @@ def test_where_nothing_tells_what_a_time_is_of_none_is_shown_and_it_is_said(line
     assert [timing.verdict.cause for timing in parsed.timings] == ["untold"]
 
 
+def test_a_report_alone_behind_a_new_epoch_is_as_unknown_as_the_others() -> None:
+    lines = [f"epoch 1 step {20 * place} loss 2.5 time 5.{place % 9}" for place in range(1, 8)]
+    parsed = parse([*lines, "epoch 2 step 3 loss 2.5 time 6.2"])
+    assert len(parsed.steps) == 8
+    assert parsed.steps["step_time_s"].isna().all()
+
+
 @pytest.mark.parametrize(
     "line",
     [
