@@ -151,6 +151,7 @@ JOBS: dict[str, Kind] = {
     "account_name": "text",
     "team": "text",
     "project": "text",
+    "step_time_came_by": "text",
 }
 
 TABLES: dict[str, dict[str, Kind]] = {

@@ -11,6 +11,7 @@ from monitor.archive.labels import Labels
 from monitor.archive.layout import SCHEMA
 from monitor.diagnose.stakes import bill_of
 from monitor.diagnose.verdict import judge, mean_of
+from monitor.diagnose.words.step_readings import came_by
 from monitor.model import Report
 from monitor.model.arn import account_of
 
@@ -85,6 +86,7 @@ def job_row(report: Report, document: Mapping[str, Any], is_final: bool, labels:
         "account_name": labels.account_name,
         "team": labels.team,
         "project": labels.project,
+        "step_time_came_by": (came_by(run.logs.readings) or None) if steps and steps.median_s is not None else None,
     }
 
 

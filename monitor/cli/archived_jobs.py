@@ -36,6 +36,7 @@ _KEYS = {
     "goodput": "goodput",
     "gpu_utilization": "gpu_utilization_pct",
     "step_median_s": "step_median_s",
+    "step_time_came_by": "step_time_came_by",
     "verdict": "verdict",
     "top_finding": "top_finding",
     "top_finding_title": "top_finding_title",
