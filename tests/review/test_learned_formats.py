@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from monitor.diagnose.reading_words import reading_words
 
+from monitor.diagnose.words.step_readings import reading_words
 from monitor.fetch.files.source import FilesSource
 from monitor.model import Report
 from monitor.review import Reviewer
