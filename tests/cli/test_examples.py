@@ -18,6 +18,9 @@ from typing import Any
 import boto3
 import pytest
 
+from benchmarks.account import Account as Exported
+from benchmarks.account import Job
+from benchmarks.account.exported import export
 from monitor.cli import alert_across_watch, dashboard, jobs, jobs_across, mcp, top
 from monitor.cli.main import main, parser
 from monitor.demo import serve as demo
@@ -71,6 +74,9 @@ def place(connected: Account, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     for folder in ("before", "after"):
         (tmp_path / folder).mkdir()
         shutil.copy(SMP, tmp_path / folder)
+    now_ms = round(datetime.now(UTC).timestamp() * 1000)
+    job = Job(name=named(connected, FINISHED), started_ms=now_ms - 86_400_000, minutes=20.0, lines_per_minute=20.0)
+    export(Exported(jobs=(job,), now_ms=now_ms), tmp_path / "exports")
     (tmp_path / "aws.toml").write_text("[profile training]\nregion = eu-west-1\n")
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "aws.toml"))
     monkeypatch.setenv("SLACK_WEBHOOK", "https://hooks.slack.invalid/services/x")
