@@ -46,7 +46,7 @@ def test_each_reason_has_its_name(reason: str, id: str, actions: str) -> None:
     if id == DENIED:
         assert ending is not None
         assert found is not None
-        text = found.recommendation.text if found.recommendation else ""
+        text = found.recommendation.whole if found.recommendation else ""
         first = actions.split(", ")[0]
         assert f'"{first}"' in text
         if first in reason:

@@ -44,8 +44,8 @@ def test_rows_stand_as_they_are_listed_or_in_the_order_given() -> None:
 
 
 def test_the_most_that_could_be_recovered_comes_first_of_what_asks_for_action() -> None:
-    def known(level: Level, **figures: float) -> jobs_table.Known:
-        return jobs_table.Known(jobs_table.Standing(level, level), status="x", **figures)  # type: ignore[arg-type]
+    def known(level: Level, **figures: float) -> jobs_table.RowReview:
+        return jobs_table.RowReview(jobs_table.Standing(level, level), status="x", **figures)  # type: ignore[arg-type]
 
     jobs = {
         "healthy": ("InProgress", known("healthy", recoverable_usd_per_hour=0.0)),
