@@ -24,12 +24,15 @@ from monitor.parse.page_pieces import pieces_of
 from monitor.parse.plans import NUMBERS, TEXTS, Answer, Plan
 from monitor.parse.rows import EventRow, Reading
 from monitor.parse.table import Place, Rows
+from monitor.parse.verified import classes
 
 #: A shape is learned once so many of its lines were there; a plan costs more than a few lines do.
 SEEN = 48
 _FEWEST = 4
 # So many of them tell whether the plan is of use; so many lines of a page are read in both ways at most.
 _LOOKED_AT, _MOST_HELD = 500, 32
+# So many values of a number may be part of what a line is: of a GPU, of a phase.
+_FEW = 8
 # In place of the time that a source has of a line.
 _WRITTEN_MS = -1
 
@@ -122,9 +125,11 @@ class _PageRows:
 
     def _planned(self, shape: Shape, flags: int, at: Ints) -> Iterator[_Planned]:
         """What plans make of pieces of one shape, as far as there are plans that are good for them."""
-        if not shape.plans and (plan := self._learned(flags, at)) is not None:
-            shape.literals = plan.literals
-            shape.plans[self._literals(shape, at[len(at) // 2])] = plan
+        if not shape.plans:
+            base, plan = self._learned(flags, at)
+            if plan is not None:
+                shape.literals = plan.literals
+                shape.plans[self._literals(shape, base)] = plan
         for own in self._split(shape, at) if shape.plans else ():
             literals = self._literals(shape, own[0])
             found = shape.plans.get(literals)
@@ -135,17 +140,31 @@ class _PageRows:
             if found is not None:
                 yield from self._by_plan(found, flags, own, shape)
 
-    def _learned(self, flags: int, at: Ints) -> Plan | None:
-        chosen = dict.fromkeys(at[[len(at) // 2, 0, len(at) // 3, -1]].tolist())
-        return plans.learn([self.pieces[each] for each in chosen], partial(self._ask, flags), not flags & HEX)
+    def _learned(self, flags: int, at: Ints) -> tuple[int, Plan | None]:
+        """The piece that a plan was made from, and the plan."""
+        chosen = list(dict.fromkeys(at[[len(at) // 2, 0, len(at) // 3, -1]].tolist()))
+        lines, ask = [self.pieces[each] for each in chosen], partial(self._ask, flags)
+        turn = plans.usual(lines, ask)
+        lines.insert(0, lines.pop(turn))
+        return chosen[turn], plans.learn(lines, ask, not flags & HEX, () if flags & HEX else self._few(at))
+
+    def _few(self, at: Ints) -> list[int]:
+        """Runs of digits in pieces of one shape that are never more than a few."""
+        first = self._first[at]
+        counts = np.searchsorted(self._runs.starts, self.pieces.ends[at]) - first
+        return [
+            run
+            for run in range(min(int(counts.min()), plans.MOST_RUNS))
+            if len(np.unique(self._runs.values[first + run])) <= _FEW
+        ]
 
     def _new_plan(self, shape: Shape, flags: int, at: Ints) -> Plan | None:
         """A plan for other numbers that belong to the shape."""
         known = next(iter(shape.plans.values()))
         plan = plans.adapted(known, self.pieces[int(at[0])], partial(self._ask, flags))
-        if plan is None and (plan := self._learned(flags, at)) is not None and plan.literals != shape.literals:
-            return None
-        return plan
+        if plan is None:
+            _, plan = self._learned(flags, at)
+        return plan if plan is not None and plan.literals == shape.literals else None
 
     def _ask(self, flags: int, line: bytes) -> Answer | None:
         """What readers make of one line."""
@@ -180,28 +199,27 @@ class _PageRows:
 
     def _by_plan(self, plan: Plan, flags: int, at: Ints, shape: Shape) -> Iterator[_Planned]:
         """What a plan makes of those pieces that it is good for."""
-        runs = self._first[at][:, None] + np.arange(len(plan.verified))
+        runs = self._first[at][:, None] + np.arange(plan.verified.runs)
         columns, sure = plan.columns(self._runs, runs)
-        lengths = (
-            self.pieces.ends[at]
-            - self.pieces.starts[at]
-            - (self._runs.widths[runs].sum(axis=1) if flags & HEX == 0 else 0)
-        )
-        classes = plan.classes(self._runs, runs)
+        printed = self._runs.widths[runs].sum(axis=1) if flags & HEX == 0 else 0
+        lines = classes(self._runs, runs, self.pieces.ends[at] - self.pieces.starts[at] - printed)
         held = 0
-        good = sure & plan.has_seen(classes, lengths)
+        good = sure & plan.verified.has(lines)
         unseen = np.flatnonzero(sure & ~good)
         for _ in range(max(_MOST_HELD, len(at) // 8)):
             if not len(unseen):
                 break
             one, unseen = unseen[:1], unseen[1:]
             if self._agrees(plan, flags, at, columns, int(one[0])):
-                plan.remember(classes, lengths, one)
+                plan.verified.add(lines[one])
                 held += 1
                 good[one] = True
-                fine = plan.has_seen((classes[0][unseen], classes[1][unseen]), lengths[unseen])
+                fine = plan.verified.has(lines[unseen])
                 good[unseen[fine]] = True
                 unseen = unseen[~fine]
+            elif not plan.verified.refuted:
+                plan.verified.refuted = True
+                good &= plan.verified.has(lines)
         own = np.flatnonzero(good)
         # One line of each page is read in both ways.
         at_random = int(own[self.page.first_line % len(own)]) if len(own) else 0

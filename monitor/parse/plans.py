@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -27,6 +27,7 @@ from monitor.parse.reader import LONGEST_TEXT
 from monitor.parse.rows import Reading
 from monitor.parse.stamps import DAY_MS
 from monitor.parse.table import PLACE
+from monitor.parse.verified import Verified
 
 #: The fields of a row that are numbers, and those that are texts.
 TEXTS = ("host", "format", "meaning", "throughput_unit", "bar")
@@ -47,8 +48,6 @@ _NUMBER = re.compile(rb"\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 #: A line of more numbers is no report of one step, and one with more numbers that belong to its shape has none.
 MOST_RUNS, _MOST_LITERALS = 48, 6
 _ALIKE = 1e-14
-_CLASSES = 4 * (MOST_DIGITS + 1) + 3
-_LENGTHS = 2048
 _NAN = math.nan
 _HOUR_MS = DAY_MS / 24
 
@@ -145,10 +144,7 @@ class Plan:
     """The lines have no wrapping."""
     literals: tuple[int, ...]
     """Runs of digits that belong to the shape."""
-    verified: NDArray[np.bool_]
-    """Of each run the classes of numbers that were held against the readers."""
-    lengths: NDArray[np.bool_]
-    """How long the rest of the line was then; longer ones than there is room for are never good."""
+    verified: Verified
 
     def columns(self, runs: Runs, at: Ints) -> tuple[list[Floats], NDArray[np.bool_]]:
         """Of each output the numbers of lines, and which lines these are good for; ``at`` are the runs of each line."""
@@ -178,27 +174,6 @@ class Plan:
                     sure &= ~(out[:, _TOTAL] < out[:, _STEP])
                 found.append(out)
         return found, sure
-
-    def classes(self, runs: Runs, at: Ints) -> tuple[Ints, Ints]:
-        """Two classes of each number of each line: by its digits, and by how it compares with the next."""
-        widths, values = np.minimum(runs.widths[at], MOST_DIGITS), runs.values[at]
-        order = np.sign(values[:, :-1] - values[:, 1:]) + _CLASSES - 2
-        # Nothing, a hundred per cent: what is said there may be another thing.
-        kind = np.where(runs.zero_first[at], values != 0, 2 + (values == 10 ** (widths - 1)))
-        return 4 * widths + kind, order
-
-    def has_seen(self, classes: tuple[Ints, Ints], lengths: Ints) -> NDArray[np.bool_]:
-        """Which lines are like some that were held against the readers."""
-        places = np.arange(len(self.verified))
-        digits, order = (self.verified[places[: of.shape[1]], of].all(axis=1) for of in classes)
-        out: NDArray[np.bool_] = digits & order & self.lengths[np.minimum(lengths, _LENGTHS - 1)]
-        return out
-
-    def remember(self, classes: tuple[Ints, Ints], lengths: Ints, at: Ints) -> None:
-        """These lines were."""
-        for of in classes:
-            self.verified[np.arange(of.shape[1]), of[at]] = True
-        self.lengths[lengths[at][lengths[at] < _LENGTHS - 1]] = True
 
     def says(self, found: Answer, rows: Sequence[Sequence[float]]) -> bool:
         """Whether the readers' answer about a line is what the plan has for it."""
@@ -258,11 +233,19 @@ class _Sample:
         return float(int(text) * 1000 // 10 ** len(text)) if number.milli else float(text)
 
 
-def learn(lines: Sequence[bytes], ask: Ask, counted: bool = True) -> Plan | None:
+def usual(lines: Sequence[bytes], ask: Ask) -> int:
+    """Which of a few lines of one shape says what most of them say; the first of equals."""
+    answers = [ask(line) for line in lines]
+    like = [sum(one is not None and other is not None and one.is_like(other) for other in answers) for one in answers]
+    return like.index(max(like))
+
+
+def learn(lines: Sequence[bytes], ask: Ask, counted: bool = True, few: Collection[int] = ()) -> Plan | None:
     """A plan for lines such as these, which are of one shape; None where there is none.
 
-    It is made from the first; the others have to agree where their digits may differ. Where it is not ``counted`` how many
-    runs of digits a line has they must hold no rows.
+    It is made from the first; the others have to agree where their digits may differ. ``few`` are runs of digits that are
+    never more than a few: one of them that alone makes another line of this one belongs to the shape. Where it is not
+    ``counted`` how many runs of digits a line has they must hold no rows.
     """
     base = _sample(lines[0], ask)
     if base is None or len(base.spans) > MOST_RUNS:
@@ -271,7 +254,7 @@ def learn(lines: Sequence[bytes], ask: Ask, counted: bool = True) -> Plan | None
         answers = [ask(line) for line in lines]
         if base.answer.words or any(one is None or not one.is_like(base.answer) for one in answers):
             return None
-        return Plan((), _events([one for one in answers if one is not None]), base.answer.bare, (), *_unseen(0))
+        return Plan((), _events([one for one in answers if one is not None]), base.answer.bare, (), Verified(0))
     samples, literals = [base], set[int]()
     for run, (start, end) in enumerate(base.spans):
         for at, changed in enumerate(_changed(base.line, start, end)):
@@ -282,9 +265,13 @@ def learn(lines: Sequence[bytes], ask: Ask, counted: bool = True) -> Plan | None
             samples.append(one)
             if not at and one.answer.numbers == base.answer.numbers:
                 break
-    samples += [
-        one for line in lines[1:] if (one := _sample(line, ask)) is not None and one.answer.is_like(base.answer)
-    ]
+    for line in lines[1:]:
+        if (one := _sample(line, ask)) is None:
+            continue
+        if one.answer.is_like(base.answer):
+            samples.append(one)
+        elif len(one.spans) == len(base.spans):
+            literals |= {run for run in few if _makes_another(base, run, one, ask)}
     for _ in range(2):
         if len(literals) > _MOST_LITERALS:
             return None
@@ -318,12 +305,8 @@ def learn(lines: Sequence[bytes], ask: Ask, counted: bool = True) -> Plan | None
         _events([one.answer for one in of_shape]),
         base.answer.bare,
         tuple(sorted(literals)),
-        *_unseen(len(base.spans)),
+        Verified(len(base.spans)),
     )
-
-
-def _unseen(runs: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    return np.zeros((runs, _CLASSES), bool), np.zeros(_LENGTHS, bool)
 
 
 def adapted(plan: Plan, line: bytes, ask: Ask) -> Plan | None:
@@ -355,12 +338,21 @@ def adapted(plan: Plan, line: bytes, ask: Ask) -> Plan | None:
         events = tuple(told if told.text is None else Told(*event) for told, event in said)
         if any(told.of(one.answer.text) != event for told, event in zip(events, one.answer.events, strict=True)):
             return None
-    return Plan(tuple(outputs), events, plan.bare, plan.literals, plan.verified, plan.lengths)
+    return Plan(tuple(outputs), events, plan.bare, plan.literals, Verified(plan.verified.runs))
 
 
 def _sample(line: bytes, ask: Ask, run: int = -1) -> _Sample | None:
     found = ask(line)
     return None if found is None else _Sample(line, [match.span() for match in _DIGITS.finditer(line)], found, run)
+
+
+def _makes_another(base: _Sample, run: int, other: _Sample, ask: Ask) -> bool:
+    """With that run of digits of the other line it is another line."""
+    (start, end), (first, last) = base.spans[run], other.spans[run]
+    if base.line[start:end] == other.line[first:last]:
+        return False
+    found = ask(base.line[:start] + other.line[first:last] + base.line[end:])
+    return found is not None and not found.is_like(base.answer)
 
 
 def _same(one: _Sample, base: _Sample, literals: set[int]) -> bool:
