@@ -175,7 +175,10 @@ def redraws(line: bytes) -> list[bytes] | None:
 
 
 def apart(line: str) -> list[str]:
-    """The pieces of ``line``, each with all the wrapping that tells of it: a line of its own that is one fragment."""
+    """The pieces of ``line``, each with all the wrapping that tells of it: a line of its own that is one fragment.
+
+    The whole line, of several fragments, where one cannot be told without the ones before.
+    """
     line = without_octal(line)
     tags = list(TAG.finditer(line)) if "]<std" in line or ",mpirank:" in line else ()
     found: list[str] = []
@@ -183,7 +186,10 @@ def apart(line: str) -> list[str]:
     head = _add_apart("", line[:end], found)
     for tag, following in zip_longest(tags, tags[1:]):
         start, end = tag.end(), following.start() if following else len(line)
-        _add_apart(head + tag[0], line[start:end], found)
+        known = _add_apart(head + tag[0], line[start:end], found)
+        if following and (known != head + tag[0] or (tag["host"] and not following["host"])):
+            # Whose words these are the ones before tell, too.
+            return [line]
     return found
 
 

@@ -11,6 +11,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -106,15 +107,18 @@ class EventRows:
             known = EventRow(page.stream, page.node, page.first_line, -1, time_ms, None, "", "first-line", "")
         self._first[page.stream] = known._replace(text=said)
 
-    def add(self, row: EventRow) -> None:
-        """Adds an event."""
-        self._read[row.stream, row.kind] += 1
-        rows = self._rows.setdefault((row.stream, row.kind), [])
-        rows.append(row)
-        self._kept += 1
+    def add_all(self, rows: Iterable[EventRow]) -> None:
+        """Adds events of one kind and stream."""
+        new = list(rows)
+        if not new:
+            return
+        pair = new[0].stream, new[0].kind
+        self._read[pair] += len(new)
+        self._rows.setdefault(pair, []).extend(new)
+        self._kept += len(new)
         # Twice as many as are kept in the end: so that each is looked at a few times, however many come.
-        if len(rows) > 2 * self._most_of(row.kind):
-            self._thin_one((row.stream, row.kind), self._most_of(row.kind))
+        if len(self._rows[pair]) > 2 * self._most_of(pair[1]):
+            self._thin_one(pair, self._most_of(pair[1]))
         elif self._kept > 2 * self._most:
             self._thin()
 
@@ -233,8 +237,7 @@ def _level(line: int) -> int:
     return (digest & -digest).bit_length() - 1 if digest else _LEVELS
 
 
-def _in_stream(row: EventRow) -> tuple[int, int]:
-    return row.line, row.part
+_in_stream = attrgetter("line", "part")
 
 
 def _speaks_of_training(data: bytes) -> bool:

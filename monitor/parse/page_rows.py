@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -21,8 +21,9 @@ from monitor.parse.gates import ALL, Readers, Recogniser, readers_of
 from monitor.parse.keyed import Ints, Runs
 from monitor.parse.line_shapes import HEX, MOST_PLANS, TABULAR, LineShapes, Shape
 from monitor.parse.page_pieces import pieces_of
-from monitor.parse.plans import NUMBERS, TEXTS, Answer, Plan
+from monitor.parse.plans import NUMBERS, TEXTS, Answer, Plan, Told
 from monitor.parse.rows import EventRow, Reading
+from monitor.parse.stamps import written_at_ms
 from monitor.parse.table import Place, Rows
 from monitor.parse.verified import classes
 
@@ -143,7 +144,7 @@ class _PageRows:
     def _learned(self, flags: int, at: Ints) -> tuple[int, Plan | None]:
         """The piece that a plan was made from, and the plan."""
         chosen = list(dict.fromkeys(at[[len(at) // 2, 0, len(at) // 3, -1]].tolist()))
-        lines, ask = [self.pieces[each] for each in chosen], partial(self._ask, flags)
+        lines, ask = [self.pieces[each] for each in chosen], cache(partial(self._ask, flags))
         turn = plans.usual(lines, ask)
         lines.insert(0, lines.pop(turn))
         return chosen[turn], plans.learn(lines, ask, not flags & HEX, () if flags & HEX else self._few(at))
@@ -164,7 +165,7 @@ class _PageRows:
         plan = plans.adapted(known, self.pieces[int(at[0])], partial(self._ask, flags))
         if plan is None:
             _, plan = self._learned(flags, at)
-        return plan if plan is not None and plan.literals == shape.literals else None
+        return plan if plan is not None and set(plan.literals) <= set(shape.literals) else None
 
     def _ask(self, flags: int, line: bytes) -> Answer | None:
         """What readers make of one line."""
@@ -269,8 +270,11 @@ class _PageRows:
 
     def _add_events(self, flags: int, plan: Plan, at: Ints) -> None:
         """Adds the events of lines that a plan read."""
+        if plan.events is not None and plan.bare:
+            self._add_told(plan.events, at)
+            return
         for each in at.tolist():
-            fragment = Fragment(self.pieces.text(each), None, "", False) if plan.bare else self._fragment(each)
+            fragment = self._fragment(each)
             if plan.events is None:
                 readers = self.everybody or readers_of(self.pieces[each], bool(flags & TABULAR))
                 found = [event for read in readers.events for event in self.failures.read(read, fragment.text) or ()]
@@ -279,12 +283,27 @@ class _PageRows:
             if found:
                 self._add_event(fragment, each, 0, found)
 
+    def _add_told(self, events: Sequence[Told], at: Ints) -> None:
+        """Adds the events of lines that have no wrapping."""
+        page, line = self.page, self.pieces.line[at]
+        texts = [self.pieces.text(each) for each in at.tolist()]
+        if page.times_ms is None:
+            times: Iterable[int | None] = map(written_at_ms, texts)
+        else:
+            times = [page.times_ms[each] for each in line.tolist()]
+        places = list(zip((line + page.first_line).tolist(), self.pieces.part[at].tolist(), times, texts, strict=True))
+        for told in events:
+            self.events.add_all(
+                EventRow(page.stream, page.node, number, part, time_ms, None, "", *told.of(text))
+                for number, part, time_ms, text in places
+            )
+
     def _add_event(self, fragment: Fragment, at: int, part: int, found: list[tuple[str, str]]) -> None:
         page, line = self.page, int(self.pieces.line[at])
         time_ms = one_line.event_ms(fragment, page.times_ms[line] if page.times_ms else None)
         where = (page.stream, page.node, line + page.first_line, int(self.pieces.part[at]) + part, time_ms)
         for kind, text in found:
-            self.events.add(EventRow(*where, fragment.rank, fragment.host, kind, text))
+            self.events.add_all([EventRow(*where, fragment.rank, fragment.host, kind, text)])
 
     def _read_alone(self, at: Ints, flags: NDArray[np.uint8]) -> None:
         """Reads pieces one by one."""

@@ -13,6 +13,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,7 +44,7 @@ _HOST = _WRITER.index("host")
 _WORDS = [Reading._fields.index(name) for name in TEXTS[1:]]
 
 _DIGITS = re.compile(rb"\d+")
-_DIGIT = re.compile(r"\d")
+_DIGITS_OF_TEXT = re.compile(r"[0-9]+")
 _NUMBER = re.compile(rb"\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 #: A line of more numbers is no report of one step, and one with more numbers that belong to its shape has none.
 MOST_RUNS, _MOST_LITERALS = 48, 6
@@ -65,9 +66,10 @@ class Answer(NamedTuple):
     """There is no wrapping around the line."""
 
     def is_like(self, other: Answer) -> bool:
-        """Whether both hold the same rows and events, whatever their numbers."""
+        """Whether both hold the same rows and events, with the same fields, whatever their numbers."""
         kinds, others = ([kind for kind, _ in one.events] for one in (self, other))
-        return self.words == other.words and kinds == others and self.bare == other.bare
+        known, theirs = ([value == value for row in one.numbers for value in row] for one in (self, other))
+        return self.words == other.words and kinds == others and self.bare == other.bare and known == theirs
 
 
 def answer(known: Known, fragment: Fragment, line: str) -> Answer:
@@ -114,13 +116,22 @@ class Told(NamedTuple):
     """An event of every line."""
 
     kind: str
-    text: str | None = None
-    """None where that is the line, or what stands in it from ``begin`` on."""
+    text: tuple[str | int, ...] | None = None
+    """Literal texts and, by their place in the line, runs of its digits; None where it is the line from ``begin`` on."""
     begin: str = ""
+
+    @property
+    def is_constant(self) -> bool:
+        """All lines say the same."""
+        return self.text is not None and len(self.text) == 1
 
     def of(self, line: str) -> tuple[str, str]:
         """Kind and text of a line's event."""
-        return self.kind, line[line.find(self.begin) :].strip()[:LONGEST_TEXT] if self.text is None else self.text
+        if self.text is None:
+            return self.kind, line[line.find(self.begin) :].strip()[:LONGEST_TEXT]
+        runs = () if self.is_constant else _DIGITS_OF_TEXT.findall(line)
+        parts = (part if isinstance(part, str) else runs[part] if part < len(runs) else "" for part in self.text)
+        return self.kind, "".join(parts)
 
 
 @dataclass(slots=True)
@@ -254,7 +265,8 @@ def learn(lines: Sequence[bytes], ask: Ask, counted: bool = True, few: Collectio
         answers = [ask(line) for line in lines]
         if base.answer.words or any(one is None or not one.is_like(base.answer) for one in answers):
             return None
-        return Plan((), _events([one for one in answers if one is not None]), base.answer.bare, (), Verified(0))
+        events = _events([one for one in answers if one is not None])
+        return Plan((), events, base.answer.bare, (), Verified(0))
     samples, literals = [base], set[int]()
     for run, (start, end) in enumerate(base.spans):
         for at, changed in enumerate(_changed(base.line, start, end)):
@@ -302,7 +314,7 @@ def learn(lines: Sequence[bytes], ask: Ask, counted: bool = True, few: Collectio
     )
     return Plan(
         outputs,
-        _events([one.answer for one in of_shape]),
+        _events([one.answer for one in of_shape], partial(_as_printed, base, ask)),
         base.answer.bare,
         tuple(sorted(literals)),
         Verified(len(base.spans)),
@@ -335,7 +347,7 @@ def adapted(plan: Plan, line: bytes, ask: Ask) -> Plan | None:
         if len(events) != len(one.answer.events):
             return None
         said = zip(events, one.answer.events, strict=True)
-        events = tuple(told if told.text is None else Told(*event) for told, event in said)
+        events = tuple(Told(event[0], (event[1],)) if told.is_constant else told for told, event in said)
         if any(told.of(one.answer.text) != event for told, event in zip(events, one.answer.events, strict=True)):
             return None
     return Plan(tuple(outputs), events, plan.bare, plan.literals, Verified(plan.verified.runs))
@@ -468,16 +480,51 @@ def _of_sample(cell: Cell, one: _Sample) -> float:
     return float(_single(cell, np.float64(x))) if x else _NAN
 
 
-def _events(answers: Sequence[Answer]) -> tuple[Told, ...] | None:
-    """The events of lines; None where a text hangs on numbers otherwise."""
+def _events(
+    answers: Sequence[Answer], as_printed: Callable[[int, Told], bool] | None = None
+) -> tuple[Told, ...] | None:
+    """The events of lines; None where a text hangs on numbers otherwise. Without ``as_printed`` none is made of numbers."""
     out = []
     for at, (kind, text) in enumerate(answers[0].events):
-        begin = text[: match.start()] if (match := _DIGIT.search(text)) else ""
-        ways = Told(kind), Told(kind, text), Told(kind, None, begin)
-        found = (way for way in ways if all(way.of(one.text) == one.events[at] for one in answers))
-        if (way := next(found, None)) is None:
+        said = [(one.text, one.events[at][1]) for one in answers]
+        begin = text[: match.start()] if (match := _DIGITS_OF_TEXT.search(text)) else ""
+        ways = [Told(kind), Told(kind, (text,)), Told(kind, None, begin)]
+        way = next((way for way in ways if all(way.of(line) == (kind, own) for line, own in said)), None)
+        if way is None and as_printed is not None and (parts := _parts(said)) is not None:
+            way = Told(kind, parts) if as_printed(at, Told(kind, parts)) else None
+        if way is None:
             return None
         out.append(way)
+    return tuple(out)
+
+
+def _as_printed(base: _Sample, ask: Ask, at: int, told: Told) -> bool:
+    """The numbers in the text of an event are as the line has them, also where they begin or end with a zero."""
+    if not base.answer.bare:
+        return False
+    for run in (part for part in told.text or () if isinstance(part, int)):
+        start, end = base.spans[run]
+        digits = base.line[start:end]
+        for other in (digits[:-1] + b"0", b"0" + digits[1:]):
+            found = ask(base.line[:start] + other + base.line[end:])
+            if found is None or (found.is_like(base.answer) and found.events[at] != told.of(found.text)):
+                return False
+    return True
+
+
+def _parts(said: Sequence[tuple[str, str]]) -> tuple[str | int, ...] | None:
+    """What texts are made of that hold numbers of their lines: the same literal texts, and the same runs of digits."""
+    runs = [_DIGITS_OF_TEXT.findall(line) for line, _ in said]
+    numbers = [_DIGITS_OF_TEXT.findall(text) for _, text in said]
+    if len({len(each) for each in runs}) != 1 or len({len(each) for each in numbers}) != 1:
+        return None
+    columns = list(zip(*runs, strict=True))
+    literal = _DIGITS_OF_TEXT.split(said[0][1])
+    out: list[str | int] = [literal[0]]
+    for column, after in zip(zip(*numbers, strict=True), literal[1:], strict=True):
+        if column not in columns:
+            return None
+        out += (columns.index(column), after)
     return tuple(out)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections import Counter
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -27,6 +28,9 @@ _LONGEST_TEXT = 400
 _MOST_LINES = 20_000
 _BLOCK_LINES = 100
 _LEVELS = 32
+_DIGITS = re.compile(rb"\d+")
+# Of so many lines that differ in more than their digits it is remembered what they hold.
+_MOST_KNOWN = 4_000
 # So many of the shapes with the most numbers are looked at for a step and a time.
 _MOST_LOOKED_AT = 50
 
@@ -50,6 +54,7 @@ class Shapes:
         """How many there are of each level, looked at or not."""
         self._found: dict[int, dict[str, _Shape]] = {}
         self._lowest = 0
+        self._known: dict[bytes, list[tuple[str, int]]] = {}
 
     def add(self, page: LogPage) -> None:
         """The lines of a page."""
@@ -64,14 +69,30 @@ class Shapes:
         while self._lines[self._lowest :].sum() > _MOST_LINES and self._lines[self._lowest + 1 :].any():
             self._found.pop(self._lowest, None)
             self._lowest += 1
-        ends = page.ends.tolist()
         of_line = levels[unit]
-        for place in np.flatnonzero(of_line >= self._lowest).tolist():
-            begin = ends[place - 1] + 1 if place else 0
-            if ends[place] - begin <= _LONGEST:
+        places = np.flatnonzero(of_line >= self._lowest).tolist()
+        lines = page.data.split(b"\n")
+        masked = _DIGITS.sub(b"0", b"\n".join([lines[place] for place in places])).split(b"\n")
+        for place, key in zip(places, masked, strict=True):
+            if len(line := lines[place]) <= _LONGEST:
                 found = self._found.setdefault(int(of_line[place]), {})
-                for fragment in fragments(page.data[begin : ends[place]].decode("utf-8", "replace")):
-                    _count(found, fragment.text, (int(at[place]), page.stream))
+                self._count(found, key, line, (int(at[place]), page.stream))
+
+    def _count(self, found: dict[str, _Shape], key: bytes, line: bytes, place: tuple[int, str]) -> None:
+        """Counts a line; ``key`` is what all lines have in common that count as the same."""
+        shapes = self._known.get(key)
+        if shapes is None and len(line) <= _LONGEST_TEXT:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            shapes = self._known[key] = [(shape, numbers) for shape, numbers, _ in _shapes(line)]
+        if shapes is not None and all(shape in found and found[shape][1][0] < place for shape, _ in shapes):
+            for shape, numbers in shapes:
+                count, first = found[shape]
+                found[shape] = (count + numbers, first)
+            return
+        for shape, numbers, text in _shapes(line):
+            count, first = found.get(shape, (0, (place, text)))
+            found[shape] = (count + numbers, min(first, (place, text)))
 
     def best(self, most: int = 3) -> tuple[str, ...]:
         """An example line of each of the shapes most like step reports: first those in which a step and a time can be
@@ -95,13 +116,14 @@ def _level(unit: str) -> int:
     return min(_LEVELS - 1, (digest & -digest).bit_length() - 1) if digest else _LEVELS - 1
 
 
-def _count(found: dict[str, _Shape], line: str, place: tuple[int, str]) -> None:
-    if len(line) > _LONGEST_TEXT or not _HINT.search(line) or _NOT_FIGURES.search(line):
-        return
-    shape, numbers = _NUMBER.subn("N", line.strip())
-    if numbers:
-        count, first = found.get(shape, (0, (place, line.strip())))
-        found[shape] = (count + numbers, min(first, (place, line.strip())))
+def _shapes(line: bytes) -> Iterator[tuple[str, int, str]]:
+    """(shape, how many numbers, text) of each part of a line that looks as if it held figures."""
+    for fragment in fragments(line.decode("utf-8", "replace")):
+        text = fragment.text.strip()
+        if len(fragment.text) <= _LONGEST_TEXT and _HINT.search(text) and not _NOT_FIGURES.search(fragment.text):
+            shape, numbers = _NUMBER.subn("N", text)
+            if numbers:
+                yield shape, numbers, text
 
 
 _STEP = re.compile(

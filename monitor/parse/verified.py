@@ -1,0 +1,78 @@
+"""Numbers like which a plan was held against the readers: their digits, a zero in front or none, and their order of size."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from monitor.parse.keyed import MOST_DIGITS, Ints, Runs
+
+_CLASSES = 4 * (MOST_DIGITS + 1) + 3
+_LENGTHS = 2048
+_ODD = np.random.default_rng(1).integers(1, 2**62, 2 * 4096) * 2 + 1
+
+
+class Classes(NamedTuple):
+    """Of lines of one shape."""
+
+    digits: Ints
+    """A class of each number of each line."""
+    order: Ints
+    """How each compares with the next."""
+    lengths: Ints
+    """Of the rest of the line."""
+
+    def __getitem__(self, at: Ints) -> Classes:  # type: ignore[override]
+        """Those of some of the lines."""
+        return Classes(self.digits[at], self.order[at], self.lengths[at])
+
+    def whole(self) -> Ints:
+        """One number for all the classes of a line together."""
+        both = np.concatenate([self.digits, self.order], axis=1)
+        out: Ints = both @ _ODD[: both.shape[1]]
+        return out
+
+
+def classes(runs: Runs, at: Ints, lengths: Ints) -> Classes:
+    """The classes of lines; ``at`` are the runs of digits of each."""
+    widths, values = np.minimum(runs.widths[at], MOST_DIGITS), runs.values[at]
+    order = np.sign(values[:, :-1] - values[:, 1:]) + _CLASSES - 2
+    # Nothing, a hundred per cent: what is said there may be another thing.
+    kind = np.where(runs.zero_first[at], values != 0, 2 + (values == 10 ** (widths - 1)))
+    return Classes(4 * widths + kind, order, lengths)
+
+
+class Verified:
+    """What was held against the readers for one shape.
+
+    Classes are looked at one by one as long as the plan was right about every line; once it was wrong about one, a line has to
+    be like another in all of them together, since two odd lines have the parts of an ordinary one between them.
+    """
+
+    def __init__(self, runs: int) -> None:
+        self.runs = runs
+        self._seen = np.zeros((runs, _CLASSES), bool)
+        # Longer lines than there is room for are never good.
+        self._lengths = np.zeros(_LENGTHS, bool)
+        self._whole: set[int] = set()
+        self.refuted = False
+        """The plan was wrong about a line."""
+
+    def has(self, lines: Classes) -> NDArray[np.bool_]:
+        """Which lines are like some that were held against the readers."""
+        out: NDArray[np.bool_] = self._lengths[np.minimum(lines.lengths, _LENGTHS - 1)]
+        places = np.arange(self.runs)
+        for of in (lines.digits, lines.order):
+            out = out & self._seen[places[: of.shape[1]], of].all(axis=1)
+        if self.refuted and out.any():
+            out &= np.isin(lines.whole(), list(self._whole))
+        return out
+
+    def add(self, lines: Classes) -> None:
+        """These lines were, and the plan was right about them."""
+        for of in (lines.digits, lines.order):
+            self._seen[np.arange(of.shape[1]), of] = True
+        self._lengths[lines.lengths[lines.lengths < _LENGTHS - 1]] = True
+        self._whole.update(lines.whole().tolist())
