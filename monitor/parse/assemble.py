@@ -35,7 +35,7 @@ from monitor.parse.series import (
 from monitor.parse.strangers import Strangers
 from monitor.parse.table import NOBODY, At, Rows, Table, by_code
 from monitor.parse.timing import GENERIC, Reports, Timing, pauses_of
-from monitor.parse.told_once import Evaluations, Writer, evaluations, told_once
+from monitor.parse.told_once import LOSSES, Evaluations, Writer, evaluations, told_once
 
 # Several codes make one number; before it is too large for another code, writers are counted through.
 _MOST_WRITERS = 1 << 31
@@ -88,6 +88,8 @@ def assemble(
     if learned is not None:
         reports = _told(learned.rows.table(), event_rows, identity, said)
     timings = reports.settle()
+    if identity.mean_step_s is not None:
+        _time_by_run(reports, identity.mean_step_s)
     table, size = reports.table, len(reports.table)
     at = np.sort(np.concatenate(reports.kept)) if reports.kept else np.empty(0, np.intp)
     number_on(table, at, reports.segment)
@@ -196,6 +198,14 @@ def _time_by_size(table: Table, at: At, samples_per_step: int) -> None:
     with np.errstate(divide="ignore"):
         by_size = durations(samples_per_step / table.throughput[at])
     table.time_s[at] = np.where(np.isnan(table.time_s[at]), by_size, table.time_s[at])
+
+
+def _time_by_run(reports: Reports, mean_step_s: float) -> None:
+    """Where a trainer's losses have no time of their own, that of each step is the mean of its run."""
+    table = reports.table
+    for at in reports.kept:
+        if len(at) and str(table.texts[table.format[at[0]]]) == LOSSES and np.isnan(reports.time_s[at]).all():
+            reports.time_s[at], reports.kind[at] = mean_step_s, table.code("running-mean")
 
 
 def _give_losses(table: Table, at: At, losses: At) -> None:

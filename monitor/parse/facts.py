@@ -143,6 +143,13 @@ _FACTS = Table(
             r"|MaxRuntimeExceeded|MaxWaitTimeExceeded|Completed|Failed|Restarting|Updating) - (?P<message>[^\n]{0,200})",
             lambda match: f"{match['time']} {match['status']} {match['message'].strip()}",
         ),
+        # What the Hugging Face Trainer says at its end; a rate of fewer digits tells nothing.
+        event(
+            "run-rate",
+            "'train_steps_per_second': ",
+            r"'train_steps_per_second': '?(?P<said>\d{1,6}\.(?:0[1-9]\d|[1-9])\d{0,9}|[1-9]\d{0,5}\.\d{1,9})",
+            said,
+        ),
         event("training-seconds", "Training seconds: ", r"^\s*+Training seconds:\s*(?P<said>\d{1,12})\s*$", said),
         event("billable-seconds", "Billable seconds: ", r"^\s*+Billable seconds:\s*(?P<said>\d{1,12})\s*$", said),
         # The debugger's hook says its host's name.

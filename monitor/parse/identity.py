@@ -39,6 +39,8 @@ class Identity:
     """DeepSpeed's train_batch_size: what one optimizer step of the whole job takes."""
     accumulation: int | None = None
     """Micro-batches that one optimizer step takes, where the log says it and never another."""
+    mean_step_s: float | None = None
+    """The mean of the run's steps, as the trainer says at its end and never otherwise."""
     stream_rank_host: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
     """The maps of streams that print their own: a job that was started again may have its hosts in another order."""
     first_rank: Mapping[str, tuple[int, int]] = field(default_factory=dict)
@@ -101,6 +103,7 @@ def identify(events: Sequence[EventRow]) -> Identity:
         steps_per_epoch=per_epoch[-1] if per_epoch else None,
         samples_per_step=samples[-1] if samples else None,
         accumulation=_accumulation(events),
+        mean_step_s=_mean_step_s(events),
         stream_rank_host=maps if len(maps) > 1 else {},
         first_rank={
             stream: block
@@ -129,6 +132,11 @@ def _accumulation(events: Sequence[EventRow]) -> int | None:
         and (match := _ACCUMULATION.search(event.text)) is not None
     }
     return said.pop() if len(said) == 1 else None
+
+
+def _mean_step_s(events: Sequence[EventRow]) -> float | None:
+    rates = {event.text for event in events if event.kind == "run-rate"}
+    return 1.0 / float(rates.pop()) if len(rates) == 1 else None
 
 
 def _slots(order: Sequence[tuple[str, int]]) -> dict[int, str]:

@@ -36,6 +36,11 @@ _RUN = re.compile(r"([#=>*~.\-_|+█-▏░▒▓╸╺])(?:\s?[#=>*~.\-_|+█-�
 # Where in a program a logger was called, with its folders.
 _LOCATION = re.compile(r"(?<![\w/.-])[\w.-]*(?:/[\w.-]+)+\.py:\d+")
 _NUM = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d*)?(?:[eE][-+]?\d+)?"
+# "step, loss, lr: 100, 3.26, 9.9e-05".
+_LISTED = re.compile(
+    r"(?P<names>[a-z][\w ]{0,40}(?:, [a-z]\w{0,40}){1,7}): "
+    r"(?P<numbers>[-+]?\d[\d.eE+-]{0,24}(?:, [-+]?[\d.][\d.eE+-]{0,24}){1,7})(?![\w.])"
+)
 _TOKEN = re.compile(
     r"("
     r"\d{4}[-/.]\d\d[-/.]\d\d(?:[ T_]\d\d:\d\d:\d\d)?(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
@@ -73,10 +78,21 @@ def split(text: str) -> tuple[Shape, list[float]] | None:
     """
     if len(text) > _LONGEST:
         return None
-    pieces = _TOKEN.split(without_runs(_LOCATION.sub("", text.strip()) if ".py:" in text else text.strip()))
+    text = _LOCATION.sub("", text.strip()) if ".py:" in text else text.strip()
+    if text.count(", ") > 1 and (listed := _LISTED.search(text)) is not None:
+        text = f"{text[: listed.start()]}{_paired(listed)}{text[listed.end() :]}"
+    pieces = _TOKEN.split(without_runs(text))
     if not 3 <= len(pieces) <= 2 * MOST_NUMBERS + 1:
         return None
     return tuple(pieces[::2]), [_value(token) for token in pieces[1::2]]
+
+
+def _paired(listed: re.Match[str]) -> str:
+    """Names and numbers by pairs, where there are as many of both."""
+    names, numbers = listed["names"].split(", "), listed["numbers"].split(", ")
+    if len(names) != len(numbers):
+        return listed[0]
+    return ", ".join(f"{name}: {number}" for name, number in zip(names, numbers, strict=True))
 
 
 def without_runs(text: str) -> str:

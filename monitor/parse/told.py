@@ -70,6 +70,7 @@ _WORDS: Mapping[str, str] = {
     "samples-per-step": "samples per step: {}",
     "tokens-per-step": "tokens per step: {}",
     "status": "SageMaker: {}",
+    "run-rate": "mean of the run: {} steps a second",
     "training-seconds": "training seconds: {}",
     "billable-seconds": "billed seconds: {}",
 }

@@ -138,6 +138,7 @@ PIPELINE = "Loading pipeline components...: 100%|##########| 7/7 [00:01<00:00,  
         pytest.param(
             _draw("      Class     Images  Instances      Box(P          R: ", 40, 0.5), id="a detector's validation"
         ),
+        pytest.param(_draw("Calculating perplexities: ", 60, 0.09), id="a measure"),
     ],
 )
 def test_bars_of_other_work_are_no_steps(lines: list[str]) -> None:
@@ -238,6 +239,21 @@ def test_bars_of_a_training_are_steps(lines: list[str], count: int) -> None:
 )
 def test_of_bars_and_reports_one_is_told(lines: list[str], expected: dict[str, int]) -> None:
     assert parse(lines).steps["format"].value_counts().to_dict() == expected
+
+
+@pytest.mark.parametrize(
+    ("rate", "seconds"), [("0.081", 12.35), ("'0.25'", 4.0), ("0.004", None)], ids=["number", "text", "of one digit"]
+)
+def test_losses_without_a_time_have_the_mean_of_their_run(rate: str, seconds: float | None) -> None:
+    losses = [f"{{'loss': 0.{90 - at}, 'learning_rate': 5e-05, 'epoch': {at / 10}}}" for at in range(1, 31)]
+    end = f"{{'train_runtime': 370.4, 'train_steps_per_second': {rate}, 'train_loss': 0.05, 'epoch': 3.0}}"
+    found = parse([*losses, end]).steps
+    assert len(found) == 30
+    if seconds is None:
+        assert found["step_time_s"].isna().all()
+    else:
+        assert set(found["kind"]) == {"running-mean"}
+        assert found["step_time_s"].to_numpy() == pytest.approx(seconds, rel=1e-3)
 
 
 def test_the_losses_of_reports_go_to_the_steps_of_the_bar() -> None:

@@ -132,7 +132,7 @@ def test_lines_that_end_as_rows_are_found_wherever_they_stand(pieces: list[str],
 def test_of_too_many_rows_those_kept_are_from_all_over_the_table() -> None:
     kept = EventRows(most=1000)
     for line in range(20_000):
-        kept.add(EventRow("a", "algo-1", line, 0, None, None, "", delimited.ROW, f"{line}\t2.5"))
+        kept.add_all([EventRow("a", "algo-1", line, 0, None, None, "", delimited.ROW, f"{line}\t2.5")])
     lines = np.array([row.line for row in kept if row.kind == delimited.ROW])
     assert 500 < len(lines) <= 1000
     assert np.diff(lines).max() < 400

@@ -28,7 +28,7 @@ def mark(line: int, kind: str = "checkpoint-begin", part: int = 0) -> EventRow:
 def kept(lines: list[int], most_alike: int, kind: str = "checkpoint-begin", most: int = 10_000) -> EventRows:
     rows = EventRows(most_alike=most_alike, most=most)
     for line in lines:
-        rows.add(mark(line, kind))
+        rows.add_all([mark(line, kind)])
     return rows
 
 
@@ -106,6 +106,6 @@ def test_streams_share_the_room() -> None:
     for node in range(16):
         for line in range(1, 3001):
             for kind in KINDS:
-                rows.add(mark(line * 5, kind)._replace(stream=f"job/algo-{node}-1", stream_node=f"algo-{node}"))
+                rows.add_all([mark(line * 5, kind)._replace(stream=f"job/algo-{node}-1", stream_node=f"algo-{node}")])
     assert len(rows) <= 2000
     assert rows.left_out.total() + len(rows) == 16 * 3000 * len(KINDS)

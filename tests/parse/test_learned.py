@@ -303,3 +303,14 @@ def test_batches_between_epochs_are_trained_whatever_their_loss_is_called() -> N
     ]
     assert list(parse(lines).steps["step"]) == [30, 60, 90] * 5
     assert parse([line for line in lines if "Epoch" not in line]).steps.empty
+
+
+def test_names_before_their_numbers() -> None:
+    lines = [
+        f"2031-05-06 10:{at // 6:02}:{at % 6 * 10:02},000 - training curr batch, loss, lr: {100 * at}, {9 / (at + 1):.5f}, 1e-5"
+        for at in range(40)
+    ]
+    found = parse(lines).steps
+    assert list(found["step"]) == list(range(0, 4000, 100))
+    assert found["loss"].iloc[1] == 4.5
+    assert found["step_time_s"].median() == pytest.approx(0.1)

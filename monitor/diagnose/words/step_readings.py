@@ -44,6 +44,8 @@ _OF_UNIT = {1e-9: "nanoseconds", 1e-6: "microseconds", 1e-3: "milliseconds", 60.
 _OUTSIDE = 1.5
 # The format of lines that no reader knew.
 _LEARNED = "learned"
+# That of the Hugging Face Trainer's losses, which bear no time.
+_LOSSES = "hf-trainer"
 _LONGEST = 160
 
 
@@ -251,6 +253,8 @@ def _came(line: ReadLine, reading: StepReading) -> str:
         return f"from the time between this line and the report before it{between}{_resolution(reading)}"
     if reading.cause in {"interval", "unit", "accumulation", "writers"}:
         return f"{step_seconds(line.step_time_s and line.step_time_s / reading.factor)} as printed, times {reading.factor:g}"
+    if line.kind == "running-mean" and reading.format == _LOSSES:
+        return "the mean of the whole run, as the trainer prints it at its end"
     return {
         "step": "as printed, or one over the printed rate",
         "interval": f"as printed, a mean{between or ' of several steps'}",

@@ -79,7 +79,7 @@ _NUMBERS = re.compile(r"[-+]?\d[\d.,]*(?:[eE][-+]?\d+)?|\bnan\b|\binf\b")
 _OTHER = re.compile(
     r"(?i)\b(?:download|(?:pre|re)?load|eval|valid|val\b(?! (?:loss|acc))|dev\b|sanity|test|predict|infer(?:ence|ring)|map|token"
     r"|filter|generat|sav|writ|extract|group|flatten|creat|fetch|upload|prepar|process(?:ed|ing)|preprocess|convert|cast|resolv"
-    r"|comput|shard|checkpoint|pack|cach|denoising|class +images\b|classes +top\d"
+    r"|comput|calculat|shard|checkpoint|pack|cach|denoising|class +images\b|classes +top\d"
     r"|(?:encod|decod|embedd|index|scor|sampl|collect|merg|splitt|verify|scann|calibrat|quantiz|copy|read|build|unzipp|unpack)ing)"
     r"|^\W*(?:rollouts?|prompts?|requests?|ddim|sampler"
     r"|(?:add|annotat|answer|benchmark|captur|check|compil|count|crawl|delet|export|gather|hash|import|install|label|measur|mov"
