@@ -13,8 +13,8 @@ from monitor.parse.keyed import Bytes, Ints
 
 # A line that is longer holds hundreds of redraws at best; what lies beyond is not read.
 LONGEST_LINE = 1 << 20
-# A tag that ends further in stands behind other words.
-_FURTHEST_TAG = 26
+# A tag that ends further in, behind a color, stands behind other words.
+_FURTHEST_TAG = 34
 # Without these a line has no wrapping but tags and labels.
 _CONTROLS = (b"\r", b"\b", b"\x1b", b"#0")
 

@@ -172,7 +172,10 @@ class _PageRows:
         failures = Failures()
         try:
             text = line.decode("utf-8", "replace")
-            (fragment,) = fragments(text)
+            found = fragments(text)
+            if not found:
+                return plans.NOTHING
+            (fragment,) = found
         except Exception:
             return None
         readers = self.everybody or readers_of(line, bool(flags & TABULAR))

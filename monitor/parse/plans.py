@@ -72,6 +72,10 @@ class Answer(NamedTuple):
         return self.words == other.words and kinds == others and self.bare == other.bare and known == theirs
 
 
+#: About a line that is nothing but wrapping.
+NOTHING = Answer((), (), (), "", bare=False)
+
+
 def answer(known: Known, fragment: Fragment, line: str) -> Answer:
     """In that form."""
     rows = [(False, *row) for row in known.steps] + [(True, *row) for row in known.beside]
