@@ -48,7 +48,10 @@ def rows() -> list[Row]:
             (f"{number:,} jobs made, {size / 1e6:.1f} MB as stored", "", "", "", "", "", "", ""),
         ]
         for engine in engines:
-            table += _measured(folder, engine, workers, number)
+            for row in _measured(folder, engine, workers, number):
+                # A run may take most of an hour: what is known is told at once.
+                print("  ".join(row), file=sys.stderr, flush=True)
+                table.append(row)
         table += _killed(folder, number)
         if int(os.environ.get("EXPORT_MIB", "256")):
             table += _large(folder / "large")

@@ -104,7 +104,7 @@ def chosen(
         raise BadCall(
             "No accounts are set up.",
             f"Write each as [[{SECTION}]] with name, profile or role, and regions into the settings file "
-            "(~/.config/trainwatch/config.toml).",
+            "(~/.config/trainwatch/config.toml, or below $XDG_CONFIG_HOME).",
         )
     wanted, where, whose = tuple(names), tuple(regions), tuple(teams)
     _check_known("account", wanted, [account.name for account in known])

@@ -136,7 +136,11 @@ def figures(
             f"{sum(filter(None, nodes)):,}",
             f"not known for {nodes.count(None)}" if None in nodes else "all running jobs",
         ),
-        Figure("Failed in 24 h", f"{len(failed):,}", f"in {words.count(len({row.where for row in failed}), *several)}"),
+        Figure(
+            "Failed in 24 h",
+            f"{len(failed):,}",
+            f"in {words.count(len({row.where for row in failed}), *several)}" if failed else "none",
+        ),
         Figure("Accounts × regions", f"{heard:,}", f"of {len(pairs):,} answered"),
     )
 
