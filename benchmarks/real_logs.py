@@ -1,7 +1,7 @@
 """Real logs, each by itself: MB a second of a core, against a plain ``re.sub`` of digits with a look-up a line, and before.
 
-Each log is repeated with other numbers to LOG_MB (8 by default), so that its shapes stay and its values move, and read in pages
-of a megabyte as CloudWatch hands them over; "once" is the log as it is, read from a cold start. TRAINWATCH_CORPUS names a
+Each log is repeated with other numbers to LOG_LINES (100,000) or LOG_MB (24), whichever is less, so that its shapes stay and its
+values move, and read in pages of a megabyte as CloudWatch hands them over; "once" is the log as it is, read from a cold start. TRAINWATCH_CORPUS names a
 folder of logs (otherwise the project's cases of formats are read), PARSE_BEFORE a checkout of another version to hold this
 one against. Seconds are of the processor, so other work on the machine counts little.
 """
@@ -44,7 +44,7 @@ def varied(data: bytes, seed: int) -> bytes:
 
 def rows() -> list[tuple[str, ...]]:
     """A row a log, and the medians and the lowest."""
-    size = int(float(os.environ.get("LOG_MB", "8")) * 1e6)
+    lines, size = int(os.environ.get("LOG_LINES", "100000")), int(float(os.environ.get("LOG_MB", "24")) * 1e6)
     before = os.environ.get("PARSE_BEFORE")
     _failures.clear()
     table: list[tuple[str, ...]] = [("log", "MB/s", "lines/s", "to re.sub", "to before", "once, ms", "before, ms")]
@@ -53,7 +53,7 @@ def rows() -> list[tuple[str, ...]]:
         readers = [_Reader(root) for root in (str(_ROOT), before) if root]
         for log in _logs():
             data = log.read_bytes().replace(b"\0", b"").rstrip(b"\n")
-            times = max(1, size // len(data))
+            times = max(1, min(size // len(data), lines // (data.count(b"\n") + 1)))
             copies = [data, *(varied(data, seed) for seed in range(1, min(times, _COPIES)))]
             path = Path(folder) / "log"
             path.write_bytes(b"\n".join(copies[at % len(copies)] for at in range(times)))
