@@ -1,9 +1,9 @@
 """Real logs, each by itself: MB a second of a core, against a plain ``re.sub`` of digits with a look-up a line, and before.
 
 Each log is repeated with other numbers to LOG_LINES (100,000) or LOG_MB (24), whichever is less, so that its shapes stay and its
-values move, and read in pages of a megabyte as CloudWatch hands them over; "once" is the log as it is, read from a cold start. TRAINWATCH_CORPUS names a
-folder of logs (otherwise the project's cases of formats are read), PARSE_BEFORE a checkout of another version to hold this
-one against. Seconds are of the processor, so other work on the machine counts little.
+values move, and read in pages of a megabyte as CloudWatch hands them over; "once" is the log as it is, read from a cold start.
+TRAINWATCH_CORPUS names a folder of logs (otherwise the project's cases of formats are read), PARSE_BEFORE a checkout of another
+version to hold this one against. Seconds are of the processor, so other work on the machine counts little.
 """
 
 from __future__ import annotations
