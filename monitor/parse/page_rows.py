@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.model import LogPage
-from monitor.parse import one_line, plans
+from monitor.parse import answers, one_line, plans
+from monitor.parse.answers import NUMBERS, TEXTS, Answer
 from monitor.parse.columns import Floats
 from monitor.parse.envelope import Fragment, fragments
 from monitor.parse.event_rows import EventRows
@@ -21,7 +22,8 @@ from monitor.parse.gates import ALL, Readers, Recogniser, readers_of
 from monitor.parse.keyed import Ints, Runs
 from monitor.parse.line_shapes import HEX, MOST_PLANS, TABULAR, LineShapes, Shape
 from monitor.parse.page_pieces import pieces_of
-from monitor.parse.plans import NUMBERS, TEXTS, Answer, Plan, Told
+from monitor.parse.plan_events import Told
+from monitor.parse.plans import Plan
 from monitor.parse.rows import EventRow, Reading
 from monitor.parse.stamps import written_at_ms
 from monitor.parse.table import Place, Rows
@@ -174,13 +176,13 @@ class _PageRows:
             text = line.decode("utf-8", "replace")
             found = fragments(text)
             if not found:
-                return plans.NOTHING
+                return answers.NOTHING
             (fragment,) = found
         except Exception:
             return None
         readers = self.everybody or readers_of(line, bool(flags & TABULAR))
         known = one_line.read(fragment, None if self.times is None else _WRITTEN_MS, readers, failures)
-        return None if any(True for _ in failures) else plans.answer(known, fragment, text)
+        return None if any(True for _ in failures) else answers.answer(known, fragment, text)
 
     def _literals(self, shape: Shape, at: int) -> tuple[int, ...]:
         """The numbers of a piece that belong to its shape."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -19,80 +19,27 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from monitor.parse.answers import NUMBERS, Answer, Ask
 from monitor.parse.columns import Floats
-from monitor.parse.envelope import Fragment
 from monitor.parse.keyed import MOST_DIGITS, Ints, Runs, decimal
 from monitor.parse.numbers import LONGEST_STEP_S, MOST_PROCESSES
-from monitor.parse.one_line import Known
-from monitor.parse.reader import LONGEST_TEXT
-from monitor.parse.rows import Reading
+from monitor.parse.plan_events import Told, as_printed
+from monitor.parse.plan_events import events as events_of
 from monitor.parse.stamps import DAY_MS
-from monitor.parse.table import PLACE
 from monitor.parse.verified import Verified
 
-#: The fields of a row that are numbers, and those that are texts.
-TEXTS = ("host", "format", "meaning", "throughput_unit", "bar")
-_WRITER = PLACE[2:]
-NUMBERS = tuple(dict.fromkeys(name for name in (*_WRITER, *Reading._fields) if name not in TEXTS))
 _TIMES = {NUMBERS.index(name) for name in ("time_ms", "stamp_ms")}
 _POSITIVE = {NUMBERS.index(name) for name in ("time_s", "throughput", "gpu_memory_gib")}
 _PROCESSES = {NUMBERS.index(name) for name in ("rank", "local_rank", "task")}
 _TIME_S, _STEP, _TOTAL = (NUMBERS.index(name) for name in ("time_s", "step", "total"))
-_OF_WRITER = [_WRITER.index(name) for name in NUMBERS if name in _WRITER]
-_OF_READING = [Reading._fields.index(name) for name in NUMBERS if name not in _WRITER]
-_HOST = _WRITER.index("host")
-_WORDS = [Reading._fields.index(name) for name in TEXTS[1:]]
 
 _DIGITS = re.compile(rb"\d+")
-_DIGITS_OF_TEXT = re.compile(r"[0-9]+")
 _NUMBER = re.compile(rb"\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 #: A line of more numbers is no report of one step, and one with more numbers that belong to its shape has none.
 MOST_RUNS, _MOST_LITERALS = 48, 6
 _ALIKE = 1e-14
 _NAN = math.nan
 _HOUR_MS = DAY_MS / 24
-
-
-class Answer(NamedTuple):
-    """What the readers make of one line, in the form in which answers are compared."""
-
-    words: tuple[tuple[bool | str, ...], ...]
-    """Of each row: whether it stands beside reports, and its texts."""
-    numbers: tuple[tuple[float, ...], ...]
-    events: tuple[tuple[str, str], ...]
-    text: str
-    """The words of the line."""
-    bare: bool
-    """There is no wrapping around the line."""
-
-    def is_like(self, other: Answer) -> bool:
-        """Whether both hold the same rows and events, with the same fields, whatever their numbers."""
-        kinds, others = ([kind for kind, _ in one.events] for one in (self, other))
-        known, theirs = ([value == value for row in one.numbers for value in row] for one in (self, other))
-        return self.words == other.words and kinds == others and self.bare == other.bare and known == theirs
-
-
-#: About a line that is nothing but wrapping.
-NOTHING = Answer((), (), (), "", bare=False)
-
-
-def answer(known: Known, fragment: Fragment, line: str) -> Answer:
-    """In that form."""
-    rows = [(False, *row) for row in known.steps] + [(True, *row) for row in known.beside]
-    words = tuple((beside, writer[_HOST], *(reading[at] for at in _WORDS)) for beside, writer, reading in rows)
-    numbers = tuple(
-        tuple(
-            _NAN if value is None or value != value else float(value)
-            for value in (*(writer[at] for at in _OF_WRITER), *(reading[at] for at in _OF_READING))
-        )
-        for _, writer, reading in rows
-    )
-    bare = fragment == Fragment(line, None, "", False)
-    return Answer(words, numbers, tuple(known.events), fragment.text, bare)  # type: ignore[arg-type]
-
-
-Ask = Callable[[bytes], Answer | None]
-"""None for a line that a reader fails on, and for one that is not the words of one process."""
 
 
 class Number(NamedTuple):
@@ -114,28 +61,6 @@ class Cell(NamedTuple):
     """"sum": constant + factors * numbers; "over": number / constant; "under": constant / number; "ms": 1000 * number."""
     constant: float
     terms: tuple[tuple[Number, float], ...]
-
-
-class Told(NamedTuple):
-    """An event of every line."""
-
-    kind: str
-    text: tuple[str | int, ...] | None = None
-    """Literal texts and, by their place in the line, runs of its digits; None where it is the line from ``begin`` on."""
-    begin: str = ""
-
-    @property
-    def is_constant(self) -> bool:
-        """All lines say the same."""
-        return self.text is not None and len(self.text) == 1
-
-    def of(self, line: str) -> tuple[str, str]:
-        """Kind and text of a line's event."""
-        if self.text is None:
-            return self.kind, line[line.find(self.begin) :].strip()[:LONGEST_TEXT]
-        runs = () if self.is_constant else _DIGITS_OF_TEXT.findall(line)
-        parts = (part if isinstance(part, str) else runs[part] if part < len(runs) else "" for part in self.text)
-        return self.kind, "".join(parts)
 
 
 @dataclass(slots=True)
@@ -269,7 +194,7 @@ def learn(lines: Sequence[bytes], ask: Ask, counted: bool = True, few: Collectio
         answers = [ask(line) for line in lines]
         if base.answer.words or any(one is None or not one.is_like(base.answer) for one in answers):
             return None
-        events = _events([one for one in answers if one is not None])
+        events = events_of([one for one in answers if one is not None])
         return Plan((), events, base.answer.bare, (), Verified(0))
     samples, literals = [base], set[int]()
     for run, (start, end) in enumerate(base.spans):
@@ -318,7 +243,7 @@ def learn(lines: Sequence[bytes], ask: Ask, counted: bool = True, few: Collectio
     )
     return Plan(
         outputs,
-        _events([one.answer for one in of_shape], partial(_as_printed, base, ask)),
+        events_of([one.answer for one in of_shape], partial(as_printed, base.line, base.answer, base.spans, ask)),
         base.answer.bare,
         tuple(sorted(literals)),
         Verified(len(base.spans)),
@@ -482,54 +407,6 @@ def _of_sample(cell: Cell, one: _Sample) -> float:
         return sum(one.value(number) * factor for number, factor in cell.terms) + cell.constant
     x = one.value(cell.terms[0][0])
     return float(_single(cell, np.float64(x))) if x else _NAN
-
-
-def _events(
-    answers: Sequence[Answer], as_printed: Callable[[int, Told], bool] | None = None
-) -> tuple[Told, ...] | None:
-    """The events of lines; None where a text hangs on numbers otherwise. Without ``as_printed`` none is made of numbers."""
-    out = []
-    for at, (kind, text) in enumerate(answers[0].events):
-        said = [(one.text, one.events[at][1]) for one in answers]
-        begin = text[: match.start()] if (match := _DIGITS_OF_TEXT.search(text)) else ""
-        ways = [Told(kind), Told(kind, (text,)), Told(kind, None, begin)]
-        way = next((way for way in ways if all(way.of(line) == (kind, own) for line, own in said)), None)
-        if way is None and as_printed is not None and (parts := _parts(said)) is not None:
-            way = Told(kind, parts) if as_printed(at, Told(kind, parts)) else None
-        if way is None:
-            return None
-        out.append(way)
-    return tuple(out)
-
-
-def _as_printed(base: _Sample, ask: Ask, at: int, told: Told) -> bool:
-    """The numbers in the text of an event are as the line has them, also where they begin or end with a zero."""
-    if not base.answer.bare:
-        return False
-    for run in (part for part in told.text or () if isinstance(part, int)):
-        start, end = base.spans[run]
-        digits = base.line[start:end]
-        for other in (digits[:-1] + b"0", b"0" + digits[1:]):
-            found = ask(base.line[:start] + other + base.line[end:])
-            if found is None or (found.is_like(base.answer) and found.events[at] != told.of(found.text)):
-                return False
-    return True
-
-
-def _parts(said: Sequence[tuple[str, str]]) -> tuple[str | int, ...] | None:
-    """What texts are made of that hold numbers of their lines: the same literal texts, and the same runs of digits."""
-    runs = [_DIGITS_OF_TEXT.findall(line) for line, _ in said]
-    numbers = [_DIGITS_OF_TEXT.findall(text) for _, text in said]
-    if len({len(each) for each in runs}) != 1 or len({len(each) for each in numbers}) != 1:
-        return None
-    columns = list(zip(*runs, strict=True))
-    literal = _DIGITS_OF_TEXT.split(said[0][1])
-    out: list[str | int] = [literal[0]]
-    for column, after in zip(zip(*numbers, strict=True), literal[1:], strict=True):
-        if column not in columns:
-            return None
-        out += (columns.index(column), after)
-    return tuple(out)
 
 
 def _plain(value: float) -> float:
