@@ -217,10 +217,10 @@ class _PageRows:
                 break
             one, unseen = unseen[:1], unseen[1:]
             if self._agrees(plan, flags, at, columns, int(one[0])):
-                plan.verified.add(lines[one])
+                plan.verified.add(lines.of(one))
                 held += 1
                 good[one] = True
-                fine = plan.verified.has(lines[unseen])
+                fine = plan.verified.has(lines.of(unseen))
                 good[unseen[fine]] = True
                 unseen = unseen[~fine]
             elif not plan.verified.refuted:

@@ -24,7 +24,7 @@ class Classes(NamedTuple):
     lengths: Ints
     """Of the rest of the line."""
 
-    def __getitem__(self, at: Ints) -> Classes:  # type: ignore[override]
+    def of(self, at: Ints) -> Classes:
         """Those of some of the lines."""
         return Classes(self.digits[at], self.order[at], self.lengths[at])
 
