@@ -241,6 +241,18 @@ def test_of_bars_and_reports_one_is_told(lines: list[str], expected: dict[str, i
     assert parse(lines).steps["format"].value_counts().to_dict() == expected
 
 
+def test_a_clock_that_goes_on_where_the_count_begins_again_tells_the_steps() -> None:
+    # So does Lightning's bar, if its workers stay; its rate is then all that passed over the steps of the epoch.
+    lines = [
+        f"Epoch {epoch}: {_bar(step, 300, passed := 0.4 * (300 * epoch + step), passed / step)}"
+        for epoch in range(6)
+        for step in range(50, 301, 50)
+    ]
+    found = parse(lines).steps
+    assert set(found["kind"]) == {"cumulative"}
+    assert found["step_time_s"].median() == pytest.approx(0.4, rel=0.05)
+
+
 @pytest.mark.parametrize(
     ("rate", "seconds"), [("0.081", 12.35), ("'0.25'", 4.0), ("0.004", None)], ids=["number", "text", "of one digit"]
 )
