@@ -203,10 +203,11 @@ def _report(reports: Reports, writer: Writer, identity: Identity, merged: Set[in
 
 def _is_of_run(clock: Floats, runs: Sequence[At]) -> bool:
     """The clock of a bar goes on where its count begins again."""
-    if len(runs) < 2 or min(map(len, runs)) < 2:
+    if len(runs) < 2:
         return False
     first, last = clock[[here[0] for here in runs]], clock[[here[-1] for here in runs]]
-    return bool((first[1:] >= last[:-1]).all() and (last > first).all())
+    # Of bars of which the end alone is left the clocks may rise by chance.
+    return bool((first[1:] >= last[:-1]).all() and (last > first).mean() > 0.5)
 
 
 def _time_by_size(table: Table, at: At, samples_per_step: int) -> None:
