@@ -211,21 +211,20 @@ class _PageRows:
         lines = classes(self._runs, runs, self.pieces.ends[at] - self.pieces.starts[at] - printed)
         held = 0
         good = sure & plan.verified.has(lines)
-        unseen = np.flatnonzero(sure & ~good)
+        unseen = np.flatnonzero(sure & ~good & ~plan.verified.lacks(lines))
         for _ in range(max(_MOST_HELD, len(at) // 8)):
             if not len(unseen):
                 break
             one, unseen = unseen[:1], unseen[1:]
-            if self._agrees(plan, flags, at, columns, int(one[0])):
-                plan.verified.add(lines.of(one))
-                held += 1
-                good[one] = True
-                fine = plan.verified.has(lines.of(unseen))
-                good[unseen[fine]] = True
-                unseen = unseen[~fine]
-            elif not plan.verified.refuted:
-                plan.verified.refuted = True
+            agrees, together = self._agrees(plan, flags, at, columns, int(one[0])), plan.verified.together
+            plan.verified.add(lines.of(one), agrees)
+            held += agrees
+            if plan.verified.together != together:
                 good &= plan.verified.has(lines)
+            good[one] = agrees
+            fine = (plan.verified.has if agrees else plan.verified.lacks)(lines.of(unseen))
+            good[unseen[fine]] = agrees
+            unseen = unseen[~fine]
         own = np.flatnonzero(good)
         # One line of each page is read in both ways.
         at_random = int(own[self.page.first_line % len(own)]) if len(own) else 0

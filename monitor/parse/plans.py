@@ -39,7 +39,8 @@ _NUMBER = re.compile(rb"\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 MOST_RUNS, _MOST_LITERALS = 48, 6
 _ALIKE = 1e-14
 _NAN = math.nan
-_HOUR_MS = DAY_MS / 24
+# Of a time of day: no more hours, minutes and seconds than these; a number of three digits is none of them.
+_WITHIN = {DAY_MS / 24: 24, 60_000.0: 60, 1_000.0: 60}
 
 
 class Number(NamedTuple):
@@ -104,8 +105,8 @@ class Plan:
                         # Minutes and seconds of a clock, which its readers may have bounds for.
                         if any(other == 60 * factor for _, other in cell.terms):
                             sure &= known[number] < 60
-                        elif factor == _HOUR_MS and place in _TIMES:
-                            sure &= known[number] < 24
+                        elif place in _TIMES and factor in _WITHIN:
+                            sure &= (known[number] < _WITHIN[factor]) | (known[number] >= 100)
                     if place in _POSITIVE:
                         sure &= (column > 0) & (column < (LONGEST_STEP_S if place == _TIME_S else np.inf))
                     elif place in _PROCESSES:
@@ -288,9 +289,9 @@ def _sample(line: bytes, ask: Ask, run: int = -1) -> _Sample | None:
 
 
 def _makes_another(base: _Sample, run: int, other: _Sample, ask: Ask) -> bool:
-    """With that run of digits of the other line it is another line."""
+    """With that run of digits of the other line, which is as long, it is another line."""
     (start, end), (first, last) = base.spans[run], other.spans[run]
-    if base.line[start:end] == other.line[first:last]:
+    if base.line[start:end] == other.line[first:last] or end - start != last - first:
         return False
     found = ask(base.line[:start] + other.line[first:last] + base.line[end:])
     return found is not None and not found.is_like(base.answer)

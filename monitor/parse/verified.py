@@ -11,6 +11,8 @@ from monitor.parse.keyed import MOST_DIGITS, Ints, Runs
 
 _CLASSES = 4 * (MOST_DIGITS + 1) + 3
 _LENGTHS = 2048
+# A plan that was wrong in so many ways is not asked about others.
+_MOST_WRONG = 64
 _ODD = np.random.default_rng(1).integers(1, 2**62, 2 * 4096) * 2 + 1
 
 
@@ -47,8 +49,9 @@ def classes(runs: Runs, at: Ints, lengths: Ints) -> Classes:
 class Verified:
     """What was held against the readers for one shape.
 
-    Classes are looked at one by one as long as the plan was right about every line; once it was wrong about one, a line has to
-    be like another in all of them together, since two odd lines have the parts of an ordinary one between them.
+    Classes are looked at one by one as long as that tells the lines about which the plan is right from those about which it
+    was wrong. Two odd lines may have all parts of an ordinary one between them: from then on a line has to be like another in
+    all of them together.
     """
 
     def __init__(self, runs: int) -> None:
@@ -56,23 +59,40 @@ class Verified:
         self._seen = np.zeros((runs, _CLASSES), bool)
         # Longer lines than there is room for are never good.
         self._lengths = np.zeros(_LENGTHS, bool)
-        self._whole: set[int] = set()
-        self.refuted = False
-        """The plan was wrong about a line."""
+        self._right: set[int] = set()
+        self._wrong: dict[int, Classes] = {}
+        self.together = False
+        """Lines have to be like another one in all their classes."""
 
     def has(self, lines: Classes) -> NDArray[np.bool_]:
         """Which lines are like some that were held against the readers."""
+        out = self._parts(lines)
+        if self._wrong and out.any():
+            out &= ~self.lacks(lines)
+            if self.together:
+                out &= np.isin(lines.whole(), list(self._right))
+        return out
+
+    def lacks(self, lines: Classes) -> NDArray[np.bool_]:
+        """Which lines are like some that the plan was wrong about."""
+        out: NDArray[np.bool_] = np.isin(lines.whole(), list(self._wrong))
+        return out
+
+    def add(self, line: Classes, agrees: bool) -> None:
+        """A line was held against the readers."""
+        (whole,) = line.whole().tolist()
+        if agrees:
+            for of in (line.digits, line.order):
+                self._seen[np.arange(of.shape[1]), of] = True
+            self._lengths[line.lengths[line.lengths < _LENGTHS - 1]] = True
+            self._right.add(whole)
+        elif len(self._wrong) < _MOST_WRONG:
+            self._wrong[whole] = line
+        self.together = self.together or any(self._parts(wrong).any() for wrong in self._wrong.values())
+
+    def _parts(self, lines: Classes) -> NDArray[np.bool_]:
         out: NDArray[np.bool_] = self._lengths[np.minimum(lines.lengths, _LENGTHS - 1)]
         places = np.arange(self.runs)
         for of in (lines.digits, lines.order):
             out = out & self._seen[places[: of.shape[1]], of].all(axis=1)
-        if self.refuted and out.any():
-            out &= np.isin(lines.whole(), list(self._whole))
         return out
-
-    def add(self, lines: Classes) -> None:
-        """These lines were, and the plan was right about them."""
-        for of in (lines.digits, lines.order):
-            self._seen[np.arange(of.shape[1]), of] = True
-        self._lengths[lines.lengths[lines.lengths < _LENGTHS - 1]] = True
-        self._whole.update(lines.whole().tolist())
