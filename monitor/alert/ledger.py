@@ -2,7 +2,8 @@
 Disks, hands and other programs leave rows that are not sound: they are told apart here.
 
 Things are said once: what to say, and to whom, is one transaction here. Sending comes after it, by one process at a time for
-each sink (``delivery``), and a message has an id by what it says and not by a clock, so that a receiver can drop a second one.
+each sink (``delivery``). A message's id follows from job, rule, node and number, not from a clock: a receiver can drop a
+second one.
 """
 
 from __future__ import annotations
