@@ -1,7 +1,8 @@
 """Where text goes out to a terminal: nothing in it is obeyed there, and where it cannot be written nothing ends by that.
 
-What is printed passes an ``Outlet``, which makes it inert. What draws with codes of its own (colors, a table that stays in
-its place) makes its text inert first and takes ``Outlet.drawn``.
+What is printed passes an ``Outlet``, which makes it inert: that of argparse, of warnings and of libraries, too. What draws
+with codes of its own (colors, a table that stays in its place) makes its text inert first and takes ``Outlet.drawn``. An
+outlet notes what it lost: a watch and the sinks of an alert go on, and ``cli.main`` turns exit code 0 into 3, and no other.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""What all tools share: the account, and the newest review of each job, made when it is asked for."""
+"""What all tools share: the account, and the newest review of each job, made when it is asked for.
+
+Only what a person opened is read: region and profile are the command's, files those of ``--files``. An argument of a tool,
+which a log line may have suggested, opens nothing.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,10 @@
 """What has been said already, and what is still to be sent: a small database on disk, shared by all alerting processes.
-Disks, hands and other programs leave rows that are not sound: they are told apart here."""
+Disks, hands and other programs leave rows that are not sound: they are told apart here.
+
+Things are said once: what to say, and to whom, is one transaction here. Sending comes after it, by one process at a time for
+each sink (``delivery``). A message's id follows from job, rule, node and number, not from a clock: a receiver can drop a
+second one.
+"""
 
 from __future__ import annotations
 

@@ -92,7 +92,8 @@ def holds(values: Floats, limit: Floats, when: Threshold) -> NDArray[np.int8]:
 
 
 def walk(track: Track, when: Threshold) -> Walk:
-    """Follows the condition along the track."""
+    """Follows the condition along the track: for one look, for a watch (at each look anew, so that late figures are no case of
+    their own) and for a backtest alike."""
     truth = holds(track.values, limits(track, when), when)
     known = np.flatnonzero(truth >= 0)
     if not len(known):

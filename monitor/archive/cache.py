@@ -1,5 +1,8 @@
 """What was read of jobs that are over, kept in the user's cache folder: each is read from AWS once.
 
+Kept is what was read; findings, figures and prices are worked out anew. A run holds as long as the job is described the same
+and the reader's sources are the same (``reader_version``), and only one is kept that another look would find again.
+
 One file a job, written beside its place and moved there, so that any number of processes may share the folder. A cache
 is a convenience: what cannot be read or written is as if it were not there.
 """

@@ -1,4 +1,7 @@
-"""How ``top`` looks and which keys it takes: the list of jobs, and one job with its report and its log below."""
+"""How ``top`` looks and which keys it takes: the list of jobs, and one job with its report and its log below.
+
+It draws what others make: rows and reports of ``Watch``, the text of ``report``, lines of ``LogWatch``.
+"""
 
 from __future__ import annotations
 

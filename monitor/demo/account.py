@@ -1,6 +1,7 @@
 """The account of the demo: a simulated one with sample jobs, filled as of now, whose running jobs go on.
 
-Jobs go straight into moto's own backends, in the process of its server.
+Jobs go straight into moto's own backends, in the process of its server: a job's status can be set there alone. The dashboard
+is a process of its own that is given the server's address, and so takes the same way as with a real account.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Which nodes are worth a look? Where there are too many to draw, these are drawn, the worst first."""
+"""Which nodes are worth a look? Where there are too many to draw, these are drawn, the worst first.
+
+One answer for heatmaps, for the lanes of the timeline and for the table of nodes.
+"""
 
 from __future__ import annotations
 

@@ -254,7 +254,8 @@ class Rule:
     """A rule by its finding's id. It stays silent where one of ``silenced_by`` has spoken: one cause, one finding.
 
     Where both are said, it stands before those that it ``explains``. One of the ``whole_log`` is not asked while older lines
-    are still being read: what it says hangs on the head of the log, or on how much of all there is.
+    are still being read: what it says hangs on the head of the log, or on how much of all there is, and no finding is taken
+    back.
     """
 
     id: str

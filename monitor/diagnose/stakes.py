@@ -4,7 +4,8 @@ tile, in a row of a list and in a ranking.
 A finding that claims a saving states it as data (``monitor.model.Saving``): how much of which part of the bill. Within a
 part, savings of one kind are remedies of the same waste, so the largest counts. The kinds do not overlap (a paid second of
 a GPU is void, or idle, or waits, or computes), so one saves of what another leaves: what remains multiplies. Hence nothing
-is counted twice, the order does not matter, another finding never makes the sum smaller, and it cannot pass the bill.
+is counted twice, the order does not matter, another finding never makes the sum smaller, and it cannot pass the bill. It is an
+upper bound: no GPU is ever busy all the time. What a running job lost before is not lost again in an hour of it.
 """
 
 from __future__ import annotations

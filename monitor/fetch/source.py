@@ -1,4 +1,4 @@
-"""What a source of jobs must be able to do; AWS, log files and (later) archives each are one.
+"""What a source of jobs must be able to do; AWS, log files, exported logs and archives each are one.
 
 All methods may raise an error of ``monitor.errors`` when the whole question cannot be answered; what is missing in
 part comes back as a ``Gap`` beside what could be had.

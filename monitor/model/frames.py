@@ -2,6 +2,7 @@
 
 ``line`` puts the rows of a stream in order, and is always known: from 1 it is the line's number; where the head of the stream
 was not read, or only sums of its lines are known, rows have negative ones that end with -1, which are in order and no more.
+So no rule meets a missing one, and a job that is read from its end takes the same way as one that is read from its head.
 """
 
 from __future__ import annotations
@@ -141,7 +142,8 @@ def gpus_frame(rows: Any = ()) -> pd.DataFrame:
     """The Gpus frame: ``timestamp node gpu utilization_pct memory_pct even``, a row for each sample of one GPU.
 
     ``even`` marks the samples of minutes that were chosen evenly over the job; the others were read for what they hold, and
-    do not count where it matters how usual something is. Times are those of the node's own clock.
+    do not count where it matters how usual something is. Times are those of the node's own clock: samples of two nodes are
+    never matched.
     """
     return _frame(rows, _GPU_DTYPES, "GPUs")
 

@@ -1,4 +1,8 @@
-"""What is said about a run: findings with their evidence, figures, phases, money."""
+"""What is said about a run: findings with their evidence, figures, phases, money.
+
+Facts first, words last: what others need of a finding is a typed value of it (where a fact can be seen, what it is to them,
+the code to copy, the gaps that it tells of), so that no code looks into a sentence for what it means.
+"""
 
 from __future__ import annotations
 
@@ -317,7 +321,8 @@ class Report:
     nodes: tuple[NodeStats, ...] = ()
     """Over the minutes of work, but for those of checkpoints, evaluations and restarts."""
     devices: Mapping[str, Distribution] = field(default_factory=dict)
-    """By metric: of the same minutes of all nodes together. What is said of a job as a whole is said with these."""
+    """By metric: of the same minutes of all nodes together. What is said of a job as a whole is said with these, so that a
+    figure has one value on every page and in every report."""
     work_since: datetime | None = None
     """When those minutes begin; None where there is none."""
     steps: StepStats | None = None

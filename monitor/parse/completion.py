@@ -65,6 +65,7 @@ def _only(types: Mapping[str, str]) -> str | None:
 
 
 def _counted(node: Node, identity: Identity, table: Lookup, ec2: Lookup) -> Node:
+    """The node with its GPUs and vCPUs: of the bundled table, else as the log prints them, else by EC2, else unknown."""
     if node.gpus is not None and node.vcpus is not None:
         return node
     found = table(node.instance_type) if node.instance_type else None

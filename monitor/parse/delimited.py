@@ -4,7 +4,8 @@
 frame; ``epoch  step     train_loss  time`` with columns aligned by blanks, as spaCy (``E    #       LOSS TOK2VEC``) and
 pandas print them. What a row means its header says, lines before it. So headers and rows are recognized as events, each by
 itself, and paired here. A header names a step and what is told of it; a row has a number in every column that is filled.
-Other tables of numbers, those with a row an epoch among them, have no such header.
+Other tables of numbers, those with a row an epoch among them, have no such header. A row has no word that could be looked
+for: how its line ends tells that it may be one.
 """
 
 from __future__ import annotations

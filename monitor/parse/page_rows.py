@@ -1,4 +1,9 @@
-"""One page of lines to rows: each line by itself, most of them together with others of their shape."""
+"""One page of lines to rows: each line by itself, most of them together with others of their shape.
+
+Lines whose shape can hold no gate are nobody's and are passed over. Of any other shape the readers are asked about some tens
+of lines one by one; from then on a plan (``monitor.parse.plans``) turns all its lines on a page into columns at once. On
+every page at least one line of each plan is read both ways: where the two differ, the shape is read line by line for good.
+"""
 
 from __future__ import annotations
 

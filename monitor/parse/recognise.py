@@ -1,7 +1,8 @@
 """A page of log lines to raw rows: each line by itself, with no memory of any other line.
 
-So the order in which pages arrive, how they are cut, late lines and restarts cannot matter: what relates lines to
-one another is done in ``monitor.parse.assemble`` over all rows.
+The rank map, the configuration and the base of every difference are at the head of a log, and pages come in any order. So
+what relates lines to one another is done in ``monitor.parse.assemble`` over all rows: the order of pages, how they are cut,
+late lines and restarts cannot matter.
 """
 
 from __future__ import annotations

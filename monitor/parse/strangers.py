@@ -1,7 +1,8 @@
 """Collects the lines that may be reports of a trainer nobody knows, while no reader finds steps; bounded in size.
 
 Nothing is decided here: pages come in any order, and what a shape counts shows only when all its lines are there
-(``monitor.parse.learned``). What is kept in the end is the same whatever that order is.
+(``monitor.parse.learned``). What is kept in the end is the same whatever that order is: what there is no room for is left out
+by what its lines say, not by when they came. Bars alone do not end the collecting; any other report does.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Jobs into an archive, several at a time: reviewed, unless that could bring nothing new, and written."""
+"""Jobs into an archive, several at a time: reviewed, unless that could bring nothing new, and written.
+
+An archive heals: of what is damaged, the tables that follow from others are made again without AWS, all else is read anew.
+What would put less in the place of more is refused.
+"""
 
 from __future__ import annotations
 

@@ -8,6 +8,9 @@
     reason = "a slow disk that we know"
     since = 2026-11-22T10:00:00Z
     all_runs = true                  # optional: job is then what the names of all runs begin with
+
+A mute is its viewer's: it is laid over a report where that is shown (``Report.muted``), and the verdict says so. Findings,
+JSON, archives and alerts know nothing of it.
 """
 
 from __future__ import annotations

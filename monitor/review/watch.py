@@ -76,8 +76,9 @@ class _Watched:
 
 
 class Watch:
-    """Reviews jobs in the background, a few at a time, and remembers the newest report of each.
+    """Reviews jobs in the background, a few at a time, and remembers the newest report of each. Pages never fetch.
 
+    A request that nobody repeats loses its turn, so that to scroll past a job costs nothing.
     ``snapshot`` never blocks. A running job is reviewed again every ``refresh_s`` while somebody asks for it;
     a finished one is reviewed once, and once more if it had only just ended. Safe to call from many threads.
     """

@@ -3,7 +3,8 @@ another page.
 
 Streamlit can bind an input to the address by itself. That does not do here: a bound parameter does not survive a link
 from a page that binds the same name, and whatever this program writes to the address puts bound ones back to what they
-were. So the address is the truth, inputs are drawn from it, and what they change is written there.
+were. So the address is the truth, inputs are drawn from it, and what they change is written there. A choice is a visitor's:
+the process keeps nothing but by account.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """A table that reports which of its rows are in view: arrows move, Enter or a click opens, checkboxes select several.
 
-Streamlit's own table is a canvas: it says nothing of what is in view, and each arrow key is a click to it.
+Streamlit's own table is a canvas: it says nothing of what is in view, and each arrow key is a click to it. Tables that are
+only read are Streamlit's; this one is a component without a library, which sets text only ever as text.
 """
 
 from __future__ import annotations

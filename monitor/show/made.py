@@ -74,6 +74,9 @@ def compared(reports: tuple[Report, ...]) -> Comparison:
 
 
 def specification(what: tuple[str | int | bool, ...], make: Callable[[], Made]) -> Made:
-    """What ``make`` makes of a chart that is the same for all data, made once; not to be changed."""
+    """What ``make`` makes of a chart that is the same for all data, made once; not to be changed.
+
+    To build a specification takes longer than to work out a plan.
+    """
     made: Made = _specification(what, "", make)
     return made

@@ -1,4 +1,8 @@
-"""Reads minutes of a profiler's output: listed where they are looked for, within a budget, each object once."""
+"""Reads minutes of a profiler's output: listed where they are looked for, within a budget, each object once.
+
+The job's description says whether there is any, and where: nothing is asked otherwise. Lines of CPU cores and of the network
+are read where the GPUs wait, and in whole minutes.
+"""
 
 from __future__ import annotations
 

@@ -26,5 +26,6 @@ A pattern is a regular expression; ``<role>`` in it is a group of that name arou
 
 The first of LINES that a text is counts. ``no_step`` is a line that is known and no step: in front of the others it rules
 them out, behind them it is what is left. What needs more than that is a ``read(text)`` in place of LINES, with ``FORMATS``.
-``BEFORE`` names the families that know the same lines and come later, and why; ``GENERIC`` families come last.
+``BEFORE`` names the families that know the same lines and come later, and why (a test finds such lines); ``GENERIC`` families
+come last. What reads the lines and what asks CloudWatch Logs Insights for them (``monitor.parse.insights``) follow from that.
 """

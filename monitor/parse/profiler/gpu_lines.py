@@ -4,7 +4,8 @@ An object has one JSON object a line, such as
 
     {"Type":"gpu","Name":"gpu3","Dimension":"GPUUtilization","Value":98.0,"NodeId":"algo-2","Timestamp":1767225600.5101}
 
-Nine lines in ten are of CPU cores. They are passed over as bytes: only lines that name the type "gpu" become values.
+Nine lines in ten are of CPU cores. They are passed over as bytes, only lines that name the type "gpu" become values: some
+700 MB a second on one core (``python -m benchmarks profiler_lines``).
 """
 
 from __future__ import annotations

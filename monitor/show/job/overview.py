@@ -1,4 +1,7 @@
-"""Which part of a job do its charts show? A strip of all of it: dragging over it chooses, and the address keeps it."""
+"""Which part of a job do its charts show? A strip of all of it: dragging over it chooses, and the address keeps it.
+
+The charts are built anew for that part: a zoom has finer buckets, and a link restores it.
+"""
 
 from __future__ import annotations
 

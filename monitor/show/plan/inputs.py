@@ -1,7 +1,7 @@
 """Which inputs does a plan have, and what do they show? One value a parameter, only those that the framework has.
 
 An input shows what holds: the value that was given, else the start's. What is unknown is empty and says "not known". The
-plan lives in ``plan_address``; inputs are drawn from it and move it, so that an input that nobody moved follows the start.
+plan lives in ``address``; inputs are drawn from it and move it, so that an input that nobody moved follows the start.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Which jobs cross a threshold? Running ones as of now, finished ones as of their end."""
+"""Which jobs cross a threshold? Running ones as of now, finished ones as of their end.
+
+Judged are the reviews of the jobs that the Jobs page reviews anyway, each of them once: no job is read for a threshold.
+"""
 
 from __future__ import annotations
 
