@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from monitor.model import events_frame, steps_frame
 from monitor.parse import blocks, clocks, delimited
-from monitor.parse.bars import drawn_at_once, new_steps, renumbered
+from monitor.parse.bars import are_means, drawn_at_once, is_of_run, new_steps, renumbered, written_at
 from monitor.parse.columns import Floats, durations
 from monitor.parse.identity import Identity, identify
 from monitor.parse.learned import learn
@@ -180,17 +180,20 @@ def _report(reports: Reports, writer: Writer, identity: Identity, merged: Set[in
         bars = renumbered(table, writer.bar.at)
         at_once = int(table.stream[bars[0]]) in merged
         at, parts = new_steps(table, bars, drawn_at_once(table, bars) if at_once else 1)
-        meanings = table.meaning[at]
         runs = np.split(np.arange(len(parts)), np.flatnonzero(np.diff(parts)) + 1) if len(parts) else []
-        of_run = _is_of_run(table.clock_s[at], runs)
+        of_run, meanings = is_of_run(table.clock_s[at], runs), table.meaning[at]
+        table.time_ms[at] = written_at(table, at, runs)
+        smoothed, mean = table.code("smoothed"), table.code("running-mean")
         for here in runs:
-            own, times, kind = at[here], table.time_s[at[here]], meanings[here]
+            own, times, kinds = at[here], table.time_s[at[here]], meanings[here]
             if of_run:
                 # The bar's rate is all that passed over the steps of its epoch.
-                kind = table.code("cumulative")
+                kinds = np.full_like(kinds, table.code("cumulative"))
                 before = clocks.steps_before_first(table.step[own]) if here is runs[0] else np.nan
                 times = clocks.differenced(table.step[own], table.clock_s[own], 1.0, before)
-            reports.keep(own, times, kind, int(parts[here[0]]))
+            elif are_means(table, own):
+                kinds = np.where(kinds == smoothed, mean, kinds)
+            reports.keep(own, times, kinds, int(parts[here[0]]))
         _give_losses(table, at, losses)
     elif len(losses):
         if identity.steps_per_epoch is not None:
@@ -199,15 +202,6 @@ def _report(reports: Reports, writer: Writer, identity: Identity, merged: Set[in
             table.step[losses] = np.where(np.isnan(table.step[losses]), counted, table.step[losses])
         for segment, part in enumerate(segments(table, losses)):
             reports.keep(part, table.time_s[part], table.meaning[part], segment)
-
-
-def _is_of_run(clock: Floats, runs: Sequence[At]) -> bool:
-    """The clock of a bar goes on where its count begins again."""
-    if len(runs) < 2:
-        return False
-    first, last = clock[[here[0] for here in runs]], clock[[here[-1] for here in runs]]
-    # Of bars of which the end alone is left the clocks may rise by chance.
-    return bool((first[1:] >= last[:-1]).all() and (last > first).mean() > 0.5)
 
 
 def _time_by_size(table: Table, at: At, samples_per_step: int) -> None:

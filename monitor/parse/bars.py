@@ -28,6 +28,8 @@ _NEARLY = 0.01
 # What is over sooner trained nothing that is worth a look: lists are read, files are found.
 _IN_AN_INSTANT_S = 2.0
 _FASTEST_S = 1e-3
+# So many redraws of a run tell whether its rate is a mean; so many of them must.
+_FEWEST_MEANS, _NEARLY_ALL = 10, 0.95
 
 
 class Marks(NamedTuple):
@@ -298,3 +300,46 @@ def new_steps(table: Table, at: At, at_once: int) -> tuple[At, NDArray[np.int64]
         elif newest == step and loss == loss:
             table.loss[found[-1]] = loss
     return np.array(found, dtype=np.intp), np.array(parts, dtype=np.int64)
+
+
+def is_of_run(clock: Floats, runs: Sequence[At]) -> bool:
+    """The clock of a bar goes on where its count begins again: its rate is all that passed over the steps of the epoch."""
+    if len(runs) < 2:
+        return False
+    first, last = clock[[here[0] for here in runs]], clock[[here[-1] for here in runs]]
+    # Of bars of which the end alone is left the clocks may rise by chance.
+    return bool((first[1:] >= last[:-1]).all() and (last > first).mean() > 0.5)
+
+
+def are_means(table: Table, at: At) -> bool:
+    """The rate of one run of a bar is a mean since its start: the count over it is what the bar's own clock shows."""
+    each_s, clock, rated = table.time_s[at], table.clock_s[at], table.throughput[at]
+    passed_s = table.step[at] * each_s
+    # A rate has two digits behind its point, whichever way it is printed.
+    off = passed_s * 0.005 / np.where(np.isnan(rated), each_s, rated)
+    known = ~np.isnan(passed_s) & ~np.isnan(clock)
+    agrees = np.abs(passed_s - clock - 0.5) <= 0.5 + off
+    return bool(known.sum() >= _FEWEST_MEANS and agrees[known].mean() >= _NEARLY_ALL)
+
+
+def written_at(table: Table, at: At, runs: Sequence[At]) -> Floats:
+    """When each redraw was written, in Unix milliseconds: a line that ends with the last of many redraws has the time of that
+    one, and the bar's clock tells how long before it the others were. NaN where the line has no time.
+    """
+    times, clock, line = table.time_ms[at].copy(), table.clock_s[at], table.line[at]
+    later: tuple[int, float] | None = None
+    for here in reversed(list(runs)):
+        for own in reversed(np.split(here, np.flatnonzero(np.diff(line[here])) + 1)):
+            end_ms = float(times[own[-1]])
+            if later is not None and later[0] == int(line[own[-1]]):
+                # The bar was drawn anew behind it, in the same line.
+                end_ms = min(end_ms, later[1])
+            before = times[own[0] - 1] if own[0] else np.nan
+            if len(own) > 1 or later is not None:
+                since_ms = 1000.0 * (clock[own[-1]] - clock[own])
+                shifted = end_ms - np.where(np.isnan(since_ms), 0.0, np.maximum(since_ms, 0.0))
+                same_line = own[0] and line[own[0] - 1] == line[own[0]]
+                times[own] = shifted if same_line or np.isnan(before) else np.maximum(shifted, before)
+            begun_ms = float(times[own[0]]) - 1000.0 * float(np.nan_to_num(clock[own[0]]))
+            later = int(line[own[0]]), begun_ms
+    return times
