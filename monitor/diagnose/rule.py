@@ -1,4 +1,4 @@
-"""What a rule is: a function from a case to a finding or nothing, found by being in this package.
+"""What a rule is: a function from a case to a finding or nothing, found by being in the package ``rules``.
 
     @rule("low-gpu-utilization", silenced_by=("one-gpu-in-use",))
     def low_gpu_utilization(case: Case) -> Finding | None:

@@ -1,6 +1,6 @@
 """All rules of the package ``rules``, in the order in which they are asked.
 
-A module whose text holds ``@rule(`` is one of rules: a new file needs no other edit. A rule is asked after all that can
+A module whose text holds ``@rule(`` is one of rules: a new file needs no other edit here. A rule is asked after all that can
 silence it and all that explain it; apart from that by what it is about, then by module and place in it.
 """
 

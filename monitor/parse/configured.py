@@ -153,6 +153,13 @@ ROWS = (
         rf"(?P<name>{'|'.join(map(re.escape, _TRAINER))}) = (?P<value>\d[\d,]{{0,14}})\s*$",
         _trainer,
     ),
+    # Lightning names what it multiplies in, also where a library says beside it what 32 bits would gain.
+    event(
+        OTHERS,
+        "Automatic Mixed Precision (AMP)",
+        r"\bUsing (?P<value>bfloat16|16bit) Automatic Mixed Precision \(AMP\)",
+        lambda match: f"precision: {'bf16-mixed' if match['value'] == 'bfloat16' else '16-mixed'}",
+    ),
     event(
         OTHERS,
         "gradient_checkpointing=",

@@ -52,13 +52,13 @@ _MARKS = Table(
             "checkpoint-end",
             "ved checkpoint|ved a checkpoint|ved the checkpoint|ved model checkpoint|inished checkpointing|"
             "aving the checkpoint|aving checkpoint|heckpoint saved|eights saved|lobal Checkpoint Save| is ready now|"
-            "finalized successfully|[Torch] Saved ",
+            "finalized successfully|[Torch] Saved |Writing model shards",
             r"(?i)(?<!no )(?<!found )(?<!load )(?<!loading )(?<!loaded )(?<!from )"
             r"\b(?:successfully )?saved (?:a |the |model )?checkpoint\b"
             r"|\bfinished (?:saving )?(?:the |a )?checkpoint(?:ing)?\b|\bcheckpoint (?:successfully )?saved\b"
             r"|\bmodel weights saved in|\bsaving (?:the )?checkpoint done|\bglobal checkpoint save\b"
             r"|\bcheckpoint \S{1,200} is ready now|\bcheckpoint save for step \d+.{0,400}? finalized successfully"
-            r"|\[Torch\] Saved ",
+            r"|\[Torch\] Saved |\bWriting model shards: {1,4}100%\|",
         ),
         event(
             "checkpoint-begin",

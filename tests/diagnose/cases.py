@@ -110,6 +110,11 @@ _ALL_FIRES = (FAILURE_FIRES, _FIRES, *(room.FIRES for room in _ROOMS))
 _ALL_SILENT = (FAILURE_SILENT, _SILENT, *(room.SILENT for room in _ROOMS))
 
 
+def known() -> set[str]:
+    """The ids that runs are for."""
+    return {id for cases in (*_ALL_FIRES, *_ALL_SILENT) for id in cases}
+
+
 @cache
 def fires(id: str) -> list[Run]:
     """The runs about which a rule must speak; the same objects at each call."""

@@ -9,7 +9,7 @@ from monitor.diagnose.rulebook import rules
 from monitor.diagnose.verdict import judge
 from monitor.model import Job, Run, events_frame, metrics_frame, steps_frame
 from monitor.review import report
-from tests.diagnose.cases import fires, run, silent
+from tests.diagnose.cases import fires, known, run, silent
 from tests.diagnose.said import NOW, said, says
 from tests.drawn import drawn
 
@@ -48,6 +48,11 @@ def test_rule_is_silent_where_it_should(rule: Rule) -> None:
     assert cases, f"the rule {rule.id} needs a run in SILENT (tests/diagnose/cases.py)"
     for case in cases:
         assert not says(case, rule.id)
+
+
+def test_runs_are_for_rules_that_are_asked() -> None:
+    strange = sorted(known() - {rule.id for rule in RULES})
+    assert not strange, f"no rule has the id {', '.join(strange)}: is its file in monitor/diagnose/rules?"
 
 
 def test_nothing_is_said_of_nothing() -> None:

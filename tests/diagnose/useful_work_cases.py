@@ -136,6 +136,11 @@ SILENT: Cases = {
         script({}),
         script({"precision": "bf16-mixed"}),
         script({"precision": "16-mixed"}, nodes=T4),
+        # What is printed beside a library's warning is what is computed in.
+        replace(
+            script({"precision": "bf16-mixed"}),
+            events=said([(1, "hint", "TensorFloat32 tensor cores for float32 available but not enabled.")]),
+        ),
         script({"mixed_precision": "no"}, nodes=tuple(replace(node, gpu_model="NVIDIA K80") for node in A100)),
     ],
     "low-mfu": lambda: [

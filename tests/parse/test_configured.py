@@ -38,6 +38,8 @@ def _dotted(name: str, value: str) -> str:
         ("[INFO] [config.py:1000:print]   bfloat16_enabled ............. True", "bf16: True"),
         ("[INFO] [config.py:1000:print]   world_size ................... 16", "data_parallel_size: 16"),
         ("[INFO] [config.py:1000:print]   gradient_accumulation_steps .. None", None),
+        ("Using bfloat16 Automatic Mixed Precision (AMP)", "precision: bf16-mixed"),
+        ("Using 16bit Automatic Mixed Precision (AMP)", "precision: 16-mixed"),
         ("  Instantaneous batch size per device = 6", "per_device_train_batch_size: 6"),
         ("[INFO|trainer.py:9] >>   Gradient Accumulation steps = 2", "gradient_accumulation_steps: 2"),
         (

@@ -27,6 +27,8 @@ from tests.parse.read import parse
         ("[torch_checkpoint_engine.py:25:save] [Torch] Saved /fsx/g/mp_rank_00_states.pt.", "checkpoint-end"),
         ("[engine.py:3200:_save_zero] bf16_zero checkpoint saved /fsx/g/bf16_zero_pp_rank_3.pt", "checkpoint-end"),
         ("[Torch] Checkpoint global_step700 is ready now!", "checkpoint-end"),
+        ("Writing model shards: 100%|##########| 2/2 [00:01<00:00,  1.70it/s]", "checkpoint-end"),
+        ("Writing model shards:  50%|#####     | 1/2 [00:00<00:00,  1.70it/s]", None),
         ("Async checkpoint save for step 700 (/fsx/g/m.ckpt) finalized successfully.", "checkpoint-end"),
         (
             "Epoch 2, global step 90: 'val_loss' reached 2.51 (best 2.51), saving model to '/fsx/g.ckpt'",
