@@ -167,7 +167,8 @@ def _steps(report: Report, paper: Console) -> None:
     if steps is None:
         return
     _head("Steps", paper)
-    said = f"{count(steps.count, 'report')} of {count(steps.distinct, 'step')}"
+    of = f"of {count(steps.distinct, 'step')}" if steps.distinct else "without a step's number"
+    said = f"{count(steps.count, 'report')} {of}"
     if report.job.instance_count:
         nodes = f"{steps.nodes_observed} of {count(report.job.instance_count, 'node')}"
         said += f" from {nodes}" if steps.nodes_observed else "; which node wrote them is not known"

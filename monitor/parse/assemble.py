@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -88,8 +88,10 @@ def assemble(
     if learned is not None:
         reports = _told(learned.rows.table(), event_rows, identity, said)
     timings = reports.settle()
-    if identity.mean_step_s is not None:
-        _time_by_run(reports, identity.mean_step_s)
+    if identity.mean_step_s is not None and _time_by_run(reports, identity.mean_step_s):
+        timings = tuple(
+            replace(each, printed_s=identity.mean_step_s) if each.format == LOSSES else each for each in timings
+        )
     table, size = reports.table, len(reports.table)
     at = np.sort(np.concatenate(reports.kept)) if reports.kept else np.empty(0, np.intp)
     number_on(table, at, reports.segment)
@@ -211,12 +213,14 @@ def _time_by_size(table: Table, at: At, samples_per_step: int) -> None:
     table.time_s[at] = np.where(np.isnan(table.time_s[at]), by_size, table.time_s[at])
 
 
-def _time_by_run(reports: Reports, mean_step_s: float) -> None:
-    """Where a trainer's losses have no time of their own, that of each step is the mean of its run."""
+def _time_by_run(reports: Reports, mean_step_s: float) -> bool:
+    """Where a trainer's losses have no time of their own, that of each step is the mean of its run; whether there are any."""
     table = reports.table
-    for at in reports.kept:
-        if len(at) and str(table.texts[table.format[at[0]]]) == LOSSES and np.isnan(reports.time_s[at]).all():
-            reports.time_s[at], reports.kind[at] = mean_step_s, table.code("running-mean")
+    of = [at for at in reports.kept if len(at) and str(table.texts[table.format[at[0]]]) == LOSSES]
+    of = [at for at in of if np.isnan(reports.time_s[at]).all()]
+    for at in of:
+        reports.time_s[at], reports.kind[at] = mean_step_s, table.code("running-mean")
+    return bool(of)
 
 
 def _give_losses(table: Table, at: At, losses: At) -> None:

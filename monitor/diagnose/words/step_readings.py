@@ -45,7 +45,7 @@ _OUTSIDE = 1.5
 # The format of lines that no reader knew.
 _LEARNED = "learned"
 # That of the Hugging Face Trainer's losses, which bear no time.
-_LOSSES = "hf-trainer"
+_LOSSES, _OF_RUN = "hf-trainer", "the mean of the whole run, as the trainer prints it at its end"
 _LONGEST = 160
 
 
@@ -90,7 +90,7 @@ def how_words(readings: Sequence[StepReading]) -> str:
     main = _main(readings)
     if main is None:
         return ""
-    return HOW.get(main.kind, main.kind) + _resolution(main)
+    return (_OF_RUN if _is_of_run(main) else HOW.get(main.kind, main.kind)) + _resolution(main)
 
 
 def way_of(readings: Sequence[StepReading]) -> Way:
@@ -165,6 +165,10 @@ def _main(readings: Sequence[StepReading]) -> StepReading | None:
     """The format of most reports, of those that have times."""
     timed = (each for each in readings if each.cause != "untold")
     return next((each for each in timed if each.printed_s is not None or each.clock_s is not None), None)
+
+
+def _is_of_run(reading: StepReading) -> bool:
+    return reading.kind == "running-mean" and reading.format == _LOSSES
 
 
 def _resolution(reading: StepReading) -> str:
@@ -253,8 +257,8 @@ def _came(line: ReadLine, reading: StepReading) -> str:
         return f"from the time between this line and the report before it{between}{_resolution(reading)}"
     if reading.cause in {"interval", "unit", "accumulation", "writers"}:
         return f"{step_seconds(line.step_time_s and line.step_time_s / reading.factor)} as printed, times {reading.factor:g}"
-    if line.kind == "running-mean" and reading.format == _LOSSES:
-        return "the mean of the whole run, as the trainer prints it at its end"
+    if _is_of_run(reading):
+        return _OF_RUN
     return {
         "step": "as printed, or one over the printed rate",
         "interval": f"as printed, a mean{between or ' of several steps'}",
