@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,8 @@ from monitor.parse.timing import Timing
 
 # The report before it stands within so many rows, or is not looked for.
 _NEAR = 2_000
+# Whole ones.
+_NUMBERS = re.compile(r"(?<![\d.])\d+(?!\.?\d)")
 
 
 def step_readings(steps: pd.DataFrame, parsed: Parsed, examples: Examples) -> tuple[StepReading, ...]:
@@ -59,11 +62,23 @@ def _read_lines(steps: pd.DataFrame, texts: Mapping[tuple[str, int], str]) -> di
         if wanted:
             places += np.flatnonzero((codes == code) & np.isin(lines, wanted)).tolist()
     found: dict[str, list[ReadLine]] = {}
-    for place in sorted(places):
+    for place in _one_a_line(steps, sorted(places), texts):
         row = steps.iloc[place]
         if len(shown := found.setdefault(str(row["format"]), [])) < EACH:
             shown.append(_read_line(steps, place, texts[str(row["stream"]), int(row["line"])]))
     return {name: tuple(shown) for name, shown in found.items()}
+
+
+def _one_a_line(steps: pd.DataFrame, places: Sequence[int], texts: Mapping[tuple[str, int], str]) -> Iterator[int]:
+    """Of the reports in one line, such as a bar's redraws, the one whose step its text names; none where it names another."""
+    by_line: dict[tuple[str, int, str], list[int]] = {}
+    for place, row in zip(places, steps.iloc[list(places)].itertuples(), strict=True):
+        by_line.setdefault((str(row.stream), int(row.line), str(row.format)), []).append(place)
+    for (stream, line, _), own in by_line.items():
+        named = set(_NUMBERS.findall(texts[stream, line]))
+        told = steps["step"].iloc[own].astype("object")
+        chosen = [place for place, step in zip(own, told, strict=True) if str(step) in named]
+        yield from chosen[:1] or (own if len(own) == 1 else [])
 
 
 def _read_line(steps: pd.DataFrame, place: int, text: str) -> ReadLine:
