@@ -15,6 +15,7 @@ from monitor.parse.timing import Timing
 
 # The report before it stands within so many rows, or is not looked for.
 _NEAR = 2_000
+_COUNTS = re.compile(r"(?<![\d.])\d+(?=/\d)")
 # Whole ones.
 _NUMBERS = re.compile(r"(?<![\d.])\d+(?!\.?\d)")
 
@@ -75,7 +76,9 @@ def _one_a_line(steps: pd.DataFrame, places: Sequence[int], texts: Mapping[tuple
     for place, row in zip(places, steps.iloc[list(places)].itertuples(), strict=True):
         by_line.setdefault((str(row.stream), int(row.line), str(row.format)), []).append(place)
     for (stream, line, _), own in by_line.items():
-        named = set(_NUMBERS.findall(texts[stream, line]))
+        text = texts[stream, line]
+        # Of a count and its total the first is the step.
+        named = set(_COUNTS.findall(text) or _NUMBERS.findall(text))
         told = steps["step"].iloc[own].astype("object")
         chosen = [place for place, step in zip(own, told, strict=True) if str(step) in named]
         yield from chosen[:1] or (own if len(own) == 1 else [])
