@@ -327,15 +327,18 @@ def written_at(table: Table, at: At, runs: Sequence[At]) -> Floats:
     one, and the bar's clock tells how long before it the others were. NaN where the line has no time.
     """
     times, clock, line = table.time_ms[at].copy(), table.clock_s[at], table.line[at]
+    if np.isnan(times).all() or (np.diff(line) != 0).all():
+        return times
     later: tuple[int, float] | None = None
     for here in reversed(list(runs)):
         for own in reversed(np.split(here, np.flatnonzero(np.diff(line[here])) + 1)):
             end_ms = float(times[own[-1]])
-            if later is not None and later[0] == int(line[own[-1]]):
+            again = later is not None and later[0] == int(line[own[-1]])
+            if later is not None and again:
                 # The bar was drawn anew behind it, in the same line.
                 end_ms = min(end_ms, later[1])
             before = times[own[0] - 1] if own[0] else np.nan
-            if len(own) > 1 or later is not None:
+            if len(own) > 1 or again:
                 since_ms = 1000.0 * (clock[own[-1]] - clock[own])
                 shifted = end_ms - np.where(np.isnan(since_ms), 0.0, np.maximum(since_ms, 0.0))
                 same_line = own[0] and line[own[0] - 1] == line[own[0]]

@@ -11,7 +11,7 @@ from monitor.parse.keyed import MOST_DIGITS, Ints, Runs
 
 _CLASSES = 4 * (MOST_DIGITS + 1) + 3
 _LENGTHS = 2048
-# A plan that was wrong in so many ways is not asked about others.
+# So many ways in which a plan was wrong are remembered; beyond, lines have to be alike in all their classes.
 _MOST_WRONG = 64
 _ODD = np.random.default_rng(1).integers(1, 2**62, 2 * 4096) * 2 + 1
 
@@ -88,6 +88,8 @@ class Verified:
             self._right.add(whole)
         elif len(self._wrong) < _MOST_WRONG:
             self._wrong[whole] = line
+        else:
+            self.together = True
         self.together = self.together or any(self._parts(wrong).any() for wrong in self._wrong.values())
 
     def _parts(self, lines: Classes) -> NDArray[np.bool_]:

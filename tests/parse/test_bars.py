@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from monitor.model import LogPage
+from monitor.parse.assemble import assemble
+from monitor.parse.recognise import RawRows
 from tests.parse.read import parse
 
 Redraw = tuple[bool, str]
@@ -239,6 +243,17 @@ def test_bars_of_a_training_are_steps(lines: list[str], count: int) -> None:
 )
 def test_of_bars_and_reports_one_is_told(lines: list[str], expected: dict[str, int]) -> None:
     assert parse(lines).steps["format"].value_counts().to_dict() == expected
+
+
+def test_redraws_that_end_in_one_line_have_each_their_time() -> None:
+    texts = [f"Training: {_bar(step, 90, 2.0 * step, 2.0)}" for step in range(1, 91)]
+    lines = ["\r".join(texts[at : at + 30]) for at in range(0, 90, 30)]
+    page = LogPage("s", "algo-1", 1, "\n".join(lines).encode(), (1_060_000, 1_120_000, 1_180_000))
+    raw = RawRows()
+    raw.add(page)
+    found = assemble(raw.steps, raw.events).steps
+    begun = pd.Timestamp(1_000_000, unit="ms", tz="UTC")
+    assert list((found["timestamp"] - begun).dt.total_seconds()) == [2.0 * step for step in range(1, 91)]
 
 
 def test_a_clock_that_goes_on_where_the_count_begins_again_tells_the_steps() -> None:
