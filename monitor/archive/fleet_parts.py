@@ -18,7 +18,8 @@ from typing import Any
 from monitor.errors import CannotDo
 from monitor.fleet.facts import VERSION, Found, JobFacts, Share
 
-_UNFINISHED = ".unfinished-"
+#: How a file's name begins that is being written.
+UNFINISHED = ".unfinished-"
 # So many files are read quickly; more are put together.
 _MOST_PARTS = 24
 
@@ -122,7 +123,7 @@ class FactStore:
             self._sweep()
             number = 1 + max((int(part.stem.split("-")[1]) for part in self.parts), default=0)
             mark = os.urandom(4).hex()
-            beside = self.folder / f"{_UNFINISHED}{mark}"
+            beside = self.folder / f"{UNFINISHED}{mark}"
             try:
                 parquet.write_table(table, beside, compression="zstd")
                 beside.chmod(0o600)
@@ -136,7 +137,7 @@ class FactStore:
     def _sweep(self) -> None:
         """What a killed process left; a live one needs seconds for a part."""
         newest = max((part.stat().st_mtime for part in self.parts), default=0.0)
-        for left in self.folder.glob(f"{_UNFINISHED}*"):
+        for left in self.folder.glob(f"{UNFINISHED}*"):
             with suppress(OSError):
                 if left.stat().st_mtime < newest - 3600:
                     left.unlink()

@@ -64,16 +64,13 @@ class FolderStore:
 
     def holds(self, prefix: str) -> bool:
         with self._telling("read"):
-            return next(_files(self._folder / prefix), None) is not None
+            return next(_files(str(self._folder / prefix)), None) is not None
 
     def listed(self, prefix: str) -> dict[str, str]:
-        root = str(self._folder)
+        below = str(self._folder / prefix)
         with self._telling("read"):
-            found = ((entry, entry.stat()) for entry in _files(self._folder / prefix))
-            return {
-                os.path.relpath(entry.path, root).replace(os.sep, "/"): f"{seen.st_mtime_ns} {seen.st_size}"
-                for entry, seen in found
-            }
+            found = ((entry.path[len(below) + 1 :], entry.stat()) for entry in _files(below))
+            return {prefix + path.replace(os.sep, "/"): f"{seen.st_mtime_ns} {seen.st_size}" for path, seen in found}
 
     @contextmanager
     def _telling(self, done: str) -> Iterator[None]:
@@ -85,17 +82,20 @@ class FolderStore:
             raise CannotDo(f"The archive {self.label} cannot be {done}: {why}.", remedy) from error
 
 
-def _files(folder: Path) -> Iterator[os.DirEntry[str]]:
+def _files(folder: str) -> Iterator[os.DirEntry[str]]:
     """All files below, but unfinished ones; none where there is no such folder."""
-    try:
-        found = list(os.scandir(folder))
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    for entry in found:
-        if entry.is_dir():
-            yield from _files(Path(entry.path))
-        elif not entry.name.startswith("."):
-            yield entry
+    waiting = [folder]
+    while waiting:
+        try:
+            found = os.scandir(waiting.pop())
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        with found:
+            for entry in found:
+                if entry.is_dir():
+                    waiting.append(entry.path)
+                elif not entry.name.startswith("."):
+                    yield entry
 
 
 def _make(folder: Path) -> None:

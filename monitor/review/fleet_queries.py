@@ -6,23 +6,33 @@ at every click, a report once a week.
 
 from __future__ import annotations
 
+import hashlib
+import os
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from monitor.archive.fleet_parts import FactStore
+from monitor.archive.fleet_parts import UNFINISHED, FactStore
 from monitor.fleet.owners import BY, NO_ACCOUNT, UNTAGGED
 from monitor.fleet.uses import USES
 from monitor.fleet.window import Window
 from monitor.review.fleet_report import owners_of
 from monitor.settings import Settings
 
+_TABLES = "tables-"
 #: Jobs that a table shows at most.
 MOST_JOBS = 200
-# Of a key that was written twice (a process was killed between two moves) the newest row counts.
+# Of a key that was written twice (a process was killed between two moves) the newest row counts. Which rows those are is
+# asked without their lists, which are most of them.
 _JOBS = """
+create temp table live as
+select filename, file_row_number, row_number() over () as number, count(*) over (partition by name) as twins
+from read_parquet({pattern}, filename = true, file_row_number = true)
+qualify row_number() over (partition by key order by filename desc) = 1;
 create table jobs as
 select facts.name as name, key, status, instance_type, instances, created, cause, ended,
        coalesce(account_name, members.called, account, '') as account, coalesce(region, '') as region,
@@ -30,9 +40,9 @@ select facts.name as name, key, status, instance_type, instances, created, cause
        coalesce({project_tag}, nullif(facts.project, ''), members.its_project, {untagged}) as project,
        shares, gpus, usd as job_usd,
        list_sum(list_transform(shares, lambda x: x.instance_s)) as billed_s,
-       row_number() over () as number, arn, account_name, count(*) over (partition by facts.name) as twins
-from read_parquet({pattern}, filename = true) as facts left join members on facts.account = members.number
-qualify row_number() over (partition by key order by filename desc) = 1
+       live.number as number, arn, account_name, twins
+from read_parquet({pattern}, filename = true, file_row_number = true) as facts join live using (filename, file_row_number)
+     left join members on facts.account = members.number
 """
 # Numbers and short lists of words instead of texts: every view goes through all of them.
 _SHARES = """
@@ -112,24 +122,23 @@ class FleetTables:
 
 
 class FleetDatabase:
-    """The facts in memory, as they are now; made once for many views, and safe to share between threads."""
+    """The facts as they are now; made once for many views, and safe to share between threads.
+
+    It is a file beside them where one can be written, so that the first view after a start needs not make it again.
+    """
 
     def __init__(self, facts: FactStore, settings: Settings) -> None:
-        # Imported late: only those who look at a fleet need it.
-        import duckdb
-
-        self._db = duckdb.connect(":memory:")
-        owners = owners_of(settings)
-        tags = {"team_tag": _tag(owners.team_tag), "project_tag": _tag(owners.project_tag)}
         if not facts.parts:
             facts.keep_none()
-        self._db.execute("create table members (number varchar, called varchar, its_team varchar, its_project varchar)")
-        for number, member in owners.members.items():
-            self._db.execute("insert into members values (?, ?, ?, ?)", [number, *member])
-        self._db.execute(_JOBS.format(pattern=_text(facts.pattern), untagged=_text(UNTAGGED), **tags))
-        uses = f"enum({', '.join(map(_text, USES))})"
-        self._db.execute(_SHARES.format(uses=uses, no_account=_text(NO_ACCOUNT)))
-        self._db.execute("alter table jobs drop shares")
+        script = _script(facts, settings)
+        file = _file(facts, script)
+        self._db = _opened(file) or _opened(_made(file, script)) or _in_memory(script)
+
+    @classmethod
+    def kept(cls, facts: FactStore, settings: Settings) -> FleetDatabase | None:
+        """The one that was made of these facts before; None where there is none."""
+        known = facts.parts and _file(facts, _script(facts, settings)).exists()
+        return cls(facts, settings) if known else None
 
     def tables(self, window: Window, by: str) -> FleetTables:
         """The sums of a window, by team, project or account."""
@@ -156,10 +165,80 @@ class FleetDatabase:
         return found
 
 
+def _script(facts: FactStore, settings: Settings) -> str:
+    """What makes the tables; another text for other facts."""
+    owners = owners_of(settings)
+    rows = ", ".join(f"({', '.join(map(_text, (number, *member)))})" for number, member in owners.members.items())
+    given = {"pattern": _text(facts.pattern), "untagged": _text(UNTAGGED), "no_account": _text(NO_ACCOUNT)}
+    statements = (
+        "create table members (number varchar, called varchar, its_team varchar, its_project varchar)",
+        f"insert into members values {rows}" if rows else "",
+        _JOBS.format(team_tag=_tag(owners.team_tag), project_tag=_tag(owners.project_tag), **given),
+        _SHARES.format(uses=f"enum({', '.join(map(_text, USES))})", **given),
+        "alter table jobs drop shares",
+    )
+    return ";\n".join(filter(None, statements))
+
+
+def _file(facts: FactStore, script: str) -> Path:
+    """Where the tables of these facts are."""
+    # Imported late: only those who look at a fleet need it.
+    import duckdb
+
+    made_of = (duckdb.__version__, *(part.name for part in facts.parts), script)
+    digest = hashlib.sha256("\n".join(made_of).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return facts.folder / f"{_TABLES}{digest}.duckdb"
+
+
+def _opened(file: Path | None) -> Any:
+    """A connection; None where there is no such file, or it is damaged."""
+    import duckdb
+
+    if file is None or not file.exists():
+        return None
+    try:
+        return duckdb.connect(str(file), read_only=True)
+    except duckdb.Error:
+        with suppress(OSError):
+            file.unlink()
+        return None
+
+
+def _made(file: Path, script: str) -> Path | None:
+    """The file, whole, in the place of those of other facts; None where it cannot be written."""
+    import duckdb
+
+    beside = file.parent / f"{UNFINISHED}{os.urandom(4).hex()}"
+    try:
+        with duckdb.connect(str(beside)) as database:
+            database.execute(script)
+        beside.chmod(0o600)
+        beside.replace(file)
+        for other in file.parent.glob(f"{_TABLES}*"):
+            if other != file:
+                # Who has it open keeps it, or, on Windows, the file stays until the next one is made.
+                with suppress(OSError):
+                    other.unlink()
+    except (OSError, duckdb.IOException):
+        return None
+    finally:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+    return file
+
+
+def _in_memory(script: str) -> Any:
+    import duckdb
+
+    database = duckdb.connect(":memory:")
+    database.execute(script)
+    return database
+
+
 def _tag(name: str) -> str:
     return f"nullif(map_extract_value(tags, {_text(name)}), '')"
 
 
 def _text(value: Any) -> str:
     """A literal."""
-    return "'" + str(value).replace("'", "''") + "'"
+    return "null" if value is None else "'" + str(value).replace("'", "''") + "'"

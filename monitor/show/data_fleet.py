@@ -62,10 +62,11 @@ class Fleet:
     def __init__(self, store: Store, facts: FactStore, sample: data.Account | None) -> None:
         self._store, self.facts, self._sample = store, facts, sample
         self._lock = threading.Lock()
-        self._state = State(store.label)
+        self._database = FleetDatabase.kept(facts, settings.read())
+        # What was read before a restart is shown at once; what is new is looked for meanwhile.
+        self._state = State(store.label, generation=0 if self._database is None else 1)
         self._under_way: Future[None] | None = None
         self._made: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
-        self._database: FleetDatabase | None = None
 
     def state(self) -> State:
         """As it is; starts a look where the last one is some minutes ago."""
@@ -147,7 +148,7 @@ class Fleet:
                 made_at = time.monotonic()
 
         read = FleetFacts(self._store, self.facts).update(said)
-        if read.new or self._state.jobs is None:
+        if read.new or self._state.jobs != read.jobs:
             self._show(read.jobs, len(read.unread))
 
     def _show(self, jobs: int | None, unread: int) -> None:

@@ -86,3 +86,43 @@ def test_a_job_that_is_there_twice_counts_once(tmp_path: Path) -> None:
     for _ in range(2):
         store.keep([facts("once", [("productive", 3600.0, True)])])
     assert FleetDatabase(store, Settings()).tables(WEEK, "team").by_owner["usd"].sum() == pytest.approx(36.0)
+
+
+def test_the_tables_are_there_again_after_a_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = FactStore(tmp_path)
+    assert FleetDatabase.kept(store, SETTINGS) is None
+    store.keep([facts("first", [("productive", 3600.0, True)])])
+    assert FleetDatabase.kept(store, SETTINGS) is None
+    FleetDatabase(store, SETTINGS)
+    monkeypatch.setattr("monitor.review.fleet_queries._made", None)
+    kept = FleetDatabase.kept(store, SETTINGS)
+    assert kept is not None
+    assert kept.tables(WEEK, "team").jobs == 1
+    # Other owners, other tables.
+    assert FleetDatabase.kept(store, Settings(team_tag="squad")) is None
+
+
+def test_tables_of_other_facts_make_room(tmp_path: Path) -> None:
+    store = FactStore(tmp_path)
+    for number in (1, 2, 3):
+        store.keep([facts(f"job-{number}", [("productive", 3600.0, True)])])
+        assert FleetDatabase(store, Settings()).tables(WEEK, "team").jobs == number
+        assert len(list(tmp_path.glob("*.duckdb"))) == 1
+    assert not list(tmp_path.glob(".*"))
+
+
+@pytest.mark.parametrize("damage", [b"", b"not a database", b"\0" * 50_000])
+def test_damaged_tables_are_made_again(tmp_path: Path, damage: bytes) -> None:
+    store = FactStore(tmp_path)
+    store.keep([facts("first", [("productive", 3600.0, True)])])
+    FleetDatabase(store, Settings())
+    next(tmp_path.glob("*.duckdb")).write_bytes(damage)
+    assert FleetDatabase(store, Settings()).tables(WEEK, "team").jobs == 1
+
+
+def test_tables_that_cannot_be_kept_are_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = FactStore(tmp_path)
+    store.keep([facts("first", [("productive", 3600.0, True)])])
+    monkeypatch.setattr("monitor.review.fleet_queries.UNFINISHED", "no/such/folder/")
+    assert FleetDatabase(store, Settings()).tables(WEEK, "team").jobs == 1
+    assert not list(tmp_path.glob("*.duckdb"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -93,3 +94,27 @@ def test_a_link_restores_owner_and_use(archive: FolderStore) -> None:
 def test_an_empty_archive_says_how_it_is_filled(archive: FolderStore) -> None:
     page = opened("No archive yet")
     assert "archive --all --since 14d" in texts(page)
+
+
+def test_what_was_read_before_a_restart_is_shown_while_the_archive_is_listed(
+    archive: FolderStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(archive, "bert-1", {"team": "speech"})
+    opened("bought nothing", time=weeks_ago())
+    data_fleet._fleet.cache_clear()
+    ended, listed = threading.Event(), FolderStore.listed
+
+    def slowly(store: FolderStore, prefix: str) -> dict[str, str]:
+        assert ended.wait(60)
+        return listed(store, prefix)
+
+    monkeypatch.setattr(FolderStore, "listed", slowly)
+    page = AppTest.from_file(str(APP), default_timeout=30)
+    page.query_params["time"] = weeks_ago()
+    page.switch_page("pages/fleet.py")
+    page.run()
+    assert "bought nothing" in texts(page)
+    assert "Looking for new jobs" in texts(page)
+    put(archive, "bert-2", None)
+    ended.set()
+    assert "2 jobs" in texts(opened("2 jobs", time=weeks_ago()))
