@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 
-from monitor.diagnose.rule import SECTIONS
+from monitor.diagnose.rule import Rule
 from monitor.diagnose.rulebook import rules
 
 FINDINGS = Path(__file__).parents[1] / "docs" / "findings.md"
+SECTIONS = ("What it means", "Why it matters", "What to do", "Source")
+
+
+def title_of(rule: Rule) -> str:
+    """The first line of a rule's manual."""
+    return _manual(rule).partition("\n")[0].strip()
+
+
+def section_of(rule: Rule, name: str) -> str:
+    """The text of one section of the manual; empty if it is missing."""
+    for paragraph in _manual(rule).split("\n\n"):
+        if paragraph.startswith(f"{name}:"):
+            return " ".join(paragraph.removeprefix(f"{name}:").split())
+    return ""
+
+
+def _manual(rule: Rule) -> str:
+    return inspect.getdoc(rule.check) or ""
 
 
 def findings_page() -> str:
@@ -19,9 +38,9 @@ def findings_page() -> str:
         "the rules (`python -m tests.write_docs`); a test keeps it up to date.",
     ]
     for rule in rules():
-        lines += ["", f"## `{rule.id}`", "", rule.title]
+        lines += ["", f"## `{rule.id}`", "", title_of(rule)]
         for section in SECTIONS:
-            text = rule.section(section)
+            text = section_of(rule, section)
             lines += ["", f"**{section}.** {text[:1].upper()}{text[1:]}"]
         if rule.silenced_by:
             lines += ["", f"Not reported together with {', '.join(f'`{other}`' for other in rule.silenced_by)}."]

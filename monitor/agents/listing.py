@@ -15,7 +15,7 @@ from monitor.agents.tokens import Answer, clipped, fitted
 from monitor.archive.document import plain
 from monitor.diagnose.headline import status_word
 from monitor.diagnose.level import Level
-from monitor.diagnose.stakes import stakes
+from monitor.diagnose.stakes import stakes_usd
 from monitor.diagnose.urgency import by_urgency, is_running, place
 from monitor.diagnose.verdict import judge
 from monitor.errors import BadCall, TrainwatchError
@@ -134,7 +134,7 @@ def _ordered(found: tuple[JobSummary, ...], told: dict[str, Report | TrainwatchE
         report = told.get(job.name)
         if not isinstance(report, Report):
             return place("unreviewed", is_running(job), None, None)
-        return place(judge(report).level, is_running(job), stakes(report).usd, report.cost.usd)
+        return place(judge(report).level, is_running(job), stakes_usd(report), report.cost.usd)
 
     return sorted(found, key=rank) if told else list(found)
 
@@ -146,7 +146,7 @@ def _row(job: JobSummary, told: Report | TrainwatchError | None, desk: Desk) -> 
         judged = judge(told)
         level, verdict = judged.level, quotes_of(told).marked(clipped(judged.headline, _LONGEST))
         finding = told.warnings[0].id if told.warnings else None
-        saved, cost = stakes(told).usd, told.cost.usd
+        saved, cost = stakes_usd(told), told.cost.usd
     elif isinstance(told, TrainwatchError):
         level, verdict = "unknown", f"Review failed: {inert(clipped(told.message, _LONGEST))}"
     elif desk.cache is not None and (kept := desk.cache.verdicts.of(desk.account().endpoint(), job.name, job.created)):

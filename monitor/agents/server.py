@@ -28,7 +28,6 @@ from monitor.agents.tokens import Answer
 from monitor.errors import BadCall, NoSuchJob, TrainwatchError
 from monitor.faults import fault
 from monitor.inert import inert
-from monitor.review import Progress
 
 INSTRUCTIONS = (
     "Reviews Amazon SageMaker training jobs: where their time and money go, and what to change. It only reads. Begin with "
@@ -45,7 +44,6 @@ _NEXT = {
 Job = Annotated[str, Field(description="training job's name", min_length=1, max_length=512)]
 Text = Annotated[str, Field(max_length=300)]
 Limit = Annotated[int, Field(ge=1, le=50)]
-_Ask = Callable[[Progress, Callable[[], bool]], Answer]
 
 
 def server(desk: Desk) -> MCPServer[None]:

@@ -139,7 +139,6 @@ LONGEST_WAIT_S = 3600.0
 class Told:
     """An alert that was said: the newest of its job, rule and key (a node, or a finding)."""
 
-    key: str
     number: int
     since: float | None
     fired: float | None
@@ -263,7 +262,7 @@ class Ledger:
     def newest(self, job: str, rule: str) -> dict[str, Told]:
         """By key, the newest alert of each."""
         rows = self._sound("alerts", "where job = ? and rule = ?", (job, rule))
-        names = ("key", "number", "since", "fired", "absent", "closed", "cleared", "about")
+        names = ("number", "since", "fired", "absent", "closed", "cleared", "about")
         return {row["key"]: Told(*(row[name] for name in names)) for row in sorted(rows, key=lambda row: row["number"])}
 
     def open(

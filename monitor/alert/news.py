@@ -170,14 +170,14 @@ class _Teller:
             # Nobody waits for the end of what is first said when the job is over.
             closed, cleared = look.now_s, (look.job.ended or look.now).timestamp()
             self._ledger.end(look.job_id, self._id, key, number, cleared, closed)
-        self._told[key] = Told(key, number, since, at, None, closed, cleared, noted)
+        self._told[key] = Told(number, since, at, None, closed, cleared, noted)
         self._say("firing", key, number, about)
 
     def _close(self, key: str, told: Told, cleared: datetime, kind: Kind) -> None:
         look = self._look
         at = cleared.timestamp()
         self._ledger.end(look.job_id, self._id, key, told.number, at, look.now_s)
-        self._told[key] = Told(key, told.number, told.since, told.fired, None, look.now_s, at, told.about)
+        self._told[key] = Told(told.number, told.since, told.fired, None, look.now_s, at, told.about)
         self._say(kind, key, told.number, _remembered(told, cleared))
 
     def _say(self, kind: Kind, key: str, number: int, about: Subject) -> None:

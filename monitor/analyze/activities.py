@@ -56,14 +56,8 @@ def activities(journal: pd.DataFrame, events: pd.DataFrame) -> tuple[Activity, .
         inside = inside[inside["what"].isin(kinds)]
         if inside.empty:  # lines of a host whose clock differs, or without a time
             inside = pd.DataFrame({"at": [row.before], "what": kinds[:1], "begins": [True]})
-        step = None if pd.isna(row.last) else int(row.last)
-        found += _of_gap(row.before.to_pydatetime(), row.at.to_pydatetime(), step, inside, excess_s)
+        found += _of_gap(row.before.to_pydatetime(), row.at.to_pydatetime(), inside, excess_s)
     return tuple(found)
-
-
-def seconds_of(spans: tuple[Activity, ...], kind: str) -> float:
-    """The sum of the spans of a kind."""
-    return sum(span.seconds for span in spans if span.kind == kind)
 
 
 def _marks(events: pd.DataFrame) -> pd.DataFrame:
@@ -74,7 +68,7 @@ def _marks(events: pd.DataFrame) -> pd.DataFrame:
     return marks.sort_values("at", kind="stable")
 
 
-def _of_gap(before: datetime, at: datetime, step: int | None, inside: pd.DataFrame, excess_s: float) -> list[Activity]:
+def _of_gap(before: datetime, at: datetime, inside: pd.DataFrame, excess_s: float) -> list[Activity]:
     """The spans in the gap from ``before`` to ``at``, which is longer than its steps by ``excess_s``."""
     excess = timedelta(milliseconds=round(1000 * excess_s))
     # What is done after a step begins with its report. Where a report stands for many steps, the lines tell more.
@@ -87,12 +81,12 @@ def _of_gap(before: datetime, at: datetime, step: int | None, inside: pd.DataFra
     end = start + excess
     order = list(dict.fromkeys(inside["what"]))
     if len(order) == 1:
-        return [Activity(order[0], start, end, step)]
+        return [Activity(order[0], start, end)]
     # The second one begins with its first line or, where that tells of an end, behind the last line of the first.
     own = inside[inside["what"] == order[1]].iloc[0]
     split = own["at"] if own["begins"] else inside.loc[inside["what"] == order[0], "at"].iloc[-1]
     split = min(max(_whole_ms(split.to_pydatetime()), start), end)
-    parts = [Activity(order[0], start, split, step), Activity(order[1], split, end, step)]
+    parts = [Activity(order[0], start, split), Activity(order[1], split, end)]
     return [part for part in parts if part.end > part.start]
 
 

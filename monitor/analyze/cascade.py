@@ -60,10 +60,6 @@ class Cascade:
     """Further errors after it, of any writer."""
     ranks: tuple[int, ...]
     """The other ranks that these are of, where known."""
-    nodes: tuple[str, ...]
-    """The other nodes."""
-    at_once: tuple[int, ...] = ()
-    """Ranks whose own errors, as telling as this one, came within the clocks' precision of it."""
 
 
 def cascade(events: pd.DataFrame, steps: pd.DataFrame) -> Cascade | None:
@@ -95,8 +91,6 @@ def cascade(events: pd.DataFrame, steps: pd.DataFrame) -> Cascade | None:
         rank=own_rank,
         followers=len(after) + _further(events, first),
         ranks=_ranks(after, own_rank),
-        nodes=tuple(sorted(set(after["node"]) - {str(first["node"]), ""})),
-        at_once=_ranks(left.loc[others], own_rank),
     )
 
 
@@ -118,7 +112,6 @@ def as_error(row: pd.Series) -> Cascade:
         line=int(row["line"]),
         followers=0,
         ranks=(),
-        nodes=(),
     )
 
 

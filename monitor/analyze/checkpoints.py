@@ -131,10 +131,6 @@ class Pauses:
     spans: tuple[tuple[datetime, datetime], ...]
     disk_points: float
 
-    @property
-    def seconds(self) -> tuple[float, ...]:
-        return tuple((end - start).total_seconds() for start, end in self.spans)
-
 
 def checkpoint_pauses(journal: pd.DataFrame, metrics: pd.DataFrame) -> Pauses | None:
     """The pauses that look like checkpoints; None where there are none, or where lines do tell of checkpoints."""

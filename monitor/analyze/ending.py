@@ -230,7 +230,7 @@ def _by_exit(run: Run, reason: Reason | None, found: Ending | None) -> Ending | 
     if killed is not None:
         return _killed(run, Ending("", "killed", first=killed, text=killed.text, at=killed.at, since=killed.at))
     if reason is not None and reason.quotes_program and kind_of(reason.quote) not in {"gone", "summary", "crash"}:
-        made = Cascade("error", reason.quote, at, "", None, "", 0, 0, (), ())
+        made = Cascade("error", reason.quote, at, "", None, "", 0, 0, ())
         told = _of_error(run, made)
         softer: Literal["medium", "low"] = "low" if told.confidence == "low" else "medium"
         return replace(told, first=found.first if found else None, confidence=softer)
@@ -301,4 +301,4 @@ def killed_by(events: pd.DataFrame) -> Cascade | None:
     signals = events[(events["kind"] == "signal") & (events["stream"] == row["stream"])]
     said = signals[signals["text"].str.contains("SIGKILL")]
     text = str(said.iloc[0]["text"]) if len(said) else f"the launcher reported that a process exited: {row['text']}"
-    return Cascade("worker-exit", text, at, node, rank, str(row["stream"]), int(row["line"]), 0, (), ())
+    return Cascade("worker-exit", text, at, node, rank, str(row["stream"]), int(row["line"]), 0, ())

@@ -3,7 +3,6 @@ as growth."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -135,8 +134,3 @@ def _smooth(values: Floats) -> Floats:
     padded = np.concatenate([values[:1], values, values[-1:]])
     middle: Floats = np.median(np.lib.stride_tricks.sliding_window_view(padded, 3), axis=1)
     return middle
-
-
-def fullest(found: Sequence[Growth]) -> Growth | None:
-    """The first of ``growths``."""
-    return found[0] if found else None

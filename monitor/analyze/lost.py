@@ -25,7 +25,6 @@ class Loss:
     """One restart: the steps above ``kept`` up to ``reached`` were done for nothing."""
 
     node: str
-    rank: int | None
     kept: int
     reached: int
     seconds: float | None
@@ -176,10 +175,8 @@ def _loss(lost: pd.DataFrame, kept: pd.DataFrame, first: pd.Series, before: int,
     mean_s = lost["step_time_s"].mean()
     took_s = first["step_time_s"] if first["kind"] in {"step", "cumulative"} else float("nan")
     again = first["timestamp"] - pd.Timedelta(seconds=0.0 if pd.isna(took_s) else float(took_s))
-    rank = lost["rank"].iloc[0]
     return Loss(
         node=str(lost["node"].iloc[0]),
-        rank=None if pd.isna(rank) else int(rank),
         kept=kept_step,
         reached=reached,
         # A report stands for all steps since the one before it.

@@ -62,7 +62,6 @@ def in_use(gpus: pd.DataFrame) -> dict[str, tuple[tuple[int, ...], tuple[int, ..
 class Fullest:
     """The GPU of a node that holds most memory, at its 95th percentile."""
 
-    node: str
     gpu: int
     pct: float
 
@@ -99,7 +98,7 @@ def fullest(gpus: pd.DataFrame) -> dict[str, Fullest]:
         if minutes < _FEWEST_MINUTES or rows["timestamp"].nunique() < _FEWEST_SAMPLES:
             continue
         high = rows.groupby("gpu")["memory_pct"].quantile(0.95)
-        out[str(node)] = Fullest(str(node), int(high.idxmax()), float(high.max()))
+        out[str(node)] = Fullest(int(high.idxmax()), float(high.max()))
     return out
 
 
@@ -215,7 +214,6 @@ class WrongGpus:
     shared_held_pct: float | None
     """Median memory of the fullest of them."""
     others_held_pct: float
-    minutes: int
 
     @property
     def used(self) -> int:
@@ -258,5 +256,4 @@ def _found(gpus: pd.DataFrame, processes: int | None) -> Iterator[WrongGpus]:
             tuple(int(gpu) for gpu in shared.index),
             float(shared.max()) if len(shared) else None,
             base,
-            minutes,
         )

@@ -25,8 +25,6 @@ class Waits:
     node: str
     share: float
     """Of all samples that were chosen evenly."""
-    samples: int
-    minutes: int
     gpu_pct: float
     cores: int
     full_cores: float
@@ -48,7 +46,6 @@ class Traffic:
     """Median, Gbit/s."""
     share_near_limit: float
     samples: int
-    minutes: int
 
 
 def waits(gpus: pd.DataFrame, hosts: pd.DataFrame) -> tuple[Waits, ...]:
@@ -69,8 +66,6 @@ def waits(gpus: pd.DataFrame, hosts: pd.DataFrame) -> tuple[Waits, ...]:
             Waits(
                 str(node),
                 share,
-                len(waiting),
-                int(minutes),
                 float(waiting["gpu_pct"].median()),
                 int(waiting["cores"].max()),
                 float(full[full > 0].median()) if (full > 0).any() else 0.0,
@@ -99,7 +94,7 @@ def _traffic(hosts: pd.DataFrame, limits_gbps: dict[str, float], near: float) ->
             continue
         share = float((carried["gbps"] >= near * limit).mean())
         if share >= _MOSTLY:
-            yield Traffic(str(node), float(carried["gbps"].median()), share, len(carried), int(minutes))
+            yield Traffic(str(node), float(carried["gbps"].median()), share, len(carried))
 
 
 def _busy(gpus: pd.DataFrame) -> pd.DataFrame:

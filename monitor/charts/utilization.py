@@ -58,11 +58,6 @@ class Measured:
     value: Floats
     period_ms: int
 
-    @property
-    def observed(self) -> frozenset[str]:
-        """The nodes with data."""
-        return frozenset(self.names[place] for place in np.unique(self.node))
-
     def within(self, span: Span | None) -> Measured:
         """The values whose period lies in the span, in part at least; all of them for None."""
         if span is None:

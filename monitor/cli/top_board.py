@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from monitor.charts.sparkline import sparkline
 from monitor.diagnose.headline import status_word
 from monitor.diagnose.level import Level
-from monitor.diagnose.stakes import stakes
+from monitor.diagnose.stakes import stakes_usd
 from monitor.diagnose.urgency import by_urgency, is_running, place
 from monitor.diagnose.verdict import judge, mean_of
 from monitor.diagnose.words.step_readings import came_by
@@ -118,7 +118,7 @@ def _rank(job: JobSummary, snapshot: Snapshot) -> tuple[float, ...]:
     report = snapshot.report
     if report is None:
         return place("unreviewed", is_running(job), None, None)
-    return place(judge(report).level, is_running(job), stakes(report).usd, report.cost.usd)
+    return place(judge(report).level, is_running(job), stakes_usd(report), report.cost.usd)
 
 
 def row_of(job: JobSummary, snapshot: Snapshot) -> Row:
@@ -128,7 +128,7 @@ def row_of(job: JobSummary, snapshot: Snapshot) -> Row:
     if report is None:
         return Row(job.name, status_word(job.status), level, words, DASH, DASH, "", DASH)
     came = came_by(report.run.logs.readings)
-    saved, gpu = stakes(report).usd, mean_of(report, "gpu_utilization")
+    saved, gpu = stakes_usd(report), mean_of(report, "gpu_utilization")
     return Row(
         job.name,
         status_word(report.job.status),

@@ -16,7 +16,6 @@ generated page of documentation, and a test demands them.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -45,9 +44,6 @@ from monitor.model import Distribution, Finding, Phase, Price, Run, StepStats
 from monitor.predict.layout import samples_of_step
 from monitor.predict.setup import Setup
 from monitor.words import clock
-
-SECTIONS = ("What it means", "Why it matters", "What to do", "Source")
-
 
 Part = TypeVar("Part")
 
@@ -264,20 +260,6 @@ class Rule:
     about: About = "waste"
     explains: tuple[str, ...] = ()
     whole_log: bool = False
-
-    @property
-    def title(self) -> str:
-        return self._manual().partition("\n")[0].strip()
-
-    def section(self, name: str) -> str:
-        """The text of one section of the manual; empty if it is missing."""
-        for paragraph in self._manual().split("\n\n"):
-            if paragraph.startswith(f"{name}:"):
-                return " ".join(paragraph.removeprefix(f"{name}:").split())
-        return ""
-
-    def _manual(self) -> str:
-        return inspect.getdoc(self.check) or ""
 
 
 def rule(

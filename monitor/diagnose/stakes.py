@@ -131,22 +131,10 @@ def usd_per_hour_of_steps(report: Report) -> float | None:
     return bill.usd_per_hour * sum(bill.hour.get(name, 0.0) for name in STEPS)
 
 
-@dataclass(frozen=True, slots=True)
-class Stakes:
-    """What somebody who acts now could gain, by which jobs are ranked."""
-
-    usd: float | None = None
-    """None where it is not known."""
-    is_an_hour: bool = False
-    """Of an hour, of a job that runs; else of the whole job."""
-
-
-def stakes(report: Report) -> Stakes:
-    """The recoverable of a report: an hour while it runs, in all when it has ended."""
-    cost = report.cost
-    if report.job.is_running:
-        return Stakes(cost.recoverable_usd_per_hour, True)
-    return Stakes(cost.recoverable_usd)
+def stakes_usd(report: Report) -> float | None:
+    """What somebody who acts now could gain, by which jobs are ranked: an hour while it runs, in all when it has ended; None
+    where it is not known."""
+    return report.cost.recoverable_usd_per_hour if report.job.is_running else report.cost.recoverable_usd
 
 
 def total_usd(each: Iterable[float | None]) -> float | None:

@@ -23,7 +23,6 @@ class InstanceType:
     instance_type: str
     """With its "ml." in front."""
     vcpus: int
-    memory_gib: float
     accelerator: Literal["gpu", "neuron", "none"]
     model: str
     accelerators: int
@@ -94,7 +93,6 @@ def _row(row: dict[str, str]) -> InstanceType:
     return InstanceType(
         instance_type=row["instance_type"],
         vcpus=int(row["vcpus"]),
-        memory_gib=float(row["memory_gib"]),
         accelerator=row["accelerator"],  # type: ignore[arg-type]  # a test holds the table to these words
         model=row["model"],
         accelerators=int(row["accelerators"]),

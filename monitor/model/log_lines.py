@@ -46,7 +46,5 @@ class LogSpan:
     """There may be lines before; False where the span begins with the job."""
     newer: bool = True
     """There are lines after it; False where it reaches to what was written when it was read."""
-    calls: int = 0
-    """What reading it took."""
     gap: Gap | None = None
     """What is missing of what was asked for."""

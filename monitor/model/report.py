@@ -164,8 +164,6 @@ class Activity:
     kind: Literal["checkpoint", "evaluation"]
     start: datetime
     end: datetime
-    step: int | None
-    """The step that was reported before it."""
 
     @property
     def seconds(self) -> float:

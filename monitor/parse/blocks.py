@@ -33,7 +33,6 @@ _LEAST_SHARE, _LEAST_OF_ALL = 0.7, 0.2
 _AS_OFTEN = 0.8
 # One side is taken where it is that much closer in time.
 _CLOSER = 0.2
-_NOBODY = -1
 
 
 @dataclass(frozen=True, slots=True)

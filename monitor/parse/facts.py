@@ -171,7 +171,6 @@ _FACTS = Table(
 #: Literal texts, one of which stands in every line read here.
 GATES = _FACTS.gates
 ROWS = _FACTS.rows
-KINDS = frozenset(row.kind for row in ROWS)
 
 
 def read(text: str) -> Iterator[tuple[str, str]]:

@@ -300,7 +300,6 @@ def _micros(within: Entry, values: Sequence[Value]) -> int | None:
 
 
 _Times = tuple[float | None, Meaning, float | None, float | None, float]
-_NO_TIME: _Times = (None, "step", None, None, 0.0)
 
 
 def _times(entries: Sequence[Entry], values: Sequence[Value]) -> _Times:

@@ -77,14 +77,13 @@ class Pipeline:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One forward or backward of one microbatch on one stage; ``chunk`` counts a stage's parts where it has several."""
+    """One forward or backward of one microbatch on one stage."""
 
     stage: int
     kind: Kind
     microbatch: int
     start_s: float
     end_s: float
-    chunk: int = 0
 
 
 @dataclass(frozen=True)
@@ -105,21 +104,6 @@ class Schedule:
         busy = sum(work.end_s - work.start_s for work in self.work)
         return 1 - busy / (self.stages * self.seconds) if self.seconds > 0 else 0.0
 
-    @cached_property
-    def stored(self) -> tuple[int, ...]:
-        """For each stage the most microbatches (or chunks of one) whose activations it holds at once."""
-        out = []
-        for stage in range(self.stages):
-            # Activations are kept from the beginning of a forward to the end of its backward.
-            moves = [(work.start_s, 1) for work in self.work if work.stage == stage and work.kind == "forward"]
-            moves += [(work.end_s, -1) for work in self.work if work.stage == stage and work.kind == "backward"]
-            held = most = 0
-            for _, move in sorted(moves):
-                held += move
-                most = max(most, held)
-            out.append(most)
-        return tuple(out)
-
 
 def fixed_order(pipeline: Pipeline, name: FixedOrder, chunks: int = 1) -> Schedule:
     """GPipe (all forwards, then all backwards; SMP v1 calls it ``simple``) or 1F1B (as many forwards as there are later stages,
@@ -131,7 +115,7 @@ def fixed_order(pipeline: Pipeline, name: FixedOrder, chunks: int = 1) -> Schedu
     work = []
     for step, end in zip(steps, _ends(pipeline, steps, chunks), strict=True):
         times = pipeline.forward_s if step.kind == "forward" else pipeline.backward_s
-        work.append(Work(step.stage, step.kind, step.microbatch, end - times[step.stage] / chunks, end, step.chunk))
+        work.append(Work(step.stage, step.kind, step.microbatch, end - times[step.stage] / chunks, end))
     return Schedule(tuple(work), pipeline.stages)
 
 
@@ -147,7 +131,6 @@ class _Step:
     stage: int
     kind: Kind
     microbatch: int
-    chunk: int
     needs: int
     """The place of the piece that gives its input; -1 where it needs none."""
     hops: bool
@@ -190,7 +173,7 @@ def _steps(name: FixedOrder, stages: int, microbatches: int, chunks: int) -> tup
                     break
                 needs = -1 if needed is None else done[needed]
                 done[kind, microbatch, virtual] = len(steps)
-                steps.append(_Step(stage, kind, microbatch, chunk, needs, needed is not None and needed[2] != virtual))
+                steps.append(_Step(stage, kind, microbatch, needs, needed is not None and needed[2] != virtual))
                 places[stage] += 1
                 moved = True
     return tuple(steps)

@@ -110,15 +110,7 @@ class FleetTables:
     @cached_property
     def by_owner(self) -> pd.DataFrame:
         """By owner and use."""
-        return self._by("owner", "use")
-
-    @cached_property
-    def by_cause(self) -> pd.DataFrame:
-        """By bucket and use."""
-        return self._by("bucket", "use")
-
-    def _by(self, *names: str) -> pd.DataFrame:
-        return self.parts.groupby(list(names), as_index=False)[list(_AMOUNTS)].sum()
+        return self.parts.groupby(["owner", "use"], as_index=False)[list(_AMOUNTS)].sum()
 
 
 class FleetDatabase:

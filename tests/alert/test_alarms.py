@@ -43,7 +43,7 @@ def _one(expression: str, job: Job | None = None) -> Alarm:
 
 def test_any_is_an_alarm_a_node_in_sums_over_its_gpus() -> None:
     plan = _plan("gpu_utilization < 40 for 10m")
-    assert [alarm.nodes for alarm in plan.alarms] == [("algo-1",), ("algo-2",)]
+    assert [alarm.on for alarm in plan.alarms] == ["algo-1", "algo-2"]
     told = parameters(plan.alarms[1])
     assert told | {"AlarmName": "", "AlarmDescription": ""} == {
         "AlarmName": "",

@@ -29,7 +29,7 @@ def test_the_time_since_the_checkpoint_and_its_price() -> None:
 
 def test_what_was_lost_already_is_not_at_risk() -> None:
     again = START + timedelta(minutes=15)
-    loss = Loss("algo-1", 0, 300, 420, 240.0, LAST.at, START + timedelta(minutes=14), again)
+    loss = Loss("algo-1", 300, 420, 240.0, LAST.at, START + timedelta(minutes=14), again)
     found = at_risk((LAST,), BOOK, NOW, 60.0, LostWork((loss,), frozenset()))
     assert found is not None
     assert found.seconds == 300.0

@@ -83,7 +83,7 @@ def test_streams_are_ordered_by_time() -> None:
     second = [(1000, _step(1)), (4000, "ValueError: early")]
     found = _streams(("algo-1", first), ("algo-2", second))
     assert found is not None
-    assert (found.node, found.followers, found.nodes) == ("algo-2", 2, ("algo-1",))
+    assert (found.node, found.followers) == ("algo-2", 2)
 
 
 def test_a_node_that_goes_on_shows_that_an_error_was_caught() -> None:

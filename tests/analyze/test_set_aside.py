@@ -70,8 +70,8 @@ def test_an_evaluation_without_an_end_goes_on_and_what_is_saved_last_does_not(ki
 
 def test_what_takes_far_longer_than_is_usual_is_set_aside_only_so_far() -> None:
     book, none = journal(steps(["algo-1"], 600, 2.0), said([])), said([])
-    usual = [Activity("checkpoint", _at(5 * number), _at(5 * number + 0.1), None) for number in range(1, 4)]
-    long = Activity("checkpoint", _at(30), _at(50), None)
+    usual = [Activity("checkpoint", _at(5 * number), _at(5 * number + 0.1)) for number in range(1, 4)]
+    long = Activity("checkpoint", _at(30), _at(50))
     spans = spans_set_aside(book, none, (*usual, long), [(START, END)], END)
     assert spans[-1] == (_at(30), _at(30.5))
     assert spans_set_aside(book, none, (long,), [(START, END)], END) == ((_at(30), _at(50)),)

@@ -69,7 +69,7 @@ def test_a_lane_holds_what_its_node_says_in_time() -> None:
 
 
 def test_what_held_the_job_up_is_in_its_lane() -> None:
-    found = _of(_run([]), activities=(Activity("checkpoint", _at(20), _at(21), 500),))
+    found = _of(_run([]), activities=(Activity("checkpoint", _at(20), _at(21)),))
     assert _marks(found, JOB) == [("checkpoint", 20.0)]
     assert found.parts["name"].tolist() == ["initialization", "productive"]
 
@@ -111,7 +111,7 @@ def test_a_silence_is_one_only_where_nothing_explains_it() -> None:
     assert len(silent) == 1
     assert (silent["end"] - silent["start"]).iloc[0] > pd.Timedelta(minutes=12)
     start = silent["start"].iloc[0].to_pydatetime()
-    evaluated = Activity("evaluation", start, start + timedelta(minutes=12), 500)
+    evaluated = Activity("evaluation", start, start + timedelta(minutes=12))
     assert "no step" not in set(_of(run, activities=(evaluated,), minutes=50).marks["kind"])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from monitor.diagnose.rule import SECTIONS, Rule
+from monitor.diagnose.rule import Rule
 from monitor.diagnose.rulebook import rules
 from monitor.diagnose.verdict import judge
 from monitor.model import Job, Run, events_frame, metrics_frame, steps_frame
@@ -12,6 +12,7 @@ from monitor.review import report
 from tests.diagnose.cases import fires, known, run, silent
 from tests.diagnose.said import NOW, said, says
 from tests.drawn import drawn
+from tests.write_docs import SECTIONS, section_of, title_of
 
 RULES = rules()
 # One worker makes the runs of a rule and asks about them.
@@ -29,9 +30,10 @@ _LESS_MEMORY = {"lower-active-microbatches", "activation-checkpointing", "offloa
 
 @each_rule
 def test_rule_has_its_manual(rule: Rule) -> None:
-    assert rule.title.endswith("."), f"the rule {rule.id} needs a first line that says what it means, with a full stop"
+    manual = title_of(rule)
+    assert manual.endswith("."), f"the rule {rule.id} needs a first line that says what it means, with a full stop"
     for section in SECTIONS:
-        assert rule.section(section), f'the rule {rule.id} needs the paragraph "{section}:" in its docstring'
+        assert section_of(rule, section), f'the rule {rule.id} needs the paragraph "{section}:" in its docstring'
 
 
 @each_rule

@@ -17,9 +17,8 @@ from monitor.diagnose.stakes import (
     STEPS,
     WORK,
     Bill,
-    Stakes,
     recoverable,
-    stakes,
+    stakes_usd,
     total_usd,
     usd_per_hour_of_steps,
 )
@@ -173,8 +172,8 @@ def test_sums_of_a_spot_job_are_at_most() -> None:
 
 def test_jobs_are_ranked_an_hour_while_they_run_and_in_all_afterwards() -> None:
     cost = Cost(100.0, recoverable_usd=30.0, recoverable_usd_per_hour=7.0)
-    assert stakes(replace(situations.running(), cost=cost)) == Stakes(7.0, True)
-    assert stakes(replace(situations.low_utilization(), cost=cost)) == Stakes(30.0)
+    assert stakes_usd(replace(situations.running(), cost=cost)) == 7.0
+    assert stakes_usd(replace(situations.low_utilization(), cost=cost)) == 30.0
 
 
 def test_what_is_not_known_is_not_in_the_sum_and_no_sum_of_nothing_is_zero() -> None:

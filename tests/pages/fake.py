@@ -91,7 +91,6 @@ class FakeAccount:
             end,
             older=any(line.time_ms < begin for line in every),
             newer=any(line.time_ms >= end for line in every),
-            calls=2,
         )
         growing = report.job.is_running and ask.end is None
         if ask not in self.tables:

@@ -37,7 +37,7 @@ class Account:
         self.looks.append(ask)
         kept = before.lines if before else ()
         lines = (*kept, LogLine("vit/algo-1-1", T0 + len(kept), f"line {len(kept)}"))
-        return LogSpan(lines, T0, T0 + 100, older=False, newer=False, calls=1)
+        return LogSpan(lines, T0, T0 + 100, older=False, newer=False)
 
 
 def until(looked: Callable[[], LogSnapshot], ready: Callable[[LogSnapshot], Any]) -> LogSnapshot:

@@ -43,7 +43,6 @@ class Alarm:
     severity: RuleSeverity
     on: str
     """The node, or "all", "mean", "job"; of a part of the nodes with their names behind it."""
-    nodes: tuple[str, ...]
     series: tuple[Series, ...]
     expression: str
     """Over m1, m2, …, the series in their order; empty where there is one alone."""
@@ -188,7 +187,6 @@ class Form:
     def alarm(
         self,
         on: str,
-        nodes: tuple[str, ...],
         series: tuple[Series, ...],
         threshold: float,
         meaning: str = "",
@@ -201,7 +199,6 @@ class Form:
             when=self.rule.text,
             severity=self.rule.severity,
             on=on,
-            nodes=nodes,
             series=series,
             expression=expression,
             comparison=_COMPARISONS[self.when.op],

@@ -164,7 +164,7 @@ def _series(form: Form, node: str) -> Series:
 
 
 def _of_node(form: Form, node: str, count: int) -> Alarm:
-    return form.alarm(node, (node,), (_series(form, node),), form.when.value * count, _meaning(form.when, count))
+    return form.alarm(node, (_series(form, node),), form.when.value * count, _meaning(form.when, count))
 
 
 def _together(form: Form, nodes: tuple[str, ...], counts: dict[str, int], total: int) -> Alarm:
@@ -181,7 +181,7 @@ def _together(form: Form, nodes: tuple[str, ...], counts: dict[str, int], total:
         terms, scale, meaning = [f"m{place}/{counts[node]}" for place, node in places], 1, ""
     on = when.scope if len(nodes) == total else f"{when.scope}-{nodes[0]}-to-{nodes[-1]}"
     series = tuple(_series(form, node) for node in nodes)
-    return form.alarm(on, nodes, series, when.value * scale, meaning, f"{function}([{', '.join(terms)}])")
+    return form.alarm(on, series, when.value * scale, meaning, f"{function}([{', '.join(terms)}])")
 
 
 def _meaning(when: Threshold, count: int) -> str:
@@ -221,13 +221,13 @@ def step_alarms(job: Job, rule: Rule, when: Threshold, topics: tuple[str, ...]) 
     notes = [_needs_watch(job)]
     if when.scope in {"all", "mean"}:
         series = Series(NAMESPACE, STEP_TIME, of_job, statistic, period_s)
-        return Kept((form.alarm(when.scope, job.node_names, (series,), when.value),), notes=tuple(notes))
+        return Kept((form.alarm(when.scope, (series,), when.value),), notes=tuple(notes))
     asked = job.node_names if when.scope == "any" else (when.scope,)
     alarms = []
     for node in asked:
         on_host = (*of_job, ("Host", host_name(job.name, node)))
         series = Series(NAMESPACE, STEP_TIME, on_host, statistic, period_s)
-        alarms.append(form.alarm(node, (node,), (series,), when.value))
+        alarms.append(form.alarm(node, (series,), when.value))
     if len(asked) > 1:
         notes.append(
             "if the log does not show a node's steps, that node's alarm has no data; with `on mean` or `on all` "
@@ -251,7 +251,7 @@ def silence_alarms(job: Job, rule: Rule, when: Threshold, topics: tuple[str, ...
             "the published figure is the time since any node's last step, so a single node that falls silent is not "
             "noticed."
         )
-    return Kept((form.alarm("job", job.node_names, (series,), when.value),), notes=tuple(notes))
+    return Kept((form.alarm("job", (series,), when.value),), notes=tuple(notes))
 
 
 def _of(scope: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from monitor.diagnose.stakes import Bill, stakes
+from monitor.diagnose.stakes import Bill, stakes_usd
 from monitor.model import Report, Saving
 from monitor.words import DASH, percent, usd, warm_pool
 
@@ -22,7 +22,7 @@ _OF_PRICE = frozenset({"managed-spot", "instance-type"})
 def recoverable_words(report: Report) -> tuple[str, str]:
     """The figure, ``$35 an hour`` of a job that runs and ``$12.40`` of one that has ended, and what stands beside it."""
     cost, per = report.cost, " an hour" if report.job.is_running else ""
-    value = stakes(report).usd
+    value = stakes_usd(report)
     if value is None or cost.recoverable_usd is None:
         return DASH, "not known"
     bound = "≤ " if cost.at_most and value else ""

@@ -56,7 +56,7 @@ def read_span(clients: Clients, job: Job, ask: LogAsk, before: LogSpan | None = 
         return reading.asked(ask)
     except NoData:
         # The log group is made with the first line that any job of the region writes.
-        return LogSpan((), reading.low_ms, reading.high_ms, older=False, newer=False, calls=reading.calls)
+        return LogSpan((), reading.low_ms, reading.high_ms, older=False, newer=False)
 
 
 @dataclass(slots=True)
@@ -114,19 +114,17 @@ class _Reading:
         fresh = self._forward(from_ms, self.high_ms, MOST_LINES, MOST_CALLS // 3)
         if not fresh.done:
             # More than can be followed line by line: the newest alone, from here on.
-            again = _Reading(self.source, self.job, self.node)
-            found = again.asked(ask)
-            return replace(found, calls=self.calls + again.calls)
+            return _Reading(self.source, self.job, self.node).asked(ask)
         kept = tuple(line for line in before.lines if line.time_ms < from_ms)
         lines = kept + _lines(fresh.events)
         if not ask.is_newest and len(lines) > MOST_LINES:
             # A stretch that begins somewhere keeps its beginning.
             last_ms = lines[MOST_LINES].time_ms
             lines = tuple(line for line in lines[:MOST_LINES] if line.time_ms < last_ms)
-            return replace(before, lines=lines, to_ms=last_ms, newer=True, calls=self.calls)
+            return replace(before, lines=lines, to_ms=last_ms, newer=True)
         lines, first_ms = _last(lines, before.from_ms)
         older = before.older or first_ms > before.from_ms
-        return LogSpan(lines, first_ms, self.high_ms, older, newer=False, calls=self.calls)
+        return LogSpan(lines, first_ms, self.high_ms, older, newer=False)
 
     def _forward(self, from_ms: int, to_ms: int, most: int, calls: int) -> _Stretch:
         page = self.source.first_in_time(from_ms, to_ms, calls=calls, enough=most, node=self.node)
@@ -144,7 +142,7 @@ class _Reading:
         gap = None
         if not found.events and not found.done:
             gap = _too_slow("from here on", self.calls)
-        return LogSpan(_lines(found.events), from_ms, found.whole_ms, newer=not found.done, calls=self.calls, gap=gap)
+        return LogSpan(_lines(found.events), from_ms, found.whole_ms, newer=not found.done, gap=gap)
 
     def _backward(self, to_ms: int, enough: int, first_ms: int, calls: int) -> LogSpan:
         """At least ``enough`` lines before a moment, as far as there are so many and the calls last."""
@@ -173,13 +171,12 @@ class _Reading:
                 _lines(partly.events),
                 begin_ms,
                 partly.whole_ms,
-                calls=self.calls,
                 gap=_too_slow("before here", self.calls),
             )
         lines, first_ms = _last(_lines(events), end_ms)
         older = first_ms > self.low_ms
         gap = None if lines or not older else _too_slow("before here", self.calls)
-        return LogSpan(lines, first_ms, to_ms, older, newer=False, calls=self.calls, gap=gap)
+        return LogSpan(lines, first_ms, to_ms, older, newer=False, gap=gap)
 
 
 def _lines(events: list[Event]) -> tuple[LogLine, ...]:

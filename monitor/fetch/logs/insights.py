@@ -82,7 +82,6 @@ class Answered:
 
 @dataclass(slots=True)
 class _Running:
-    part: Slice
     started_s: float
     scanned_bytes: float = 0.0
 
@@ -108,7 +107,7 @@ def ask(
             while waiting or running:
                 while waiting and len(running) < _AT_ONCE:
                     part = waiting.pop(0)
-                    running[_start(clients, text, part)] = _Running(part, time.monotonic())
+                    running[_start(clients, text, part)] = _Running(time.monotonic())
                     answered.queries += 1
                 sleep(pause_s)
                 pause_s = min(_LONGEST_PAUSE_S, 1.5 * pause_s)

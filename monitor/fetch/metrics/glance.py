@@ -32,8 +32,6 @@ class Glance:
 
     gpu_pct: tuple[float | None, ...] = ()
     gpu_memory_pct: tuple[float | None, ...] = ()
-    hosts: int = 0
-    """How many were asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +65,7 @@ def read_glances(clients: Clients, jobs: Sequence[JobSummary], now: datetime) ->
     found = {}
     for job, gpus in with_gpus[:most]:
         gpu, memory = (_series(means, job.name, metric, times, gpus) for metric in _METRICS)
-        found[job.name] = Glance(gpu, memory, len(hosts[job.name]))
+        found[job.name] = Glance(gpu, memory)
     return Glances(found, tuple(answer.gaps()))
 
 

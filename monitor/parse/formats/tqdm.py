@@ -72,7 +72,6 @@ _DICT = re.compile(
 # What a callback adds.
 _OWN_TIME = re.compile(r"'(?:step|iter)_time':\s{0,9}'?(?P<time>[\d.]{1,30})'?(?=[,}])")
 _OWN_STEP = re.compile(r"'(?:(?:global_|current_)?steps?|iter(?:ation)?)': ?'?\d")
-_OF_BAR = re.compile(r"step_time|iteration_time|train_step_timing|global_step|num_updates|v_num")
 _FASTEST_PER_S = 1e5
 _NUMBERS = re.compile(r"[-+]?\d[\d.,]*(?:[eE][-+]?\d+)?|\bnan\b|\binf\b")
 # In a description: words that tell of other work wherever they stand; then those that do where it begins with them.

@@ -38,8 +38,6 @@ class GpuLines:
 
     frame: pd.DataFrame
     """``seconds gpu utilization_pct memory_pct``: a row for each sample and GPU, all GPUs of a sample at the same Unix time."""
-    lines: int
-    """GPU lines that were read."""
     skipped: int
     """Lines that could not be: cut, damaged, without a name, or with a value that is no percentage."""
 
@@ -49,7 +47,7 @@ def gpu_lines(data: bytes) -> GpuLines:
     lines = list(_of_gpus(data))
     rows, skipped = values_of(lines)
     columns = _columns(rows)
-    return GpuLines(_by_sample(*columns), len(columns[0]), skipped + len(rows) - len(columns[0]) + _is_cut(data, lines))
+    return GpuLines(_by_sample(*columns), skipped + len(rows) - len(columns[0]) + _is_cut(data, lines))
 
 
 def _of_gpus(data: bytes) -> Iterator[bytes]:

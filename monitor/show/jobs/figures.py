@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from monitor.diagnose.stakes import stakes, total_usd
+from monitor.diagnose.stakes import stakes_usd, total_usd
 from monitor.diagnose.words.cost import OVERHEAD_MEANS, RECOVERABLE_MEANS
 from monitor.model import JobSummary
 from monitor.review import Snapshot
@@ -29,8 +29,8 @@ def figures(
     going = [reports[job.name] for job in running if job.name in reports]
     over = [report for report in reports.values() if not report.job.is_running]
     overheads = [report.cost.overhead_usd for report in going]
-    gains = [stakes(report).usd for report in going]
-    recovered = total_usd(stakes(report).usd for report in over)
+    gains = [stakes_usd(report) for report in going]
+    recovered = total_usd(stakes_usd(report) for report in over)
     levels = [standing(snapshot).level for snapshot in reviewed.values()]
     waiting = levels.count("waiting")
     done = len(levels) - waiting
