@@ -201,6 +201,48 @@ def test_what_a_widget_calls_is_calm() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def test_no_source_is_asked_which_class_it_is_of() -> None:
+    """What only some sources can do is a member that is None or empty for the others (monitor/fetch/source.py)."""
+    classes = [node for path in FILES for node in ast.walk(_tree(path)) if isinstance(node, ast.ClassDef)]
+    sources = {"JobSource"} | {
+        each.name
+        for each in classes
+        for line in each.body
+        if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name) and line.target.id == "gives"
+    }
+    assert {"PageSource", "RunSource", "AwsSource", "FilesSource", "ExportedJob", "ArchiveSource"} <= sources
+    # And what stands for several of them.
+    sources |= {
+        target.id
+        for path in FILES
+        for node in _tree(path).body
+        if isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.BinOp | ast.Tuple)
+        and _names(node.value) & sources
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    wrong = []
+    for path in FILES:
+        for node in ast.walk(_tree(path)):
+            asked: list[ast.AST] = []
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) > 1:
+                if node.func.id in {"isinstance", "issubclass"}:
+                    asked = [node.args[1]]
+                if node.func.id in {"getattr", "hasattr"} and re.search(r"source$", ast.unparse(node.args[0])):
+                    wrong.append(f"{_id(path)}:{node.lineno} looks for a member of a source: {ast.unparse(node)}")
+            elif isinstance(node, ast.MatchClass):
+                asked = [node.cls]
+            wrong += [f"{_id(path)}:{node.lineno} asks for {each}" for one in asked for each in _names(one) & sources]
+    assert not wrong, "\n".join(wrong)
+
+
+def _names(tree: ast.AST) -> set[str]:
+    return {each.id for each in ast.walk(tree) if isinstance(each, ast.Name)} | {
+        each.attr for each in ast.walk(tree) if isinstance(each, ast.Attribute)
+    }
+
+
 def test_no_catch_all_names() -> None:
     wrong = [_id(path) for path in FILES if path.stem in {"utils", "helpers", "common", "base", "manager", "misc"}]
     assert not wrong

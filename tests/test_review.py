@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Literal
 
 import pandas as pd
 import pytest
 
 from monitor.errors import NoSuchJob
-from monitor.fetch.source import JobQuery
+from monitor.fetch.source import Found, JobQuery
 from monitor.model import (
     ApiBill,
     Gap,
@@ -34,6 +35,9 @@ NOW = T0 + timedelta(hours=1)
 
 class OneJob:
     """A source with one job on two nodes of eight GPUs; its log grows by ``lines`` steps at each read."""
+
+    gives: Literal["pages"] = "pages"
+    clients = lines = None
 
     def __init__(self, status: str = "Completed", lines: int = 20) -> None:
         running = status == "InProgress"
@@ -58,6 +62,15 @@ class OneJob:
 
     def jobs(self, query: JobQuery) -> tuple[JobSummary, ...]:
         return ()
+
+    def find(self, query: JobQuery) -> Found:
+        return Found(self.jobs(query))
+
+    def beginnings(self) -> dict[str, str]:
+        return {}
+
+    def goes_on(self, known: Mapping[str, str]) -> bool:
+        return False
 
     def with_instances(self, summaries: Sequence[JobSummary]) -> tuple[JobSummary, ...]:
         return tuple(summaries)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 
 from monitor.fetch.job_answer import job_of
-from monitor.fetch.source import JobQuery
+from monitor.fetch.source import Found, JobQuery
 from monitor.model import ApiBill, Gap, Job, JobSummary, LoadProgress, LogPage, Node, Price, RawMetrics
 
 NAME = "hostile-1"
@@ -47,12 +47,24 @@ def answer(lines: int, **changed: Any) -> dict[str, Any]:
 class OneJob:
     """A Source of one job; its streams are of one node."""
 
+    gives: Literal["pages"] = "pages"
+    clients = lines = None
+
     def __init__(self, lines: Sequence[bytes], job: Mapping[str, Any] | None = None) -> None:
         self._lines = lines
         self._answer = answer(len(lines)) if job is None else dict(job)
 
     def jobs(self, query: JobQuery) -> tuple[JobSummary, ...]:
         return (JobSummary(NAME, "Failed", START),)
+
+    def find(self, query: JobQuery) -> Found:
+        return Found(self.jobs(query))
+
+    def beginnings(self) -> dict[str, str]:
+        return {}
+
+    def goes_on(self, known: Mapping[str, str]) -> bool:
+        return False
 
     def with_instances(self, summaries: Sequence[JobSummary]) -> tuple[JobSummary, ...]:
         return tuple(summaries)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from typing import Literal
 
 from benchmarks.planted.profiled import PlantedMinutes
 from benchmarks.planted.scenario import Scenario
 from monitor.fetch.job_answer import job_of
-from monitor.fetch.source import JobQuery
+from monitor.fetch.source import Found, JobQuery
 from monitor.model import ApiBill, Gap, Job, JobSummary, LoadProgress, LogPage, Node, Price, RawMetrics
 
 _LINES_A_PAGE = 5000
@@ -26,11 +27,23 @@ def metrics_of(scenario: Scenario) -> RawMetrics:
 class PlantedSource:
     """Answers as an account would that has this job alone."""
 
+    gives: Literal["pages"] = "pages"
+    clients = lines = None
+
     def __init__(self, scenario: Scenario) -> None:
         self._scenario = scenario
 
     def jobs(self, query: JobQuery) -> tuple[JobSummary, ...]:
         return ()
+
+    def find(self, query: JobQuery) -> Found:
+        return Found(self.jobs(query))
+
+    def beginnings(self) -> dict[str, str]:
+        return {}
+
+    def goes_on(self, known: Mapping[str, str]) -> bool:
+        return False
 
     def with_instances(self, summaries: Sequence[JobSummary]) -> tuple[JobSummary, ...]:
         return tuple(summaries)

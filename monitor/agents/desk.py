@@ -14,9 +14,9 @@ from pathlib import Path
 from monitor.archive.cache import Cache
 from monitor.aws.calls import Share, Tally, counted
 from monitor.errors import BadCall, CannotDo
-from monitor.fetch.source import Source
 from monitor.model import Report
 from monitor.review import Progress, Reviewer
+from monitor.review.archived import Source
 from monitor.review.muted import mutes, with_mutes
 from monitor.review.named import ARCHIVE, LOGS, source_of
 from monitor.review.watch import LATE_S

@@ -6,15 +6,13 @@ from collections.abc import Callable
 
 from monitor.agents.desk import Desk
 from monitor.agents.facts import CAP, TELLS, fact_line, iso
-from monitor.agents.numbered_lines import numbered_lines, of_events, of_files
+from monitor.agents.numbered_lines import numbered_lines, of_events, of_pages
 from monitor.agents.quoting import Quotes, quote, quotes_of
 from monitor.agents.shapes import Fact
 from monitor.agents.timed_lines import timed_lines
 from monitor.agents.tokens import Answer, clipped, fitted
 from monitor.archive.document import plain
 from monitor.errors import BadCall
-from monitor.fetch.files.source import FilesSource
-from monitor.fetch.logs.excerpt import LineSource
 from monitor.model import Evidence, Report
 from monitor.review import Progress
 
@@ -120,9 +118,9 @@ def _lines(
     given_up: Callable[[], bool],
 ) -> Answer:
     source, job_name = desk.source(name)
-    if isinstance(source, LineSource):
-        return timed_lines(source, source.job(job_name), find, node, at, cursor, limit)
-    if isinstance(source, FilesSource):
-        return numbered_lines(of_files(source), name, find, node, at, cursor, limit)
+    if source.lines is not None:
+        return timed_lines(source.lines, source.job(job_name), find, node, at, cursor, limit)
+    if source.gives == "pages":
+        return numbered_lines(of_pages(source, job_name), name, find, node, at, cursor, limit)
     kept = of_events(desk.report(name, say, given_up))
     return numbered_lines(kept, name, find, node, at, cursor, limit, _OF_AN_ARCHIVE)

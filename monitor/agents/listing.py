@@ -19,7 +19,6 @@ from monitor.diagnose.stakes import stakes_usd
 from monitor.diagnose.urgency import by_urgency, is_running, place
 from monitor.diagnose.verdict import judge
 from monitor.errors import BadCall, TrainwatchError
-from monitor.fetch.account import AwsSource
 from monitor.fetch.source import JobQuery
 from monitor.inert import inert
 from monitor.model import JobSummary, Report
@@ -94,12 +93,8 @@ def _before(cursor: str) -> datetime | None:
 
 def _listed(desk: Desk, query: JobQuery) -> tuple[tuple[JobSummary, ...], bool]:
     """(the jobs, whether older ones match)."""
-    source = desk.account()
-    if isinstance(source, AwsSource):
-        found = source.find(query)
-        return found.jobs, found.more
-    found_here = source.jobs(query)
-    return source.with_instances(found_here), len(found_here) == query.limit
+    found = desk.account().find(query)
+    return found.jobs, found.more
 
 
 def _reviewed(

@@ -20,7 +20,7 @@ from monitor.agents.shapes import Fact
 from monitor.agents.tokens import Answer, clipped, fitted
 from monitor.archive.document import plain
 from monitor.errors import BadCall
-from monitor.fetch.files.source import FilesSource
+from monitor.fetch.source import PageSource
 from monitor.masking import MASK, KeyLines, without_secrets
 from monitor.model import Report
 from monitor.parse.levels import level_of
@@ -83,10 +83,10 @@ class _Place:
         return bool(self.id) and line.id == self.id
 
 
-def of_files(source: FilesSource) -> Iterator[NumberedLine]:
+def of_pages(source: PageSource, job: str) -> Iterator[NumberedLine]:
     """All lines, file by file; a private key in them is masked, and other secrets are when a line is shown."""
     keys = KeyLines()
-    for page in source.logs(source.job()).read():
+    for page in source.logs(source.job(job)).read():
         for number, text in enumerate(page.lines, page.first_line):
             yield NumberedLine(page.stream, page.node, number, MASK if keys.holds(page.stream, text) else text)
 

@@ -18,7 +18,7 @@ from monitor.agents.shapes import Fact
 from monitor.agents.tokens import Answer, clipped, fitted
 from monitor.archive.document import plain
 from monitor.errors import BadCall
-from monitor.fetch.logs.excerpt import LineSource
+from monitor.fetch.source import Lines
 from monitor.model import Job, LogAsk
 from monitor.review.log_filter import LogFilter, matching
 from monitor.review.log_lines import tabled
@@ -39,11 +39,11 @@ class _Place:
     around: bool = False
 
 
-def timed_lines(source: LineSource, job: Job, find: str, node: str, at: str, cursor: str, limit: int) -> Answer:
+def timed_lines(read: Lines, job: Job, find: str, node: str, at: str, cursor: str, limit: int) -> Answer:
     """A page of the lines of a job."""
     place = _place(find, at, cursor)
     ask = _ask(place, node or None)
-    table = tabled(span := source.lines(job, ask), secrets=job.secrets)
+    table = tabled(span := read(job, ask), secrets=job.secrets)
     frame = matching(_from(table.frame, place), LogFilter(find, (), node or None))
     if place.around and place.ms is not None:
         before = int(frame["time"].searchsorted(pd.Timestamp(place.ms, unit="ms", tz="UTC")))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from monitor.alert.ledger import Ledger, durable
 from monitor.errors import BadCall, TrainwatchError
-from monitor.fetch.source import Source
+from monitor.fetch.source import JobSource
 from monitor.model import Report
 
 LookAt = Callable[[datetime, Callable[[str], None]], Report]
@@ -27,15 +27,14 @@ class Looking:
     """Done with each report; gives what was in the way, or nothing."""
 
 
-def publisher(source: Source, path: Path | None) -> Callable[[Report, datetime], str]:
+def publisher(source: JobSource, path: Path | None) -> Callable[[Report, datetime], str]:
     """Puts what is new of a report's step times into CloudWatch. BadCall for jobs of no account."""
     # Imported late: log files need no AWS.
     from monitor.alert.publish import publish
-    from monitor.fetch.account import AwsSource
 
-    if not isinstance(source, AwsSource):
+    if (clients := source.clients) is None:
         raise BadCall("--publish puts metrics into a job's account, and this job has none.", "Leave it out.")
-    clients, ledger = source.clients, Ledger(durable(path))
+    ledger = Ledger(durable(path))
     for sentence in ledger.damage():
         print(f"trainwatch: {sentence}", file=sys.stderr)
 

@@ -22,9 +22,10 @@ from monitor.cli.paper import Paper
 from monitor.cli.sources import account_source, add_account_options, add_cache_option, chosen_cache, source_of
 from monitor.cli.tables import Column, table
 from monitor.errors import BadCall
-from monitor.fetch.source import JobQuery, Source
+from monitor.fetch.source import JobQuery
 from monitor.installed import PROGRAM
-from monitor.review.across import Across, Missing, find
+from monitor.review.across import Across, Missing
+from monitor.review.archived import Source
 from monitor.review.archiving import STATES, Archiver, Asked, Outcome
 from monitor.review.job_query import job_query
 from monitor.settings import archive_root, read
@@ -135,7 +136,7 @@ def _chosen(arguments: argparse.Namespace, account: Callable[[], Source], now: d
         return [Asked(*source_of(job, arguments, account)) for job in dict.fromkeys(arguments.jobs)], ""
     query: JobQuery = job_query(arguments.status, arguments.name_contains, arguments.since, now, _EVERY_JOB)
     source = account()
-    found = find(source, query)
+    found = source.find(query)
     return [Asked.of(source, job) for job in found.jobs], found.broken_off
 
 

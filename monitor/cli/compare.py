@@ -21,10 +21,10 @@ from monitor.diagnose.comparison.compare import compare
 from monitor.diagnose.comparison.pairs import pairs_of
 from monitor.errors import BadCall
 from monitor.export.comparison_markdown import markdown
-from monitor.fetch.source import Source
 from monitor.model import Pair, Report
 from monitor.parse.user import step_pattern
 from monitor.review import Progress, Reviewer
+from monitor.review.archived import Source
 from monitor.settings import read
 
 

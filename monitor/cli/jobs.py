@@ -33,8 +33,8 @@ from monitor.cli.sources import (
 from monitor.cli.tables import Column, table
 from monitor.diagnose.headline import status_word
 from monitor.errors import BadCall
-from monitor.fetch.source import Source
 from monitor.model import JobSummary
+from monitor.review.archived import Source
 from monitor.review.job_query import STATUSES, job_query
 from monitor.settings import read
 from monitor.words import count, instant

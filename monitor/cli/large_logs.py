@@ -9,11 +9,9 @@ import sys
 from datetime import datetime
 
 from monitor.errors import BadCall
-from monitor.fetch.files.source import FilesSource
-from monitor.fetch.source import Aggregated, Source
+from monitor.fetch.source import Aggregated, JobSource
 from monitor.model import Job
 from monitor.review import Instead, Progress
-from monitor.review.archived import ArchiveSource
 
 # Whoever means "as much as it takes" leaves the option out.
 _MOST_USD = 1_000_000.0
@@ -52,7 +50,7 @@ def checked_limit(arguments: argparse.Namespace) -> float | None:
     return most
 
 
-def instead(arguments: argparse.Namespace, source: Source) -> Instead | None:
+def instead(arguments: argparse.Namespace, source: JobSource) -> Instead | None:
     """What the review asks before it reads lines; None for log files, which cost nothing but time.
 
     BadCall where the options make no sense.
@@ -60,17 +58,12 @@ def instead(arguments: argparse.Namespace, source: Source) -> Instead | None:
     most = checked_limit(arguments)
     if arguments.aggregate and arguments.step_regex:
         raise BadCall("--aggregate only works with known formats, not with --step-regex.", "Leave one of them out.")
-    if isinstance(source, (FilesSource, ArchiveSource)):
+    if (clients := source.clients) is None:
         if arguments.aggregate:
             raise BadCall("--aggregate works in CloudWatch; log files and archives are read locally.", "Leave it out.")
         return None
     # Imported late: log files need no AWS.
-    from monitor.fetch.account import AwsSource
     from monitor.fetch.logs import aggregate
-
-    if not isinstance(source, AwsSource):
-        return None
-    clients = source.clients
 
     def ask(job: Job, now: datetime, progress: Progress) -> Aggregated:
         if arguments.aggregate:

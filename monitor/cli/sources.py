@@ -9,9 +9,8 @@ from monitor.accounts import AccountRegion, chosen
 from monitor.archive.cache import Cache, user_cache
 from monitor.errors import BadCall
 from monitor.fetch.metrics.minute_store import FolderMinutes
-from monitor.fetch.source import Source
 from monitor.review import named
-from monitor.review.archived import ArchiveSource
+from monitor.review.archived import ArchiveSource, Source
 from monitor.settings import Settings, expanded, read
 
 

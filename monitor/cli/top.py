@@ -20,8 +20,9 @@ from monitor.cli.sources import (
 from monitor.cli.top_board import Board
 from monitor.errors import BadCall, CannotDo
 from monitor.faults import fault
-from monitor.fetch.source import JobQuery, Source
+from monitor.fetch.source import JobQuery
 from monitor.review import Watch
+from monitor.review.archived import Source
 from monitor.review.job_query import STATUSES, job_query
 from monitor.review.log_watch import LogWatch
 from monitor.settings import read

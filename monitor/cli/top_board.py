@@ -17,9 +17,10 @@ from monitor.diagnose.verdict import judge, mean_of
 from monitor.diagnose.words.step_readings import came_by
 from monitor.errors import TrainwatchError
 from monitor.faults import fault
-from monitor.fetch.source import JobQuery, Source
+from monitor.fetch.source import JobQuery
 from monitor.model import JobSummary
 from monitor.review import Snapshot, Watch
+from monitor.review.archived import Source
 from monitor.words import DASH, step_seconds, usd
 
 #: The list itself is asked for so often.

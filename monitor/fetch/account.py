@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Literal
 
 from monitor.accounts import AccountRegion
 from monitor.aws.clients import Clients
@@ -15,7 +16,6 @@ from monitor.fetch import jobs as training_jobs
 from monitor.fetch.instance_types import ask_ec2, lookup
 from monitor.fetch.logs.excerpt import read_span
 from monitor.fetch.logs.reader import JobLogs
-from monitor.fetch.metrics.glance import Glances, read_glances
 from monitor.fetch.metrics.hosts import read_metrics
 from monitor.fetch.metrics.minute_store import BucketMinutes, MinuteStore
 from monitor.fetch.prices.file import PriceFile
@@ -23,18 +23,20 @@ from monitor.fetch.prices.price_list import PriceList
 from monitor.fetch.search import find_jobs
 from monitor.fetch.source import Found, JobQuery
 from monitor.model import ApiBill, Gap, Job, JobSummary, LogAsk, LogSpan, Node, Price, RawMetrics
-from monitor.model.arn import account_of, partition_of, region_of
+from monitor.model.arn import partition_of, region_of
 
 # How many jobs' metrics are kept, so that a watched job is asked only for what is new.
 _REMEMBERED_JOBS = 8
 
 
 class AwsSource:
-    """The Source of one account and region. Safe to share between threads.
+    """The PageSource of one account and region. Safe to share between threads.
 
     A right that is missing for logs or metrics is a gap there; only a job that may not be read raises NotAllowed.
     ``prices`` is where the answers of the price list outlive the process; None for nowhere.
     """
+
+    gives: Literal["pages"] = "pages"
 
     def __init__(self, clients: Clients, prices: PriceFile | None = None) -> None:
         self.clients = clients
@@ -51,23 +53,6 @@ class AwsSource:
     def find(self, query: JobQuery) -> Found:
         """As ``jobs``, with types, starts and tags by one call a hundred jobs; without them where Search is refused."""
         return find_jobs(self.clients, query)
-
-    def tags(self, job: Job) -> dict[str, str] | None:
-        """The tags of a job, by one call of Search; None where it may not be asked, or does not know the job yet."""
-        answer = find_jobs(self.clients, JobQuery(name_contains=job.name, limit=20))
-        if answer.gaps:
-            return None
-        same = (row for row in answer.jobs if row.name == job.name and row.created == job.created)
-        return next((dict(row.tags or {}) for row in same), None)
-
-    def has(self, arn: str) -> bool:
-        """Whether a job with this ARN is in this account and region, as far as anybody says which account this is."""
-        mine = self.clients.account_number()
-        return region_of(arn) == self.clients.region and mine in {None, account_of(arn)}
-
-    def glances(self, jobs: Sequence[JobSummary], now: datetime) -> Glances:
-        """How busy these jobs are, of their last hours, in a few calls for all of them."""
-        return read_glances(self.clients, jobs, now)
 
     def with_instances(self, summaries: Sequence[JobSummary]) -> tuple[JobSummary, ...]:
         """The rows with instance type and count, for one DescribeTrainingJob a job not seen before."""
@@ -123,6 +108,12 @@ class AwsSource:
 
     def bill(self) -> ApiBill:
         return self.clients.bill()
+
+    def beginnings(self) -> Mapping[str, str]:
+        return {}
+
+    def goes_on(self, known: Mapping[str, str]) -> bool:
+        return False
 
 
 def open_pair(where: AccountRegion, profile: str | None = None, prices: PriceFile | None = None) -> AwsSource:

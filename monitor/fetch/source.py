@@ -1,7 +1,8 @@
-"""What a source of jobs must be able to do; AWS, log files, exported logs and archives each are one.
+"""What a source of jobs must be able to do: AWS, log files and exported logs give pages of lines, archives whole runs.
 
-All methods may raise an error of ``monitor.errors`` when the whole question cannot be answered; what is missing in
-part comes back as a ``Gap`` beside what could be had.
+No source is asked which class it is of: what only some can do is an attribute that is None for the others. All methods may
+raise an error of ``monitor.errors`` when the whole question cannot be answered; what is missing in part comes back as a
+``Gap`` beside what could be had.
 """
 
 from __future__ import annotations
@@ -9,13 +10,29 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import pandas as pd
 
 from monitor.fetch.metrics.minute_store import MinuteStore
-from monitor.model import ApiBill, Gap, Job, JobSummary, LoadProgress, LogPage, Node, Price, RawMetrics
+from monitor.model import (
+    ApiBill,
+    Gap,
+    Job,
+    JobSummary,
+    LoadProgress,
+    LogAsk,
+    LogPage,
+    LogSpan,
+    Node,
+    Price,
+    RawMetrics,
+)
 from monitor.parse.recognise import RawRows
+
+if TYPE_CHECKING:
+    # Log files are read without AWS: boto3 would take a third of a second of every such call.
+    from monitor.aws.clients import Clients
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +104,36 @@ class LogReader(Protocol):
         ...
 
 
-class Source(Protocol):
-    """An AWS account, or a folder of logs."""
+class Lines(Protocol):
+    """Reads log lines of a stretch of time, again and again."""
+
+    def __call__(self, job: Job, ask: LogAsk, before: LogSpan | None = None) -> LogSpan:
+        """What was asked for; ``before`` is the last answer to the same, of which only what is new is read.
+
+        Errors of ``monitor.errors`` where nothing could be read.
+        """
+        ...
+
+
+class JobSource(Protocol):
+    """What every source of jobs can do."""
+
+    @property
+    def clients(self) -> Clients | None:
+        """The AWS account whose jobs these are; None where they are no account's."""
+        ...
+
+    @property
+    def lines(self) -> Lines | None:
+        """Reads lines by their time; None where they cannot be found by it."""
+        ...
 
     def jobs(self, query: JobQuery) -> tuple[JobSummary, ...]:
         """The jobs that match, newest first."""
+        ...
+
+    def find(self, query: JobQuery) -> Found:
+        """As ``jobs``, with types, starts and tags where they can be had by a call a hundred jobs."""
         ...
 
     def with_instances(self, summaries: Sequence[JobSummary]) -> tuple[JobSummary, ...]:
@@ -101,6 +143,27 @@ class Source(Protocol):
     def job(self, name: str) -> Job:
         """One job, with a Node for each of its hosts. NoSuchJob names the nearest names."""
         ...
+
+    def endpoint(self) -> str | None:
+        """Which service the jobs are asked of; None where they are no account's, and nothing of them is cached."""
+        ...
+
+    def price(self, instance_type: str, job: Job) -> Price | Gap | None:
+        """What an hour of this type costs where the job runs, or why that is not known; None where no prices are.
+
+        Takes a few seconds at most, and raises nothing.
+        """
+        ...
+
+    def bill(self) -> ApiBill:
+        """All calls since this source was made."""
+        ...
+
+
+class PageSource(JobSource, Protocol):
+    """An AWS account or logs: pages of lines and the metrics of hosts."""
+
+    gives: Literal["pages"]
 
     def logs(self, job: Job) -> LogReader:
         """A reader over all streams of the job."""
@@ -114,21 +177,14 @@ class Source(Protocol):
         """What the job's profiler wrote; None where there is nothing of the kind, which takes no call to know."""
         ...
 
-    def endpoint(self) -> str | None:
-        """Which service the jobs are asked of; None where they are no account's, and nothing of them is cached."""
-        ...
-
     def instance_type(self, name: str) -> Node | None:
         """Counts of an instance type that the bundled table lacks, or None. ``Node.name`` is empty."""
         ...
 
-    def price(self, instance_type: str, job: Job) -> Price | Gap | None:
-        """What an hour of this type costs where the job runs, or why that is not known; None where no prices are.
-
-        Takes a few seconds at most, and raises nothing.
-        """
+    def beginnings(self) -> Mapping[str, str]:
+        """What tells kept lines from others of their name; empty for an account, whose names are its own."""
         ...
 
-    def bill(self) -> ApiBill:
-        """All calls since this source was made."""
+    def goes_on(self, known: Mapping[str, str]) -> bool:
+        """Whether these are the lines with those beginnings, or what came of them since."""
         ...

@@ -18,8 +18,9 @@ from monitor.errors import TrainwatchError
 from monitor.faults import fault
 from monitor.fetch.background import begin
 from monitor.fetch.search import matches
-from monitor.fetch.source import Found, JobQuery, Source
+from monitor.fetch.source import Found, JobQuery
 from monitor.model import Gap, JobSummary
+from monitor.review.archived import Source
 
 #: Pairs that are asked at the same time: their quotas are their own, threads and connections are ours.
 AT_ONCE = 16
@@ -165,10 +166,10 @@ class Sweep:
     def _read(self, where: AccountRegion, query: JobQuery, last: _Kept | None, now: datetime) -> _Kept:
         source = self.source(where)
         if last is not None and last.at is not None and last.whole_at is not None and _can_go_on(query):
-            changed = find(source, replace(query, modified_after=last.at - _OVERLAP))
+            changed = source.find(replace(query, modified_after=last.at - _OVERLAP))
             if not changed.more and now - last.whole_at < _WHOLE_AGAIN:
                 return _Kept(_merged(last.found, changed, query), now, last.whole_at)
-        return _Kept(find(source, query), now, now)
+        return _Kept(source.find(query), now, now)
 
 
 def _key(where: AccountRegion, query: JobQuery) -> tuple[AccountRegion, JobQuery]:
@@ -179,12 +180,6 @@ def _key(where: AccountRegion, query: JobQuery) -> tuple[AccountRegion, JobQuery
 def _can_go_on(query: JobQuery) -> bool:
     """Whether a job that no longer matches would be among those that changed."""
     return query.status is None and query.tag is None and query.instance_type is None
-
-
-def find(source: Source, query: JobQuery) -> Found:
-    """The jobs of one source, with types, starts and tags where it has them by a call a hundred jobs."""
-    with_all = getattr(source, "find", None)
-    return Found(source.jobs(query)) if with_all is None else with_all(query)
 
 
 def _merged(before: Found, changed: Found, query: JobQuery) -> Found:

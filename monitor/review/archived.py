@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal, Protocol
 
 from monitor.archive import manifest as manifests
 from monitor.archive.layout import RUNS
@@ -14,10 +14,8 @@ from monitor.archive.reading import Archive, Archived
 from monitor.archive.store import Store
 from monitor.errors import NoData
 from monitor.fetch.background import side_by_side
-from monitor.fetch.instance_types import lookup
-from monitor.fetch.metrics.hosts import without_metrics
-from monitor.fetch.source import JobQuery
-from monitor.model import ApiBill, Gap, Job, JobSummary, LogPage, Node, Price, RawMetrics
+from monitor.fetch.source import Found, JobQuery, JobSource, PageSource
+from monitor.model import ApiBill, Gap, Job, JobSummary, Price
 
 # Manifests of a far archive that are asked for at the same time.
 _AT_ONCE = 16
@@ -26,8 +24,33 @@ _BEGINNING = datetime.min.replace(tzinfo=UTC)
 Row = Mapping[str, Any]
 
 
+class RunSource(JobSource, Protocol):
+    """An archive: whole runs, each as of the moment it was archived."""
+
+    gives: Literal["runs"]
+
+    @property
+    def label(self) -> str:
+        """The archive as the user names it."""
+        ...
+
+    def archived(self, name: str) -> Archived:
+        """The job with all that was read of it. NoSuchJob, or NoData where the archive is damaged."""
+        ...
+
+    def manifest(self, name: str) -> Manifest:
+        """The job without its frames; errors as above."""
+        ...
+
+
+Source = PageSource | RunSource
+
+
 class ArchiveSource:
-    """The Source of one archive. Safe to share between threads."""
+    """The RunSource of one archive. Safe to share between threads."""
+
+    gives: Literal["runs"] = "runs"
+    clients = lines = None
 
     def __init__(self, store: Store) -> None:
         self._archive = Archive(store)
@@ -37,15 +60,12 @@ class ArchiveSource:
 
     @property
     def label(self) -> str:
-        """The archive as the user names it."""
         return self._store.label
 
     def archived(self, name: str) -> Archived:
-        """The job with all that was read of it. NoSuchJob, or NoData where the archive is damaged."""
         return self._archive.load(self.manifest(name))
 
     def manifest(self, name: str) -> Manifest:
-        """The job without its frames; errors as above."""
         return self._archive.find(name)
 
     def only(self) -> str:
@@ -75,6 +95,9 @@ class ArchiveSource:
         rows, _ = self.rows()
         return tuple(map(summary, matching(rows, query)[: query.limit]))
 
+    def find(self, query: JobQuery) -> Found:
+        return Found(self.jobs(query))
+
     def with_instances(self, summaries: Sequence[JobSummary]) -> tuple[JobSummary, ...]:
         """The rows as they are: an archive has them whole."""
         return tuple(summaries)
@@ -82,20 +105,8 @@ class ArchiveSource:
     def job(self, name: str) -> Job:
         return self.manifest(name).job
 
-    def logs(self, job: Job) -> NoLines:
-        return NoLines()
-
-    def metrics(self, job: Job, now: datetime) -> RawMetrics:
-        return without_metrics("An archive keeps metrics per device, not the hosts' sums.")
-
-    def profiled(self, job: Job) -> None:
-        return None
-
     def endpoint(self) -> None:
         return None
-
-    def instance_type(self, name: str) -> Node | None:
-        return lookup(name)
 
     def price(self, instance_type: str, job: Job) -> Price | Gap | None:
         return None
@@ -112,20 +123,6 @@ class ArchiveSource:
             return manifests.row_of(data, f"{self.label}/{path}")
         except NoData as error:
             return error
-
-
-class NoLines:
-    """The LogReader of an archive, which keeps steps and events and no lines."""
-
-    gaps = (Gap("logs", "An archive keeps no log lines.", "Look at the job itself while CloudWatch still has them."),)
-    numbering: Mapping[str, int | None] = {}
-    progress = None
-
-    def newest(self) -> Iterator[LogPage]:
-        yield from ()
-
-    def read(self) -> Iterator[LogPage]:
-        yield from ()
 
 
 def matching(rows: Sequence[Row], query: JobQuery) -> list[Row]:

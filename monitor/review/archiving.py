@@ -28,13 +28,12 @@ from monitor.archive.writing import write
 from monitor.errors import BadCall, NoCredentials, NoData, TrainwatchError
 from monitor.faults import fault
 from monitor.fetch.background import begin
-from monitor.fetch.exports.job import MARK, ExportedJob
-from monitor.fetch.files.source import FilesSource
-from monitor.fetch.source import Source
+from monitor.fetch.exports.job import MARK
+from monitor.fetch.source import JobQuery
 from monitor.masking import MASK
 from monitor.model import Job, JobSummary, Price, Report, Run
 from monitor.model.arn import account_of
-from monitor.review.archived import ArchiveSource
+from monitor.review.archived import Source
 from monitor.review.pricing import Pricing
 from monitor.review.reports import report as report_of
 from monitor.review.reviewer import Progress, Reviewer
@@ -42,8 +41,6 @@ from monitor.settings import Settings
 
 #: Reviews at the same time; each reads the streams of its job side by side, all of them under one quota.
 AT_ONCE = 4
-# Jobs whose lines somebody kept: told from others of their name by what they begin with.
-FromLogs = FilesSource | ExportedJob
 # What the file in runs/ is called when it is damaged.
 _RECORD = "record"
 
@@ -77,6 +74,8 @@ class Asked:
     """That of the settings file it was found in."""
     tags: Mapping[str, str] | None = None
     """None where the list does not tell: the source is asked."""
+    owner: str | None = None
+    """The number of its account, where the job itself does not tell it."""
 
     @classmethod
     def of(cls, source: Source, listed: JobSummary, account: Account | None = None) -> Asked:
@@ -149,11 +148,15 @@ class Archiver:
                 return Outcome(job.name, "unchanged", known)
             if not set(broken) & set(FRAMES):
                 return Outcome(job.name, "archived", self.written_again(known), healed=broken)
-        kept = source.manifest(name) if isinstance(source, ArchiveSource) else None
-        begun = source.beginnings() if isinstance(source, FromLogs) else kept.beginnings if kept else {}
+        kept: Manifest | None
+        if source.gives == "runs":
+            kept = source.manifest(name)
+            begun = kept.beginnings
+        else:
+            kept, begun = None, source.beginnings()
         report = Reviewer(source, name, self._settings, cache=self._cache).review(now, progress)
         # What AWS told has metrics; lines of an export have none.
-        less = isinstance(source, ExportedJob) and known is not None and MARK not in known.beginnings
+        less = kept is None and MARK in begun and known is not None and MARK not in known.beginnings
         if why := _loss(row, report.run, always=less):
             if known is not None and not broken:
                 return Outcome(job.name, "kept", known, why)
@@ -197,13 +200,12 @@ class Archiver:
         """BadCall where the archive holds another log of that name: one must not take the place of the other."""
         if known is None or known.job.source != "logs":
             return
-        if isinstance(source, FromLogs):
+        if source.gives == "pages":
             same = source.goes_on(known.beginnings)
         else:
-            mine = source.manifest(name) if isinstance(source, ArchiveSource) else None
-            same = mine is not None and (
-                mine.beginnings == known.beginnings != {}
-                or all(mine.parts.get(name) == known.parts.get(name) for name in FRAMES)
+            mine = source.manifest(name)
+            same = mine.beginnings == known.beginnings != {} or all(
+                mine.parts.get(name) == known.parts.get(name) for name in FRAMES
             )
         if not same:
             there = f"The archive {self._store.label} holds"
@@ -239,7 +241,7 @@ class Archiver:
             raise
 
     def _labels(self, asked: Asked, job: Job) -> Labels:
-        number = account_of(job.arn) or getattr(asked.source, "owner", None)
+        number = account_of(job.arn) or asked.owner
         by_number = (each for each in self._settings.accounts if number and each.number == number)
         tags = _tags(asked.source, job) if asked.tags is None else asked.tags
         return labels_of(tags, asked.account or next(by_number, None), self._settings)
@@ -254,8 +256,10 @@ class Archiver:
         )
         if not (known.is_final and same and known.reader and known.reader == reader_version()):
             return False
-        if isinstance(source, ExportedJob) and MARK in known.beginnings and known.beginnings != source.beginnings():
-            return False
+        if MARK in known.beginnings and source.gives == "pages":
+            mine = source.beginnings()
+            if MARK in mine and mine != known.beginnings:
+                return False
         return known.price is not None or not self._price_is_known(source, before)
 
     def _price_is_known(self, source: Source, job: Job) -> bool:
@@ -266,14 +270,14 @@ class Archiver:
 
 def _tags(source: Source, job: Job) -> Mapping[str, str] | None:
     """The job's tags; None where the source has none, or they may not be read: a job is worth archiving without them."""
-    ask = getattr(source, "tags", None)
-    if ask is None:
+    if source.clients is None:
         return None
     try:
-        found: Mapping[str, str] | None = ask(job)
+        found = source.find(JobQuery(name_contains=job.name, limit=20))
     except TrainwatchError:
         return None
-    return found
+    same = (row for row in found.jobs if row.name == job.name and row.created == job.created)
+    return None if found.gaps else next((dict(row.tags or {}) for row in same), None)
 
 
 def _loss(known: Mapping[str, Any], run: Run, *, always: bool = False) -> str:

@@ -224,8 +224,8 @@ def _reviewed(job: JobTask, task: ReviewTask, store: Store, archiver: Archiver) 
             return JobAnswer(job.name, "archived" if price else "unchanged", described=described is not None)
         with closing(source_of(job, task.reach, described)) as source:
             tags = None if job.described is None else job.described.tags
-            outcome = archiver.archive(Asked(source, job.name, tags=tags), source.as_of(task.now))
-            told = _answer(outcome, described is not None, source.lines)
+            outcome = archiver.archive(Asked(source, job.name, tags=tags, owner=job.owner), source.as_of(task.now))
+            told = _answer(outcome, described is not None, source.events_read)
         if outcome.manifest is not None and outcome.state == "archived":
             _remove_others(store, known, outcome.manifest)
     except TrainwatchError as error:
@@ -242,7 +242,7 @@ def _answer(outcome: Outcome, described: bool, events: int) -> JobAnswer:
 
 def source_of(job: JobTask, reach: Reach, described: Description | Job | None) -> ExportedJob:
     """The job as a source; its events are read when they are asked for."""
-    source = ExportedJob(job.name, lambda: _events(job, reach, source.gaps), job.mark, described, job.owner)
+    source = ExportedJob(job.name, lambda: _events(job, reach, source.gaps), job.mark, described)
     return source
 
 

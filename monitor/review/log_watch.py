@@ -10,8 +10,7 @@ from datetime import UTC, datetime
 from monitor.aws.calls import metered
 from monitor.errors import BadCall, NoSuchJob, TrainwatchError
 from monitor.faults import fault, shape_of
-from monitor.fetch.logs.excerpt import LineSource
-from monitor.fetch.source import Source
+from monitor.fetch.source import JobSource, Lines
 from monitor.model import Job, LogAsk
 from monitor.parse.definitions import recogniser
 from monitor.parse.gates import Recogniser
@@ -56,7 +55,7 @@ class LogWatch:
     """
 
     def __init__(
-        self, source: Source, refresh_s: float = REFRESH_S, parallel: int = 3, settings: Settings = Settings()
+        self, source: JobSource, refresh_s: float = REFRESH_S, parallel: int = 3, settings: Settings = Settings()
     ) -> None:
         self._source = source
         self._refresh_s = refresh_s
@@ -69,8 +68,7 @@ class LogWatch:
 
     def lines(self, name: str, ask: LogAsk) -> LogSnapshot:
         """The newest state of a stretch; the first call starts reading it."""
-        source = self._source
-        if not isinstance(source, LineSource):
+        if (read := self._source.lines) is None:
             return LogSnapshot(lineless=True)
         key = (name, ask)
         with self._lock:
@@ -79,7 +77,7 @@ class LogWatch:
             known = self._snapshots.setdefault(key, LogSnapshot(working=True, progress="asking for the job"))
             if key not in self._workers and (known.updated_at is None or known.growing or _passes(known.error)):
                 self._workers.add(key)
-                threading.Thread(target=self._work, args=(source, key), name=f"log of {name}", daemon=True).start()
+                threading.Thread(target=self._work, args=(read, key), name=f"log of {name}", daemon=True).start()
             return known
 
     def _forget(self) -> None:
@@ -89,7 +87,7 @@ class LogWatch:
             self._snapshots.pop(key, None)
             del self._asked[key]
 
-    def _work(self, source: LineSource, key: tuple[str, LogAsk]) -> None:
+    def _work(self, read: Lines, key: tuple[str, LogAsk]) -> None:
         name, ask = key
         job_at = float("-inf")
         job: Job | None = None
@@ -100,7 +98,7 @@ class LogWatch:
                     if job is None or time.monotonic() - job_at > _JOB_S:
                         self._set(key, working=True)
                         job, job_at = self._source.job(name), time.monotonic()
-                    self._read(source, key, job, ask)
+                    self._read(read, key, job, ask)
                 except TrainwatchError as error:
                     self._failed(key, error)
                     wait_s = max(wait_s, _AFTER_TROUBLE_S)
@@ -118,11 +116,11 @@ class LogWatch:
                     self._workers.discard(key)
                     return
 
-    def _read(self, source: LineSource, key: tuple[str, LogAsk], job: Job, ask: LogAsk) -> None:
+    def _read(self, read: Lines, key: tuple[str, LogAsk], job: Job, ask: LogAsk) -> None:
         before = self._snapshots[key].table
         self._set(key, job=job, working=True, progress="reading the log")
         with metered() as tally:
-            span = source.lines(job, ask, before.span if before else None)
+            span = read(job, ask, before.span if before else None)
         calls = sum(tally.bill().calls.values())
         extra, further = self._recognisers(job)
         table = tabled(span, extra, further, before, job.secrets)

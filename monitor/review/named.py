@@ -10,8 +10,7 @@ from monitor.archive.address import no_archive, opened
 from monitor.errors import BadCall
 from monitor.fetch.files.paths import shown
 from monitor.fetch.files.source import FilesSource
-from monitor.fetch.source import Source
-from monitor.review.archived import ArchiveSource
+from monitor.review.archived import ArchiveSource, Source
 from monitor.settings import archive_root, read
 
 LOGS = "logs:"

@@ -28,11 +28,11 @@ from monitor.aws.calls import metered
 from monitor.errors import TrainwatchError
 from monitor.faults import fault
 from monitor.fetch.background import side_by_side
-from monitor.fetch.source import Found, JobQuery, Source
+from monitor.fetch.source import Found, JobQuery
 from monitor.fleet.window import Window, monday_of
-from monitor.model.arn import region_of
-from monitor.review.across import AT_ONCE, find
-from monitor.review.archived import ArchiveSource, instant_of
+from monitor.model.arn import account_of, region_of
+from monitor.review.across import AT_ONCE
+from monitor.review.archived import ArchiveSource, Source, instant_of
 from monitor.review.archiving import STATES, Archiver, Asked
 from monitor.review.fleet_message import message_of, trouble_of
 from monitor.review.fleet_report import made
@@ -157,7 +157,7 @@ def _archive(plan: Plan, out: Night, now: Callable[[], datetime], said: Callable
         since = _since(plan, marks.get(_key(where)), begun)
         try:
             source = plan.open(where)
-            return source, find(source, JobQuery(created_after=since, limit=_EVERY_JOB))
+            return source, source.find(JobQuery(created_after=since, limit=_EVERY_JOB))
         except TrainwatchError as error:
             return error
 
@@ -210,9 +210,11 @@ def _key(where: Where) -> str:
 
 
 def _has(source: Source, arn: str) -> bool:
-    """Whether a job may be that source's."""
-    has = getattr(source, "has", None)
-    return has is None or bool(has(arn))
+    """Whether a job may be that source's, as far as anybody says which account it is."""
+    clients = source.clients
+    if clients is None:
+        return True
+    return region_of(arn) == clients.region and clients.account_number() in {None, account_of(arn)}
 
 
 def _judge(plan: Plan, out: Night, since: datetime, now: datetime, said: Callable[[str], None]) -> None:

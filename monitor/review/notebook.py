@@ -16,9 +16,9 @@ from monitor.diagnose.verdict import judge
 from monitor.errors import BadCall
 from monitor.export.markdown import markdown
 from monitor.faults import fault, shape_of_report
-from monitor.fetch.source import Source
 from monitor.inert import inert
 from monitor.model import Report
+from monitor.review.archived import Source
 from monitor.review.muted import mutes, with_mutes
 from monitor.review.named import log_files, source_of
 from monitor.review.reviewer import Reviewer

@@ -9,9 +9,9 @@ from dataclasses import replace
 
 from monitor.analyze.cost import mean_price
 from monitor.fetch.background import begin
-from monitor.fetch.source import Source
 from monitor.model import Gap, Job, Price
 from monitor.predict.machines import others
+from monitor.review.archived import Source
 from monitor.settings import Settings
 
 _Answer = Price | Gap | None

@@ -21,7 +21,7 @@ from monitor.fetch import instance_types
 from monitor.fetch.gaps import gap_of
 from monitor.fetch.metrics.minute_store import MinuteStore
 from monitor.fetch.metrics.profiler import MinuteReader, Profiled
-from monitor.fetch.source import Aggregated, LogReader, Source
+from monitor.fetch.source import Aggregated, LogReader, PageSource
 from monitor.model import ApiBill, Gap, Job, LogPage, RawMetrics, Report, Run, gpus_frame, hosts_frame, in_order_of_time
 from monitor.parse.assemble import Parsed, assemble
 from monitor.parse.completion import completed
@@ -29,7 +29,7 @@ from monitor.parse.definitions import recogniser
 from monitor.parse.recognise import RawRows, Recogniser
 from monitor.parse.strangers import Strangers
 from monitor.parse.user import step_pattern
-from monitor.review.archived import ArchiveSource
+from monitor.review.archived import RunSource, Source
 from monitor.review.masked import Masked
 from monitor.review.pricing import Pricing
 from monitor.review.reports import coverage, report
@@ -126,10 +126,11 @@ class Reviewer:
             self._doing = text
             told(text)
 
-        if isinstance(self._source, ArchiveSource):
-            yield self._of_archive(self._source, progress)
+        source = self._source
+        if source.gives == "runs":
+            yield self._of_archive(source, progress)
             return
-        job = self._known = self._source.job(self._name)
+        job = self._known = source.job(self._name)
         key = self._key(job)
         if self._with_metrics:
             self._pricing.ask(job)
@@ -139,7 +140,7 @@ class Reviewer:
             if not self._profiler:
                 run = _without_gpus(run)
             if (self._minutes is not None or run.profiler is None) and (
-                profiled := self._with_gpus(run, now, progress)
+                profiled := self._with_gpus(source, run, now, progress)
             ) is not run:
                 run = profiled
                 if self._minutes is None:
@@ -159,20 +160,20 @@ class Reviewer:
                 # Sums stand on no line, and sampled lines are counted from where a sample begins: times put both in order.
                 steps, events = in_order_of_time(summed.steps, lines.events)
                 parsed = replace(lines, steps=steps, events=events)
-                run = self._run(job, parsed, now, progress, gaps, lines=lines)
-                yield from self._last(self._with_gpus(run, now, progress), now, newest_first)
+                run = self._run(source, job, parsed, now, progress, gaps, lines=lines)
+                yield from self._last(self._with_gpus(source, run, now, progress), now, newest_first)
                 return
-        for partly in self._read(job, progress, newest_first):
-            run = self._run(job, self._parsed(), now, progress, (*gaps, partly), complete=False)
+        for partly in self._read(source, job, progress, newest_first):
+            run = self._run(source, job, self._parsed(), now, progress, (*gaps, partly), complete=False)
             yield self._said(run, now, wait=False)
         assert self._reader is not None
-        run = self._run(job, self._parsed(), now, progress, (*gaps, *self._reader.gaps))
-        run = self._with_gpus(run, now, progress)
+        run = self._run(source, job, self._parsed(), now, progress, (*gaps, *self._reader.gaps))
+        run = self._with_gpus(source, run, now, progress)
         if self._cache and key and self._with_metrics and self._minutes is None:
             self._cache.store(key, run, now)
         yield from self._last(run, now, newest_first)
 
-    def _of_archive(self, source: ArchiveSource, progress: Progress) -> Report:
+    def _of_archive(self, source: RunSource, progress: Progress) -> Report:
         """The report as of the moment when the job was archived, at the price it had then."""
         if self._once:
             raise BadCall(
@@ -199,11 +200,11 @@ class Reviewer:
             self._cache.verdicts.keep(self._source.endpoint(), found)
         yield found
 
-    def _read(self, job: Job, progress: Progress, newest_first: bool) -> Iterator[Gap]:
+    def _read(self, source: PageSource, job: Job, progress: Progress, newest_first: bool) -> Iterator[Gap]:
         """Reads what is new; now and then, while much is still to come, the gap that there is."""
         pages: Iterator[LogPage] = iter(())
         if self._reader is None:
-            self._reader = self._source.logs(job)
+            self._reader = source.logs(job)
             pages = self._reader.newest() if newest_first else pages
         for page in pages:
             self._raw.add(page)
@@ -226,6 +227,7 @@ class Reviewer:
 
     def _run(
         self,
+        source: PageSource,
         job: Job,
         parsed: Parsed,
         now: datetime,
@@ -235,7 +237,7 @@ class Reviewer:
         lines: Parsed | None = None,
     ) -> Run:
         """``lines`` is what the lines themselves were read as, where sums stand in for them."""
-        told = completed(job, parsed.identity, parsed.events, instance_types.lookup, self._source.instance_type)
+        told = completed(job, parsed.identity, parsed.events, instance_types.lookup, source.instance_type)
         if told.started is None and job.started is not None:
             # The text of a log may lack what its source has seen: when its lines begin and end.
             told = replace(told, started=job.started, ended=told.ended or job.ended)
@@ -243,20 +245,20 @@ class Reviewer:
         if job.source == "logs" and job.status in {None, "Failed"} and complete:
             job = _failed(job, parsed, self._raw.lines)
         progress("reading metrics")
-        raw = self._read_metrics(job, now)
+        raw = self._read_metrics(source, job, now)
         metrics, unknown = utilization.normalised(raw, job.nodes)
         gaps = (*raw.gaps, *unknown, *log_gaps, *self._refused, *unread(self._raw.failures), *left_out(self._raw))
         readings = step_readings(parsed.steps, lines or parsed, self._raw.examples)
         logs = coverage(self._raw, complete, readings, parsed.learned)
         return self._masked(Run(job, parsed.steps, metrics, parsed.events, gaps, raw.period_s, logs))
 
-    def _with_gpus(self, run: Run, now: datetime, progress: Progress) -> Run:
+    def _with_gpus(self, source: PageSource, run: Run, now: datetime, progress: Progress) -> Run:
         """The run with what its profiler tells of single GPUs; the very same where there is none, or none is asked for."""
         if not (self._profiler and self._with_metrics):
             return run
         if self._minute_reader is None:
             try:
-                store = self._minutes or self._source.profiled(run.job)
+                store = self._minutes or source.profiled(run.job)
             except BadCall as error:
                 return replace(run, gaps=(*run.gaps, gap_of("profiler", error, "Profiler output")))
             if store is None:
@@ -298,12 +300,12 @@ class Reviewer:
             why = f"The metric definitions {', '.join(refused)} are ignored: RE2 does not support their patterns."
             self._refused += (Gap("logs", why, "RE2 has no lookaround and no backreferences."),)
 
-    def _read_metrics(self, job: Job, now: datetime) -> RawMetrics:
+    def _read_metrics(self, source: PageSource, job: Job, now: datetime) -> RawMetrics:
         if not self._with_metrics:
             return RawMetrics(pd.DataFrame(columns=["timestamp", "node", "metric", "value"]), None)
         fresh = self._metrics_at is not None and (now - self._metrics_at).total_seconds() < METRICS_EVERY_S
         if self._metrics is None or not fresh:
-            self._metrics, self._metrics_at = self._source.metrics(job, now), now
+            self._metrics, self._metrics_at = source.metrics(job, now), now
         return self._metrics
 
 

@@ -12,8 +12,8 @@ from monitor.archive.cache import Cache
 from monitor.aws.calls import metered
 from monitor.errors import TrainwatchError
 from monitor.faults import fault
-from monitor.fetch.source import Source
 from monitor.model import Report
+from monitor.review.archived import Source
 from monitor.review.reviewer import Pace, Reviewer
 from monitor.settings import Settings
 

@@ -26,13 +26,13 @@ from monitor.aws.clients import Clients
 from monitor.errors import BadCall, TrainwatchError
 from monitor.fetch.account import AwsSource, open_pair
 from monitor.fetch.gaps import gap_of
-from monitor.fetch.metrics.glance import Glances
+from monitor.fetch.metrics.glance import Glances, read_glances
 from monitor.fetch.prices.file import user_prices
-from monitor.fetch.source import Found, JobQuery, Source
+from monitor.fetch.source import Found, JobQuery
 from monitor.model import ApiBill, Gap, JobSummary, LogAsk, Mute, Pair
 from monitor.review import Snapshot, Watch
 from monitor.review.across_watch import AcrossWatch
-from monitor.review.archived import ArchiveSource
+from monitor.review.archived import ArchiveSource, Source
 from monitor.review.log_watch import LogSnapshot, LogWatch
 from monitor.review.muted import with_mutes
 from monitor.show.accounts import Account as Account
@@ -145,7 +145,7 @@ def _listing(account: Account, query: JobQuery) -> Listing:
         return Listing(error=error)
     now = datetime.now(UTC)
     try:
-        found = desk.source.find(query) if isinstance(desk.source, AwsSource) else Found(desk.source.jobs(query))
+        found = desk.source.find(query)
     except TrainwatchError as error:
         with desk.lock:
             last = desk.listed.get(query, Found())
@@ -170,8 +170,8 @@ def find(account: Account, query: JobQuery) -> Listing:
 @st.cache_data(ttl=GLANCES_TTL_S, max_entries=16, show_spinner=False)
 def _glances(account: Account, names: tuple[str, ...], _jobs: tuple[JobSummary, ...]) -> Glances:
     try:
-        source = _desk(account).source
-        return source.glances(_jobs, datetime.now(UTC)) if isinstance(source, AwsSource) else Glances()
+        clients = _desk(account).source.clients
+        return Glances() if clients is None else read_glances(clients, _jobs, datetime.now(UTC))
     except TrainwatchError as error:
         return Glances(gaps=(gap_of("metrics", error),))
 
@@ -203,8 +203,7 @@ def own_prices() -> Mapping[str, float]:
 def bill(account: Account) -> ApiBill:
     """All calls that this dashboard has made of the account since it was started, and what AWS asks for them."""
     try:
-        source = _desk(account).source
-        return source.bill() if hasattr(source, "bill") else ApiBill()
+        return _desk(account).source.bill()
     except TrainwatchError:
         return ApiBill()
 
@@ -262,10 +261,9 @@ def place(account: Account) -> Origin:
     """Where the figures come from, as far as it is known."""
     try:
         source = _desk(account).source
-        if isinstance(source, ArchiveSource):
+        if source.gives == "runs":
             return Origin(archive=source.label)
-        clients = getattr(source, "clients", None)
-        if clients is None:
+        if (clients := source.clients) is None:
             return Origin()
         endpoint = str(clients.endpoint())
     except TrainwatchError:
@@ -276,10 +274,10 @@ def place(account: Account) -> Origin:
 @st.cache_data(ttl="10m", max_entries=16, show_spinner=False)
 def _asked_number(account: Account) -> str | None:
     try:
-        clients = getattr(_desk(account).source, "clients", None)
+        clients = _desk(account).source.clients
     except TrainwatchError:
         return None
-    return clients.account_number() if isinstance(clients, Clients) else None
+    return None if clients is None else clients.account_number()
 
 
 def signed_in_to(account: Account) -> str | None:

@@ -26,7 +26,6 @@ from monitor.fetch.background import begin
 from monitor.fetch.source import JobQuery
 from monitor.fleet.window import Window
 from monitor.model import JobSummary
-from monitor.review.across import find
 from monitor.review.archiving import STATES, Archiver, Asked
 from monitor.review.fleet_facts import FleetFacts
 from monitor.review.fleet_queries import FleetDatabase, FleetTables
@@ -115,7 +114,7 @@ class Fleet:
         """The demo's jobs into the demo's own archive, which is gone with it; what is there by then is shown."""
         source, known = data.connect(account), settings.read()
         # The small ones first: so there is something to show sooner.
-        jobs = sorted(find(source, JobQuery()).jobs, key=_node_seconds)
+        jobs = sorted(source.find(JobQuery()).jobs, key=_node_seconds)
         ready: set[str] = set()
 
         def said(job: str, text: str) -> None:

@@ -16,6 +16,7 @@ from benchmarks.hostile.account import NAME, START, OneJob, answer
 from monitor.cli import alarms, archive, compare, dashboard, jobs, mcp, nightly, sources, top
 from monitor.cli.main import main, parser
 from monitor.demo import serve as demo_serve
+from monitor.errors import NotAllowed
 from monitor.fetch.source import JobQuery
 from monitor.model import JobSummary
 
@@ -28,10 +29,19 @@ COMMANDS: tuple[str, ...] = tuple(parser()._subparsers._group_actions[0].choices
 PRINTING = tuple(command for command in COMMANDS if command not in {"mcp", "top"})
 
 
+class _Clients:
+    """Of an account that allows nothing else."""
+
+    region = "us-east-1"
+
+    def call(self, *_: Any, **__: Any) -> Any:
+        raise NotAllowed("AWS does not allow this.", "Have it allowed.")
+
+
 class Account(OneJob):
     """The one job as an account of its own."""
 
-    clients = SimpleNamespace(region="us-east-1")
+    clients = _Clients()  # type: ignore[assignment]
 
     def __init__(self, lines: Sequence[str], told: Mapping[str, Any], summary: Mapping[str, Any] | None = None) -> None:
         super().__init__([line.encode("utf-8", "surrogatepass") for line in lines], answer(len(lines), **told))

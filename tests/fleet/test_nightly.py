@@ -18,11 +18,11 @@ from monitor.archive.folder import FolderStore
 from monitor.archive.layout import RUNS
 from monitor.archive.writing import write
 from monitor.errors import CannotDo, Unreachable
-from monitor.fetch.source import JobQuery, Source
-from monitor.model import JobSummary, Price
+from monitor.fetch.source import Found, JobQuery
+from monitor.model import Price
 from monitor.review import nightly as nights
 from monitor.review import report
-from monitor.review.archived import ArchiveSource
+from monitor.review.archived import ArchiveSource, Source
 from monitor.review.fleet_message import trouble_of
 from monitor.review.nightly import Night, Plan, night
 from monitor.review.nightly_state import NightlyFolder
@@ -187,14 +187,18 @@ def test_a_night_that_is_killed_anywhere_is_taken_up_by_the_next(
 class Without:
     """An account without a job."""
 
-    def jobs(self, query: JobQuery) -> tuple[JobSummary, ...]:
-        return ()
+    clients = None
+
+    def find(self, query: JobQuery) -> Found:
+        return Found()
 
 
 class Down:
     """An account that does not answer."""
 
-    def jobs(self, query: JobQuery) -> tuple[JobSummary, ...]:
+    clients = None
+
+    def find(self, query: JobQuery) -> Found:
         raise Unreachable("AWS does not answer.")
 
 

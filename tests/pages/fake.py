@@ -12,8 +12,8 @@ import pandas as pd
 from streamlit.testing.v1 import AppTest
 
 from monitor.errors import NoSuchJob, TrainwatchError
-from monitor.fetch.source import JobQuery
-from monitor.model import Job, JobSummary, LogAsk, LogLine, LogSpan, Report
+from monitor.fetch.source import Found, JobQuery
+from monitor.model import ApiBill, Job, JobSummary, LogAsk, LogLine, LogSpan, Report
 from monitor.review import Snapshot
 from monitor.review.log_lines import LogTable, tabled
 from monitor.review.log_watch import LogSnapshot
@@ -37,6 +37,8 @@ class FakeAccount:
     log_error: TrainwatchError | None = None
     lineless: bool = False
     tables: dict[LogAsk, LogTable] = field(default_factory=dict)
+    gives: str = "pages"
+    clients: None = None
 
     def jobs(self, query: JobQuery) -> tuple[JobSummary, ...]:
         if self.error:
@@ -51,6 +53,12 @@ class FakeAccount:
             for row in rows
             if (not query.status or row.status == query.status) and (query.name_contains or "") in row.name
         )[: query.limit]
+
+    def find(self, query: JobQuery) -> Found:
+        return Found(self.jobs(query))
+
+    def bill(self) -> ApiBill:
+        return ApiBill()
 
     def job(self, name: str) -> Job:
         found = next((report.job for report in self.reports if report.job.name == name), None)

@@ -10,11 +10,12 @@ from typing import Any, cast
 
 from monitor.accounts import Account, AccountRegion
 from monitor.errors import NotAllowed, TrainwatchError, Unreachable
-from monitor.fetch.source import Found, JobQuery, Source
+from monitor.fetch.source import Found, JobQuery
 from monitor.model import JobSummary
 from monitor.review import across
 from monitor.review.across import Sweep
 from monitor.review.across_watch import AcrossWatch
+from monitor.review.archived import Source
 
 NOW = datetime(2026, 11, 24, 12, 0, tzinfo=UTC)
 QUERY = JobQuery(limit=100)

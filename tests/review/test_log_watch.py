@@ -9,9 +9,12 @@ from typing import Any
 
 import pytest
 
+from monitor.archive.folder import FolderStore
 from monitor.errors import NoSuchJob, NotAllowed, TrainwatchError
+from monitor.fetch.files.source import FilesSource
 from monitor.model import Job, LogAsk, LogLine, LogSpan
 from monitor.review import log_watch
+from monitor.review.archived import ArchiveSource, Source
 from monitor.review.log_watch import LogSnapshot, LogWatch
 from tests.fetch.sample import job
 
@@ -105,8 +108,9 @@ def test_a_job_that_does_not_exist_is_asked_for_once() -> None:
     assert watched.lines("vit", LogAsk()) is found
 
 
-def test_an_archive_has_no_lines() -> None:
-    assert LogWatch(object()).lines("vit", LogAsk()).lineless  # type: ignore[arg-type]
+@pytest.mark.parametrize("source", [ArchiveSource(FolderStore("kept")), FilesSource(["a.log"])])
+def test_an_archive_and_files_have_no_lines_that_are_found_by_their_time(source: Source) -> None:
+    assert LogWatch(source).lines("vit", LogAsk()).lineless
 
 
 def test_few_stretches_are_remembered() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Literal
 
 from monitor.fetch.cut_lines import joined
 from monitor.fetch.exports.descriptions import Description, answer_of
@@ -13,7 +14,7 @@ from monitor.fetch.files.events import STREAM_NODE
 from monitor.fetch.instance_types import lookup
 from monitor.fetch.job_answer import job_of
 from monitor.fetch.metrics.hosts import without_metrics
-from monitor.fetch.source import JobQuery
+from monitor.fetch.source import Found, JobQuery
 from monitor.model import ApiBill, Gap, Job, JobSummary, LogPage, Node, Price, RawMetrics
 
 #: Under this name an archive notes which objects a job was read from.
@@ -30,7 +31,10 @@ UNDESCRIBED = Gap(
 
 
 class ExportedJob:
-    """The Source of one job. ``read`` gives its events and, when it has ended, ``gaps`` what could not be read of them."""
+    """The PageSource of one job. ``read`` gives its events and, when it has ended, ``gaps`` what could not be read of them."""
+
+    gives: Literal["pages"] = "pages"
+    clients = lines = None
 
     def __init__(
         self,
@@ -38,13 +42,10 @@ class ExportedJob:
         read: Callable[[], Iterator[ExportedEvent]],
         mark: str,
         described: Description | Job | None = None,
-        owner: str | None = None,
     ) -> None:
-        """``mark`` is a digest of all that the job is read from; ``owner`` the number of its account, as far as the logs say
-        it. ``described`` is a Job where the archive itself knows it."""
+        """``mark`` is a digest of all that the job is read from; ``described`` is a Job where the archive itself knows it."""
         self._name, self._read, self._mark = name, read, mark
         self._described = described
-        self.owner = owner
         self.gaps: list[Gap] = []
         self._sorted: InOrder | None = None
 
@@ -53,8 +54,7 @@ class ExportedJob:
         return self._described is not None
 
     @property
-    def lines(self) -> int:
-        """Events that were read."""
+    def events_read(self) -> int:
         return self._events().count
 
     def close(self) -> None:
@@ -81,6 +81,9 @@ class ExportedJob:
     def jobs(self, query: JobQuery) -> tuple[JobSummary, ...]:
         """The one job there is, whatever the query."""
         return (JobSummary(self._name, status="", created=None),)
+
+    def find(self, query: JobQuery) -> Found:
+        return Found(self.jobs(query))
 
     def with_instances(self, summaries: Sequence[JobSummary]) -> tuple[JobSummary, ...]:
         return tuple(summaries)

@@ -12,7 +12,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import cast
+from typing import Literal, cast
 
 from monitor.errors import NoData
 from monitor.fetch.files.paths import STDIN, LogFile, find_files, name_of, shown
@@ -21,7 +21,7 @@ from monitor.fetch.files.text import BrokenTextError, TextKind, chunks, text_kin
 from monitor.fetch.gaps import gap_of
 from monitor.fetch.instance_types import lookup
 from monitor.fetch.metrics.hosts import without_metrics
-from monitor.fetch.source import JobQuery
+from monitor.fetch.source import Found, JobQuery
 from monitor.model import ApiBill, Gap, Job, JobSummary, LogPage, Node, Price, RawMetrics
 
 # What is surely in the buffer of a pipe, which cannot be read twice.
@@ -51,11 +51,14 @@ class _Readable:
 
 
 class FilesSource:
-    """The Source of one job, whose logs are the given files, folders, or "-" for standard input. Needs no AWS.
+    """The PageSource of one job, whose logs are the given files, folders, or "-" for standard input. Needs no AWS.
 
     NoData for a path that does not exist, for a folder without logs, and where no file at all can be read; one bad
     file among good ones is a gap of the logs.
     """
+
+    gives: Literal["pages"] = "pages"
+    clients = lines = None
 
     def __init__(self, paths: Sequence[str]) -> None:
         self._paths = tuple(str(path) for path in paths)
@@ -65,6 +68,9 @@ class FilesSource:
     def jobs(self, query: JobQuery) -> tuple[JobSummary, ...]:
         """The one job there is, whatever the query."""
         return (JobSummary(self.job().name, status="", created=None),)
+
+    def find(self, query: JobQuery) -> Found:
+        return Found(self.jobs(query))
 
     def with_instances(self, summaries: Sequence[JobSummary]) -> tuple[JobSummary, ...]:
         """The rows as they are: only the text of the log tells of instances."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Protocol, runtime_checkable
 
 from monitor.aws.clients import Clients
 from monitor.errors import NoData
@@ -31,18 +30,6 @@ _AHEAD_MS = 300_000
 LATE_MS = 30_000
 # Launchers whose processes all write into the stream of one node.
 _IN_ONE_STREAM = frozenset({"mpi", "smddp"})
-
-
-@runtime_checkable
-class LineSource(Protocol):
-    """A source whose log lines can be read again; an archive has none."""
-
-    def lines(self, job: Job, ask: LogAsk, before: LogSpan | None = None) -> LogSpan:
-        """What was asked for; ``before`` is the last answer to the same, of which only what is new is read.
-
-        Errors of ``monitor.errors`` where nothing could be read.
-        """
-        ...
 
 
 def read_span(clients: Clients, job: Job, ask: LogAsk, before: LogSpan | None = None) -> LogSpan:
