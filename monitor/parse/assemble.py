@@ -42,6 +42,8 @@ _MOST_WRITERS = 1 << 31
 _NO_LINE = np.iinfo(np.int64).min // 2
 # Events for what is put together here alone.
 _OURS = frozenset({*delimited.KINDS, EPOCH_TOLD})
+# Their throughput is that of the whole job, and counts what the configuration counts.
+_OF_WHOLE_JOB = frozenset({"deepspeed", "tf-benchmarks"})
 _NOWHERE = np.empty(0, np.intp)
 
 
@@ -172,7 +174,7 @@ def _report(reports: Reports, writer: Writer, identity: Identity, merged: Set[in
     for name, at in writer.formats.items():
         if name in GENERIC and not counts(table, at):
             continue
-        if name == "deepspeed" and identity.samples_per_step:
+        if name in _OF_WHOLE_JOB and identity.samples_per_step:
             _time_by_size(table, at, identity.samples_per_step)
         own = put_together(table, said_once(table, joined(table, fitted(table, at))))
         own = in_time(table, numbered(table, by_epoch(table, whole_steps(table, own))))
@@ -207,7 +209,7 @@ def _report(reports: Reports, writer: Writer, identity: Identity, merged: Set[in
 
 
 def _time_by_size(table: Table, at: At, samples_per_step: int) -> None:
-    """DeepSpeed prints samples of the whole job a second and, in its configuration, how many a step takes."""
+    """Samples of the whole job a second are printed and, in a configuration, how many a step takes."""
     with np.errstate(divide="ignore"):
         by_size = durations(samples_per_step / table.throughput[at])
     table.time_s[at] = np.where(np.isnan(table.time_s[at]), by_size, table.time_s[at])

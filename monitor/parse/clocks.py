@@ -66,9 +66,12 @@ def is_clock(values: Floats, tick_s: float = 0.0) -> bool:
 
 
 def is_told_anew(values: Floats) -> bool:
-    """True if ``values``, called a clock's, are each of one report: they fall again and again, and differ little."""
+    """True if ``values``, called a clock's, are each of one report: they fall again and again, and differ little.
+
+    What only falls is left of a run.
+    """
     values = values[~np.isnan(values)]
-    if len(values) < 4 or (np.diff(values) < 0).sum() < 2:
+    if len(values) < 4 or (np.diff(values) < 0).sum() < 2 or not (np.diff(values) > 0).any():
         return False
     usual = float(np.median(values))
     return bool(values.max() <= _ALIKE * usual and usual <= _ALIKE * values.min())
@@ -159,14 +162,15 @@ def _median(parts: Sequence[Floats]) -> float:
     return float(np.median(values)) if len(values) >= _FEWEST_GAPS else float("nan")
 
 
-def by_remaining(steps: Floats, total: Floats, left: Floats) -> Floats:
-    """Seconds of one step by what is left of a run; NaN where that does not come down to nothing with the steps that are left.
+def by_remaining(steps: Floats, total: Floats, left: Floats, tick_s: float) -> Floats:
+    """Seconds of one step by what is left of a run; NaN where that is only a few ticks, or does not come down to nothing with
+    the steps that are left.
 
     So an estimate for all epochs beside a counter within one of them tells nothing.
     """
     out = np.full(len(steps), np.nan)
     to_do = total - steps
-    known = (to_do > 0) & (left > 0)
+    known = (to_do > 0) & (left >= max(_FEWEST_LEFT * tick_s, 1e-9))
     if known.sum() < _FEWEST_LEFT:
         return out
     each = left[known] / to_do[known]

@@ -125,6 +125,8 @@ _FACTS = Table(
             r"\]\s{1,9}train_batch_size \.{2,40} (?P<said>\d{1,12})\s*$",
             said,
         ),
+        # tf_cnn_benchmarks describes what it will do.
+        event("samples-per-step", "Batch size:  ", r"^\s*+Batch size:  (?P<said>\d{1,9}) global\s*$", said),
         # MLPerf's logging tells the same, and counts its steps in samples.
         event(
             "samples-per-step",

@@ -286,9 +286,11 @@ _ROLES: Mapping[str, tuple[int, Callable[[str], object]]] = {
     "thousand": (_RATE, lambda text: None if (value := _positive(text)) is None else 1000.0 / value),
     "clock": (_CLOCK, _number),
     "hms": (_CLOCK, spelled_s),
+    "minutes": (_CLOCK, lambda text: None if (value := _number(text)) is None else value * _MINUTE_S),
     "elapsed": (_CLOCK, _number),
     **{size: (_PLACES["gpu_memory_gib"], _gib(factor)) for size, factor in _GIB.items()},
 }
+_MINUTE_S = 60.0
 _SECONDS = {"us": 1e-6, "ms": 0.001, "s": 1.0}
 
 
@@ -335,7 +337,7 @@ class _Reader:
         self._rest = self._head.pattern.groupindex.get("rest", 0)
         figures = (self._head, *self._more, *(one for _, one in (*self._rates, *self._times)))
         roles = frozenset().union(*(one.roles for one in figures))
-        self._tick_s = 0.0 if "elapsed" in roles else 1.0
+        self._tick_s = 0.0 if "elapsed" in roles else _MINUTE_S if "minutes" in roles else 1.0
         self._is_worked_out = not roles.isdisjoint({"time", "over", "first", "pace", "each", "bar"})
         self._template = [*Reading(line.format, meaning=line.meaning, bar=line.bar), *[None] * (_END - len(_PLACES))]
         if "bar" in roles:

@@ -282,12 +282,12 @@ def printed_times(table: Table, at: At, sums: bool = False, of_run: bool = False
     told = np.flatnonzero(~np.isnan(times))
     meaning = str(table.texts[table.meaning[at[told[0] if len(told) else 0]]])
     meaning = "either" if meaning == "stopwatch" else meaning
+    tick_s = float(table.clock_tick_s[at].max())
     if (table.meaning[at] == table.code(LEFT)).any():
         left = np.where(table.meaning[at] == table.code(LEFT), clock, np.nan)
-        return clocks.by_remaining(steps, table.total[at], left), table.code("running-mean")
+        return clocks.by_remaining(steps, table.total[at], left, tick_s), table.code("running-mean")
     gaps = np.diff(steps)
     usual_gap = float(np.median(gaps)) if len(gaps) else np.nan
-    tick_s = float(table.clock_tick_s[at].max())
     if clocks.is_told_anew(clock):
         # "0:00:04.250", of each report
         times, clock, meaning = np.where(np.isnan(times), clock, times), np.full(len(at), np.nan), "either"

@@ -99,6 +99,7 @@ def test_the_order_of_families() -> None:
     places = {own.name: place for place, own in enumerate(families())}
     assert {(own.name, other) for own in families() for other in own.before} == {
         ("awslabs_sockeye", "mxnet"),
+        ("jepa", "pytorch_cifar"),
         *((name, "tqdm") for name in ("bar_ultralytics", "ms_swift", "torchtune")),
     }
     for own in families():

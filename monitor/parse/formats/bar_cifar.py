@@ -2,7 +2,9 @@
 
 `` [=====>....]  Step: 82ms | Tot: 1m23s | Loss: 1.806 | Acc: 32.240% (16120/50000)``, then, written over its middle,
 `` 120/391 ``: what the LAST step took, what the epoch did so far (a unit and the next smaller one), and means of the epoch.
-``Step:`` is a time and no counter. The bar of the test set looks alike. It is handed on as a tqdm bar.
+``Step:`` is a time and no counter. The bar of the test set looks alike. It is handed on as a tqdm bar. Where a screen was
+copied, each epoch's last redraw is left, with the count in its middle: `` [==== 391/391 ===>]  Step: 82ms | Tot: 45s885ms``;
+the last batch is often a smaller one, so there the time is the epoch's over its steps.
 """
 
 from monitor.parse.family import Line
@@ -14,6 +16,12 @@ LINES = (
         "tqdm",
         rf"\[=*[>.]{{1,200}}\]\s+Step: (?P<time>{_TIME}) \| Tot: (?P<hms>{_TIME})",
         more=(r" <step>/<total>\s*$", r"\bLoss: <loss>"),
-        needs="step",  # without it the screen was copied, where each epoch's last redraw is left
+        needs="step",
+    ),
+    Line(
+        "tqdm",
+        rf"\[=+ (?=(?P<over>\d{{1,12}})/)<step>/<total> =*[>.]*\]\s+Step: {_TIME} \| Tot: (?P<time>{_TIME})",
+        more=(r"\bLoss: <loss>",),
+        meaning="running-mean",
     ),
 )
