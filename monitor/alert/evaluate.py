@@ -14,9 +14,9 @@ from monitor.alert.asked_findings import findings_verdict
 from monitor.alert.conditions import MEASURES, Found, Rule, Threshold
 from monitor.alert.series.hosts import LEAST_MINUTES, gpu_tracks, host_tracks
 from monitor.alert.series.steps import LEAST_STEPS, came_by_words, cost_tracks, silence_tracks, step_tracks
-from monitor.alert.track import Span, Track, Tracked, Walk, holds, limits, node_place, spans_of, walk
+from monitor.alert.track import Span, Track, Tracked, Walk, holds, limits, spans_of, walk
 from monitor.alert.verdict import Firing, Verdict
-from monitor.model import Report
+from monitor.model import Report, natural_order
 
 
 def in_scope(tracked: Tracked, when: Threshold, node_names: Sequence[str]) -> Tracked:
@@ -122,7 +122,7 @@ def _judge(report: Report, rule: Rule, when: Threshold, now: datetime) -> Verdic
         span = max(found.spans, key=lambda span: _length(track, span), default=None) if anywhere else found.standing
         if span is not None:
             firing.append(_firing(track, when, found, span, anywhere))
-    firing.sort(key=lambda one: (_badness(one.value, when), *node_place(one.node)))
+    firing.sort(key=lambda one: (_badness(one.value, when), natural_order(one.node or "")))
     if firing:
         worst = firing[0]
         return Verdict(rule, "firing", worst.node, worst.since, worst.value, tracked.unit, worst.limit, tuple(firing))
@@ -195,7 +195,7 @@ def _not_firing(
             newest.append((track, found.latest, float(track.values[found.latest]), limit))
     if not newest:
         return Verdict(rule, "no data", unit=tracked.unit, why=tracked.why_none or _why_unknown(when))
-    track, _, value, limit = min(newest, key=lambda each: (_badness(each[2], when), *node_place(each[0].node)))
+    track, _, value, limit = min(newest, key=lambda each: (_badness(each[2], when), natural_order(each[0].node or "")))
     if now is not None and MEASURES[when.metric].kind == "host":
         last = max(moment(track, float(track.ends[place])) or now for track, place, _, _ in newest)
         if now - last > _STALE:

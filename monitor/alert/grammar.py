@@ -12,6 +12,7 @@ from typing import Literal, NoReturn, cast
 
 from monitor.alert.conditions import MEASURES, SEVERITIES, Condition, Found, Lasting, Operator, Threshold, number
 from monitor.errors import BadCall
+from monitor.model.host_metrics import OF_GPUS
 
 TimeUnit = Literal["s", "m", "h"]
 
@@ -39,7 +40,6 @@ _OPERATORS = ("<=", ">=", "<", ">")
 _WORD = re.compile(r"<=|>=|==|!=|=>|=<|[<>=]|[^\s<>=!]+|!")
 _NUMBER = re.compile(r"(?P<dollar>\$?)(?P<number>[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)(?P<unit>.*)")
 _NODE = re.compile(r"algo-[1-9]\d{0,5}(?P<gpu>/gpu\d{1,2})?")
-_OF_GPUS = frozenset({"gpu_utilization", "gpu_memory_utilization"})
 _STEPS = frozenset({"step", "steps"})
 _SIGNS = {
     **dict.fromkeys(("below", "under", "less"), "<"),
@@ -217,7 +217,7 @@ class _Reader:
                 f"{_quoted(word.text)} is not a scope{near}. Write any, all, mean, a node such as algo-2, or one of its "
                 "GPUs such as algo-2/gpu5.",
             )
-        if node is not None and node["gpu"] and metric not in _OF_GPUS:
+        if node is not None and node["gpu"] and metric not in OF_GPUS:
             self._wrong(
                 word,
                 f"Single GPUs have a gpu_utilization and a gpu_memory_utilization, and no {metric}. "

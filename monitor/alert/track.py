@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from monitor.alert.conditions import Lasting, Threshold
+from monitor.model import natural_order
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -173,11 +174,5 @@ def seconds(times: pd.Series) -> pd.Series:
     return (times - pd.Timestamp(0, tz="UTC")).dt.total_seconds()
 
 
-def node_place(name: str | None) -> tuple[int, int, str]:
-    """Sorts algo-2 before algo-10, and what has no name first."""
-    tail = (name or "").rpartition("-")[2]
-    return (1, int(tail), "") if tail.isdecimal() else (0 if not name else 2, 0, name or "")
-
-
 def in_order(tracks: Sequence[Track]) -> tuple[Track, ...]:
-    return tuple(sorted(tracks, key=lambda track: node_place(track.node)))
+    return tuple(sorted(tracks, key=lambda track: natural_order(track.node or "")))

@@ -9,7 +9,7 @@ from datetime import datetime
 import numpy as np
 import pandas as pd
 
-from monitor.model import Job
+from monitor.model import Job, natural_order
 
 SIGMAS = 5.0
 LEAST_SHARE = 0.10
@@ -206,7 +206,7 @@ def peer_groups(job: Job) -> dict[str, str] | None:
     t = _number(job, "tensor_parallel_degree") or 1
     counts = {node.gpus for node in job.nodes}
     gpus = counts.pop() if len(counts) == 1 else None
-    names = sorted(types, key=_place)
+    names = sorted(types, key=natural_order)
     if not gpus or not names or (gpus * len(names)) % (p * t):
         return None
     copies = gpus * len(names) // (p * t)
@@ -222,12 +222,6 @@ def peer_groups(job: Job) -> dict[str, str] | None:
         stages = {(rank // inner) % p for rank in range(place * gpus, (place + 1) * gpus)}
         out[name] = f"{types[name]} {','.join(map(str, sorted(stages)))}"
     return out
-
-
-def _place(name: str) -> tuple[int, str]:
-    """algo-10 comes after algo-9."""
-    number = name.rpartition("-")[2]
-    return (int(number) if number.isdecimal() else 0, name)
 
 
 def _value(job: Job, name: str) -> object:

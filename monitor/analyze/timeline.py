@@ -6,7 +6,6 @@ nodes of which nothing but the usual is known stand aside where there are many.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -16,7 +15,7 @@ import pandas as pd
 
 from monitor.analyze.cascade import ERRORS, Cascade, with_writers
 from monitor.analyze.silence import silences
-from monitor.model import Activity, Phase, Run
+from monitor.model import Activity, Phase, Run, natural_order
 
 #: The lane of the whole job, and that of lines whose node is not known.
 JOB = "job"
@@ -286,7 +285,7 @@ def _lanes(
 ) -> tuple[tuple[str, ...], int, int]:
     """(lanes from top to bottom, nodes left out, how many of these something happened to)."""
     seen = set(found["lane"]) - {JOB, NOWHERE}
-    nodes = sorted({*run.job.node_names, *seen}, key=_number)
+    nodes = sorted({*run.job.node_names, *seen}, key=natural_order)
     last = [NOWHERE] if (found["lane"] == NOWHERE).any() else []
     if found["lane"].isin(nodes).sum() == 0:
         return (JOB, *last), 0, 0  # nothing to place
@@ -297,13 +296,8 @@ def _lanes(
     bad = set().union(*(who for who in troubles if len(who) <= COMMON * len(nodes))) | ({flagged, *odd} & set(nodes))
     worst = {name: place for place, name in enumerate(dict.fromkeys([flagged, *odd]))}
     troubled = sorted(
-        (node for node in nodes if node in bad), key=lambda node: (worst.get(node, len(worst)), _number(node))
+        (node for node in nodes if node in bad), key=lambda node: (worst.get(node, len(worst)), natural_order(node))
     )
     usual = [node for node in nodes if node not in bad]
     shown = troubled[: MOST_LANES - USUAL_LANES] + usual[:USUAL_LANES]
     return (JOB, *shown, *last), len(nodes) - len(shown), max(0, len(troubled) - (MOST_LANES - USUAL_LANES))
-
-
-def _number(name: str) -> tuple[str, int, str]:
-    found = re.search(r"(\d+)$", name)
-    return (name[: found.start()], int(found.group()), name) if found else (name, -1, name)

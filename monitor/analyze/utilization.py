@@ -14,10 +14,7 @@ import pandas as pd
 
 from monitor.analyze.activities import MOST_COVERED, Span, share_covered
 from monitor.model import METRICS, Distribution, Gap, Job, Node, RawMetrics, Run, metrics_frame
-
-# CloudWatch reports these as sums over a host's GPUs or vCPUs; the others are 0-100 already.
-_PER_GPU = {"gpu_utilization", "gpu_memory_utilization"}
-_PER_VCPU = {"cpu_utilization"}
+from monitor.model.host_metrics import OF_GPUS, OF_WORK, devices
 
 
 def normalised(raw: RawMetrics, nodes: tuple[Node, ...]) -> tuple[pd.DataFrame, tuple[Gap, ...]]:
@@ -28,15 +25,15 @@ def normalised(raw: RawMetrics, nodes: tuple[Node, ...]) -> tuple[pd.DataFrame, 
     frame = raw.frame
     if frame.empty or raw.period_s is None:
         return metrics_frame(), ()
-    gpus = {node.name: node.gpus for node in nodes}
-    vcpus = {node.name: node.vcpus for node in nodes}
     divisor = pd.Series(1.0, index=frame.index)
-    for metrics, counts in ((_PER_GPU, gpus), (_PER_VCPU, vcpus)):
-        rows = frame["metric"].isin(metrics)
-        divisor[rows] = frame.loc[rows, "node"].map(counts).astype("float64")
+    for metric in OF_WORK:
+        rows = frame["metric"] == metric
+        divisor[rows] = (
+            frame.loc[rows, "node"].map({node.name: devices(node, metric) for node in nodes}).astype("float64")
+        )
     known = divisor > 0
     out = frame[known].assign(value_pct=(frame["value"] / divisor)[known].clip(lower=0.0), period_s=raw.period_s)
-    unknown = frame[~known & ~(frame["metric"].isin(_PER_GPU) & frame["node"].map(gpus).eq(0))]
+    unknown = frame[~known & ~(frame["metric"].isin(OF_GPUS) & divisor.eq(0))]
     gaps: tuple[Gap, ...] = ()
     if len(unknown):
         gaps = (_not_normalised([node for node in nodes if node.name in set(unknown["node"])]),)

@@ -5,7 +5,6 @@ Rows are put in order once (``measured``); what is drawn of them, for all of a j
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -30,6 +29,7 @@ from monitor.charts.elements import (
     typed,
     window,
 )
+from monitor.model import natural_order
 
 #: So many columns at most, and so many cells: about the pixels there are, and 256 nodes stay quick in a browser.
 COLUMNS = 180
@@ -78,7 +78,7 @@ def measured(metrics: pd.DataFrame, metric: str, nodes: Sequence[str]) -> Measur
     periods = chosen["period_s"].dropna()
     period_ms = 1000 * (int(periods.max()) if len(periods) else 60)
     codes, found = pd.factorize(chosen["node"])
-    names = tuple(sorted({*(str(name) for name in found), *nodes}, key=_number))
+    names = tuple(sorted({*(str(name) for name in found), *nodes}, key=natural_order))
     places = np.array([names.index(str(name)) for name in found], dtype="int64")
     node = places[codes] if len(codes) else np.zeros(0, "int64")
     at_ms = chosen["timestamp"].to_numpy("datetime64[ms]").astype("int64")
@@ -207,11 +207,6 @@ def instant_of(ms: float) -> datetime:
     """The moment of so many Unix milliseconds."""
     moment: datetime = pd.Timestamp(round(ms), unit="ms", tz="UTC").to_pydatetime()
     return moment
-
-
-def _number(name: str) -> tuple[str, int, str]:
-    found = re.search(r"(\d+)$", name)
-    return (name[: found.start()], int(found.group()), name) if found else (name, -1, name)
 
 
 #: Legend and axis: where a chart is fitted into its height, they take from it.

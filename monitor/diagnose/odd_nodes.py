@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterable, Mapping
 
 from monitor.analyze.timeline import COMMON
 from monitor.model import Report
+from monitor.model.host_metrics import OF_WORK
 
 #: Points of one device: a node this far from the median node is named.
 ODD_POINTS = 5.0
 # Times the step time of the median node: worth a row of a chart, by far not yet a slow node.
 _SLOWER = 1.03
-_METRICS = ("gpu_utilization", "gpu_memory_utilization", "cpu_utilization", "memory_utilization")
+_METRICS = (*OF_WORK, "memory_utilization")
 
 
 def odd_nodes(report: Report) -> tuple[str, ...]:

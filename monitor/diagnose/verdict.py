@@ -15,8 +15,8 @@ from monitor.analyze.mfu import LOW_SHARE
 from monitor.diagnose.level import Level
 from monitor.diagnose.quoted import quoted
 from monitor.diagnose.unseen import unseen
-from monitor.model import METRICS, Finding, Job, MetricName, Prediction, Report
-from monitor.model.host_metrics import HOST_METRICS
+from monitor.model import METRICS, Finding, Job, Prediction, Report
+from monitor.model.host_metrics import HOST_METRICS, OF_WORK
 from monitor.words import capitalised, count, duration, percent, step_seconds
 
 #: Metrics come once a minute, and the last ones are left out.
@@ -234,8 +234,7 @@ def _why_unseen(report: Report) -> str:
 
 def _figures(report: Report) -> str:
     parts = []
-    metrics: tuple[MetricName, ...] = ("gpu_utilization", "gpu_memory_utilization", "cpu_utilization")
-    for metric in metrics:
+    for metric in OF_WORK:
         mean = mean_of(report, metric)
         if mean is not None and (metric != "cpu_utilization" or not has_gpus(report)):
             parts.append(f"{HOST_METRICS[metric].device} {percent(mean)}")

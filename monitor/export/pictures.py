@@ -36,7 +36,7 @@ from monitor.diagnose.words.step_readings import reading_words
 from monitor.export.svg import svg
 from monitor.faults import attempt
 from monitor.model import MetricName, Report
-from monitor.model.host_metrics import HOST_METRICS
+from monitor.model.host_metrics import HOST_METRICS, OF_GPUS
 from monitor.words import duration
 
 
@@ -51,9 +51,7 @@ class Picture:
 def pictures(report: Report) -> Iterator[Picture]:
     """In the order of reading; what has no data has no picture, and one that fails says so in its place."""
     gpus = has_gpus(report)
-    full: tuple[MetricName, ...] = ("cpu_utilization", "memory_utilization")
-    if gpus:
-        full = ("gpu_utilization", "gpu_memory_utilization")
+    full: tuple[MetricName, ...] = OF_GPUS if gpus else ("cpu_utilization", "memory_utilization")
     started = report.job.started
     span = (started, report.job.ended or report.reviewed_at) if started is not None else None
     wanted: list[tuple[str, Callable[[], Iterable[Picture]]]] = [("Where the time went", lambda: _phases(report))]

@@ -26,6 +26,7 @@ from monitor.model.job import (
     Outputs,
     Parameter,
     Transition,
+    natural_order,
 )
 from monitor.model.log_lines import LogAsk, LogLine, LogSpan
 from monitor.model.pair import Came, Pair, PairSide, came_of
@@ -125,5 +126,6 @@ __all__ = [
     "is_price",
     "line_numbers",
     "metrics_frame",
+    "natural_order",
     "steps_frame",
 ]

@@ -51,7 +51,9 @@ HOST_METRICS: Mapping[MetricName, HostMetric] = {
 }
 #: Of our metrics, the name that CloudWatch has for each.
 HOST_METRIC_NAMES: Mapping[str, str] = {name: each.cloudwatch for name, each in HOST_METRICS.items()}
-OF_GPUS = frozenset({"gpu_utilization", "gpu_memory_utilization"})
+OF_GPUS: tuple[MetricName, ...] = ("gpu_utilization", "gpu_memory_utilization")
+#: CloudWatch has sums over a host's devices of these; of the others 0 to 100.
+OF_WORK: tuple[MetricName, ...] = (*OF_GPUS, "cpu_utilization")
 
 
 def host_name(job: str, node: str) -> str:

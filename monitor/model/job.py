@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,6 +11,7 @@ from typing import Any, Literal
 from monitor.model.profiler import ProfilerOutput
 
 _MOST_DIGITS = 18
+_DIGITS = re.compile(r"(\d+)")
 #: DescribeTrainingJob's TrainingJobStatus values after which nothing changes any more.
 ENDED_STATUSES = frozenset({"Completed", "Failed", "Stopped", "Deleting"})
 
@@ -180,3 +182,9 @@ class JobSummary:
 
     def tag(self, key: str) -> str | None:
         return None if self.tags is None else self.tags.get(key)
+
+
+def natural_order(name: str) -> list[tuple[int, str]]:
+    """Sorts names by the numbers in them, of any length: algo-2 before algo-10, and no name first."""
+    parts = enumerate(_DIGITS.split(name))
+    return [(len(part.lstrip("0")), part.lstrip("0")) if place % 2 else (0, part) for place, part in parts]

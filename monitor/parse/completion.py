@@ -10,9 +10,9 @@ from typing import Any
 
 import pandas as pd
 
-from monitor.model import InstanceGroup, Job, Node, Parameter, Transition
+from monitor.model import InstanceGroup, Job, Node, Parameter, Transition, natural_order
 from monitor.parse import configured
-from monitor.parse.identity import Identity, host_number
+from monitor.parse.identity import Identity
 from monitor.parse.numbers import count
 
 # What a launcher prints when it ends the job; with restarts left it prints none of these.
@@ -49,7 +49,7 @@ def _nodes(job: Job, identity: Identity) -> Sequence[Node]:
     known = {node.name: node for node in job.nodes}
     names = list(known)
     if job.source == "logs":
-        names = sorted({*identity.hosts, *(known if not identity.hosts else ())}, key=host_number)
+        names = sorted({*identity.hosts, *(known if not identity.hosts else ())}, key=natural_order)
     out = []
     for name in names:
         node = known.get(name, Node(name))

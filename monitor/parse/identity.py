@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+from monitor.model import natural_order
 from monitor.parse import configured
 from monitor.parse.numbers import MOST_PROCESSES, count, process_number
 from monitor.parse.rows import EventRow
@@ -85,7 +86,7 @@ def identify(events: Sequence[EventRow]) -> Identity:
     for event in events:
         if event.rank is None and (host := _speaker(event)):
             speakers.setdefault(event.stream, set()).add(host)
-    hosts |= dict.fromkeys(sorted({host for said in speakers.values() for host in said}, key=host_number))
+    hosts |= dict.fromkeys(sorted({host for said in speakers.values() for host in said}, key=natural_order))
     planned = _counts(events, "planned-steps")
     per_epoch = _counts(events, "steps-per-epoch")
     samples = _counts(events, "samples-per-step")
@@ -153,12 +154,6 @@ def _first_rank(events: Sequence[EventRow]) -> tuple[int, int] | None:
     if nodes is None or each is None or node is None or node >= nodes:
         return None
     return node * each, each
-
-
-def host_number(host: str) -> tuple[int, str]:
-    """Hosts by their number: algo-2 before algo-10."""
-    digits = host.rpartition("-")[2]
-    return (1 << 30 if (number := count(digits)) is None else number, host)
 
 
 def _rank_map(events: Sequence[EventRow]) -> dict[int, str]:

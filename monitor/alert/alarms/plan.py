@@ -26,7 +26,7 @@ from monitor.alert.sinks.names import sink_of
 from monitor.diagnose.headline import status_word
 from monitor.model import ENDED_STATUSES, Job, Node
 from monitor.model.arn import partition_of
-from monitor.model.host_metrics import HOST_METRIC_NAMES, HOST_NAMESPACE, OF_GPUS, devices, devices_word, host_name
+from monitor.model.host_metrics import HOST_METRIC_NAMES, HOST_NAMESPACE, OF_WORK, devices, devices_word, host_name
 
 _WHY_NOT = {
     "throughput": "CloudWatch has no such metric: --publish sends step times there, but not throughput.",
@@ -114,7 +114,6 @@ _WHY_HOST_MISSING = (
     "the host sends nothing before the job starts and after it ends, which must neither fire the alarm nor keep it red"
 )
 # Low figures of these, before the first step, are initialization.
-_OF_WORK = frozenset({*OF_GPUS, "cpu_utilization"})
 
 
 def host_alarms(job: Job, rule: Rule, when: Threshold, topics: tuple[str, ...]) -> Kept:
@@ -197,7 +196,7 @@ def _host_notes(when: Threshold, nodes: int) -> list[str]:
             f"an expression can have at most {MOST_METRICS} metrics, so the {nodes} nodes are split, and an alarm "
             f"judges {what}: it can fire where the rule would not."
         )
-    if when.metric in _OF_WORK and when.op.startswith("<"):
+    if when.metric in OF_WORK and when.op.startswith("<"):
         words = MEASURES[when.metric].words
         notes.append(
             f"CloudWatch does not know when the first step was, so low {words} while the job initializes also counts."

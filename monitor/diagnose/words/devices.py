@@ -10,8 +10,8 @@ from monitor.analyze.network import Slow, without_efa
 from monitor.analyze.single_gpus import in_use
 from monitor.diagnose.rule import Case
 from monitor.diagnose.words.cost import saved_words
-from monitor.model import Distribution, Evidence, MetricName, Saving
-from monitor.model.host_metrics import HOST_METRICS
+from monitor.model import Distribution, Evidence, Saving
+from monitor.model.host_metrics import HOST_METRICS, OF_WORK
 from monitor.words import nodes, percent
 
 # A percentile of fewer points says nothing: ten minutes, or three of the coarser means.
@@ -19,7 +19,6 @@ FEWEST_MINUTES = 10
 FEWEST_COARSE = 3
 #: What the figures of the devices are not of.
 LEFT_OUT = "minutes of checkpoints, evaluations and restarts are left out"
-_METRICS: tuple[MetricName, ...] = ("gpu_utilization", "gpu_memory_utilization", "cpu_utilization")
 
 
 def fewest_points(case: Case) -> int:
@@ -58,7 +57,7 @@ def distributions(case: Case) -> tuple[Evidence, ...]:
     """Mean, p5, p50 and p95 of GPU, GPU memory and CPU over all nodes, as far as they are known."""
     return tuple(
         Evidence(f"{HOST_METRICS[metric].utilization}, {which}", value, "%", None, *span(case), view=metric)
-        for metric in _METRICS
+        for metric in OF_WORK
         if (found := case.pooled.get(metric)) is not None
         for which, value in (("mean", found.mean), ("p5", found.p5), ("p50", found.p50), ("p95", found.p95))
     )

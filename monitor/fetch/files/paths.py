@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from monitor.errors import NoData
+from monitor.model import natural_order
 
 STDIN = "-"
 #: In a folder a file is taken for a log by these endings, or where it has none; ".gz" may follow.
@@ -19,7 +20,6 @@ _NODE_FILE = re.compile(r"algo-([1-9]\d*)(?:-\d+)?(?:\.[A-Za-z0-9.]+)?")
 # An export to S3 makes a folder of a stream's name: job-algo-2-1700000000.
 _NODE_FOLDER = re.compile(r"algo-([1-9]\d*)(?:-\d+)?|.*-algo-([1-9]\d*)-\d{10,13}")
 _WRITE_TEST = "aws-logs-write-test"  # what CloudWatch leaves in the bucket it exports to
-_DIGITS = re.compile(r"(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def _behind(typed: str) -> Iterator[LogFile]:
     if not stat.S_ISDIR(kind):
         yield LogFile(path, node_of(Path(path).name, [Path(path).absolute().parent.name]))
         return
-    files = sorted(_logs_in(path), key=lambda file: _natural(file.stream))
+    files = sorted(_logs_in(path), key=lambda file: natural_order(file.stream))
     if not files:
         endings = ", ".join(f"*{ending}" for ending in ENDINGS)
         raise NoData(
@@ -113,10 +113,6 @@ def _unreadable(error: OSError) -> None:
     raise NoData(
         f"The folder '{error.filename}' cannot be read: {reason}.", "Ask for permission to read it."
     ) from error
-
-
-def _natural(path: str) -> list[tuple[int, str]]:
-    return [(int(part), "") if part.isdigit() else (0, part) for part in _DIGITS.split(path)]
 
 
 def _why(error: OSError | ValueError) -> str:

@@ -13,7 +13,7 @@ import pandas as pd
 from monitor.fetch.instance_types import lookup
 from monitor.fetch.metrics.data import QUERIES_PER_CALL, MetricQuery, ask
 from monitor.model import Gap, JobSummary
-from monitor.model.host_metrics import HOST_METRIC_NAMES, HOST_NAMESPACE, devices, host_name
+from monitor.model.host_metrics import HOST_METRIC_NAMES, HOST_NAMESPACE, OF_GPUS, devices, host_name
 
 if TYPE_CHECKING:
     from monitor.aws.clients import Clients
@@ -23,7 +23,6 @@ SPAN = timedelta(hours=3)
 PERIOD_S = 300
 #: All jobs together; further hosts are left out, evenly.
 MOST_CALLS = 6
-_METRICS = ("gpu_utilization", "gpu_memory_utilization")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +46,14 @@ def read_glances(clients: Clients, jobs: Sequence[JobSummary], now: datetime) ->
     with_gpus = [(job, count) for job in jobs if (count := _gpus(job))]
     if not with_gpus:
         return Glances()
-    most = MOST_CALLS * QUERIES_PER_CALL // len(_METRICS)
+    most = MOST_CALLS * QUERIES_PER_CALL // len(OF_GPUS)
     per_job = max(1, most // len(with_gpus))
     hosts = {job.name: _chosen(job.instance_count or 1, per_job) for job, _ in with_gpus}
     queries = [
         _query(f"{metric}_{place}_{host}", job.name, host, metric)
         for place, (job, _) in enumerate(with_gpus[:most])
         for host in hosts[job.name]
-        for metric in _METRICS
+        for metric in OF_GPUS
     ]
     end = datetime.fromtimestamp(math.ceil(now.timestamp() / PERIOD_S) * PERIOD_S, UTC)
     answer = ask(clients, queries, end - SPAN, end, PERIOD_S)
@@ -64,7 +63,7 @@ def read_glances(clients: Clients, jobs: Sequence[JobSummary], now: datetime) ->
     times = pd.date_range(end - SPAN, end, freq=f"{PERIOD_S}s", inclusive="left", unit="ms")
     found = {}
     for job, gpus in with_gpus[:most]:
-        gpu, memory = (_series(means, job.name, metric, times, gpus) for metric in _METRICS)
+        gpu, memory = (_series(means, job.name, metric, times, gpus) for metric in OF_GPUS)
         found[job.name] = Glance(gpu, memory)
     return Glances(found, tuple(answer.gaps()))
 

@@ -12,7 +12,7 @@ from monitor.diagnose.words.devices import LEFT_OUT
 from monitor.diagnose.words.mfu import mfu_words, usual_words
 from monitor.diagnose.words.step_readings import how_words
 from monitor.model import MetricName, Report, StepStats
-from monitor.model.host_metrics import HOST_METRICS, HostMetric
+from monitor.model.host_metrics import HOST_METRICS, OF_GPUS, HostMetric
 from monitor.show.plain import plain
 from monitor.words import DASH, capitalised, duration, percent, sentence, step_seconds, usd, warm_pool
 
@@ -34,9 +34,7 @@ class Figure:
 def figures(report: Report) -> tuple[Figure, ...]:
     """The tiles of a report; a CPU job shows CPU and memory in place of GPU and GPU memory."""
     job = report.job
-    pair: tuple[MetricName, ...] = ("cpu_utilization", "memory_utilization")
-    if has_gpus(report):
-        pair = ("gpu_utilization", "gpu_memory_utilization")
+    pair: tuple[MetricName, ...] = OF_GPUS if has_gpus(report) else ("cpu_utilization", "memory_utilization")
     tiles = [_device(report, HOST_METRICS[metric]) for metric in pair]
     steps = report.steps
     tiles.append(

@@ -26,6 +26,7 @@ from monitor.diagnose.verdict import judge, mean_of
 from monitor.diagnose.words.step_readings import came_by
 from monitor.fetch.metrics.glance import Glance
 from monitor.model import JobSummary, Report, StepStats
+from monitor.model.host_metrics import OF_GPUS
 from monitor.review import Snapshot
 from monitor.show import data, links
 from monitor.show.grid import Column, Row, Sorted, looked, show_grid
@@ -151,7 +152,7 @@ def known(snapshot: Snapshot) -> RowReview:
 
 def _courses(report: Report) -> tuple[tuple[float | None, ...], ...]:
     metrics = report.run.metrics
-    return tuple(sparkline(metrics, metric) for metric in ("gpu_utilization", "gpu_memory_utilization"))
+    return tuple(sparkline(metrics, metric) for metric in OF_GPUS)
 
 
 def settled(snapshots: Iterable[Snapshot]) -> bool:
