@@ -29,6 +29,7 @@ from monitor.fleet.window import Window, since
 from monitor.installed import APP
 from monitor.review.fleet_queries import FleetDatabase
 from monitor.settings import ARCHIVE_SHOWN, Settings
+from monitor.show import data_fleet
 from tests.browser.started import CHROMIUM, chromium, running_dashboard
 
 Row = tuple[str, str, str]
@@ -87,16 +88,13 @@ def _page(environment: dict[str, str]) -> Iterator[Row]:
     os.environ.update(environment)
     page = AppTest.from_file(str(APP), default_timeout=300)
     page.switch_page("pages/fleet.py")
-    begun = time.perf_counter()
+    # What is loaded once, whatever the page shows.
     page.run()
-    while not _answers(page):
-        time.sleep(0.1)
-        page.run()
-    yield (
-        f"the page, first visit after the start, archive listed; busy {_busy()}",
-        f"{time.perf_counter() - begun:.2f} s",
-        "",
-    )
+    data_fleet._fleet.cache_clear()
+    took, _ = _timed(page.run)
+    if not _answers(page):
+        _failed.append("the first visit says nothing")
+    yield _row(f"the page, first visit after a start; busy {_busy()}", took)
     for what, change in (
         ("13 weeks", {"time": "13w"}),
         ("52 weeks", {"time": "52w"}),
@@ -123,9 +121,15 @@ def _browser(environment: dict[str, str], archive: str) -> Iterator[Row]:
     with running_dashboard(environment, "--archive", archive) as address, chromium() as browser:
         page = browser.new_page(viewport={"width": 1440, "height": 900})
         page.set_default_timeout(300_000)
-        page.goto(f"{address}/fleet")
+        page.goto(f"{address}/thresholds")
+        to_fleet = page.get_by_role("link", name="Fleet", exact=True).first
+        to_fleet.wait_for()
+        page.wait_for_timeout(5000)
         answer = page.get_by_role("heading", name=re.compile("bought nothing"))
+        begun = time.perf_counter()
+        to_fleet.click()
         answer.wait_for()
+        yield _row(f"in Chromium: first visit after a start; busy {_busy()}", time.perf_counter() - begun)
         page.locator('[data-testid="stVegaLiteChart"] :is(canvas, svg)').nth(1).wait_for(state="attached")
         page.wait_for_timeout(3000)
         for name in ("13 weeks", "52 weeks", "Project", "7 days"):

@@ -24,6 +24,7 @@ def board() -> Pace:
     if state.jobs or (state.jobs is None and state.generation):
         window, by = show_choice()
         show_fleet(found, window, by)
+        found.drawn()
     return pace_of(state)
 
 

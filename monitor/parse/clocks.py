@@ -77,6 +77,12 @@ def is_told_anew(values: Floats) -> bool:
     return bool(values.max() <= _ALIKE * usual and usual <= _ALIKE * values.min())
 
 
+def are_alike(values: Floats) -> bool:
+    """True if nearly all of the values are near their middle."""
+    low, usual, high = np.nanquantile(values, (0.1, 0.5, 0.9)) if (~np.isnan(values)).any() else (np.nan,) * 3
+    return bool(high <= _ALIKE * usual and usual <= _ALIKE * low)
+
+
 def are_sums(steps: Floats, times: Floats) -> bool:
     """True if the times are of all the steps since the report before: they grow with these, where some reports are missing.
 

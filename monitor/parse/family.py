@@ -220,7 +220,7 @@ def literal_in(pattern: str) -> str:
 
 # Where a role's value stands: fields of a reading, and behind them what goes into several, or is worked out of several.
 _PLACES = {name: place for place, name in enumerate(Reading._fields)}
-_RATE, _PACE, _UNIT, _VALUE, _EACH, _OVER, _FIRST, _END = range(len(_PLACES), len(_PLACES) + 8)
+_RATE, _PACE, _UNIT, _VALUE, _EACH, _OVER, _FIRST, _SPENT, _END = range(len(_PLACES), len(_PLACES) + 9)
 _STEP, _TIME, _MEANING, _CLOCK, _TICK = (
     _PLACES[name] for name in ("step", "time_s", "meaning", "clock_s", "clock_tick_s")
 )
@@ -280,6 +280,7 @@ _ROLES: Mapping[str, tuple[int, Callable[[str], object]]] = {
     "unit": (_UNIT, str),
     "over": (_OVER, _whole),
     "first": (_FIRST, _whole),
+    "spent": (_SPENT, _whole),
     "pace": (_PACE, _positive),
     "rate": (_RATE, _positive),
     "each": (_EACH, _number),
@@ -398,6 +399,8 @@ def _work_out(fields: list[Any]) -> None:
     if (printed := fields[_VALUE]) is not None:
         value = spelled_s(printed) if fields[_UNIT] is None else _number(printed)
         fields[_TIME] = None if value is None else duration_s(value * factor)
+        if fields[_SPENT] and (value or 10.0) < 10.0:
+            fields[_TIME] = _finer(fields[_TIME], fields[_SPENT] / (fields[_STEP] or 1), factor)
     over = fields[_OVER]
     if fields[_FIRST] is not None:
         over = max(0, (fields[_STEP] or 0) - fields[_FIRST])
@@ -411,3 +414,9 @@ def _work_out(fields: list[Any]) -> None:
         fields[_RATE] = 1.0 / (each * factor)
     if fields[_BAR] is None:
         fields[_BAR] = ""
+
+
+def _finer(time_s: float | None, mean_s: float, unit_s: float) -> float | None:
+    """The mean of all steps so far in place of the same time printed in one digit; the latter where they are not the same."""
+    coarser = mean_s > unit_s and time_s is not None and abs(mean_s - time_s) <= unit_s / 2
+    return duration_s(mean_s) if coarser else time_s

@@ -28,6 +28,7 @@ WARM_UP_MOST = 20
 # A mean over more than the steps between two lines is not refuted by those.
 _LONG_MEANS = frozenset({"running-mean", "smoothed"})
 _MEANS = frozenset({"interval", "running-mean", "smoothed", "either"})
+_OPEN = frozenset({"either", "stopwatch"})
 _PRINTED = frozenset({"step", "interval"})
 # A rate that may be off by more, such as "0.2 it/s", tells no time.
 _UNTOLD = 0.24
@@ -94,10 +95,14 @@ class Reports:
         """Adds the reports of one writer by its segments, whose times are told by what they print together."""
         sums = _are_sums(self.table, parts, self.samples)
         # A clock of the run goes on where a counter of the epoch begins again.
-        whole = np.concatenate([self.table.time_s[at] for at in parts]) if len(parts) > 1 else np.empty(0)
-        clock = clocks.is_clock(whole)
+        whole = np.concatenate([self.table.time_s[at] for at in parts])
+        clock = len(parts) > 1 and clocks.is_clock(whole)
+        stands = not any((np.diff(_counted(self.table, at)) > 0).any() for at in parts)
         for segment, at in enumerate(parts):
             times, kind = printed_times(self.table, at, sums is True, clock)
+            if stands and str(self.table.texts[self.table.meaning[at[0]]]) in _OPEN and not clocks.are_alike(whole):
+                # Times that are no step's, nor a clock's that anything is counted by.
+                times = np.full(len(at), np.nan)
             if isinstance(kind, int) and kind == self.table.code("either"):
                 kind = self.table.code("interval")
                 if sums is None:
@@ -202,8 +207,10 @@ class Reports:
         at_ms = written_ms(self.table, at)
         if at_ms is None:
             return None
+        if (done := self._done(at)) is None:
+            return None
         pauses = self.pauses_ms.get(str(self.table.texts[self.table.stream[at[0]]]), np.empty(0))
-        return witness.observed(_counted(self.table, at), self.time_s[at], at_ms, pauses)
+        return witness.observed(done, self.time_s[at], at_ms, pauses)
 
 
 def series_writers(table: Table, series: Sequence[At]) -> set[tuple[int, int, int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
 import threading
@@ -52,7 +53,7 @@ class State:
     error: TrainwatchError | None = None
     generation: int = 0
     """Another one after each look that brought something."""
-    looked_at: float = 0.0
+    looked_at: float = -math.inf
 
 
 class Fleet:
@@ -62,19 +63,25 @@ class Fleet:
         self._store, self.facts, self._sample = store, facts, sample
         self._lock = threading.Lock()
         self._database = FleetDatabase.kept(facts, settings.read())
-        # What was read before a restart is shown at once; what is new is looked for meanwhile.
+        # What was read before a restart is shown at once; what is new is looked for after that.
         self._state = State(store.label, generation=0 if self._database is None else 1)
+        self._waits = self._database is not None
         self._under_way: Future[None] | None = None
         self._made: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
 
     def state(self) -> State:
-        """As it is; starts a look where the last one is some minutes ago."""
+        """As it is; starts a look where the last one is some minutes ago, and the first view need not wait beside it."""
         with self._lock:
             running = self._under_way is not None and not self._under_way.done()
             if not running and time.monotonic() - self._state.looked_at > _FRESH_S:
                 self._state = replace(self._state, progress="Looking for new jobs in the archive", error=None)
-                self._under_way = begin(self._look)
+                if not self._waits:
+                    self._under_way = begin(self._look)
             return self._state
+
+    def drawn(self) -> None:
+        """What is there is on the screen."""
+        self._waits = False
 
     def made(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
         """What was made of the facts as they are now, once."""

@@ -363,3 +363,21 @@ def test_a_total_that_is_no_seconds_tells_no_time_unless_it_says_what_it_is(what
         "step_time_s"
     ]
     assert times.median() == pytest.approx(each, rel=0.02) if each else times.isna().all()
+
+
+def test_clocks_of_two_programs_in_one_file_are_no_times_of_steps() -> None:
+    """Each line stands at the end of its epoch, so that no counter tells which of the two wrote it."""
+    lines = [
+        f"Epoch: [{epoch:2d}] [499/500] time: {(epoch + 1) * 640.5 + each:.4f}, loss: 0.5"
+        for epoch in range(12)
+        for each in (0.0, 9000.25)
+    ]
+    steps = parse(lines).steps
+    assert len(steps) == 24
+    assert steps["step_time_s"].isna().all()
+
+
+def test_what_only_falls_is_left_of_a_run() -> None:
+    steps = parse([f"Iter: {n}50, loss: 0.65 elapsed: 0:02:{50 - 5 * n:02d}" for n in range(1, 9)]).steps
+    assert len(steps) == 8
+    assert steps["step_time_s"].isna().all()

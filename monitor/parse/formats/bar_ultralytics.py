@@ -25,7 +25,7 @@ LINES = (
     ),
     Line(
         "tqdm",
-        _HEAD + rf" [━─╸╺]{{0,80}} ?<step>/<total> (?P<pace>{NUMBER}K?)it/s (?P<hms>[\d:.]{{1,12}}s?)",
+        _HEAD + rf" [━─╸╺]{{0,80}} ?<step>/<total> (?:(?P<pace>{NUMBER}K?)it/s|<s>s/it) (?P<hms>[\d:.]{{1,12}}s?)",
         meaning="smoothed",
         many=True,
         bar="ultralytics",

@@ -3,7 +3,8 @@
 ``40/40 ━━━━━ 4s 101ms/step - accuracy: 0.52 - loss: 0.82 - val_loss: 0.7`` (Keras 3), ``19/19 [=====] - 2s 105ms/step -
 loss: 0.4`` (Keras 2, closing redraw), ``500/500 - 121s - loss: 2.4 - 121s/epoch - 242ms/step`` and ``40/40 - 4s -
 101ms/step - loss: 0.8`` (verbose=2). The time a step, in us, ms or s, is the mean since the epoch's start: a bar leaves
-the first step out, the closing redraw and verbose=2 hold validation and saving too. ``87us/sample`` is a rate in
+the first step out, the closing redraw and verbose=2 hold validation and saving too. It is rounded, ``1112s 1s/step``: of
+one digit the epoch's seconds tell more. ``87us/sample`` is a rate in
 samples. Before TensorFlow 2.4 verbose=2 gave the seconds of the epoch alone, ``500/500 - 121s - loss: 2.4``, and 500
 may be samples: a loss and no time; ``- 121s - loss: 2.4`` tells of an epoch and no step. The counter begins again with
 each epoch, whose number the line does not name. Traps: Keras 2's redraws in progress (``- ETA: 4s``) give no time; a
@@ -17,7 +18,7 @@ from monitor.parse.family import Line
 GATES = ("s/step", "s/sample", "s - loss: ")
 _HEAD = (
     r"(?<![\d/.])<step>/(?:(?P<bar>\d{1,12})|Unknown)\s{1,3}(?:\[[=>.]{1,60}\]\s|[━╸╺─]{1,80}\s)?(?:- )?"
-    r"(?:\d{1,8}s|\d{1,3}(?::\d\d){1,2})(?= )"
+    r"(?:(?P<spent>\d{1,8})s|\d{1,3}(?::\d\d){1,2})(?= )"
 )
 _METRIC = r" - (?P<metric>[A-Za-z][\w./-]{0,80}): (?:-?\d|nan|-?inf)"
 _LOSS = r" - loss: <loss>"
