@@ -399,7 +399,8 @@ def _work_out(fields: list[Any]) -> None:
     if (printed := fields[_VALUE]) is not None:
         value = spelled_s(printed) if fields[_UNIT] is None else _number(printed)
         fields[_TIME] = None if value is None else duration_s(value * factor)
-        if fields[_SPENT] and (value or 10.0) < 10.0:
+        # While the bar is under way it is what is left that stands there.
+        if fields[_SPENT] and (value or 10.0) < 10.0 and fields[_BAR] == str(fields[_STEP]):
             fields[_TIME] = _finer(fields[_TIME], fields[_SPENT] / (fields[_STEP] or 1), factor)
     over = fields[_OVER]
     if fields[_FIRST] is not None:
