@@ -21,7 +21,6 @@ from monitor.model import Report
 from monitor.review import Progress
 from monitor.words import duration
 
-CAP = 800
 #: Between two looks.
 PAUSE_S = FRESH.total_seconds() + 1.0
 _FINDINGS = 12
