@@ -66,7 +66,7 @@ def rows() -> list[Row]:
 
 def _queries(store: FactStore) -> Iterator[Row]:
     """The sums alone, and the report of the command line."""
-    took, database = _timed(lambda: FleetDatabase(store, Settings()))
+    took, database = _timed(lambda: FleetDatabase.of(store, Settings()))
     yield "the tables in memory, in the background, after each night", f"{took:.2f} s", ""
     for days in (7, 28, 364):
         window = since(timedelta(days=days), _NOW)

@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     grammar = arguments.grammar()
     for parser in _all(grammar):
         parser.prog = parser.prog.replace(grammar.prog, COMMAND, 1)
-        for action in parser._actions:
+        for action in parser._actions:  # noqa: SLF001 - argparse tells its grammar nowhere else
             if action.metavar in _FILES:
                 action.complete = shtab.FILE  # type: ignore[attr-defined]
     print(shtab.complete(grammar, arguments.shell))
@@ -53,8 +53,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _all(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
+    for action in parser._actions:  # noqa: SLF001
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
             for name in action.choices:
                 yield from _all(action.choices[name])
     yield parser

@@ -40,7 +40,7 @@ class Runs(NamedTuple):
         """How many steps all runs show."""
         return int(self.distinct_each.sum())
 
-    def _of(self, redraws: slice, runs: slice) -> Runs:
+    def of(self, redraws: slice, runs: slice) -> Runs:
         return Runs(
             self.at[redraws],
             self.run[redraws] - runs.start,
@@ -94,7 +94,7 @@ def runs_of(table: Table, at: At, bar: Ints, bars: int) -> list[Runs]:
         return [every]
     redraws = np.searchsorted(bar, np.arange(bars + 1)).tolist()
     numbers = np.searchsorted(bar[starts], np.arange(bars + 1)).tolist()
-    return [every._of(slice(*redraws[place : place + 2]), slice(*numbers[place : place + 2])) for place in range(bars)]
+    return [every.of(slice(*redraws[place : place + 2]), slice(*numbers[place : place + 2])) for place in range(bars)]
 
 
 def only_ends(table: Table, at: At, bar: Ints) -> NDArray[np.bool_]:

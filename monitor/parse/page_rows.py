@@ -32,7 +32,7 @@ from monitor.parse.plans import Plan
 from monitor.parse.rows import EventRow, Reading
 from monitor.parse.stamps import written_at_ms
 from monitor.parse.table import Place, Rows
-from monitor.parse.verified import classes
+from monitor.parse.verified import MOST_RUNS, classes
 
 #: A shape is learned once so many of its lines were there; a plan costs more than a few lines do.
 SEEN = 48
@@ -162,7 +162,7 @@ class _PageRows:
         counts = np.searchsorted(self._runs.starts, self.pieces.ends[at]) - first
         return [
             run
-            for run in range(min(int(counts.min()), plans.MOST_RUNS))
+            for run in range(min(int(counts.min()), MOST_RUNS))
             if len(np.unique(self._runs.values[first + run])) <= _FEW
         ]
 

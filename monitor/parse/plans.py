@@ -26,7 +26,7 @@ from monitor.parse.numbers import LONGEST_STEP_S, MOST_PROCESSES
 from monitor.parse.plan_events import Told, as_printed
 from monitor.parse.plan_events import events as events_of
 from monitor.parse.stamps import DAY_MS
-from monitor.parse.verified import Verified
+from monitor.parse.verified import MOST_RUNS, Verified
 
 _TIMES = {NUMBERS.index(name) for name in ("time_ms", "stamp_ms")}
 _POSITIVE = {NUMBERS.index(name) for name in ("time_s", "throughput", "gpu_memory_gib")}
@@ -35,8 +35,8 @@ _TIME_S, _STEP, _TOTAL = (NUMBERS.index(name) for name in ("time_s", "step", "to
 
 _DIGITS = re.compile(rb"\d+")
 _NUMBER = re.compile(rb"\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
-#: A line of more numbers is no report of one step, and one with more numbers that belong to its shape has none.
-MOST_RUNS, _MOST_LITERALS = 48, 6
+# A line with more numbers that belong to its shape has no plan.
+_MOST_LITERALS = 6
 _ALIKE = 1e-14
 _NAN = math.nan
 # Of a time of day: no more hours, minutes and seconds than these; a number of three digits is none of them.

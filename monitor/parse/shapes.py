@@ -80,17 +80,18 @@ class Shapes:
 
     def _count(self, found: dict[str, _Shape], key: bytes, line: bytes, place: tuple[int, str]) -> None:
         """Counts a line; ``key`` is what all lines have in common that count as the same."""
-        shapes = self._known.get(key)
+        shapes, parts = self._known.get(key), None
         if shapes is None and len(line) <= _LONGEST_TEXT:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
-            shapes = self._known[key] = [(shape, numbers) for shape, numbers, _ in _shapes(line)]
+            parts = list(_shapes(line))
+            shapes = self._known[key] = [(shape, numbers) for shape, numbers, _ in parts]
         if shapes is not None and all(shape in found and found[shape][1][0] < place for shape, _ in shapes):
             for shape, numbers in shapes:
                 count, first = found[shape]
                 found[shape] = (count + numbers, first)
             return
-        for shape, numbers, text in _shapes(line):
+        for shape, numbers, text in _shapes(line) if parts is None else parts:
             count, first = found.get(shape, (0, (place, text)))
             found[shape] = (count + numbers, min(first, (place, text)))
 

@@ -13,7 +13,9 @@ _CLASSES = 4 * (MOST_DIGITS + 1) + 3
 _LENGTHS = 2048
 # So many ways in which a plan was wrong are remembered; beyond, lines have to be alike in all their classes.
 _MOST_WRONG = 64
-_ODD = np.random.default_rng(1).integers(1, 2**62, 2 * 4096) * 2 + 1
+#: A line of more numbers is no report of one step.
+MOST_RUNS = 48
+_ODD = np.random.default_rng(1).integers(1, 2**62, 2 * MOST_RUNS) * 2 + 1
 
 
 class Classes(NamedTuple):

@@ -114,23 +114,29 @@ class FleetTables:
 
 
 class FleetDatabase:
-    """The facts as they are now; made once for many views, and safe to share between threads.
+    """Tables of the facts; made once for many views, and safe to share between threads.
 
-    It is a file beside them where one can be written, so that the first view after a start needs not make it again.
+    They are a file beside the facts where one can be written, so that the first view after a start needs not wait for them.
     """
 
-    def __init__(self, facts: FactStore, settings: Settings) -> None:
+    def __init__(self, connection: Any) -> None:
+        self._db = connection
+
+    @classmethod
+    def of(cls, facts: FactStore, settings: Settings) -> FleetDatabase:
+        """The facts as they are now."""
         if not facts.parts:
             facts.keep_none()
         script = _script(facts, settings)
         file = _file(facts, script)
-        self._db = _opened(file) or _opened(_made(file, script)) or _in_memory(script)
+        return cls(_opened(file) or _opened(_made(file, script)) or _in_memory(script))
 
     @classmethod
     def kept(cls, facts: FactStore, settings: Settings) -> FleetDatabase | None:
-        """The one that was made of these facts before; None where there is none."""
-        known = facts.parts and _file(facts, _script(facts, settings)).exists()
-        return cls(facts, settings) if known else None
+        """The facts as they were when tables were made last; None where none were."""
+        made = facts.folder.glob(f"{_name(_script(facts, settings))}*.duckdb")
+        opened = next(filter(None, map(_opened, made)), None)
+        return None if opened is None else cls(opened)
 
     def tables(self, window: Window, by: str) -> FleetTables:
         """The sums of a window, by team, project or account."""
@@ -174,12 +180,19 @@ def _script(facts: FactStore, settings: Settings) -> str:
 
 def _file(facts: FactStore, script: str) -> Path:
     """Where the tables of these facts are."""
+    return facts.folder / f"{_name(script)}{_digest(*(part.name for part in facts.parts))}.duckdb"
+
+
+def _name(script: str) -> str:
+    """How the names of those begin that were made in this way, of whatever facts there were."""
     # Imported late: only those who look at a fleet need it.
     import duckdb
 
-    made_of = (duckdb.__version__, *(part.name for part in facts.parts), script)
-    digest = hashlib.sha256("\n".join(made_of).encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    return facts.folder / f"{_TABLES}{digest}.duckdb"
+    return f"{_TABLES}{_digest(duckdb.__version__, script)}-"
+
+
+def _digest(*texts: str) -> str:
+    return hashlib.sha256("\n".join(texts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _opened(file: Path | None) -> Any:

@@ -137,6 +137,11 @@ def _desk(account: Account) -> _Desk:
     return _Desk(source, observe(source), read_logs(source))
 
 
+def shared_source(account: Account) -> Source:
+    """The source that all sessions use."""
+    return _desk(account).source
+
+
 @st.cache_data(ttl=JOBS_TTL_S, max_entries=64, show_spinner="Listing the training jobs…")
 def _listing(account: Account, query: JobQuery) -> Listing:
     try:

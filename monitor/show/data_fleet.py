@@ -101,7 +101,7 @@ class Fleet:
         """The facts as they were after the last look that brought something."""
         with self._lock:
             if self._database is None:
-                self._database = FleetDatabase(self.facts, settings.read())
+                self._database = FleetDatabase.of(self.facts, settings.read())
             return self._database
 
     def _look(self) -> None:
@@ -159,7 +159,7 @@ class Fleet:
 
     def _show(self, jobs: int | None, unread: int) -> None:
         # Made here, so that no view waits for it.
-        made = FleetDatabase(self.facts, settings.read())
+        made = FleetDatabase.of(self.facts, settings.read())
         with self._lock:
             self._database = made
             self._state = replace(self._state, jobs=jobs, unread=unread, generation=self._state.generation + 1)

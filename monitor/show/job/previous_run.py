@@ -49,7 +49,7 @@ def _asked(account: data.Account, name: str, known: str | None) -> Future[Earlie
 
 def _ask(account: data.Account, name: str, known: str | None) -> Earlier:
     try:
-        source: Source = data._desk(account).source
+        source: Source = data.shared_source(account)
         found = known or _listed(source, name)
         if found is None:
             return Earlier()
