@@ -93,6 +93,8 @@ class Reports:
 
     def add(self, parts: Sequence[At]) -> None:
         """Adds the reports of one writer by its segments, whose times are told by what they print together."""
+        if not parts:
+            return
         sums = _are_sums(self.table, parts, self.samples)
         # A clock of the run goes on where a counter of the epoch begins again.
         whole = np.concatenate([self.table.time_s[at] for at in parts])
@@ -232,6 +234,8 @@ def written_ms(table: Table, at: At) -> Floats | None:
 
     It is the source's time, or the one that the line prints where the source's shows that lines were taken in together.
     """
+    if len(at) < 2:
+        return None
     source, own = table.time_ms[at], table.stamp_ms[at]
     known = ~np.isnan(own)
     if known.mean() > 0.5 and (np.isnan(source).mean() > 0.5 or _at_once(source)):
