@@ -99,11 +99,12 @@ class Reports:
         # A clock of the run goes on where a counter of the epoch begins again.
         whole = np.concatenate([self.table.time_s[at] for at in parts])
         clock = len(parts) > 1 and clocks.is_clock(whole)
-        stands = not any((np.diff(_counted(self.table, at)) > 0).any() for at in parts)
+        # Times that are no step's, nor a clock's that anything is counted by.
+        goes_on = any((np.diff(_counted(self.table, at)) > 0).any() for at in parts)
+        untold = not goes_on and not clocks.are_alike(whole)
         for segment, at in enumerate(parts):
             times, kind = printed_times(self.table, at, sums is True, clock)
-            if stands and str(self.table.texts[self.table.meaning[at[0]]]) in _OPEN and not clocks.are_alike(whole):
-                # Times that are no step's, nor a clock's that anything is counted by.
+            if untold and str(self.table.texts[self.table.meaning[at[0]]]) in _OPEN:
                 times = np.full(len(at), np.nan)
             if isinstance(kind, int) and kind == self.table.code("either"):
                 kind = self.table.code("interval")

@@ -113,7 +113,6 @@ _PERIOD_S = 60
 _WHY_HOST_MISSING = (
     "the host sends nothing before the job starts and after it ends, which must neither fire the alarm nor keep it red"
 )
-# Low figures of these, before the first step, are initialization.
 
 
 def host_alarms(job: Job, rule: Rule, when: Threshold, topics: tuple[str, ...]) -> Kept:

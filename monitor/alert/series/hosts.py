@@ -13,8 +13,6 @@ from monitor.analyze.utilization import LEFT_OUT_AT_END, training_spans, work_wi
 from monitor.model import Report
 from monitor.model.host_metrics import OF_WORK
 
-# Devices at rest before the first step are initialization, which has findings of its own; how full memory and disk are
-# counts from the beginning.
 # Debugger's rule MaxInitializationTime: by then a running job that shows no step has had its time.
 _INITIALIZATION = timedelta(minutes=20)
 # Points further apart than this have a gap between them.
@@ -81,6 +79,8 @@ def _judged(rows: pd.DataFrame, report: Report, metric: str, now: datetime, at_e
     for start, end in training_spans(job, now):
         inside |= np.minimum(ends, pd.Timestamp(end)) - np.maximum(rows["timestamp"], pd.Timestamp(start)) >= half
     kept = inside & (ends <= now - LEFT_OUT_AT_END)
+    # Devices at rest before the first step are initialization, which has findings of its own; how full memory and disk are
+    # counts from the beginning.
     begun = _begun(report, now) if metric in OF_WORK else None
     if begun is not None:
         kept &= rows["timestamp"] + half >= begun
