@@ -26,6 +26,8 @@ _LOSS = _TOLD.index("loss")
 _MOSTLY = 0.8
 # Of fewer reports nothing is said; a counter that falls more often begins again after three reports or less.
 _FEWEST_COUNTS, _MOST_FALLS = 6, 0.3
+# So many reports later such a counter has come to the same numbers; of thousands any numbers are the same again.
+_SOON = 100
 # Their head is printed before the step is done.
 _ANNOUNCED = "nemo-rl"
 
@@ -248,7 +250,8 @@ def counts(table: Table, at: At) -> bool:
     falls = (np.diff(steps) < 0) & np.isnan(table.total[at][1:])
     if len(steps) < _FEWEST_COUNTS or falls.mean() <= _MOST_FALLS:
         return True
-    return len(np.unique(steps)) <= (1 - _MOST_FALLS) * len(steps)
+    soon = np.arange(len(steps)) // _SOON
+    return len(np.unique(soon + 1j * steps)) <= (1 - _MOST_FALLS) * len(steps)
 
 
 def numbered(table: Table, at: At) -> At:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import threading
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,6 +27,10 @@ from monitor.settings import Settings
 _TABLES = "tables-"
 #: Jobs that a table shows at most.
 MOST_JOBS = 200
+# One database is opened or closed at a time: a process has died in there, with other threads at work.
+_DOORS = threading.Lock()
+# Each database has threads of its own: by default one a core of the machine, of which there can be hundreds.
+_THREADS = 4
 # Of a key that was written twice (a process was killed between two moves) the newest row counts. Which rows those are is
 # asked without their lists, which are most of them.
 _JOBS = """
@@ -202,7 +207,7 @@ def _opened(file: Path | None) -> Any:
     if file is None or not file.exists():
         return None
     try:
-        return duckdb.connect(str(file), read_only=True)
+        return _connection(str(file), read_only=True)
     except duckdb.Error:
         with suppress(OSError):
             file.unlink()
@@ -215,8 +220,12 @@ def _made(file: Path, script: str) -> Path | None:
 
     beside = file.parent / f"{UNFINISHED}{os.urandom(4).hex()}"
     try:
-        with duckdb.connect(str(beside)) as database:
+        database = _connection(str(beside))
+        try:
             database.execute(script)
+        finally:
+            with _DOORS:
+                database.close()
         beside.chmod(0o600)
         beside.replace(file)
         for other in file.parent.glob(f"{_TABLES}*"):
@@ -233,11 +242,16 @@ def _made(file: Path, script: str) -> Path | None:
 
 
 def _in_memory(script: str) -> Any:
-    import duckdb
-
-    database = duckdb.connect(":memory:")
+    database = _connection(":memory:")
     database.execute(script)
     return database
+
+
+def _connection(path: str, read_only: bool = False) -> Any:
+    import duckdb
+
+    with _DOORS:
+        return duckdb.connect(path, read_only, {"threads": min(_THREADS, os.cpu_count() or 1)})
 
 
 def _tag(name: str) -> str:

@@ -133,6 +133,20 @@ def test_the_length_of_an_episode_is_no_step(line: str, episodes: bool) -> None:
     assert list(steps["step"]) == (list(range(1, 30)) if episodes else [])
 
 
+@pytest.mark.parametrize(
+    ("steps", "counts"),
+    [
+        pytest.param([(7919 * n) % 997 for n in range(6000)], False, id="numbers that come again by and by"),
+        pytest.param([batch for _ in range(2000) for batch in (100, 200, 300)], True, id="three reports of each epoch"),
+        pytest.param([(7 * n) % 20 for n in range(6000)], True, id="reports of each seventh of twenty"),
+        pytest.param([5 * (n // 16) + n % 2 for n in range(6000)], True, id="processes that are a step apart"),
+    ],
+)
+def test_a_counter_comes_to_the_same_numbers_soon(steps: list[int], counts: bool) -> None:
+    found = _read(f"worker: step {step}, loss 2.5, queue 3" for step in steps)
+    assert (len(found) > 0) == counts
+
+
 def test_what_is_told_of_the_same_step_behind_its_loss_is_no_second_report() -> None:
     lines = []
     for number in range(1, 8):
