@@ -288,7 +288,7 @@ def test_no_more_jobs_than_allowed_are_reviewed_at_once() -> None:
     others = set(threading.enumerate())
     source = Ordered()
     watch = Watch(source, refresh_s=60, parallel=4)
-    names = [f"job-{place}" for place in range(60)]
+    names = [f"job-{place}" for place in range(20)]
     for name in names:
         watch.snapshot(name)
     _until(lambda: len(source.read) == 4)

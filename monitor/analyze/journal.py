@@ -81,10 +81,12 @@ def journal(steps: pd.DataFrame, events: pd.DataFrame) -> pd.DataFrame:
     out["step_time_s"] = _medians(steps, rows)
     own = rows["kind"].isin(_OWN_TIME).to_numpy() & out["step_time_s"].notna().to_numpy()
     out["time_s"] = out["step_time_s"].where(own, out["wall_s"]).fillna(out["step_time_s"])
+    said = events["kind"].to_numpy(object)
     for mark, kinds in _KINDS.items():
         found = np.zeros(len(out), dtype=bool)
         for kind in kinds:
-            found |= _before(out, events[events["kind"] == kind], left_out(events, {kind}))
+            if (of_kind := said == kind).any():
+                found |= _before(out, events[of_kind], left_out(events, {kind}))
         common = mark != "restart" and found.mean() > _TOO_COMMON
         out[mark] = False if common else found
     return out[list(_COLUMNS)].astype(_COLUMNS).reset_index(drop=True)
@@ -172,8 +174,6 @@ def _before(rows: pd.DataFrame, marks: pd.DataFrame, merged: pd.DataFrame) -> np
     From one of the ``merged`` marks to the next mark there are more that were not kept one by one.
     """
     found = np.zeros(len(rows), dtype=bool)
-    if marks.empty:
-        return found
     streams, lines = rows["stream"].to_numpy(), rows["line"].to_numpy("int64")
     times = rows["at"].to_numpy("datetime64[ms]")
     timed = not np.isnat(times).any()

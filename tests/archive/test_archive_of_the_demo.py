@@ -31,6 +31,7 @@ from monitor.review.archiving import Archiver, Asked
 from monitor.settings import Settings
 from tests.demo_jobs import DEMO_NOW as NOW
 from tests.demo_jobs import reviewed
+from tests.drawn import drawn
 
 # The worker that has read the demo for the pages.
 pytestmark = pytest.mark.xdist_group("figures")
@@ -73,7 +74,7 @@ def _named(live: Live, base: str) -> str:
     return next(name for name in live.reports if name.startswith(base))
 
 
-@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("base", drawn(BASES, 4))
 def test_the_report_is_the_live_one_but_for_its_calls(live: Live, base: str) -> None:
     told = live.reports[_named(live, base)]
     # Whenever it is read, with whatever prices are set by then.

@@ -31,6 +31,7 @@ from monitor.review.archived import ArchiveSource
 from monitor.review.archiving import Archiver, Asked, Outcome
 from monitor.settings import Settings
 from tests.archive.test_archive_files import MINUTES, _report
+from tests.drawn import drawn
 from tests.test_review import T0, OneJob
 
 NOW = T0 + timedelta(hours=2)
@@ -84,8 +85,7 @@ def once_written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Manife
     )
 
 
-@pytest.mark.parametrize("harm", HARMS)
-@pytest.mark.parametrize("part", [*TABLES, "report"])
+@pytest.mark.parametrize(("part", "harm"), drawn([(part, harm) for part in (*TABLES, "report") for harm in HARMS], 12))
 def test_a_damaged_file_is_never_called_unchanged_and_is_written_again(
     tmp_path: Path, made: Manifest, part: str, harm: str
 ) -> None:

@@ -14,6 +14,7 @@ from monitor.aws.clients import Clients
 from monitor.errors import NotAllowed, TrainwatchError, Unreachable
 from tests.aws.damaged import ANSWERS, DAMAGES, MAIN
 from tests.aws.fake import REGION, answer_with, refusal, reply
+from tests.drawn import drawn
 
 pytestmark = pytest.mark.usefixtures("offline")
 
@@ -108,7 +109,7 @@ def test_there_are_enough_of_them() -> None:
     assert len(TABLE) >= 150
 
 
-@pytest.mark.parametrize(("operation", "body"), TABLE)
+@pytest.mark.parametrize(("operation", "body"), drawn(TABLE, 48))
 def test_a_damaged_answer_is_asked_for_again(operation: str, body: bytes) -> None:
     hurried = ANSWERS[operation][0] == "pricing"
     good = reply(ANSWERS[operation][3])

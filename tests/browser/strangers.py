@@ -55,8 +55,8 @@ def account(page_events: int = 400) -> Account:
         return now_ms - round(minutes * _MINUTE_MS)
 
     jobs = (
-        Job(name=FINISHED, started_ms=ago(200), nodes=64, minutes=25.0, lines_per_minute=60.0, text=training),
-        Job(name=RUNNING, started_ms=ago(30), nodes=64, minutes=60.0, lines_per_minute=60.0, text=training),
+        Job(name=FINISHED, started_ms=ago(200), nodes=64, minutes=25.0, lines_per_minute=30.0, text=training),
+        Job(name=RUNNING, started_ms=ago(30), nodes=64, minutes=60.0, lines_per_minute=30.0, text=training),
         Job(
             name=FAILED,
             started_ms=ago(120),
@@ -76,6 +76,6 @@ def account(page_events: int = 400) -> Account:
             text=training,
             restarts=(15.0, 30.0),
         ),
-        Job(name=HUGE, started_ms=ago(20), nodes=256, minutes=60.0, lines_per_minute=20.0, text=training),
+        Job(name=HUGE, started_ms=ago(10), nodes=256, minutes=60.0, lines_per_minute=20.0, text=training),
     )
     return Account(jobs=jobs, now_ms=now_ms, clock_rate=1.0, page_events=page_events, latency_ms=20.0)

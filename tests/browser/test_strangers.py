@@ -39,7 +39,7 @@ def test_a_job_is_judged_while_its_log_comes_in_and_after(
     expect(answer).to_be_visible()
     expect(page.get_by_text(status, exact=True).first).to_be_visible()
     _whole(page)
-    # A log of a hundred thousand lines takes its time under the quotas; the page says so until it is there.
+    # A log of fifty thousand lines takes its time under the quotas; the page says so until it is there.
     expect(page.get_by_text(_STILL_READ)).to_have_count(0, timeout=150_000)
     expect(answer).to_be_visible()
     if verdict:

@@ -27,6 +27,7 @@ from monitor.demo import serve as demo
 from monitor.demo.account import Account
 from monitor.installed import PROGRAM
 from tests.cli.commands import FAILED, FINISHED, RUNNING, SMP, named
+from tests.drawn import drawn
 
 OUT_OF_MEMORY = "gptj-6b-smp"
 ACCOUNTS = '\n[[accounts]]\nname = "research"\nregions = ["us-east-1", "eu-west-1"]\n'
@@ -57,8 +58,14 @@ def test_every_help_has_examples(grammar: argparse.ArgumentParser) -> None:
 
 
 @pytest.fixture
-def place(connected: Account, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A folder with the files that the examples name; what would go on for ever ends after its first turn."""
+def place(
+    told: tuple[dict[str, Any], Path], connected: Account, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Path:
+    """A folder with the files that the examples name; what would go on for ever ends after its first turn. Jobs that are over
+    were read before.
+    """
+    shutil.copytree(told[1], tmp_path / "cache")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     home = tmp_path / "home"
     home.mkdir()
     monkeypatch.chdir(tmp_path)
@@ -118,7 +125,11 @@ def _here(call: str, account: Account, place: Path) -> list[str]:
     return shlex.split(re.sub(r" > ~\S+$", "", call))
 
 
-@pytest.mark.parametrize("call", list(dict.fromkeys(CALLS)))
+# The whole account, job for job.
+_OF_ALL = [call for call in dict.fromkeys(CALLS) if call.startswith(("nightly", "archive --all"))]
+
+
+@pytest.mark.parametrize("call", [call for call in dict.fromkeys(CALLS) if call not in _OF_ALL] + drawn(_OF_ALL, 2))
 def test_the_examples_of_the_help_run(
     call: str, place: Path, connected: Account, capsys: pytest.CaptureFixture[str]
 ) -> None:

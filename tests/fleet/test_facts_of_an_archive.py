@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date, datetime, timedelta
@@ -56,12 +57,19 @@ def put(store: FolderStore, name: str, minutes: float = 90.0, tags: dict[str, st
     write(store, report(built.run, builders.START + timedelta(minutes=minutes)), labels=Labels(tags))
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Counting:
-    out = Counting(tmp_path / "archive")
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An archive of four jobs, to be copied."""
+    folder = tmp_path_factory.mktemp("made") / "archive"
     for number in range(4):
-        put(out, f"bert-{number}", tags={"team": "speech"})
-    return out
+        put(FolderStore(folder), f"bert-{number}", tags={"team": "speech"})
+    return folder
+
+
+@pytest.fixture
+def store(made: Path, tmp_path: Path) -> Counting:
+    shutil.copytree(made, tmp_path / "archive")
+    return Counting(tmp_path / "archive")
 
 
 @pytest.fixture

@@ -28,6 +28,7 @@ from monitor.review.nightly import Night, Plan, night
 from monitor.review.nightly_state import NightlyFolder
 from monitor.settings import Settings
 from tests import builders
+from tests.drawn import drawn
 
 NAMES = ("algo-1", "algo-2")
 # A Monday: the jobs ran in the week before it.
@@ -152,7 +153,7 @@ def _at_once(function: Callable[..., object], *given: object) -> _Done:
     return _Done()
 
 
-@pytest.mark.parametrize("after", [1, 2, 20, 57, 62, 68, 74, 80, 86, 92])
+@pytest.mark.parametrize("after", drawn([1, 2, 20, 57, 62, 68, 74, 80, 86, 92], 4))
 def test_a_night_that_is_killed_anywhere_is_taken_up_by_the_next(
     planned: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
 ) -> None:

@@ -13,6 +13,7 @@ from monitor.show import data
 from monitor.show.data import Account
 from tests import situations
 from tests.aws.fake import offline
+from tests.drawn import drawn
 from tests.pages.conftest import APP, jobs_page
 from tests.pages.fake import FakeAccount, texts
 
@@ -99,17 +100,23 @@ def test_where_one_profile_is_served_an_address_reaches_no_other(
     assert [box.key for box in page.sidebar.selectbox] == ["of-region"]
 
 
-@pytest.mark.parametrize("where", ["", "job", "logs", "thresholds"])
 @pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("from", "00010101T000000Z"),
-        ("until", "9999-12-31T23:59:59-14:00"),
-        ("at", "0001-01-01T00:00:00+14:00"),
-        ("last", "999999d"),
-        ("event", "99999999999999-00000000"),
-        ("from", "<b>banana</b>"),
-    ],
+    ("where", "name", "text"),
+    drawn(
+        [
+            (where, *asked)
+            for where in ("", "job", "logs", "thresholds")
+            for asked in (
+                ("from", "00010101T000000Z"),
+                ("until", "9999-12-31T23:59:59-14:00"),
+                ("at", "0001-01-01T00:00:00+14:00"),
+                ("last", "999999d"),
+                ("event", "99999999999999-00000000"),
+                ("from", "<b>banana</b>"),
+            )
+        ],
+        9,
+    ),
 )
 def test_an_address_with_an_absurd_time_is_one_sentence(asked: list[Account], where: str, name: str, text: str) -> None:
     page = AppTest.from_file(str(APP), default_timeout=20)

@@ -16,6 +16,7 @@ from monitor.model import Report
 from monitor.review import Snapshot
 from monitor.show.jobs.table import cells, known, label_of, rows
 from tests.demo_jobs import DEMO_JOBS
+from tests.drawn import drawn
 from tests.figures_read import Figures, disagreements, of_text, of_tiles, together
 from tests.pages.conftest import Open
 from tests.pages.fake import FakeAccount, texts
@@ -85,7 +86,7 @@ def _names() -> list[str]:
     return [column.name for column in _COLUMNS]
 
 
-@pytest.mark.parametrize("base", DEMO_JOBS)
+@pytest.mark.parametrize("base", drawn(DEMO_JOBS, 5))
 def test_what_has_the_same_name_has_the_same_value(base: str, demo_reports: dict[str, Report], open_page: Open) -> None:
     report = demo_reports[base]
     found = _shown(report, open_page)

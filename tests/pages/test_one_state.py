@@ -29,6 +29,7 @@ from monitor.review.notebook import ShownReport
 from monitor.show.jobs.table import known
 from tests import situations
 from tests.demo_jobs import DEMO_JOBS
+from tests.drawn import drawn
 from tests.pages.conftest import Open
 from tests.pages.fake import FakeAccount, texts
 
@@ -90,7 +91,7 @@ def _report(name: str, demo: dict[str, Report]) -> Report:
     return demo[name] if name in demo else getattr(situations, name)()
 
 
-@pytest.mark.parametrize("name", [*DEMO_JOBS, *OTHERS])
+@pytest.mark.parametrize("name", drawn([*DEMO_JOBS, *OTHERS], 7))
 def test_state_and_status_of_a_job_are_said_in_the_same_words_everywhere(
     name: str, demo_reports: dict[str, Report], open_page: Open, tmp_path: Path
 ) -> None:

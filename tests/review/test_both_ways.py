@@ -54,12 +54,12 @@ def of_number(number: int) -> Served:
 
 
 JOBS: dict[str, Callable[[], Served]] = (
-    {fault: lambda fault=fault: planted(fault) for fault in drawn(FAULTS, 4)}  # type: ignore[misc]
+    {fault: lambda fault=fault: planted(fault) for fault in drawn(FAULTS, 2)}  # type: ignore[misc]
     | {
         f"demo {STORIES[place].base_name} {place}": lambda place=place: told(place)
-        for place in drawn(range(len(STORIES)), 3)
+        for place in drawn(range(len(STORIES)), 2)
     }
-    | {f"random {number}": lambda number=number: of_number(number) for number in drawn(range(30), 4)}
+    | {f"random {number}": lambda number=number: of_number(number) for number in drawn(range(30), 2)}
 )
 
 
