@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import replace
-from itertools import pairwise
+from functools import cache
+from itertools import pairwise, product
 
 import numpy as np
+from numpy.typing import NDArray
 
 from monitor.model import LogPage
 
@@ -30,8 +32,9 @@ _CUT = re.compile(r"\d\n[\d.]|[a-z_]\n[a-z_]|[,:(\[/<' ]\n|\n[,:;)\]/%<']")
 
 def unwrapped(page: LogPage) -> LogPage:
     """The page with each line that was cut in one piece, and empty lines where its rest was; else the page itself."""
-    width = _width(page)
-    if not width:
+    lengths = _lengths(page)
+    width = _width(lengths)
+    if not width or not _may_be_cut(page, lengths == width):
         return page
     lines = page.lines
     groups = _groups([len(line) for line in lines], width)
@@ -53,15 +56,17 @@ def unwrapped(page: LogPage) -> LogPage:
     return replace(page, data="\n".join(whole).encode("utf-8", "replace"))
 
 
-def _width(page: LogPage) -> int:
-    """The column at which lines may have been cut; 0 where there is none."""
-    ends = page.ends
-    if len(ends) < 2 * _FEWEST:
-        return 0
+def _lengths(page: LogPage) -> NDArray[np.int64]:
+    """Of each line in characters; of one of several bytes the first one counts."""
     bytes_ = np.frombuffer(page.data + b"\n", np.uint8)
-    # Of a character of several bytes the first one counts.
-    before = np.append(0, np.cumsum((bytes_ & 0xC0) != 0x80))[ends]
-    lengths = np.diff(before - np.arange(len(ends)), prepend=0)
+    before = np.append(0, np.cumsum((bytes_ & 0xC0) != 0x80))[page.ends]
+    return np.diff(before - np.arange(len(page.ends)), prepend=0)
+
+
+def _width(lengths: NDArray[np.int64]) -> int:
+    """The column at which lines may have been cut; 0 where there is none."""
+    if len(lengths) < 2 * _FEWEST:
+        return 0
     usable = lengths[(lengths >= _NARROWEST) & (lengths <= _WIDEST)]
     if len(usable) < _FEWEST:
         return 0
@@ -69,6 +74,24 @@ def _width(page: LogPage) -> int:
     width = int(counts.argmax())
     longer = int((lengths > width).sum())
     return width if counts[width] >= _FEWEST and longer <= _MOST_LONGER * len(lengths) else 0
+
+
+def _may_be_cut(page: LogPage, at_column: NDArray[np.bool_]) -> bool:
+    """Enough of the lines that end at the column end as no line does that was written as one: asked of all bytes at once."""
+    bytes_ = np.frombuffer(page.data + b"\n\n", np.uint8)
+    ends = page.ends[:-1][at_column[:-1]]
+    cut = _is_cut()[np.minimum(bytes_[ends - 1], 128), np.minimum(bytes_[ends + 1], 128)]
+    begins = at_column[:-1] & ~np.append(False, at_column[:-2])
+    return int(cut.sum()) >= _INSIDE * int(begins.sum())
+
+
+@cache
+def _is_cut() -> NDArray[np.bool_]:
+    """What ``_CUT`` says of the bytes before and behind a line's end; from 128 on it may be anything."""
+    out = np.ones((129, 129), np.bool_)
+    for before, behind in product(range(128), repeat=2):
+        out[before, behind] = _CUT.search(f"{before:c}\n{behind:c}") is not None
+    return out
 
 
 def _groups(lengths: list[int], width: int) -> list[tuple[int, int]]:
