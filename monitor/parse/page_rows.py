@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -279,32 +280,37 @@ class _PageRows:
 
     def _add_events(self, flags: int, plan: Plan, at: Ints) -> None:
         """Adds the events of lines that a plan read."""
-        if plan.events is not None and plan.bare:
-            self._add_told(plan.events, at)
+        if plan.events is not None:
+            self._add_told(plan.events, at, plan.bare)
             return
         for each in at.tolist():
             fragment = self._fragment(each)
-            if plan.events is None:
-                readers = self.everybody or readers_of(self.pieces[each], bool(flags & TABULAR))
-                found = [event for read in readers.events for event in self.failures.read(read, fragment.text) or ()]
-            else:
-                found = [told.of(fragment.text) for told in plan.events]
+            readers = self.everybody or readers_of(self.pieces[each], bool(flags & TABULAR))
+            found = [event for read in readers.events for event in self.failures.read(read, fragment.text) or ()]
             if found:
                 self._add_event(fragment, each, 0, found)
 
-    def _add_told(self, events: Sequence[Told], at: Ints) -> None:
-        """Adds the events of lines that have no wrapping."""
-        page, line = self.page, self.pieces.line[at]
-        texts = [self.pieces.text(each) for each in at.tolist()]
-        if page.times_ms is None:
-            times: Iterable[int | None] = map(written_at_ms, texts)
+    def _add_told(self, events: Sequence[Told], at: Ints, bare: bool) -> None:
+        """Adds the events that each of some lines tells, ``bare`` ones without wrapping."""
+        if not events:
+            return
+        page, line, places = self.page, self.pieces.line[at], at.tolist()
+        written = repeat(None) if page.times_ms is None else [page.times_ms[each] for each in line.tolist()]
+        times: Iterable[int | None]
+        who: Iterable[tuple[int | None, str]] = repeat((None, ""))
+        if bare:
+            texts = [self.pieces.text(each) for each in places]
+            times = map(written_at_ms, texts) if page.times_ms is None else written
         else:
-            times = [page.times_ms[each] for each in line.tolist()]
-        places = list(zip((line + page.first_line).tolist(), self.pieces.part[at].tolist(), times, texts, strict=True))
+            found = [self._fragment(each) for each in places]
+            texts, who = [each.text for each in found], [(each.rank, each.host) for each in found]
+            times = map(one_line.event_ms, found, written)
+        numbers, parts = (line + page.first_line).tolist(), self.pieces.part[at].tolist()
+        rows = list(zip(numbers, parts, times, who, texts, strict=False))
         for told in events:
             self.events.add_all(
-                EventRow(page.stream, page.node, number, part, time_ms, None, "", *told.of(text))
-                for number, part, time_ms, text in places
+                EventRow(page.stream, page.node, number, part, time_ms, *writer, *told.of(text))
+                for number, part, time_ms, writer, text in rows
             )
 
     def _add_event(self, fragment: Fragment, at: int, part: int, found: list[tuple[str, str]]) -> None:
