@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
-from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -295,18 +294,19 @@ class _PageRows:
         if not events:
             return
         page, line, places = self.page, self.pieces.line[at], at.tolist()
-        written = repeat(None) if page.times_ms is None else [page.times_ms[each] for each in line.tolist()]
-        times: Iterable[int | None]
-        who: Iterable[tuple[int | None, str]] = repeat((None, ""))
+        written = [None] * len(at) if page.times_ms is None else [page.times_ms[each] for each in line.tolist()]
+        who: list[tuple[int | None, str]] = [(None, "")] * len(at)
+        times: Iterable[int | None] = written
         if bare:
             texts = [self.pieces.text(each) for each in places]
-            times = map(written_at_ms, texts) if page.times_ms is None else written
+            if page.times_ms is None:
+                times = map(written_at_ms, texts)
         else:
             found = [self._fragment(each) for each in places]
             texts, who = [each.text for each in found], [(each.rank, each.host) for each in found]
             times = map(one_line.event_ms, found, written)
         numbers, parts = (line + page.first_line).tolist(), self.pieces.part[at].tolist()
-        rows = list(zip(numbers, parts, times, who, texts, strict=False))
+        rows = list(zip(numbers, parts, times, who, texts, strict=True))
         for told in events:
             self.events.add_all(
                 EventRow(page.stream, page.node, number, part, time_ms, *writer, *told.of(text))

@@ -243,7 +243,7 @@ def _micro_batches(steps: Floats, done: Floats) -> float:
 def counts(table: Table, at: At) -> bool:
     """False where what is called a step jumps up and down: the length of an episode, a size.
 
-    A counter that begins again with each epoch, or that several processes print, comes to the same numbers.
+    A counter that begins again with each epoch, or that several processes print, soon comes to the same numbers.
     """
     at = at[~np.isnan(table.step[at])]
     steps = table.step[at]

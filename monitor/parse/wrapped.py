@@ -32,9 +32,10 @@ _CUT = re.compile(r"\d\n[\d.]|[a-z_]\n[a-z_]|[,:(\[/<' ]\n|\n[,:;)\]/%<']")
 
 def unwrapped(page: LogPage) -> LogPage:
     """The page with each line that was cut in one piece, and empty lines where its rest was; else the page itself."""
-    lengths = _lengths(page)
+    bytes_, ends = np.frombuffer(page.data + b"\n", np.uint8), page.ends
+    lengths = _lengths(bytes_, ends)
     width = _width(lengths)
-    if not width or not _may_be_cut(page, lengths == width):
+    if not width or not _may_be_cut(bytes_, ends, np.flatnonzero(lengths[:-1] == width)):
         return page
     lines = page.lines
     groups = _groups([len(line) for line in lines], width)
@@ -56,11 +57,10 @@ def unwrapped(page: LogPage) -> LogPage:
     return replace(page, data="\n".join(whole).encode("utf-8", "replace"))
 
 
-def _lengths(page: LogPage) -> NDArray[np.int64]:
+def _lengths(bytes_: NDArray[np.uint8], ends: NDArray[np.int64]) -> NDArray[np.int64]:
     """Of each line in characters; of one of several bytes the first one counts."""
-    bytes_ = np.frombuffer(page.data + b"\n", np.uint8)
-    before = np.append(0, np.cumsum((bytes_ & 0xC0) != 0x80))[page.ends]
-    return np.diff(before - np.arange(len(page.ends)), prepend=0)
+    before = np.append(0, np.cumsum((bytes_ & 0xC0) != 0x80))[ends]
+    return np.diff(before - np.arange(len(ends)), prepend=0)
 
 
 def _width(lengths: NDArray[np.int64]) -> int:
@@ -76,13 +76,12 @@ def _width(lengths: NDArray[np.int64]) -> int:
     return width if counts[width] >= _FEWEST and longer <= _MOST_LONGER * len(lengths) else 0
 
 
-def _may_be_cut(page: LogPage, at_column: NDArray[np.bool_]) -> bool:
-    """Enough of the lines that end at the column end as no line does that was written as one: asked of all bytes at once."""
-    bytes_ = np.frombuffer(page.data + b"\n\n", np.uint8)
-    ends = page.ends[:-1][at_column[:-1]]
-    cut = _is_cut()[np.minimum(bytes_[ends - 1], 128), np.minimum(bytes_[ends + 1], 128)]
-    begins = at_column[:-1] & ~np.append(False, at_column[:-2])
-    return int(cut.sum()) >= _INSIDE * int(begins.sum())
+def _may_be_cut(bytes_: NDArray[np.uint8], ends: NDArray[np.int64], full: NDArray[np.int64]) -> bool:
+    """Enough of the lines that are ``full`` end as no line does that was written as one: asked of all bytes at once."""
+    at = ends[full]
+    cut = _is_cut()[np.minimum(bytes_[at - 1], 128), np.minimum(bytes_[at + 1], 128)]
+    groups = int((np.diff(full, prepend=-2) > 1).sum())
+    return int(cut.sum()) >= _INSIDE * groups
 
 
 @cache

@@ -49,7 +49,7 @@ def examples(grammar: argparse.ArgumentParser) -> list[str]:
     return [line.strip().removeprefix(f"{PROGRAM} ") for line in shown if line.strip() and "COMMAND" not in line]
 
 
-CALLS = [call for grammar in parsers(parser()) for call in examples(grammar)]
+CALLS = list(dict.fromkeys(call for grammar in parsers(parser()) for call in examples(grammar)))
 
 
 @pytest.mark.parametrize("grammar", list(parsers(parser())), ids=lambda each: each.prog)
@@ -126,10 +126,10 @@ def _here(call: str, account: Account, place: Path) -> list[str]:
 
 
 # The whole account, job for job.
-_OF_ALL = [call for call in dict.fromkeys(CALLS) if call.startswith(("nightly", "archive --all"))]
+_OF_ALL = [call for call in CALLS if call.startswith(("nightly", "archive --all"))]
 
 
-@pytest.mark.parametrize("call", [call for call in dict.fromkeys(CALLS) if call not in _OF_ALL] + drawn(_OF_ALL, 2))
+@pytest.mark.parametrize("call", [call for call in CALLS if call not in _OF_ALL] + drawn(_OF_ALL, 2))
 def test_the_examples_of_the_help_run(
     call: str, place: Path, connected: Account, capsys: pytest.CaptureFixture[str]
 ) -> None:
