@@ -26,8 +26,8 @@ from typing import Any
 
 from benchmarks.account import Account, Job
 from benchmarks.account.exported import describe, export, subscribe
-from monitor.archive.folder import FolderStore
 from monitor.archive.layout import RUNS
+from monitor.archive.store import FolderStore
 
 Row = tuple[str, ...]
 _NOW = datetime(2026, 11, 24, 6, tzinfo=UTC)

@@ -18,8 +18,8 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from monitor.archive.folder import FolderStore
 from monitor.archive.layout import RUNS
+from monitor.archive.store import FolderStore
 from monitor.demo.account import Account, start
 from monitor.review.nightly_state import NightlyFolder, State
 

@@ -22,7 +22,7 @@ from streamlit.testing.v1 import AppTest
 
 from benchmarks.planted.catalogue import FAULTS, Ticket, scenario
 from benchmarks.planted.source import PlantedSource
-from monitor.archive.folder import FolderStore
+from monitor.archive.store import FolderStore
 from monitor.archive.writing import write
 from monitor.aws.clients import Clients
 from monitor.cli.main import main as command

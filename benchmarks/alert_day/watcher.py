@@ -26,8 +26,7 @@ from monitor.alert.ledger import Ledger
 from monitor.alert.message import Message
 from monitor.alert.rules import rules_of
 from monitor.alert.telling import Telling
-from monitor.cli.alert_looking import Looking
-from monitor.cli.alert_watch import run_watch
+from monitor.cli.alert_watch import Looking, run_watch
 from monitor.errors import NoCredentials, Throttled, TrainwatchError
 from monitor.model import Report
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
-from monitor.archive.folder import FolderStore
 from monitor.archive.layout import RUNS
-from monitor.archive.store import Store
+from monitor.archive.store import FolderStore, Store
 from monitor.errors import BadCall, NoData
 from monitor.settings import expanded
 

@@ -1,9 +1,22 @@
-"""What must a place be able to do to store an archive? A folder can, and a bucket (``monitor.aws.bucket``)."""
+"""What must a place be able to do to store an archive? A bucket can (``monitor.aws.bucket``), and a folder of this machine.
+
+In a folder, files appear whole, survive a power failure, and are private to their owner. It is up to the owner who else may
+read them: permissions that a file or a folder was given stay as they are.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import stat
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Protocol
+
+from monitor.errors import CannotDo
+from monitor.settings import expanded
 
 
 class Store(Protocol):
@@ -42,3 +55,120 @@ class Store(Protocol):
     def listed(self, prefix: str) -> Mapping[str, str]:
         """Path -> a stamp that another file there would not have, of all files below ``prefix``."""
         ...
+
+
+# Engines that read folders pass over names that begin with a dot.
+_UNFINISHED = ".unfinished-"
+_ABANDONED_S = 3600.0
+
+
+class FolderStore:
+    """The Store in a folder, which need not exist yet. Any number of processes may share it."""
+
+    is_far = False
+
+    def __init__(self, folder: str | Path) -> None:
+        self._folder = expanded(str(folder))
+        self.label = str(folder)
+
+    def make_ready(self) -> None:
+        with self._telling("written"):
+            _make(self._folder)
+            with tempfile.TemporaryFile(dir=self._folder):
+                pass
+
+    def write(self, path: str, data: bytes) -> None:
+        target = self._folder / path
+        with self._telling("written"):
+            _make(target.parent)
+            _sweep(target.parent)
+            beside = target.parent / f"{_UNFINISHED}{os.getpid()}-{os.urandom(6).hex()}"
+            try:
+                with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _rights(target)), "wb") as file:
+                    file.write(data)
+                    file.flush()
+                    os.fsync(file.fileno())
+                beside.replace(target)
+            finally:
+                beside.unlink(missing_ok=True)
+            _settle(target.parent)
+
+    def read(self, path: str) -> bytes | None:
+        with self._telling("read"):
+            try:
+                return (self._folder / path).read_bytes()
+            except (FileNotFoundError, NotADirectoryError):
+                return None
+
+    def remove(self, path: str) -> None:
+        with self._telling("written"):
+            (self._folder / path).unlink(missing_ok=True)
+
+    def holds(self, prefix: str) -> bool:
+        with self._telling("read"):
+            return next(_files(str(self._folder / prefix)), None) is not None
+
+    def listed(self, prefix: str) -> dict[str, str]:
+        below = str(self._folder / prefix)
+        with self._telling("read"):
+            found = ((entry.path[len(below) + 1 :], entry.stat()) for entry in _files(below))
+            return {prefix + path.replace(os.sep, "/"): f"{seen.st_mtime_ns} {seen.st_size}" for path, seen in found}
+
+    @contextmanager
+    def _telling(self, done: str) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, ValueError) as error:  # a name with a NUL in it
+            why = (getattr(error, "strerror", None) or str(error)).rstrip(".")
+            remedy = "Name another folder, or free some space." if done == "written" else "Check the right to read it."
+            raise CannotDo(f"The archive {self.label} cannot be {done}: {why}.", remedy) from error
+
+
+def _files(folder: str) -> Iterator[os.DirEntry[str]]:
+    """All files below, but unfinished ones; none where there is no such folder."""
+    waiting = [folder]
+    while waiting:
+        try:
+            found = os.scandir(waiting.pop())
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        with found:
+            for entry in found:
+                if entry.is_dir():
+                    waiting.append(entry.path)
+                elif not entry.name.startswith("."):
+                    yield entry
+
+
+def _make(folder: Path) -> None:
+    """The folder and those above it that are not there yet: what a log says may be nobody else's business."""
+    if not folder.is_dir():
+        _make(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
+
+
+def _rights(target: Path) -> int:
+    """Those of the file that is replaced, if there is one."""
+    try:
+        return stat.S_IMODE(target.stat().st_mode)
+    except FileNotFoundError:
+        return 0o600
+
+
+def _sweep(folder: Path) -> None:
+    """Takes away what a writer that was killed has left."""
+    for entry in folder.glob(f"{_UNFINISHED}*"):
+        with suppress(FileNotFoundError):
+            if time.time() - entry.stat().st_mtime > _ABANDONED_S:
+                entry.unlink()
+
+
+def _settle(folder: Path) -> None:
+    """The new name, too, is on the disk."""
+    if os.name != "posix":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -16,18 +16,14 @@ from monitor.alert.news import Look
 from monitor.alert.rules import read_rules, rules_of, saved
 from monitor.alert.telling import Telling
 from monitor.alert.verdict import Verdict
-from monitor.cli import alert_across, alert_across_watch
+from monitor.cli import alert_across
 from monitor.cli.accounts import add_accounts_options, is_many
 from monitor.cli.alert_backtest import run_backtest
-from monitor.cli.alert_looking import Looking, publisher
-from monitor.cli.alert_resend import run_resend
 from monitor.cli.alert_text import print_verdicts
-from monitor.cli.alert_undelivered import print_set_aside, sentences, undelivered
-from monitor.cli.alert_watch import run_watch
-from monitor.cli.durations import seconds_of
-from monitor.cli.help import add_command
+from monitor.cli.alert_undelivered import print_set_aside, run_resend, sentences, undelivered
+from monitor.cli.alert_watch import Looking, publisher, run_watch
+from monitor.cli.options import add_command, add_sink_options, seconds_of
 from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress
-from monitor.cli.sinks import add_sink_options
 from monitor.cli.sources import add_job_options, chosen_cache, job_source
 from monitor.cli.thresholds import say_doubts
 from monitor.errors import BadCall, TrainwatchError
@@ -121,7 +117,7 @@ def run(arguments: argparse.Namespace) -> int:
     telling = Telling(rules, arguments.notify, ledger)
     if several:
         if arguments.watch:
-            return alert_across_watch.run(arguments, rules, telling)
+            return alert_across.run_watch_across(arguments, rules, telling)
         return alert_across.run(arguments, rules, telling)
     said, trouble = False, ""
     try:

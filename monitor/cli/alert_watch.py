@@ -19,20 +19,20 @@ from monitor.alert.conditions import Rule
 from monitor.alert.delivery import Outcome
 from monitor.alert.document import alert_document
 from monitor.alert.evaluate import evaluate
-from monitor.alert.ledger import SetAside
+from monitor.alert.ledger import Ledger, SetAside, durable
 from monitor.alert.message import Message
 from monitor.alert.news import Look
 from monitor.alert.telling import Telling
 from monitor.alert.verdict import Verdict
 from monitor.analyze.utilization import LEFT_OUT_AT_END
-from monitor.cli.alert_looking import LookAt, Looking
 from monitor.cli.alert_text import MESSAGE_STYLES, message_words, print_verdicts, verdict_table
 from monitor.cli.alert_undelivered import print_set_aside, sentences, undelivered
-from monitor.cli.durations import seconds_of
+from monitor.cli.options import seconds_of
 from monitor.cli.output import as_json, as_line, deliver, paper_for, progress
 from monitor.cli.paper import Paper, on_screen
 from monitor.diagnose.headline import status_word
 from monitor.errors import BadCall, TrainwatchError
+from monitor.fetch.source import JobSource
 from monitor.model import Report
 from monitor.terminal import lost_output
 from monitor.words import clock, count, duration
@@ -240,3 +240,38 @@ def _how_it_ended(seen: _Seen, stopped: bool) -> str:
 def _same(over: Message, firing: Message) -> bool:
     alike = (over.rule, over.node, over.finding) == (firing.rule, firing.node, firing.finding)
     return alike and over.at >= firing.at
+
+
+LookAt = Callable[[datetime, Callable[[str], None]], Report]
+
+
+@dataclass(frozen=True, slots=True)
+class Looking:
+    """What a look at a job consists of."""
+
+    look_at: LookAt
+    public_url: str = ""
+    """Of the dashboard."""
+    publish: Callable[[Report, datetime], str] = lambda report, now: ""
+    """Done with each report; gives what was in the way, or nothing."""
+
+
+def publisher(source: JobSource, path: Path | None) -> Callable[[Report, datetime], str]:
+    """Puts what is new of a report's step times into CloudWatch. BadCall for jobs of no account."""
+    # Imported late: log files need no AWS.
+    from monitor.alert.publish import publish
+
+    if (clients := source.clients) is None:
+        raise BadCall("--publish puts metrics into a job's account, and this job has none.", "Leave it out.")
+    ledger = Ledger(durable(path))
+    for sentence in ledger.damage():
+        print(f"trainwatch: {sentence}", file=sys.stderr)
+
+    def published(report: Report, now: datetime) -> str:
+        try:
+            publish(clients, ledger, report, now)
+        except TrainwatchError as error:
+            return f"Step times were not published: {error}"
+        return ""
+
+    return published

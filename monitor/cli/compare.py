@@ -10,15 +10,20 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
+from rich.console import Console
+from rich.text import Text
+
 from monitor.archive.comparison_document import comparison_document
-from monitor.archive.pairs import Record, record, user_pairs
+from monitor.archive.pairs import Record, record, record_line, user_pairs
 from monitor.aws.calls import metered
-from monitor.cli.compare_text import print_comparison
-from monitor.cli.help import add_command
+from monitor.cli.options import add_command
 from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress, tell_damage
 from monitor.cli.sources import account_source, add_account_options, add_cache_option, chosen_cache, source_of
-from monitor.diagnose.comparison.compare import compare
+from monitor.cli.tables import Column, table
+from monitor.diagnose.comparison.compare import Comparison, compare, letter
 from monitor.diagnose.comparison.pairs import pairs_of
+from monitor.diagnose.comparison.rows import difference_rows, figure_rows, heading, prediction_lines, verdict_lines
+from monitor.diagnose.headline import facts, status_word
 from monitor.errors import BadCall
 from monitor.export.comparison_markdown import markdown
 from monitor.model import Pair, Report
@@ -111,3 +116,47 @@ def _kept(arguments: argparse.Namespace, pairs: Sequence[Pair]) -> Record | None
             if not store.keep(pair):
                 print(f"trainwatch: the pair is not saved: {store.path} cannot be written.", file=sys.stderr)
     return earlier
+
+
+_STYLE = {"faster": "bold green", "slower": "bold red", "cannot tell": "bold yellow", "not comparable": "bold yellow"}
+_DIFFERENCES_SHOWN = 30
+
+
+def print_comparison(comparison: Comparison, earlier: Record | None, paper: Console) -> None:
+    """Prints all of it to ``paper``."""
+    for verdict, result in zip(verdict_lines(comparison), comparison.against, strict=True):
+        paper.print(Text(verdict, _STYLE[result.answer]))
+    paper.print()
+    for place, report in enumerate(comparison.reports):
+        paper.print(Text(heading(comparison, place), "bold"))
+        paper.print(Text("   " + " · ".join([status_word(report.job.status), *facts(report)])))
+    _head("What differs", paper)
+    rows = difference_rows(comparison)
+    names = [letter(place) for place in range(len(comparison.reports))]
+    if rows:
+        _table(("PARAMETER", *names), rows[:_DIFFERENCES_SHOWN], False, paper)
+        if len(rows) > _DIFFERENCES_SHOWN:
+            paper.print(f"{len(rows) - _DIFFERENCES_SHOWN} more; --format json has all.", style="dim")
+    else:
+        paper.print("Nothing in the known configuration.")
+    _head("Side by side", paper)
+    _table(("", *names), figure_rows(comparison), True, paper)
+    for note in comparison.notes:
+        paper.print(Text(note, "dim"))
+    if predicted := prediction_lines(comparison):
+        _head("Predicted and measured", paper)
+        for sentence in predicted:
+            paper.print(Text(sentence))
+    if line := record_line(earlier):
+        paper.print()
+        paper.print(Text(line))
+
+
+def _head(text: str, paper: Console) -> None:
+    paper.print()
+    paper.print(Text(text, "bold"))
+
+
+def _table(titles: Sequence[str], rows: Sequence[Sequence[str]], right: bool, paper: Console) -> None:
+    columns = [Column(title, right=right and place > 0, wraps=place > 0) for place, title in enumerate(titles)]
+    paper.print(table(columns, rows, paper.width, head="dim"))

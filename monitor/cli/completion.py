@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from monitor.cli.help import add_command
+from monitor.cli.options import add_command
 from monitor.installed import COMMAND
 
 _SHELLS = ("bash", "zsh", "fish")

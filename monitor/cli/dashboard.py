@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from monitor.accounts import chosen
-from monitor.cli.help import add_command
+from monitor.cli.options import add_command
 from monitor.cli.sources import (
     account_source,
     add_account_options,

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from monitor.cli.dashboard import add_address_options, visitors
-from monitor.cli.help import add_command
+from monitor.cli.options import add_command
 
 
 def add_to(commands: Any) -> None:

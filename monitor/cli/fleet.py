@@ -1,4 +1,8 @@
-"""``fleet``: where the GPU-hours of all archived jobs went, by team; printed, written, or sent to those whom alerts reach."""
+"""``fleet``: where the GPU-hours of all archived jobs went, by team; printed, written, or sent to those whom alerts reach.
+
+With ``--logs``, exported logs are first reviewed into the archive, by this machine or by Spark. A report goes to the sinks that
+alerts have: each window once, however often it is made, and again until it arrives.
+"""
 
 from __future__ import annotations
 
@@ -6,27 +10,23 @@ import argparse
 import csv
 import re
 import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from monitor.alert.delivery import checked
+from monitor.alert.delivery import checked, write_down
+from monitor.alert.delivery import deliver as deliver_to
+from monitor.alert.ledger import Ledger, durable, ledger_file
 from monitor.archive.address import no_jobs, store_of
-from monitor.cli.fleet_logs import (
-    ENGINES,
-    add_logs_options,
-    check_logs,
-    complain,
-    print_reviewed,
-    review_logs,
-    reviewed_document,
-)
-from monitor.cli.fleet_sending import send
-from monitor.cli.help import add_command
+from monitor.cli.alert_undelivered import not_sent, refusals
+from monitor.cli.options import add_command, add_sink_options
 from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress
 from monitor.cli.paper import Paper
-from monitor.cli.sinks import add_sink_options
 from monitor.cli.sources import add_archive_option, split
 from monitor.cli.tables import Column, table
 from monitor.errors import BadCall, CannotDo, NoData
@@ -37,9 +37,13 @@ from monitor.fleet.report import FleetReport
 from monitor.fleet.sections import Section, headline, sections
 from monitor.fleet.window import Window
 from monitor.installed import PROGRAM
-from monitor.review.exported import Reviewed
+from monitor.review.engines import Engine, Local
+from monitor.review.exported import Ask, Reviewed, reviewed
+from monitor.review.exported_tasks import Reach
+from monitor.review.fleet_message import RULE, message_of
 from monitor.review.fleet_report import Made, made, owners_of
-from monitor.settings import archive_root, read
+from monitor.settings import Settings, archive_root, cache_folder, read
+from monitor.words import count
 
 _SINCE = re.compile(r"(\d{1,4})([dw])")
 # Sentences beside a table need more than this, or they stand below it.
@@ -110,7 +114,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.notify:
         return code
     ledger = Path(arguments.ledger) if arguments.ledger else None
-    return send(found.report, arguments.notify, ledger, read().public_url, now) or code
+    return send_report(found.report, arguments.notify, ledger, read().public_url, now) or code
 
 
 def report_of(arguments: argparse.Namespace, window: Window, now: datetime) -> Made:
@@ -210,3 +214,158 @@ def _print_section(section: Section, paper: Paper) -> None:
             paper.print(f"{row[0].partition(' ')[0]} {row[-1]}")
     if section.note:
         paper.print(section.note, style="dim")
+
+
+ENGINES = ("local", "spark")
+_NEEDS_LOGS = ("descriptions", "engine", "workers", "work")
+_MOST_SAID = 10
+
+
+def add_logs_options(command: argparse.ArgumentParser) -> None:
+    """What is reviewed first, and by whom."""
+    logs = command.add_argument_group(
+        "exported logs", "reviewed into the archive first; a second call reads what is new"
+    )
+    logs.add_argument(
+        "--logs",
+        nargs="+",
+        metavar="PATH",
+        help="folders or s3:// prefixes with what CreateExportTask or a subscription (Firehose) wrote",
+    )
+    logs.add_argument(
+        "--descriptions",
+        metavar="PATH",
+        help="where answers of DescribeTrainingJob or Search, or EventBridge's events are kept (default: beside the logs)",
+    )
+    logs.add_argument(
+        "--engine", choices=ENGINES, help="processes of this machine (default), or Spark's session (docs/fleet.md)"
+    )
+    logs.add_argument("--workers", type=int, metavar="N", help="tasks at a time (default: one a core)")
+    logs.add_argument(
+        "--work", metavar="PATH", help="where a subscription is sorted by job (default: the user's cache folder)"
+    )
+
+
+def check_logs(arguments: argparse.Namespace) -> None:
+    """BadCall for options that make no sense: told before any work."""
+    if not arguments.logs:
+        for name in _NEEDS_LOGS:
+            if getattr(arguments, name) is not None:
+                raise BadCall(
+                    f"--{name} goes with --logs.", "Name the exported logs with --logs PATH, or leave it out."
+                )
+    elif arguments.workers is not None and arguments.workers < 1:
+        raise BadCall(f"--workers {arguments.workers} does nothing.", "Give a number of at least 1.")
+
+
+def review_logs(
+    arguments: argparse.Namespace, root: str, settings: Settings, now: datetime, say: Callable[[str], None]
+) -> Reviewed:
+    """Reviews what is new of the logs into the archive at ``root``."""
+    region = next(iter(split([arguments.region])), None)
+    engine = _engine(arguments)
+    with _work(arguments) as work:
+        reach = Reach(root, work, region, arguments.profile)
+        ask = Ask(
+            tuple(arguments.logs), reach, settings, now, arguments.descriptions, work_is_shared=bool(arguments.work)
+        )
+        store = store_of(root, region, arguments.profile)
+        return reviewed(ask, store, store_of(work, region, arguments.profile), engine, say)
+
+
+def complain(found: Reviewed) -> bool:
+    """What could not be read or archived, on standard error; whether there is anything of the kind."""
+    failed = [f"{job.name} is not archived: {job.error}" for job in found.jobs if job.error]
+    told = [*found.troubles, *failed]
+    if not (found.jobs or told):
+        others = f" (of {count(len(found.others), 'object')}, such as {found.others[0]})" if found.others else ""
+        told = [
+            f"Nothing there is an exported log{others}. Name with --logs what CreateExportTask or a subscription wrote."
+        ]
+    for sentence in told[:_MOST_SAID]:
+        print(f"trainwatch: {sentence}", file=sys.stderr)
+    if len(told) > _MOST_SAID:
+        print(f"trainwatch: and {count(len(told) - _MOST_SAID, 'more trouble')} of the kind.", file=sys.stderr)
+    return bool(told)
+
+
+def print_reviewed(found: Reviewed, engine: str, paper: Paper) -> None:
+    """What was done with the logs, before the report."""
+    states = found.states
+    words = {"archived": "archived", "unchanged": "unchanged", "kept": "kept as archived from AWS", "failed": "failed"}
+    said = ", ".join(f"{states[state]:,} {word}" for state, word in words.items() if states[state]) or "none"
+    paper.print(
+        f"Exported logs: {count(len(found.jobs), 'job')} in {count(found.objects, 'object')} ({found.size / 1e6:,.1f} MB), "
+        f"by {engine}: {said}."
+    )
+    if found.undescribed:
+        which = "1 job is" if found.undescribed == 1 else f"{found.undescribed:,} jobs are"
+        paper.print(
+            f"{which} known from logs alone: without a description, status, bill, queue and instances are not known "
+            "(--descriptions)."
+        )
+    if found.others:
+        what = count(len(found.others), "object is neither a log", "objects are neither logs")
+        paper.print(f"{what} nor a description, such as {found.others[0]}.", style="dim")
+
+
+def reviewed_document(found: Reviewed, engine: str) -> dict[str, Any]:
+    """The same for machines."""
+    return {
+        "engine": engine,
+        "objects": found.objects,
+        "bytes": found.size,
+        "events_read": found.events,
+        "without_description": found.undescribed,
+        "other_objects": len(found.others),
+        "not_read": list(found.troubles),
+        "jobs": [
+            {
+                "name": job.name,
+                "state": job.state,
+                "described": job.described,
+                "why": job.error or job.why or None,
+                "seconds": round(job.seconds, 3),
+            }
+            for job in found.jobs
+        ],
+    }
+
+
+def _engine(arguments: argparse.Namespace) -> Engine:
+    if arguments.engine == "spark":
+        from monitor.review.spark_engine import Spark
+
+        return Spark(arguments.workers)
+    return Local(arguments.workers)
+
+
+@contextmanager
+def _work(arguments: argparse.Namespace) -> Iterator[str]:
+    """What is sorted there is a cache of the logs, and as private as they are."""
+    folder = None if arguments.no_cache else cache_folder()
+    if arguments.work or folder:
+        yield arguments.work or str((folder or Path()) / "exported")
+        return
+    with tempfile.TemporaryDirectory(prefix="trainwatch-") as made:
+        yield made
+
+
+def send_report(
+    report: FleetReport,
+    sinks: Sequence[str],
+    ledger: Path | None,
+    public_url: str,
+    now: datetime,
+    sleep: Callable[[float], None] = time.sleep,
+) -> int:
+    """The exit code: 3 where a sink has not got it. What could not be sent waits in the ledger for the next call."""
+    found = checked(sinks, "The report is printed anyway.")
+    book = Ledger(durable(ledger or ledger_file()))
+    write_down(book, message_of(report, public_url, now), found, now.timestamp())
+    outcomes = [deliver_to(book, sink, sleep, what=RULE) for sink in found]
+    troubles = [sentence for outcome in outcomes for sentence in refusals(outcome)]
+    troubles += [not_sent(outcome) for outcome in outcomes if outcome.waiting]
+    for sentence in troubles:
+        print(f"trainwatch: {sentence}", file=sys.stderr)
+    return CannotDo.exit_code if troubles else 0

@@ -18,9 +18,9 @@ from monitor.archive.document import jobs_document
 from monitor.archive.verdicts import Kept
 from monitor.cli import archived_jobs, jobs_across
 from monitor.cli.accounts import add_accounts_options, is_many, refuse_one_account
-from monitor.cli.help import add_command
 from monitor.cli.jobs_watch import SHORTEST_S, Listed, check_watch, watch
 from monitor.cli.kept_verdicts import instances, kept_of, muted_names, ran, verdict_document, verdict_text
+from monitor.cli.options import add_command
 from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress
 from monitor.cli.paper import Paper
 from monitor.cli.sources import (

@@ -16,7 +16,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from monitor.cli.durations import seconds_of
+from monitor.cli.options import seconds_of
 from monitor.cli.output import as_line, deliver, paper_for
 from monitor.cli.paper import Paper, on_screen
 from monitor.errors import BadCall, TrainwatchError

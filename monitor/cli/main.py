@@ -26,7 +26,7 @@ from monitor.cli import (
     thresholds,
     top,
 )
-from monitor.cli.help import formatter
+from monitor.cli.options import formatter
 from monitor.cli.output import check_output
 from monitor.errors import CannotDo, TrainwatchError
 from monitor.installed import COMMAND, PROGRAM

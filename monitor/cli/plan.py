@@ -1,30 +1,36 @@
-"""``plan``: what would another model-parallel configuration do? Step time, GPU memory, problems, and what to hand to the SDK."""
+"""``plan``: what would another model-parallel configuration do? Step time, GPU memory, problems, and what to hand to the SDK.
+
+``--set parameter=value`` and ``--change parameter=value`` give values by name, as JSON where they are that.
+"""
 
 from __future__ import annotations
 
 import argparse
+import difflib
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from monitor.cli.help import add_command
 from monitor.cli.large_logs import add_large_log_options, instead
+from monitor.cli.options import add_command
 from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress
 from monitor.cli.plan_markdown import markdown
 from monitor.cli.plan_text import print_plan
-from monitor.cli.plan_values import values_of
 from monitor.cli.sources import add_job_options, chosen_cache, job_source
 from monitor.cli.tables import Column, table
 from monitor.diagnose.stakes import usd_per_hour_of_steps
 from monitor.errors import BadCall
-from monitor.fetch.configuration import MP_PARAMETERS
+from monitor.fetch.configuration import MP_PARAMETERS, library_of, word
 from monitor.model import Report
 from monitor.parse.user import step_pattern
+from monitor.predict import parameters
+from monitor.predict.parameters import ALIASES_V1, V1, V2, whole_number
 from monitor.predict.presets import PRESETS, Preset, preset
 from monitor.predict.setup import FRAMEWORK_NAMES, Setup
 from monitor.review import Reviewer
 from monitor.review.plan_document import plan_document
-from monitor.review.planning import Plan, advice_of, plan, start_from, start_of
+from monitor.review.planning import Plan, advice_of, is_known, plan, start_from, start_of
 from monitor.settings import read
 
 _LIST = "list"
@@ -151,3 +157,67 @@ def _list_presets(arguments: argparse.Namespace) -> None:
     columns = (Column("PRESET"), Column("WHAT", wraps=True), Column("SOURCE", goes=1, wraps=True))
     paper.print(table(columns, [(each.name, each.title, each.source) for each in PRESETS], paper.width, head="dim"))
     deliver(arguments, paper)
+
+
+# Numbers that need not be whole: 1.0 stays what it is.
+_REAL = frozenset({"parameters_billion", "gpu_memory_gib", "gpu_memory_utilization", "step_time_s", "network_gbps"})
+# Names less alike than this are no slip of the pen.
+_ALIKE = 0.6
+_LONGEST = 60
+
+
+def values_of(option: str, texts: Sequence[str]) -> tuple[dict[str, Any], bool]:
+    """(values by the names that were written, whether an ``mp_parameters`` among them could be read).
+
+    BadCall for what is no ``name=value``, for a name that nothing knows and for one that is given twice.
+    """
+    found: dict[str, Any] = {}
+    written: dict[str, str] = {}
+    readable = True
+    for text in texts:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        example = f"Write parameter=value, for example {option} active_microbatches=4."
+        if not equals or not name:
+            raise BadCall(f"{option} {text[:_LONGEST]} is not a parameter with a value.", example)
+        if not value:
+            raise BadCall(f"{option} {name[:_LONGEST]}= has no value.", f"{example} null means not known.")
+        if parameters.plain_name(name) == MP_PARAMETERS:
+            several = library_of(value)
+            readable = readable and (bool(several) or value.strip(' "{}[]').lower() in {"", "null", "none"})
+            for each in several:
+                _once(option, each, each, written)
+            found |= several
+            continue
+        if not is_known(name):
+            raise BadCall(f"{option} {name[:_LONGEST]}: there is no such parameter.", _nearest(name))
+        plain = parameters.plain_name(name)
+        canonical = ALIASES_V1.get(plain, parameters.OTHER_NAMES.get(plain, plain))
+        _once(option, canonical, name, written)
+        found[name] = _value(canonical, value)
+    return found, readable
+
+
+def _once(option: str, canonical: str, name: str, written: dict[str, str]) -> None:
+    if canonical in written:
+        other = written[canonical]
+        also = f" and as {name}" if other != name else ""
+        raise BadCall(f"{option} {other} is given twice{also}.", "Give one value for it.")
+    written[canonical] = name
+
+
+def _value(name: str, text: str) -> Any:
+    """JSON where it is that, also True and None; 4.0 is 4 where a number is whole."""
+    value = word(text)
+    schema = V1.get(name) or V2.get(name)
+    whole = whole_number(value) if isinstance(value, float) else None
+    if whole is not None and name not in _REAL and (schema is None or schema.kind != "float"):
+        return whole
+    return value
+
+
+def _nearest(name: str) -> str:
+    known = sorted(parameters.CANONICAL | parameters.OTHER_NAMES.keys() | ALIASES_V1.keys())
+    near = difflib.get_close_matches(parameters.plain_name(name), known, 1, _ALIKE)
+    if near:
+        return f"The nearest is {near[0]}."
+    return "Names are the library's, such as microbatches, or those of model and job, such as hidden_size, batch_size."

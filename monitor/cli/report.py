@@ -9,8 +9,8 @@ from typing import Any
 
 from monitor.archive.document import report_document
 from monitor.aws.calls import metered
-from monitor.cli.help import add_command
 from monitor.cli.large_logs import add_large_log_options, checked_limit, instead
+from monitor.cli.options import add_command
 from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress
 from monitor.cli.report_text import print_report
 from monitor.cli.sources import add_job_options, add_profiler_options, chosen_cache, chosen_minutes, job_source

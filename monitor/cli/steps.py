@@ -12,7 +12,7 @@ import pandas as pd
 from rich.padding import Padding
 from rich.text import Text
 
-from monitor.cli.help import add_command
+from monitor.cli.options import add_command
 from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress, tell_damage
 from monitor.cli.paper import Paper
 from monitor.cli.sources import add_job_options, chosen_cache, job_source

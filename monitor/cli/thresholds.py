@@ -13,7 +13,7 @@ from monitor.alert.conditions import SEVERITIES, Rule
 from monitor.alert.delivery import check
 from monitor.alert.rules import add, remove, saved, saved_file
 from monitor.alert.sinks.names import sink_of
-from monitor.cli.help import add_command
+from monitor.cli.options import add_command
 from monitor.cli.output import add_output_options, as_json, deliver, paper_for
 from monitor.cli.paper import Paper
 from monitor.cli.tables import Column, table

@@ -7,7 +7,7 @@ import sys
 from datetime import UTC, datetime
 from typing import Any
 
-from monitor.cli.help import add_command
+from monitor.cli.options import add_command
 from monitor.cli.sources import (
     account_source,
     add_account_options,

@@ -18,13 +18,12 @@ from typing import Any, Literal, get_args
 from monitor.accounts import Account
 from monitor.archive.cache import Cache
 from monitor.archive.columns import FRAMES
-from monitor.archive.labels import Labels, kept_labels, labels_of
 from monitor.archive.layout import Place, place_of
 from monitor.archive.manifest import Manifest, NewerSchema
 from monitor.archive.reader_version import reader_version
 from monitor.archive.reading import Archive
 from monitor.archive.store import Store
-from monitor.archive.writing import write
+from monitor.archive.writing import Labels, kept_labels, labels_of, write
 from monitor.errors import BadCall, NoCredentials, NoData, TrainwatchError
 from monitor.faults import fault
 from monitor.fetch.background import begin

@@ -16,7 +16,7 @@ from moto.server import ThreadedMotoServer
 from moto.sts.exceptions import STSClientError
 from moto.sts.models import STSBackend, sts_backends
 
-from monitor.aws import assumed, clients
+from monitor.aws import clients
 
 HUB = "111111111111"
 NUMBERS = {"research": "222222222222", "prod": "333333333333", "locked": "444444444444"}
@@ -47,7 +47,7 @@ class Cloud:
     """moto's server, and what was asked of its STS."""
 
     url: str
-    assumed: list[dict[str, Any]] = field(default_factory=list)
+    clients: list[dict[str, Any]] = field(default_factory=list)
     lives_for: timedelta = timedelta(hours=1)
     """How long the credentials of a role are good for, from now on."""
     is_locked: bool = False
@@ -136,8 +136,8 @@ def _fill(url: str) -> None:
 
 @pytest.fixture(autouse=True)
 def _nothing_assumed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(assumed, "_known", {})
-    monkeypatch.setattr(assumed, "_hubs", {})
+    monkeypatch.setattr(clients, "_known", {})
+    monkeypatch.setattr(clients, "_hubs", {})
     monkeypatch.setattr(clients, "_sessions", {})
 
 

@@ -11,7 +11,7 @@ import duckdb
 import pytest
 from moto.sagemaker.models import sagemaker_backends
 
-from monitor.cli import alert_across_watch
+from monitor.cli import alert_across
 from monitor.fetch.account import AwsSource
 from tests.accounts.conftest import NUMBERS, settings_text
 from tests.accounts.test_jobs import ALL
@@ -91,7 +91,7 @@ def test_a_watch_over_all_accounts_says_what_begins_and_what_ends_and_names_the_
     find = AwsSource.find
     # moto finds nothing by the time of the last change.
     monkeypatch.setattr(AwsSource, "find", lambda self, query: find(self, replace(query, modified_after=None)))
-    monkeypatch.setattr(alert_across_watch.run, "__defaults__", (sleep, lambda: datetime.now(UTC)))
+    monkeypatch.setattr(alert_across.run_watch_across, "__defaults__", (sleep, lambda: datetime.now(UTC)))
     call = ["alert", "--all-accounts", "--when", "cost_usd > 20", "--quiet", "--no-cache", "--watch"]
     out, err = ran(capsys, *call, "--format", "json", code=130)
     *told, last = (json.loads(line) for line in out.splitlines())

@@ -15,9 +15,8 @@ import pytest
 
 from monitor.alert.rules import rules_of
 from monitor.alert.telling import Telling
-from monitor.cli.alert_looking import Looking
-from monitor.cli.alert_watch import run_watch
-from monitor.cli.durations import seconds_of
+from monitor.cli.alert_watch import Looking, run_watch
+from monitor.cli.options import seconds_of
 from monitor.errors import BadCall, NoSuchJob, Unreachable
 from monitor.model import Report
 from tests.alert.jobs import at, job, minutes

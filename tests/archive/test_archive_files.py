@@ -21,10 +21,10 @@ from pyarrow import parquet
 from monitor.archive import manifest as manifests
 from monitor.archive.columns import FRAMES, TABLES
 from monitor.archive.document import report_document
-from monitor.archive.folder import FolderStore
 from monitor.archive.layout import place_of
 from monitor.archive.manifest import Manifest
 from monitor.archive.reading import Archive
+from monitor.archive.store import FolderStore
 from monitor.archive.writing import write
 from monitor.errors import BadCall, CannotDo, NoData, NoSuchJob
 from monitor.model import Gap, LogCoverage, Price, Report, Run, events_frame, metrics_frame, steps_frame

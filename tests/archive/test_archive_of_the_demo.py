@@ -18,10 +18,9 @@ from sqlglot import expressions
 
 from monitor.archive.columns import TABLES
 from monitor.archive.document import report_document
-from monitor.archive.folder import FolderStore
-from monitor.archive.labels import Labels
 from monitor.archive.reading import Archived
-from monitor.archive.writing import write
+from monitor.archive.store import FolderStore
+from monitor.archive.writing import Labels, write
 from monitor.cli.archived_jobs import ranked
 from monitor.cli.main import parser
 from monitor.model import Gap, Job, Report

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from monitor.archive import manifest as manifests
-from monitor.archive.folder import FolderStore
 from monitor.archive.layout import place_of
 from monitor.archive.reading import Archive
+from monitor.archive.store import FolderStore
 from monitor.cli.main import main
 
 HEAD = "starting\nloading the data\n"

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.archive.run_files import read_note, read_run, write_run
+from monitor.archive.cache import read_note, read_run, write_run
 from monitor.errors import NoData
 from monitor.model import (
     Gap,

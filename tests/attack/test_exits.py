@@ -21,8 +21,7 @@ from monitor import faults
 from monitor.alert.rules import rules_of
 from monitor.alert.telling import Telling
 from monitor.cli import jobs
-from monitor.cli.alert_looking import Looking
-from monitor.cli.alert_watch import run_watch
+from monitor.cli.alert_watch import Looking, run_watch
 from monitor.cli.main import main
 from monitor.model import Report
 from monitor.review.reviewer import Reviewer

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from monitor.archive.folder import FolderStore
 from monitor.archive.reading import Archive
+from monitor.archive.store import FolderStore
 from monitor.cli.main import main
 from monitor.demo.account import Account
 from monitor.settings import ARCHIVE_SHOWN

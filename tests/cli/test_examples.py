@@ -21,7 +21,7 @@ import pytest
 from benchmarks.account import Account as Exported
 from benchmarks.account import Job
 from benchmarks.account.exported import export
-from monitor.cli import alert_across_watch, dashboard, jobs, jobs_across, mcp, top
+from monitor.cli import alert_across, dashboard, jobs, jobs_across, mcp, top
 from monitor.cli.main import main, parser
 from monitor.demo import serve as demo
 from monitor.demo.account import Account
@@ -108,7 +108,7 @@ def place(
 
     for room in (jobs, jobs_across):
         monkeypatch.setattr(room, "watch", lambda arguments, look: once(arguments, look, stopped))
-    monkeypatch.setattr(alert_across_watch.run, "__defaults__", (stopped, lambda: datetime.now(UTC)))
+    monkeypatch.setattr(alert_across.run_watch_across, "__defaults__", (stopped, lambda: datetime.now(UTC)))
     return tmp_path
 
 

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from monitor.cli.main import main
-from monitor.cli.plan_drawings import bar, lanes
-from monitor.cli.plan_text import print_plan
-from monitor.cli.plan_values import values_of
+from monitor.cli.plan import values_of
+from monitor.cli.plan_text import bar, lanes, print_plan
 from monitor.predict.presets import preset
 from monitor.predict.setup import setup_from
 from monitor.review.planning import plan, start_from

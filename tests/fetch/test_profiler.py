@@ -11,7 +11,7 @@ import pytest
 
 from monitor.archive.cache import Cache
 from monitor.archive.document import report_document
-from monitor.archive.folder import FolderStore
+from monitor.archive.store import FolderStore
 from monitor.aws.clients import Clients
 from monitor.demo.measurements import Sampled, key_of, minute
 from monitor.errors import NoData, NotAllowed

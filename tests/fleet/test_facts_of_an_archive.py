@@ -17,10 +17,9 @@ from monitor.archive import manifest as manifests
 from monitor.archive import parquet
 from monitor.archive.columns import JOBS, Kind
 from monitor.archive.fleet_parts import FactStore
-from monitor.archive.folder import FolderStore
-from monitor.archive.labels import Labels
 from monitor.archive.layout import RUNS
-from monitor.archive.writing import write
+from monitor.archive.store import FolderStore
+from monitor.archive.writing import Labels, write
 from monitor.cli.main import main
 from monitor.fleet.facts import JobFacts
 from monitor.review import report

@@ -14,8 +14,8 @@ import pytest
 from monitor.alert.ledger import Ledger
 from monitor.alert.rules import rules_in
 from monitor.alert.sinks.names import sink_of
-from monitor.archive.folder import FolderStore
 from monitor.archive.layout import RUNS
+from monitor.archive.store import FolderStore
 from monitor.archive.writing import write
 from monitor.errors import CannotDo, Unreachable
 from monitor.fetch.source import Found, JobQuery

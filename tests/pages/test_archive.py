@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from monitor.archive.folder import FolderStore
+from monitor.archive.store import FolderStore
 from monitor.archive.writing import write
 from monitor.review import report
 from monitor.settings import ARCHIVE_SHOWN

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from monitor.archive.folder import FolderStore
-from monitor.archive.labels import Labels
-from monitor.archive.writing import write
+from monitor.archive.store import FolderStore
+from monitor.archive.writing import Labels, write
 from monitor.model import Price
 from monitor.review import report
 from monitor.settings import ARCHIVE_SHOWN

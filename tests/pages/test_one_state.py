@@ -15,8 +15,8 @@ from monitor.agents.listing import _row as told_in_a_list
 from monitor.agents.quoting import quotes_of
 from monitor.agents.reviewing import _head as told_to_agents
 from monitor.archive.document import report_document
-from monitor.archive.rows import job_row
 from monitor.archive.verdicts import Verdicts
+from monitor.archive.writing import job_row
 from monitor.cli.report_text import print_report
 from monitor.cli.top_board import row_of
 from monitor.diagnose.headline import status_word

@@ -21,9 +21,9 @@ from monitor.diagnose import findings, rule
 from monitor.diagnose.rule import Case, Rule
 from monitor.diagnose.rulebook import rules
 from monitor.diagnose.verdict import judge
+from monitor.export import html
 from monitor.export import html as page
 from monitor.export import markdown as ticket
-from monitor.export import pictures
 from monitor.model import Finding, Report
 from monitor.review import reports
 from tests import situations
@@ -161,8 +161,8 @@ def test_a_chart_that_fails_costs_itself_in_a_saved_page(monkeypatch: pytest.Mon
     def fails(*_: object) -> None:
         raise KeyError("oops")
 
-    monkeypatch.setattr(pictures, name, fails)
-    found = list(pictures.pictures(report))
+    monkeypatch.setattr(html, name, fails)
+    found = list(html.pictures(report))
     # Where the time went, the timeline, utilization and memory of the GPUs, step times, loss.
     assert len(found) == 6
     lost = [each for each in found if not each.svg]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from monitor.archive.folder import FolderStore
+from monitor.archive.store import FolderStore
 from monitor.errors import NoSuchJob, NotAllowed, TrainwatchError
 from monitor.fetch.files.source import FilesSource
 from monitor.model import Job, LogAsk, LogLine, LogSpan

@@ -1,12 +1,15 @@
-"""What ``--help`` says of a command: what it does, its options, and calls to copy."""
+"""What the grammars of several commands share: their help, durations (``30s``, ``10 min``, ``1 h``), and the sinks of alerts."""
 
 from __future__ import annotations
 
 import argparse
+import re
 import textwrap
 from collections.abc import Sequence
 from typing import Any
 
+from monitor.alert.grammar import seconds_in
+from monitor.errors import BadCall
 from monitor.installed import PROGRAM
 
 _INDENT = "  "
@@ -42,3 +45,25 @@ def add_command(
 def formatter() -> type[argparse.HelpFormatter]:
     """For the help of the program itself."""
     return _Formatter
+
+
+def seconds_of(option: str, text: str) -> float:
+    """The seconds of a duration such as 30s, 5m, 2 h. BadCall names the option."""
+    match = re.fullmatch(r"(\d{1,6}(?:\.\d{1,3})?)\s*([a-z]+)", text.strip().lower())
+    seconds = seconds_in(match[2]) if match else None
+    if match is None or seconds is None or seconds < 1:
+        raise BadCall(f"{option} {text} is not a duration.", "Write a number and a unit: 30s, 5m or 2h.")
+    return float(match[1]) * seconds
+
+
+_KINDS = "sns:ARN, slack:env:NAME, webhook:file:PATH, exec:PROGRAM"
+
+
+def add_sink_options(command: argparse._ActionsContainer, does: str, what: str, *, stdout: bool = False) -> None:
+    """Both options: ``does`` is what --notify is for, ``what`` is recorded; ``stdout`` is a sink, too, where nothing is
+    printed anyway."""
+    kinds = f"stdout, {_KINDS}" if stdout else _KINDS
+    command.add_argument("--notify", action="append", default=[], metavar="SINK", help=f"{does}: {kinds}; repeatable")
+    command.add_argument(
+        "--ledger", metavar="FILE", help=f"where sent {what} are recorded (default: the user's state folder)"
+    )
