@@ -21,7 +21,7 @@ from pathlib import Path
 from monitor.archive.layout import RUNS
 from monitor.archive.store import FolderStore
 from monitor.demo.account import Account, start
-from monitor.review.nightly_state import NightlyFolder, State
+from monitor.review.nightly import NightlyFolder, State
 
 Row = tuple[str, str, str]
 _RULES = '[[rule]]\nname = "dear"\nwhen = "cost_usd > 0.01"\n'

@@ -8,7 +8,7 @@ import streamlit as st
 from monitor.diagnose.rights import of_report
 from monitor.model import JobSummary
 from monitor.review import Snapshot
-from monitor.review.previous_run import previous
+from monitor.review.run_names import previous
 from monitor.show import address, data, links, shell
 from monitor.show.alike import show_alike
 from monitor.show.compare import address as compare_address

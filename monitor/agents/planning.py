@@ -16,8 +16,7 @@ from monitor.errors import BadCall
 from monitor.predict.presets import PRESETS, preset
 from monitor.predict.spread import promise_words
 from monitor.review import Progress
-from monitor.review.plan_document import plan_document
-from monitor.review.planning import Plan, advice_of, plan, start_from, start_of
+from monitor.review.planning import Plan, advice_of, plan, plan_document, start_from, start_of
 
 CAP = 2000
 _FITS = {"yes": "fits", "borderline": "is borderline", "no": "does not fit", "unknown": "is not known to fit"}

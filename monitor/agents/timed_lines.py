@@ -20,8 +20,7 @@ from monitor.archive.document import plain
 from monitor.errors import BadCall
 from monitor.fetch.source import Lines
 from monitor.model import Job, LogAsk
-from monitor.review.log_filter import LogFilter, matching
-from monitor.review.log_lines import tabled
+from monitor.review.log_lines import LogFilter, matching, tabled
 
 _ID = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3})Z\.([0-9a-f]{8})")
 _ONWARD, _BACK = ">", "<"

@@ -10,7 +10,7 @@ from monitor.alert.asked_findings import missing
 from monitor.alert.conditions import Found, Rule
 from monitor.alert.evaluate import judge
 from monitor.alert.history import COOL_DOWN_S, Episode, Replay, comes_late, episodes, finding_episodes, replay
-from monitor.alert.series.steps import came_by_words
+from monitor.alert.series import came_by_words
 from monitor.alert.verdict import State
 from monitor.analyze.phases import USEFUL
 from monitor.model import Report

@@ -12,8 +12,16 @@ import pandas as pd
 
 from monitor.alert.asked_findings import findings_verdict
 from monitor.alert.conditions import MEASURES, Found, Rule, Threshold
-from monitor.alert.series.hosts import LEAST_MINUTES, gpu_tracks, host_tracks
-from monitor.alert.series.steps import LEAST_STEPS, came_by_words, cost_tracks, silence_tracks, step_tracks
+from monitor.alert.series import (
+    LEAST_MINUTES,
+    LEAST_STEPS,
+    came_by_words,
+    cost_tracks,
+    gpu_tracks,
+    host_tracks,
+    silence_tracks,
+    step_tracks,
+)
 from monitor.alert.track import Span, Track, Tracked, Walk, holds, limits, spans_of, walk
 from monitor.alert.verdict import Firing, Verdict
 from monitor.model import Report, natural_order

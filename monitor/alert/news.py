@@ -14,7 +14,7 @@ from monitor.alert.document import iso
 from monitor.alert.history import COOL_DOWN_S, Episode, by_key, is_refuted
 from monitor.alert.ledger import Ledger, Told
 from monitor.alert.message import Kind, Message, Subject, id_of, message_of
-from monitor.alert.series.steps import came_by_words
+from monitor.alert.series import came_by_words
 from monitor.alert.verdict import Firing, Verdict
 from monitor.model import Job, Report
 

@@ -40,8 +40,8 @@ from monitor.installed import PROGRAM
 from monitor.review.engines import Engine, Local
 from monitor.review.exported import Ask, Reviewed, reviewed
 from monitor.review.exported_tasks import Reach
+from monitor.review.fleet_facts import Made, made, owners_of
 from monitor.review.fleet_message import RULE, message_of
-from monitor.review.fleet_report import Made, made, owners_of
 from monitor.settings import Settings, archive_root, cache_folder, read
 from monitor.words import count
 

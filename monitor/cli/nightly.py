@@ -21,8 +21,7 @@ from monitor.cli.sources import account_source, add_account_options, add_archive
 from monitor.errors import CannotDo
 from monitor.fleet.owners import BY
 from monitor.review.job_query import job_query
-from monitor.review.nightly import Night, Plan, night
-from monitor.review.nightly_state import NightlyFolder
+from monitor.review.nightly import Night, NightlyFolder, Plan, night
 from monitor.settings import archive_root, no_place, read, user_folder
 from monitor.words import about_usd, count, duration
 

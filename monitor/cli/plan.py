@@ -29,8 +29,7 @@ from monitor.predict.parameters import ALIASES_V1, V1, V2, whole_number
 from monitor.predict.presets import PRESETS, Preset, preset
 from monitor.predict.setup import FRAMEWORK_NAMES, Setup
 from monitor.review import Reviewer
-from monitor.review.plan_document import plan_document
-from monitor.review.planning import Plan, advice_of, is_known, plan, start_from, start_of
+from monitor.review.planning import Plan, advice_of, is_known, plan, plan_document, start_from, start_of
 from monitor.settings import read
 
 _LIST = "list"

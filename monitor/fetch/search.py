@@ -14,10 +14,9 @@ from monitor.aws.calls import Pagination
 from monitor.aws.clients import Clients
 from monitor.aws.errors import is_damaged
 from monitor.errors import CannotDo, NoCredentials, Throttled, TrainwatchError, Unreachable
-from monitor.fetch.gaps import gap_of
 from monitor.fetch.job_answer import instance_groups, utc
 from monitor.fetch.jobs import list_jobs
-from monitor.fetch.source import Found, JobQuery
+from monitor.fetch.source import Found, JobQuery, gap_of
 from monitor.model import Gap, JobSummary
 
 # The most that one call of Search returns.

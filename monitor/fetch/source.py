@@ -14,24 +14,12 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 import pandas as pd
 
+from monitor.errors import NoData, NotAllowed, TrainwatchError
 from monitor.fetch.metrics.minute_store import MinuteStore
-from monitor.model import (
-    ApiBill,
-    Gap,
-    Job,
-    JobSummary,
-    LoadProgress,
-    LogAsk,
-    LogPage,
-    LogSpan,
-    Node,
-    Price,
-    RawMetrics,
-)
+from monitor.model import ApiBill, Gap, Job, JobSummary, LoadProgress, LogAsk, LogPage, LogSpan, Node, Price, RawMetrics
 from monitor.parse.recognise import RawRows
 
 if TYPE_CHECKING:
-    # Log files are read without AWS: boto3 would take a third of a second of every such call.
     from monitor.aws.clients import Clients
 
 
@@ -188,3 +176,22 @@ class PageSource(JobSource, Protocol):
     def goes_on(self, known: Mapping[str, str]) -> bool:
         """Whether these are the lines with those beginnings, or what came of them since."""
         ...
+
+
+What = Literal["metrics", "logs", "job", "price", "normalisation", "profiler"]
+
+
+def gap_of(what: What, error: TrainwatchError, of: str = "") -> Gap:
+    """The gap that an error leaves; ``of`` names the part it concerns, such as a stream.
+
+    Only what does not exist is gone for good.
+    """
+    why = f"{of}: {error.message}" if of else error.message
+    refused = (error.action, error.denied_by, error.arn) if isinstance(error, NotAllowed) else ()
+    return Gap(what, why, error.remedy, not isinstance(error, NoData), *refused)
+
+
+def some_of(names: Sequence[str], shown: int = 3) -> str:
+    """A few of many names: "algo-1, algo-2, algo-3 and 61 more"."""
+    more = len(names) - shown
+    return ", ".join(names[:shown]) + (f" and {more} more" if more > 0 else "")

@@ -25,12 +25,12 @@ from monitor.model.job import (
     Node,
     Outputs,
     Parameter,
+    ProfilerCoverage,
+    ProfilerOutput,
     Transition,
     natural_order,
 )
-from monitor.model.log_lines import LogAsk, LogLine, LogSpan
 from monitor.model.pair import Came, Pair, PairSide, came_of
-from monitor.model.profiler import ProfilerCoverage, ProfilerOutput
 from monitor.model.report import (
     MOST_USD_PER_HOUR,
     Activity,
@@ -60,8 +60,19 @@ from monitor.model.report import (
     View,
     is_price,
 )
-from monitor.model.run import Gap, LoadProgress, LogCoverage, LogPage, RawMetrics, Run
-from monitor.model.step_reading import ReadLine, StepReading
+from monitor.model.run import (
+    Gap,
+    LoadProgress,
+    LogAsk,
+    LogCoverage,
+    LogLine,
+    LogPage,
+    LogSpan,
+    RawMetrics,
+    ReadLine,
+    Run,
+    StepReading,
+)
 
 __all__ = [
     "ENDED_STATUSES",

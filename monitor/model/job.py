@@ -1,4 +1,7 @@
-"""The job itself: what SageMaker, or the log alone, says about it. Times are aware UTC."""
+"""The job itself: what SageMaker, or the log alone, says about it, and what its profiler leaves in a bucket.
+
+Times are aware UTC.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
-
-from monitor.model.profiler import ProfilerOutput
 
 _MOST_DIGITS = 18
 _DIGITS = re.compile(r"(\d+)")
@@ -188,3 +189,26 @@ def natural_order(name: str) -> list[tuple[int, str]]:
     """Sorts names by the numbers in them, of any length: algo-2 before algo-10, and no name first."""
     parts = enumerate(_DIGITS.split(name))
     return [(len(part.lstrip("0")), part.lstrip("0")) if place % 2 else (0, part) for place, part in parts]
+
+
+@dataclass(frozen=True, slots=True)
+class ProfilerOutput:
+    """Where DescribeTrainingJob says that the profiler writes."""
+
+    path: str
+    """s3://…; below it lies a folder of the job's name."""
+    interval_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProfilerCoverage:
+    """How much of a profiler's output stands behind a run: some minutes of some nodes, never all of it."""
+
+    objects: int = 0
+    """One of a node and minute each."""
+    size_bytes: int = 0
+    usd: float = 0.0
+    """An estimate of what S3 asks for the calls."""
+    skipped_lines: int = 0
+    """Lines that could not be read."""
+    read_from: str = ""

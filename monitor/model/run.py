@@ -1,4 +1,5 @@
-"""What was read of a job: pages of its logs, raw metrics, what is missing, and the run they make."""
+"""What was read of a job: pages and lines of its logs, how its steps were read, raw metrics, what is missing, and the run they
+make."""
 
 from __future__ import annotations
 
@@ -6,16 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from monitor.model.frames import gpus_frame, hosts_frame
-from monitor.model.job import Job
-from monitor.model.profiler import ProfilerCoverage
-from monitor.model.step_reading import StepReading
+from monitor.model.job import Job, ProfilerCoverage
 
 _LINE_FEED = ord("\n")
 
@@ -143,3 +142,87 @@ class Run:
     """Samples of the cores and the network of nodes, of those of these minutes in which they matter."""
     profiler: ProfilerCoverage | None = None
     """None where the profiler's output was not read: there is none, nobody asked for it, or it could not be."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogAsk:
+    """Which part of a job's log is wanted; without any time it is the newest lines."""
+
+    node: str | None = None
+    """Only what stands in this node's own streams; None for all streams merged in time."""
+    at: datetime | None = None
+    """The lines around this moment."""
+    start: datetime | None = None
+    """The lines from here on."""
+    end: datetime | None = None
+    """The lines before here; with ``start``, the end of the stretch."""
+
+    @property
+    def is_newest(self) -> bool:
+        return self.at is None and self.start is None and self.end is None
+
+
+class LogLine(NamedTuple):
+    """One line with the time of its event, as the source has it."""
+
+    stream: str
+    time_ms: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class LogSpan:
+    """All lines of ``[from_ms, to_ms)`` in time; of lines of one millisecond in the order they came."""
+
+    lines: tuple[LogLine, ...]
+    from_ms: int
+    to_ms: int
+    older: bool = True
+    """There may be lines before; False where the span begins with the job."""
+    newer: bool = True
+    """There are lines after it; False where it reaches to what was written when it was read."""
+    gap: Gap | None = None
+    """What is missing of what was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadLine:
+    """A line of the log, without secrets, and what was read of it; None is what it does not tell."""
+
+    stream: str
+    line: int
+    """Its number in the stream, from 1; below 1 where the stream's head was not read."""
+    text: str
+    step: int | None = None
+    step_time_s: float | None = None
+    kind: str = ""
+    steps_since: int | None = None
+    """Steps since the report before it, of the same writer."""
+    throughput: float | None = None
+    throughput_unit: str = ""
+    loss: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StepReading:
+    """One log format: how its times were come by. Seconds are of one step."""
+
+    format: str
+    reports: int
+    kind: str
+    """The kind of most of its reports."""
+    cause: str = ""
+    """Why what is printed was read anew by the clock of the lines: interval, unit, accumulation, writers, clock; "" where it
+    was not."""
+    factor: float = 1.0
+    """What is printed times this is a step's time."""
+    printed_s: float | None = None
+    """The median of what is printed, as a step's time; None where none is."""
+    clock_s: float | None = None
+    """The median by the clock of the lines; None where they have none."""
+    resolution_s: float | None = None
+    """How far one time of the clock may be off; None where no time is the clock's."""
+    shape: str = ""
+    """What lines of this format look like, where that was learned from this log."""
+    lines: tuple[ReadLine, ...] = ()
+    """The first ones."""

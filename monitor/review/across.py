@@ -2,7 +2,8 @@
 nothing else.
 
 The first look lists every pair; a later one asks each only for what has changed since, one call a pair however many jobs
-there are. A pair that failed keeps the rows it had, and is left alone for a minute.
+there are. A pair that failed keeps the rows it had, and is left alone for a minute. Whoever looks on sees the list as far as it
+has come, read in the background.
 """
 
 from __future__ import annotations
@@ -188,3 +189,49 @@ def _merged(before: Found, changed: Found, query: JobQuery) -> Found:
     rows = sorted(jobs.values(), key=lambda job: job.created or _BEGINNING, reverse=True)
     rows = [job for job in rows if matches(job, query)]
     return Found(tuple(rows[: query.limit]), before.more or len(rows) > query.limit, changed.gaps)
+
+
+#: A look is one call a pair: that often is enough to see a job begin or end.
+EVERY = timedelta(seconds=20)
+
+
+@dataclass(frozen=True, slots=True)
+class AcrossSnapshot:
+    """What is known of all accounts right now."""
+
+    across: Across
+    is_first: bool
+    """Not every pair has answered yet."""
+    looked_at: datetime | None
+    """When the last look began that has ended."""
+
+
+class AcrossWatch:
+    """Looks again while somebody asks. Safe to share between threads."""
+
+    def __init__(self, pairs: Sequence[AccountRegion], open_pair: Open, limit: int) -> None:
+        self._pairs = tuple(pairs)
+        self._query = JobQuery(limit=limit)
+        self.sweep = Sweep(open_pair)
+        self._lock = threading.Lock()
+        self._is_looking = False
+        self._looked_at: datetime | None = None
+
+    def snapshot(self) -> AcrossSnapshot:
+        """The newest that is known; never blocks, and begins another look where the last one is old."""
+        now = datetime.now(UTC)
+        with self._lock:
+            is_due = self._looked_at is None or now - self._looked_at >= EVERY
+            if is_due and not self._is_looking:
+                self._is_looking = True
+                begin(self._look, now)
+            looked_at = self._looked_at
+        across = self.sweep.so_far(self._pairs, self._query, now)
+        return AcrossSnapshot(across, len(across.asked) < len(self._pairs), looked_at)
+
+    def _look(self, now: datetime) -> None:
+        try:
+            self.sweep.look(self._pairs, self._query, now)
+        finally:
+            with self._lock:
+                self._is_looking, self._looked_at = False, now

@@ -22,8 +22,8 @@ from monitor.archive.values import plain, valued
 from monitor.errors import BadCall, CannotDo, TrainwatchError
 from monitor.fetch.background import side_by_side
 from monitor.fetch.exports.descriptions import Description, descriptions, newest
-from monitor.fetch.exports.names import WRITE_TEST, begun_s, exported
 from monitor.fetch.exports.places import Objects, StoredObject, objects_at
+from monitor.fetch.exports.records import WRITE_TEST, begun_s, exported
 from monitor.model.arn import account_of
 from monitor.review.engines import LOST, Engine
 from monitor.review.exported_tasks import (

@@ -28,12 +28,11 @@ from monitor.archive.store import Store
 from monitor.archive.values import plain, valued
 from monitor.errors import NoData, TrainwatchError
 from monitor.faults import fault
-from monitor.fetch.exports import lines, subscription
+from monitor.fetch.exports import records
 from monitor.fetch.exports.descriptions import Description
-from monitor.fetch.exports.event import ExportedEvent
 from monitor.fetch.exports.job import MARK, ExportedJob
-from monitor.fetch.exports.names import exported
 from monitor.fetch.exports.places import objects_at
+from monitor.fetch.exports.records import ExportedEvent, exported
 from monitor.fetch.files.text import BrokenTextError
 from monitor.model import Gap, Job, Price
 from monitor.review.archiving import Archiver, Asked, Outcome, State
@@ -176,10 +175,10 @@ def _sort(task: SortTask) -> str:
     for path in task.paths:
         try:
             with objects.opened(path) as file:
-                if not subscription.is_subscription(file):
+                if not records.is_subscription(file):
                     others.append(path)
                     continue
-                for record in subscription.records(file):
+                for record in records.records(file):
                     chunks.setdefault((record.owner, record.job), _Chunk()).add(record.events)
         except BrokenTextError as error:
             damaged.append(f"{objects.label}/{path} is damaged: {error}")
@@ -253,7 +252,7 @@ def _events(job: JobTask, reach: Reach, gaps: list[Gap]) -> Iterator[ExportedEve
         objects = objects_at(part.root, reach.region, reach.profile)
         try:
             with objects.opened(part.path) as file:
-                yield from lines.events(file, found.stream, f"{part.root}/{found.task}")
+                yield from records.task_events(file, found.stream, f"{part.root}/{found.task}")
         except BrokenTextError:
             gaps.append(Gap("logs", f"{objects.label}/{part.path} is damaged or cut off.", "Export it again."))
     work = reach.store(reach.work) if job.chunks else None
@@ -264,7 +263,7 @@ def _events(job: JobTask, reach: Reach, gaps: list[Gap]) -> Iterator[ExportedEve
         with gzip.open(io.BytesIO(data)) as packed:
             for line in packed:
                 stream, time_ms, id, message = orjson.loads(line)
-                yield ExportedEvent(stream, time_ms, subscription.SOURCE, id, message)
+                yield ExportedEvent(stream, time_ms, records.SOURCE, id, message)
 
 
 class _Chunk:

@@ -1,4 +1,4 @@
-"""The facts of all jobs of an archive: what is new there is read, what was read before is kept.
+"""The facts of all jobs of an archive, and its report for a window: what is new there is read, what was read before is kept.
 
 Exactly once: a job is told by its place and the stamp of its file there, so a run that was killed goes on where it was, and a
 second one reads nothing but what was archived since.
@@ -20,7 +20,12 @@ from monitor.archive.store import Store
 from monitor.errors import NoData
 from monitor.fetch.background import side_by_side
 from monitor.fleet.facts import JobFacts, facts_of
+from monitor.fleet.owners import Member, Only, Owners
+from monitor.fleet.report import FleetReport
+from monitor.fleet.summing import BEFORE, fleet_report
+from monitor.fleet.window import Window
 from monitor.review.run_names import base_of
+from monitor.settings import Settings, cache_folder
 
 # Jobs a part: what a kill can cost.
 _BATCH = 1000
@@ -135,3 +140,45 @@ def _saved_at(data: bytes | None) -> datetime | None:
     events = to_frame(data)
     at = events.loc[events["kind"] == "checkpoint-end", "timestamp"].dropna()
     return at.max().to_pydatetime() if len(at) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A report, and what was read for it."""
+
+    report: FleetReport
+    read: Read
+
+
+def kept_facts(archive: str) -> FactStore | None:
+    """Where the facts of an archive are kept; None where caches are turned off."""
+    folder = cache_folder()
+    return None if folder is None else FactStore.of(folder, archive)
+
+
+def owners_of(settings: Settings) -> Owners:
+    """How the settings tell whose a job is."""
+    members = {each.number: Member(each.name, each.team, each.project) for each in settings.accounts if each.number}
+    return Owners(settings.team_tag, settings.project_tag, members)
+
+
+def made(
+    store: Store,
+    window: Window,
+    now: datetime,
+    by: str,
+    settings: Settings,
+    *,
+    only: Only = Only(),
+    keep: bool = True,
+    said: Callable[[str], None] = lambda text: None,
+) -> Made:
+    """``said`` is told how far the jobs are read. Errors of ``monitor.errors`` where the archive cannot be read."""
+    facts = FleetFacts(store, kept_facts(store.label) if keep else None)
+    read = facts.update(said)
+    first = min(window.before.start, window.start - BEFORE)
+    # Recoveries come after a window's end, too.
+    jobs = facts.load(first, max(window.end, now.date()))
+    owner = owners_of(settings).by(by)
+    report = fleet_report(store.label, jobs, window, now, by, owner, len(read.unread), only, facts.days())
+    return Made(report, read)

@@ -21,7 +21,7 @@ from monitor.archive.fleet_parts import UNFINISHED, FactStore
 from monitor.fleet.owners import BY, NO_ACCOUNT, UNTAGGED
 from monitor.fleet.uses import USES
 from monitor.fleet.window import Window
-from monitor.review.fleet_report import owners_of
+from monitor.review.fleet_facts import owners_of
 from monitor.settings import Settings
 
 _TABLES = "tables-"

@@ -26,8 +26,7 @@ from monitor.review import planning
 from monitor.review.job_query import job_query
 from monitor.review.named import archive_source
 from monitor.review.notebook import account, review
-from monitor.review.plan_document import plan_document
-from monitor.review.planning import Plan
+from monitor.review.planning import Plan, plan_document
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -1,9 +1,13 @@
-"""A source and a job's name go in, reports come out: each look reads only what is new."""
+"""A source and a job's name go in, reports come out: each look reads only what is new.
+
+What lines leave open that a reader failed on, or that are too many to be kept, is said by gaps that count them; the first error
+of each reader is logged.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -16,26 +20,27 @@ from monitor.analyze.utilization import in_window, work_window
 from monitor.archive.cache import Cache, Key, key_of
 from monitor.aws.calls import metered, running
 from monitor.errors import BadCall
-from monitor.faults import shape_of
+from monitor.faults import fault, shape_of
 from monitor.fetch import instance_types
-from monitor.fetch.gaps import gap_of
 from monitor.fetch.metrics.minute_store import MinuteStore
 from monitor.fetch.metrics.profiler import MinuteReader, Profiled
-from monitor.fetch.source import Aggregated, LogReader, PageSource
+from monitor.fetch.source import Aggregated, LogReader, PageSource, gap_of
 from monitor.model import ApiBill, Gap, Job, LogPage, RawMetrics, Report, Run, gpus_frame, hosts_frame, in_order_of_time
 from monitor.parse.assemble import Parsed, assemble
 from monitor.parse.completion import completed
 from monitor.parse.definitions import recogniser
+from monitor.parse.failed import Failed
 from monitor.parse.recognise import RawRows, Recogniser
 from monitor.parse.strangers import Strangers
+from monitor.parse.table import MOST_NAMES
 from monitor.parse.user import step_pattern
 from monitor.review.archived import RunSource, Source
 from monitor.review.masked import Masked
 from monitor.review.pricing import Pricing
 from monitor.review.reports import coverage, report
 from monitor.review.step_readings import step_readings
-from monitor.review.unread import left_out, unread
 from monitor.settings import Settings
+from monitor.words import count
 
 # CloudWatch publishes a host's metrics once a minute; asking more often only costs.
 METRICS_EVERY_S = 60.0
@@ -351,3 +356,43 @@ def _saved_patterns(settings: Settings, name: str) -> tuple[tuple[Recogniser, ..
         except BadCall as error:
             refused.append(Gap("logs", f"A saved step pattern for {name} is ignored: {error.message}", error.remedy))
     return tuple(good), tuple(refused)
+
+
+_NAMED = 3
+
+
+def unread(failures: Iterable[Failed]) -> tuple[Gap, ...]:
+    """The gap, or none where every line was read in one way or another."""
+    logged = [(each, fault(each.error, f"Reading a log line ({each.name})")) for each in failures]
+    lost = [(each, told) for each, told in logged if each.lines]
+    if not lost:
+        return ()
+    lines = sum(each.lines for each, _ in lost)
+    names = [f"{each.name} ({type(each.error).__name__})" for each, _ in lost]
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    readers = "a reader" if len(names) == 1 else "readers"
+    why = f"{count(lines, 'log line')} could not be read because {readers} failed: {', '.join(names[:_NAMED])}{more}."
+    return (Gap("logs", why, lost[0][1].remedy),)
+
+
+def left_out(raw: RawRows) -> tuple[Gap, ...]:
+    """What of a log is counted and not kept; empty for nearly every log."""
+    said = []
+    if events := raw.events.left_out:
+        kinds = [kind.replace("-", " ") for kind, _ in events.most_common()]
+        more = f" and {count(len(kinds) - _NAMED, 'other kind')}" if len(kinds) > _NAMED else ""
+        said.append(
+            f"{count(events.total(), 'log line')} ({', '.join(kinds[:_NAMED])}{more}) are counted and not kept: "
+            "of each kind the first, the last and one of each wording stay."
+        )
+    if raw.steps.every > 1:
+        said.append(
+            f"The log has {count(raw.steps.read, 'step report')}, more than are kept: figures are of one step in "
+            f"{raw.steps.every:,}."
+        )
+    if raw.steps.unnamed:
+        said.append(
+            f"{count(raw.steps.unnamed, 'step report')} are left out: the log names more than {MOST_NAMES:,} hosts and "
+            "progress bars, and these report the least."
+        )
+    return tuple(Gap("logs", why) for why in said)

@@ -1,10 +1,11 @@
-"""What do the names of runs say? SageMaker's SDK builds one from a base and the time at which the run was created."""
+"""What do the names of runs say? SageMaker's SDK builds one from a base and the time at which the run was created: so the newest
+earlier one of the same base came before it, and both are worth comparing."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 # What the SDK puts behind a base: to the millisecond or, in its short form, to the minute.
@@ -55,3 +56,45 @@ def _cut(name: str, longest: int = SHORT) -> str:
         return name
     head = (longest - 1) // 2
     return f"{name[:head]}…{name[-(longest - 1 - head) :]}"
+
+
+def previous(name: str, names: Iterable[str]) -> str | None:
+    """The newest of ``names`` that has the same base as ``name`` and an earlier time; None where there is none."""
+    own = base_and_stamp(name)
+    if own is None:
+        return None
+    base, stamp = own
+    earlier = [
+        (other[1], each)
+        for each in names
+        if (other := base_and_stamp(each)) is not None
+        and other[0] == base
+        and len(other[1]) == len(stamp)
+        and other[1] < stamp
+    ]
+    return max(earlier)[1] if earlier else None
+
+
+_NUMBER = re.compile(r"\d+$")
+
+
+def proposed(names: Sequence[str], most: int) -> list[tuple[str, str]]:
+    """Pairs of (earlier, later) worth comparing, the newest first: a run and the one before it; then runs whose bases
+    differ in a number alone, as those of a series or of a sweep do. ``names`` are the newest first."""
+    found: list[tuple[str, str]] = []
+    seen: set[str] = set()
+    for name in names:
+        base = base_and_stamp(name)
+        if base is None or base[0] in seen:
+            continue
+        seen.add(base[0])
+        if (earlier := previous(name, names)) is not None:
+            found.append((earlier, name))
+    newest: dict[str, list[str]] = {}
+    for name in names:
+        own = base_of(name)
+        of_series = newest.setdefault(_NUMBER.sub("#", own), [])
+        if all(base_of(other) != own for other in of_series):
+            of_series.append(name)
+    found += [(several[1], several[0]) for several in newest.values() if len(several) > 1]
+    return list(dict.fromkeys(found))[:most]

@@ -18,8 +18,7 @@ from monitor.archive.verdicts import Kept
 from monitor.diagnose.headline import status_word
 from monitor.diagnose.urgency import is_running
 from monitor.errors import TrainwatchError
-from monitor.review.across import Across, Missing, Placed, Sweep
-from monitor.review.across_watch import AcrossSnapshot
+from monitor.review.across import Across, AcrossSnapshot, Missing, Placed, Sweep
 from monitor.show import accounts_address, data, links
 from monitor.show.callbacks import calm
 from monitor.show.csv import csv_button

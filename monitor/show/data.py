@@ -25,13 +25,12 @@ from monitor.aws import profiles
 from monitor.aws.clients import Clients
 from monitor.errors import BadCall, TrainwatchError
 from monitor.fetch.account import AwsSource, open_pair
-from monitor.fetch.gaps import gap_of
 from monitor.fetch.metrics.glance import Glances, read_glances
 from monitor.fetch.prices.file import user_prices
-from monitor.fetch.source import Found, JobQuery
+from monitor.fetch.source import Found, JobQuery, gap_of
 from monitor.model import ApiBill, Gap, JobSummary, LogAsk, Mute, Pair
 from monitor.review import Snapshot, Watch
-from monitor.review.across_watch import AcrossWatch
+from monitor.review.across import AcrossWatch
 from monitor.review.archived import ArchiveSource, Source
 from monitor.review.log_watch import LogSnapshot, LogWatch
 from monitor.review.muted import with_mutes

@@ -15,7 +15,7 @@ import boto3
 from moto.sagemaker.models import sagemaker_backends
 
 from monitor.fleet.window import monday_of, week
-from monitor.review.nightly_state import NightlyFolder, State
+from monitor.review.nightly import NightlyFolder, State
 from tests.accounts.conftest import NUMBERS, Cloud
 from tests.alert.receiver import receiving
 

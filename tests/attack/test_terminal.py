@@ -340,4 +340,4 @@ def test_only_paper_draws() -> None:
         for path in root.rglob("*.py")
         if re.search(r"\bConsole\(|__stdout__|__stderr__|\.buffer\.write|os\.write\(", path.read_text(encoding="utf-8"))
     }
-    assert made == {"tables.py", "pairs.py", "nightly_state.py"}
+    assert made == {"tables.py", "pairs.py", "nightly.py"}

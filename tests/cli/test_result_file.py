@@ -291,9 +291,7 @@ def test_what_a_killed_process_left_goes_with_the_next_write_to_the_same_file(tm
 @pytest.mark.parametrize("age_s", [3600, 9e5])
 def test_what_another_process_still_writes_is_never_removed(tmp_path: Path, age_s: float) -> None:
     part = _left(tmp_path / "x", age_s)
-    ask = (
-        "import sys; from monitor.cli import output as f; f._lock(1); print(1, file=sys.stderr); sys.stdin.read()"
-    )
+    ask = "import sys; from monitor.cli import output as f; f._lock(1); print(1, file=sys.stderr); sys.stdin.read()"
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     with (
         part.open("ab") as held,

@@ -13,11 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.fetch.exports import lines, subscription
+from monitor.fetch.exports import records
 from monitor.fetch.exports.descriptions import answer_of, descriptions, moment, newest
-from monitor.fetch.exports.event import ExportedEvent
-from monitor.fetch.exports.names import begun_s, exported, job_of_stream
-from monitor.fetch.exports.order import InOrder
+from monitor.fetch.exports.job import InOrder
+from monitor.fetch.exports.records import ExportedEvent, begun_s, exported, job_of_stream
 from monitor.fetch.files.text import BrokenTextError
 
 STREAM = "gpt-2/algo-1-1700000000"
@@ -59,7 +58,7 @@ def test_an_exports_lines_are_events_with_times_and_messages_of_several_lines(pa
         "2026-11-24T10:00:01.000Z \n2026-11-24T10:00:01.001Z 2026-11-24T09:00:00.000Z copied\n"
     )
     data = gzip.compress(text.encode()) if packed else text.encode()
-    found = [(each.time_ms % 100_000, each.message) for each in lines.events(file(data), STREAM, "t")]
+    found = [(each.time_ms % 100_000, each.message) for each in records.task_events(file(data), STREAM, "t")]
     assert found == [
         (123, "first"),
         (124, "Traceback:\n  File 1"),
@@ -72,9 +71,9 @@ def test_of_an_object_that_is_cut_off_all_that_is_there_is_read_and_the_end_is_t
     text = "".join(f"2026-11-24T10:00:00.{n:03d}Z line {n}\n" for n in range(1000))
     found: list[ExportedEvent] = []
     with pytest.raises(BrokenTextError):
-        found.extend(lines.events(file(gzip.compress(text.encode())[:-20]), STREAM, "t"))
+        found.extend(records.task_events(file(gzip.compress(text.encode())[:-20]), STREAM, "t"))
     assert len(found) > 500
-    assert list(lines.events(file(b""), STREAM, "t")) == []
+    assert list(records.task_events(file(b""), STREAM, "t")) == []
 
 
 def record(*messages: str, **more: Any) -> dict[str, Any]:
@@ -107,8 +106,8 @@ MEMBERS = [
     ids=["records packed", "twice packed", "unpacked by Firehose", "a record a line", "packed lines"],
 )
 def test_a_subscriptions_records_in_all_forms_that_firehose_writes(data: bytes) -> None:
-    assert subscription.is_subscription(file(data))
-    found = list(subscription.records(file(data)))
+    assert records.is_subscription(file(data))
+    found = list(records.records(file(data)))
     assert [(each.owner, each.job, [event.message for event in each.events]) for each in found] == [
         ("111122223333", "gpt-2", ["a", 'b{"messageType"']),
         ("111122223333", "gpt-2", ["c"]),
@@ -124,12 +123,12 @@ def test_what_is_no_subscription_is_told_from_one() -> None:
         gzip.compress(b"2026-11-24T10:00:00.123Z x"),
         b"\x1f\x8bxx",
     ):
-        assert not subscription.is_subscription(file(data))
+        assert not records.is_subscription(file(data))
     whole = b"".join(map(gzip.compress, MEMBERS))
     for cut in (whole[:-10], whole[: len(whole) // 2]):
-        found: list[subscription.Record] = []
+        found: list[records.Record] = []
         with pytest.raises(BrokenTextError):
-            found.extend(subscription.records(file(cut)))
+            found.extend(records.records(file(cut)))
         assert len(found) == 1
 
 

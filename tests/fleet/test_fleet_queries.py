@@ -15,8 +15,8 @@ from monitor.fleet.facts import JobFacts
 from monitor.fleet.owners import BY
 from monitor.fleet.summing import fleet_report
 from monitor.fleet.window import Window
+from monitor.review.fleet_facts import owners_of
 from monitor.review.fleet_queries import FleetDatabase
-from monitor.review.fleet_report import owners_of
 from monitor.settings import Settings
 from tests.fleet.built import facts
 from tests.fleet.test_sums import jobs

@@ -24,8 +24,7 @@ from monitor.review import nightly as nights
 from monitor.review import report
 from monitor.review.archived import ArchiveSource, Source
 from monitor.review.fleet_message import trouble_of
-from monitor.review.nightly import Night, Plan, night
-from monitor.review.nightly_state import NightlyFolder
+from monitor.review.nightly import Night, NightlyFolder, Plan, night
 from monitor.settings import Settings
 from tests import builders
 from tests.drawn import drawn

@@ -16,8 +16,7 @@ from monitor.accounts import AccountRegion
 from monitor.errors import NotAllowed
 from monitor.fetch.source import Found, JobQuery
 from monitor.model import JobSummary
-from monitor.review.across import Sweep
-from monitor.review.across_watch import AcrossSnapshot
+from monitor.review.across import AcrossSnapshot, Sweep
 from monitor.settings import ALL_ACCOUNTS, ONE_PROFILE
 from monitor.show import accounts_board, data
 from tests import situations

@@ -11,7 +11,7 @@ import pytest
 
 from monitor.errors import NoCredentials, NotAllowed
 from monitor.model import LogLine, Report
-from monitor.review.log_filter import MOST_SHOWN
+from monitor.review.log_lines import MOST_SHOWN
 from monitor.show.job_choice import the_one
 from tests import situations
 from tests.builders import START

@@ -13,8 +13,7 @@ from monitor.errors import NotAllowed, TrainwatchError, Unreachable
 from monitor.fetch.source import Found, JobQuery
 from monitor.model import JobSummary
 from monitor.review import across
-from monitor.review.across import Sweep
-from monitor.review.across_watch import AcrossWatch
+from monitor.review.across import AcrossWatch, Sweep
 from monitor.review.archived import Source
 
 NOW = datetime(2026, 11, 24, 12, 0, tzinfo=UTC)

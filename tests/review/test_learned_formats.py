@@ -12,7 +12,7 @@ from monitor.diagnose.words.step_readings import reading_words
 from monitor.fetch.files.source import FilesSource
 from monitor.model import Report
 from monitor.review import Reviewer
-from monitor.review.log_filter import learned
+from monitor.review.log_lines import learned
 from monitor.settings import Settings, read
 from tests.parse.made_up import dialects, lines_of, sections, spoken
 

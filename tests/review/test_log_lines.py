@@ -7,9 +7,8 @@ import pytest
 
 from monitor.model import LogLine, LogSpan
 from monitor.parse.user import step_pattern
-from monitor.review import log_filter
-from monitor.review.log_filter import LogFilter, ranges
-from monitor.review.log_lines import as_it_is, cell, tabled
+from monitor.review import log_lines
+from monitor.review.log_lines import LogFilter, as_it_is, cell, ranges, tabled
 
 STREAM = "vit/algo-1-1700000000"
 T0 = 1_700_000_000_000
@@ -38,7 +37,7 @@ def test_who_wrote_a_line_is_what_its_tag_says_else_its_stream() -> None:
     frame = table("[1,mpirank:12,algo-2]<stdout>:hello", "hello", stream="vit/algo-7-1700000000")
     assert frame["node"].tolist() == ["algo-2", "algo-7"]
     assert frame["rank"].tolist() == [12, pd.NA]
-    placed = log_filter.placed(frame, {12: "algo-4"})
+    placed = log_lines.placed(frame, {12: "algo-4"})
     assert placed["node"].tolist() == ["algo-4", "algo-7"], "the map of ranks wins over the tag"
 
 
@@ -110,7 +109,7 @@ FILTERS = {
 @pytest.mark.parametrize(("wanted", "rows"), FILTERS.values(), ids=FILTERS)
 def test_filters(wanted: LogFilter, rows: list[int]) -> None:
     frame = table("hello", "NCCL INFO NET/Socket", "ValueError: x", "[1,mpirank:9,algo-2]<stdout>:hello")
-    assert log_filter.matching(frame, wanted).index.tolist() == rows
+    assert log_lines.matching(frame, wanted).index.tolist() == rows
 
 
 @pytest.mark.parametrize(
@@ -123,10 +122,10 @@ def test_ranges(text: str, found: tuple[tuple[int, int], ...]) -> None:
 
 def test_a_tail_that_grows_keeps_its_first_line_until_it_is_too_long() -> None:
     frame = table(*(f"line {place}" for place in range(1000)))
-    first = log_filter.tail(frame.iloc[:500], None)
+    first = log_lines.tail(frame.iloc[:500], None)
     assert first.index[0] == 350
-    key = log_filter.key_of(first, 0)
-    assert log_filter.tail(frame.iloc[:640], key).index[0] == 350
-    assert log_filter.tail(frame.iloc[:700], key).index[0] == 550
-    assert log_filter.tail(frame, (5, 5)).index[0] == 850
-    assert log_filter.tail(frame.iloc[:0], None).empty
+    key = log_lines.key_of(first, 0)
+    assert log_lines.tail(frame.iloc[:640], key).index[0] == 350
+    assert log_lines.tail(frame.iloc[:700], key).index[0] == 550
+    assert log_lines.tail(frame, (5, 5)).index[0] == 850
+    assert log_lines.tail(frame.iloc[:0], None).empty

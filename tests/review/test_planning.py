@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from monitor.predict.curve import Point, advised_window
 from monitor.predict.parameters import CANONICAL
 from monitor.predict.presets import PRESETS, preset
-from monitor.review.plan_document import plan_document
-from monitor.review.planning import Plan, plan, start_from
+from monitor.review.planning import Plan, plan, plan_document, start_from
 
 PIPELINE: dict[str, Any] = {"pipeline_parallel_degree": 4, "microbatches": 8, "active_microbatches": 2}
 KEYS = {"schema", "start", "change", "prediction", "curve", "problems", "distribution"}

@@ -9,8 +9,7 @@ import pytest
 
 from monitor.model import Report
 from monitor.review import report
-from monitor.review.plan_document import plan_document
-from monitor.review.planning import advice_of, plan, start_of
+from monitor.review.planning import advice_of, plan, plan_document, start_of
 from tests.diagnose.configuration_cases import V1, smp1
 from tests.diagnose.runs import END
 from tests.review.test_planning import check_form

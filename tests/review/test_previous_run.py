@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from monitor.review.previous_run import previous
+from monitor.review.run_names import previous
 
 NOW = "bert-2026-09-25-12-05-00-123"
 EARLIER = "bert-2026-09-24-12-05-00-001"

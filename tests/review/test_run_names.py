@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from monitor.review.proposed_pairs import proposed
-from monitor.review.run_names import SHORT, base_and_stamp, base_of, short_names
+from monitor.review.run_names import SHORT, base_and_stamp, base_of, proposed, short_names
 
 NOW = "bert-2026-09-25-12-05-00-123"
 EARLIER = "bert-2026-09-24-08-01-00-001"

@@ -2,17 +2,21 @@
 
 Each is turned back into the lines that were written, with their times and streams where the copy has them. Line numbers
 stay those of the file where its lines are those of the log: one that was merged into another leaves an empty one behind.
+
+Of what `aws logs tail` printed, only an event's first line carries time and stream; a message that is JSON is printed over
+many lines (--format json).
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, pairwise
 
 from monitor.fetch.cut_lines import joined
-from monitor.fetch.files import json_copies, tables, tailed, task_labels
+from monitor.fetch.files import json_copies, tables, task_labels
 from monitor.fetch.files.events import unix_ms
 from monitor.model import LogPage
 from monitor.parse.envelope import without_escapes
@@ -58,8 +62,8 @@ def _rendering(begin: Sequence[LogPage]) -> Callable[[Iterator[LogPage]], Iterat
     stamps = sum(bool(_STAMP_ALONE.fullmatch(line.strip())) for line in plain)
     if stamps >= max(2, len(sample) // 4):
         return _from_pairs
-    if tailed.looks_like(sample):
-        return tailed.restored
+    if _is_tail(sample):
+        return _from_tail
     heads = sum(bool(_RICH.match(line)) for line in plain)
     margins = sum(bool(_RICH_MARGIN.match(line)) for line in plain)
     if heads >= 2 and margins >= 0.7 * len(plain):
@@ -128,3 +132,52 @@ def _unwrapped(plain: Sequence[str], heads: Sequence[int], width: int) -> tuple[
             parts += ["" if len(plain[at - 1].rstrip()) >= width else " ", _RICH_MARGIN.sub("", plain[at]).rstrip()]
         out[begin] = _RICH_STREAM.sub("", "".join(parts))
     return tuple(out)
+
+
+_HEAD = re.compile(
+    r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?[+-]\d\d:\d\d [^\s/]{1,200}/algo-\d{1,9}(?:-\d{1,20})?(?: |$)"
+)
+_HEAD_CHARS = 400
+_MOST_LINES = 1000
+
+
+def _is_tail(sample: Sequence[str]) -> bool:
+    """Whether the first lines that are not blank are such events, and some of several lines."""
+    heads = [_HEAD.match(without_escapes(line[:_HEAD_CHARS])) is not None for line in sample]
+    return heads[0] and not all(heads)
+
+
+def _from_tail(pages: Iterator[LogPage]) -> Iterator[LogPage]:
+    """Each line with its event's time and stream; JSON in one line, the one where it ended."""
+    head = ""
+    block: list[str] = []
+    after_head = False
+    for page in pages:
+        lines: list[str] = []
+        for line in page.lines:
+            found = _HEAD.match(without_escapes(line[:_HEAD_CHARS]))
+            if found:
+                head, block = found[0].rstrip() + " ", []
+                after_head = without_escapes(line).strip() == head.strip()
+                lines.append(line)
+                continue
+            is_json = bool(block) or (after_head and line in {"{", "["})
+            after_head = False
+            if not is_json:
+                lines.append(head + line if line else "")
+                continue
+            block.append(line)
+            if line in {"}", "]"} or len(block) == _MOST_LINES:
+                lines.append(head + _in_one(block))
+                block = []
+            else:
+                lines.append("")
+        yield LogPage.of(page.stream, page.node, page.first_line, lines, page.times_ms)
+
+
+def _in_one(block: Sequence[str]) -> str:
+    text = "\n".join(block)
+    try:
+        return json.dumps(json.loads(text))
+    except (ValueError, RecursionError):
+        return " ".join(line.strip() for line in block)

@@ -18,10 +18,9 @@ from monitor.errors import NoData
 from monitor.fetch.files.paths import STDIN, LogFile, find_files, name_of, shown
 from monitor.fetch.files.renderings import restored
 from monitor.fetch.files.text import BrokenTextError, TextKind, chunks, text_kind
-from monitor.fetch.gaps import gap_of
 from monitor.fetch.instance_types import lookup
 from monitor.fetch.metrics.hosts import without_metrics
-from monitor.fetch.source import Found, JobQuery
+from monitor.fetch.source import Found, JobQuery, gap_of
 from monitor.model import ApiBill, Gap, Job, JobSummary, LogPage, Node, Price, RawMetrics
 
 # What is surely in the buffer of a pipe, which cannot be read twice.

@@ -10,10 +10,9 @@ import pandas as pd
 
 from monitor.aws.clients import Clients
 from monitor.errors import CannotDo, NoCredentials, TrainwatchError
-from monitor.fetch.gaps import gap_of
 from monitor.fetch.logs import insights, samples
 from monitor.fetch.logs.streams import node_of_stream
-from monitor.fetch.source import Aggregated
+from monitor.fetch.source import Aggregated, gap_of
 from monitor.model import Gap, Job
 from monitor.parse.aggregated import aggregated_steps
 from monitor.parse.assemble import assemble

@@ -14,16 +14,14 @@ from dataclasses import replace
 
 from monitor.aws.clients import Clients
 from monitor.errors import NoCredentials, NoData, NotAllowed, TrainwatchError
-from monitor.fetch.gaps import gap_of
-from monitor.fetch.logs import backlog
+from monitor.fetch.logs import strategies
 from monitor.fetch.logs.events import JobEvents, Scan
 from monitor.fetch.logs.position import StreamPosition
 from monitor.fetch.logs.seen import LATEST_MS, SeenEvents
+from monitor.fetch.logs.strategies import AHEAD_MS, Updates, newest_events, windows
 from monitor.fetch.logs.streams import stream_names
-from monitor.fetch.logs.tail import newest_events
 from monitor.fetch.logs.trouble import Trouble, no_lines, progress
-from monitor.fetch.logs.updates import Updates
-from monitor.fetch.logs.windows import AHEAD_MS, windows
+from monitor.fetch.source import gap_of
 from monitor.model import Gap, Job, LoadProgress, LogPage
 
 # How long after they are written lines can be asked for.
@@ -130,7 +128,7 @@ class JobLogs:
     def _backlog(self, positions: list[StreamPosition]) -> Iterator[LogPage]:
         # A busy stream grows while it is read: what is written from now on is for the next time.
         until_ms = self._clock() * 1000
-        for stream, page in backlog.pages(self._events, positions, until_ms, self._seen.recent is not None):
+        for stream, page in strategies.backlog_pages(self._events, positions, until_ms, self._seen.recent is not None):
             if isinstance(page, TrainwatchError):
                 self._trouble.streams[stream] = page
                 continue

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from monitor.errors import NotAllowed, TrainwatchError
-from monitor.fetch.gaps import gap_of, some_of
 from monitor.fetch.logs.position import StreamPosition
 from monitor.fetch.logs.streams import prefix, stream_order
+from monitor.fetch.source import gap_of, some_of
 from monitor.model import Gap, Job, LoadProgress
 
 

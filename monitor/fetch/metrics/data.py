@@ -15,7 +15,7 @@ import pandas as pd
 from monitor.aws.calls import Pagination
 from monitor.errors import NoCredentials, TrainwatchError
 from monitor.fetch.background import side_by_side
-from monitor.fetch.gaps import gap_of
+from monitor.fetch.source import gap_of
 from monitor.model import Gap
 
 if TYPE_CHECKING:

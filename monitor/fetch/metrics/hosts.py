@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from monitor.fetch.gaps import some_of
 from monitor.fetch.metrics.data import MetricQuery, ask
+from monitor.fetch.source import some_of
 from monitor.model import METRICS, Gap, Job, Node, RawMetrics
 from monitor.model.host_metrics import HOST_METRIC_NAMES, HOST_NAMESPACE, OF_GPUS, devices, host_name
 

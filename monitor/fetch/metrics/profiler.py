@@ -16,8 +16,8 @@ from monitor.analyze.profiler_minutes import Wanted
 from monitor.analyze.waits import WAITING_PCT
 from monitor.errors import NoCredentials, TrainwatchError
 from monitor.fetch.background import side_by_side
-from monitor.fetch.gaps import gap_of
 from monitor.fetch.metrics.minute_store import Listing, MinuteStore
+from monitor.fetch.source import gap_of
 from monitor.model import Gap, ProfilerCoverage, gpus_frame, hosts_frame
 from monitor.model.arn import partition_of
 from monitor.parse.profiler.gpu_lines import GpuLines, gpu_lines

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from monitor.review.previous_run import previous
-from monitor.review.proposed_pairs import proposed
-from monitor.review.run_names import short_names
+from monitor.review.run_names import previous, proposed, short_names
 from monitor.show import data
 from monitor.show.callbacks import calm
 from monitor.show.compare import address as compare_address

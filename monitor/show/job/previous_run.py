@@ -16,8 +16,7 @@ from monitor.diagnose.comparison.differences import Difference, differences
 from monitor.errors import TrainwatchError
 from monitor.fetch.source import JobQuery
 from monitor.review.archived import Source
-from monitor.review.previous_run import previous
-from monitor.review.run_names import base_and_stamp
+from monitor.review.run_names import base_and_stamp, previous
 from monitor.show import data
 
 

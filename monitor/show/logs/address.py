@@ -16,7 +16,7 @@ import streamlit as st
 
 from monitor.model import LogAsk
 from monitor.parse.levels import LEVELS
-from monitor.review.log_filter import NO_LEVEL, LogFilter, ranges
+from monitor.review.log_lines import NO_LEVEL, LogFilter, ranges
 from monitor.show import address, links
 from monitor.show.moments import event, moment
 

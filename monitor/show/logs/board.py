@@ -11,7 +11,7 @@ from monitor import words
 from monitor.diagnose.log_places import marks, place_at, row_of
 from monitor.model import LogSpan, Report
 from monitor.review import Snapshot
-from monitor.review import log_filter as lines
+from monitor.review import log_lines as lines
 from monitor.review.log_watch import LogSnapshot
 from monitor.show.callbacks import calm
 from monitor.show.logs import address as log_address

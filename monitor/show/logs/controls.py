@@ -8,7 +8,7 @@ from datetime import datetime, tzinfo
 import streamlit as st
 
 from monitor.diagnose.log_places import END, Bookmark
-from monitor.review.log_filter import NO_LEVEL, ranges
+from monitor.review.log_lines import NO_LEVEL, ranges
 from monitor.show import data, links
 from monitor.show.callbacks import calm
 from monitor.show.job_choice import choose_job, show_newest

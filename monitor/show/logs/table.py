@@ -11,8 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from monitor.export.tables import as_csv
-from monitor.review.log_filter import key_of
-from monitor.review.log_lines import as_it_is
+from monitor.review.log_lines import as_it_is, key_of
 from monitor.show.grid import Column, Row, show_grid
 from monitor.show.logs import address as log_address
 from monitor.show.logs.address import View

@@ -1,1 +1,0 @@
-"""What a job's hosts and steps measured over time, as tracks that thresholds are judged on."""

@@ -1,0 +1,232 @@
+"""What do the objects of exported logs hold? Those of a subscription, and those of CreateExportTask.
+
+Firehose puts records of CloudWatch Logs behind one another: each is ``{"messageType", "owner", "logGroup", "logStream",
+"logEvents": [{"id", "timestamp", "message"}]}``, gzip by itself, and all of them once more where Firehose compresses; nothing
+stands between two. It delivers at least once: what came twice has the same id.
+
+CreateExportTask writes ``PREFIX/TASK/STREAM/000000.gz``, where a slash in a stream's name is a hyphen: gzip,
+``2026-11-24T10:00:00.123Z message`` a line; a message of several lines goes on in lines without a time.
+"""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+import json
+import re
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from monitor.fetch.files.text import BrokenTextError, chunks, text_kind
+from monitor.fetch.logs.streams import GROUP
+
+SOURCE = "subscription"
+_GZIP = b"\x1f\x8b"
+_PIECE_BYTES = 4 << 20
+# One record: CloudWatch sends at most a MiB, compressed.
+_MOST_CHARS = 256 << 20
+_HEAD = re.compile(rb'\s*\{\s*"(?:messageType|owner|logGroup|logStream|subscriptionFilters|logEvents)"\s*:')
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Events of one stream of a training job."""
+
+    owner: str
+    """The number of its account."""
+    job: str
+    events: tuple[ExportedEvent, ...]
+
+
+def is_subscription(file: io.BufferedReader) -> bool:
+    """Whether the object begins as one; nothing is taken from it."""
+    head = file.peek(1 << 16)
+    for _ in range(2):
+        if head.startswith(_GZIP):
+            try:
+                head = zlib.decompressobj(wbits=31).decompress(head, 1 << 16)
+            except zlib.error:
+                return False
+    return _HEAD.match(head) is not None
+
+
+def records(file: io.BufferedReader) -> Iterator[Record]:
+    """Those of training jobs. BrokenTextError, behind all that can be read, where the object is damaged or cut off."""
+    for found in _values(file):
+        told = _record(found)
+        if told is not None:
+            yield told
+
+
+def _record(value: Any) -> Record | None:
+    if not isinstance(value, dict) or value.get("messageType") != "DATA_MESSAGE" or value.get("logGroup") != GROUP:
+        return None
+    stream, events = value.get("logStream"), value.get("logEvents")
+    job = job_of_stream(stream) if isinstance(stream, str) else None
+    if job is None or not isinstance(stream, str) or not isinstance(events, list):
+        return None
+    told = (each for each in events if isinstance(each, dict) and isinstance(each.get("message"), str))
+    return Record(
+        str(value.get("owner") or ""),
+        job,
+        tuple(
+            ExportedEvent(
+                stream,
+                _ms(each.get("timestamp")),
+                SOURCE,
+                str(each.get("id") or ""),
+                text_of(each["message"].split("\n")),
+            )
+            for each in told
+        ),
+    )
+
+
+def _ms(value: Any) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else -1
+
+
+def _values(file: io.BufferedReader) -> Iterator[Any]:
+    decoder, text = json.JSONDecoder(), ""
+    for piece in _text(file):
+        found, text = _whole(decoder, text + piece)
+        yield from found
+        if len(text) > _MOST_CHARS:
+            break
+    if text:
+        raise BrokenTextError("it ends within a record")
+
+
+def _text(file: io.BufferedReader) -> Iterator[str]:
+    source: Any = file
+    # The one that Firehose made, and those of the single records.
+    for _ in range(2):
+        if source.peek(2)[:2] == _GZIP:
+            source = gzip.GzipFile(fileobj=source, mode="rb")
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    try:
+        # read1 gives what a damaged object still holds before it fails.
+        while piece := source.read1(_PIECE_BYTES):
+            yield decoder.decode(piece)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise BrokenTextError(str(error)) from error
+    yield decoder.decode(b"", final=True)
+
+
+def _whole(decoder: json.JSONDecoder, text: str) -> tuple[list[Any], str]:
+    """The records that end in a text, and what is left of it."""
+    found: list[Any] = []
+    place = _behind_blanks(text, 0)
+    while place < len(text):
+        try:
+            value, place = decoder.raw_decode(text, place)
+        except (ValueError, RecursionError):
+            break
+        found.append(value)
+        place = _behind_blanks(text, place)
+    return found, text[place:]
+
+
+def _behind_blanks(text: str, place: int) -> int:
+    while text[place : place + 1].isspace():
+        place += 1
+    return place
+
+
+class ExportedEvent(NamedTuple):
+    """Sorted by ``stream`` and ``time_ms``, it is in the order of the log."""
+
+    stream: str
+    time_ms: int
+    """-1 where the object has none."""
+    source: str
+    """Where it was read from; within one source no event is told twice, but for those of one ``id``."""
+    id: str
+    """The service's own; empty where the object has none."""
+    message: str
+
+
+# A job's name: 1 to 63 letters, digits and hyphens.
+_JOB = r"[A-Za-z0-9][A-Za-z0-9-]{0,62}"
+_FOLDER = re.compile(rf"(?P<job>{_JOB})-(?P<host>algo-[1-9]\d*)-(?P<epoch>\d{{10,13}})")
+_STREAM = re.compile(rf"(?P<job>{_JOB})/(?P<host>algo-[1-9]\d*)(?:-(?P<epoch>\d{{10,13}}))?")
+_PART = re.compile(r"\d{6}(?:\.gz)?")
+#: What CloudWatch leaves where it tries whether it may write.
+WRITE_TEST = "aws-logs-write-test"
+
+
+class Exported(NamedTuple):
+    """An object of an export."""
+
+    job: str
+    stream: str
+    """As CloudWatch calls it: ``JOB/algo-1-1700000000``."""
+    task: str
+    """The folder of its export: within one, no event comes twice."""
+
+
+def exported(path: str) -> Exported | None:
+    """What an object's path says; None where it is none of an export of training jobs."""
+    *folders, file = path.split("/")
+    match = _FOLDER.fullmatch(folders[-1]) if folders and _PART.fullmatch(file) else None
+    if match is None:
+        return None
+    return Exported(match["job"], f"{match['job']}/{match['host']}-{match['epoch']}", "/".join(folders[:-1]))
+
+
+def job_of_stream(stream: str) -> str | None:
+    """The job that writes a stream of that name; None where it is no training job's."""
+    match = _STREAM.fullmatch(stream)
+    return match["job"] if match else None
+
+
+def begun_s(stream: str) -> int | None:
+    """When the stream was made, in Unix seconds, as its name tells."""
+    match = _STREAM.fullmatch(stream)
+    epoch = match["epoch"] if match else None
+    return int(epoch[:10]) if epoch else None
+
+
+_STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z(?: |$)")
+_STAMP_CHARS = len("2026-11-24T10:00:00.123Z ")
+_SECOND_CHARS = len("2026-11-24T10:00:00")
+
+
+def task_events(file: io.BufferedReader, stream: str, source: str) -> Iterator[ExportedEvent]:
+    """The events, in the order in which they stand there. BrokenTextError, behind all that can be read, where the object is
+    damaged or cut off."""
+    seen = text_kind(file)
+    if seen.is_empty or not seen.is_text:
+        return
+    second, second_ms = "", 0
+    time_ms, message = -1, list[str]()
+    for chunk in chunks(file, seen):
+        for line in chunk.data.decode("utf-8", "replace").split("\n"):
+            if _STAMP.match(line) is None:
+                message.append(line)
+                continue
+            if message:
+                yield ExportedEvent(stream, time_ms, source, "", text_of(message))
+            if line[:_SECOND_CHARS] != second:
+                second = line[:_SECOND_CHARS]
+                second_ms = _ms_of_second(second)
+            time_ms = second_ms + int(line[_SECOND_CHARS + 1 : _SECOND_CHARS + 4])
+            message = [line[_STAMP_CHARS:]]
+    if message:
+        yield ExportedEvent(stream, time_ms, source, "", text_of(message))
+
+
+def text_of(lines: list[str]) -> str:
+    """A message as it is read: a line feed at its end begins no line."""
+    return "\n".join(lines[:-1] if len(lines) > 1 and not lines[-1] else lines)
+
+
+def _ms_of_second(second: str) -> int:
+    try:
+        return int(datetime.fromisoformat(f"{second}+00:00").timestamp()) * 1000
+    except ValueError:  # 99 o'clock
+        return -1
