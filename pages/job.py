@@ -9,23 +9,20 @@ from monitor.diagnose.rights import of_report
 from monitor.model import JobSummary
 from monitor.review import Snapshot
 from monitor.review.run_names import previous
-from monitor.show import address, data, links, shell
-from monitor.show.alike import show_alike
+from monitor.show import address, data, shell
 from monitor.show.compare import address as compare_address
 from monitor.show.job.figures import show_figures
 from monitor.show.job.findings import show_answer
 from monitor.show.job.header import has_console, show_header, show_links, tab_title
-from monitor.show.job.pace import pace_of
 from monitor.show.job.pictures import show_pictures
 from monitor.show.job.saving import show_save
 from monitor.show.job.tables import show_configuration, show_coverage, show_files, show_nodes_with_gpus
-from monitor.show.job_choice import choose_job, show_newest
+from monitor.show.job_choice import choose_job, show_alike, show_newest
 from monitor.show.logs import address as log_address
-from monitor.show.pace import Pace, live
-from monitor.show.parts import part
+from monitor.show.pace import Pace, live, pace_of
 from monitor.show.plain import plain
 from monitor.show.plan import address as plan_address
-from monitor.show.trouble import show_error, show_gaps, show_rights, show_stale
+from monitor.show.trouble import part, show_error, show_gaps, show_rights, show_stale
 from monitor.words import instant
 
 visit = shell.enter()
@@ -36,7 +33,7 @@ def choose() -> str | None:
     with st.container(horizontal=True, vertical_alignment="center"):
         choose_job(visit.account, "of-job", named, lambda name: address.keep("job", name))
         if named:
-            to = links.to(**plan_address.link(named))
+            to = address.to(**plan_address.link(named))
             st.page_link(shell.PLAN_PAGE, label="Plan a change", icon=":material/tune:", query_params=to)
             to = log_address.link(named)
             st.page_link(shell.LOGS_PAGE, label="Logs", icon=":material/article:", query_params=to)
@@ -87,7 +84,7 @@ def board(name: str, listed: Sequence[JobSummary]) -> Pace:
 def no_report(name: str, snapshot: Snapshot) -> Pace:
     if snapshot.error is not None:
         show_error(snapshot.error, "job")
-        show_alike(visit.account, name, snapshot.error, shell.JOB_PAGE, lambda other: links.to(job=other))
+        show_alike(visit.account, name, snapshot.error, shell.JOB_PAGE, lambda other: address.to(job=other))
         to_all_jobs()
         return pace_of(snapshot)
     st.caption(f":material/hourglass_empty: {plain(snapshot.progress or 'Reviewing the job')}…")
@@ -99,7 +96,7 @@ def no_report(name: str, snapshot: Snapshot) -> Pace:
 
 
 def to_all_jobs() -> None:
-    st.page_link(shell.JOBS_PAGE, label="See all jobs", icon=":material/list_alt:", query_params=links.to())
+    st.page_link(shell.JOBS_PAGE, label="See all jobs", icon=":material/list_alt:", query_params=address.to())
 
 
 if name := choose():

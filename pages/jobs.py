@@ -11,7 +11,6 @@ from monitor.diagnose.rights import of_list
 from monitor.model import Gap, JobSummary
 from monitor.review import Snapshot
 from monitor.show import accounts_address, accounts_board, data, shell
-from monitor.show.callbacks import calm
 from monitor.show.compare import address as compare_address
 from monitor.show.csv import csv_button
 from monitor.show.job_choice import no_jobs
@@ -20,7 +19,7 @@ from monitor.show.jobs import table as jobs_table
 from monitor.show.jobs.figures import figures, show_jobs_figures
 from monitor.show.pace import IDLE, WAITING, Pace, live
 from monitor.show.plain import advice, plain
-from monitor.show.trouble import show_error, show_rights, show_stale
+from monitor.show.trouble import calm, show_error, show_rights, show_stale
 
 visit = shell.enter()
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import streamlit as st
 
 from monitor.show import data, shell
-from monitor.show.alike import show_alike
+from monitor.show.job_choice import show_alike
 from monitor.show.logs import address as log_address
 from monitor.show.logs.board import finds_first_error, pace_of, show_log, show_search
 from monitor.show.logs.controls import choose, filters, jumps, misread, newest

@@ -7,12 +7,12 @@ import streamlit as st
 from monitor.model import Report
 from monitor.review import Snapshot
 from monitor.show import data, shell
-from monitor.show.alike import show_alike
+from monitor.show.job_choice import show_alike
 from monitor.show.pace import DONE, EMPTY, Pace, live
 from monitor.show.plain import plain
 from monitor.show.plan import address as plan_address
 from monitor.show.plan.board import show_plan
-from monitor.show.plan.source import show_source
+from monitor.show.plan.inputs import show_source
 from monitor.show.trouble import show_error, whole
 
 visit = shell.enter()

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from monitor.archive.document import report_document
 from monitor.cli.report_text import print_report
-from monitor.diagnose.hidden import hidden, hidden_words
+from monitor.diagnose.quoted import hidden, hidden_words
 from monitor.export.markdown import markdown
 from monitor.fetch.job_answer import job_of
 from monitor.model import Parameter

@@ -14,10 +14,8 @@ from monitor.agents.shapes import JobRow
 from monitor.agents.tokens import Answer, clipped, fitted
 from monitor.archive.document import plain
 from monitor.diagnose.headline import status_word
-from monitor.diagnose.level import Level
 from monitor.diagnose.stakes import stakes_usd
-from monitor.diagnose.urgency import by_urgency, is_running, place
-from monitor.diagnose.verdict import judge
+from monitor.diagnose.verdict import Level, by_urgency, is_running, judge, place
 from monitor.errors import BadCall, TrainwatchError
 from monitor.fetch.source import JobQuery
 from monitor.inert import inert

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from monitor.diagnose.hidden import hidden_words
+from monitor.diagnose.quoted import hidden_words
 from monitor.diagnose.verdict import method_words
 from monitor.diagnose.words.step_readings import corrections
 from monitor.model import (

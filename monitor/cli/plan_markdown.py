@@ -5,8 +5,7 @@ from __future__ import annotations
 from monitor.cli.plan_text import marks, rows, written
 from monitor.export.markup import as_code, block, bold, document, heading, joined, table
 from monitor.review.planning import Plan
-from monitor.show.plan.captions import curve_words, script_lines, snippet
-from monitor.show.plan.words import answer, changed_words
+from monitor.show.plan.words import answer, changed_words, curve_words, script_lines, snippet
 from monitor.words import DASH, sentence
 
 

@@ -21,8 +21,7 @@ from monitor.predict.outcome import bubble_fraction, schedule_of
 from monitor.predict.pipeline import Schedule
 from monitor.predict.setup import FRAMEWORK_NAMES, Setup
 from monitor.review.planning import Plan
-from monitor.show.plan.captions import curve_words, script_lines, snippet
-from monitor.show.plan.words import answer, changed_words, to_fit_rows
+from monitor.show.plan.words import answer, changed_words, curve_words, script_lines, snippet, to_fit_rows
 from monitor.words import DASH, count, percent, sentence
 
 _STYLE = {"error": "bold red", "warning": "bold yellow", "success": "bold green", "info": "bold"}

@@ -15,8 +15,8 @@ from monitor.analyze.gpu_memory import memory_peaks
 from monitor.analyze.step_time import is_aggregated
 from monitor.cli.tables import Column, table
 from monitor.diagnose.headline import facts, status_word
-from monitor.diagnose.hidden import hidden_words
 from monitor.diagnose.outlook import outlook
+from monitor.diagnose.quoted import hidden_words
 from monitor.diagnose.rights import of_report
 from monitor.diagnose.verdict import gain_words, judge
 from monitor.diagnose.words.cost import cost_words

@@ -10,10 +10,8 @@ from datetime import UTC, datetime
 
 from monitor.charts.sparkline import sparkline
 from monitor.diagnose.headline import status_word
-from monitor.diagnose.level import Level
 from monitor.diagnose.stakes import stakes_usd
-from monitor.diagnose.urgency import by_urgency, is_running, place
-from monitor.diagnose.verdict import judge, mean_of
+from monitor.diagnose.verdict import Level, by_urgency, is_running, judge, mean_of, place
 from monitor.diagnose.words.step_readings import came_by
 from monitor.errors import TrainwatchError
 from monitor.faults import fault

@@ -1,21 +1,24 @@
 """What is the answer in one sentence? A report goes in; a level, a headline and what to do come out.
 
 "Healthy" needs two things: no warning, and data to judge by. A job that failed for a reason no rule knows is not healthy.
+Which of many jobs needs somebody first is one order for the page of jobs, the terminal and the tools of agents.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Literal
 
 from monitor.analyze.cascade import cascade_words
 from monitor.analyze.ending import IDS, ending_of
 from monitor.analyze.failure_causes import reason_of
 from monitor.analyze.mfu import LOW_SHARE
-from monitor.diagnose.level import Level
 from monitor.diagnose.quoted import quoted
 from monitor.diagnose.unseen import unseen
-from monitor.model import METRICS, Finding, Job, Prediction, Report
+from monitor.model import METRICS, Finding, Job, JobSummary, Prediction, Report
 from monitor.model.host_metrics import HOST_METRICS, OF_WORK
 from monitor.words import capitalised, count, duration, percent, step_seconds
 
@@ -246,3 +249,51 @@ def _figures(report: Report) -> str:
     words = ", ".join(parts) + "." if parts else ""
     words = words[:1].upper() + words[1:]
     return f"{words} {limits}." if limits else words
+
+
+#: What asks for action first; what asks for none keeps the order of time.
+LOUDNESS: dict[Level, int] = {
+    "critical": 0,
+    "warning": 1,
+    "unknown": 2,
+    "partial": 2,
+    "muted": 2,
+    "waiting": 3,
+    "unreviewed": 3,
+    "info": 3,
+    "healthy": 3,
+}
+_RECENT = timedelta(days=1)
+_BEGINNING = datetime.min.replace(tzinfo=UTC)
+
+
+def is_running(job: JobSummary) -> bool:
+    return job.status in {"InProgress", "Stopping"}
+
+
+def by_urgency(jobs: Iterable[JobSummary], now: datetime) -> list[JobSummary]:
+    """In which order jobs are reviewed: those that run first, then those that failed within a day, then the rest as they
+    are listed: newest first."""
+
+    def rank(job: JobSummary) -> int:
+        failed = job.status == "Failed" and now - (job.ended or job.created or _BEGINNING) < _RECENT
+        return 0 if is_running(job) else 1 if failed else 2
+
+    return sorted(jobs, key=rank)
+
+
+def place(level: Level, runs: bool, gain_usd: float | None, cost_usd: float | None) -> tuple[float, ...]:
+    """Where a reviewed job stands, the lowest first: by what could be recovered, the most first; of jobs that ask for action
+    those that run (an hour), then those that have ended (in all), then of the rest.
+
+    Where it is not known what a failed or stalled job could recover, its cost stands in: all of it may have been in vain.
+    """
+    loud = LOUDNESS[level]
+    gain = cost_usd if gain_usd is None and level == "critical" else gain_usd
+    return (not runs if loud <= LOUDNESS["warning"] else 2), -(gain or 0.0), loud, not runs
+
+
+#: partial: nothing stands out, but a part that matters could not be seen. unknown: nothing to judge by.
+#: muted: healthy but for findings that somebody muted.
+#: waiting: a review is under way. unreviewed: none was asked for.
+Level = Literal["critical", "warning", "info", "partial", "muted", "healthy", "unknown", "waiting", "unreviewed"]

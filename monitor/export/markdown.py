@@ -6,8 +6,8 @@ from collections.abc import Callable
 from functools import partial
 
 from monitor.diagnose.headline import facts, status_word
-from monitor.diagnose.hidden import hidden_words
 from monitor.diagnose.outlook import outlook
+from monitor.diagnose.quoted import hidden_words
 from monitor.diagnose.rights import of_report
 from monitor.diagnose.verdict import gain_words, judge
 from monitor.diagnose.words.cost import cost_words

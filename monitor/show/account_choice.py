@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import streamlit as st
 
-from monitor.show import address, clock, data, links, visitor
-from monitor.show.callbacks import calm
+from monitor.show import address, clock, data, visitor
 from monitor.show.plain import plain
+from monitor.show.trouble import calm
 
 _LEFT_OUT = "profile-left-out"
 
@@ -68,10 +68,10 @@ def show_other(account: data.Account, page: st.Page) -> bool:
     )
     with st.container(horizontal=True):
         for name in members:
-            to = {**st.query_params.to_dict(), **links.to(member=name, profile=None)}
+            to = {**st.query_params.to_dict(), **address.to(member=name, profile=None)}
             st.page_link(page, label=f"Open it in {plain(name)}", icon=":material/hub:", query_params=to)
         for name in profiles:
-            to = {**st.query_params.to_dict(), **links.to(profile=name)}
+            to = {**st.query_params.to_dict(), **address.to(profile=name)}
             st.page_link(page, label=f"Use profile {plain(name)}", icon=":material/key:", query_params=to)
         st.button(
             f"Look in account {plain(own)} instead",

@@ -16,11 +16,10 @@ from monitor.accounts import AccountRegion, chosen
 from monitor.archive.cache import user_cache
 from monitor.archive.verdicts import Kept
 from monitor.diagnose.headline import status_word
-from monitor.diagnose.urgency import is_running
+from monitor.diagnose.verdict import is_running
 from monitor.errors import TrainwatchError
 from monitor.review.across import Across, AcrossSnapshot, Missing, Placed, Sweep
-from monitor.show import accounts_address, data, links
-from monitor.show.callbacks import calm
+from monitor.show import accounts_address, address, data
 from monitor.show.csv import csv_button
 from monitor.show.grid import Column, Row, show_grid
 from monitor.show.job.figures import Figure
@@ -30,6 +29,7 @@ from monitor.show.pace import IDLE, WAITING, Pace
 from monitor.show.plain import advice, plain
 from monitor.show.severity import LOOKS
 from monitor.show.shell import JOB_PAGE, JOBS_PAGE
+from monitor.show.trouble import calm
 from monitor.words import duration
 
 _TABLE, _MORE = "accounts_table", "accounts-limit"
@@ -60,13 +60,13 @@ def show_way_in() -> None:
             JOBS_PAGE,
             label=f"All {count} accounts" if count > 1 else "The account of the settings file",
             icon=":material/hub:",
-            query_params=links.to(**{accounts_address.PARAMETER: accounts_address.ALL}),
+            query_params=address.to(**{accounts_address.PARAMETER: accounts_address.ALL}),
         )
 
 
 def show_way_out() -> None:
     """On the page of all accounts: the way to the one that is looked at by itself, or was last."""
-    st.page_link(JOBS_PAGE, label="One account", icon=":material/cloud:", query_params=links.to())
+    st.page_link(JOBS_PAGE, label="One account", icon=":material/cloud:", query_params=address.to())
 
 
 def look() -> AcrossSnapshot:
@@ -168,7 +168,7 @@ def csv_rows(rows: Sequence[Placed], kept: Sequence[Kept | None], now: datetime)
 def link(row: Placed) -> dict[str, str]:
     """The parameters of the page of a job, wherever it is."""
     number = row.where.account.number
-    return links.to(
+    return address.to(
         job=row.job.name, region=row.where.region, member=row.where.account.name, account=number, profile=None
     )
 

@@ -1,7 +1,8 @@
 """What the pages ask for: the account, its jobs, the newest review of one. The only place where Streamlit caches.
 
-Nothing here raises an error of ``monitor.errors``: what could not be obtained comes back as a value that says why, so
-that the cache holds it too and a refusing account is not asked at every rerun.
+Nothing here raises an error of ``monitor.errors``: what could not be obtained comes back as a value that says why, so that
+the cache holds it too and a refusing account is not asked at every rerun. What is made of reports and charts is made once
+for all viewers and refreshes.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
 
 import streamlit as st
 
@@ -23,28 +25,23 @@ from monitor.archive.cache import user_cache
 from monitor.archive.pairs import user_pairs
 from monitor.aws import profiles
 from monitor.aws.clients import Clients
-from monitor.errors import BadCall, TrainwatchError
+from monitor.diagnose.comparison.compare import Comparison, compare
+from monitor.errors import BadCall, CannotDo, TrainwatchError
 from monitor.fetch.account import AwsSource, open_pair
 from monitor.fetch.metrics.glance import Glances, read_glances
 from monitor.fetch.prices.file import user_prices
 from monitor.fetch.source import Found, JobQuery, gap_of
-from monitor.model import ApiBill, Gap, JobSummary, LogAsk, Mute, Pair
+from monitor.model import ApiBill, Gap, JobSummary, LogAsk, Mute, Pair, Report
 from monitor.review import Snapshot, Watch
 from monitor.review.across import AcrossWatch
 from monitor.review.archived import ArchiveSource, Source
 from monitor.review.log_watch import LogSnapshot, LogWatch
-from monitor.review.muted import with_mutes
+from monitor.review.muted import muted_file, with_mutes
+from monitor.review.muted import mutes as known_mutes
 from monitor.show.accounts import Account as Account
 from monitor.show.accounts import account_of as account_of
 from monitor.show.accounts import known_places as known_places
 from monitor.show.accounts import members as members
-from monitor.show.data_mutes import mutes
-from monitor.show.made import compared as compared
-from monitor.show.made import of_comparison as of_comparison
-from monitor.show.made import of_report as of_report
-from monitor.show.made import ordered_of as ordered_of
-from monitor.show.made import said_of as said_of
-from monitor.show.made import specification as specification
 
 #: A job that was just created may take this long to appear in the list.
 JOBS_TTL_S = 20
@@ -297,3 +294,93 @@ def forget() -> None:
     _asked_number.clear()
     _desk.clear()
     _across.clear()
+
+
+Made = TypeVar("Made")
+
+
+class OfReport(Protocol):
+    """What ``make`` makes of a report, made once for all viewers and refreshes of that report; not to be changed."""
+
+    def __call__(self, report: Report, what: str, make: Callable[[], Made]) -> Made: ...
+
+
+class OfReports(Protocol):
+    """The same of reports held against each other."""
+
+    def __call__(self, reports: tuple[Report, ...], what: str, make: Callable[[], Made]) -> Made: ...
+
+
+def _cache(name: str, most: int, ttl: str | None = "10m") -> Callable[..., Any]:
+    """A cache of ``most`` values, by all arguments but the last one, which makes a value."""
+
+    def made(which: object, what: str, _make: Callable[[], Any]) -> Any:
+        return _make()
+
+    # Streamlit tells caches apart by the names of their functions.
+    made.__qualname__ = f"made {name}"
+    return st.cache_resource(max_entries=most, ttl=ttl, show_spinner=False)(made)
+
+
+def _of_reports(name: str, most: int) -> OfReports:
+    cache = _cache(name, most)
+
+    def of_reports(reports: tuple[Report, ...], what: str, make: Callable[[], Made]) -> Made:
+        which = tuple((report.job.arn, report.job.name, report.reviewed_at) for report in reports)
+        made: Made = cache(which, what, make)
+        return made
+
+    return of_reports
+
+
+def _of_report(name: str, most: int) -> OfReport:
+    cache = _of_reports(name, most)
+    return lambda report, what, make: cache((report,), what, make)
+
+
+of_report = _of_report("of a report", 128)
+#: For all rows of a job in another order: they are large, and a running job has new ones at each look.
+ordered_of = _of_report("in order", 8)
+#: For small values of which a report has many: what each threshold says of it.
+said_of = _of_report("of a threshold", 4096)
+of_comparison = _of_reports("of a comparison", 8)
+# What is read of a report holds its steps; what is made of two is small.
+_of_one, _of_two = _of_reports("of one of several", 16), _of_reports("of a pair", 128)
+_specification = _cache("of a chart", 128, None)
+
+
+def _of_one_or_two(reports: tuple[Report, ...], what: str, make: Callable[[], Made]) -> Made:
+    return (_of_one if len(reports) == 1 else _of_two)(reports, what, make)
+
+
+def compared(reports: tuple[Report, ...]) -> Comparison:
+    """The comparison of these reports, worked out once for all viewers and refreshes; of three jobs of which one runs on,
+    the pair of the others is not worked out again."""
+    return of_comparison(reports, "comparison", lambda: compare(reports, _of_one_or_two))
+
+
+def specification(what: tuple[str | int | bool, ...], make: Callable[[], Made]) -> Made:
+    """What ``make`` makes of a chart that is the same for all data, made once; not to be changed.
+
+    To build a specification takes longer than to work out a plan.
+    """
+    made: Made = _specification(what, "", make)
+    return made
+
+
+def mutes() -> tuple[tuple[Mute, ...], TrainwatchError | None]:
+    """The findings that were muted, and why they are not known where their file cannot be used."""
+    try:
+        path = muted_file()
+        stamp = path.stat()
+    except (OSError, CannotDo):  # none was muted, or there is no place for it
+        return (), None
+    return _mutes(str(path), stamp.st_mtime_ns, stamp.st_size, stamp.st_ino)
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def _mutes(path: str, *stamp: int) -> tuple[tuple[Mute, ...], TrainwatchError | None]:
+    try:
+        return known_mutes(Path(path)), None
+    except TrainwatchError as error:
+        return (), error

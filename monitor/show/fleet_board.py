@@ -24,11 +24,10 @@ from monitor.installed import PROGRAM
 from monitor.model.arn import account_of, region_of
 from monitor.review.fleet_queries import MOST_JOBS, FleetTables
 from monitor.settings import ARCHIVE_SHOWN
-from monitor.show import address, data, data_fleet, links
+from monitor.show import address, data, data_fleet
 from monitor.show.drawing import draw_frames
-from monitor.show.parts import part
 from monitor.show.plain import plain
-from monitor.show.trouble import show_error
+from monitor.show.trouble import part, show_error
 from monitor.words import DASH, count, percent, phase, usd
 
 _TIMES = {"7d": "7 days", "4w": "4 weeks", "13w": "13 weeks", "52w": "52 weeks"}
@@ -321,10 +320,10 @@ def _link(row: Mapping[Hashable, Any]) -> str:
     name, arn = str(row["job"]), row["arn"] if isinstance(row["arn"], str) else ""
     if os.environ.get(ARCHIVE_SHOWN):
         # Of several of one name the ARN tells which.
-        to = links.to(job=arn if arn and row["twins"] > 1 else name)
+        to = address.to(job=arn if arn and row["twins"] > 1 else name)
     elif row["account_name"] in {member.name for member in data.members()}:
         number = account_of(arn)
-        to = links.to(job=name, region=region_of(arn), member=row["account_name"], account=number, profile=None)
+        to = address.to(job=name, region=region_of(arn), member=row["account_name"], account=number, profile=None)
     else:
-        to = links.to(job=name)
+        to = address.to(job=name)
     return f"job?{urlencode(to)}#{quote(name)}"

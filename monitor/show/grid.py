@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from monitor.show.callbacks import calm
+from monitor.show.trouble import calm
 
 Kind = Literal["text", "name", "number", "badge", "course", "code"]
 Sorted = tuple[str, Literal["ascending", "descending"]]

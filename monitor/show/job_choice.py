@@ -1,4 +1,7 @@
-"""Which job? The input for it on all pages about one job: its name, a part of it, or one of the newest."""
+"""Which job? The input for it on all pages about one job: its name, a part of it, or one of the newest.
+
+For a name that no job has: the jobs whose names contain it, a click away.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,12 @@ from typing import Literal
 
 import streamlit as st
 
+from monitor.errors import NoSuchJob, TrainwatchError
 from monitor.installed import PROGRAM
 from monitor.show import data
-from monitor.show.callbacks import calm
 from monitor.show.plain import plain
-from monitor.show.trouble import show_error
+from monitor.show.trouble import calm, show_error
+from monitor.words import count
 
 #: So many of the newest can be taken with a click.
 NEWEST = 12
@@ -80,3 +84,27 @@ def the_one(names: Sequence[str], part: str) -> str | None:
     found = [name for name in names if wanted in name.casefold()]
     whole = [name for name in found if name.casefold() == wanted]
     return next(iter(whole or found), None) if len(whole or found) == 1 else None
+
+
+_MOST = 5
+
+
+def show_alike(
+    account: data.Account,
+    name: str,
+    error: TrainwatchError | None,
+    page: str,
+    link: Callable[[str], dict[str, str]],
+) -> None:
+    """Links to ``page`` with each of the newest jobs whose name has ``name`` in it; nothing where another thing went wrong."""
+    if not isinstance(error, NoSuchJob):
+        return
+    found = [job.name for job in data.jobs(account).jobs if name.casefold() in job.name.casefold()]
+    if found:
+        st.caption(
+            f"{count(len(found), 'job')} with this in the name:"
+            if len(found) <= _MOST
+            else f"The newest {_MOST} with this in the name:"
+        )
+    for other in found[:_MOST]:
+        st.page_link(page, label=plain(other), icon=":material/monitoring:", query_params=link(other))

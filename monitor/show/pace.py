@@ -8,10 +8,12 @@ put the page's former address back.
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 
 import streamlit as st
 
-from monitor.show.trouble import whole
+from monitor.review import Snapshot
+from monitor.show.trouble import is_lasting, whole
 
 #: Seconds between looks; None is never. A page with nothing on it yet costs nothing to draw.
 Pace = float | None
@@ -44,3 +46,23 @@ def live(part: Callable[[], Pace], key: str, soon: Callable[[], Pace]) -> None:
             st.rerun()
 
     st.fragment(draw, run_every=pace)()
+
+
+# Metrics and lines of the last minutes come late.
+_SETTLED_AFTER = timedelta(minutes=2)
+
+
+def pace_of(snapshot: Snapshot, more: bool = False) -> Pace:
+    """Never, once the job is over and all of it is read; ``more`` says that something beside the report is under way."""
+    report = snapshot.report
+    if report is None:
+        return EMPTY if snapshot.error is None else DONE if is_lasting(snapshot.error) else IDLE
+    if report.job.is_running and not report.archive:
+        return RUNNING
+    # Of a job that is over, what is there may be its newest lines alone.
+    if more or snapshot.working:
+        return WAITING
+    if report.archive:
+        return DONE
+    ended = report.job.ended
+    return DONE if ended is None or report.reviewed_at - ended > _SETTLED_AFTER else IDLE

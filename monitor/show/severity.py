@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from monitor.diagnose.level import Level
+from monitor.diagnose.verdict import Level
 
 Colour = Literal["red", "orange", "blue", "green", "gray"]
 

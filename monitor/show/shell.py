@@ -14,10 +14,9 @@ from pathlib import Path
 import streamlit as st
 
 from monitor.settings import SAMPLE_SHOWN
-from monitor.show import account_choice, address, clock, data, moments, visitor
-from monitor.show.parts import log_the_rest
+from monitor.show import account_choice, address, clock, data, visitor
 from monitor.show.plain import plain
-from monitor.show.trouble import show_failed_callbacks, whole
+from monitor.show.trouble import log_the_rest, show_failed_callbacks, whole
 
 COMPARE_PAGE = "pages/compare.py"
 FLEET_PAGE = "pages/fleet.py"
@@ -69,7 +68,7 @@ def run() -> None:
     account_choice.show_choice(account)
     account_choice.show_left_out()
     if page.url_path != _PLAN:  # what a plan starts "from" is no time
-        moments.show_left_out(st.query_params.to_dict())
+        clock.show_left_out(st.query_params.to_dict())
     _title((address.value("job") if page.url_path == "job" else None) or page.title, account if is_of_one else None)
     show_failed_callbacks(page.url_path)
     if is_of_one and account_choice.show_other(account, page):

@@ -1,9 +1,16 @@
-"""How is an error shown? Its cause, its remedy and a way to try again, in the place where the answer would have been."""
+"""How is an error shown? Its cause, its remedy and a way to try again, in the place where the answer would have been.
+
+Where a part of a page fails, its place says so, and the rest of the page is drawn. Where the function behind a button or an
+input fails, the page is drawn as it was, and the error is shown on top: Streamlit calls such a function before it draws the
+page, where no part of a page could catch what it raises.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, ParamSpec, TypeVar
 
 import streamlit as st
 
@@ -19,11 +26,9 @@ from monitor.errors import (
     TrainwatchError,
     Unreachable,
 )
-from monitor.faults import fault
+from monitor.faults import fault, shape_of_report
 from monitor.model import Report
 from monitor.show import data
-from monitor.show.callbacks import calm, failed_callbacks
-from monitor.show.parts import show_copied
 from monitor.show.plain import advice, plain
 
 Drawn = TypeVar("Drawn")
@@ -114,3 +119,107 @@ def show_gaps(report: Report) -> None:
             continue
         icon = ":material/bug_report:" if gap.what == "program" else ":material/visibility_off:"
         st.caption(f"{icon} {advice(' '.join(part for part in (gap.why, gap.remedy) if part))}")
+
+
+Given = ParamSpec("Given")
+
+
+def part(
+    report: Report | None, name: str, draw: Callable[Given, Drawn], *given: Given.args, **named: Given.kwargs
+) -> Drawn | None:
+    """Draws a part of a page; where it fails, logs the error, says so in its place and gives None.
+
+    ``name`` is what the page calls the part, and names no job. Streamlit's own ways out of a page (st.stop, st.rerun) pass:
+    they are no Exception.
+    """
+    try:
+        return draw(*given, **named)
+    except Exception as error:
+        show_failed_part(fault(error, name, shape_of_report(report)))
+        return None
+
+
+class _Logged(logging.Handler):
+    """Streamlit itself catches what fails before a page is drawn, such as the reading of an input."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        if isinstance(error, Exception):
+            fault(error, "A button or an input")
+
+
+def log_the_rest() -> None:
+    """Has errors that no part of a page can catch logged as well."""
+    logger = logging.getLogger("streamlit.error_util")
+    if not any(isinstance(each, _Logged) for each in logger.handlers):
+        logger.addHandler(_Logged(logging.ERROR))
+
+
+def show_failed_part(error: Fault) -> None:
+    """A line in the place of what failed, and what to pass on."""
+    st.caption(f":material/bug_report: {plain(str(error))}")
+    show_copied(error)
+
+
+def show_copied(error: Fault) -> None:
+    """The report to pass on, closed."""
+    with st.expander("Report to copy", type="compact", icon=":material/content_copy:"):
+        st.code(error.copied, language=None, wrap_lines=True)
+
+
+_FAILED = "failed-callbacks"
+
+
+@dataclass(frozen=True, slots=True)
+class FailedCallback:
+    """What somebody did ("Muting the finding"), and the error that it ended with."""
+
+    doing: str
+    error: TrainwatchError
+
+
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    """What failed since it was last shown; ``page`` is where it was shown, None where it was not yet."""
+
+    callbacks: tuple[FailedCallback, ...]
+    page: str | None = None
+
+
+def calm(doing: str, does: Callable[..., object]) -> Callable[..., None]:
+    """``does``, for a widget to call: what it raises is logged and kept, for ``failed_callbacks`` to give.
+
+    ``doing`` says in words that name no job what somebody does with the widget: "Muting the finding". Streamlit's own ways
+    out (st.rerun, st.switch_page) pass: they are no Exception.
+    """
+
+    def calmly(*given: Any, **named: Any) -> None:
+        known: _Failed | None = st.session_state.get(_FAILED)
+        # Several inputs may change at once: what failed just now stays, what was shown has been seen.
+        was_shown = known is not None and known.page is not None
+        if was_shown:
+            del st.session_state[_FAILED]
+        try:
+            does(*given, **named)
+        except Exception as error:
+            told = error if isinstance(error, TrainwatchError) else fault(error, doing)
+            before = () if known is None or was_shown else known.callbacks
+            st.session_state[_FAILED] = _Failed((*before, FailedCallback(doing, told)))
+            # What fails in a part of the page that is drawn alone is shown on top of the page all the same.
+            st.rerun()
+        if was_shown:
+            st.rerun()
+
+    return calmly
+
+
+def failed_callbacks(page: str) -> tuple[FailedCallback, ...]:
+    """What failed last, while the page is drawn on which it did; from the next use of a widget, or another page, on: none."""
+    failed: _Failed | None = st.session_state.get(_FAILED)
+    if failed is None:
+        return ()
+    if failed.page not in {None, page}:
+        del st.session_state[_FAILED]
+        return ()
+    st.session_state[_FAILED] = replace(failed, page=page)
+    return failed.callbacks

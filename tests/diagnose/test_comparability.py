@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 from monitor.archive.comparison_document import comparison_document
+from monitor.diagnose.comparison.comparability import is_batch
 from monitor.diagnose.comparison.compare import compare
-from monitor.diagnose.comparison.work import is_batch
 from monitor.model import Parameter, Report, events_frame, steps_frame
 from tests.builders import nodes_of, report, steps
 

@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from monitor.diagnose.comparison.comparability import Unlike
+from monitor.diagnose.comparison.comparability import Unlike, Work
 from monitor.diagnose.comparison.compare import compare
 from monitor.diagnose.comparison.differences import alike, differences, own
-from monitor.diagnose.comparison.missing import missing
-from monitor.diagnose.comparison.rows import measures
+from monitor.diagnose.comparison.rows import measures, missing
 from monitor.diagnose.comparison.words import headline, spread_words, summary_words, work_words
-from monitor.diagnose.comparison.work import Work
 from monitor.model import Cost, Parameter, Report, steps_frame
 from tests.builders import report
 from tests.diagnose.test_compared import job

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from monitor.analyze.step_anatomy import PIECES, StepAnatomy
-from monitor.diagnose.words.gpus import anatomy_said
+from monitor.diagnose.words.charts import anatomy_said
 
 
 @pytest.mark.parametrize(

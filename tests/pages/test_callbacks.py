@@ -11,7 +11,7 @@ from streamlit.runtime.scriptrunner import RerunData, RerunException, StopExcept
 from streamlit.testing.v1 import AppTest
 
 from monitor.errors import BadCall, NotAllowed
-from monitor.show.callbacks import calm, failed_callbacks
+from monitor.show.trouble import calm, failed_callbacks
 from tests import situations
 from tests.pages.conftest import Open
 from tests.pages.fake import FakeAccount, texts
@@ -50,7 +50,7 @@ def _mute(page: AppTest) -> AppTest:
 
 CASES = (
     ("jobs", {"status": "Completed"}, "jobs.query.clear", _click("clear-filters"), "Clearing the filters"),
-    ("job", {"job": NAME}, "job.muting.mute", _mute, "Muting the finding"),
+    ("job", {"job": NAME}, "job.findings.mute", _mute, "Muting the finding"),
     ("logs", {"job": "vit-mics-4"}, "logs.address.move", _find, "Filtering the log"),
     ("compare", {"jobs": f"{NAME},bert-1"}, "compare.address.ask", _other_baseline, "Choosing the baseline"),
     ("plan", {"job": "gpt-60b-run-7"}, "plan.board._take", _click("plan-advice"), "Applying the advice"),

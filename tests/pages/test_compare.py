@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from monitor.model import Report
-from monitor.show import made as made_of
+from monitor.show import data as made_of
 from tests import situations
 from tests.builders import metrics, nodes_of, report, steps
 from tests.diagnose.test_came_by import CLOCKED, PRINTED, with_reading

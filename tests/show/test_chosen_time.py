@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from monitor.show.clock import length, moment
 from monitor.show.job.chosen_time import written, written_last
-from monitor.show.moments import length, moment
 
 NOON = datetime(2026, 9, 25, 12, 5, tzinfo=UTC)
 

@@ -7,7 +7,7 @@ from datetime import UTC, timedelta
 
 import pytest
 
-from monitor.diagnose.level import Level
+from monitor.diagnose.verdict import Level
 from monitor.errors import NotAllowed
 from monitor.model import JobSummary, StepReading
 from monitor.review import Snapshot

@@ -10,8 +10,16 @@ import pytest
 from monitor.predict.presets import preset
 from monitor.predict.setup import Known
 from monitor.review.planning import Plan, plan, start_from
-from monitor.show.plan.captions import band_words, curve_words, literal, memory_words
-from monitor.show.plan.words import MODELLED, answer, changed_words, start_words
+from monitor.show.plan.words import (
+    MODELLED,
+    answer,
+    band_words,
+    changed_words,
+    curve_words,
+    literal,
+    memory_words,
+    start_words,
+)
 
 PIPELINE = {
     "pipeline_parallel_degree": 4,

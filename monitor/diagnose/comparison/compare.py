@@ -13,12 +13,11 @@ from monitor.analyze.comparison import Change, Range, Verdict, change
 from monitor.analyze.journal import journal
 from monitor.analyze.pace import By, Floats, StableSteps, stable_steps, why_none
 from monitor.analyze.step_time import is_aggregated
-from monitor.diagnose.comparison.comparability import Unlike, unlike
+from monitor.diagnose.comparison.comparability import Unlike, Work, unlike, work_between
 from monitor.diagnose.comparison.differences import Difference, differences
 from monitor.diagnose.comparison.figures import Figures, figures, scaling, shared_way
 from monitor.diagnose.comparison.prediction import PredictedChange, predicted_change
 from monitor.diagnose.comparison.words import cannot_tell, range_words
-from monitor.diagnose.comparison.work import Work, work_between
 from monitor.diagnose.words.step_readings import otherwise
 from monitor.model import Came, Job, Report, came_of
 

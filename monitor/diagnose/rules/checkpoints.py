@@ -7,7 +7,7 @@ from math import sqrt
 
 from monitor.analyze.checkpoints import Cadence, Save, cadence, checkpoint_pauses, saves
 from monitor.analyze.utilization import training_spans
-from monitor.diagnose.guide_hints import when_saving
+from monitor.diagnose.hints import when_saving
 from monitor.diagnose.rule import Case, rule
 from monitor.diagnose.words.cost import saved_words
 from monitor.model import Evidence, Finding, Recommendation, Saving

@@ -5,12 +5,12 @@ from __future__ import annotations
 from monitor.analyze.ending import FULL_PCT, Ending
 from monitor.analyze.gpu_memory import fill
 from monitor.analyze.single_gpus import fullest_before
-from monitor.diagnose.endings import access as refused
 from monitor.diagnose.endings import description as ended
-from monitor.diagnose.endings import exceptions as raised
+from monitor.diagnose.endings import from_inside as raised
+from monitor.diagnose.endings import from_inside as refused
+from monitor.diagnose.endings import from_inside as waited
 from monitor.diagnose.endings import from_outside
-from monitor.diagnose.endings import timeouts as waited
-from monitor.diagnose.guide_hints import when_building
+from monitor.diagnose.hints import when_building
 from monitor.diagnose.memory_advice import advice
 from monitor.diagnose.rule import Case, rule
 from monitor.model import Evidence, Finding, Recommendation
@@ -151,7 +151,7 @@ def nccl_timeout(case: Case) -> Finding | None:
     names the process that it saw exit first, which was waiting like the others.
     """
     ending = _ending(case, "nccl-timeout")
-    return None if ending is None else waited.finding(case, ending)
+    return None if ending is None else waited.collective_timeout(case, ending)
 
 
 # One that the job outlived ended nothing: it stands where its cost places it.
@@ -207,7 +207,7 @@ def access_denied(case: Case) -> Finding | None:
     role are those of the SageMaker developer guide.
     """
     ending = _ending(case, "access-denied")
-    return None if ending is None else refused.finding(case, ending)
+    return None if ending is None else refused.access_denied(case, ending)
 
 
 @rule("data-error", about="end")

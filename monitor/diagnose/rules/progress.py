@@ -9,7 +9,7 @@ from monitor.analyze.first_step import Beginning, at_work, beginning, working_si
 from monitor.analyze.silence import Silence, held_gpus, silence, stands_still, still_logs
 from monitor.analyze.utilization import training_spans
 from monitor.diagnose.endings.stalls import error, first_to_stop, gpu_evidence, last_checkpoint, pattern_words
-from monitor.diagnose.guide_hints import when_building, when_ranks_wait
+from monitor.diagnose.hints import when_building, when_ranks_wait
 from monitor.diagnose.rule import Case, rule
 from monitor.diagnose.words.cost import lost_words
 from monitor.model import Evidence, Finding, Recommendation, Saving

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from monitor.show import address, links
+from monitor.show import address
 
 #: More curves cannot be told apart.
 MOST = 8
@@ -21,12 +21,12 @@ _MOST_NAMED = 50
 
 def link(*names: str) -> dict[str, str]:
     """The address of a comparison, the baseline first."""
-    return links.to(jobs=",".join(names))
+    return address.to(jobs=",".join(names))
 
 
 def job_link(name: str) -> dict[str, str]:
     """The address of a job."""
-    return links.to(job=name)
+    return address.to(job=name)
 
 
 def names_in(values: Sequence[str]) -> tuple[str, ...]:

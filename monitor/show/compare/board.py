@@ -1,32 +1,33 @@
 """A comparison on the page, while its jobs come in: those that have arrived are compared, the others show their
-progress."""
+progress. The answer, whether the same work is compared, and the parameters in which the jobs differ."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 
+import pandas as pd
 import streamlit as st
 
 from monitor import words
-from monitor.diagnose.comparison.compare import Comparison, letter
-from monitor.diagnose.comparison.missing import missing
+from monitor.diagnose.comparison.compare import Against, Comparison, letter
+from monitor.diagnose.comparison.differences import Difference, alike, own
+from monitor.diagnose.comparison.rows import difference_rows, missing
+from monitor.diagnose.comparison.words import beside_words, headline, summary_words, work_words
 from monitor.diagnose.headline import facts, status_word
 from monitor.diagnose.rights import of_list
+from monitor.masking import MASK
 from monitor.model import Report
 from monitor.review import Snapshot
-from monitor.show import data, links
-from monitor.show.compare.answer import show_answer, told_above
-from monitor.show.compare.difference import show_difference
+from monitor.show import address, data
 from monitor.show.compare.export import show_export
-from monitor.show.compare.figures import show_all_figures, show_figures
-from monitor.show.compare.pictures import show_predicted, show_spread
-from monitor.show.job.pace import pace_of
-from monitor.show.pace import DONE, Pace
-from monitor.show.parts import part
+from monitor.show.compare.figures import show_all_figures, show_figures, show_predicted, show_spread
+from monitor.show.pace import DONE, Pace, pace_of
 from monitor.show.plain import plain
+from monitor.show.severity import Colour
 from monitor.show.shell import JOB_PAGE
-from monitor.show.trouble import show_error, show_rights, show_stale
+from monitor.show.trouble import part, show_error, show_rights, show_stale
+from monitor.words import DASH, count
 
 
 def show_comparison(account: data.Account, names: Sequence[str], zone: tzinfo) -> Pace:
@@ -102,7 +103,7 @@ def _jobs(comparison: Comparison, found: Mapping[str, Snapshot], zone: tzinfo) -
                 JOB_PAGE,
                 label=plain(job.name),
                 icon=":material/monitoring:",
-                query_params=links.to(job=job.name),
+                query_params=address.to(job=job.name),
             )
             parts = [status_word(job.status), *facts(report, zone)]
             if job.is_running and not report.archive and snapshot.updated_at is not None:
@@ -145,3 +146,147 @@ def _skeleton() -> None:
     with st.grid(2, min_column_width=430):
         for _ in range(2):
             st.skeleton(280)
+
+
+_BADGES: dict[str, tuple[str, Colour]] = {
+    "faster": (":material/trending_up:", "green"),
+    "slower": (":material/trending_down:", "orange"),
+    "cannot tell": (":material/question_mark:", "gray"),
+    "not comparable": (":material/block:", "gray"),
+}
+
+
+def show_answer(comparison: Comparison) -> None:
+    """One banner for two jobs; of more, what it comes to and a line each."""
+    if len(comparison.against) == 1:
+        _banner(comparison)
+        return
+    names = [letter(place) for place in range(1, len(comparison.reports))]
+    with st.container(border=True):
+        st.markdown(f"**{plain(summary_words(comparison.against, names))}**")
+        for place in range(1, len(comparison.reports)):
+            title, body = said(comparison, place)
+            icon, colour = _BADGES[comparison.against[place - 1].answer]
+            st.markdown(f":{colour}-badge[{icon} {letter(place)}] **{plain(title)}.** {plain(body)}")
+
+
+def said(comparison: Comparison, place: int) -> tuple[str, str]:
+    """The verdict on one job in a few words, and what stands behind it."""
+    result, name = comparison.against[place - 1], letter(place)
+    first, other = comparison.figures[0], comparison.figures[place]
+    found = headline(result, name, (first.step_s, other.step_s))
+    parts = [found.body]
+    if not result.is_of_one_job:
+        # A verdict for the same samples says already how many a step has.
+        if result.verdict == "cannot tell" or result.work is None or result.work.unit is None:
+            parts.append(work_words(result, name, (first.samples_per_step, other.samples_per_step)))
+        parts += [beside_words(result), told_above(result)]
+    return found.title, " ".join(part for part in parts if part)
+
+
+def told_above(result: Against) -> str:
+    """That the times of the two were come by differently: beside a verdict, and else among the notes."""
+    return result.otherwise if result.unlike is None else ""
+
+
+def _banner(comparison: Comparison) -> None:
+    title, body = (plain(words) for words in said(comparison, 1))
+    icon, _ = _BADGES[answer := comparison.against[0].answer]
+    match answer:
+        case "faster":
+            st.success(body, title=title, icon=icon)
+        case "slower":
+            st.warning(body, title=title, icon=icon)
+        case _:
+            st.info(body, title=title, icon=icon)
+
+
+#: So many differences are read at a glance; the rest is behind a scroll.
+ROWS = 8
+
+
+def show_difference(comparison: Comparison) -> None:
+    """What differs as a table, what is the same behind a click."""
+    different = comparison.different
+    same, left_out = data.of_comparison(
+        comparison.reports, "alike", lambda: (alike(comparison.jobs), own(comparison.jobs))
+    )
+    with st.container(border=True):
+        st.markdown(f"**What differs in their configuration{_how_many(different)}**")
+        if different:
+            st.dataframe(
+                difference_table(comparison),
+                key="compare-differences",
+                hide_index=True,
+                height="content" if len(different) <= ROWS else 36 * (ROWS + 1),
+                alt=f"What differs: {_named(different)}",
+            )
+        else:
+            st.markdown("Nothing in the known configuration.")
+        said = _left_out(left_out)
+        if any(MASK in str(value) for each in (*different, *same) for value in each.values):
+            st.caption(
+                f":material/lock: {plain(MASK)} replaces anything that looks like a secret; secrets are never stored."
+            )
+        if not same:
+            st.caption(plain(f"No parameter is known to be the same. {said}"))
+            return
+        with st.expander(
+            f"{count(len(same), 'parameter')} {'is' if len(same) == 1 else 'are'} the same",
+            icon=":material/drag_handle:",
+            key="compare-alike",
+        ):
+            st.dataframe(
+                alike_table(same),
+                key="compare-alike-table",
+                hide_index=True,
+                alt=f"{count(len(same), 'parameter')} with the same value in all jobs",
+            )
+            if said:
+                st.caption(plain(said))
+
+
+def difference_table(comparison: Comparison) -> pd.DataFrame:
+    """Parameter, its value in each job, where these were read."""
+    names = [letter(place) for place in range(len(comparison.reports))]
+    rows = [
+        (*row, _read_from(each, names))
+        for row, each in zip(difference_rows(comparison), comparison.different, strict=True)
+    ]
+    return pd.DataFrame(rows, columns=["Parameter", *names, "Read from"], dtype="str")
+
+
+def alike_table(same: Sequence[Difference]) -> pd.DataFrame:
+    """Parameter, value, where it was read."""
+    rows = []
+    for each in same:
+        places = list(dict.fromkeys(place for place in each.read_from if place is not None))
+        value = next((value for value in each.values if value is not None), None)
+        rows.append((each.parameter, DASH if value is None else str(value), " · ".join(places)))
+    return pd.DataFrame(rows, columns=["Parameter", "Value", "Read from"], dtype="str")
+
+
+def _read_from(each: Difference, names: Sequence[str]) -> str:
+    """One place where all were read in the same, else one a job."""
+    known = [(name, place) for name, place in zip(names, each.read_from, strict=True) if place is not None]
+    places = {place for _, place in known}
+    if len(places) == 1:
+        return places.pop()
+    return " · ".join(f"{name}: {place}" for name, place in known)
+
+
+def _how_many(different: Sequence[Difference]) -> str:
+    return f": {count(len(different), 'parameter')}" if different else ""
+
+
+def _named(different: Sequence[Difference]) -> str:
+    shown = ", ".join(each.parameter for each in different[:6])
+    return shown if len(different) <= 6 else f"{shown} and {len(different) - 6} more"
+
+
+def _left_out(names: Sequence[str]) -> str:
+    if not names:
+        return ""
+    shown = ", ".join(names[:5])
+    more = "" if len(names) <= 5 else f" and {len(names) - 5} more"
+    return f"Left out because every run has its own: {shown}{more}."

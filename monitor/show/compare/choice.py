@@ -6,12 +6,11 @@ import streamlit as st
 
 from monitor.review.run_names import previous, proposed, short_names
 from monitor.show import data
-from monitor.show.callbacks import calm
 from monitor.show.compare import address as compare_address
 from monitor.show.compare.address import MOST
 from monitor.show.plain import plain
 from monitor.show.shell import COMPARE_PAGE, JOB_PAGE
-from monitor.show.trouble import show_error
+from monitor.show.trouble import calm, show_error
 from monitor.words import count
 
 #: So many pairs are proposed.

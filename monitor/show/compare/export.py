@@ -11,7 +11,7 @@ from monitor.archive.comparison_document import comparison_document
 from monitor.archive.document import as_json, without_trailing_spaces
 from monitor.archive.pairs import Record, record
 from monitor.diagnose.comparison.compare import Comparison
-from monitor.diagnose.comparison.pairs import pairs_of
+from monitor.diagnose.comparison.prediction import pairs_of
 from monitor.export.comparison_markdown import markdown
 from monitor.export.comparison_tables import TABLES
 from monitor.installed import PROGRAM

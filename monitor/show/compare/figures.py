@@ -1,15 +1,39 @@
-"""The figures of the compared jobs: drawn, one row each with its own scale, and all of them as a table."""
+"""The figures of the compared jobs: drawn, one row each with its own scale, and all of them as a table; how their step times are
+distributed, and whether the prediction came true."""
 
 from __future__ import annotations
 
 import pandas as pd
 import streamlit as st
 
-from monitor.charts.comparison import FigureRow, dumbbells, figure_scales, figure_signs, figure_words, round_top
-from monitor.diagnose.comparison.compare import Comparison, letter
+from monitor.analyze.pace import Floats
+from monitor.archive.pairs import record_line
+from monitor.charts.comparison import (
+    FigureRow,
+    PredictionRow,
+    Times,
+    beyond,
+    dumbbells,
+    ecdf,
+    ecdf_curves,
+    ecdf_medians,
+    figure_scales,
+    figure_signs,
+    figure_words,
+    prediction,
+    prediction_ranges,
+    round_top,
+    zero,
+)
+from monitor.diagnose.comparison.compare import Against, Comparison, letter
 from monitor.diagnose.comparison.rows import Measure, figure_rows, measures
+from monitor.diagnose.comparison.words import CAME, beside_words, prediction_words, range_words, spread_words
+from monitor.review.run_names import short_names
+from monitor.show import data
+from monitor.show.compare.export import earlier_of
 from monitor.show.drawing import draw_frames
 from monitor.show.plain import plain
+from monitor.words import count, percent
 
 # Above it no percentage of a device or of time is; throughput may scale beyond.
 _FULL_PCT = 100.0
@@ -86,3 +110,121 @@ def _row(each: Measure) -> FigureRow:
         top = max(_FULL_PCT, top)
     title = each.title
     return FigureRow(title, each.values, tuple(map(each.write, each.values)), top, each.write(top))
+
+
+_BY = {"printed": "the times that steps print", "clock": "the clock of the lines", "smoothed": "smoothed rates"}
+
+
+def show_spread(comparison: Comparison) -> None:
+    """The distribution of step times of all jobs that have some, on one axis."""
+    divided = _divided(comparison)
+    what = "time for the work of a step of A" if divided else "step time"
+    st.markdown(f"**Cumulative share of steps by {what}**")
+    found = times_of(comparison)
+    if not found:
+        st.caption(":material/visibility_off: None of these jobs has step times to compare.")
+        return
+    letters = [letter(place) for place in range(len(comparison.reports))]
+    said = spread_words(_of_same_work(comparison), letters) or (
+        f"Step times of {found[0].letter}; there is nothing to compare them with."
+        if len(found) == 1
+        else f"Step times of {', '.join(each.letter for each in found)}, each for its own work: they are not comparable."
+    )
+    st.markdown(plain(said))
+    labels = [each.label for each in found]
+    frames = data.of_comparison(comparison.reports, "spread", lambda: (ecdf_curves(found), ecdf_medians(found)))
+    draw_frames(
+        ("compare-ecdf", what, *labels),
+        frames,
+        lambda curves, medians: ecdf(curves, medians, labels, what),
+        alt_of(comparison, "Distribution of step times", said),
+    )
+    st.caption(plain(_spread_caption(comparison, found)))
+
+
+def times_of(comparison: Comparison) -> list[Times]:
+    """The step times of each job that has some, named such that they can be told apart."""
+    short = short_names([job.name for job in comparison.jobs])
+    return [
+        Times(letter(place), f"{letter(place)}  {short[place]}", times)
+        for place, times in enumerate(comparison.times_s)
+        if times is not None
+    ]
+
+
+def _spread_caption(comparison: Comparison, found: list[Times]) -> str:
+    parts = []
+    for place, steps in enumerate(comparison.steps):
+        if steps is None:
+            parts.append(f"{letter(place)}: none")
+        else:
+            parts.append(
+                f"{letter(place)}: {count(steps.steps, 'step')}, {steps.first_step:,} to {steps.last_step:,}, by {_BY[steps.by]}"
+            )
+    said = "Ordinary steps at a steady pace, without warm-up, checkpoints and evaluations. "
+    said += f"{'; '.join(parts)}. Dashed: medians."
+    divided = _divided(comparison)
+    if divided:
+        said += f" Times are scaled to the same work: {', '.join(divided)}."
+    left_out = [
+        f"{percent(100 * number / len(each.seconds))} of {each.letter}, up to {each.seconds.max():.3g} s"
+        for each, number in zip(found, beyond(found), strict=True)
+        if number
+    ]
+    return f"{said} Beyond the axis: {'; '.join(left_out)}." if left_out else said
+
+
+def _of_same_work(comparison: Comparison) -> list[Floats | None]:
+    """The step times that may be held against A's: none of a job that is not comparable."""
+    comparable = (True, *(each.unlike is None for each in comparison.against))
+    return [times if same else None for times, same in zip(comparison.times_s, comparable, strict=True)]
+
+
+def _divided(comparison: Comparison) -> list[str]:
+    """Whose times are drawn for other work than that of a step of theirs, and by what they are divided."""
+    return [
+        f"those of {letter(place)} divided by {scale:.3g}"
+        for place, (scale, times) in enumerate(zip(comparison.scales, comparison.times_s, strict=True))
+        if scale != 1 and times is not None
+    ]
+
+
+def show_predicted(comparison: Comparison) -> None:
+    """Predicted beside measured, with what came of it; the reason where nothing was predicted."""
+    rows = [
+        PredictionRow(
+            letter(place),
+            result.predicted.change_pct,
+            f"predicted {range_words(result.predicted.change_pct)}",
+            result.for_same_samples_pct,
+            _measured(result),
+        )
+        for place, result in enumerate(comparison.against, 1)
+        if result.predicted.change_pct is not None
+    ]
+    told = {letter(place): prediction_words(result) for place, result in enumerate(comparison.against, 1)}
+    with st.container(border=True):
+        st.markdown("**Predicted and measured change of step time for the same samples**")
+        if not any(told.values()):
+            st.caption(":material/visibility_off: No prediction: no parameter that the model knows differs.")
+        alone = len(told) == 1
+        for name, sentences in told.items():
+            if sentences:
+                st.markdown(plain(" ".join(sentences) if alone else f"{name}: {' '.join(sentences)}"))
+        if rows:
+            said = " ".join(filter(None, (beside_words(result) for result in comparison.against)))
+            draw_frames(
+                ("compare-predicted",),
+                (prediction_ranges(rows), zero()),
+                prediction,
+                alt_of(comparison, "Predicted and measured", said),
+            )
+        if line := record_line(earlier_of(comparison)):
+            st.caption(plain(line))
+
+
+def _measured(result: Against) -> str:
+    found = result.for_same_samples_pct
+    if found is None or result.came is None:
+        return "nothing comparable was measured"
+    return f"measured {range_words(found)}: {CAME[result.came].lower()}"

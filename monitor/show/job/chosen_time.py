@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import streamlit as st
 
 from monitor.charts.elements import Span
-from monitor.show.moments import length, moment
+from monitor.show.clock import length, moment
 
 FROM, UNTIL, LAST = "from", "until", "last"
 _FORM = "%Y%m%dT%H%M%SZ"

@@ -1,27 +1,44 @@
 """What was found: the verdict, with what it is based on, and a card for each further finding, in the order in which
 to act.
 
-Where the verdict is a finding's, its card begins with it, so that nothing is said twice.
+Where the verdict is a finding's, its card begins with it, so that nothing is said twice. Why a finding should be believed stands
+in the card: the chart that shows it, with its span marked; the facts; the log lines as they are. A viewer mutes a finding with a
+reason; what is muted stays on the page, in a closed list.
 """
 
 from __future__ import annotations
 
-from datetime import tzinfo
+from collections.abc import Sequence
+from datetime import UTC, datetime, tzinfo
 
+import pandas as pd
 import streamlit as st
 
+from monitor.charts import step_time, utilization
+from monitor.charts.elements import marked
+from monitor.charts.utilization import ROWS
+from monitor.diagnose.log_places import is_of_the_log
 from monitor.diagnose.verdict import Verdict, gain_words, judge
-from monitor.model import Finding, Report
+from monitor.diagnose.words.charts import slow_node
+from monitor.diagnose.words.evidence import fact_value, when
+from monitor.diagnose.words.mutes import muted_words
+from monitor.errors import TrainwatchError
+from monitor.model import Evidence, Finding, Mute, Report, View
+from monitor.model.host_metrics import HOST_METRICS
 from monitor.predict.parameters import CANONICAL
-from monitor.show import links
-from monitor.show.job.evidence import show_why
-from monitor.show.job.muting import offer_mute, show_muted
-from monitor.show.parts import part
+from monitor.review.muted import LONGEST_REASON, base_of_runs, can_mute, mute, unmute
+from monitor.show import address, visitor
+from monitor.show.data import mutes
+from monitor.show.drawing import draw
+from monitor.show.job.steps import work
+from monitor.show.job.timeline import draw_timeline, key_of, of
+from monitor.show.logs.places import link_of
 from monitor.show.plain import advice, plain
 from monitor.show.plan import address as plan_address
 from monitor.show.severity import LOOKS
-from monitor.show.shell import PLAN_PAGE
-from monitor.words import count
+from monitor.show.shell import LOGS_PAGE, PLAN_PAGE
+from monitor.show.trouble import calm, part
+from monitor.words import DASH, clock, count, zone_name
 
 
 def show_answer(report: Report, zone: tzinfo) -> None:
@@ -125,7 +142,7 @@ def _plan(finding: Finding, report: Report) -> None:
     advised = finding.recommendation
     if advised is None or advised.to_value is None or advised.parameter not in CANONICAL:
         return
-    to = links.to(**plan_address.link(report.job.name, **{advised.parameter: advised.to_value}))
+    to = address.to(**plan_address.link(report.job.name, **{advised.parameter: advised.to_value}))
     st.page_link(PLAN_PAGE, label="Plan this change", icon=":material/tune:", query_params=to)
 
 
@@ -137,3 +154,228 @@ def _quiet(finding: Finding) -> None:
     if finding.recommendation is not None and finding.recommendation.source:
         parts.append(f"Source: {finding.recommendation.source}.")
     st.caption(plain(" ".join(parts)))
+
+
+_TROUBLE = "mute-trouble"
+_THIS = "This job only"
+
+
+def offer_mute(finding: Finding, report: Report) -> None:
+    """The button, and behind it the question why and for which jobs."""
+    if not can_mute(finding) or visitor.is_read_only():
+        return
+    with st.popover("Mute", icon=":material/notifications_off:", type="tertiary", key=f"mute-{finding.id}"):
+        st.caption("It stays on this page with your reason, and in saved reports. Alerts are not affected.")
+        base = base_of_runs(report.job.name)
+        with st.form(f"mute-form-{finding.id}", border=False, enter_to_submit=True):
+            st.text_input(
+                "Why?",
+                key=f"mute-reason-{finding.id}",
+                max_chars=LONGEST_REASON,
+                placeholder="Example: the data loader is being rewritten",
+            )
+            if base is not None:
+                st.radio("For which jobs?", (_THIS, _all_runs(base)), key=f"mute-jobs-{finding.id}")
+            st.form_submit_button(
+                "Mute this finding",
+                key=f"mute-save-{finding.id}",
+                on_click=calm("Muting the finding", _mute),
+                args=(finding.id, report.job.name, base),
+            )
+        trouble = st.session_state.get(_TROUBLE)
+        if trouble is not None and trouble[0] == finding.id:
+            st.error(advice(str(trouble[1])), icon=":material/error:")
+
+
+def show_muted(report: Report, zone: tzinfo) -> None:
+    """The findings of this job that are muted: why, since when, and the way back; and why they are not known."""
+    error = mutes()[1]
+    if error is not None:
+        st.caption(f":material/notifications_off: {advice(str(error))}")
+    trouble = st.session_state.get(_TROUBLE)
+    if trouble is not None and trouble[0] in report.muted:
+        st.error(advice(str(trouble[1])), icon=":material/error:")
+    if not report.muted:
+        return
+    silenced = [finding for finding in report.findings if finding.id in report.muted]
+    with st.expander(count(len(silenced), "muted finding"), icon=":material/notifications_off:", key="muted"):
+        for finding in silenced:
+            with st.container(border=True, gap="xsmall", key=f"muted-{finding.id}"):
+                look = LOOKS[finding.severity]
+                with st.container(horizontal=True, vertical_alignment="center"):
+                    st.badge(look.word, icon=look.icon, color="gray")
+                    st.markdown(f"**{plain(finding.title)}**", width="stretch")
+                    if not visitor.is_read_only():
+                        st.button(
+                            "Unmute",
+                            icon=":material/notifications:",
+                            key=f"unmute-{finding.id}",
+                            on_click=calm("Unmuting the finding", _unmute),
+                            args=(finding.id, report.muted[finding.id]),
+                        )
+                st.caption(plain(muted_words(report.muted[finding.id], zone)))
+                st.text(finding.summary)
+
+
+def _all_runs(base: str) -> str:
+    return f"All runs of {plain(base)}"
+
+
+def _mute(finding: str, job: str, base: str | None) -> None:
+    state = st.session_state
+    all_runs = base is not None and state.get(f"mute-jobs-{finding}") not in (None, _THIS)
+    made = Mute(
+        finding,
+        base if all_runs and base is not None else job,
+        state.get(f"mute-reason-{finding}") or "",
+        datetime.now(UTC).replace(microsecond=0),
+        all_runs,
+    )
+    state.pop(_TROUBLE, None)
+    try:
+        visitor.refuse_if_read_only("mutes")
+        mute(made)
+    except TrainwatchError as error:
+        state[_TROUBLE] = (finding, error)
+
+
+def _unmute(finding: str, gone: Mute) -> None:
+    st.session_state.pop(_TROUBLE, None)
+    try:
+        visitor.refuse_if_read_only("mutes")
+        unmute(gone)
+    except TrainwatchError as error:
+        st.session_state[_TROUBLE] = (finding, error)
+
+
+HEIGHT = 170
+_MOST_SPANS = 20
+# Where the order of things is the evidence, and no level of a device.
+_IN_TIME = frozenset(
+    {
+        "cuda-out-of-memory", "nccl-timeout", "spot-interruption", "access-denied", "data-error", "script-error", "nan-loss",
+        "max-runtime",
+        "stopped-by-user", "long-initialization", "lost-work", "checkpoint-stall", "checkpoint-overdue",
+    }
+)  # fmt: skip
+_STEPS = frozenset({"stall", "step-time-regression", "slow-steps"})
+
+
+def view_of(finding: Finding, report: Report) -> View | None:
+    """The chart to show; None where the job has no data for one, or where the finding is of no time at all."""
+    if report.job.started is None:
+        return None
+    wanted: list[View] = []
+    if finding.id in _IN_TIME:
+        wanted.append("timeline")
+    if finding.id in _STEPS:
+        wanted.append("steps")
+    wanted += [fact.view for fact in finding.evidence if fact.view is not None]
+    return next((view for view in wanted if _has(report, view)), None)
+
+
+def _has(report: Report, view: View) -> bool:
+    if view == "timeline":
+        return of(report).start is not None
+    if view == "steps":
+        return bool(report.run.steps["timestamp"].notna().any())
+    metrics = report.run.metrics
+    return bool((metrics["value_pct"].notna() & (metrics["metric"] == view)).any())
+
+
+def spans_of(finding: Finding) -> tuple[tuple[datetime, datetime], ...]:
+    """The stretches its evidence speaks of, each once; a fact with a beginning alone is a moment."""
+    spans = [
+        (fact.start or fact.end, fact.end or fact.start)
+        for fact in finding.evidence
+        if fact.start is not None or fact.end is not None
+    ]
+    return tuple(dict.fromkeys((start, end) for start, end in spans if start and end))[:_MOST_SPANS]
+
+
+def show_why(finding: Finding, report: Report, zone: tzinfo) -> None:
+    """Everything behind a finding."""
+    view = view_of(finding, report)
+    if view is not None:
+        _chart(finding, view, report)
+    spans = spans_of(finding)
+    if spans:
+        local = zone_name(spans[0][0], zone)
+        if local != "UTC":
+            example = f"{clock(spans[0][0])} is {spans[0][0].astimezone(zone):%H:%M} {local}"
+            st.caption(plain(f"Times here are in your time zone, {local}; the sentences above use UTC: {example}."))
+    _facts([fact for fact in finding.evidence if fact.value is not None or fact.line is None], finding.id, zone)
+    for number, fact in enumerate(finding.evidence):
+        if fact.line is not None:
+            place = " · ".join(part for part in (fact.label, fact.node, when(fact, zone)) if part)
+            st.caption(plain(place))
+            st.code(fact.line, language=None, wrap_lines=True)
+            if not report.archive and is_of_the_log(fact):
+                to = link_of(report, finding.id, fact, number)
+                st.page_link(LOGS_PAGE, label="Open in the log", icon=":material/article:", query_params=to)
+
+
+def _chart(finding: Finding, view: View, report: Report) -> None:
+    job = report.job
+    assert job.started is not None
+    span = (job.started, job.ended or report.reviewed_at)
+    spans = spans_of(finding)
+    key = f"why-chart-{finding.id}"
+    timed = len(work(report)) > 0
+    if view == "timeline":
+        title = "What happened when, by node"
+    elif view == "steps":
+        title = "Step time, seconds" if timed else "Progress, steps"
+    else:
+        title = HOST_METRICS[view].by_node
+    st.markdown(
+        f"**{title}**" + (" :gray[(framed\\: the time the finding is about)]" if spans and view != "timeline" else "")
+    )
+    if view == "timeline":
+        st.caption(key_of(of(report)))
+        draw_timeline(report, key)
+        return
+    said = finding.title
+    if view == "steps":
+        steps = report.run.steps
+        slow = slow_node(report)
+        draw(
+            report,
+            lambda: marked(
+                step_time.step_time(steps, span, slow) if timed else step_time.progress(steps, span), spans, HEIGHT
+            ),
+            key,
+            title,
+            said,
+        )
+        return
+    frame = report.run.metrics
+    nodes = [name for name in job.node_names if name] or sorted(set(frame["node"]))
+    if len(nodes) == 1:
+        draw(report, lambda: marked(utilization.line(frame, view, span), spans, HEIGHT), key, title, said)
+    else:
+        drawn = min(len(nodes), ROWS)
+        height = min(240, utilization.row_pixels(drawn) * drawn + utilization.CHROME_PX)
+        first = [fact.node for fact in finding.evidence if fact.node]
+        draw(
+            report,
+            lambda: marked(utilization.heatmap(frame, view, nodes, span, first), spans, height),
+            key,
+            title,
+            said,
+        )
+
+
+def _facts(facts: Sequence[Evidence], about: str, zone: tzinfo) -> None:
+    if facts:
+        st.dataframe(
+            pd.DataFrame([_fact(fact, zone) for fact in facts]).dropna(axis="columns", how="all"),
+            hide_index=True,
+            width="content",
+            placeholder=DASH,
+            alt=f"Evidence of {about}",
+        )
+
+
+def _fact(fact: Evidence, zone: tzinfo) -> dict[str, str | None]:
+    return {"What": fact.label, "Value": fact_value(fact), "Node": fact.node, "When": when(fact, zone)}

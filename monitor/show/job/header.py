@@ -1,24 +1,34 @@
-"""The head of a job: its status, where it runs and since when, what it cost, how old the figures are."""
+"""The head of a job: its status, where it runs and since when, what it cost, how old the figures are.
+
+The run before it, and what was set otherwise, is asked in the background and kept: two DescribeTrainingJob, and one
+ListTrainingJobs where the newest jobs do not hold it. Compared is what was given to both: what a log tells of one run and not of
+the other would be no difference between them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
 import streamlit as st
 
 from monitor import words
 from monitor.aws.console import job_url, s3_url, streams_url
+from monitor.diagnose.comparison.differences import Difference, differences
 from monitor.diagnose.headline import facts, status_word
 from monitor.diagnose.outlook import outlook
 from monitor.diagnose.words.previous_run import like_words
+from monitor.errors import TrainwatchError
 from monitor.fetch.logs.streams import prefix
+from monitor.fetch.source import JobQuery
 from monitor.model import Job, Report
 from monitor.review import Snapshot
-from monitor.review.run_names import short_names
+from monitor.review.archived import Source
+from monitor.review.run_names import base_and_stamp, previous, short_names
 from monitor.show import data
 from monitor.show.compare import address as compare_address
-from monitor.show.job import previous_run as data_previous
 from monitor.show.plain import plain
 from monitor.show.severity import Colour
 from monitor.show.shell import COMPARE_PAGE
@@ -52,7 +62,7 @@ def show_header(report: Report, snapshot: Snapshot, zone: tzinfo, now: datetime)
 def show_links(report: Report, account: data.Account, names: Iterable[str]) -> bool:
     """The previous run with the settings that differ, and AWS's own pages of the job; whether more is still to come."""
     job = report.job
-    found = data_previous.earlier(account, job.name, names)
+    found = earlier(account, job.name, names)
     urls = _console(job) if has_console(report, account) else []
     before = found.name if found is not None else None
     different = found.different if found is not None else None
@@ -90,3 +100,46 @@ def _updated(report: Report, at: datetime, working: bool, zone: tzinfo, now: dat
     if report.archive or not report.job.is_running:
         return f"Reviewed {words.instant(at, zone)}"
     return f"Updated {words.ago(at, now)}{', refreshing' if working else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """The run before; ``different`` is None where it could not be read. No name: there is none."""
+
+    name: str | None = None
+    different: tuple[Difference, ...] | None = None
+
+
+def earlier(account: data.Account, name: str, names: Iterable[str]) -> Earlier | None:
+    """What is known of the run before ``name``; None while it is being asked for."""
+    if base_and_stamp(name) is None:
+        return Earlier()
+    asked = _asked(account, name, previous(name, names))
+    return asked.result() if asked.done() else None
+
+
+@st.cache_resource(show_spinner=False)
+def _workers() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(2, "previous run")
+
+
+@st.cache_resource(max_entries=256, ttl="1h", show_spinner=False)
+def _asked(account: data.Account, name: str, known: str | None) -> Future[Earlier]:
+    return _workers().submit(_ask, account, name, known)
+
+
+def _ask(account: data.Account, name: str, known: str | None) -> Earlier:
+    try:
+        source: Source = data.shared_source(account)
+        found = known or _listed(source, name)
+        if found is None:
+            return Earlier()
+        return Earlier(found, differences((source.job(found), source.job(name))))
+    except TrainwatchError:
+        return Earlier(known)
+
+
+def _listed(source: Source, name: str) -> str | None:
+    stamped = base_and_stamp(name)
+    assert stamped is not None
+    return previous(name, [job.name for job in source.jobs(JobQuery(name_contains=stamped[0]))])

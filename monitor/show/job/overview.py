@@ -16,12 +16,12 @@ from monitor.charts.elements import Span
 from monitor.charts.utilization import instant_of
 from monitor.diagnose.words.charts import stretch
 from monitor.model import Report
-from monitor.show.callbacks import calm
 from monitor.show.drawing import with_frames
 from monitor.show.job import chosen_time
 from monitor.show.logs import address as log_address
 from monitor.show.plain import plain
 from monitor.show.shell import LOGS_PAGE
+from monitor.show.trouble import calm
 from monitor.words import duration, zone_name
 
 #: The newest parts that a button chooses, where the job is longer.

@@ -21,9 +21,9 @@ from monitor.show.job.overview import show_overview
 from monitor.show.job.steps import show_steps, work
 from monitor.show.job.timeline import show_timeline
 from monitor.show.job.utilization import rows_of, show_utilization
-from monitor.show.parts import part
 from monitor.show.plain import plain
 from monitor.show.thresholds.drawn import kept
+from monitor.show.trouble import part
 
 
 def show_pictures(report: Report, zone: tzinfo) -> None:

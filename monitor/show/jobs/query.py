@@ -10,11 +10,11 @@ import streamlit as st
 
 from monitor.diagnose.headline import status_word
 from monitor.fetch.source import JobQuery
-from monitor.show import address, data, links
-from monitor.show.callbacks import calm
+from monitor.show import address, data
+from monitor.show.clock import moment
 from monitor.show.job_choice import the_one
-from monitor.show.moments import moment
 from monitor.show.shell import JOB_PAGE
+from monitor.show.trouble import calm
 
 STATUSES = ("InProgress", "Completed", "Failed", "Stopping", "Stopped")
 #: As the address has them, and as they are read.
@@ -180,7 +180,7 @@ def _search(account: data.Account, now: Asked, limit: int) -> None:
     if text:
         found = data.find(account, replace(now, search=text).query(datetime.now(UTC), limit))
         if not found.more and (name := the_one([job.name for job in found.jobs], text)):
-            st.switch_page(JOB_PAGE, query_params=links.to(job=name))
+            st.switch_page(JOB_PAGE, query_params=address.to(job=name))
             return
     address.keep("search", text or None)
 

@@ -18,17 +18,15 @@ import streamlit as st
 
 from monitor.charts.sparkline import picture, sparkline
 from monitor.diagnose.headline import status_word
-from monitor.diagnose.level import Level
-from monitor.diagnose.urgency import LOUDNESS, place
-from monitor.diagnose.urgency import by_urgency as by_urgency
-from monitor.diagnose.urgency import is_running as is_running
-from monitor.diagnose.verdict import judge, mean_of
+from monitor.diagnose.verdict import LOUDNESS, Level, judge, mean_of, place
+from monitor.diagnose.verdict import by_urgency as by_urgency
+from monitor.diagnose.verdict import is_running as is_running
 from monitor.diagnose.words.step_readings import came_by
 from monitor.fetch.metrics.glance import Glance
 from monitor.model import JobSummary, Report, StepStats
 from monitor.model.host_metrics import OF_GPUS
 from monitor.review import Snapshot
-from monitor.show import data, links
+from monitor.show import address, data
 from monitor.show.grid import Column, Row, Sorted, looked, show_grid
 from monitor.show.severity import LOOKS
 from monitor.show.shell import JOB_PAGE
@@ -411,7 +409,7 @@ def cells(frame: pd.DataFrame, zone: tzinfo) -> list[Row]:
                 _step_time(row.step_time, row.step_came_by),
                 (_or_none(row.gpu_memory_pct, percent), picture(row.gpu_memory_course or ())),
             ),
-            f"job?{urlencode(links.to(job=row.name))}",
+            f"job?{urlencode(address.to(job=row.name))}",
         )
         for row in frame.itertuples(index=False)
     ]
@@ -445,7 +443,7 @@ def show_table(frame: pd.DataFrame, of: Hashable, zone: tzinfo) -> None:
         cells(frame, zone),
         alt="Training jobs. Arrow keys move, Enter opens a job, Space selects it for a comparison.",
         height_px=_HEIGHT_PX,
-        opened=lambda name: st.switch_page(JOB_PAGE, query_params=links.to(job=name)),
+        opened=lambda name: st.switch_page(JOB_PAGE, query_params=address.to(job=name)),
         several=True,
         tells=True,
         about=_about(of),

@@ -17,8 +17,8 @@ import streamlit as st
 from monitor.model import LogAsk
 from monitor.parse.levels import LEVELS
 from monitor.review.log_lines import NO_LEVEL, LogFilter, ranges
-from monitor.show import address, links
-from monitor.show.moments import event, moment
+from monitor.show import address
+from monitor.show.clock import event, moment
 
 _ASKED = "logs-asked"
 _LONGEST = 200
@@ -81,7 +81,7 @@ _NAMES = ("job", "find", "level", "node", "rank", "at", "from", "until", "event"
 
 def link(job: str, at: datetime | None = None, quote: str | None = None, find: str = "") -> dict[str, str]:
     """The query parameters of a link to a job's log, at a moment or at its end."""
-    return links.to(**View(job, find=find, at=at, quote=quote).parameters())
+    return address.to(**View(job, find=find, at=at, quote=quote).parameters())
 
 
 def of_parameters(parameters: Mapping[str, str]) -> View:

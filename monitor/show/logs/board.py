@@ -1,4 +1,7 @@
-"""The live part of the Logs page: what is read and how old it is, the lines, the way to older and newer ones."""
+"""The live part of the Logs page: what is read and how old it is, the lines, the way to older and newer ones.
+
+Where a log has no lines to show: why, what would help, and the lines that findings kept of it.
+"""
 
 from __future__ import annotations
 
@@ -8,22 +11,23 @@ import pandas as pd
 import streamlit as st
 
 from monitor import words
-from monitor.diagnose.log_places import marks, place_at, row_of
-from monitor.model import LogSpan, Report
+from monitor.diagnose.log_places import Quote, marks, place_at, row_of
+from monitor.diagnose.quoted import quoted
+from monitor.diagnose.words.evidence import when
+from monitor.fetch.logs.trouble import no_lines
+from monitor.model import Job, LogSpan, Report
 from monitor.review import Snapshot
 from monitor.review import log_lines as lines
 from monitor.review.log_watch import LogSnapshot
-from monitor.show.callbacks import calm
 from monitor.show.logs import address as log_address
-from monitor.show.logs import states as log_states
 from monitor.show.logs.address import View
 from monitor.show.logs.controls import clear
 from monitor.show.logs.places import context_of, node_names
 from monitor.show.logs.table import csv_text, precise_day, precise_time, show_line, show_table
 from monitor.show.pace import DONE, EMPTY, IDLE, RUNNING, WAITING, Pace
-from monitor.show.parts import part
 from monitor.show.plain import advice, plain
-from monitor.show.trouble import is_lasting, show_error, show_stale
+from monitor.show.trouble import calm, is_lasting, part, show_error, show_stale
+from monitor.words import DASH
 
 _ANCHOR, _OPENED = "logs-anchor", "logs-opened"
 _MS = timedelta(milliseconds=1)
@@ -38,15 +42,15 @@ def show_log(name: str, snapshot: LogSnapshot, reviewed: Snapshot, zone: tzinfo,
         if report is None and reviewed.error is not None:
             show_error(reviewed.error, "log-review")
         else:
-            log_states.no_archived_lines(report)
-            log_states.show_quotes(quotes, zone)
+            no_archived_lines(report)
+            show_quotes(quotes, zone)
         return pace_of(snapshot, reviewed)
     if snapshot.table is None:
         if snapshot.error is None:
             skeleton(snapshot.progress)
         else:
             show_error(snapshot.error, "log", "Reading the log")
-            log_states.show_quotes(quotes, zone)
+            show_quotes(quotes, zone)
         return pace_of(snapshot, reviewed)
     if snapshot.error is not None:
         show_stale(snapshot.error, "showing the lines read before", "Reading the log")
@@ -284,8 +288,8 @@ def _nothing(view: View, snapshot: LogSnapshot, report: Report | None, zone: tzi
         said = f"No lines from {view.node} {where}. Its processes may write to another node's stream: try all nodes."
         st.info(plain(said), icon=":material/search_off:")
     elif view.ask.is_newest or not (span.older or span.newer):
-        log_states.no_lines_at_all(snapshot.job)
-        log_states.show_quotes(context_of(report).quotes, zone)
+        no_lines_at_all(snapshot.job)
+        show_quotes(context_of(report).quotes, zone)
         return
     else:
         st.info("No node wrote any lines here. Try older or newer lines.", icon=":material/search_off:")
@@ -294,3 +298,64 @@ def _nothing(view: View, snapshot: LogSnapshot, report: Report | None, zone: tzi
 
 def _at(time_ms: int) -> datetime:
     return datetime.fromtimestamp(time_ms / 1000, UTC)
+
+
+def no_archived_lines(report: Report | None) -> None:
+    """An archive: what was read of a job, without its lines."""
+    where = f"The archive {report.archive}" if report is not None and report.archive else "An archive"
+    st.info(
+        plain(
+            f"{where} keeps what was recognized in a job's log and the lines that findings quote, but not the log itself."
+        )
+        + " To read the whole log, open the job in the account where it ran, while CloudWatch still has it.",
+        title="The log is not in the archive",
+        icon=":material/inventory_2:",
+    )
+
+
+def no_lines_at_all(job: Job) -> None:
+    """A job of which CloudWatch has nothing."""
+    if job.is_running:
+        gap = no_lines(job)
+        st.info(advice(f"{gap.why} {gap.remedy}"), title="No log lines yet", icon=":material/hourglass_empty:")
+    elif job.started is None:
+        why = f"SageMaker says: {quoted(job.failure_reason)}" if job.failure_reason else "SageMaker gives no reason."
+        st.info(
+            plain(f"No container had started. {why}"),
+            title="The job ended before it wrote a log line",
+            icon=":material/do_not_disturb_on:",
+        )
+    else:
+        st.warning(
+            advice(
+                "CloudWatch has no log lines for this job. The log group's retention may have deleted them, or the "
+                "job's role may not be allowed to write logs. Check the retention of /aws/sagemaker/TrainingJobs, "
+                "and that the role allows logs:CreateLogStream and logs:PutLogEvents."
+            ),
+            title="No log lines",
+            icon=":material/delete_sweep:",
+        )
+
+
+def show_quotes(quotes: tuple[Quote, ...], zone: tzinfo) -> None:
+    """The lines that findings keep, as they keep them."""
+    if not quotes:
+        return
+    st.markdown("**Lines quoted by findings**")
+    rows = [
+        {
+            "When": when(quote.fact, zone),
+            "Node": quote.fact.node,
+            "Finding": quote.finding.title,
+            "What": quote.fact.label,
+            "Line": quote.fact.line,
+        }
+        for quote in quotes
+    ]
+    st.dataframe(
+        pd.DataFrame(rows).dropna(axis="columns", how="all"),
+        hide_index=True,
+        placeholder=DASH,
+        alt=f"{len(rows)} lines quoted by findings",
+        column_config={"Line": st.column_config.TextColumn(width="large")},
+    )

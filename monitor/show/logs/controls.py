@@ -9,12 +9,12 @@ import streamlit as st
 
 from monitor.diagnose.log_places import END, Bookmark
 from monitor.review.log_lines import NO_LEVEL, ranges
-from monitor.show import data, links
-from monitor.show.callbacks import calm
+from monitor.show import address, data
 from monitor.show.job_choice import choose_job, show_newest
 from monitor.show.logs import address as log_address
 from monitor.show.logs.address import CHOICES, View
 from monitor.show.shell import JOB_PAGE
+from monitor.show.trouble import calm
 
 
 def choose(account: data.Account, view: View) -> str | None:
@@ -22,7 +22,7 @@ def choose(account: data.Account, view: View) -> str | None:
     with st.container(horizontal=True, vertical_alignment="center"):
         choose_job(account, "logs-job", view.job, _other_job)
         if view.job:
-            to = links.to(job=view.job)
+            to = address.to(job=view.job)
             st.page_link(JOB_PAGE, label="Open the job", icon=":material/monitoring:", query_params=to)
     return view.job
 

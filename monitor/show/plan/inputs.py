@@ -1,7 +1,8 @@
 """Which inputs does a plan have, and what do they show? One value a parameter, only those that the framework has.
 
 An input shows what holds: the value that was given, else the start's. What is unknown is empty and says "not known". The
-plan lives in ``address``; inputs are drawn from it and move it, so that an input that nobody moved follows the start.
+plan lives in ``address``; inputs are drawn from it and move it, so that an input that nobody moved follows the start: a job, a
+published configuration, or nothing.
 """
 
 from __future__ import annotations
@@ -13,11 +14,15 @@ from typing import Any, Literal
 import streamlit as st
 
 from monitor.predict.parameters import whole_number, yes_or_no
+from monitor.predict.presets import PRESETS
 from monitor.predict.setup import Known, Setup
-from monitor.show.callbacks import calm
+from monitor.show import address, data
+from monitor.show.job_choice import choose_job, show_newest
 from monitor.show.plain import plain
 from monitor.show.plan import address as plan_address
-from monitor.show.plan.address import Group
+from monitor.show.plan.address import JOB, NOTHING, Asked, Group
+from monitor.show.shell import JOB_PAGE
+from monitor.show.trouble import calm
 
 Kind = Literal["count", "number", "switch", "degree", "choice"]
 
@@ -249,3 +254,48 @@ _TYPES = (
     "ml.g5.12xlarge",
     "ml.g4dn.12xlarge",
 )
+
+
+_NAMES = {
+    JOB: "a job",
+    **{each.name: each.model for each in PRESETS},
+    NOTHING: "nothing",
+}
+
+
+def show_source(account: data.Account, asked: Asked) -> str | None:
+    """The choice in one row; gives the name of the job, where it is one and one is chosen."""
+    st.session_state["plan-source"] = asked.source
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown("Start from", width="content")
+        st.segmented_control(
+            "Start from",
+            list(_NAMES),
+            format_func=_NAMES.__getitem__,
+            required=True,
+            key="plan-source",
+            label_visibility="collapsed",
+            on_change=calm("Choosing the starting point", _moved_start),
+        )
+        if asked.source != JOB:
+            source = next((each.source for each in PRESETS if each.name == asked.source), "")
+            st.caption(source or "Enter the model's shape and the cluster; nothing is read from AWS.", width="stretch")
+            return None
+        # As wide as a name: on a narrow window it goes into a row of its own.
+        choose_job(account, "plan-job", asked.job, _take, width=480)
+        if asked.job is not None:
+            st.page_link(
+                JOB_PAGE, label="Open the job", icon=":material/monitoring:", query_params=address.to(job=asked.job)
+            )
+    if asked.job is None:
+        show_newest(account, "plan-newest", _take)
+    return asked.job
+
+
+def _take(name: str | None) -> None:
+    """What was stated of one job does not hold of another."""
+    plan_address.ask(plan_address.started(JOB, name))
+
+
+def _moved_start() -> None:
+    plan_address.ask(plan_address.started(st.session_state["plan-source"]))

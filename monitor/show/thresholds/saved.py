@@ -12,13 +12,13 @@ from monitor.alert.sinks.names import sink_of
 from monitor.errors import TrainwatchError
 from monitor.installed import PROGRAM
 from monitor.model import Report
-from monitor.show import address, links, visitor
-from monitor.show.callbacks import calm
+from monitor.show import address, visitor
 from monitor.show.plain import plain
 from monitor.show.severity import LOOKS, Colour
 from monitor.show.shell import JOB_PAGE
 from monitor.show.thresholds.crossings import Crossings, Judged, crossings
 from monitor.show.thresholds.words import EXAMPLES, show_command, show_wrong, typed
+from monitor.show.trouble import calm
 from monitor.words import count
 
 #: The expression in the box, in the address too.
@@ -187,5 +187,5 @@ def _icon(crossed: Crossings) -> str:
 def _job(one: Judged) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         name = one.report.job.name
-        st.page_link(JOB_PAGE, label=plain(name), icon=":material/monitoring:", query_params=links.to(job=name))
+        st.page_link(JOB_PAGE, label=plain(name), icon=":material/monitoring:", query_params=address.to(job=name))
         st.caption(plain(one.words), width="stretch")
