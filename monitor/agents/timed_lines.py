@@ -12,9 +12,8 @@ from datetime import UTC, datetime, timedelta
 
 import pandas as pd
 
-from monitor.agents.facts import BEFORE, CAP, TELLS, fact_line, iso, moment
 from monitor.agents.quoting import quote
-from monitor.agents.shapes import Fact
+from monitor.agents.shapes import BEFORE, CAP, TELLS, Fact, fact_line, iso, moment
 from monitor.agents.tokens import Answer, clipped, fitted
 from monitor.archive.document import plain
 from monitor.errors import BadCall

@@ -14,7 +14,7 @@ from monitor.alert.conditions import MEASURES, Found, Lasting, Threshold
 from monitor.alert.evaluate import moment, tracks_of
 from monitor.alert.track import Span, Track, holds, limits, spans_of
 from monitor.analyze.utilization import LEFT_OUT_AT_END
-from monitor.diagnose.findings import diagnose
+from monitor.diagnose.rulebook import diagnose
 from monitor.model import Finding, Job, Price, Report, Run
 
 _MINUTE = pd.Timedelta(minutes=1)

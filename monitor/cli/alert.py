@@ -17,14 +17,13 @@ from monitor.alert.rules import read_rules, rules_of, saved
 from monitor.alert.telling import Telling
 from monitor.alert.verdict import Verdict
 from monitor.cli import alert_across
-from monitor.cli.accounts import add_accounts_options, is_many
 from monitor.cli.alert_backtest import run_backtest
 from monitor.cli.alert_text import print_verdicts
 from monitor.cli.alert_undelivered import print_set_aside, run_resend, sentences, undelivered
 from monitor.cli.alert_watch import Looking, publisher, run_watch
 from monitor.cli.options import add_command, add_sink_options, seconds_of
 from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress
-from monitor.cli.sources import add_job_options, chosen_cache, job_source
+from monitor.cli.sources import add_accounts_options, add_job_options, chosen_cache, is_many, job_source
 from monitor.cli.thresholds import say_doubts
 from monitor.errors import BadCall, TrainwatchError
 from monitor.parse.user import step_pattern

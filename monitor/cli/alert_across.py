@@ -32,14 +32,13 @@ from monitor.alert.news import Look
 from monitor.alert.telling import Telling
 from monitor.alert.verdict import Verdict
 from monitor.aws.calls import metered
-from monitor.cli.accounts import missing_documents, pairs_of, say_missing, sweep_of
 from monitor.cli.alert_text import MESSAGE_STYLES, message_words, print_verdicts
 from monitor.cli.alert_undelivered import print_set_aside, sentences, undelivered
 from monitor.cli.alert_watch import SHORTEST_S, is_over
 from monitor.cli.options import seconds_of
 from monitor.cli.output import as_json, as_line, deliver, paper_for, progress
 from monitor.cli.paper import Paper, on_screen
-from monitor.cli.sources import chosen_cache
+from monitor.cli.sources import chosen_cache, missing_documents, pairs_of, say_missing, sweep_of
 from monitor.errors import TrainwatchError
 from monitor.faults import fault
 from monitor.fetch.background import side_by_side

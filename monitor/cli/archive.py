@@ -11,15 +11,25 @@ from functools import cache
 from typing import Any
 
 from monitor.accounts import AccountRegion
-from monitor.archive.address import store_of
-from monitor.archive.store import Store
+from monitor.archive.store import Store, store_of
 from monitor.aws.calls import metered
-from monitor.cli.accounts import add_accounts_options, is_many, missing_documents, pairs_of, say_missing, sweep_of
 from monitor.cli.large_logs import checked_limit
 from monitor.cli.options import add_command
 from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress
 from monitor.cli.paper import Paper
-from monitor.cli.sources import account_source, add_account_options, add_cache_option, chosen_cache, source_of
+from monitor.cli.sources import (
+    account_source,
+    add_account_options,
+    add_accounts_options,
+    add_cache_option,
+    chosen_cache,
+    is_many,
+    missing_documents,
+    pairs_of,
+    say_missing,
+    source_of,
+    sweep_of,
+)
 from monitor.cli.tables import Column, table
 from monitor.errors import BadCall
 from monitor.fetch.source import JobQuery

@@ -13,7 +13,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from monitor.archive.comparison_document import comparison_document
+from monitor.archive.document import comparison_document
 from monitor.archive.pairs import Record, record, record_line, user_pairs
 from monitor.aws.calls import metered
 from monitor.cli.options import add_command
@@ -25,7 +25,7 @@ from monitor.diagnose.comparison.prediction import pairs_of
 from monitor.diagnose.comparison.rows import difference_rows, figure_rows, heading, prediction_lines, verdict_lines
 from monitor.diagnose.headline import facts, status_word
 from monitor.errors import BadCall
-from monitor.export.comparison_markdown import markdown
+from monitor.export.comparison import markdown
 from monitor.model import Pair, Report
 from monitor.parse.user import step_pattern
 from monitor.review import Progress, Reviewer

@@ -22,7 +22,7 @@ from typing import Any
 from monitor.alert.delivery import checked, write_down
 from monitor.alert.delivery import deliver as deliver_to
 from monitor.alert.ledger import Ledger, durable, ledger_file
-from monitor.archive.address import no_jobs, store_of
+from monitor.archive.store import no_jobs, store_of
 from monitor.cli.alert_undelivered import not_sent, refusals
 from monitor.cli.options import add_command, add_sink_options
 from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress

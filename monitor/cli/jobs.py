@@ -17,7 +17,6 @@ from monitor.archive.cache import Cache
 from monitor.archive.document import jobs_document
 from monitor.archive.verdicts import Kept
 from monitor.cli import archived_jobs, jobs_across
-from monitor.cli.accounts import add_accounts_options, is_many, refuse_one_account
 from monitor.cli.jobs_watch import SHORTEST_S, Listed, check_watch, watch
 from monitor.cli.kept_verdicts import instances, kept_of, muted_names, ran, verdict_document, verdict_text
 from monitor.cli.options import add_command
@@ -26,9 +25,12 @@ from monitor.cli.paper import Paper
 from monitor.cli.sources import (
     account_source,
     add_account_options,
+    add_accounts_options,
     add_archive_option,
     add_cache_option,
     chosen_cache,
+    is_many,
+    refuse_one_account,
 )
 from monitor.cli.tables import Column, table
 from monitor.diagnose.headline import status_word

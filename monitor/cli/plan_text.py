@@ -1,6 +1,6 @@
 """A plan for a person at a terminal: the answer first, then what changes, memory, curve, schedule, problems and the snippet.
 
-Bars and schedules are drawn with letters.
+Bars and schedules are drawn with letters. For a ticket or a pull request, the same is Markdown.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from rich.text import Text
 
 from monitor.cli.report_text import print_finding
 from monitor.cli.tables import Column, table
+from monitor.export.markup import as_code, block, bold, document, heading, joined
+from monitor.export.markup import table as markdown_table
 from monitor.predict.curve import Point
 from monitor.predict.distribution import is_default
 from monitor.predict.layout import pipeline_of
@@ -254,3 +256,39 @@ def _lanes(schedule: Schedule, unit_s: float, width: int) -> list[str]:
 
 def _cut(lane: str, width: int) -> str:
     return lane if len(lane) <= width else f"{lane[: width - 1]}…"
+
+
+def markdown(name: str, plan: Plan, usd_per_hour: float | None = None) -> str:
+    """The whole plan; ``usd_per_hour`` is what the job costs."""
+    said = answer(plan, usd_per_hour)
+    lines: list[str] = [heading(1, as_code(name)), ""]
+    if plan.asked:
+        lines += [as_code(changed_words(plan)), ""]
+    lines += [joined(bold(sentence(said.outcome)), said.body), ""]
+    titles = ("parameter", "start", "change", "read from")
+    found = [
+        (bold(name) if is_changed else name, start, change, read_from)
+        for name, start, change, read_from, is_changed in rows(plan)
+    ]
+    lines += [*markdown_table(titles, found), ""]
+    if plan.curve and plan.knob:
+        points = [
+            (
+                written(point.value),
+                DASH if point.step_time_relative is None else f"{point.step_time_relative:.3f}",
+                DASH if point.gpu_memory_gib is None else f"{point.gpu_memory_gib:.1f}",
+                marks(plan, point),
+            )
+            for point in plan.curve
+        ]
+        lines += [*markdown_table((plan.knob, "step time", "GPU memory, GiB", ""), points), "", curve_words(plan), ""]
+    for finding in plan.problems:
+        lines += [heading(2, f"{finding.severity}: {finding.title}"), "", finding.summary, ""]
+        if finding.recommendation:
+            lines += [f"Next: {finding.recommendation.whole}", ""]
+    if plan.distribution:
+        lines += [block("\n".join(snippet(plan)), "python"), ""]
+        lines += ["The library rejects this: fix the problems named above first.", ""] if plan.is_rejected else []
+        lines += [*script_lines(plan), ""]
+    lines.append(plan.method)
+    return document(lines)

@@ -21,8 +21,7 @@ from monitor.diagnose.rights import of_report
 from monitor.diagnose.verdict import gain_words, judge
 from monitor.diagnose.words.cost import cost_words
 from monitor.diagnose.words.devices import LEFT_OUT
-from monitor.diagnose.words.mfu import mfu_words
-from monitor.diagnose.words.mutes import muted_words
+from monitor.diagnose.words.report import mfu_words, muted_words
 from monitor.diagnose.words.step_readings import reading_words
 from monitor.faults import attempt
 from monitor.model import Distribution, Finding, Mute, NodeStats, Report

@@ -46,10 +46,7 @@ from monitor.diagnose.words.charts import (
 )
 from monitor.diagnose.words.cost import cost_words
 from monitor.diagnose.words.devices import LEFT_OUT
-from monitor.diagnose.words.evidence import fact_value, when
-from monitor.diagnose.words.files import file_rows
-from monitor.diagnose.words.mfu import mfu_words
-from monitor.diagnose.words.mutes import muted_words
+from monitor.diagnose.words.report import fact_value, file_rows, mfu_words, muted_words, when
 from monitor.diagnose.words.step_readings import reading_words
 from monitor.export.svg import svg
 from monitor.faults import attempt

@@ -19,18 +19,16 @@ from typing import Any
 
 import orjson
 
-from monitor.archive.address import store_of
 from monitor.archive.layout import place_of
 from monitor.archive.manifest import Manifest, from_bytes
 from monitor.archive.reader_version import reader_version
 from monitor.archive.reading import Archive
-from monitor.archive.store import Store
+from monitor.archive.store import Store, store_of
 from monitor.archive.values import plain, valued
 from monitor.errors import NoData, TrainwatchError
 from monitor.faults import fault
 from monitor.fetch.exports import records
-from monitor.fetch.exports.descriptions import Description
-from monitor.fetch.exports.job import MARK, ExportedJob
+from monitor.fetch.exports.job import MARK, Description, ExportedJob
 from monitor.fetch.exports.places import objects_at
 from monitor.fetch.exports.records import ExportedEvent, exported
 from monitor.fetch.files.text import BrokenTextError

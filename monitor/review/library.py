@@ -11,12 +11,12 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
-from monitor.archive.comparison_document import comparison_document
+from monitor.archive.document import comparison_document
 from monitor.diagnose.comparison import compare as compared
 from monitor.diagnose.comparison.compare import Comparison
 from monitor.diagnose.comparison.rows import verdict_lines
 from monitor.errors import BadCall
-from monitor.export.comparison_markdown import markdown
+from monitor.export.comparison import markdown
 from monitor.inert import inert
 from monitor.model import JobSummary, Report
 from monitor.predict.presets import PRESETS, Preset

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from monitor.archive.address import no_archive, opened
+from monitor.archive.store import no_archive, opened
 from monitor.errors import BadCall
 from monitor.fetch.files.paths import shown
 from monitor.fetch.files.source import FilesSource

@@ -104,6 +104,6 @@ def account(region: str | None, profile: str | None) -> Source:
     # Imported late: log files need no AWS, and boto3 takes a third of a second.
     from monitor.aws.clients import Clients
     from monitor.fetch.account import AwsSource
-    from monitor.fetch.prices.file import user_prices
+    from monitor.fetch.prices import user_prices
 
     return AwsSource(Clients(region, profile), user_prices())

@@ -12,8 +12,8 @@ from monitor.analyze import phases, step_time, utilization
 from monitor.analyze.checkpoints import at_risk, saves
 from monitor.analyze.cost import cost, goodput
 from monitor.analyze.single_gpus import by_gpu
-from monitor.diagnose.findings import asks_to_save, findings
 from monitor.diagnose.rule import Case, Rule
+from monitor.diagnose.rulebook import asks_to_save, findings
 from monitor.diagnose.stakes import recoverable
 from monitor.diagnose.verdict import is_judged
 from monitor.model import (

@@ -19,17 +19,18 @@ from typing import Any, Protocol, TypeVar
 import streamlit as st
 
 from monitor import settings
+from monitor.accounts import Account as Member
 from monitor.accounts import AccountRegion, chosen
-from monitor.archive.address import store_of
 from monitor.archive.cache import user_cache
 from monitor.archive.pairs import user_pairs
+from monitor.archive.store import store_of
 from monitor.aws import profiles
 from monitor.aws.clients import Clients
 from monitor.diagnose.comparison.compare import Comparison, compare
 from monitor.errors import BadCall, CannotDo, TrainwatchError
 from monitor.fetch.account import AwsSource, open_pair
 from monitor.fetch.metrics.glance import Glances, read_glances
-from monitor.fetch.prices.file import user_prices
+from monitor.fetch.prices import user_prices
 from monitor.fetch.source import Found, JobQuery, gap_of
 from monitor.model import ApiBill, Gap, JobSummary, LogAsk, Mute, Pair, Report
 from monitor.review import Snapshot, Watch
@@ -38,10 +39,7 @@ from monitor.review.archived import ArchiveSource, Source
 from monitor.review.log_watch import LogSnapshot, LogWatch
 from monitor.review.muted import muted_file, with_mutes
 from monitor.review.muted import mutes as known_mutes
-from monitor.show.accounts import Account as Account
-from monitor.show.accounts import account_of as account_of
-from monitor.show.accounts import known_places as known_places
-from monitor.show.accounts import members as members
+from monitor.show import visitor
 
 #: A job that was just created may take this long to appear in the list.
 JOBS_TTL_S = 20
@@ -384,3 +382,46 @@ def _mutes(path: str, *stamp: int) -> tuple[tuple[Mute, ...], TrainwatchError | 
         return known_mutes(Path(path)), None
     except TrainwatchError as error:
         return (), error
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Where jobs are looked for; None means what boto3 finds by itself."""
+
+    region: str | None = None
+    profile: str | None = None
+    member: str | None = None
+    """The name of an account of the settings file; its own role or profile is used then."""
+
+
+@st.cache_data(ttl="1m", show_spinner=False)
+def _members() -> tuple[Member, ...]:
+    try:
+        return settings.read().accounts
+    except TrainwatchError:
+        # What is wrong with the file is said where the account is opened.
+        return ()
+
+
+def members() -> tuple[Member, ...]:
+    """The accounts of the settings file, where this visitor may see them: where only one profile is to be used, whoever runs
+    the dashboard has to have said so."""
+    allowed = os.environ.get(settings.ALL_ACCOUNTS) == "1" or not visitor.is_one_profile()
+    return _members() if allowed and not os.environ.get(settings.ARCHIVE_SHOWN) else ()
+
+
+@st.cache_data(ttl="1m", show_spinner=False)
+def known_places(profile: str | None = None) -> profiles.LocalProfiles:
+    """The profiles and regions that may be chosen, and those that hold by themselves; asks this machine alone."""
+    known = profiles.local_profiles()
+    if profile is None or profile not in known.profiles:
+        return known
+    return profiles.local_profiles(profile)
+
+
+def account_of(region: str | None, profile: str | None) -> Account:
+    """The account behind a choice; what holds by itself is the same account as where nothing is chosen."""
+    known = known_places()
+    if region == known.region and profile in (None, known.profile):
+        region = None
+    return Account(region, None if profile == known.profile else profile)

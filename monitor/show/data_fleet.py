@@ -17,10 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from monitor import settings
-from monitor.archive.address import store_of
 from monitor.archive.cache import user_cache
 from monitor.archive.fleet_parts import FactStore
-from monitor.archive.store import Store
+from monitor.archive.store import Store, store_of
 from monitor.errors import TrainwatchError
 from monitor.faults import fault
 from monitor.fetch.background import begin

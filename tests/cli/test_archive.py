@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from monitor.archive.address import store_of
+from monitor.archive.store import store_of
 from monitor.demo.account import Account
 from monitor.errors import NoCredentials
 from monitor.fetch.account import AwsSource

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from monitor.diagnose.findings import findings
 from monitor.diagnose.rule import Case, Rule
-from monitor.diagnose.rulebook import rules
+from monitor.diagnose.rulebook import findings, rules
 from monitor.model import Finding, Run
 from tests.diagnose.runs import END
 

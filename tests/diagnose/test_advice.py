@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.diagnose.findings import diagnose
+from monitor.diagnose.rulebook import diagnose
 from monitor.diagnose.verdict import gain_words, judge
 from monitor.model import Finding, Parameter, Price, Run
 from monitor.predict.outcome import bubble_fraction

@@ -10,8 +10,8 @@ import pytest
 
 from monitor.analyze.ending import ending_of
 from monitor.analyze.failure_causes import denied
-from monitor.diagnose.findings import diagnose
 from monitor.diagnose.headline import status_word
+from monitor.diagnose.rulebook import diagnose
 from monitor.model import LogCoverage, Run, metrics_frame, steps_frame
 from tests.diagnose.runs import END, run
 from tests.diagnose.said import says

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from monitor.diagnose.findings import diagnose
+from monitor.diagnose.rulebook import diagnose
 from monitor.model import Finding, InstanceGroup, Price, Run
 from monitor.predict.machines import RATIOS, cost_a_sample, others, speed
 from tests.builders import metrics, nodes_of

@@ -10,9 +10,8 @@ import pytest
 
 import monitor.diagnose.rules
 from monitor.diagnose import rulebook
-from monitor.diagnose.findings import diagnose, in_order
 from monitor.diagnose.rule import Case, Rule
-from monitor.diagnose.rulebook import in_order_of_asking, rules
+from monitor.diagnose.rulebook import diagnose, in_order, in_order_of_asking, rules
 from monitor.model import Finding
 from tests.diagnose.runs import END, healthy
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from monitor.diagnose.comparison.compare import Comparison, compare
-from monitor.export.comparison_tables import TABLES
+from monitor.export.comparison import TABLES
 from tests.builders import report
 from tests.diagnose.test_compared import job
 

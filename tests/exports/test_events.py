@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.fetch.exports import records
-from monitor.fetch.exports.descriptions import answer_of, descriptions, moment, newest
-from monitor.fetch.exports.job import InOrder
+from monitor.fetch.exports.job import InOrder, answer_of, descriptions, moment, newest
 from monitor.fetch.exports.records import ExportedEvent, begun_s, exported, job_of_stream
 from monitor.fetch.files.text import BrokenTextError
 

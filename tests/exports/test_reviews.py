@@ -18,15 +18,13 @@ from moto import mock_aws
 
 from benchmarks.account import Account, Job, streams_of
 from benchmarks.account.exported import describe, export, subscribe
-from monitor.archive.address import store_of
 from monitor.archive.layout import RUNS
 from monitor.archive.manifest import Manifest, from_bytes
 from monitor.archive.reading import Archive
-from monitor.archive.store import FolderStore
+from monitor.archive.store import FolderStore, store_of
 from monitor.cli.main import main
 from monitor.errors import BadCall
-from monitor.fetch.exports.descriptions import answer_of, descriptions
-from monitor.fetch.exports.job import ExportedJob
+from monitor.fetch.exports.job import ExportedJob, answer_of, descriptions
 from monitor.fetch.exports.places import FolderObjects
 from monitor.fetch.job_answer import job_of
 from monitor.model import Job as Described

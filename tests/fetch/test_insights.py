@@ -20,8 +20,8 @@ from monitor.cli.report_text import print_report
 from monitor.errors import CannotDo
 from monitor.export.markdown import markdown
 from monitor.fetch.account import AwsSource
-from monitor.fetch.logs import insights, samples
-from monitor.fetch.logs.aggregate import aggregate, offer
+from monitor.fetch.logs import insights
+from monitor.fetch.logs.aggregate import aggregate, estimate, group_bytes, offer, read_samples
 from monitor.fetch.source import Aggregated
 from monitor.parse.insights import MOST_ROWS
 from monitor.review import Reviewer
@@ -266,7 +266,7 @@ def test_long_reading_is_offered_and_short_is_not(aws: Running, monkeypatch: pyt
 def test_the_estimate_is_of_the_right_size(aws: Running) -> None:
     clients = Clients()
     job = AwsSource(clients).job("huge")
-    guess = samples.estimate(clients, job, samples.read_samples(clients, job, NOW), NOW)
+    guess = estimate(clients, job, read_samples(clients, job, NOW), NOW)
     assert guess is not None
     assert not guess.whole_group
     lines = 40 * 60 * 30
@@ -278,7 +278,7 @@ def test_the_estimate_is_of_the_right_size(aws: Running) -> None:
 def test_samples_hold_no_line_twice(aws: Running) -> None:
     clients = Clients()
     job = AwsSource(clients).job("vit")
-    windows = samples.read_samples(clients, job, NOW)
+    windows = read_samples(clients, job, NOW)
     lines = [line for window in windows for page in window.pages for line in page.lines]
     assert len(lines) == len(set(lines))
     assert windows[0].pages[0].first_line == 1
@@ -291,7 +291,7 @@ def test_what_all_jobs_wrote_is_asked_of_cloudwatch() -> None:
             assert asked["MetricDataQueries"][0]["MetricStat"]["Stat"] == "Sum"
             return {"MetricDataResults": [{"Values": [1e9, 2e9]}]}
 
-    found = samples.group_bytes(Metrics(), NOW - timedelta(hours=5), NOW, NOW)  # type: ignore[arg-type]
+    found = group_bytes(Metrics(), NOW - timedelta(hours=5), NOW, NOW)  # type: ignore[arg-type]
     assert found == 3e9
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.fetch.prices.price_list import training_prices
+from monitor.fetch.prices import training_prices
 from tests.fetch.price_rows import row
 
 KIND, REGION = "ml.g5.12xlarge", "us-east-1"

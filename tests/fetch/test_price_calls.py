@@ -13,7 +13,7 @@ import pytest
 
 from monitor.aws.clients import Clients
 from monitor.fetch.account import AwsSource
-from monitor.fetch.prices.price_list import WAIT_S
+from monitor.fetch.prices import WAIT_S
 from monitor.model import Gap, Price
 from tests.aws.fake import answer_with, refusal, reply
 from tests.fetch.price_rows import row

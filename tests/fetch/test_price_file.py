@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from monitor.fetch.prices.file import Looked, PriceFile, user_prices
+from monitor.fetch.prices import Looked, PriceFile, user_prices
 from monitor.settings import CACHE_OFF
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)

@@ -12,11 +12,10 @@ from typing import Any
 import pytest
 
 from monitor.errors import CannotDo, Unreachable
+from monitor.fetch import prices
 from monitor.fetch.account import AwsSource
 from monitor.fetch.files.source import FilesSource
-from monitor.fetch.prices import price_list as prices
-from monitor.fetch.prices.file import PriceFile
-from monitor.fetch.prices.price_list import PriceList
+from monitor.fetch.prices import PriceFile, PriceList
 from monitor.model import Gap, Job, Price
 from tests.aws.fake import Scripted, not_allowed
 from tests.fetch.price_rows import row

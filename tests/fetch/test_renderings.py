@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from monitor.fetch.files.renderings import are_labelled
 from monitor.fetch.files.source import FilesSource
-from monitor.fetch.files.task_labels import are_labelled
 from monitor.parse.assemble import Parsed, assemble
 from monitor.parse.recognise import RawRows
 

@@ -16,7 +16,7 @@ import pytest
 from monitor.analyze.cascade import cascade
 from monitor.analyze.ending import IDS
 from monitor.analyze.lost import lost_work
-from monitor.diagnose.findings import diagnose
+from monitor.diagnose.rulebook import diagnose
 from monitor.model import Job, Run, metrics_frame
 from monitor.parse.assemble import Parsed
 from tests.parse.read import parse

@@ -17,7 +17,7 @@ from monitor.alert.evaluate import judge as evaluate
 from monitor.alert.grammar import parse
 from monitor.archive.document import report_document
 from monitor.cli.report_text import print_report
-from monitor.diagnose import findings, rule
+from monitor.diagnose import rule, rulebook
 from monitor.diagnose.rule import Case, Rule
 from monitor.diagnose.rulebook import rules
 from monitor.diagnose.verdict import judge
@@ -56,7 +56,7 @@ def _with_broken(monkeypatch: pytest.MonkeyPatch, *ids: str) -> None:
     asked = tuple(
         replace(each, check=_broken if each.id in ids else lambda _, each=each: _answer(each)) for each in rules()
     )
-    monkeypatch.setattr(findings, "rules", lambda: asked)
+    monkeypatch.setattr(rulebook, "rules", lambda: asked)
     monkeypatch.setattr(reports, "Case", lambda *_: CASE)
 
 

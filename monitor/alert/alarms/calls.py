@@ -1,4 +1,4 @@
-"""How do a job's alarms get into CloudWatch, and out of it again?"""
+"""How do a job's alarms get into CloudWatch, and out of it again? And their document, which ``alarms --format json`` prints."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from monitor.alert.alarms.alarm import Alarm, prefix_of
+from monitor.alert.alarms.alarm import Alarm, AlarmPlan, prefix_of
+from monitor.alert.document import SCHEMA
 from monitor.aws.calls import Pagination
 from monitor.errors import CannotDo, Throttled
 
@@ -150,3 +151,64 @@ def _put(clients: Clients, job: str, alarm: Alarm, is_new: bool) -> None:
 def _delete(clients: Clients, names: Sequence[str]) -> None:
     for place in range(0, len(names), _AT_ONCE):
         clients.call("cloudwatch", "delete_alarms", AlarmNames=list(names[place : place + _AT_ONCE]))
+
+
+def alarms_document(plan: AlarmPlan, done: Created | None = None) -> dict[str, Any]:
+    """Plain JSON types; with what ``create`` did, where it was called."""
+    document: dict[str, Any] = {
+        "schema": SCHEMA,
+        "job": plan.job,
+        "alarms": [_alarm(alarm) for alarm in plan.alarms],
+        "not_expressible": [{"rule": each.rule, "why": each.why} for each in plan.not_expressible],
+        "usd_per_month": plan.usd_per_month,
+        "price_source": "AWS's list price in us-east-1" if plan.usd_per_month is not None else None,
+        "notes": list(plan.notes),
+    }
+    if done is not None:
+        for key in ("created", "changed", "unchanged", "removed"):
+            document[key] = list(getattr(done, key))
+    return document
+
+
+def deleted_document(job: str, names: tuple[str, ...]) -> dict[str, Any]:
+    """After ``delete`` none is left."""
+    return {
+        "schema": SCHEMA,
+        "job": job,
+        "alarms": [],
+        "not_expressible": [],
+        "usd_per_month": 0.0,
+        "deleted": list(names),
+    }
+
+
+def _alarm(alarm: Alarm) -> dict[str, Any]:
+    return {
+        "name": alarm.name,
+        "rule": alarm.rule,
+        "when": alarm.when,
+        "severity": alarm.severity,
+        "on": alarm.on,
+        "metrics": [
+            {
+                "namespace": series.namespace,
+                "metric": series.metric,
+                "dimensions": dict(series.dimensions),
+                "statistic": series.statistic,
+                "period_s": series.period_s,
+            }
+            for series in alarm.series
+        ],
+        "expression": alarm.expression or None,
+        "comparison": alarm.comparison,
+        "threshold": alarm.threshold,
+        "threshold_is": alarm.meaning or None,
+        "period_s": alarm.period_s,
+        "evaluation_periods": alarm.periods,
+        "datapoints_to_alarm": alarm.periods,
+        "treat_missing_data": alarm.missing,
+        "treat_missing_data_because": alarm.why_missing,
+        "actions": list(alarm.actions),
+        "description": alarm.description,
+        "usd_per_month": round(alarm.usd_per_month, 2),
+    }

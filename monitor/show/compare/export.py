@@ -7,13 +7,11 @@ from functools import partial
 
 import streamlit as st
 
-from monitor.archive.comparison_document import comparison_document
-from monitor.archive.document import as_json, without_trailing_spaces
+from monitor.archive.document import as_json, comparison_document, without_trailing_spaces
 from monitor.archive.pairs import Record, record
 from monitor.diagnose.comparison.compare import Comparison
 from monitor.diagnose.comparison.prediction import pairs_of
-from monitor.export.comparison_markdown import markdown
-from monitor.export.comparison_tables import TABLES
+from monitor.export.comparison import TABLES, markdown
 from monitor.installed import PROGRAM
 from monitor.show import data
 

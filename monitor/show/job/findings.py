@@ -20,8 +20,7 @@ from monitor.charts.utilization import ROWS
 from monitor.diagnose.log_places import is_of_the_log
 from monitor.diagnose.verdict import Verdict, gain_words, judge
 from monitor.diagnose.words.charts import slow_node
-from monitor.diagnose.words.evidence import fact_value, when
-from monitor.diagnose.words.mutes import muted_words
+from monitor.diagnose.words.report import fact_value, muted_words, when
 from monitor.errors import TrainwatchError
 from monitor.model import Evidence, Finding, Mute, Report, View
 from monitor.model.host_metrics import HOST_METRICS

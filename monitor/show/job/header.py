@@ -19,7 +19,7 @@ from monitor.aws.console import job_url, s3_url, streams_url
 from monitor.diagnose.comparison.differences import Difference, differences
 from monitor.diagnose.headline import facts, status_word
 from monitor.diagnose.outlook import outlook
-from monitor.diagnose.words.previous_run import like_words
+from monitor.diagnose.words.report import like_words
 from monitor.errors import TrainwatchError
 from monitor.fetch.logs.streams import prefix
 from monitor.fetch.source import JobQuery

@@ -1,1 +1,0 @@
-"""What an instance costs an hour, by AWS's price list."""
