@@ -47,7 +47,7 @@ class Cloud:
     """moto's server, and what was asked of its STS."""
 
     url: str
-    clients: list[dict[str, Any]] = field(default_factory=list)
+    assumed: list[dict[str, Any]] = field(default_factory=list)
     lives_for: timedelta = timedelta(hours=1)
     """How long the credentials of a role are good for, from now on."""
     is_locked: bool = False
