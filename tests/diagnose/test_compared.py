@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from monitor.diagnose.comparison.compare import Comparison, compare
+from monitor.diagnose.comparison.compare import Comparison, compare, pairs_of
 from monitor.diagnose.comparison.differences import comparable, differences, is_own
-from monitor.diagnose.comparison.prediction import pairs_of
 from monitor.diagnose.comparison.words import prediction_words, verdict_words
 from monitor.model import Cost, Finding, Node, Parameter, Prediction, Recommendation, Report, steps_frame
 from tests.builders import START, nodes_of, report, steps

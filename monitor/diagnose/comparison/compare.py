@@ -1,16 +1,22 @@
-"""Jobs side by side: reports go in; differences, figures, a verdict for each job against the first, and what was predicted."""
+"""Jobs side by side: reports go in; differences, figures, a verdict for each job against the first, and what was predicted.
+
+Of two finished jobs, a comparison leaves the pair of predicted and measured behind, and nothing secret.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
-from typing import Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 import pandas as pd
 
 from monitor.analyze.comparison import Change, Range, Verdict, change
 from monitor.analyze.journal import journal
+from monitor.analyze.mfu import parameters
 from monitor.analyze.pace import By, Floats, StableSteps, stable_steps, why_none
 from monitor.analyze.step_time import is_aggregated
 from monitor.diagnose.comparison.comparability import Unlike, Work, unlike, work_between
@@ -19,7 +25,8 @@ from monitor.diagnose.comparison.figures import Figures, figures, scaling, share
 from monitor.diagnose.comparison.prediction import PredictedChange, predicted_change
 from monitor.diagnose.comparison.words import cannot_tell, range_words
 from monitor.diagnose.words.step_readings import otherwise
-from monitor.model import Came, Job, Report, came_of
+from monitor.model import Came, Job, Pair, PairSide, Report, came_of
+from monitor.predict.setup import setup_of
 
 _PRINT = "Print the number and the time of each step in both logs, in a line such as step=120 step_time_s=0.41."
 # The clock tells of something else than the printed times where it differs by so much, and by more than both may be off.
@@ -300,3 +307,51 @@ def _by_clock(first: _Read, other: _Read, found: Change) -> Change | None:
         return None
     apart = abs(clock.log_ratio - found.log_ratio)
     return clock if apart > max(_OTHERWISE_PCT / 100, clock.half_width + found.half_width) else None
+
+
+_OVER = frozenset({"Completed", "Failed", "Stopped"})
+# Numbers and words such as hybrid_shard: no path, no sentence, nothing as long as a key.
+_WORD = re.compile(r"[A-Za-z0-9_.+-]{1,24}")
+
+
+def pairs_of(comparison: Comparison, now: datetime) -> tuple[Pair, ...]:
+    """The pairs of the first job with each of the others that have both a prediction and a measurement."""
+    return tuple(_pairs(comparison, now))
+
+
+def _pairs(comparison: Comparison, now: datetime) -> Iterator[Pair]:
+    first, *others = comparison.reports
+    for result, other in zip(comparison.against, others, strict=True):
+        predicted, measured = result.predicted.change_pct, result.for_same_samples_pct
+        if _is_earlier(other, first):
+            continue  # a change goes from the earlier job to the later one
+        over = all(report.job.status in _OVER and report.job.source != "logs" for report in (first, other))
+        if not over or predicted is None or measured is None or is_same(first, other):
+            continue
+        setup = setup_of(first.job)
+        yield Pair(
+            before=_side(first, result, 0),
+            after=_side(other, result, 1),
+            changed={name: (_text(was), _text(to)) for name, (was, to) in result.predicted.changed.items()},
+            predicted=predicted,
+            measured=measured,
+            method=result.predicted.method,
+            framework=setup.framework,
+            parameters=parameters(first.job, first.run.events),
+            findings=tuple(each.finding for each in result.predicted.followed),
+            compared_at=now,
+        )
+
+
+def _is_earlier(a: Report, b: Report) -> bool:
+    return a.job.created is not None and b.job.created is not None and a.job.created < b.job.created
+
+
+def _side(report: Report, result: Against, place: int) -> PairSide:
+    job = report.job
+    return PairSide(job.name, job.arn, job.created, result.change.steps[place] if result.change else 0)
+
+
+def _text(value: Any) -> str:
+    text = "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    return text if not text or _WORD.fullmatch(text) else "(not kept)"

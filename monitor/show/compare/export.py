@@ -9,8 +9,7 @@ import streamlit as st
 
 from monitor.archive.document import as_json, comparison_document, without_trailing_spaces
 from monitor.archive.pairs import Record, record
-from monitor.diagnose.comparison.compare import Comparison
-from monitor.diagnose.comparison.prediction import pairs_of
+from monitor.diagnose.comparison.compare import Comparison, pairs_of
 from monitor.export.comparison import TABLES, markdown
 from monitor.installed import PROGRAM
 from monitor.show import data
