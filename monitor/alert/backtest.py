@@ -6,12 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from monitor.alert.asked_findings import missing
 from monitor.alert.conditions import Found, Rule
-from monitor.alert.evaluate import judge
+from monitor.alert.evaluate import State, judge, missing
 from monitor.alert.history import COOL_DOWN_S, Episode, Replay, comes_late, episodes, finding_episodes, replay
 from monitor.alert.series import came_by_words
-from monitor.alert.verdict import State
 from monitor.analyze.phases import USEFUL
 from monitor.model import Report
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from monitor.alert.backtest import Backtested, BacktestedJob, Said
-from monitor.alert.verdict import Firing, Verdict
+from monitor.alert.evaluate import Firing, Verdict
 
 SCHEMA = 1
 

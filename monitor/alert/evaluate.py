@@ -1,17 +1,20 @@
 """Does a job cross its thresholds, where, since when? Pure: a report and a moment in, a verdict a rule out; for drawing,
-the spans in which a condition held."""
+the spans in which a condition held.
+
+A finding that was not reported counts as absent only if the data it needs could be read.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 
-from monitor.alert.asked_findings import findings_verdict
-from monitor.alert.conditions import MEASURES, Found, Rule, Threshold
+from monitor.alert.conditions import MEASURES, SEVERITIES, Found, Rule, Threshold
 from monitor.alert.series import (
     LEAST_MINUTES,
     LEAST_STEPS,
@@ -23,8 +26,9 @@ from monitor.alert.series import (
     step_tracks,
 )
 from monitor.alert.track import Span, Track, Tracked, Walk, holds, limits, spans_of, walk
-from monitor.alert.verdict import Firing, Verdict
-from monitor.model import Report, natural_order
+from monitor.diagnose.rulebook import rules
+from monitor.model import Finding, Report, natural_order
+from monitor.words import duration, percent, step_seconds, usd
 
 
 def in_scope(tracked: Tracked, when: Threshold, node_names: Sequence[str]) -> Tracked:
@@ -239,3 +243,180 @@ def held(report: Report, when: Threshold, now: datetime) -> tuple[Held, ...]:
             if start is not None and end is not None:
                 found.append(Held(track.node, start, end))
     return tuple(found)
+
+
+State = Literal["firing", "ok", "no data"]
+
+
+@dataclass(frozen=True, slots=True)
+class Firing:
+    """One node (or finding) that a rule fires for."""
+
+    node: str | None
+    """None where it is of the whole job, or where nobody knows the node's name."""
+    since: datetime | None
+    """None where the lines carry no time."""
+    until: datetime | None
+    """Its end, in a job that is over; None while it lasts, or where no time is known."""
+    value: float | None
+    limit: float | None
+    """The number that ``value`` was compared with."""
+    finding: str = ""
+    """The id, for a rule about findings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A rule as of one moment."""
+
+    rule: Rule
+    state: State
+    node: str | None = None
+    """Where it fires, or comes nearest to firing."""
+    since: datetime | None = None
+    value: float | None = None
+    """The newest that was judged; of a span in a job that is over, its mean."""
+    unit: str = ""
+    limit: float | None = None
+    """The number that ``value`` is compared with."""
+    firing: tuple[Firing, ...] = ()
+    """One for each node or finding, the worst first."""
+    why: str = ""
+    """Why there is no data; else empty."""
+    summary: str = ""
+    """The sentence of the finding that it fires for."""
+    came_by: str = ""
+    """How ``value`` was come by, in words, where it is a step time that is not simply printed."""
+
+
+def figure(value: float | None, metric: str, unit: str) -> str:
+    """A value of a metric with its unit: ``31 %``, ``4.10 s``, ``12 min``, ``$4,880``, ``512 tokens/s``, ``2.31``."""
+    if value is None:
+        return ""
+    kind = MEASURES[metric].kind
+    if kind == "host":
+        return percent(value)
+    if kind == "cost":
+        return usd(value)
+    if kind == "silence":
+        return duration(value)
+    if metric == "step_time":
+        return step_seconds(value)
+    shown = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    return f"{shown}{f' {unit}' if unit else ''}"
+
+
+def value_words(verdict: Verdict) -> str:
+    """The value of a verdict, and of a relative threshold what it is measured by."""
+    when = verdict.rule.when
+    if not isinstance(when, Threshold) or verdict.value is None:
+        return ""
+    said = figure(verdict.value, when.metric, verdict.unit)
+    if when.relative and verdict.limit is not None and verdict.limit:
+        usual = verdict.limit / when.value
+        said += f" ({verdict.value / usual:.2f} x of {figure(usual, when.metric, verdict.unit)})" if usual else ""
+    return said
+
+
+def when_words(since: datetime | None, until: datetime | None) -> str:
+    """``since 25 Sep, 14:05 UTC``, ``14:05 to 14:25 UTC, 25 Sep``."""
+    if since is None:
+        return ""
+    day = f"{since.astimezone(UTC):%d %b}".lstrip("0")
+    if until is None:
+        return f"since {day}, {since.astimezone(UTC):%H:%M} UTC"
+    same = since.astimezone(UTC).date() == until.astimezone(UTC).date()
+    later = "" if same else f"{until.astimezone(UTC):%d %b}, ".lstrip("0")
+    return f"{day}, {since.astimezone(UTC):%H:%M} to {later}{until.astimezone(UTC):%H:%M} UTC"
+
+
+Need = Literal["metrics", "steps", "logs", "profiler", ""]
+
+#: A family of rules (a file of monitor.diagnose) -> what it reads; "" where its silence always means something.
+NEEDS: dict[str, Need] = {
+    "failures": "logs",
+    "progress": "steps",
+    "transfers": "",
+    "pace": "steps",
+    "checkpoints": "steps",
+    "spot_advice": "steps",
+    "utilization": "metrics",
+    "starvation": "metrics",
+    "parallelism": "metrics",
+    "low_utilization": "metrics",
+    "memory": "metrics",
+    "disk": "metrics",
+    "activations": "metrics",
+    "sizing": "metrics",
+    "balance": "metrics",
+    "configuration": "",
+    "bubble": "",
+    "microbatch": "metrics",
+    "needless": "metrics",
+    "precision": "",
+    "low_mfu": "steps",
+    "sharding": "",
+    "network": "logs",
+    "visibility": "",
+    "single_gpus": "profiler",
+    "host_waits": "profiler",
+    "sub_minute": "profiler",
+}
+# These speak before a first step, or from status and reasons alone.
+_OWN_NEEDS: dict[str, Need] = {
+    "long-initialization": "",
+    "slow-node": "",
+    "max-runtime": "",
+    "stopped-by-user": "",
+    "capacity": "",
+    "access-denied": "",
+}
+
+
+def findings_verdict(report: Report, rule: Rule, when: Found) -> Verdict:
+    """The verdict of ``finding ID`` or ``finding critical``."""
+    said = [found for found in report.findings if when.subject in {found.id, found.severity}]
+    if said:
+        firing = tuple(_firing_of_finding(found) for found in said)
+        first = firing[0]
+        return Verdict(rule, "firing", first.node, first.since, firing=firing, summary=said[0].summary)
+    lacks = missing(report, when.subject)
+    return Verdict(rule, "no data", why=lacks) if lacks else Verdict(rule, "ok")
+
+
+def missing(report: Report, subject: str) -> str:
+    """Why nothing can be said of a finding, or of a severity; empty where its silence means something."""
+    if report.broken and (subject in SEVERITIES or subject in report.broken):
+        return " ".join(f"{gap.why} {gap.remedy}" for gap in report.faults if gap.what == "program")
+    need: Need = "logs" if subject in SEVERITIES else _need(subject)
+    run = report.run
+    if run.job.source == "aws" and run.job.started is None:
+        return ""  # what has not begun does none of it
+    if need == "metrics" and run.metrics.empty:
+        return _because(report, "metrics", "This finding needs metrics, and there are none.")
+    if need == "profiler" and run.gpus.empty:
+        return _because(report, "profiler", "This finding needs the output of the job's profiler, and none was read.")
+    if need == "steps" and run.steps.empty:
+        return _because(report, "logs", "This finding needs steps, and none were seen.")
+    if need == "logs" and not run.logs.lines:
+        return _because(report, "logs", "This finding needs log lines, and there are none.")
+    return ""
+
+
+def _need(finding_id: str) -> Need:
+    if finding_id in _OWN_NEEDS:
+        return _OWN_NEEDS[finding_id]
+    family = next((rule.check.__module__.rpartition(".")[2] for rule in rules() if rule.id == finding_id), "")
+    return NEEDS.get(family, "")
+
+
+def _because(report: Report, what: str, sentence: str) -> str:
+    gap = next((gap for gap in report.run.gaps if gap.what == what), None)
+    return sentence if gap is None else " ".join(part for part in (sentence, gap.why, gap.remedy) if part)
+
+
+def _firing_of_finding(found: Finding) -> Firing:
+    # The first evidence is what the finding is about; others go further back.
+    since = next((evidence.start for evidence in found.evidence if evidence.start is not None), None)
+    nodes = {evidence.node for evidence in found.evidence if evidence.node}
+    return Firing(nodes.pop() if len(nodes) == 1 else None, since, None, None, None, found.id)

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from monitor.alert.conditions import Rule, Threshold
 from monitor.alert.document import iso, plain
-from monitor.alert.verdict import figure
+from monitor.alert.evaluate import figure
 from monitor.diagnose.headline import status_word
 from monitor.model import Job
 from monitor.model.arn import account_of, region_of

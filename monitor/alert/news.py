@@ -8,14 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from monitor.alert.asked_findings import missing
 from monitor.alert.conditions import Found, Rule, Threshold
 from monitor.alert.document import iso
+from monitor.alert.evaluate import Firing, Verdict, missing
 from monitor.alert.history import COOL_DOWN_S, Episode, by_key, is_refuted
 from monitor.alert.ledger import Ledger, Told
 from monitor.alert.message import Kind, Message, Subject, id_of, message_of
 from monitor.alert.series import came_by_words
-from monitor.alert.verdict import Firing, Verdict
 from monitor.model import Job, Report
 
 # A finding that is missed for so long is over: one look may be on the edge of its rule.

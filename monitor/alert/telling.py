@@ -10,11 +10,11 @@ from typing import TypeVar
 
 from monitor.alert.conditions import Rule
 from monitor.alert.delivery import Outcome, check, deliver, key_of
+from monitor.alert.evaluate import Verdict
 from monitor.alert.ledger import Ledger, SetAside, durable
 from monitor.alert.message import Message
 from monitor.alert.news import Look, news
 from monitor.alert.sinks.names import Sink, sink_of
-from monitor.alert.verdict import Verdict
 from monitor.errors import CannotDo
 
 _TERMINAL = "stdout"

@@ -15,7 +15,7 @@ from rich.text import Text
 from monitor.alert.backtest import Backtested, BacktestedJob, Said, backtest
 from monitor.alert.conditions import Rule, Threshold
 from monitor.alert.document import backtest_document
-from monitor.alert.verdict import figure
+from monitor.alert.evaluate import figure
 from monitor.cli.output import as_json, deliver, paper_for
 from monitor.cli.paper import Paper, on_screen
 from monitor.cli.sources import archive_source, chosen_cache, job_source

@@ -10,8 +10,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from monitor.alert.evaluate import Verdict, value_words, when_words
 from monitor.alert.message import Message
-from monitor.alert.verdict import Verdict, value_words, when_words
 from monitor.cli.tables import Cell, Column, table
 from monitor.words import DASH, clock, instant
 

@@ -167,7 +167,7 @@ def drawn(arguments: argparse.Namespace, report: FleetReport, logs: Reviewed | N
         writer.writerows(csv_rows(report))
         return out.getvalue()
     if arguments.format == "markdown":
-        from monitor.export.fleet_markdown import fleet_markdown
+        from monitor.export.markdown import fleet_markdown
 
         return fleet_markdown(report)
     if arguments.format == "html":

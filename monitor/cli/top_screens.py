@@ -20,7 +20,7 @@ from textual.widgets import DataTable, Footer, RichLog, Static
 
 from monitor.cli.paper import Paper
 from monitor.cli.report_text import print_report
-from monitor.cli.top_board import Board, Row, Seen, short
+from monitor.cli.top import Board, Row, Seen, short
 from monitor.errors import BadCall
 from monitor.inert import inert
 from monitor.model import LogAsk, Report

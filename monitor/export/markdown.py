@@ -1,4 +1,4 @@
-"""A report as Markdown, for a ticket or a pull request. Log text and names stand in code."""
+"""Reports as Markdown: of a job, for a ticket or a pull request, and of a fleet. Log text and names stand in code."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from monitor.diagnose.verdict import gain_words, judge
 from monitor.diagnose.words.cost import cost_words
 from monitor.diagnose.words.report import mfu_words, muted_words
 from monitor.diagnose.words.step_readings import reading_words
-from monitor.export.markup import Markup, as_code, block, bold, broken, document, heading, item, joined, table
+from monitor.export.markup import Markup, as_code, as_text, block, bold, broken, document, heading, item, joined, table
 from monitor.faults import attempt
+from monitor.fleet.report import FleetReport
+from monitor.fleet.sections import headline, sections
 from monitor.model import Distribution, Report
 from monitor.words import DASH, capitalised, duration, from_cache, instant, percent, phase, sentence, step_seconds, usd
 
@@ -130,3 +132,20 @@ def _coverage(report: Report) -> list[str]:
 
 def _mean(found: Distribution | None) -> str:
     return DASH if found is None else percent(found.mean)
+
+
+def fleet_markdown(report: FleetReport) -> str:
+    """The whole report."""
+    lines = [heading(1, f"GPU-hours, {report.window.name}"), ""]
+    lines += [bold(sentence) for sentence in headline(report)[:1]]
+    lines += [as_text(" ".join(headline(report)[1:])), ""]
+    for section in sections(report):
+        lines += [heading(2, section.title), ""]
+        if section.said:
+            lines += [as_text(section.said), ""]
+        if section.rows:
+            lines += [*table([column.title.lower() for column in section.columns], section.rows), ""]
+        if section.note:
+            lines += [as_text(section.note), ""]
+    lines += [as_text(f"From the archive {report.archive}, made {report.made_at:%Y-%m-%d %H:%M} UTC.")]
+    return document(lines)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date, datetime
 
 from monitor.alert.message import Message, id_of
-from monitor.export.fleet_markdown import fleet_markdown
+from monitor.export.markdown import fleet_markdown
 from monitor.fleet.report import FleetReport
 from monitor.fleet.sections import headline
 

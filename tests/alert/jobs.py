@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 
 from monitor.alert.conditions import Rule
-from monitor.alert.evaluate import judge
+from monitor.alert.evaluate import Verdict, judge
 from monitor.alert.rules import rules_of
-from monitor.alert.verdict import Verdict
 from monitor.model import Cost, Finding, Gap, Report, metrics_frame, steps_frame
 from tests.builders import nodes_of, report
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from monitor.alert.asked_findings import NEEDS
 from monitor.alert.backtest import backtest
+from monitor.alert.evaluate import NEEDS
 from monitor.diagnose.rulebook import rules
 from monitor.model import (
     Cost,
@@ -346,7 +346,7 @@ def test_findings() -> None:
 
 def test_every_family_of_rules_says_what_its_silence_rests_on() -> None:
     families = {rule.check.__module__.rpartition(".")[2] for rule in rules()}
-    assert families <= NEEDS.keys(), "add the new family to NEEDS in monitor/alert/asked_findings.py"
+    assert families <= NEEDS.keys(), "add the new family to NEEDS in monitor/alert/evaluate.py"
 
 
 def test_why_there_is_no_data() -> None:

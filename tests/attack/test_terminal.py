@@ -23,7 +23,7 @@ from monitor.archive.document import as_json, as_line
 from monitor.cli import jobs
 from monitor.cli.paper import Paper, on_screen
 from monitor.cli.tables import Column, table
-from monitor.cli.top_board import row_of
+from monitor.cli.top import row_of
 from monitor.errors import NoData, Unreachable
 from monitor.model import JobSummary, Report
 from monitor.review import Snapshot

@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from monitor.cli.main import main
-from monitor.cli.top_board import Board, Seen, blocks, row_of, short
+from monitor.cli.top import Board, Seen, blocks, row_of, short
 from monitor.demo.account import Account
 from monitor.errors import CannotDo
 from monitor.fetch.source import JobQuery

@@ -18,7 +18,7 @@ from monitor.archive.document import report_document
 from monitor.archive.verdicts import Verdicts
 from monitor.archive.writing import job_row
 from monitor.cli.report_text import print_report
-from monitor.cli.top_board import row_of
+from monitor.cli.top import row_of
 from monitor.diagnose.headline import status_word
 from monitor.diagnose.verdict import judge
 from monitor.export.html import html

@@ -20,7 +20,7 @@ from functools import partial
 from itertools import chain, pairwise
 
 from monitor.fetch.cut_lines import joined
-from monitor.fetch.files import json_copies, tables
+from monitor.fetch.files import events
 from monitor.fetch.files.events import unix_ms
 from monitor.model import LogPage
 from monitor.parse.envelope import without_escapes
@@ -58,9 +58,9 @@ def _rendering(begin: Sequence[LogPage]) -> Callable[[Iterator[LogPage]], Iterat
     sample = [line for line in lines[:_SAMPLE] if line.strip()]
     if not sample:
         return None
-    if json_copies.looks_like(sample):
-        return json_copies.restored
-    if table := tables.reader(sample):
+    if events.is_json(sample):
+        return events.from_json
+    if table := events.table_reader(sample):
         return table
     plain = [without_escapes(line) for line in sample]
     stamps = sum(bool(_STAMP_ALONE.fullmatch(line.strip())) for line in plain)

@@ -16,8 +16,7 @@ from monitor.aws.clients import Clients
 from monitor.errors import NoCredentials, NoData, NotAllowed, TrainwatchError
 from monitor.fetch.logs import strategies
 from monitor.fetch.logs.events import JobEvents, Scan
-from monitor.fetch.logs.position import StreamPosition
-from monitor.fetch.logs.seen import LATEST_MS, SeenEvents
+from monitor.fetch.logs.position import LATEST_MS, SeenEvents, StreamPosition
 from monitor.fetch.logs.strategies import AHEAD_MS, Updates, newest_events, windows
 from monitor.fetch.logs.streams import stream_names
 from monitor.fetch.logs.trouble import Trouble, no_lines, progress

@@ -15,8 +15,7 @@ from dataclasses import dataclass, replace
 from monitor.errors import BadCall, NoCredentials, NoData, NotAllowed, TrainwatchError, Unreachable
 from monitor.fetch.background import begin
 from monitor.fetch.logs.events import Event, EventPage, JobEvents, Scan
-from monitor.fetch.logs.position import StreamPage, StreamPosition, backward_page, next_page
-from monitor.fetch.logs.seen import RecentEvents
+from monitor.fetch.logs.position import RecentEvents, StreamPage, StreamPosition, backward_page, next_page
 from monitor.fetch.logs.streams import stream_order
 
 #: Calls under way at a time: at 25 a second, an answer may take half a second before it holds the others up.

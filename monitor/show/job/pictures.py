@@ -1,29 +1,46 @@
-"""The charts of a report: where the time went, then a strip that selects the part of it that all others show."""
+"""The charts of a report: where the time went, then a strip that selects the part of it that all others show.
+
+Each is a card: of the training loss and, if the log has it, of the learning rate; of how busy, or how full, each node was,
+with its summary, its heatmap (a line for one node) and its data.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import tzinfo
+from functools import partial
 
 import pandas as pd
 import streamlit as st
 
-from monitor.charts import overview, timeline
-from monitor.charts.elements import Span
+from monitor.alert.conditions import Rule
+from monitor.analyze.losses import Losses, losses
+from monitor.charts import loss, overview, timeline, utilization
+from monitor.charts.elements import Span, threshold_lines, with_threshold_lines
+from monitor.charts.utilization import POINTS, ROWS, Measured, bucket_seconds, cells, columns_for, measured
+from monitor.diagnose.odd_nodes import odd_nodes
 from monitor.diagnose.verdict import has_gpus
-from monitor.diagnose.words.charts import phases_listed, phases_said, sum_words
+from monitor.diagnose.words.charts import (
+    loss_said,
+    not_drawn,
+    phases_listed,
+    phases_said,
+    rate_said,
+    sum_words,
+    utilization_said,
+)
 from monitor.model import MetricName, Report
 from monitor.model.host_metrics import HOST_METRICS
-from monitor.show import data
+from monitor.show import address, data
 from monitor.show.drawing import absent, alt_of, draw_frames, head
 from monitor.show.job import chosen_time
-from monitor.show.job.loss import show_losses
 from monitor.show.job.overview import show_overview
 from monitor.show.job.steps import show_steps, work
 from monitor.show.job.timeline import show_timeline
-from monitor.show.job.utilization import rows_of, show_utilization
 from monitor.show.plain import plain
-from monitor.show.thresholds.drawn import kept
+from monitor.show.thresholds.drawn import crossed, crossed_words, kept, lines_of
 from monitor.show.trouble import part
+from monitor.words import count, duration
 
 
 def show_pictures(report: Report, zone: tzinfo) -> None:
@@ -94,3 +111,135 @@ def _phases(report: Report) -> None:
 
 def _csv(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[["name", "phase", "kind", "minutes", "share", "cost_usd"]]
+
+
+#: What the address says where the loss has a logarithmic axis.
+LOG = "log"
+
+
+def show_losses(report: Report, span: Span, part: Span | None, zone: tzinfo) -> None:
+    """The cards side by side; nothing where no line of a step names a loss or a learning rate."""
+    found = data.ordered_of(report, "losses", lambda: losses(report.run.steps, report.run.events))
+    if found is None:
+        return
+    has_loss = bool(found.rows["loss"].notna().any() or found.rows["bad"].any())
+    has_rate = bool(found.rows["learning_rate"].notna().any())
+    cards = [card for card, known in ((_loss, has_loss), (_rate, has_rate)) if known]
+    for column, card in zip(st.columns(len(cards)), cards, strict=True):
+        with column, st.container(border=True, gap="xsmall"):
+            card(report, found, span, part, zone)
+
+
+def _loss(report: Report, found: Losses, span: Span, part: Span | None, zone: tzinfo) -> None:
+    frames = data.of_report(report, f"loss {part}", lambda: loss.loss_frames(found.rows, span, part))
+    positive = bool((frames[0]["low"] > 0).all())
+    log = positive and address.value("loss") == LOG
+    head(
+        loss_said(found, part, zone),
+        _about_losses("Training loss", found, frames[0]),
+        lambda: frames[0],
+        f"{report.job.name}-loss",
+    )
+    draw_frames(
+        ("chart-loss", log),
+        frames,
+        partial(loss.loss_of, log=log),
+        alt_of(report, "Loss", loss_said(found, None, zone)),
+    )
+    if positive:
+        address.shown("loss", log)
+        st.toggle("Logarithmic axis", **address.bound("loss", lambda chosen: LOG if chosen else None))
+
+
+def _rate(report: Report, found: Losses, span: Span, part: Span | None, zone: tzinfo) -> None:
+    frames = data.of_report(report, f"learning rate {part}", lambda: loss.rate_frames(found.rows, span, part))
+    head(
+        rate_said(found, part, zone),
+        _about_losses("Learning rate", found, frames[0]),
+        lambda: frames[0],
+        f"{report.job.name}-learning-rate",
+    )
+    said = rate_said(found, None, zone)
+    draw_frames(("chart-learning-rate",), frames, loss.rate_of, alt_of(report, "Learning rate", said))
+
+
+def _about_losses(title: str, found: Losses, points: pd.DataFrame) -> str:
+    who = " ".join(part for part in (found.node, "" if found.rank is None else f"rank {found.rank}") if part)
+    parts = [title, f"as {who} logs it" if found.writers > 1 and who else who, count(points["reports"].sum(), "report")]
+    if len(points) and points["reports"].max() > 1:
+        parts.append("median, with a band from lowest to highest")
+    return " · ".join(part for part in parts if part)
+
+
+def rows_of(report: Report, metric: MetricName) -> Measured:
+    """The values of a metric, put in order once a report."""
+    names = [name for name in report.job.node_names if name]
+    return data.ordered_of(report, f"measured {metric}", lambda: measured(report.run.metrics, metric, names))
+
+
+def show_utilization(
+    report: Report, span: Span, part: Span | None, metric: MetricName, rules: Sequence[Rule], zone: tzinfo
+) -> None:
+    """The card of one metric."""
+    rows = rows_of(report, metric)
+    alone = len(rows.names) == 1
+    title = HOST_METRICS[metric].label if alone else f"{HOST_METRICS[metric].label} by node"
+    with st.container(border=True, height="stretch", gap="xsmall"):
+        if not len(rows.node):
+            st.markdown(f"**{plain(title)}**")
+            absent(f"No {HOST_METRICS[metric].label} data.", report, "metrics")
+            return
+        said = _said(report, metric, rows, part, zone)
+        spans = crossed(report, rules, metric)
+        if alone:
+            frames = data.of_report(report, f"line {metric} {part}", lambda: utilization.line_frames(rows, span, part))
+        else:
+            frames = data.of_report(
+                report,
+                f"heatmap {metric} {part} {[(rule.name, rule.text) for rule in rules]}",
+                lambda: utilization.heatmap_frames(rows, span, part, spans, odd_nodes(report)),
+            )
+        head(
+            said,
+            _about_nodes(title, metric, rows, part, alone),
+            lambda: _nodes_csv(rows, part),
+            f"{report.job.name}-{metric.replace('_', '-')}",
+        )
+        alt = alt_of(report, f"{title} over time", _said(report, metric, rows, None, zone))
+        if alone:
+            drawn = (*frames, threshold_lines(lines_of(rules, metric, 100), 100))
+            draw_frames((f"chart-{metric}", "line"), drawn, _line, alt)
+            return
+        draw_frames((f"chart-{metric}", "heatmap", len(frames[0])), frames, utilization.heatmap_of, alt)
+        many = len(rows.names)
+        if said := not_drawn(many - len(frames[0]), many, max(0, len(odd_nodes(report)) - ROWS)):
+            st.caption(f"{plain(said)}.")
+        framed = utilization.row_pixels(len(frames[0])) >= utilization.FRAMED_PX
+        how = "framed in red where crossed" if framed else "marked in red at the end of the row where crossed"
+        if words := crossed_words(rules, metric, spans, part, how):
+            st.caption(plain(words))
+
+
+def _line(shown: pd.DataFrame, ends: pd.DataFrame, drawn: pd.DataFrame) -> object:
+    return with_threshold_lines(utilization.line_of(shown, ends), drawn, utilization.LINE_AXIS)
+
+
+def _said(report: Report, metric: MetricName, rows: Measured, part: Span | None, zone: tzinfo) -> str:
+    # The work's beginning is looked for in all steps: once a report.
+    return data.said_of(report, f"{metric} {part} {zone}", lambda: utilization_said(report, metric, rows, part, zone))
+
+
+def _about_nodes(title: str, metric: MetricName, rows: Measured, part: Span | None, alone: bool) -> str:
+    width_s = bucket_seconds(rows.within(part), POINTS if alone else columns_for(min(len(rows.names), ROWS)))
+    parts = [title, HOST_METRICS[metric].percent_of, count(len(rows.names), "node")]
+    parts.append(f"mean over {duration(width_s)} per {'point' if alone else 'column'}")
+    if alone and 1000 * width_s > rows.period_ms:
+        parts.append("band from lowest to highest")
+    parts.append("breaks are missing data" if alone else "gray is missing data")
+    return " · ".join(parts)
+
+
+def _nodes_csv(rows: Measured, part: Span | None) -> pd.DataFrame:
+    """Of all nodes, those that are not drawn too."""
+    shown = cells(rows, POINTS if len(rows.names) == 1 else columns_for(len(rows.names)), part)
+    return shown[["node", "start", "end", "mean_pct", "low_pct", "high_pct", "points"]]

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from monitor.alert.conditions import Rule
-from monitor.alert.evaluate import judge
-from monitor.alert.verdict import Verdict, value_words, when_words
+from monitor.alert.evaluate import Verdict, judge, value_words, when_words
 from monitor.diagnose.headline import status_word
 from monitor.model import Report
 from monitor.show import data

@@ -13,10 +13,9 @@ import streamlit as st
 
 from monitor.alert.backtest import backtest
 from monitor.alert.conditions import SEVERITIES, Found, Rule, Threshold, name_of
-from monitor.alert.evaluate import judge
+from monitor.alert.evaluate import figure, judge
 from monitor.alert.grammar import parse
 from monitor.alert.rules import free_name
-from monitor.alert.verdict import figure
 from monitor.errors import BadCall
 from monitor.model import Report
 from monitor.show import address, data, visitor
