@@ -38,7 +38,6 @@ class _Place:
 
 
 def timed_lines(read: Lines, job: Job, find: str, node: str, at: str, cursor: str, limit: int) -> Answer:
-    """A page of the lines of a job."""
     place = _place(find, at, cursor)
     ask = _ask(place, node or None)
     table = tabled(span := read(job, ask), secrets=job.secrets)

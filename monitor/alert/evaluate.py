@@ -116,7 +116,6 @@ def evaluate(report: Report, rules: Sequence[Rule], now: datetime) -> tuple[Verd
 
 
 def judge(report: Report, rule: Rule, now: datetime) -> Verdict:
-    """The verdict of one rule."""
     when = rule.when
     if isinstance(when, Found):
         return findings_verdict(report, rule, when)

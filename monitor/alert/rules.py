@@ -61,7 +61,6 @@ def rules_in(text: str, where: str, strict: bool = True) -> tuple[Rule, ...]:
 
 
 def as_toml(rules: Iterable[Rule]) -> str:
-    """The rules as a rules file."""
     return "\n".join(_block(rule) for rule in rules)
 
 

@@ -74,7 +74,6 @@ class Manifest:
 
 
 def to_bytes(manifest: Manifest) -> bytes:
-    """The file."""
     body = json.dumps(plain(manifest), indent=1).encode()
     head = f'{{"schema": {SCHEMA}, "sha256": "{hashlib.sha256(body).hexdigest()}"'
     return b"".join([head.encode(), _BODY, body, b"}\n"])

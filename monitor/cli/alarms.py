@@ -187,7 +187,6 @@ def plan_text(arguments: argparse.Namespace, plan: AlarmPlan) -> Paper:
 
 
 def created_text(arguments: argparse.Namespace, plan: AlarmPlan, done: Created) -> Paper:
-    """What ``create`` did."""
     paper = paper_for(arguments)
     said = [
         f"{len(names)} {word}"
@@ -206,7 +205,6 @@ def created_text(arguments: argparse.Namespace, plan: AlarmPlan, done: Created) 
 
 
 def deleted_text(arguments: argparse.Namespace, job: str, names: tuple[str, ...]) -> Paper:
-    """What ``delete`` removed."""
     paper = paper_for(arguments)
     if not names:
         paper.print(Text(f"{job} has no alarms whose names begin with {prefix_of(job)}: nothing to delete."))

@@ -29,7 +29,6 @@ _ORDER = {"firing": 0, "no data": 1, "ok": 2}
 
 
 def print_verdicts(job: str, verdicts: Sequence[Verdict], now: datetime, paper: Console) -> None:
-    """Prints all of them."""
     paper.print(Text.assemble((job, "bold"), f" · as of {instant(now)}"))
     paper.print(verdict_table(verdicts, paper.width))
     for came_by in dict.fromkeys(verdict.came_by for verdict in verdicts if verdict.came_by):

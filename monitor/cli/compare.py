@@ -122,7 +122,6 @@ _DIFFERENCES_SHOWN = 30
 
 
 def print_comparison(comparison: Comparison, earlier: Record | None, paper: Console) -> None:
-    """Prints all of it to ``paper``."""
     for verdict, result in zip(verdict_lines(comparison), comparison.against, strict=True):
         paper.print(Text(verdict, _STYLE[result.answer]))
     paper.print()

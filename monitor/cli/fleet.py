@@ -184,7 +184,6 @@ def drawn(arguments: argparse.Namespace, report: FleetReport, logs: Reviewed | N
 
 
 def print_report(report: FleetReport, paper: Paper) -> None:
-    """The report on a terminal."""
     first, *others = headline(report)
     paper.print(f"GPU-hours, {report.window.name}", style="bold")
     paper.print(first)

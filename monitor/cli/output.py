@@ -34,7 +34,6 @@ from monitor.terminal import drawn
 
 
 def add_output_options(command: argparse.ArgumentParser, formats: tuple[str, ...]) -> None:
-    """--format, --output and --quiet."""
     output = command.add_argument_group("output")
     output.add_argument("--format", choices=formats, default="text", help="default text, for people")
     output.add_argument("--output", metavar="FILE", help="write the result to FILE instead of standard output")

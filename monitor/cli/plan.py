@@ -72,7 +72,6 @@ def add_to(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Prints the plan."""
     if arguments.preset == _LIST:
         _list_presets(arguments)
         return 0

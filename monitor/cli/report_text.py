@@ -47,7 +47,6 @@ _NODES_SHOWN = 16
 
 
 def print_report(report: Report, paper: Console) -> None:
-    """Prints all of it to ``paper``."""
     paper.print(Text(report.job.name, "bold"))
     paper.print(" · ".join([status_word(report.job.status), *facts(report)]))
     for clause in outlook(report):

@@ -53,14 +53,12 @@ def add_job_options(command: argparse.ArgumentParser) -> None:
 
 
 def add_archive_option(command: argparse.ArgumentParser, does: str) -> None:
-    """--archive PATH."""
     command.add_argument("--archive", metavar="PATH", help=f"{does} (a folder, or s3://bucket/prefix)")
 
 
 def add_cache_option(
     command: argparse.ArgumentParser, does: str = "read finished jobs from AWS again, and keep nothing on disk"
 ) -> None:
-    """--no-cache."""
     command.add_argument("--no-cache", action="store_true", help=does)
 
 

@@ -194,7 +194,6 @@ def _rank(job: JobSummary, snapshot: Snapshot) -> tuple[float, ...]:
 
 
 def row_of(job: JobSummary, snapshot: Snapshot) -> Row:
-    """A job's row."""
     report = snapshot.report
     level, words = _standing(snapshot)
     if report is None:

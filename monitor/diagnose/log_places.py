@@ -67,7 +67,6 @@ class LogContext:
 
 
 def log_context(report: Report) -> LogContext:
-    """All of it."""
     found, error = quotes(report), first_error(report)
     as_quote = None
     if error is not None:

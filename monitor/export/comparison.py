@@ -81,7 +81,6 @@ TABLES: Mapping[str, Callable[[Comparison], str]] = {
 
 
 def markdown(comparison: Comparison, earlier: Record | None) -> str:
-    """The whole comparison."""
     names = [letter(place) for place in range(len(comparison.reports))]
     lines: list[str] = [heading(1, "Comparison"), ""]
     for verdict in verdict_lines(comparison):

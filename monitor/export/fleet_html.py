@@ -20,7 +20,6 @@ _MOST_OWNERS = 15
 
 
 def fleet_html(report: FleetReport) -> str:
-    """The page."""
     page = _template().render(
         style=(_HERE / "page.css").read_text(encoding="utf-8"),
         name=report.window.name,

@@ -135,7 +135,6 @@ def _mean(found: Distribution | None) -> str:
 
 
 def fleet_markdown(report: FleetReport) -> str:
-    """The whole report."""
     lines = [heading(1, f"GPU-hours, {report.window.name}"), ""]
     lines += [bold(sentence) for sentence in headline(report)[:1]]
     lines += [as_text(" ".join(headline(report)[1:])), ""]

@@ -151,7 +151,6 @@ class Answers:
 
 
 def to_text(value: Any) -> str:
-    """A task or an answer."""
     return json.dumps(plain(value))
 
 

@@ -114,7 +114,6 @@ class FleetTables:
 
     @cached_property
     def by_owner(self) -> pd.DataFrame:
-        """By owner and use."""
         return self.parts.groupby(["owner", "use"], as_index=False)[list(_AMOUNTS)].sum()
 
 

@@ -105,7 +105,6 @@ class _Failed:
             return otherwise
 
     def rule(self, rule: Rule, error: Exception) -> None:
-        """A rule that failed."""
         self._by_error.setdefault(id(error), (error, [], []))[2].append(rule.id)
         self.rules |= {rule.id}
 

@@ -80,7 +80,6 @@ def pace() -> Pace:
 
 
 def board(zone: tzinfo) -> Pace:
-    """Draws it."""
     now, snapshot = datetime.now(UTC), look()
     asked, across = accounts_address.asked(), snapshot.across
     pairs = [where for where in _pairs() if asked.takes(where)]
@@ -119,7 +118,6 @@ def board(zone: tzinfo) -> Pace:
 def figures(
     rows: Sequence[Placed], across: Across, pairs: Sequence[AccountRegion], now: datetime
 ) -> tuple[Figure, ...]:
-    """The tiles."""
     running = [row for row in rows if is_running(row.job)]
     failed = [row for row in rows if _failed(row, now)]
     nodes = [row.job.instance_count for row in running]

@@ -27,7 +27,6 @@ def csv_button(make: Callable[[], pd.DataFrame], name: str, key: str, what: str 
 
 
 def csv_of(frame: pd.DataFrame) -> bytes:
-    """The frame as UTF-8 CSV."""
     return as_csv(frame).encode()
 
 

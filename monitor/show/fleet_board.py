@@ -79,7 +79,6 @@ def show_choice() -> tuple[Window, str]:
 
 
 def show_fleet(found: data_fleet.Fleet, window: Window, by: str) -> None:
-    """All of it."""
     tables = data_fleet.tables(found, window, by)
     if not tables.jobs:
         st.info(f"No archived job ran in {window.name}. Choose a longer time.", icon=":material/info:")

@@ -92,8 +92,6 @@ class NotExpressible:
 
 @dataclass(frozen=True, slots=True)
 class AlarmPlan:
-    """All alarms of a job."""
-
     job: str
     alarms: tuple[Alarm, ...]
     not_expressible: tuple[NotExpressible, ...]

@@ -14,7 +14,6 @@ _MARKS = {"firing": ":warning:", "resolved": ":white_check_mark:", "ended": ":ch
 
 
 def send(message: Message, sink: Sink) -> None:
-    """POSTs it."""
     post(address_of(sink), body(message), message.id)
 
 

@@ -120,7 +120,6 @@ def _useless(case: Case, since: datetime | None, found: NanLoss | None) -> tuple
 
 
 def _program(case: Case, ending: Ending, id: str, title: str, opening: str, step: str) -> Finding:
-    """The finding of an exception of the program."""
     name = ending.text.partition(":")[0].rpartition(".")[2]
     name = name if name.isidentifier() and name[0].isupper() and len(name) < 40 else ""
     return Finding(

@@ -160,8 +160,6 @@ WRITE_TEST = "aws-logs-write-test"
 
 
 class Exported(NamedTuple):
-    """An object of an export."""
-
     job: str
     stream: str
     """As CloudWatch calls it: ``JOB/algo-1-1700000000``."""

@@ -25,7 +25,6 @@ def link(*names: str) -> dict[str, str]:
 
 
 def job_link(name: str) -> dict[str, str]:
-    """The address of a job."""
     return address.to(job=name)
 
 

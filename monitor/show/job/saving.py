@@ -63,7 +63,6 @@ def show_save(account: data.Account, name: str) -> None:
 
 
 def page(report: Report) -> str:
-    """The report as one page."""
     # Imported late: what draws the charts is large, and most visits save nothing.
     from monitor.export.html import html
 

@@ -29,7 +29,6 @@ def work(report: Report) -> Work:
 
 
 def show_steps(report: Report, span: Span, part: Span | None, rules: Sequence[Rule], zone: tzinfo) -> None:
-    """The card."""
     with st.container(border=True, gap="xsmall"):
         if len(work(report)):
             _times(report, span, part, rules, zone)

@@ -186,8 +186,6 @@ def keep_rows(account: data.Account, snapshots: Mapping[str, Snapshot]) -> None:
 
 
 def worst_first(jobs: Sequence[JobSummary], reviewed: Mapping[str, RowReview]) -> list[str]:
-    """The names, worst first."""
-
     def rank(job: JobSummary) -> tuple[float, ...]:
         found, runs = reviewed.get(job.name, _UNREVIEWED), is_running(job)
         gain = found.recoverable_usd_per_hour if runs else found.recoverable_usd

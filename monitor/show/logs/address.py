@@ -60,7 +60,6 @@ class View:
         return not self.wanted.is_open or any((self.at, self.start, self.end, self.event, self.quote))
 
     def parameters(self) -> dict[str, str]:
-        """As the parameters of an address."""
         found = {
             "job": self.job,
             "find": self.find,

@@ -56,7 +56,6 @@ class Asked:
         return replace(self, changes=after) if group == "change" else replace(self, stated=after)
 
     def parameters(self) -> dict[str, str]:
-        """As the parameters of an address."""
         found = {_FROM: self.source, _OF: self.job, _FRAMEWORK: self.framework, _KNOB: self.knob}
         found |= {f"set.{name}": _written(value) for name, value in self.stated.items()}
         found |= {f"change.{name}": _written(value) for name, value in self.changes.items()}

@@ -103,7 +103,6 @@ def _to_fit(found: Plan) -> None:
 
 
 def planned(report: Report | None, asked: Asked) -> Plan:
-    """The plan of what is asked."""
     advised = None if report is None else advice_of(report)
     ran = report is not None and report.steps is not None
     return plan(start_setup(report, asked), asked.changes, advised, ran, asked.knob)
