@@ -44,6 +44,8 @@ _NO_LINE = np.iinfo(np.int64).min // 2
 _OURS = frozenset({*delimited.KINDS, EPOCH_TOLD})
 # Their throughput is that of the whole job, and counts what the configuration counts.
 _OF_WHOLE_JOB = frozenset({"deepspeed", "tf-benchmarks"})
+# Of these each process prints its own.
+_OF_PROCESS = frozenset({"mxnet", "cyclegan"})
 _NOWHERE = np.empty(0, np.intp)
 
 
@@ -174,8 +176,9 @@ def _report(reports: Reports, writer: Writer, identity: Identity, merged: Set[in
     for name, at in writer.formats.items():
         if name in GENERIC and not counts(table, at):
             continue
-        if name in _OF_WHOLE_JOB and identity.samples_per_step:
-            _time_by_size(table, at, identity.samples_per_step)
+        sizes = ((_OF_WHOLE_JOB, identity.samples_per_step), (_OF_PROCESS, identity.samples_per_process))
+        for size in (size for names, size in sizes if name in names and size):
+            _time_by_size(table, at, size)
         own = put_together(table, said_once(table, joined(table, fitted(table, at))))
         own = in_time(table, numbered(table, by_epoch(table, whole_steps(table, own))))
         reports.add(segments(table, own))
@@ -209,7 +212,7 @@ def _report(reports: Reports, writer: Writer, identity: Identity, merged: Set[in
 
 
 def _time_by_size(table: Table, at: At, samples_per_step: int) -> None:
-    """Samples of the whole job a second are printed and, in a configuration, how many a step takes."""
+    """Samples a second are printed and, in a configuration, how many a step takes."""
     with np.errstate(divide="ignore"):
         by_size = durations(samples_per_step / table.throughput[at])
     table.time_s[at] = np.where(np.isnan(table.time_s[at]), by_size, table.time_s[at])

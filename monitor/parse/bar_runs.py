@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from monitor.parse.columns import Floats
 from monitor.parse.table import At, Ints, Table
 
+# So many lines of a bar without a total show that it is drawn once a run.
+_FEWEST_ENDS = 3
 # Bars that several processes draw at once trail one another by a step or a second.
 _TRAILS_S = 5.0
 # A pass without gradients takes less than two thirds of one with them.
@@ -102,9 +104,14 @@ def only_ends(table: Table, at: At, bar: Ints) -> NDArray[np.bool_]:
     are."""
     if not len(at):
         return np.zeros(0, bool)
-    ends = (table.step[at] == table.total[at]) & (np.diff(table.line[at], prepend=-2) > 1)
     starts = np.flatnonzero(np.diff(bar, prepend=-1))
-    return np.repeat(np.logical_and.reduceat(ends, starts), np.diff(np.append(starts, len(at))))
+    each = np.diff(np.append(starts, len(at)))
+    steps, below = table.step[at], np.diff(table.line[at], prepend=-2)
+    ends = (steps == table.total[at]) & (below > 1)
+    # Without a total it is one count that all of its lines show.
+    endless = np.isnan(table.total[at]) & (below > 0) & (steps == np.repeat(steps[starts], each)) & (steps > 1)
+    endless &= np.repeat(each >= _FEWEST_ENDS, each)
+    return np.repeat(np.logical_and.reduceat(ends | endless, starts), each)
 
 
 def evaluations(bar: Runs, begins: Ints, ends: Ints) -> NDArray[np.bool_]:

@@ -134,6 +134,15 @@ _FACTS = Table(
             r':::MLLOG.*"key": "global_batch_size", "value": (?P<said>\d{1,12})\b',
             said,
         ),
+        # A script's arguments, all on a line or one on each; where it has several GPUs the size may be of one or of all.
+        event(
+            "samples-per-process",
+            "batch_size=|batch_size: ",
+            r"^(?!.*\b(?:num_gpus=(?!0\b|1\b)|gpus='[^']{0,40},))"
+            r"(?:.{0,400}?\bNamespace\((?:.{0,4000}?, )?batch_size=(?P<said>\d{1,6})(?=[,)])"
+            r"|\s{4,30}batch_size: (?P<padded>\d{1,6})\s)",
+            lambda match: match["said"] or match["padded"],
+        ),
         # The SDK's status lines, with the date in front.
         event(
             "status",
