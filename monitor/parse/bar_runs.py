@@ -16,6 +16,8 @@ _FEWEST_ENDS = 3
 _TRAILS_S = 5.0
 # A pass without gradients takes less than two thirds of one with them.
 _FASTER = 1.5
+_MOSTLY = 0.8
+_NOTHING = np.empty(0, np.int64)
 
 
 class Runs(NamedTuple):
@@ -114,17 +116,20 @@ def only_ends(table: Table, at: At, bar: Ints) -> NDArray[np.bool_]:
     return np.repeat(np.logical_and.reduceat(ends | endless, starts), each)
 
 
-def evaluations(bar: Runs, begins: Ints, ends: Ints) -> NDArray[np.bool_]:
+def evaluations(bar: Runs, begins: Ints, ends: Ints, trained: Ints = _NOTHING) -> NDArray[np.bool_]:
     """For each redraw of ONE bar: True where its run is an evaluation, in a loop whose bars all look alike.
 
     The runs that show no loss where others do; those in front of which the log says so (``begins`` and ``ends`` are the
-    lines that mark an evaluation); those that take turns with slower ones.
+    lines that mark an evaluation); all, where how an epoch was ``trained`` is told before each; those that take turns with
+    slower ones.
     """
     count = len(bar.first)
     none = np.zeros(len(bar.at), bool)
     if bar.losses.any():
         out = ~bar.losses & (bar.distinct_each > 1)
         return out[bar.run]
+    if _is_behind(bar, ends, trained):
+        return ~none
     announced = _announced(bar, begins, ends)
     if announced.all():
         return ~none
@@ -145,6 +150,16 @@ def _announced(bar: Runs, begins: Ints, ends: Ints) -> NDArray[np.bool_]:
     begun = np.where(last_begin >= 0, np.append(begins, none)[last_begin], none)
     ended = np.where(last_end >= 0, np.append(ends, none)[last_end], none)
     return (begun >= before) & (begun > none) & ((ended < begun) | (ended < before))
+
+
+def _is_behind(bar: Runs, ends: Ints, trained: Ints) -> bool:
+    """Between two runs comes how the one before went as an evaluation, then how the next epoch was trained."""
+    after, before = bar.last_line[:-1], bar.first_line[1:]
+    if len(after) < 2 or not len(ends) or not len(trained):
+        return False
+    end = ends[np.minimum(np.searchsorted(ends, after), len(ends) - 1)]
+    told = trained[np.minimum(np.searchsorted(trained, after), len(trained) - 1)]
+    return bool(((after < end) & (end < told) & (told < before)).mean() > _MOSTLY)
 
 
 def _fast(each_s: Floats, complete: NDArray[np.bool_]) -> NDArray[np.bool_] | None:

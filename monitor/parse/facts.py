@@ -134,6 +134,8 @@ _FACTS = Table(
             r':::MLLOG.*"key": "global_batch_size", "value": (?P<said>\d{1,12})\b',
             said,
         ),
+        # Keras says so where its bars count them.
+        event("samples-per-epoch", "Train on ", r"^\s*+Train on (?P<said>\d{1,12}) samples\b", said),
         # A script's arguments, all on a line or one on each; where it has several GPUs the size may be of one or of all.
         event(
             "samples-per-process",

@@ -310,6 +310,9 @@ def printed_times(table: Table, at: At, sums: bool = False, of_run: bool = False
         return clocks.by_remaining(steps, table.total[at], left, tick_s), table.code("running-mean")
     gaps = np.diff(steps)
     usual_gap = float(np.median(gaps)) if len(gaps) else np.nan
+    if (table.meaning[at] == table.code("unnamed")).any():
+        meaning = "step"
+        clock = clock if clocks.ticks(np.diff(clock)[gaps == usual_gap], clock) else np.full(len(at), np.nan)
     if clocks.is_told_anew(clock):
         # "0:00:04.250", of each report
         times, clock, meaning = np.where(np.isnan(times), clock, times), np.full(len(at), np.nan), "either"
