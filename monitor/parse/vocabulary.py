@@ -133,7 +133,7 @@ MAYBE_CLOCKS = {
     **dict.fromkeys(("time cost", "cost time", "time used", "used time", "time spent", "timer"), ANY_TIME),
     **dict.fromkeys(("time delta", "delta time", "delta t", "time diff", "diff time"), ANY_TIME),
     "total step time": ANY_TIME,
-    **dict.fromkeys(("elapsed", "elapsed time", "time elapsed"), ELAPSED),
+    **dict.fromkeys(("elapsed", "elapsed time", "time elapsed", "at time"), ELAPSED),
     **dict.fromkeys(("total time", "time total", "wall", "wall time", "wall clock", "runtime", "clock"), TOTAL_TIME),
     **dict.fromkeys(("total elapsed", "total elapsed time", "total duration", "cumulative time"), TOTAL_TIME),
     **dict.fromkeys(("total used time", "total time used", "total time spent"), TOTAL_TIME),
