@@ -20,6 +20,7 @@ from monitor.parse.learned import learn
 from monitor.parse.marks import EPOCH_TOLD, EPOCHS_ONLY
 from monitor.parse.rows import EventRow
 from monitor.parse.series import (
+    by_batch,
     by_epoch,
     counts,
     fitted,
@@ -44,6 +45,8 @@ _NO_LINE = np.iinfo(np.int64).min // 2
 _OURS = frozenset({*delimited.KINDS, EPOCH_TOLD})
 # Their throughput is that of the whole job, and counts what the configuration counts.
 _OF_WHOLE_JOB = frozenset({"deepspeed", "tf-benchmarks"})
+# Of these each process prints its own; the number is what a batch has by default, 0 where there is none.
+_OF_PROCESS = {"mxnet": 0, "cyclegan": 1}
 _NOWHERE = np.empty(0, np.intp)
 
 
@@ -116,8 +119,8 @@ def assemble(
 
 def _epochs_only(events: Iterable[EventRow]) -> list[EventRow]:
     """One event with the number of epochs that lines tell of, at the first of them; of less than two none."""
-    told = [row for row in events if row.kind == EPOCH_TOLD and row.text.isdecimal()]
-    epochs = len({row.text for row in told})
+    told = [row for row in events if row.kind == EPOCH_TOLD and row.text.split()[0].isdecimal()]
+    epochs = len({row.text.split()[0] for row in told})
     return [told[0]._replace(kind=EPOCHS_ONLY, text=str(epochs))] if epochs > 1 else []
 
 
@@ -174,8 +177,12 @@ def _report(reports: Reports, writer: Writer, identity: Identity, merged: Set[in
     for name, at in writer.formats.items():
         if name in GENERIC and not counts(table, at):
             continue
-        if name in _OF_WHOLE_JOB and identity.samples_per_step:
-            _time_by_size(table, at, identity.samples_per_step)
+        samples = identity.samples_per_step if name in _OF_WHOLE_JOB else None
+        if name in _OF_PROCESS:
+            samples = identity.samples_per_process or _OF_PROCESS[name]
+        if samples:
+            _time_by_size(table, at, samples)
+        by_batch(table, at, identity.samples_per_epoch)
         own = put_together(table, said_once(table, joined(table, fitted(table, at))))
         own = in_time(table, numbered(table, by_epoch(table, whole_steps(table, own))))
         reports.add(segments(table, own))
@@ -209,7 +216,7 @@ def _report(reports: Reports, writer: Writer, identity: Identity, merged: Set[in
 
 
 def _time_by_size(table: Table, at: At, samples_per_step: int) -> None:
-    """Samples of the whole job a second are printed and, in a configuration, how many a step takes."""
+    """Samples a second are printed and, in a configuration, how many a step takes."""
     with np.errstate(divide="ignore"):
         by_size = durations(samples_per_step / table.throughput[at])
     table.time_s[at] = np.where(np.isnan(table.time_s[at]), by_size, table.time_s[at])

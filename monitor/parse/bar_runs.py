@@ -10,10 +10,14 @@ from numpy.typing import NDArray
 from monitor.parse.columns import Floats
 from monitor.parse.table import At, Ints, Table
 
+# So many lines of a bar without a total show that it is drawn once a run.
+_FEWEST_ENDS = 3
 # Bars that several processes draw at once trail one another by a step or a second.
 _TRAILS_S = 5.0
 # A pass without gradients takes less than two thirds of one with them.
 _FASTER = 1.5
+_MOSTLY = 0.8
+_NOTHING = np.empty(0, np.int64)
 
 
 class Runs(NamedTuple):
@@ -102,22 +106,30 @@ def only_ends(table: Table, at: At, bar: Ints) -> NDArray[np.bool_]:
     are."""
     if not len(at):
         return np.zeros(0, bool)
-    ends = (table.step[at] == table.total[at]) & (np.diff(table.line[at], prepend=-2) > 1)
     starts = np.flatnonzero(np.diff(bar, prepend=-1))
-    return np.repeat(np.logical_and.reduceat(ends, starts), np.diff(np.append(starts, len(at))))
+    each = np.diff(np.append(starts, len(at)))
+    steps, below = table.step[at], np.diff(table.line[at], prepend=-2)
+    ends = (steps == table.total[at]) & (below > 1)
+    # Without a total it is one count that all of its lines show.
+    endless = np.isnan(table.total[at]) & (below > 0) & (steps == np.repeat(steps[starts], each)) & (steps > 1)
+    endless &= np.repeat(each >= _FEWEST_ENDS, each)
+    return np.repeat(np.logical_and.reduceat(ends | endless, starts), each)
 
 
-def evaluations(bar: Runs, begins: Ints, ends: Ints) -> NDArray[np.bool_]:
+def evaluations(bar: Runs, begins: Ints, ends: Ints, trained: Ints = _NOTHING) -> NDArray[np.bool_]:
     """For each redraw of ONE bar: True where its run is an evaluation, in a loop whose bars all look alike.
 
     The runs that show no loss where others do; those in front of which the log says so (``begins`` and ``ends`` are the
-    lines that mark an evaluation); those that take turns with slower ones.
+    lines that mark an evaluation); all, where how an epoch was ``trained`` is told before each; those that take turns with
+    slower ones.
     """
     count = len(bar.first)
     none = np.zeros(len(bar.at), bool)
     if bar.losses.any():
         out = ~bar.losses & (bar.distinct_each > 1)
         return out[bar.run]
+    if _is_behind(bar, ends, trained):
+        return ~none
     announced = _announced(bar, begins, ends)
     if announced.all():
         return ~none
@@ -138,6 +150,16 @@ def _announced(bar: Runs, begins: Ints, ends: Ints) -> NDArray[np.bool_]:
     begun = np.where(last_begin >= 0, np.append(begins, none)[last_begin], none)
     ended = np.where(last_end >= 0, np.append(ends, none)[last_end], none)
     return (begun >= before) & (begun > none) & ((ended < begun) | (ended < before))
+
+
+def _is_behind(bar: Runs, ends: Ints, trained: Ints) -> bool:
+    """Between two runs comes how the one before went as an evaluation, then how the next epoch was trained."""
+    after, before = bar.last_line[:-1], bar.first_line[1:]
+    if len(after) < 2 or not len(ends) or not len(trained):
+        return False
+    end = ends[np.minimum(np.searchsorted(ends, after), len(ends) - 1)]
+    told = trained[np.minimum(np.searchsorted(trained, after), len(trained) - 1)]
+    return bool(((after < end) & (end < told) & (told < before)).mean() > _MOSTLY)
 
 
 def _fast(each_s: Floats, complete: NDArray[np.bool_]) -> NDArray[np.bool_] | None:

@@ -39,6 +39,8 @@ class Marks(NamedTuple):
     ends: Ints = np.empty(0, np.int64)
     epochs: Ints = np.empty(0, np.int64)
     """Of the lines that tell of an epoch as a whole, the first of each epoch."""
+    trained: Ints = np.empty(0, np.int64)
+    """Those of them that tell how it was trained, and of no evaluation."""
 
 
 class Bar(NamedTuple):
@@ -96,7 +98,7 @@ def training_bar(table: Table, at: At, planned_steps: int | None, losses: At, ma
     if chosen is None:
         return _NONE
     name, total = keys[chosen]
-    own = bars[chosen].at[~evaluations(bars[chosen], marks.begins, marks.ends)]
+    own = bars[chosen].at[~evaluations(bars[chosen], marks.begins, marks.ends, marks.trained)]
     if len(own):
         own = np.sort(np.append(own, at[past_total & (names == name)]))
     says = sure[chosen] or planned_steps == total or len(losses) > 0

@@ -19,6 +19,7 @@ _TICKS = 10
 _SURELY_A_CLOCK = 12
 _RISES_OF_A_TICKING_CLOCK = 4
 _EVEN = 1.3
+_TICKS_OF_ANOTHER, _TICK_MOSTLY = 0.03, 0.8
 _FAR_INTO_A_RUN_S = 60.0
 # A clock that begins again and again goes from nearly nothing to twice its middle.
 _ALIKE = 1.6
@@ -63,6 +64,17 @@ def is_clock(values: Floats, tick_s: float = 0.0) -> bool:
     if even and values[0] >= _FAR_INTO_A_RUN_S and values[-1] >= 1.1 * values[0]:
         return True
     return rising_share > 0.5 and bool(values[-1] >= min(len(values), 4) * 0.6 * values[0])
+
+
+def ticks(rises: Floats, values: Floats) -> bool:
+    """True if numbers without a name are a clock of whole seconds: between two reports pass one second more or less, where a
+    count would grow by the same number, or by any.
+    """
+    if len(rises) < _SURELY_A_CLOCK or not (np.diff(values) >= 0).all():
+        return False
+    least = np.floor(rises.mean())
+    few, many = (rises == least).mean(), (rises == least + 1).mean()
+    return bool(min(few, many) >= _TICKS_OF_ANOTHER and few + many >= _TICK_MOSTLY)
 
 
 def is_told_anew(values: Floats) -> bool:

@@ -107,13 +107,19 @@ class EventRows:
             known = EventRow(page.stream, page.node, page.first_line, -1, time_ms, None, "", "first-line", "")
         self._first[page.stream] = known._replace(text=said)
 
-    def add_all(self, rows: Iterable[EventRow]) -> None:
-        """Adds events of one kind and stream."""
+    def enough_of(self, kind: str) -> int | None:
+        """Of more events of one kind on a page, all worded alike, as many of the first and of the last tell all that is kept;
+        None where each counts.
+        """
+        return None if kind in _EACH | _MARKS | _SAID_ONCE else self._most_of(kind)
+
+    def add_all(self, rows: Iterable[EventRow], of: int = 0) -> None:
+        """Adds events of one kind and stream; so many ``of`` which they are some, if there were more."""
         new = list(rows)
         if not new:
             return
         pair = new[0].stream, new[0].kind
-        self._read[pair] += len(new)
+        self._read[pair] += max(of, len(new))
         self._rows.setdefault(pair, []).extend(new)
         self._kept += len(new)
         # Twice as many as are kept in the end: so that each is looked at a few times, however many come.
@@ -140,7 +146,8 @@ class EventRows:
         before = rows = self._rows[pair]
         if pair[1] in _SAID_ONCE:
             rows = _once(rows, lambda row: (row.rank, row.host, row.text), min)
-        if len(rows) > most:
+        # Where some were left out of a part there may be room; which are kept must not hang on that.
+        if len(rows) > most or (pair[1] not in _MARKS | _SAID_ONCE and self._read[pair] > most):
             if pair[1] in _MARKS:
                 spans = self._spans.setdefault(pair, {})
                 rows = _merged(rows, spans, most, keeps_last=pair[1].endswith("-end"))

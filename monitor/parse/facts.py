@@ -38,6 +38,10 @@ def _slots(match: re.Match[str]) -> str:
     return ",".join(f"{host}:{slots}" for host, slots in _SLOTS.findall(match["hosts"]))
 
 
+def _of_process(match: re.Match[str]) -> str:
+    return match["padded"] or str(int(match["said"]) * max(1, int(match["gpus"] or 1)))
+
+
 def _count(match: re.Match[str]) -> str:
     return match["steps"].replace(",", "")
 
@@ -133,6 +137,17 @@ _FACTS = Table(
             '"global_batch_size"',
             r':::MLLOG.*"key": "global_batch_size", "value": (?P<said>\d{1,12})\b',
             said,
+        ),
+        # Keras says so where its bars count them.
+        event("samples-per-epoch", "Train on ", r"^\s*+Train on (?P<said>\d{1,12}) samples\b", said),
+        # A script's arguments, all on a line or one on each. Of several GPUs that are counted it is the size of one's.
+        event(
+            "samples-per-process",
+            "batch_size=|batch_size: ",
+            r"^.{0,400}?\bNamespace\((?:.{0,4000}?, )?batch_size=(?P<said>\d{1,6})(?=[,)])"
+            r"(?:.{0,4000}?\bnum_gpus=(?P<gpus>\d{1,3})\b)?"
+            r"|^\s{4,30}batch_size: (?P<padded>\d{1,6})\s",
+            _of_process,
         ),
         # The SDK's status lines, with the date in front.
         event(

@@ -39,7 +39,7 @@ _OTHER_COUNT = word_set(
     " env episode time diffusion denoising inner sub best each first than since before eval validation val test"
 )
 _AHEAD = re.compile(r"(?P<what>.{1,80}\S) (?:at|for|of|after|on|in) (?:the )?(?P<step>\S[^ ]{0,20}(?: \S{1,20})?)")
-_TAKING = {"took", "takes", "in", "done in", "finished in", "completed in", "time taken"}
+_TAKING = {"took", "takes", "in", "done in", "finished in", "completed in", "time taken", "at time"}
 _TAKEN = {"step", "iteration", "iter", "batch", "update", "done", "finished", "completed", "it", "and", ""}
 _OF_DATA = frozenset({"data", "wait"})
 

@@ -38,6 +38,10 @@ class Identity:
     steps_per_epoch: int | None = None
     samples_per_step: int | None = None
     """DeepSpeed's train_batch_size: what one optimizer step of the whole job takes."""
+    samples_per_epoch: frozenset[int] = frozenset()
+    """As many as Keras says that it trains on: its bars count samples then."""
+    samples_per_process: int | None = None
+    """A script's batch_size: what one step of a process with one GPU takes."""
     accumulation: int | None = None
     """Micro-batches that one optimizer step takes, where the log says it and never another."""
     mean_step_s: float | None = None
@@ -90,6 +94,7 @@ def identify(events: Sequence[EventRow]) -> Identity:
     planned = _counts(events, "planned-steps")
     per_epoch = _counts(events, "steps-per-epoch")
     samples = _counts(events, "samples-per-step")
+    of_process = _counts(events, "samples-per-process")
     host_type, host_group = _groups(environment)
     merged = frozenset(stream for stream, said in speakers.items() if len(said) > 1)
     return Identity(
@@ -103,6 +108,8 @@ def identify(events: Sequence[EventRow]) -> Identity:
         planned_steps=planned[-1] if planned else None,
         steps_per_epoch=per_epoch[-1] if per_epoch else None,
         samples_per_step=samples[-1] if samples else None,
+        samples_per_epoch=frozenset(_counts(events, "samples-per-epoch")),
+        samples_per_process=of_process[0] if len(set(of_process)) == 1 else None,
         accumulation=_accumulation(events),
         mean_step_s=_mean_step_s(events),
         stream_rank_host=maps if len(maps) > 1 else {},

@@ -17,7 +17,7 @@ from monitor.parse.vocabulary import word_set
 
 What = Literal[
     "step", "micro", "total", "epoch", "rank", "time", "rate", "throughput", "loss", "memory", "learning", "evaluation",
-    "setting", "measure", "wait", "data", "left", "timed", "duration", "size", "share", "magnitude",
+    "setting", "measure", "wait", "data", "left", "timed", "duration", "size", "share", "magnitude", "ahead",
 ]  # fmt: skip
 #: What tells how long a step takes.
 SPEEDS = frozenset({"time", "rate", "throughput"})
@@ -27,11 +27,13 @@ AVERAGED = 20
 _OR_TIMES = frozenset({"tokens/s", "samples/s"})
 _OF_DATA = frozenset({"data", "data time", "dataloading", "data loading"})
 _OF_DEVICE = 10
+# HiFi-GAN and its kin: "s/b : 0.31".
+_SECONDS_A_BATCH = ["s", "per", "b"]
 
 
 class Key(NamedTuple):
     """One name understood; ``duration``, ``size``, ``share`` and ``magnitude`` are units without a name, ``timed`` is a name
-    that means a time where a unit says so.
+    that means a time where a unit says so; ``ahead`` is no name at all, at the head of a line.
     """
 
     what: What
@@ -213,7 +215,7 @@ def _speed(words: list[str], averaged: Meaning | None) -> Key | None:
         return Key("throughput", v.SAMPLED_ORDER.get(name, 3) + order, 1.0, unit=f"{name}/s{device}")
     if per in v.SECOND and counted in _COUNTS:
         return Key("rate", v.RATE, 1.0, averaged or "interval")
-    if len(words) == 3 and counted in v.DURATIONS and per in _COUNTS:
+    if len(words) == 3 and counted in v.DURATIONS and (per in _COUNTS or words == _SECONDS_A_BATCH):
         return _of_one_step(v.DURATIONS[counted], averaged, per)
     return None
 

@@ -26,7 +26,7 @@ _BAR = r"%\||\d:\d\d<|━|\[=(?!.*\bit/s.*\bloss\b)|v_num=|^[^\[]*\]\s*$"
 _SETTINGS = (
     r"\bnamespace\(|\bconfig(?:uration|s)?\b ?[:=({]|\bhyper-?param|\barg(?:ument)?s\b ?[:=({]|\bparameters: ?\{"
 )
-_OVER = r"(?: is| has| was)? (?:finished|complete|completed|done|ended|took|over)\b"
+_OVER = r"(?: is| has| was)? (?:finished|complete|completed|done|ended|took|over)\b(?! at time\b)"
 _SUMMARY = (
     r"s/epoch|train_runtime|\bsummary\b|\bepoch[ _](?:end|complete|summary)|\bbenchmark"
     rf"|\b(?:training|train|run|epoch(?: [\d\x00]+)?){_OVER}|\bfinished (?:training|epoch)"

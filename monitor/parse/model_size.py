@@ -37,10 +37,12 @@ def _part(match: re.Match[str]) -> str | None:
 
 
 def _percent(match: re.Match[str]) -> str | None:
-    value = float(match["value"])
-    share = 100 * value if match.groupdict().get("share") else value
+    share = bool(match.groupdict().get("share"))
+    value = float(match["value"]) * (100 if share else 1)
     # nanoGPT's is of an A100's peak: on a newer GPU it may be more than all of it.
-    return f"{share:g}" if 0 < share < _MOST_PCT else None
+    if not 0 < value < _MOST_PCT:
+        return None
+    return f"{value:g}" if share else match["value"]
 
 
 _VALUE = r"(?P<value>\d{1,3}(?:\.\d{1,6})?)"

@@ -63,6 +63,8 @@ def read_page(
     _PageRows(page, rows, events, failures, examples, shapes, readers).read()
 
 
+_Line = tuple[int, int, int | None, tuple[int | None, str], str]
+"""Number, part, time, rank and host, text."""
 _Planned = tuple[int, Plan, Ints, list[Floats]]
 """Flags of a shape, a plan, its pieces, and of each of its outputs the numbers."""
 
@@ -280,7 +282,7 @@ class _PageRows:
     def _add_events(self, flags: int, plan: Plan, at: Ints) -> None:
         """Adds the events of lines that a plan read."""
         if plan.events is not None:
-            self._add_told(plan.events, at, plan.bare)
+            self._add_told(plan.events, flags, at, plan.bare)
             return
         for each in at.tolist():
             fragment = self._fragment(each)
@@ -289,10 +291,25 @@ class _PageRows:
             if found:
                 self._add_event(fragment, each, 0, found)
 
-    def _add_told(self, events: Sequence[Told], at: Ints, bare: bool) -> None:
+    def _add_told(self, events: Sequence[Told], flags: int, at: Ints, bare: bool) -> None:
         """Adds the events that each of some lines tells, ``bare`` ones without wrapping."""
-        if not events:
-            return
+        rows: dict[int, list[_Line]] = {}
+        for told in events:
+            few = self.events.enough_of(told.kind)
+            some = at
+            if few is not None and len(at) > 2 * few and (told.text is not None or not flags & HEX):
+                some = np.concatenate((at[:few], at[-few:]))
+            if len(some) not in rows:
+                rows[len(some)] = self._lines(some, bare)
+            self.events.add_all(
+                (
+                    EventRow(self.page.stream, self.page.node, number, part, time_ms, *writer, *told.of(text))
+                    for number, part, time_ms, writer, text in rows[len(some)]
+                ),
+                of=len(at),
+            )
+
+    def _lines(self, at: Ints, bare: bool) -> list[_Line]:
         page, line, places = self.page, self.pieces.line[at], at.tolist()
         written = [None] * len(at) if page.times_ms is None else [page.times_ms[each] for each in line.tolist()]
         who: list[tuple[int | None, str]] = [(None, "")] * len(at)
@@ -306,12 +323,7 @@ class _PageRows:
             texts, who = [each.text for each in found], [(each.rank, each.host) for each in found]
             times = map(one_line.event_ms, found, written)
         numbers, parts = (line + page.first_line).tolist(), self.pieces.part[at].tolist()
-        rows = list(zip(numbers, parts, times, who, texts, strict=True))
-        for told in events:
-            self.events.add_all(
-                EventRow(page.stream, page.node, number, part, time_ms, *writer, *told.of(text))
-                for number, part, time_ms, writer, text in rows
-            )
+        return list(zip(numbers, parts, times, who, texts, strict=True))
 
     def _add_event(self, fragment: Fragment, at: int, part: int, found: list[tuple[str, str]]) -> None:
         page, line = self.page, int(self.pieces.line[at])

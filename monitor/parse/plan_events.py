@@ -54,10 +54,9 @@ def events(
 
 def as_printed(line: bytes, own: Answer, spans: Sequence[tuple[int, int]], ask: Ask, at: int, told: Told) -> bool:
     """The numbers in the text of an event are as the line has them, also where they begin or end with a zero."""
-    if not own.bare:
-        return False
-    for run in (part for part in told.text or () if isinstance(part, int)):
-        start, end = spans[run]
+    told_runs = {part for part in told.text or () if isinstance(part, int)}
+    # The runs of a line with wrapping are more than those of its text.
+    for start, end in (span for run, span in enumerate(spans) if run in told_runs or not own.bare):
         digits = line[start:end]
         for other in (digits[:-1] + b"0", b"0" + digits[1:]):
             found = ask(line[:start] + other + line[end:])

@@ -10,11 +10,11 @@ from typing import Literal, NamedTuple
 #: tell whether it is a step's time or a clock, its whole series does; stopwatch: the same, but it is likelier one step's
 #: than that of all since the last report; part: of one micro-batch, no step by itself;
 #: iteration: of one micro-batch as well, of which ``counter`` counts those so far, and ``step`` the steps they make up;
-#: span: all the seconds since the last report; remaining: the clock counts down what is left of the run; of-last: no
-#: report, but what the report before it left out.
+#: span: all the seconds since the last report; remaining: the clock counts down what is left of the run; unnamed: a number
+#: in front of the line, which may be a clock; of-last: no report, but what the report before it left out.
 Meaning = Literal[
     "step", "interval", "smoothed", "running-mean", "clock", "either", "stopwatch", "part", "iteration", "span", "remaining",
-    "of-last",
+    "unnamed", "of-last",
 ]  # fmt: skip
 
 

@@ -28,6 +28,8 @@ _MOSTLY = 0.8
 _FEWEST_COUNTS, _MOST_FALLS = 6, 0.3
 # So many reports later such a counter has come to the same numbers; of thousands any numbers are the same again.
 _SOON = 100
+# So many redraws of a bar show whether it counts batches or their samples.
+_FEWEST_REDRAWS = 5
 # Their head is printed before the step is done.
 _ANNOUNCED = "nemo-rl"
 
@@ -111,6 +113,27 @@ def said_once(table: Table, at: At) -> At:
         column[first] = np.where(np.isnan(column[first]), column[echo], column[first])
     once: At = at[np.append(True, ~same)]
     return once
+
+
+def by_batch(table: Table, at: At, samples_per_epoch: frozenset[int]) -> None:
+    """Of Keras's bars that count samples, the steps and their times, where redraws show how many a batch has; else no time.
+
+    Keras said "ms/step" of them, too, until 2.3. It says on how many samples it trains; or the bar jumps by batches.
+    """
+    if str(table.texts[table.format[at[0]]]) != "keras":
+        return
+    redraws = np.unique(table.step[at[table.meaning[at] == table.code(LEFT)]]).astype(np.int64)
+    batch = int(np.gcd.reduce(redraws)) if len(redraws) >= _FEWEST_REDRAWS else 1
+    for bar in np.unique(table.bar[at]):
+        own = at[table.bar[at] == bar]
+        if batch == 1 and str(table.texts[bar]) not in map(str, samples_per_epoch):
+            continue
+        rate = np.where(np.isnan(table.throughput[own]), 1.0 / table.time_s[own], table.throughput[own])
+        table.throughput[own] = rate
+        table.throughput_unit[own[~np.isnan(rate)]] = table.code("samples/s")
+        table.time_s[own] = batch / rate if batch > 1 else np.nan
+        if batch > 1:
+            table.step[own], table.total[own] = np.ceil(table.step[own] / batch), np.ceil(table.total[own] / batch)
 
 
 def fitted(table: Table, at: At) -> At:

@@ -58,6 +58,10 @@ _COMPACT = re.compile(r"(20\d\d)([01]\d)([0-3]\d)[T_-]([0-2]\d)([0-5]\d)([0-5]\d
 _UNIX = re.compile(r"1\d{12}|1\d{9}(?:\.\d{1,9})?")
 
 
+# Of whole seconds and the same moment with its fraction, as a collector and a logger print it, the finer tells more.
+_FINE = re.compile(r"(?<![\d:])([0-2]\d):([0-5]\d):([0-5]\d)[.,](\d{1,9})(?![\d:])")
+_SAME_MS = 1000
+
 _MAY = re.compile(r"\d:[0-5]\d:[0-5]\d")
 
 
@@ -73,7 +77,7 @@ def stamp(text: str) -> Stamp | None:
     if text.count(":", 0, _WITHIN + _LONGEST) > 1:
         usual = _USUAL.search(text, 0, _WITHIN + _LONGEST)
         if usual is not None and usual.start() <= _WITHIN and (read := _read_usual(usual)) is not None:
-            return read
+            return read if usual[7] else _finer(read, text)
         head = text[: _WITHIN + _LONGEST]
         for form in _FORMS if _MAY.search(head) else ():
             found = form.search(head)
@@ -86,6 +90,15 @@ def stamp(text: str) -> Stamp | None:
     if (found := _LAST_FIELD.search(text, max(0, len(text) - _LONGEST))) is not None:
         return _read_usual(found)
     return _at_head(text)
+
+
+def _finer(coarse: Stamp, text: str) -> Stamp:
+    found = _FINE.search(text, 0, _WITHIN + _LONGEST)
+    if found is None:
+        return coarse
+    hour, minute, second = (int(part) for part in found.groups()[:3])
+    ahead_ms = ((hour * 60 + minute) * 60 + second) * 1000 + int(found[4].ljust(3, "0")[:3]) - coarse.ms % int(DAY_MS)
+    return coarse._replace(ms=coarse.ms + ahead_ms) if abs(ahead_ms) <= _SAME_MS else coarse
 
 
 def _of_field(text: str) -> Stamp | None:

@@ -35,7 +35,7 @@ _UNTOLD = 0.24
 #: Formats whose numbers are what their names say.
 GENERIC = frozenset({"key-value", "json"})
 # Their "step" is what the submitter chose, or samples of the epoch.
-_OF_SAMPLES = frozenset({"mllog", "pytorch-mnist", "open-clip", "learned-samples"})
+_OF_SAMPLES = frozenset({"mllog", "pytorch-mnist", "open-clip", "learned-samples", "cyclegan"})
 _PAUSES = frozenset({"checkpoint-begin", "checkpoint-end", "evaluation-begin", "evaluation-end"})
 # So many series of a format are held against the clock: they all say the same.
 _MOST_SERIES = 200
@@ -102,7 +102,8 @@ class Reports:
         # Times that are no step's, nor a clock's that anything is counted by.
         goes_on = any((np.diff(_counted(self.table, at)) > 0).any() for at in parts)
         untold = not goes_on and not clocks.are_alike(whole)
-        for segment, at in enumerate(parts):
+        segment = 0
+        for at in parts:
             times, kind = printed_times(self.table, at, sums is True, clock)
             if untold and str(self.table.texts[self.table.meaning[at[0]]]) in _OPEN:
                 times = np.full(len(at), np.nan)
@@ -111,6 +112,10 @@ class Reports:
                 if sums is None:
                     self.open.append(at)
             self.keep(at, times, kind, segment)
+            if _once_an_epoch(self.table, at):
+                self.segment[at] += np.arange(len(at))
+                segment += len(at) - 1
+            segment += 1
 
     def settle(self) -> tuple[Timing, ...]:
         """Holds all series against the clock of their lines, and marks warm-up; how the times of each format were come by."""
@@ -262,10 +267,15 @@ def _counts_samples(table: Table, at: At) -> bool:
     return named or (len(gaps) > 0 and float(np.median(gaps)) > witness.LARGEST_GAP)
 
 
+def _once_an_epoch(table: Table, at: At) -> bool:
+    """Each epoch is told once, at the same step of it: the counter begins again with each report."""
+    return len(at) > 1 and bool(((np.diff(table.step[at]) == 0) & (np.abs(np.diff(table.epoch[at])) > 0)).all())
+
+
 def _counted(table: Table, at: At) -> Floats:
     """The steps done at each report; where each stands at the end of an epoch, those of all epochs so far."""
     steps, epochs = table.step[at], table.epoch[at]
-    if len(at) > 1 and steps[0] > 0 and (steps == steps[0]).all() and (np.diff(epochs) == 1).all():
+    if _once_an_epoch(table, at) and steps[0] > 0 and (np.diff(epochs) == 1).all():
         steps = steps * (epochs - epochs[0] + 1)
     return steps
 
@@ -300,6 +310,9 @@ def printed_times(table: Table, at: At, sums: bool = False, of_run: bool = False
         return clocks.by_remaining(steps, table.total[at], left, tick_s), table.code("running-mean")
     gaps = np.diff(steps)
     usual_gap = float(np.median(gaps)) if len(gaps) else np.nan
+    if (table.meaning[at] == table.code("unnamed")).any():
+        meaning = "step"
+        clock = clock if clocks.ticks(np.diff(clock)[gaps == usual_gap], clock) else np.full(len(at), np.nan)
     if clocks.is_told_anew(clock):
         # "0:00:04.250", of each report
         times, clock, meaning = np.where(np.isnan(times), clock, times), np.full(len(at), np.nan), "either"

@@ -68,6 +68,8 @@ _WORDS: Mapping[str, str] = {
     "planned-steps": "planned steps: {}",
     "steps-per-epoch": "steps per epoch: {}",
     "samples-per-step": "samples per step: {}",
+    "samples-per-epoch": "samples of an epoch: {}",
+    "samples-per-process": "samples a step of one process: {}",
     "tokens-per-step": "tokens per step: {}",
     "status": "SageMaker: {}",
     "run-rate": "mean of the run: {} steps a second",

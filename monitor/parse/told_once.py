@@ -18,7 +18,7 @@ from monitor.parse.bar_runs import only_ends
 from monitor.parse.bars import Bar, Marks, training_bar
 from monitor.parse.event_rows import TRAINS
 from monitor.parse.identity import Identity
-from monitor.parse.marks import EPOCH_TOLD
+from monitor.parse.marks import EPOCH_TOLD, TRAINED
 from monitor.parse.rows import EventRow
 from monitor.parse.table import NOBODY, At, Table
 
@@ -54,9 +54,13 @@ def evaluations(events: Iterable[EventRow], unread: bool = False) -> Evaluations
     ends: dict[str, list[int]] = {}
     serves, trains = False, unread
     epochs: dict[str, dict[str, int]] = {}
+    trained: dict[str, list[int]] = {}
     for event in events:
         if event.kind == EPOCH_TOLD:
-            epochs.setdefault(event.stream, {}).setdefault(event.text, event.line)
+            number = event.text.removesuffix(f" {TRAINED}")
+            epochs.setdefault(event.stream, {}).setdefault(number, event.line)
+            if number != event.text:
+                trained.setdefault(event.stream, []).append(event.line)
         elif event.kind == "evaluation-end":
             ends.setdefault(event.stream, []).append(event.line)
         elif event.kind == "evaluation-begin" and "%|" not in event.text:
@@ -69,6 +73,7 @@ def evaluations(events: Iterable[EventRow], unread: bool = False) -> Evaluations
             np.array(begins.get(stream, ()), np.int64),
             np.array(ends.get(stream, ()), np.int64),
             np.array(list(epochs.get(stream, {}).values()), np.int64),
+            np.array(trained.get(stream, ()), np.int64),
         )
         for stream in streams
     }
@@ -189,7 +194,8 @@ def _beside(table: Table, writer: Writer, tellers: Sequence[Writer], name: str) 
 
 def _is_timed(table: Table, bar: At, text: At, name: str, identity: Identity, ranks: int) -> bool:
     """True where the reports tell step times of their own, often enough, or when each of several ranks reported."""
-    untold = np.isnan(table.time_s[text]) & np.isnan(table.clock_s[text])
+    clock = (table.clock_s[text] >= 0) & (table.meaning[text] != table.code("unnamed"))
+    untold = np.isnan(table.time_s[text]) & ~clock
     if name == "deepspeed" and identity.samples_per_step:
         untold &= np.isnan(table.throughput[text])
     if ranks > 1:

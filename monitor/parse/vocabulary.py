@@ -133,7 +133,7 @@ MAYBE_CLOCKS = {
     **dict.fromkeys(("time cost", "cost time", "time used", "used time", "time spent", "timer"), ANY_TIME),
     **dict.fromkeys(("time delta", "delta time", "delta t", "time diff", "diff time"), ANY_TIME),
     "total step time": ANY_TIME,
-    **dict.fromkeys(("elapsed", "elapsed time", "time elapsed"), ELAPSED),
+    **dict.fromkeys(("elapsed", "elapsed time", "time elapsed", "at time"), ELAPSED),
     **dict.fromkeys(("total time", "time total", "wall", "wall time", "wall clock", "runtime", "clock"), TOTAL_TIME),
     **dict.fromkeys(("total elapsed", "total elapsed time", "total duration", "cumulative time"), TOTAL_TIME),
     **dict.fromkeys(("total used time", "total time used", "total time spent"), TOTAL_TIME),
@@ -165,6 +165,7 @@ LOSS_NAMES = {
     "loss": 0,
     **dict.fromkeys(("total loss", "loss total", "lm loss", "actual loss", "overall loss", "reduced loss"), 2),
     **dict.fromkeys(("step loss", "batch loss", "minibatch loss", "mini batch loss", "iter loss", "iteration loss"), 3),
+    **dict.fromkeys(("err d", "err g"), PART_OF_LOSS),  # of a GAN's two parts
     **dict.fromkeys(("xent", "cross entropy", "nll", "ce"), 8),
     "cost": COST,  # a time where its unit says so
 }
@@ -202,5 +203,5 @@ JOINED = _pairs(
     "|iterationtime=iteration time|batchtime=batch time|trainloss=train loss|totalloss=total loss"
     "|avgloss=avg loss|lmloss=lm loss|valloss=val loss|evalloss=eval loss|testloss=test loss"
     "|walltime=wall time|timelapsed=time elapsed|elasped=elapsed|ellapsed=elapsed"
-    "|timestepsofar=timesteps so far|numupdates=num updates|maxmem=max mem|gpumem=gpu mem"
+    "|ud=update duration|timestepsofar=timesteps so far|numupdates=num updates|maxmem=max mem|gpumem=gpu mem"
 )

@@ -372,3 +372,14 @@ def test_what_is_left_of_an_epoch_tells_the_steps_of_a_keras_bar_where_nothing_e
     assert steps["step_time_s"].median() == pytest.approx(5.0, rel=0.02)
     whole = "102/102 [==============================] - 510s 5s/step - loss: 0.5 - accuracy: 0.60"
     assert list(parse([*under_way, whole, *under_way, whole]).steps["line"]) == [15, 30]
+
+
+def test_ends_of_bars_without_a_total_are_a_run_each() -> None:
+    ends = [f"Loss: 0.{digit}: : 11it [00:0{digit},  1.{digit}it/s]" for digit in (5, 6, 4)]
+    found = parse(ends).steps
+    assert found["step"].tolist() == [11, 11, 11]
+    assert found["segment"].tolist() == [0, 1, 2]
+    assert found["loss"].tolist() == [0.5, 0.6, 0.4]
+    live = parse([f"Loss: 0.5: : {count}it [00:0{count},  1.0it/s]" for count in (1, 2, 3, 3)]).steps
+    assert live["step"].tolist() == [1, 2, 3]
+    assert not live["segment"].any()

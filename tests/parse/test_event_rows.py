@@ -15,6 +15,7 @@ from monitor.parse.assemble import assemble
 from monitor.parse.event_rows import EventRows
 from monitor.parse.recognise import RawRows
 from monitor.parse.rows import EventRow
+from tests.parse.read_both_ways import difference, paged
 
 STREAM = "job/algo-1-1700000000"
 KINDS = ("checkpoint-begin", "checkpoint-end", "evaluation-begin", "evaluation-end")
@@ -109,3 +110,25 @@ def test_streams_share_the_room() -> None:
                 rows.add_all([mark(line * 5, kind)._replace(stream=f"job/algo-{node}-1", stream_node=f"algo-{node}")])
     assert len(rows) <= 2000
     assert rows.left_out.total() + len(rows) == 16 * 3000 * len(KINDS)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "{rank}: 2025-03-04 00:44:44,441 - root - INFO - \x1b[36mstep: {step}  \x1b[32mloss:  3.{step:04}  "
+        "\x1b[33mmemory: 68.57GiB(86.69%)  \x1b[34mtps: 6,785  \x1b[35mmfu: {low}.{step:02.0f}%\x1b[39m",
+        "iter {step}: loss 2.{step:04}, time 61.83ms, mfu {low}.{high}%",
+        "[rank{rank}] Loss is nan at step {step}",
+    ],
+)
+@pytest.mark.parametrize("each", [150, 9000])
+def test_of_events_worded_alike_the_same_are_kept_when_lines_are_read_together(form: str, each: int) -> None:
+    lines = [
+        form.format(rank=n % 4, step=n, low=n * 7 % 100, high=n * 3 % 10).encode()
+        if n % 97
+        else b"Loss is nan, and what was said of it is worded in another way"
+        for n in range(1, each + 1)
+    ]
+    found, read = difference(paged(lines, [each // 3, each // 3 + 60], timed=True), ())
+    assert not found, found[:5]
+    assert len(read.events) > 10

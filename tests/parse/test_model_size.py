@@ -50,7 +50,7 @@ def test_the_size_of_the_model(line: str, text: str | None) -> None:
     ("line", "percent"),
     [
         ("step: 40  loss:  7.3201  memory: 41.20GiB(51.9%)  tps: 6,210  tflops: 310.2  mfu: 31.37%", "31.37"),
-        ("iter 250: loss 2.1407, time 61.83ms, mfu 17.20%", "17.2"),
+        ("iter 250: loss 2.1407, time 61.83ms, mfu 17.20%", "17.20"),
         ("iter 10: loss 9.3051, time 3094.05ms, mfu 142.91%", "142.91"),
         ("iter 0: loss 10.9031, time 31804.11ms, mfu -100.00%", None),
         ("step 00120/21400 (0.56%) | loss: 4.81 | lrm: 1.00 | dt: 512.30ms | tok/sec: 1,023,400 | mfu: 47.1", "47.1"),

@@ -105,6 +105,7 @@ def test_the_second_number_of_a_batch_may_be_the_one_that_runs() -> None:
         *("seconds_per_10_iters=2.5", "ms_per_10_iters=2500", "last_100_steps_time=25.0", "100 iters in 25.0s"),
         *("(100 steps in 25.0s)", "(25.0s for 100 steps)", "; 25.0 seconds for the last 100 iterations"),
         *("; 20 batches processed in 5.0s", "speed: 25.0s/100iters", "[25.0s/100 batches]", "took 25.0s (100 iters)"),
+        *("s/b : 0.25", ", UD 0.25"),
         *("time over the last 100 its: 25s", "100 training steps in 0:25", "240 steps took 1:00", "25000 ms / 100 it"),
     ],
 )

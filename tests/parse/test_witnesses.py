@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 
 import pandas as pd
@@ -395,3 +395,34 @@ def test_what_only_falls_is_left_of_a_run() -> None:
     steps = parse([f"Iter: {n}50, loss: 0.65 elapsed: 0:02:{50 - 5 * n:02d}" for n in range(1, 9)]).steps
     assert len(steps) == 8
     assert steps["step_time_s"].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("ahead", "each"),
+    [
+        pytest.param(lambda step: 10 + int(0.7 * step), 0.7, id="seconds since the start"),
+        pytest.param(lambda step: 100 + int(2.4 * step), 2.4, id="seconds of slower steps"),
+        pytest.param(lambda step: 1000 + step, None, id="a counter"),
+        pytest.param(lambda step: 32 * step, None, id="samples"),
+        pytest.param(lambda step: 1000 * step + 37 * (step * step % 11), None, id="tokens"),
+        pytest.param(lambda step: 50 + step * 7 % 5, None, id="no count"),
+    ],
+)
+def test_whole_seconds_in_front_are_a_clock_where_they_tick(ahead: Callable[[int], int], each: float | None) -> None:
+    found = parse([f"{ahead(step)} epoch: 1 step: {step} total_loss: 0.{500 - step}" for step in range(1, 61)]).steps
+    assert found["step"].tolist() == list(range(1, 61))
+    if each is None:
+        assert found["step_time_s"].isna().all()
+    else:
+        assert found["step_time_s"].median() == pytest.approx(each, rel=0.1)
+        assert set(found["kind"][found["step_time_s"].notna()]) == {"cumulative"}
+
+
+def test_a_bar_between_how_an_epoch_was_trained_and_how_it_was_evaluated_is_no_training() -> None:
+    bar = ["".join(f"\r{100 * n // 40:3}%|##  | {n}/40 [00:{n // 10:02}<00:01, 10.0it/s]" for n in range(1, 41))]
+    trained = [f"Epoch {epoch}, Train Loss: 0.{9 - epoch}" for epoch in range(1, 6)]
+    evaluated = [f"Epoch {epoch}, Val Loss: 0.{9 - epoch}5" for epoch in range(1, 6)]
+    log = [line for one, other in zip(trained, evaluated, strict=True) for line in (one, *bar, other)]
+    assert parse(log).steps.empty
+    log = [line for one, other in zip(trained, evaluated, strict=True) for line in (*bar, one, other)]
+    assert len(parse(log).steps) == 200

@@ -39,7 +39,7 @@ GATES = (
     *(f"{word}{mark}" for word in ("STEP", "ITER", "TERATION") for mark in (" ", ":", "=")),
     *(f"{word}{mark}" for word in ("loss", "Loss", "LOSS") for mark in (" ", ":", "=", "'", "\t", ",", "|")),
     *(f"{word}{mark}" for word in ("Itr", "itr") for mark in (" ", ":", "=", "s ", "s:", "s=")),
-    *("it/s", "s/it", "s/batch", " it=", "Loss_D", "Loss_G", "loss_D", "loss_G"),
+    *("poch: [", "it/s", "s/it", "s/batch", " it=", "Loss_D", "Loss_G", "loss_D", "loss_G"),
 )
 
 # Longer lines hold no report of one step; a line of so many numbers is a printed array.
@@ -142,6 +142,8 @@ def _forms(shape: tuple[str, ...]) -> tuple[Form, ...]:
             records[-1].append(Entry(place, key, gaps[place].name))
     if len(records) == 1:
         _add_unnamed_step(gaps, records[0])
+        if not gaps[0].text.strip() and gaps[1].text[:1] == " " and gaps[1].name and all(e.place for e in records[0]):
+            records[0].append(Entry(0, Key("ahead")))
     found = []
     for entries, start, end in zip(records, starts, [*starts[1:], len(gaps)], strict=True):
         # What ends a line is the name of no number.
