@@ -1,9 +1,9 @@
 """All log lines of a job in CloudWatch Logs, each once, as fast as the quota allows.
 
-What is read next is a strategy's to say, each in a file of its own: the newest events of all streams together (``tail``);
-everything older, stream by stream (``backlog``); of a running job what came since, and the last minutes again for what
-came late (``updates``); and where streams must not be read, windows of all of them (``windows``). Which of the events
-were handed out before is one record (``seen``), and all of them come from one reader of events (``events``).
+What is read next is a strategy's to say (``strategies``): the newest events of all streams together; everything older,
+stream by stream; of a running job what came since, and the last minutes again for what came late; and where streams must
+not be read, windows of all of them. Which of the events were handed out before is one record (``position``), and all of
+them come from one reader of events (``events``).
 """
 
 from __future__ import annotations
