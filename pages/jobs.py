@@ -10,7 +10,7 @@ from monitor import words
 from monitor.diagnose.rights import of_list
 from monitor.model import Gap, JobSummary
 from monitor.review import Snapshot
-from monitor.show import accounts_address, accounts_board, data, shell
+from monitor.show import accounts_board, data, shell
 from monitor.show.compare import address as compare_address
 from monitor.show.csv import csv_button
 from monitor.show.job_choice import no_jobs
@@ -170,7 +170,7 @@ def list_more(limit: int) -> None:
     st.session_state["jobs-limit"] = limit + data.JOBS_LIMIT
 
 
-if accounts_address.is_asked():
+if accounts_board.is_asked():
     accounts_board.show_way_out()
     live(lambda: accounts_board.board(visit.zone), "accounts", accounts_board.pace)
 else:

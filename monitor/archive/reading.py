@@ -11,10 +11,9 @@ from typing import Any
 import pandas as pd
 
 from monitor.archive import manifest as manifests
-from monitor.archive.columns import FRAMES, LATER_FRAMES
+from monitor.archive.columns import FRAMES, LATER_FRAMES, to_frame
 from monitor.archive.layout import RUNS, Place, job_in, place_of, value_of
 from monitor.archive.manifest import Manifest
-from monitor.archive.parquet import to_frame
 from monitor.archive.store import Store
 from monitor.errors import BadCall, NoData, NoSuchJob
 from monitor.model import Gap, Run, events_frame, gpus_frame, hosts_frame, in_order_of_time, metrics_frame, steps_frame

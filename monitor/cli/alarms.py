@@ -22,9 +22,8 @@ from monitor.alert.sinks.names import sink_of
 from monitor.cli.alert import asked_rules
 from monitor.cli.options import add_command
 from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress
-from monitor.cli.paper import Paper
+from monitor.cli.paper import Column, Paper, table
 from monitor.cli.sources import account_source, add_account_options
-from monitor.cli.tables import Column, table
 from monitor.errors import BadCall, CannotDo
 from monitor.installed import PROGRAM
 from monitor.model import Job

@@ -17,9 +17,8 @@ from monitor.alert.conditions import Rule, Threshold
 from monitor.alert.document import backtest_document
 from monitor.alert.evaluate import figure
 from monitor.cli.output import as_json, deliver, paper_for
-from monitor.cli.paper import Paper, on_screen
+from monitor.cli.paper import Cell, Column, Paper, on_screen, table
 from monitor.cli.sources import archive_source, chosen_cache, job_source
-from monitor.cli.tables import Cell, Column, table
 from monitor.diagnose.headline import status_word
 from monitor.errors import BadCall, CannotDo, NoData, TrainwatchError
 from monitor.fetch.source import JobQuery

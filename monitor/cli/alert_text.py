@@ -12,7 +12,7 @@ from rich.text import Text
 
 from monitor.alert.evaluate import Verdict, value_words, when_words
 from monitor.alert.message import Message
-from monitor.cli.tables import Cell, Column, table
+from monitor.cli.paper import Cell, Column, table
 from monitor.words import DASH, clock, instant
 
 #: Of messages, by their kind.

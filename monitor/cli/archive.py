@@ -16,7 +16,7 @@ from monitor.aws.calls import metered
 from monitor.cli.large_logs import checked_limit
 from monitor.cli.options import add_command
 from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress
-from monitor.cli.paper import Paper
+from monitor.cli.paper import Column, Paper, table
 from monitor.cli.sources import (
     account_source,
     add_account_options,
@@ -30,7 +30,6 @@ from monitor.cli.sources import (
     source_of,
     sweep_of,
 )
-from monitor.cli.tables import Column, table
 from monitor.errors import BadCall
 from monitor.fetch.source import JobQuery
 from monitor.installed import PROGRAM

@@ -11,9 +11,8 @@ from typing import Any
 
 from monitor.archive.document import SCHEMA
 from monitor.cli.output import as_json, deliver, paper_for, progress
-from monitor.cli.paper import Paper
+from monitor.cli.paper import Column, Paper, table
 from monitor.cli.sources import archive_source
-from monitor.cli.tables import Column, table
 from monitor.diagnose.headline import status_word
 from monitor.fetch.source import JobQuery
 from monitor.review.archived import ArchiveSource, Row, matching

@@ -26,9 +26,8 @@ from monitor.archive.store import no_jobs, store_of
 from monitor.cli.alert_undelivered import not_sent, refusals
 from monitor.cli.options import add_command, add_sink_options
 from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress
-from monitor.cli.paper import Paper
+from monitor.cli.paper import Column, Paper, table
 from monitor.cli.sources import add_archive_option, split
-from monitor.cli.tables import Column, table
 from monitor.errors import BadCall, CannotDo, NoData
 from monitor.fleet import window as windows
 from monitor.fleet.document import COLUMNS, csv_rows, fleet_document

@@ -21,7 +21,7 @@ from monitor.cli.jobs_watch import SHORTEST_S, Listed, check_watch, watch
 from monitor.cli.kept_verdicts import instances, kept_of, muted_names, ran, verdict_document, verdict_text
 from monitor.cli.options import add_command
 from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress
-from monitor.cli.paper import Paper
+from monitor.cli.paper import Column, Paper, table
 from monitor.cli.sources import (
     account_source,
     add_account_options,
@@ -32,7 +32,6 @@ from monitor.cli.sources import (
     is_many,
     refuse_one_account,
 )
-from monitor.cli.tables import Column, table
 from monitor.diagnose.headline import status_word
 from monitor.errors import BadCall
 from monitor.model import JobSummary

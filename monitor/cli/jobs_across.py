@@ -19,9 +19,8 @@ from monitor.archive.verdicts import Kept
 from monitor.cli.jobs_watch import Listed, watch
 from monitor.cli.kept_verdicts import instances, kept_of, muted_names, ran, verdict_document, verdict_text
 from monitor.cli.output import as_json, deliver, paper_for, progress
-from monitor.cli.paper import Paper
+from monitor.cli.paper import Column, Paper, table
 from monitor.cli.sources import EXIT_SOME_MISSING, chosen_cache, missing_documents, pairs_of, say_missing, sweep_of
-from monitor.cli.tables import Column, table
 from monitor.diagnose.headline import status_word
 from monitor.errors import TrainwatchError
 from monitor.fetch.source import JobQuery

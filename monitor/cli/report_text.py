@@ -13,7 +13,7 @@ from rich.text import Text
 
 from monitor.analyze.gpu_memory import memory_peaks
 from monitor.analyze.step_time import is_aggregated
-from monitor.cli.tables import Column, table
+from monitor.cli.paper import Column, table
 from monitor.diagnose.headline import facts, status_word
 from monitor.diagnose.outlook import outlook
 from monitor.diagnose.quoted import hidden_words

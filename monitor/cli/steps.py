@@ -14,9 +14,8 @@ from rich.text import Text
 
 from monitor.cli.options import add_command
 from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress, tell_damage
-from monitor.cli.paper import Paper
+from monitor.cli.paper import Column, Paper, table
 from monitor.cli.sources import add_job_options, chosen_cache, job_source
-from monitor.cli.tables import Column, table
 from monitor.diagnose.words.step_readings import explained, reading_words
 from monitor.errors import BadCall, NoData
 from monitor.export.tables import steps_csv, steps_table

@@ -1,9 +1,10 @@
 """The jobs of all accounts on one page: what runs where, and which accounts could not be read. One list in the background,
-for all viewers; filters ask for nothing anew."""
+for all viewers; filters, which the address holds, ask for nothing anew."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
 from urllib.parse import urlencode
@@ -19,11 +20,12 @@ from monitor.diagnose.headline import status_word
 from monitor.diagnose.verdict import is_running
 from monitor.errors import TrainwatchError
 from monitor.review.across import Across, AcrossSnapshot, Missing, Placed, Sweep
-from monitor.show import accounts_address, address, data
+from monitor.show import address, data
 from monitor.show.csv import csv_button
 from monitor.show.grid import Column, Row, show_grid
 from monitor.show.job.figures import Figure
 from monitor.show.jobs.figures import show_jobs_figures
+from monitor.show.jobs.query import STATUSES, show_clear, show_status
 from monitor.show.jobs.table import instances_words
 from monitor.show.pace import IDLE, WAITING, Pace
 from monitor.show.plain import advice, plain
@@ -60,7 +62,7 @@ def show_way_in() -> None:
             JOBS_PAGE,
             label=f"All {count} accounts" if count > 1 else "The account of the settings file",
             icon=":material/hub:",
-            query_params=address.to(**{accounts_address.PARAMETER: accounts_address.ALL}),
+            query_params=address.to(**{PARAMETER: ALL}),
         )
 
 
@@ -81,12 +83,12 @@ def pace() -> Pace:
 
 def board(zone: tzinfo) -> Pace:
     now, snapshot = datetime.now(UTC), look()
-    asked, across = accounts_address.asked(), snapshot.across
+    asked, across = asked_accounts(), snapshot.across
     pairs = [where for where in _pairs() if asked.takes(where)]
     rows = sorted((row for row in across.rows if asked.takes(row.where)), key=lambda row: _urgency(row, now))
     show_jobs_figures(figures(rows, across, pairs, now))
     _show_missing([one for one in across.missing if asked.takes(one.where)], now)
-    accounts_address.show_filters(asked)
+    show_filters(asked)
     rows = [row for row in rows if asked.takes_job(row)]
     limit = st.session_state.get(_MORE, data.JOBS_LIMIT)
     shown = rows[:limit]
@@ -299,3 +301,111 @@ def _ran_s(row: Placed, now: datetime) -> float | None:
 
 def _team(row: Placed) -> str | None:
     return row.job.tag("team") or row.where.account.team
+
+
+#: The parameter that turns one account's list into that of several; this value is all of them.
+PARAMETER, ALL = "accounts", "all"
+_NAMES = ("search", "status", "regions", "team")
+
+
+@dataclass(frozen=True, slots=True)
+class AskedAccounts:
+    """What the address says; an empty filter lets all pass."""
+
+    accounts: tuple[str, ...] = ()
+    regions: tuple[str, ...] = ()
+    team: str | None = None
+    search: str | None = None
+    status: str | None = None
+
+    @property
+    def is_any(self) -> bool:
+        return self == AskedAccounts()
+
+    def takes(self, where: AccountRegion) -> bool:
+        return (
+            (not self.accounts or where.account.name in self.accounts)
+            and (not self.regions or where.region in self.regions)
+            and (self.team is None or where.account.team == self.team)
+        )
+
+    def takes_job(self, row: Placed) -> bool:
+        return (not self.status or row.job.status == self.status) and (self.search or "") in row.job.name
+
+
+def is_asked() -> bool:
+    """Whether several accounts are to be shown, and there are some that this visitor may see."""
+    return address.value(PARAMETER) is not None and bool(data.members())
+
+
+def asked_accounts() -> AskedAccounts:
+    """What the address asks for; names that mean nothing are left out."""
+    members, status = data.members(), address.value("status")
+    names = _several(PARAMETER, [member.name for member in members])
+    regions = _several("regions", [region for member in members for region in member.regions])
+    team = address.value("team")
+    known = team if team in {member.team for member in members} else None
+    return AskedAccounts(names, regions, known, address.value("search"), status if status in STATUSES else None)
+
+
+def show_filters(now: AskedAccounts) -> None:
+    """One row of inputs."""
+    members = data.members()
+    for name, value in (("search", now.search or ""), ("status", now.status), ("team", now.team)):
+        address.shown(name, value)
+    address.shown(PARAMETER, list(now.accounts))
+    address.shown("regions", list(now.regions))
+    with st.container(horizontal=True, gap="small"):
+        st.text_input(
+            "Search",
+            placeholder="Part of a job's name",
+            icon=":material/search:",
+            label_visibility="collapsed",
+            width=240,
+            **address.bound("search"),
+        )
+        show_status()
+        names = [member.name for member in members]
+        _multiple(PARAMETER, "Accounts", names, "All accounts", ALL)
+        _multiple(
+            "regions", "Regions", _unique(region for member in members for region in member.regions), "All regions"
+        )
+        if teams := _unique(member.team for member in members if member.team):
+            st.selectbox(
+                "Team",
+                teams,
+                index=None,
+                placeholder="Any team",
+                label_visibility="collapsed",
+                width=150,
+                **address.bound("team"),
+            )
+        if not now.is_any:
+            show_clear(clear, "clear-account-filters")
+
+
+def clear() -> None:
+    """All jobs of all accounts."""
+    for name in _NAMES:
+        address.keep(name, None)
+    address.keep(PARAMETER, ALL)
+
+
+def _multiple(name: str, label: str, options: Sequence[str], by_itself: str, otherwise: str | None = None) -> None:
+    st.multiselect(
+        label,
+        options,
+        placeholder=by_itself,
+        label_visibility="collapsed",
+        width=210,
+        **address.bound(name, lambda chosen: ",".join(chosen) or otherwise),
+    )
+
+
+def _several(name: str, known: Sequence[str]) -> tuple[str, ...]:
+    given = (address.value(name) or "").split(",")
+    return tuple(dict.fromkeys(each for each in given if each in known))
+
+
+def _unique(names: object) -> list[str]:
+    return list(dict.fromkeys(names))  # type: ignore[call-overload]

@@ -21,8 +21,7 @@ from benchmarks.hostile.account import NAME, START, answer
 from monitor import faults, inert
 from monitor.archive.document import as_json, as_line
 from monitor.cli import jobs
-from monitor.cli.paper import Paper, on_screen
-from monitor.cli.tables import Column, table
+from monitor.cli.paper import Column, Paper, on_screen, table
 from monitor.cli.top import row_of
 from monitor.errors import NoData, Unreachable
 from monitor.model import JobSummary, Report
@@ -340,4 +339,4 @@ def test_only_paper_draws() -> None:
         for path in root.rglob("*.py")
         if re.search(r"\bConsole\(|__stdout__|__stderr__|\.buffer\.write|os\.write\(", path.read_text(encoding="utf-8"))
     }
-    assert made == {"tables.py", "pairs.py", "nightly.py"}
+    assert made == {"paper.py", "pairs.py", "nightly.py"}

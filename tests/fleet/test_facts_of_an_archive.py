@@ -13,8 +13,8 @@ from typing import Any
 import duckdb
 import pytest
 
+from monitor.archive import columns
 from monitor.archive import manifest as manifests
-from monitor.archive import parquet
 from monitor.archive.columns import JOBS, Kind
 from monitor.archive.fleet_parts import FactStore
 from monitor.archive.layout import RUNS
@@ -170,9 +170,9 @@ def test_jobs_of_an_older_and_of_a_later_version_stand_side_by_side(store: Count
         row = {name: value for name, value in row.items() if name in change or name in JOBS}
         row = {name: value for name, value in row.items() if not (path == older and value is None and name in change)}
         store.write(path, manifests.to_bytes(replace(manifest, row=row)))
-        columns: dict[str, Kind] = {name: JOBS.get(name, "number") for name in row}
-        instants = {name: datetime.fromisoformat(row[name]) for name in row if columns[name] == "instant" and row[name]}
-        store.write(manifest.parts["jobs"].path, parquet.from_rows([row | instants], columns))
+        kinds: dict[str, Kind] = {name: JOBS.get(name, "number") for name in row}
+        instants = {name: datetime.fromisoformat(row[name]) for name in row if kinds[name] == "instant" and row[name]}
+        store.write(manifest.parts["jobs"].path, columns.from_rows([row | instants], kinds))
     assert FleetFacts(store, kept).update().unread == ()
     tags = [each.tags for each in by_name(kept.load(FIRST, LAST)).values()]
     assert sorted(map(len, tags)) == [0, 1, 1, 1]
