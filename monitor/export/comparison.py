@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 import pandas as pd
 
-from monitor.archive.document import comparison_document
+from monitor.archive.comparison_document import comparison_document
 from monitor.archive.pairs import Record, record_line
 from monitor.diagnose.comparison.compare import Comparison, letter
 from monitor.diagnose.comparison.rows import difference_rows, figure_rows, prediction_lines, verdict_lines

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from monitor.archive.document import comparison_document
+from monitor.archive.comparison_document import comparison_document
 from monitor.archive.pairs import Record
 from monitor.diagnose.comparison.compare import compare
 from monitor.show import data

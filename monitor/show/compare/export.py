@@ -7,7 +7,8 @@ from functools import partial
 
 import streamlit as st
 
-from monitor.archive.document import as_json, comparison_document, without_trailing_spaces
+from monitor.archive.comparison_document import comparison_document
+from monitor.archive.document import as_json, without_trailing_spaces
 from monitor.archive.pairs import Record, record
 from monitor.diagnose.comparison.compare import Comparison, pairs_of
 from monitor.export.comparison import TABLES, markdown
