@@ -269,14 +269,14 @@ def new_steps(table: Table, at: At, at_once: int) -> tuple[At, NDArray[np.int64]
 
     The loss of a later redraw of a step takes the first one's place: that still shows the postfix of the step before.
     """
-    segment, last_step, last_clock, last_epoch = 0, -1.0, -1.0, np.nan
+    segment, last_step, last_clock, last_epoch, over = 0, -1.0, -1.0, np.nan, False
     seen: dict[float, int] = {}
     found: list[int] = []
     parts: list[int] = []
     newest = -1.0
     ended = bool(only_ends(table, at, np.zeros(len(at), np.int64)).all())
-    columns = (np.nan_to_num(table.step[at]), np.nan_to_num(table.clock_s[at]), table.epoch[at])
-    for place, counter, loss, step, clock, epoch in zip(
+    columns = (np.nan_to_num(table.step[at]), table.total[at], np.nan_to_num(table.clock_s[at]), table.epoch[at])
+    for place, counter, loss, step, total, clock, epoch in zip(
         at.tolist(),
         table.counter[at].tolist(),
         table.loss[at].tolist(),
@@ -284,7 +284,7 @@ def new_steps(table: Table, at: At, at_once: int) -> tuple[At, NDArray[np.int64]
         strict=True,
     ):
         # Bars drawn at once may trail one another by a step; only one that also set its clock back began again.
-        again = step < last_step and (clock < last_clock or last_step - step > at_once + 1)
+        again = step < last_step and (clock < last_clock or last_step - step > at_once + 1 or (step == 0 and over))
         # A log may hold the last redraw of each epoch only: the same step again, of another epoch.
         another = ended or abs(epoch - last_epoch) > 0
         epoch_over = at_once == 1 and counter != counter and step <= last_step and another
@@ -292,6 +292,7 @@ def new_steps(table: Table, at: At, at_once: int) -> tuple[At, NDArray[np.int64]
             segment += 1
             seen.clear()
         last_step, last_clock, last_epoch = step, clock, epoch
+        over = at_once == 1 and step == total
         if step == 0 and counter != counter:
             continue
         seen[step] = times = seen.get(step, 0) + 1

@@ -15,6 +15,8 @@ from monitor.parse.columns import Floats
 
 # A difference of whole seconds is off by up to one second; over this many ticks that is 10 %.
 _TICKS = 10
+# A pause is so many times as long as it usually is from one reading to the next.
+_PAUSE = 5.0
 # A clock never falls; fewer reports than this could rise by chance, and must then grow like a clock too.
 _SURELY_A_CLOCK = 12
 _RISES_OF_A_TICKING_CLOCK = 4
@@ -237,13 +239,24 @@ def shared(steps: Floats, spans_s: Floats, usual_gap: float) -> Floats:
 
 
 def _far_enough(clock: Floats, enough_s: float) -> NDArray[np.intp]:
-    """For each reading the place of the newest one that lies ``enough_s`` before it; 0 where there is none."""
+    """For each reading the place of the newest one that lies ``enough_s`` before it; 0 where there is none, and none before a
+    pause, which one reading tells by itself and others would spread over the steps behind it.
+    """
     base, places, readings = 0, [], clock.tolist()
-    for i, now in enumerate(readings):
+    for i, (now, is_pause) in enumerate(zip(readings, _pauses(clock, enough_s).tolist(), strict=True)):
+        if is_pause:
+            base = i
         while base + 1 < i and now - readings[base + 1] >= enough_s:
             base += 1
         places.append(base)
     return np.array(places, dtype=np.intp)
+
+
+def _pauses(clock: Floats, enough_s: float) -> NDArray[np.bool_]:
+    """Which readings come so long behind the one before that something else was done meanwhile."""
+    elapsed = np.diff(clock, prepend=clock[:1])
+    passed = elapsed[elapsed > 0]
+    return elapsed >= max(enough_s, _PAUSE * float(np.median(passed)) if len(passed) else np.inf)
 
 
 def steps_before_first(steps: Floats) -> float:
@@ -266,8 +279,11 @@ def samples_per_step(steps: Floats, clock: Floats, rate: Floats, tick_s: float) 
     """
     ratios: list[float] = []
     predicted, start, last = 0.0, clock[0], steps[0]
-    for done, now, per_s in zip(steps[1:].tolist(), clock[1:].tolist(), rate[1:].tolist(), strict=True):
-        if not per_s > 0 or done <= last:
+    paused = _pauses(clock, _TICKS * tick_s)[1:]
+    for done, now, per_s, pause in zip(
+        steps[1:].tolist(), clock[1:].tolist(), rate[1:].tolist(), paused.tolist(), strict=True
+    ):
+        if not per_s > 0 or done <= last or pause:
             predicted, start = 0.0, now
         else:
             predicted += (done - last) / per_s
@@ -278,7 +294,7 @@ def samples_per_step(steps: Floats, clock: Floats, rate: Floats, tick_s: float) 
     if len(ratios) < 3:
         with np.errstate(invalid="ignore"):
             moved, passed = np.diff(steps), np.diff(clock)
-        usable = (rate[1:] > 0) & (moved > 0)
+        usable = (rate[1:] > 0) & (moved > 0) & ~paused
         total = float((moved[usable] / rate[1:][usable]).sum())
         elapsed = float(passed[usable].sum())
         return elapsed / total if total > 0 and elapsed >= 5 * tick_s else float("nan")

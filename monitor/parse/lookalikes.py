@@ -19,10 +19,14 @@ _EVALUATION = re.compile(
 )
 _CODE = (
     r"\{\w{0,30}[:!}]|\bself\.|\bdef \w|\breturn\b|\bprint\(|(?<![\w'\"])f['\"]|%[.\d]{0,4}[dfs]\b"
-    r"|\bimport \w|(?<!=)==(?!=)|\+=|^\s*\+{1,3} \w|\.py::|\w(?:Error|Exception)\b:?\s"
+    r"|\bimport \w|(?<![=\[])==(?![=>])|\+=|^\s*\+{1,3} \w|\.py::|\w(?:Error|Exception)\b:?\s"
 )
 # Bars have their own readers; what they do not read is no step. A bracket that only closes is the rest of a cut bar.
-_BAR = r"%\||\d:\d\d<|━|\[=(?!.*\bit/s.*\bloss\b)|v_num=|^[^\[]*\]\s*$"
+_BAR = (
+    r"%\||\d:\d\d<|━|v_num=|^[^\[]*\]\s*$"
+    # Keras's own, unless it tells a loss behind a rate or beside a step that is called so.
+    r"|^(?!.*\b[Ss]tep\b.*\[[=>].*\bloss\b).*\[=(?!.*\bit/s.*\bloss\b)"
+)
 _SETTINGS = (
     r"\bnamespace\(|\bconfig(?:uration|s)?\b ?[:=({]|\bhyper-?param|\barg(?:ument)?s\b ?[:=({]|\bparameters: ?\{"
 )

@@ -68,12 +68,17 @@ def process_number(value: str | float | None) -> int | None:
 
 
 def clock_s(text: str) -> float | None:
-    """Seconds of a printed clock: "36:27", "1:00:44", "2 days, 3:04:05", "1 day, 00:00:01"; None if it is none."""
+    """Seconds of a printed clock: "36:27", "1:00:44", "2 days, 3:04:05", "1 day, 00:00:01", "2-03:04:05"; None if it is none."""
     days = 0
     if "day" in text:
         head, _, text = text.partition(",")
         digits = head.split()[0] if head.split() else ""
         if (said := count(digits)) is None:
+            return None
+        days = said
+    elif "-" in text:
+        head, _, text = text.partition("-")
+        if (said := count(head)) is None:
             return None
         days = said
     parts = text.strip().split(":")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import chain
 
 import numpy as np
 from ahocorasick_rs import BytesAhoCorasick, Implementation
@@ -28,7 +29,7 @@ _SCAN = BytesAhoCorasick([word.encode() for word in _WORDS], implementation=Impl
 _SHORT = np.array([len(word) < 5 and word.isascii() for word in _WORDS])
 _IS_LETTER = np.array([chr(byte).isalpha() or byte >= 0x80 for byte in range(256)])
 # Bars have readers of their own, which know which of them are of training.
-_BARS = (b"%|", b"it/s]", b"s/it]", b"\xe2\x94\x81")
+_BARS = re.compile(rb"%\||(?:it/s|s/it)\]|\xe2\x94\x81")
 
 _LONGEST = 1_500
 MOST_NUMBERS = 48
@@ -60,7 +61,7 @@ def worth_a_look(page: LogPage) -> Lines:
     found = _SCAN.find_matches_as_indexes(data, overlapping=True)
     if not found:
         return np.empty(0, np.int64)
-    which, starts, ends = (np.array(column) for column in zip(*found, strict=True))
+    which, starts, ends = np.fromiter(chain.from_iterable(found), np.int64, 3 * len(found)).reshape(-1, 3).T
     letters = _IS_LETTER[np.frombuffer(data + b"\n", np.uint8)]
     inside = (letters[starts - 1] & (starts > 0)) | letters[ends]
     return np.unique(np.searchsorted(page.ends, starts[~(_SHORT[which] & inside)]))
@@ -68,7 +69,7 @@ def worth_a_look(page: LogPage) -> Lines:
 
 def is_bar(line: bytes) -> bool:
     """A bar of a kind that has readers of its own."""
-    return any(mark in line for mark in _BARS)
+    return _BARS.search(line) is not None
 
 
 def split(text: str) -> tuple[Shape, list[float]] | None:

@@ -77,6 +77,8 @@ class Verified:
 
     def lacks(self, lines: Classes) -> NDArray[np.bool_]:
         """Which lines are like some that the plan was wrong about."""
+        if not self._wrong:
+            return np.zeros(len(lines.lengths), bool)
         out: NDArray[np.bool_] = np.isin(lines.whole(), list(self._wrong))
         return out
 

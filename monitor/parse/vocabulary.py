@@ -121,6 +121,7 @@ OF_ONE_STEP, MEAN_OF_STEPS, RATE, SPAN, ANY_TIME, BARE, ELAPSED, TOTAL_TIME = 10
 TIME_WORDS = word_set("time times duration latency cost elapsed timing timings timer timers took dt t") | {
     "wall time",
     "elapsed time",
+    "time cost",
 }
 # Between such a word and what is counted: "time_this_iter_s", "time for one step".
 OF_ONE = word_set("per this last of for each every one a the in")

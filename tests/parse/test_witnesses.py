@@ -350,6 +350,15 @@ def test_a_clock_of_the_run_goes_on_where_a_counter_begins_again() -> None:
     assert _read(lines)["step_time_s"].median() == pytest.approx(0.05, rel=0.02)
 
 
+def test_a_bar_of_signs_beside_a_step_and_a_loss_is_a_report_and_one_of_keras_is_none() -> None:
+    signs = ["[>-----]", "[=>----]", "[==>---]", "[===>--]", "[====>-]", "[=====>]"]
+    found = _read(
+        [f"Global step: {5 * n} - {bar} {n}% - loss: 1.{n} - 900.1 sample/sec" for n, bar in enumerate(signs)]
+    )
+    assert found["step"].tolist() == [0, 5, 10, 15, 20, 25]
+    assert _read([f"127/127 [====================] - {n}s - loss: 0.2{n}" for n in range(7, 10)]).empty
+
+
 def test_a_bar_of_signs_with_a_loss_of_both_kinds_is_a_report() -> None:
     lines = [
         f"Training [===      ] 8.{n}% {500 * n}/58000 | 4.00 it/s | ETA: 900 s | loss=2.{n} | validation_loss=2.5"
@@ -426,3 +435,25 @@ def test_a_bar_between_how_an_epoch_was_trained_and_how_it_was_evaluated_is_no_t
     assert parse(log).steps.empty
     log = [line for one, other in zip(trained, evaluated, strict=True) for line in (*bar, one, other)]
     assert len(parse(log).steps) == 200
+
+
+def test_a_pause_is_not_spread_over_the_steps_behind_it_by_a_clock_of_whole_seconds() -> None:
+    seconds = [step // 5 + 54 * (step // 100) for step in range(1, 400)]
+    found = parse(
+        [
+            f"Epoch 1.9: train_loss/word=5.13 (steps={step}, words/sec={7000 + step}, time=0-00:{at // 60:02}:{at % 60:02})"
+            for step, at in enumerate(seconds, 1)
+        ]
+    ).steps
+    assert found["step"].tolist() == list(range(1, 400))
+    assert found["step_time_s"].median() == pytest.approx(0.2, rel=0.05)
+    assert (found["step_time_s"] > 1).sum() == 3
+
+
+def test_a_bar_of_one_batch_runs_once_an_epoch() -> None:
+    bar = [
+        f"Training: {100 * n:3}%|##| {n}/1 [00:00<00:00,  {rate}it/s, loss=1.{n}]" for n, rate in ((0, "?"), (1, 4.0))
+    ]
+    found = parse([*bar, bar[1], "Evaluating: 100%|##| 1/1 [00:00<00:00,  5.13it/s]"] * 6).steps
+    assert found["step"].tolist() == [1] * 6
+    assert found["segment"].tolist() == list(range(6))
