@@ -155,8 +155,9 @@ class Reports:
                     self.kind[at] = table.code("interval")
             if _counts_epochs(table, at) or (done := self._done(at)) is None:
                 continue
-            # What is left of the run is an estimate: the clock of the lines tells more.
-            untold = np.isnan(self.time_s[at]).all() or bool((table.meaning[at] == table.code(LEFT)).any())
+            # What is left of the run is an estimate, and a number without a name no more: the clock of the lines tells more.
+            weak = np.isin(table.meaning[at], (table.code(LEFT), table.code("unnamed")))
+            untold = np.isnan(self.time_s[at]).all() or bool(weak.any())
             if (told.cause == "clock" or untold) and (at_ms := written_ms(table, at)) is not None:
                 times = witness.line_times(done, at_ms)
                 if not np.isnan(times).all():

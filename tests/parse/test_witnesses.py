@@ -8,6 +8,9 @@ from datetime import UTC, datetime, timedelta
 import pandas as pd
 import pytest
 
+from monitor.model import LogPage
+from monitor.parse.assemble import assemble
+from monitor.parse.recognise import RawRows
 from tests.parse.read import parse
 
 _BEGIN = datetime(2024, 3, 5, 9, 0, 0, tzinfo=UTC)
@@ -457,3 +460,13 @@ def test_a_bar_of_one_batch_runs_once_an_epoch() -> None:
     found = parse([*bar, bar[1], "Evaluating: 100%|##| 1/1 [00:00<00:00,  5.13it/s]"] * 6).steps
     assert found["step"].tolist() == [1] * 6
     assert found["segment"].tolist() == list(range(6))
+
+
+def test_the_clock_of_the_lines_tells_more_than_whole_seconds_in_front() -> None:
+    lines = [f"{(step * 7) // 10} epoch: 1 step: {step} total_loss: 0.{500 - step}" for step in range(1, 61)]
+    page = LogPage.of("s", "algo-1", 1, lines, tuple(1_700_000_000_000 + 680 * step for step in range(1, 61)))
+    raw = RawRows()
+    raw.add(page)
+    found = assemble(raw.steps, raw.events).steps
+    assert found["step_time_s"].median() == pytest.approx(0.68)
+    assert set(found["kind"][found["step_time_s"].notna()]) == {"line-clock"}
