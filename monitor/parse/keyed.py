@@ -52,7 +52,8 @@ def _blocks(page: Bytes) -> tuple[Ints, ...]:
     """Where the bytes of blocks and lines stand that bars are drawn with."""
     at = np.flatnonzero(page[:-2] == _BLOCK[0])
     second, third = page[at + 1], page[at + 2]
-    drawn = (second == 0x96) & (third < 0xA0)
+    # Where a line was cut within a block its end is none of it.
+    drawn = (second == 0x96) & (third >= 0x80) & (third < 0xA0)
     drawn |= (second == 0x94) & (third == 0x81)
     drawn |= (second == 0x95) & ((third == 0xB8) | (third == 0xBA))
     at = at[drawn]

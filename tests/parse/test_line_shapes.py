@@ -197,3 +197,20 @@ def test_shapes_are_bounded_and_what_is_beyond_is_read() -> None:
     words = ["".join(chr(97 + at // 26**place % 26) for place in range(3)) for at in range(200)]
     raw.add(paged([f"step={at} step_time_s=0.5 {word}=1".encode() for at, word in enumerate(words)], (), False)[0])
     assert (len(raw.known), len(raw.steps)) == (10, 200)
+
+
+@pytest.mark.parametrize("cut", ["█", "▌", "━", "╸"])
+@pytest.mark.parametrize("at", [1, 2])
+def test_a_line_that_ends_within_a_character_takes_no_other_line_with_it(cut: str, at: int) -> None:
+    bars = [
+        f"Epoch 0: {n:3}%|{'█' * (n // 10)}| {n}/99 [00:{n // 2:02}<00:20,  2.0it/s, loss=2.{n}]" for n in range(1, 99)
+    ]
+    lines = [bar.encode() for bar in bars]
+    lines[50:50] = [
+        b"Epoch 0:  51%|" + cut.encode()[:at],
+        b"Epoch 0, global step 51: 'val_loss' reached 2.8, saving model to 'x.ckpt' as top 10",
+        b"A line that nobody knows",
+    ]
+    wrong, raw = difference(paged(lines, [], timed=True))
+    assert wrong == []
+    assert "checkpoint-begin" in {row.kind for row in raw.events}
