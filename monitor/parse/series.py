@@ -124,6 +124,8 @@ def by_batch(table: Table, at: At, samples_per_epoch: frozenset[int]) -> None:
         return
     redraws = np.unique(table.step[at[table.meaning[at] == table.code(LEFT)]]).astype(np.int64)
     batch = int(np.gcd.reduce(redraws)) if len(redraws) >= _FEWEST_REDRAWS else 1
+    if batch > 1 and redraws[0] != batch:
+        batch = 1  # the first batch is drawn always
     for bar in np.unique(table.bar[at]):
         own = at[table.bar[at] == bar]
         if batch == 1 and str(table.texts[bar]) not in map(str, samples_per_epoch):
