@@ -17,7 +17,7 @@ from monitor.parse.bars import are_means, drawn_at_once, is_of_run, new_steps, r
 from monitor.parse.columns import Floats, durations
 from monitor.parse.identity import Identity, identify
 from monitor.parse.learned import learn
-from monitor.parse.marks import EPOCH_TOLD, EPOCHS_ONLY
+from monitor.parse.marks import EPOCH_LINES, EPOCHS_ONLY
 from monitor.parse.rows import EventRow
 from monitor.parse.series import (
     by_batch,
@@ -42,7 +42,7 @@ from monitor.parse.told_once import LOSSES, Evaluations, Writer, evaluations, to
 _MOST_WRITERS = 1 << 31
 _NO_LINE = np.iinfo(np.int64).min // 2
 # Events for what is put together here alone.
-_OURS = frozenset({*delimited.KINDS, EPOCH_TOLD})
+_OURS = delimited.KINDS | EPOCH_LINES
 # Their throughput is that of the whole job, and counts what the configuration counts.
 _OF_WHOLE_JOB = frozenset({"deepspeed", "tf-benchmarks"})
 # Of these each process prints its own; the number is what a batch has by default, 0 where there is none.
@@ -119,8 +119,8 @@ def assemble(
 
 def _epochs_only(events: Iterable[EventRow]) -> list[EventRow]:
     """One event with the number of epochs that lines tell of, at the first of them; of less than two none."""
-    told = [row for row in events if row.kind == EPOCH_TOLD and row.text.split()[0].isdecimal()]
-    epochs = len({row.text.split()[0] for row in told})
+    told = [row for row in events if row.kind in EPOCH_LINES and row.text.isdecimal()]
+    epochs = len({row.text for row in told})
     return [told[0]._replace(kind=EPOCHS_ONLY, text=str(epochs))] if epochs > 1 else []
 
 

@@ -5,15 +5,15 @@ What one event prints in many ways stands in one pattern; of a line the first ro
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from monitor.parse.reader import Table, event, said
 
 #: A line that tells of an epoch as a whole.
 EPOCH_TOLD = "epoch-told"
-#: What is told behind its number where that is how it was trained.
-TRAINED = "trained"
+#: The same, where it tells how the epoch was trained, and of no evaluation.
+EPOCH_TRAINED = "epoch-trained"
+EPOCH_LINES = frozenset({EPOCH_TOLD, EPOCH_TRAINED})
 #: That a log tells of epochs and of no step: how many there are.
 EPOCHS_ONLY = "epochs-only"
 _MARKS = Table(
@@ -181,25 +181,22 @@ _MARKS = Table(
     one_a_line=True,
 )
 _FIGURE = r"(?:loss|acc|err|nll|ppl|rmse|mse|score)"
-_TRAINED = re.compile(rf"(?i)^(?!.*\b(?:val|test|dev))\W*epochs?\W.*\btrain(?:ing)?[ _-]?{_FIGURE}")
-
-
-def _of_epoch(match: re.Match[str]) -> str:
-    """Its number, and whether it is the epoch's training that is told of, and no evaluation."""
-    return f"{match['said']} {TRAINED}" if _TRAINED.search(match.string) else match["said"]
-
-
+_EPOCH_GATES = "poch |poch:|poch=|poch[|POCH |POCH:"
+_OF_EPOCH = (
+    r"\W{0,12}(?:(?:train(?:ing)?|starting) )?epochs?(?: num(?:ber)?| no\.?)?[ :=#\[]{1,3}(?P<said>\d{1,6})"
+    rf"(?: ?(?:/|of) ?\d{{1,6}})?\]?(?![\d.])(?=.{{0,160}}{_FIGURE})"
+    r"(?!.*(?:\b(?:step|iter|batch|it/s)|%\||\d ?/ ?\d))"
+)
 _EPOCHS = Table(
     (
         # What is said of each epoch, and of no step of it.
         event(
-            EPOCH_TOLD,
-            "poch |poch:|poch=|poch[|POCH |POCH:",
-            r"(?i)^\W{0,12}(?:(?:train(?:ing)?|starting) )?epochs?(?: num(?:ber)?| no\.?)?[ :=#\[]{1,3}(?P<said>\d{1,6})"
-            rf"(?: ?(?:/|of) ?\d{{1,6}})?\]?(?![\d.])(?=.{{0,160}}{_FIGURE})"
-            r"(?!.*(?:\b(?:step|iter|batch|it/s)|%\||\d ?/ ?\d))",
-            _of_epoch,
+            EPOCH_TRAINED,
+            _EPOCH_GATES,
+            rf"(?i)^(?!.*\b(?:val|test|dev))(?=\W*epochs?\W.*\btrain(?:ing)?[ _-]?{_FIGURE}){_OF_EPOCH}",
+            said,
         ),
+        event(EPOCH_TOLD, _EPOCH_GATES, rf"(?i)^{_OF_EPOCH}", said),
         # A figure of the validation beside those of the training, or in a bar; where it moves each time that is an epoch's.
         event(
             EPOCH_TOLD,

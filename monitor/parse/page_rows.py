@@ -63,8 +63,6 @@ def read_page(
     _PageRows(page, rows, events, failures, examples, shapes, readers).read()
 
 
-_Line = tuple[int, int, int | None, tuple[int | None, str], str]
-"""Number, part, time, rank and host, text."""
 _Planned = tuple[int, Plan, Ints, list[Floats]]
 """Flags of a shape, a plan, its pieces, and of each of its outputs the numbers."""
 
@@ -293,23 +291,18 @@ class _PageRows:
 
     def _add_told(self, events: Sequence[Told], flags: int, at: Ints, bare: bool) -> None:
         """Adds the events that each of some lines tells, ``bare`` ones without wrapping."""
-        rows: dict[int, list[_Line]] = {}
+        lines: dict[int, list[EventRow]] = {}
         for told in events:
             few = self.events.enough_of(told.kind)
             some = at
             if few is not None and len(at) > 2 * few and (told.text is not None or not flags & HEX):
                 some = np.concatenate((at[:few], at[-few:]))
-            if len(some) not in rows:
-                rows[len(some)] = self._lines(some, bare)
-            self.events.add_all(
-                (
-                    EventRow(self.page.stream, self.page.node, number, part, time_ms, *writer, *told.of(text))
-                    for number, part, time_ms, writer, text in rows[len(some)]
-                ),
-                of=len(at),
-            )
+            if len(some) not in lines:
+                lines[len(some)] = self._lines(some, bare)
+            self.events.add_all((EventRow(*row[:-2], *told.of(row.text)) for row in lines[len(some)]), of=len(at))
 
-    def _lines(self, at: Ints, bare: bool) -> list[_Line]:
+    def _lines(self, at: Ints, bare: bool) -> list[EventRow]:
+        """Lines as events that are of no kind yet."""
         page, line, places = self.page, self.pieces.line[at], at.tolist()
         written = [None] * len(at) if page.times_ms is None else [page.times_ms[each] for each in line.tolist()]
         who: list[tuple[int | None, str]] = [(None, "")] * len(at)
@@ -323,7 +316,10 @@ class _PageRows:
             texts, who = [each.text for each in found], [(each.rank, each.host) for each in found]
             times = map(one_line.event_ms, found, written)
         numbers, parts = (line + page.first_line).tolist(), self.pieces.part[at].tolist()
-        return list(zip(numbers, parts, times, who, texts, strict=True))
+        return [
+            EventRow(page.stream, page.node, number, part, time_ms, rank, host, "", text)
+            for number, part, time_ms, (rank, host), text in zip(numbers, parts, times, who, texts, strict=True)
+        ]
 
     def _add_event(self, fragment: Fragment, at: int, part: int, found: list[tuple[str, str]]) -> None:
         page, line = self.page, int(self.pieces.line[at])

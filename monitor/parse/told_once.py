@@ -18,7 +18,7 @@ from monitor.parse.bar_runs import only_ends
 from monitor.parse.bars import Bar, Marks, training_bar
 from monitor.parse.event_rows import TRAINS
 from monitor.parse.identity import Identity
-from monitor.parse.marks import EPOCH_TOLD, TRAINED
+from monitor.parse.marks import EPOCH_LINES, EPOCH_TRAINED
 from monitor.parse.rows import EventRow
 from monitor.parse.table import NOBODY, At, Table
 
@@ -56,10 +56,9 @@ def evaluations(events: Iterable[EventRow], unread: bool = False) -> Evaluations
     epochs: dict[str, dict[str, int]] = {}
     trained: dict[str, list[int]] = {}
     for event in events:
-        if event.kind == EPOCH_TOLD:
-            number = event.text.removesuffix(f" {TRAINED}")
-            epochs.setdefault(event.stream, {}).setdefault(number, event.line)
-            if number != event.text:
+        if event.kind in EPOCH_LINES:
+            epochs.setdefault(event.stream, {}).setdefault(event.text, event.line)
+            if event.kind == EPOCH_TRAINED:
                 trained.setdefault(event.stream, []).append(event.line)
         elif event.kind == "evaluation-end":
             ends.setdefault(event.stream, []).append(event.line)
