@@ -9,6 +9,7 @@ from typing import Any
 
 from monitor.alert.backtest import Backtested, BacktestedJob, Said
 from monitor.alert.evaluate import Firing, Verdict
+from monitor.model.document import Forms, document
 
 SCHEMA = 1
 
@@ -19,36 +20,7 @@ def alert_document(job: str, verdicts: Sequence[Verdict], now: datetime) -> dict
         "schema": SCHEMA,
         "evaluated_at": iso(now),
         "job": job,
-        "rules": [_verdict(verdict) for verdict in verdicts],
-    }
-
-
-def _verdict(verdict: Verdict) -> dict[str, Any]:
-    rule = verdict.rule
-    return {
-        "name": rule.name,
-        "when": rule.text,
-        "state": verdict.state,
-        "severity": rule.severity,
-        "node": verdict.node,
-        "since": iso(verdict.since),
-        "value": plain(verdict.value),
-        "unit": verdict.unit,
-        "limit": plain(verdict.limit),
-        "firing": [_firing(one) for one in verdict.firing],
-        "came_by": verdict.came_by or None,
-        "why": verdict.why or verdict.summary or None,
-    }
-
-
-def _firing(one: Firing) -> dict[str, Any]:
-    return {
-        "node": one.node,
-        "since": iso(one.since),
-        "until": iso(one.until),
-        "value": plain(one.value),
-        "limit": plain(one.limit),
-        "finding": one.finding or None,
+        "rules": _document(verdicts),
     }
 
 
@@ -69,7 +41,7 @@ def backtest_document(jobs: Sequence[BacktestedJob]) -> dict[str, Any]:
         "schema": SCHEMA,
         "evaluated_at": iso(max((job.judged_until for job in jobs), default=None)),
         "rules": [_rule([job.rules[place] for job in jobs]) for place in range(rules)],
-        "jobs": [_job(job) for job in jobs],
+        "jobs": _document(jobs),
     }
 
 
@@ -92,38 +64,20 @@ def _rule(over: Sequence[Backtested]) -> dict[str, Any]:
     }
 
 
-def _job(job: BacktestedJob) -> dict[str, Any]:
-    return {
-        "name": job.job,
-        "status": job.status,
-        "started": iso(job.started),
-        "ended": iso(job.ended),
-        "usd": plain(job.usd),
-        "rules": [
-            {
-                "name": tested.rule.name,
-                "state": tested.state,
-                "came_by": tested.came_by or None,
-                "why": tested.why or None,
-                "alerts": [_said(said) for said in tested.said],
-            }
-            for tested in job.rules
-        ],
-    }
+_FORMS: Forms = {
+    Verdict: "name=rule.name when=rule.text state severity=rule.severity node since value unit limit firing came_by? "
+    "why=reason?",
+    Firing: "node since until value limit finding?",
+    BacktestedJob: "name=job status started ended usd rules",
+    Backtested: "name=rule.name state came_by? why? alerts=said",
+    Said: "at since=episode.since resolved=episode.cleared node=episode.node finding=episode.finding? value=episode.value "
+    "limit=episode.limit unit=episode.unit seconds_before_end usd_after wasted_usd_after",
+}
 
 
-def _said(said: Said) -> dict[str, Any]:
-    episode = said.episode
-    return {
-        "at": iso(said.at),
-        "since": iso(episode.since),
-        "resolved": iso(episode.cleared),
-        "node": episode.node,
-        "finding": episode.finding or None,
-        "value": plain(episode.value),
-        "limit": plain(episode.limit),
-        "unit": episode.unit,
-        "seconds_before_end": plain(said.seconds_before_end),
-        "usd_after": plain(said.usd_after),
-        "wasted_usd_after": plain(said.wasted_usd_after),
-    }
+def _document(value: Any) -> Any:
+    return document(value, _FORMS, lambda leaf: iso(leaf) if isinstance(leaf, datetime) else _rounded(leaf))
+
+
+def _rounded(leaf: Any) -> Any:
+    return plain(leaf) if isinstance(leaf, float) else leaf

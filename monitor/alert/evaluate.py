@@ -287,6 +287,11 @@ class Verdict:
     came_by: str = ""
     """How ``value`` was come by, in words, where it is a step time that is not simply printed."""
 
+    @property
+    def reason(self) -> str:
+        """Why there is no data, or the finding's sentence."""
+        return self.why or self.summary
+
 
 def figure(value: float | None, metric: str, unit: str) -> str:
     """A value of a metric with its unit: ``31 %``, ``4.10 s``, ``12 min``, ``$4,880``, ``512 tokens/s``, ``2.31``."""

@@ -8,33 +8,29 @@ from __future__ import annotations
 
 from typing import Any
 
-from monitor.archive.document import SCHEMA, job_document, plain
+from monitor.archive.document import SCHEMA, job_document
 from monitor.archive.pairs import Record
 from monitor.diagnose.comparison.compare import Against, Comparison
+from monitor.diagnose.comparison.differences import Difference
 from monitor.diagnose.comparison.figures import Figures
 from monitor.diagnose.comparison.prediction import Followed
+from monitor.model.document import Forms, document
 
 
 def comparison_document(comparison: Comparison, record: Record | None = None) -> dict[str, Any]:
     """Plain JSON types; unknown is null. ``record`` is how earlier predictions did on the user's own pairs."""
-    second = comparison.against[0]
-    document: dict[str, Any] = plain(
-        {
-            "schema": SCHEMA,
-            "jobs": [job_document(job) for job in comparison.jobs],
-            "configuration_difference": [
-                {"parameter": each.parameter, "values": list(each.values)} for each in comparison.different
-            ],
-            **_result(second),
-            "figures": [_figures(each) for each in comparison.figures],
-            "comparisons": [{"name": each.name, **_result(each)} for each in comparison.against],
-            "earlier_predictions": None
-            if record is None
-            else {"pairs": record.pairs, "held": record.held, "too_wide_to_test": record.too_wide},
-            "notes": list(comparison.notes),
-        }
-    )
-    return document
+    whole = {
+        "schema": SCHEMA,
+        "jobs": [job_document(job) for job in comparison.jobs],
+        "configuration_difference": comparison.different,
+        **_result(comparison.against[0]),
+        "figures": comparison.figures,
+        "comparisons": [{"name": each.name, **_result(each)} for each in comparison.against],
+        "earlier_predictions": record,
+        "notes": comparison.notes,
+    }
+    found: dict[str, Any] = document(whole, _FORMS)
+    return found
 
 
 def _result(result: Against) -> dict[str, Any]:
@@ -56,7 +52,7 @@ def _result(result: Against) -> dict[str, Any]:
         else found.percent(work.samples),
         "per_token_change_percent": result.work_pct if work is not None and work.unit == "token" else None,
         "timed_by": None if found is None else found.by,
-        "steps_compared": None if found is None else list(found.steps),
+        "steps_compared": None if found is None else found.steps,
         "smallest_difference_percent": None if found is None else found.smallest_percent,
         "more_steps": None
         if found is None or result.verdict != "cannot tell"
@@ -66,42 +62,20 @@ def _result(result: Against) -> dict[str, Any]:
             "outcome": result.came,
             "measured_percent": result.for_same_samples_pct,
             "method": told.method or None,
-            "not_predicted": list(told.unknown),
-            "says_nothing_of": list(told.beyond) if told.change_pct is not None else [],
-            "advice_followed": [_followed(each) for each in told.followed],
+            "not_predicted": told.unknown,
+            "says_nothing_of": told.beyond if told.change_pct is not None else (),
+            "advice_followed": told.followed,
         },
     }
 
 
-def _followed(each: Followed) -> dict[str, Any]:
-    return {
-        "finding": each.finding,
-        "parameter": each.parameter,
-        "from": each.from_value,
-        "to": each.to_value,
-        "step_time_change_percent": each.change_pct,
-    }
-
-
-def _figures(each: Figures) -> dict[str, Any]:
-    return {
-        "name": each.name,
-        "instance_count": each.nodes,
-        "step_time_s": each.step_s,
-        "step_time_p10_s": each.p10_s,
-        "step_time_p90_s": each.p90_s,
-        "step_time_came_by": each.came_by or None,
-        "steps": each.steps,
-        "first_step": each.first_step,
-        "last_step": each.last_step,
-        "samples_per_step": each.samples_per_step,
-        "samples_per_second": each.samples_per_s,
-        "gpu_utilization": each.gpu_utilization_pct,
-        "gpu_memory_utilization": each.gpu_memory_utilization_pct,
-        "goodput_percent": each.goodput_pct,
-        "wasted_percent": each.wasted_pct,
-        "cost_usd": each.cost_usd,
-        "cost_per_step_usd": each.usd_per_step,
-        "cost_per_sample_usd": each.usd_per_sample,
-        "scaling_efficiency_percent": each.scaling_pct,
-    }
+_FORMS: Forms = {
+    Difference: "parameter values",
+    Followed: "finding parameter from=from_value to=to_value step_time_change_percent=change_pct",
+    Figures: "name instance_count=nodes step_time_s=step_s step_time_p10_s=p10_s step_time_p90_s=p90_s "
+    "step_time_came_by=came_by? steps first_step last_step samples_per_step samples_per_second=samples_per_s "
+    "gpu_utilization=gpu_utilization_pct gpu_memory_utilization=gpu_memory_utilization_pct goodput_percent=goodput_pct "
+    "wasted_percent=wasted_pct cost_usd cost_per_step_usd=usd_per_step cost_per_sample_usd=usd_per_sample "
+    "scaling_efficiency_percent=scaling_pct",
+    Record: "pairs held too_wide_to_test=too_wide",
+}
