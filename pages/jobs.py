@@ -162,7 +162,7 @@ def below(found: data.Listing, now: datetime, limit: int) -> None:
 
 def gaps(found: tuple[Gap, ...]) -> None:
     for gap in dict.fromkeys(found):
-        said = " ".join(part for part in (gap.why, gap.remedy) if part)
+        said = gap.said
         st.caption(f":material/visibility_off: {advice(said)}")
 
 

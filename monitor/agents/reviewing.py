@@ -65,7 +65,7 @@ def verdict_of(report: Report, quotes: Quotes) -> str:
 def _figures(report: Report, quotes: Quotes) -> dict[str, Any]:
     steps, cost = report.steps, report.cost
     # What is not known of the price is said beside the cost.
-    missing = [" ".join(part for part in (gap.why, gap.remedy) if part) for gap in report.gaps if gap.what != "price"]
+    missing = [gap.said for gap in report.gaps if gap.what != "price"]
     gaps = [quotes.marked(clipped(said, 200)) for said in missing]
     kept = list(dict.fromkeys(gaps))[:_GAPS]
     return {

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from monitor.alert.conditions import Found, Rule
-from monitor.alert.evaluate import State, judge, missing
-from monitor.alert.history import COOL_DOWN_S, Episode, Replay, comes_late, episodes, finding_episodes, replay
+from monitor.alert.evaluate import Crossing, State, judge, missing
+from monitor.alert.history import COOL_DOWN_S, Replay, comes_late, episodes, finding_episodes, replay
 from monitor.alert.series import came_by_words
 from monitor.analyze.phases import USEFUL
 from monitor.model import Report
@@ -18,7 +18,7 @@ from monitor.model import Report
 class Said:
     """One alert that would have been sent."""
 
-    episode: Episode
+    episode: Crossing
     at: datetime | None
     """When: figures of CloudWatch are judged three minutes late. None where lines carry no time."""
     seconds_before_end: float | None
@@ -88,7 +88,7 @@ def _tested(
     return Backtested(rule, "firing", tuple(said), came_by=came_by)
 
 
-def _said(report: Report, episode: Episode, late: timedelta, until: datetime) -> Said:
+def _said(report: Report, episode: Crossing, late: timedelta, until: datetime) -> Said:
     if episode.fired is None:
         return Said(episode, None, None, None, None)
     at = episode.fired + late

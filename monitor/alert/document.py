@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from monitor.alert.backtest import Backtested, BacktestedJob, Said
-from monitor.alert.evaluate import Firing, Verdict
+from monitor.alert.evaluate import Crossing, Verdict
 from monitor.model.document import Forms, document
 
 SCHEMA = 1
@@ -67,10 +67,10 @@ def _rule(over: Sequence[Backtested]) -> dict[str, Any]:
 _FORMS: Forms = {
     Verdict: "name=rule.name when=rule.text state severity=rule.severity node since value unit limit firing came_by? "
     "why=reason?",
-    Firing: "node since until value limit finding?",
+    Crossing: "node since until value limit finding?",
     BacktestedJob: "name=job status started ended usd rules",
     Backtested: "name=rule.name state came_by? why? alerts=said",
-    Said: "at since=episode.since resolved=episode.cleared node=episode.node finding=episode.finding? value=episode.value "
+    Said: "at since=episode.since resolved=episode.until node=episode.node finding=episode.finding? value=episode.value "
     "limit=episode.limit unit=episode.unit seconds_before_end usd_after wasted_usd_after",
 }
 

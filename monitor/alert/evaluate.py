@@ -132,7 +132,7 @@ def _judge(report: Report, rule: Rule, when: Threshold, now: datetime) -> Verdic
     for track, found in walked:
         span = max(found.spans, key=lambda span: _length(track, span), default=None) if anywhere else found.standing
         if span is not None:
-            firing.append(_firing(track, when, found, span, anywhere))
+            firing.append(_firing(track, when, found, span, anywhere, tracked.unit))
     firing.sort(key=lambda one: (_badness(one.value, when), natural_order(one.node or "")))
     if firing:
         worst = firing[0]
@@ -174,12 +174,12 @@ def value_of(track: Track, span: Span, latest: int | None = None) -> float:
     return float(np.nanmean(values))
 
 
-def _firing(track: Track, when: Threshold, found: Walk, span: Span, anywhere: bool) -> Firing:
+def _firing(track: Track, when: Threshold, found: Walk, span: Span, anywhere: bool, unit: str) -> Crossing:
     latest = None if anywhere else found.latest
     limit = limits(track, when)[span.last if latest is None else latest]
     until = moment(track, float(track.ends[span.last])) if anywhere else None
     since = moment(track, float(track.begins[span.first]))
-    return Firing(track.node, since, until, value_of(track, span, latest), float(limit))
+    return Crossing(track.node, since, until, value_of(track, span, latest), float(limit), unit)
 
 
 def _length(track: Track, span: Span) -> tuple[float, int]:
@@ -248,20 +248,33 @@ State = Literal["firing", "ok", "no data"]
 
 
 @dataclass(frozen=True, slots=True)
-class Firing:
-    """One node (or finding) that a rule fires for."""
+class Crossing:
+    """A node (or finding) that a rule fires for: at one look, from then on until it was over, or as a message tells of it."""
 
-    node: str | None
+    node: str | None = None
     """None where it is of the whole job, or where nobody knows the node's name."""
-    since: datetime | None
-    """None where the lines carry no time."""
-    until: datetime | None
-    """Its end, in a job that is over; None while it lasts, or where no time is known."""
-    value: float | None
-    limit: float | None
+    since: datetime | None = None
+    """The condition holds since then; None where the lines carry no time."""
+    until: datetime | None = None
+    """It was over for certain; None while it lasts, or where no time is known."""
+    value: float | None = None
+    """The newest; of a condition that lasts its mean, and of an episode that by the moment when it fired."""
+    limit: float | None = None
     """The number that ``value`` was compared with."""
+    unit: str = ""
     finding: str = ""
     """The id, for a rule about findings."""
+    summary: str = ""
+    """The finding's sentence."""
+    came_by: str = ""
+    """How ``value`` was come by, where it is a step time that is not simply printed."""
+    fired: datetime | None = None
+    """It had lasted long enough."""
+
+    @property
+    def key(self) -> str:
+        """What tells it from others of the same rule: the node, or the finding."""
+        return self.finding or self.node or ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +291,7 @@ class Verdict:
     unit: str = ""
     limit: float | None = None
     """The number that ``value`` is compared with."""
-    firing: tuple[Firing, ...] = ()
+    firing: tuple[Crossing, ...] = ()
     """One for each node or finding, the worst first."""
     why: str = ""
     """Why there is no data; else empty."""
@@ -381,7 +394,7 @@ def findings_verdict(report: Report, rule: Rule, when: Found) -> Verdict:
     """The verdict of ``finding ID`` or ``finding critical``."""
     said = [found for found in report.findings if when.subject in {found.id, found.severity}]
     if said:
-        firing = tuple(_firing_of_finding(found) for found in said)
+        firing = tuple(of_finding(found) for found in said)
         first = firing[0]
         return Verdict(rule, "firing", first.node, first.since, firing=firing, summary=said[0].summary)
     lacks = missing(report, when.subject)
@@ -391,7 +404,7 @@ def findings_verdict(report: Report, rule: Rule, when: Found) -> Verdict:
 def missing(report: Report, subject: str) -> str:
     """Why nothing can be said of a finding, or of a severity; empty where its silence means something."""
     if report.broken and (subject in SEVERITIES or subject in report.broken):
-        return " ".join(f"{gap.why} {gap.remedy}" for gap in report.faults if gap.what == "program")
+        return " ".join(gap.said for gap in report.faults if gap.what == "program")
     need: Need = "logs" if subject in SEVERITIES else _need(subject)
     run = report.run
     if run.job.source == "aws" and run.job.started is None:
@@ -416,11 +429,12 @@ def _need(finding_id: str) -> Need:
 
 def _because(report: Report, what: str, sentence: str) -> str:
     gap = next((gap for gap in report.run.gaps if gap.what == what), None)
-    return sentence if gap is None else " ".join(part for part in (sentence, gap.why, gap.remedy) if part)
+    return sentence if gap is None else f"{sentence} {gap.said}"
 
 
-def _firing_of_finding(found: Finding) -> Firing:
-    # The first evidence is what the finding is about; others go further back.
+def of_finding(found: Finding, fired: datetime | None = None) -> Crossing:
+    """A finding that a rule fires for: since its first evidence, of the one node that it names."""
     since = next((evidence.start for evidence in found.evidence if evidence.start is not None), None)
     nodes = {evidence.node for evidence in found.evidence if evidence.node}
-    return Firing(nodes.pop() if len(nodes) == 1 else None, since, None, None, None, found.id)
+    node = nodes.pop() if len(nodes) == 1 else None
+    return Crossing(node, since, finding=found.id, summary=found.summary, fired=fired)

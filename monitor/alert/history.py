@@ -11,7 +11,7 @@ from itertools import pairwise
 import pandas as pd
 
 from monitor.alert.conditions import MEASURES, Found, Lasting, Threshold
-from monitor.alert.evaluate import moment, tracks_of
+from monitor.alert.evaluate import Crossing, moment, of_finding, tracks_of
 from monitor.alert.track import Span, Track, holds, limits, spans_of
 from monitor.analyze.utilization import LEFT_OUT_AT_END
 from monitor.diagnose.rulebook import diagnose
@@ -74,30 +74,6 @@ _CLEARS_AFTER_S, _CLEARS_AFTER_STEPS = 600.0, 20
 _CLEARS_BY_ITSELF = {"step": Lasting(5, "steps")}
 
 
-@dataclass(frozen=True, slots=True)
-class Episode:
-    """From the moment at which a rule fired for a node until it was over."""
-
-    node: str | None
-    since: datetime | None
-    """The condition holds since then; None where lines carry no time."""
-    fired: datetime | None
-    """It had lasted long enough."""
-    cleared: datetime | None
-    """It was over for certain; None while it is not."""
-    value: float | None
-    """When it fired; of a condition that lasts its mean by then."""
-    limit: float | None
-    unit: str = ""
-    finding: str = ""
-    summary: str = ""
-
-    @property
-    def key(self) -> str:
-        """What tells it from others of the same rule: the node, or the finding."""
-        return self.finding or self.node or ""
-
-
 def clears_after(when: Threshold) -> Lasting:
     """For how long the condition must be false before a rule that fired is over."""
     if when.lasting is None:
@@ -113,14 +89,14 @@ def comes_late(when: Threshold) -> timedelta:
     return LEFT_OUT_AT_END if MEASURES[when.metric].kind == "host" else timedelta(0)
 
 
-def episodes(report: Report, when: Threshold, now: datetime, cool_down_s: float = COOL_DOWN_S) -> tuple[Episode, ...]:
+def episodes(report: Report, when: Threshold, now: datetime, cool_down_s: float = COOL_DOWN_S) -> tuple[Crossing, ...]:
     """All that a rule says of a job up to ``now``, node by node, in time."""
     return tuple(each for mine in by_key(report, when, now, cool_down_s).values() for each in mine)
 
 
 def by_key(
     report: Report, when: Threshold, now: datetime, cool_down_s: float = COOL_DOWN_S
-) -> dict[str, tuple[Episode, ...]]:
+) -> dict[str, tuple[Crossing, ...]]:
     """The episodes of each node that has figures at all, in time; of what is not by node under ""."""
     tracked = tracks_of(report, when, now)
     return {
@@ -182,20 +158,15 @@ def _lasted(track: Track, span: Span, lasting: Lasting | None) -> float:
     return float(track.begins[span.first]) + asked_s
 
 
-def _episode(track: Track, when: Threshold, span: Span, at: float, over: float | None, unit: str) -> Episode:
+def _episode(track: Track, when: Threshold, span: Span, at: float, over: float | None, unit: str) -> Crossing:
     values = track.values[span.first : span.done + 1]
     if track.rates is not None:
         value = float(track.values[span.done] - track.rates[span.done] * (track.ends[span.done] - at))
     else:
         value = float(values[-1] if when.lasting is None else values[values == values].mean())
-    return Episode(
-        track.node,
-        moment(track, float(track.begins[span.first])),
-        moment(track, at),
-        None if over is None else moment(track, over),
-        value,
-        float(limits(track, when)[span.done]),
-        unit,
+    since, until = moment(track, float(track.begins[span.first])), None if over is None else moment(track, over)
+    return Crossing(
+        track.node, since, until, value, float(limits(track, when)[span.done]), unit, fired=moment(track, at)
     )
 
 
@@ -259,27 +230,20 @@ def _loud(said: Said) -> set[str]:
     return {id for id, found in said.items() if found.severity != "info"}
 
 
-def finding_episodes(replayed: Replay, when: Found) -> tuple[Episode, ...]:
+def finding_episodes(replayed: Replay, when: Found) -> tuple[Crossing, ...]:
     """One for each time that a finding was said and not yet before; one that stays away for two moments is over."""
-    opened: dict[str, Episode] = {}
+    opened: dict[str, Crossing] = {}
     absent: dict[str, datetime] = {}
-    out: list[Episode] = []
+    out: list[Crossing] = []
     for at, said in replayed.moments:
         asked = {id: found for id, found in said.items() if when.subject in {id, found.severity}}
         for id, found in asked.items():
             absent.pop(id, None)
             if id not in opened:
-                opened[id] = _finding_episode(found, at)
+                opened[id] = of_finding(found, at)
         for id in [id for id in opened if id not in asked]:
             if id in absent:
-                out.append(replace(opened.pop(id), cleared=absent.pop(id)))
+                out.append(replace(opened.pop(id), until=absent.pop(id)))
             else:
                 absent[id] = at
     return tuple(sorted([*out, *opened.values()], key=lambda each: (each.fired is None, each.fired, each.finding)))
-
-
-def _finding_episode(found: Finding, at: datetime) -> Episode:
-    since = next((evidence.start for evidence in found.evidence if evidence.start is not None), None)
-    nodes = {evidence.node for evidence in found.evidence if evidence.node}
-    node = nodes.pop() if len(nodes) == 1 else None
-    return Episode(node, since, at, None, None, None, "", found.id, found.summary)

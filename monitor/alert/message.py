@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from monitor.alert.conditions import Rule, Threshold
 from monitor.alert.document import iso, plain
-from monitor.alert.evaluate import figure
+from monitor.alert.evaluate import Crossing, figure
 from monitor.diagnose.headline import status_word
 from monitor.model import Job
 from monitor.model.arn import account_of, region_of
@@ -62,24 +62,8 @@ class Message:
         return "\n".join(filter(None, (self.title, self.text, self.link)))
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """What a message is about, beside rule and job."""
-
-    node: str | None = None
-    finding: str = ""
-    since: datetime | None = None
-    until: datetime | None = None
-    value: float | None = None
-    limit: float | None = None
-    unit: str = ""
-    summary: str = ""
-    came_by: str = ""
-    """How ``value`` was come by, where it is a step time that is not simply printed."""
-
-
 def message_of(
-    kind: Kind, id: str, rule: Rule, job: Job, about: Subject, now: datetime, public_url: str = "", where: str = ""
+    kind: Kind, id: str, rule: Rule, job: Job, about: Crossing, now: datetime, public_url: str = "", where: str = ""
 ) -> Message:
     """The message, in words; ``where`` is said of the job where it may be in one of several accounts."""
     return Message(
@@ -147,14 +131,14 @@ def link_of(job: Job, public_url: str) -> str | None:
     return f"{public_url}/job?{urlencode({name: text for name, text in parts.items() if text})}"
 
 
-def _title(kind: Kind, rule: Rule, job: Job, about: Subject) -> str:
+def _title(kind: Kind, rule: Rule, job: Job, about: Crossing) -> str:
     word = {"firing": rule.severity.upper(), "resolved": "RESOLVED", "ended": "ENDED"}.get(kind, "")
     where = f" on {about.node}" if about.node else ""
     what = f" ({about.finding})" if about.finding and about.finding not in rule.name else ""
     return f"{word}: {rule.name}{what}{where}, job {job.name}"
 
 
-def _text(kind: Kind, rule: Rule, job: Job, about: Subject) -> str:
+def _text(kind: Kind, rule: Rule, job: Job, about: Crossing) -> str:
     since = ""
     if about.since is not None:
         ended = about.until is not None and kind != "firing"

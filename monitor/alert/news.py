@@ -10,15 +10,18 @@ from datetime import UTC, datetime
 
 from monitor.alert.conditions import Found, Rule, Threshold
 from monitor.alert.document import iso
-from monitor.alert.evaluate import Firing, Verdict, missing
-from monitor.alert.history import COOL_DOWN_S, Episode, by_key, is_refuted
+from monitor.alert.evaluate import Crossing, Verdict, missing
+from monitor.alert.history import COOL_DOWN_S, by_key, is_refuted
 from monitor.alert.ledger import Ledger, Told
-from monitor.alert.message import Kind, Message, Subject, id_of, message_of
+from monitor.alert.message import Kind, Message, id_of, message_of
 from monitor.alert.series import came_by_words
 from monitor.model import Job, Report
+from monitor.model.document import Forms, document
 
 # A finding that is missed for so long is over: one look may be on the edge of its rule.
 _MISSED_S = 180.0
+# What the ledger keeps of an alert, to tell of its end.
+_NOTED: Forms = {Crossing: "node finding value limit unit"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +98,9 @@ class _Teller:
         if not running:
             for firing in verdict.firing:
                 if (firing.node or "") not in known:
-                    self._open(firing.node or "", _at_end(firing, verdict), firing.since)
+                    self._open(firing.node or "", firing, firing.since)
         for key, told in self._told.items():
-            if told.closed is not None or any(each.cleared is None for each in found.get(key, ())):
+            if told.closed is not None or any(each.until is None for each in found.get(key, ())):
                 continue
             if key in found and self._is_refuted(when, key, told):
                 self._close(key, told, look.now, "resolved")
@@ -108,33 +111,31 @@ class _Teller:
             return True  # nothing tells of time, so all that is seen counts
         return is_refuted(self._look.report, when, self._look.now, key, told.since, told.fired)
 
-    def _episode(self, key: str, episode: Episode, first: float, latest: Firing | None) -> None:
+    def _episode(self, key: str, episode: Crossing, first: float, latest: Crossing | None) -> None:
         told = self._told.get(key)
         if told is not None and told.closed is None:
-            if episode.cleared is not None and _after(episode.cleared, told.fired):
-                self._close(key, told, episode.cleared, "resolved")
+            if episode.until is not None and _after(episode.until, told.fired):
+                self._close(key, told, episode.until, "resolved")
             return
         if told is not None and not _after(episode.fired, told.cleared):
             return  # said, and over
-        if told is None and episode.cleared is not None and not _after(episode.fired, first):
+        if told is None and episode.until is not None and not _after(episode.fired, first):
             return  # over before anybody asked
         # Who is told late is told how it is now.
-        self._open(key, _subject(episode, latest if episode.cleared is None else None), episode.fired)
+        self._open(key, _now(episode, latest if episode.until is None else None), episode.fired)
         told = self._told[key]
-        if episode.cleared is not None and told.closed is None:
-            self._close(key, told, episode.cleared, "resolved")
+        if episode.until is not None and told.closed is None:
+            self._close(key, told, episode.until, "resolved")
 
     def _findings(self, verdict: Verdict, when: Found) -> None:
         present = {firing.finding: firing for firing in verdict.firing}
-        summaries = {found.id: found.summary for found in self._look.report.findings}
         for key, firing in present.items():
             told = self._told.get(key)
             if told is not None and told.closed is None:
                 if told.absent is not None:
                     self._ledger.miss(self._look.job_id, self._id, key, told.number, None)
             elif told is None or self._may_return(told):
-                about = Subject(firing.node, key, firing.since, summary=summaries.get(key, ""))
-                self._open(key, about, self._look.now)
+                self._open(key, firing, self._look.now)
         if missing(self._look.report, when.subject):
             return
         for key, told in self._told.items():
@@ -158,11 +159,11 @@ class _Teller:
             if told.closed is None:
                 self._close(key, told, self._look.job.ended or self._look.now, "ended")
 
-    def _open(self, key: str, about: Subject, fired: datetime | None) -> None:
+    def _open(self, key: str, about: Crossing, fired: datetime | None) -> None:
         look, told = self._look, self._told.get(key)
         number = 1 if told is None else told.number + 1
         since, at = _seconds(about.since), _seconds(fired)
-        noted = json.dumps(_noted(about))
+        noted = json.dumps(document(about, _NOTED))
         self._ledger.open(look.job_id, self._id, key, number, since, at, look.now_s, noted)
         closed = cleared = None
         if not look.job.is_running:
@@ -179,7 +180,7 @@ class _Teller:
         self._told[key] = Told(told.number, told.since, told.fired, None, look.now_s, at, told.about)
         self._say(kind, key, told.number, _remembered(told, cleared))
 
-    def _say(self, kind: Kind, key: str, number: int, about: Subject) -> None:
+    def _say(self, kind: Kind, key: str, number: int, about: Crossing) -> None:
         look, when = self._look, self._rule.when
         if isinstance(when, Threshold):
             about = replace(about, came_by=came_by_words(look.report, when))
@@ -196,35 +197,12 @@ def _seconds(moment: datetime | None) -> float | None:
     return None if moment is None else moment.timestamp()
 
 
-def _subject(episode: Episode, latest: Firing | None) -> Subject:
-    value, limit = (episode.value, episode.limit) if latest is None else (latest.value, latest.limit)
-    return Subject(episode.node, episode.finding, episode.since, None, value, limit, episode.unit, episode.summary)
+def _now(episode: Crossing, latest: Crossing | None) -> Crossing:
+    """The episode as its beginning is told, with the newest figures."""
+    seen = latest or episode
+    return replace(episode, until=None, value=seen.value, limit=seen.limit)
 
 
-def _at_end(firing: Firing, verdict: Verdict) -> Subject:
-    return Subject(
-        firing.node,
-        firing.finding,
-        firing.since,
-        firing.until,
-        firing.value,
-        firing.limit,
-        verdict.unit,
-        verdict.summary,
-    )
-
-
-def _noted(about: Subject) -> dict[str, object]:
-    return {
-        "node": about.node,
-        "finding": about.finding,
-        "value": about.value,
-        "limit": about.limit,
-        "unit": about.unit,
-    }
-
-
-def _remembered(told: Told, cleared: datetime) -> Subject:
-    noted = json.loads(told.about)
+def _remembered(told: Told, cleared: datetime) -> Crossing:
     since = None if told.since is None else datetime.fromtimestamp(told.since, UTC)
-    return Subject(since=since, until=cleared, **noted)
+    return Crossing(since=since, until=cleared, **json.loads(told.about))

@@ -120,11 +120,15 @@ def _by_clock(ends: Floats, own_s: Floats) -> tuple[Floats, Bools]:
     return begins, breaks
 
 
+def _unread(report: Report, *what: str) -> str:
+    """What is said of the first gap of a kind; of the logs only where no line at all was read."""
+    if "logs" in what and report.run.logs.lines:
+        return ""
+    return next((gap.said for gap in report.run.gaps if gap.what in what), "")
+
+
 def _why_none(report: Report, words: str) -> str:
-    gaps = [gap for gap in report.run.gaps if gap.what == "logs"]
-    if not report.run.logs.lines and gaps:
-        return " ".join(part for part in (gaps[0].why, gaps[0].remedy) if part)
-    return f"No line of the log gives a {words}."
+    return _unread(report, "logs") or f"No line of the log gives a {words}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,9 +231,8 @@ def _joint(nodes: list[Floats], when: Threshold, end: float | None) -> Pieces:
 def _why_no_silence(report: Report) -> str:
     if len(report.run.steps):
         return "The log lines carry no time, so the time of the last step is not known."
-    gaps = [gap for gap in report.run.gaps if gap.what == "logs"]
-    if not report.run.logs.lines and gaps:
-        return " ".join(part for part in (gaps[0].why, gaps[0].remedy) if part)
+    if gap := _unread(report, "logs"):
+        return gap
     return "No step has been reported yet." if report.job.is_running else "No line of the log was recognized as a step."
 
 
@@ -237,9 +240,8 @@ def cost_tracks(report: Report, when: Threshold, now: datetime) -> Tracked:
     """The cost of the whole job so far, as one track without a node."""
     usd = report.cost.usd
     if usd is None:
-        gaps = [gap for gap in report.run.gaps if gap.what == "price"]
-        why = " ".join(part for part in (gaps[0].why, gaps[0].remedy) if part) if gaps else ""
-        return Tracked(why_none=why or "No price is known for this job's instances, so its cost is not known either.")
+        unknown = "No price is known for this job's instances, so its cost is not known either."
+        return Tracked(why_none=_unread(report, "price") or unknown)
     phases = [phase for phase in report.phases if phase.seconds > 0]
     if not phases:
         at = np.array([(report.job.ended or report.job.created or now).timestamp()])
@@ -342,10 +344,7 @@ def _why_no_figures(report: Report, metric: str) -> str:
     gpus = [node.gpus for node in report.job.nodes]
     if metric.startswith("gpu") and gpus and all(count == 0 for count in gpus):
         return "The nodes have no GPUs."
-    gaps = [gap for gap in report.run.gaps if gap.what in {"metrics", "normalisation"}]
-    if gaps:
-        return " ".join(part for part in (gaps[0].why, gaps[0].remedy) if part)
-    return f"There are no figures for {MEASURES[metric].words}."
+    return _unread(report, "metrics", "normalisation") or f"There are no figures for {MEASURES[metric].words}."
 
 
 _GPU_COLUMNS = {"gpu_utilization": "utilization_pct", "gpu_memory_utilization": "memory_pct"}
@@ -411,7 +410,5 @@ def _at_work(rows: pd.DataFrame, report: Report, metric: str, now: datetime) -> 
 
 
 def _why_no_gpu(report: Report) -> str:
-    gaps = [gap for gap in report.run.gaps if gap.what == "profiler"]
-    if gaps:
-        return " ".join(part for part in (gaps[0].why, gaps[0].remedy) if part)
-    return "Only a job's profiler tells single GPUs apart, and this job's output of one was not read."
+    alone = "Only a job's profiler tells single GPUs apart, and this job's output of one was not read."
+    return _unread(report, "profiler") or alone

@@ -162,7 +162,7 @@ def _rows(tested: Backtested) -> Iterator[Sequence[Cell]]:
             Text(_clock(said.at) if said.at else "yes, time unknown", "bold red"),
             said.episode.node or said.episode.finding or DASH,
             _value(tested.rule, said),
-            _clock(said.episode.cleared) if said.episode.cleared else "no",
+            _clock(said.episode.until) if said.episode.until else "no",
             duration(said.seconds_before_end),
             _cost(said),
         )

@@ -84,7 +84,7 @@ def tell_damage(*reports: Report) -> None:
         of = f"{report.job.name}: " if len(reports) > 1 else ""
         for gap in report.gaps:
             if gap.what == "archive":
-                print(f"trainwatch: {of}{gap.why} {gap.remedy}", file=sys.stderr)
+                print(f"trainwatch: {of}{gap.said}", file=sys.stderr)
 
 
 def paper_for(arguments: argparse.Namespace) -> Paper:

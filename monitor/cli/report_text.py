@@ -298,7 +298,7 @@ def _coverage(report: Report, paper: Console) -> None:
             continue  # said beside the costs, and before the verdict
         if gap not in said:
             head = "" if gap.what in {"program", "archive"} else "Not read: "
-            paper.print(Text(f"{head}{gap.why} {gap.remedy}".rstrip(), "dim"))
+            paper.print(Text(f"{head}{gap.said}", "dim"))
     parts = [f"{count(run.logs.lines, 'log line')} from {count(run.logs.streams, 'stream')}"]
     if run.metrics_period_s and len(run.metrics):
         parts.append(f"metrics every {duration(run.metrics_period_s)}")

@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
     if missing and not report.run.logs.lines:
         raise NoData(f"There are no steps: {missing[0].why}", missing[0].remedy)
     for gap in missing:
-        print(f"trainwatch: not read: {gap.why} {gap.remedy}".rstrip(), file=sys.stderr)
+        print(f"trainwatch: not read: {gap.said}", file=sys.stderr)
     if steps.empty and arguments.format != "text":
         print(f"trainwatch: {_why_none(report)}", file=sys.stderr)
     if arguments.explain:

@@ -88,7 +88,7 @@ def html(report: Report, made_at: datetime, note: str = "") -> str:
         "nodes": made("Nodes", lambda: [_node(stats) for stats in report.nodes]) or [],
         "coverage": made("Coverage", lambda: list(_coverage(report))) or [],
     }
-    gaps = [" ".join(part for part in (gap.why, gap.remedy) if part) for gap in report.gaps if not gap.action]
+    gaps = [gap.said for gap in report.gaps if not gap.action]
     page = _template().render(
         style=(_HERE / "page.css").read_text(encoding="utf-8"),
         note=note,

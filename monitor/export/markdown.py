@@ -115,7 +115,7 @@ def _gaps(report: Report) -> list[str]:
     gaps = [
         gap for gap in report.gaps if not gap.action and gap.what != "price" and f"{gap.what}-unavailable" not in said
     ]
-    lines = [item(as_code(" ".join(part for part in (gap.why, gap.remedy) if part))) for gap in gaps]
+    lines = [item(as_code(gap.said)) for gap in gaps]
     return [heading(2, "What could not be read"), "", *lines, ""] if lines else []
 
 

@@ -97,6 +97,11 @@ class Gap:
     arn: str = ""
     """Of what the right was asked for, in whole or up to its region and account."""
 
+    @property
+    def said(self) -> str:
+        """Why, and what to do about it."""
+        return f"{self.why} {self.remedy}".strip()
+
 
 @dataclass(frozen=True, slots=True)
 class RawMetrics:

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from monitor.alert.backtest import BacktestedJob, backtest
 from monitor.alert.conditions import Threshold
 from monitor.alert.document import backtest_document
+from monitor.alert.evaluate import Crossing
 from monitor.alert.grammar import parse
-from monitor.alert.history import Episode, Replay, episodes, finding_episodes
+from monitor.alert.history import Replay, episodes, finding_episodes
 from monitor.alert.rules import rules_of
 from monitor.model import Finding, Phase, Report
 from monitor.review import report as reviewed
@@ -39,7 +40,7 @@ def said(found: Report, expression: str, cool_down_s: float = 600) -> list[tuple
 
     late = found.reviewed_at.replace(year=found.reviewed_at.year + 1)
     return [
-        (minute(each.since), minute(each.fired), None if each.cleared is None else minute(each.cleared))
+        (minute(each.since), minute(each.fired), None if each.until is None else minute(each.until))
         for each in episodes(found, when, late, cool_down_s)
     ]
 
@@ -139,7 +140,7 @@ def test_findings_begin_when_they_are_said_and_end_when_they_stay_away() -> None
     moments = [{}, {"stall": A}, {}, {"stall": A}, {"stall": A}, {}, {}, {"stall": A}]
     replayed = Replay(tuple((at(place), each) for place, each in enumerate(moments)))
     found = finding_episodes(replayed, parse("finding critical"))  # type: ignore[arg-type]
-    assert [(each.fired, each.cleared, each.finding) for each in found] == [
+    assert [(each.fired, each.until, each.finding) for each in found] == [
         (at(1), at(5), "stall"),
         (at(7), None, "stall"),
     ]
@@ -200,6 +201,6 @@ def test_a_backtest_is_the_same_again_whenever_it_is_made() -> None:
 
 
 def test_the_key_of_an_episode() -> None:
-    assert Episode("algo-1", None, None, None, None, None).key == "algo-1"
-    assert Episode("algo-1", None, None, None, None, None, finding="stall").key == "stall"
-    assert Episode(None, None, None, None, None, None).key == ""
+    assert Crossing("algo-1").key == "algo-1"
+    assert Crossing("algo-1", finding="stall").key == "stall"
+    assert Crossing().key == ""

@@ -114,7 +114,7 @@ def _ask(
 
 
 def _instead(gap: Gap, tell: Say) -> Aggregated:
-    tell(f"{gap.why} {gap.remedy}".rstrip())
+    tell(gap.said)
     return Aggregated(gaps=(gap,))
 
 

@@ -317,7 +317,7 @@ def no_lines_at_all(job: Job) -> None:
     """A job of which CloudWatch has nothing."""
     if job.is_running:
         gap = no_lines(job)
-        st.info(advice(f"{gap.why} {gap.remedy}"), title="No log lines yet", icon=":material/hourglass_empty:")
+        st.info(advice(gap.said), title="No log lines yet", icon=":material/hourglass_empty:")
     elif job.started is None:
         why = f"SageMaker says: {quoted(job.failure_reason)}" if job.failure_reason else "SageMaker gives no reason."
         st.info(
