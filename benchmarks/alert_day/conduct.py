@@ -18,7 +18,7 @@ from benchmarks.alert_day.clock import SimulatedClock
 from benchmarks.alert_day.plan import Day
 from benchmarks.alert_day.receiver import Taken, receiving
 from benchmarks.alert_day.watcher import Post, deaths_of, ledger_of, memory_of, rules_at, watch
-from monitor.alert.telling import Telling
+from monitor.alert.delivery import Telling
 
 _TICK_S = 0.002
 # Of the messages that a receiver took, so many it answers with an error.

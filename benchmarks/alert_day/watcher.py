@@ -22,10 +22,10 @@ from benchmarks.alert_day.clock import SimulatedClock
 from benchmarks.alert_day.plan import PAGED, RULES, Death
 from benchmarks.alert_day.scene import Scene
 from monitor.alert.conditions import Rule
+from monitor.alert.delivery import Telling
 from monitor.alert.ledger import Ledger
 from monitor.alert.message import Message
 from monitor.alert.rules import rules_of
-from monitor.alert.telling import Telling
 from monitor.cli.alert_watch import Looking, run_watch
 from monitor.errors import NoCredentials, Throttled, TrainwatchError
 from monitor.model import Report

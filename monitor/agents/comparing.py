@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from monitor.agents.desk import Desk
-from monitor.agents.quoting import quote, quotes_of
+from monitor.agents.quoting import Answer, clipped, fitted, quote, quotes_of
 from monitor.agents.reviewing import range_of
 from monitor.agents.shapes import Against, Difference
-from monitor.agents.tokens import Answer, clipped, fitted
 from monitor.archive.document import plain
 from monitor.diagnose.comparison import compare as compared_jobs
 from monitor.diagnose.comparison.compare import Comparison, compare, letter

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from monitor.agents.desk import Desk
-from monitor.agents.numbered_lines import numbered_lines, of_events, of_pages
-from monitor.agents.quoting import Quotes, quote, quotes_of
+from monitor.agents.log_lines import numbered_lines, of_events, of_pages, timed_lines
+from monitor.agents.quoting import Answer, Quotes, clipped, fitted, quote, quotes_of
 from monitor.agents.shapes import CAP, TELLS, Fact, fact_line, iso
-from monitor.agents.timed_lines import timed_lines
-from monitor.agents.tokens import Answer, clipped, fitted
 from monitor.archive.document import plain
 from monitor.errors import BadCall
 from monitor.model import Evidence, Report

@@ -9,9 +9,8 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from monitor.agents.desk import Desk, Gone
-from monitor.agents.quoting import quote, quotes_of
+from monitor.agents.quoting import Answer, clipped, fitted, quote, quotes_of
 from monitor.agents.shapes import JobRow
-from monitor.agents.tokens import Answer, clipped, fitted
 from monitor.archive.document import plain
 from monitor.diagnose.headline import status_word
 from monitor.diagnose.stakes import stakes_usd

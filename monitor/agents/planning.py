@@ -7,10 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from monitor.agents.desk import Desk
-from monitor.agents.quoting import Quotes, quotes_of
+from monitor.agents.quoting import Answer, Quotes, clipped, fitted, quotes_of
 from monitor.agents.reviewing import range_of
 from monitor.agents.shapes import Problem
-from monitor.agents.tokens import Answer, clipped, fitted
 from monitor.archive.document import as_line
 from monitor.errors import BadCall
 from monitor.predict.presets import PRESETS, preset

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from monitor.agents.desk import Desk
-from monitor.agents.quoting import Quotes, quotes_of
+from monitor.agents.quoting import Answer, Quotes, clipped, fitted, quotes_of
 from monitor.agents.shapes import FindingRow, NodeRow, Range
-from monitor.agents.tokens import Answer, clipped, fitted
 from monitor.archive.document import plain
 from monitor.diagnose.headline import facts, status_word
 from monitor.diagnose.outlook import outlook

@@ -24,7 +24,7 @@ from pydantic import Field
 from monitor import __version__
 from monitor.agents import comparing, evidence, listing, planning, reviewing, shapes, watching
 from monitor.agents.desk import Desk
-from monitor.agents.tokens import Answer
+from monitor.agents.quoting import Answer
 from monitor.errors import BadCall, NoSuchJob, TrainwatchError
 from monitor.faults import fault
 from monitor.inert import inert

@@ -7,12 +7,10 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from monitor.agents.desk import FRESH, Desk, Gone
-from monitor.agents.quoting import quotes_of
+from monitor.agents.quoting import Answer, clipped, quotes_of
 from monitor.agents.reviewing import range_of, verdict_of
-from monitor.agents.tokens import Answer, clipped
-from monitor.alert.conditions import Condition, Rule
+from monitor.alert.conditions import Condition, Rule, parse
 from monitor.alert.evaluate import judge as evaluated
-from monitor.alert.grammar import parse
 from monitor.archive.document import plain
 from monitor.diagnose.headline import status_word
 from monitor.diagnose.outlook import outlook

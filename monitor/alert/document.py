@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from monitor.alert.backtest import Backtested, BacktestedJob, Said
 from monitor.alert.evaluate import Crossing, Verdict
+from monitor.alert.history import Backtested, BacktestedJob, Said
 from monitor.model.document import Forms, document
 
 SCHEMA = 1

@@ -1,18 +1,20 @@
 """When a rule fired and when it was over, and when a finding would have been reported: the rules are run again as of past
-moments, on a run that is cut there."""
+moments, on a run that is cut there. Backtests: what they would have said, how long before the end, and what came after."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 
 import pandas as pd
 
-from monitor.alert.conditions import MEASURES, Found, Lasting, Threshold
-from monitor.alert.evaluate import Crossing, moment, of_finding, tracks_of
+from monitor.alert.conditions import MEASURES, Found, Lasting, Rule, Threshold
+from monitor.alert.evaluate import Crossing, State, judge, missing, moment, of_finding, tracks_of
+from monitor.alert.series import came_by_words
 from monitor.alert.track import Span, Track, holds, limits, spans_of
+from monitor.analyze.phases import USEFUL
 from monitor.analyze.utilization import LEFT_OUT_AT_END
 from monitor.diagnose.rulebook import diagnose
 from monitor.model import Finding, Job, Price, Report, Run
@@ -174,21 +176,21 @@ def _episode(track: Track, when: Threshold, span: Span, at: float, over: float |
 _MOMENTS = 24
 _CLOSEST = timedelta(minutes=1)
 
-Said = Mapping[str, Finding]
+FindingsThen = Mapping[str, Finding]
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
     """What was said at each of some moments, in time; the last one is the end of the job (or now)."""
 
-    moments: tuple[tuple[datetime, Said], ...] = ()
+    moments: tuple[tuple[datetime, FindingsThen], ...] = ()
 
 
 def replay(report: Report, now: datetime, progress: Callable[[float], None] = lambda share: None) -> Replay:
     """Asks all rules again, as of moments from the start of the training on."""
     job = report.job
     end = job.ended or now
-    final: Said = {found.id: found for found in report.findings}
+    final: FindingsThen = {found.id: found for found in report.findings}
     steps = report.run.steps["timestamp"]
     if job.started is None or end <= job.started or (len(steps) and steps.isna().all()):
         return Replay(((end, final),))  # without times nobody knows what was when
@@ -196,11 +198,11 @@ def replay(report: Report, now: datetime, progress: Callable[[float], None] = la
     if report.cost.price_usd_per_instance_hour is not None:
         price = Price(report.cost.price_usd_per_instance_hour, report.cost.price_source or "")
 
-    def said(at: datetime) -> Said:
+    def said(at: datetime) -> FindingsThen:
         return {found.id: found for found in diagnose(as_of(report.run, at), at, price)}
 
     count = max(1, min(_MOMENTS, int((end - job.started) / _CLOSEST)))
-    seen: list[tuple[datetime, Said]] = [(job.started, {})]
+    seen: list[tuple[datetime, FindingsThen]] = [(job.started, {})]
     for place in range(1, count):
         at = job.started + (end - job.started) * place / count
         seen.append((at, said(at)))
@@ -211,8 +213,10 @@ def replay(report: Report, now: datetime, progress: Callable[[float], None] = la
 
 
 def _first_said(
-    before: tuple[datetime, Said], after: tuple[datetime, Said], said: Callable[[datetime], Said]
-) -> list[tuple[datetime, Said]]:
+    before: tuple[datetime, FindingsThen],
+    after: tuple[datetime, FindingsThen],
+    said: Callable[[datetime], FindingsThen],
+) -> list[tuple[datetime, FindingsThen]]:
     """Moments in between that bring a new finding that asks for action nearer than to a minute."""
     found = []
     while after[0] - before[0] > _CLOSEST and _loud(after[1]) - _loud(before[1]):
@@ -226,7 +230,7 @@ def _first_said(
     return found
 
 
-def _loud(said: Said) -> set[str]:
+def _loud(said: FindingsThen) -> set[str]:
     return {id for id, found in said.items() if found.severity != "info"}
 
 
@@ -247,3 +251,98 @@ def finding_episodes(replayed: Replay, when: Found) -> tuple[Crossing, ...]:
             else:
                 absent[id] = at
     return tuple(sorted([*out, *opened.values()], key=lambda each: (each.fired is None, each.fired, each.finding)))
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One alert that would have been sent."""
+
+    episode: Crossing
+    at: datetime | None
+    """When: figures of CloudWatch are judged three minutes late. None where lines carry no time."""
+    seconds_before_end: float | None
+    usd_after: float | None
+    """What the job cost from then on: with a stop at the alert, that would have been saved."""
+    wasted_usd_after: float | None
+    """Of that, what was neither training nor evaluation nor checkpoint."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backtested:
+    """One rule over one job."""
+
+    rule: Rule
+    state: State
+    said: tuple[Said, ...] = ()
+    why: str = ""
+    came_by: str = ""
+    """How the step times of its alerts were come by, where they are not simply printed."""
+
+
+@dataclass(frozen=True, slots=True)
+class BacktestedJob:
+    """All rules over one job."""
+
+    job: str
+    status: str | None
+    started: datetime | None
+    ended: datetime | None
+    judged_until: datetime
+    usd: float | None
+    rules: tuple[Backtested, ...]
+
+
+def backtest(
+    report: Report,
+    rules: Sequence[Rule],
+    now: datetime,
+    cool_down_s: float = COOL_DOWN_S,
+    progress: Callable[[float], None] = lambda share: None,
+) -> BacktestedJob:
+    """Walks through the job. ``now`` matters only for one that still runs."""
+    job = report.job
+    until = job.ended or (now if job.is_running else report.run.logs.last_line_at or now)
+    replayed = replay(report, until, progress) if any(isinstance(rule.when, Found) for rule in rules) else Replay()
+    tested = tuple(_tested(report, rule, now, until, replayed, cool_down_s) for rule in rules)
+    return BacktestedJob(job.name, job.status, job.started, job.ended, until, report.cost.usd, tested)
+
+
+def _tested(
+    report: Report, rule: Rule, now: datetime, until: datetime, replayed: Replay, cool_down_s: float
+) -> Backtested:
+    when = rule.when
+    if isinstance(when, Found):
+        found = finding_episodes(replayed, when)
+        late = timedelta(0)
+        why = missing(report, when.subject)
+    else:
+        found = episodes(report, when, now, cool_down_s)
+        late = comes_late(when)
+        why = judge(report, rule, now).why if not found else ""
+    if not found:
+        return Backtested(rule, "no data" if why else "ok", why=why)
+    said = [_said(report, episode, late, until) for episode in found]
+    said.sort(key=lambda each: (each.at is None, each.at, each.episode.key))
+    came_by = "" if isinstance(when, Found) else came_by_words(report, when)
+    return Backtested(rule, "firing", tuple(said), came_by=came_by)
+
+
+def _said(report: Report, episode: Crossing, late: timedelta, until: datetime) -> Said:
+    if episode.fired is None:
+        return Said(episode, None, None, None, None)
+    at = episode.fired + late
+    before_end_s = max(0.0, (until - at).total_seconds())
+    return Said(episode, at, before_end_s, *_cost_after(report, at))
+
+
+def _cost_after(report: Report, at: datetime) -> tuple[float | None, float | None]:
+    """(USD, of these wasted) from a moment on; None without a price."""
+    usd = report.cost.usd
+    billed = [phase for phase in report.phases if phase.billed]
+    total_s = sum(phase.seconds for phase in billed)
+    if usd is None or not total_s:
+        return None, None
+    left = [(phase, max(0.0, (phase.end - max(phase.start, at)).total_seconds())) for phase in billed]
+    after = sum(seconds for _, seconds in left) / total_s * usd
+    wasted = sum(seconds for phase, seconds in left if phase.name not in USEFUL) / total_s * usd
+    return after, wasted if report.cost.overhead_usd is not None else None

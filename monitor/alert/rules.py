@@ -9,8 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
-from monitor.alert.conditions import SEVERITIES, Rule, RuleSeverity, name_of
-from monitor.alert.grammar import parse, senseless
+from monitor.alert.conditions import SEVERITIES, Rule, RuleSeverity, name_of, parse, senseless
 from monitor.alert.locks import change, read_text
 from monitor.alert.sinks.names import sink_of
 from monitor.errors import BadCall

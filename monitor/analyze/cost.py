@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from monitor.analyze.billing import billed_seconds, billing_factor
-from monitor.analyze.phases import USEFUL
+from monitor.analyze.phases import USEFUL, billed_seconds, billing_factor
 from monitor.model import Bucket, Cost, InstanceGroup, Job, Phase, Price
 
 

@@ -24,7 +24,7 @@ from monitor.analyze.failure_causes import (
     kind_of,
     reason_of,
 )
-from monitor.analyze.losses import NanLoss
+from monitor.analyze.journal import NanLoss
 from monitor.model import Run
 
 #: The findings that can be the cause of an end.

@@ -1,4 +1,9 @@
-"""Where the wall time went: contiguous phases from the status changes, the steps and what stands between them; their sums.
+"""Where the wall time went: contiguous phases from the status changes, the steps and what stands between them; their sums; which
+seconds are billed, and when the first step began and ended.
+
+By AWS's own words the time from TrainingStartTime to TrainingEndTime; not what a job waited for new instances after an
+interruption. The sum that counts is TrainingTimeInSeconds (BillableTimeInSeconds / TrainingTimeInSeconds is a factor on the
+price): where it is known and the status changes give another one, phases are cut until both agree.
 
 Phases have no hole, and each bucket is the sum of its phases. A job of a million steps has more pieces than anybody
 reads: of each span of training at most some 200 are told. Beyond that, short ones that lie near each other are put together,
@@ -7,7 +12,9 @@ their seconds by name kept to the millisecond, training first; so the sums are e
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import Literal
@@ -15,12 +22,185 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from monitor.analyze.activities import Activity
-from monitor.analyze.billing import billing_factor, with_billing
+from monitor.analyze.checkpoints import Activity
+from monitor.analyze.journal import usual_step_s
 from monitor.analyze.lost import LostWork
 from monitor.analyze.silence import at_work, held_gpus, silence, stands_still
 from monitor.analyze.training_time import BUCKETS, Ending, Ints, Reports, Tail, marks, reports, training
+from monitor.analyze.utilization import training_spans
 from monitor.model import ENDED_STATUSES, Bucket, Job, Phase, Run
+
+_WAITING = frozenset({"pending", "starting", "interrupted"})
+# TrainingTimeInSeconds is whole seconds.
+_ROUNDING_S = 1.0
+
+
+def billing_factor(job: Job) -> float:
+    """BillableTimeInSeconds / TrainingTimeInSeconds (spot pays less); 1 where they are not known."""
+    if job.billable_seconds is None or not job.training_seconds:
+        return 1.0
+    return job.billable_seconds / job.training_seconds
+
+
+def billed_seconds(parts: Iterable[Phase]) -> float:
+    """Of one instance."""
+    return sum(part.seconds for part in parts if part.billed)
+
+
+def with_billing(parts: Sequence[Phase], job: Job) -> list[Phase]:
+    """The phases, cut where billing begins or ends, with ``billed`` set; still contiguous."""
+    if job.started is None:
+        return [replace(part, billed=False) for part in parts]
+    edges = [job.started, *([job.ended] if job.ended else [])]
+    flagged: list[Phase] = []
+    away = worked = False
+    for part in _cut(parts, edges):
+        inside = part.start >= job.started and (job.ended is None or part.start < job.ended)
+        # The first instances are billed from TrainingStartTime on, whatever the status says; new ones when they work.
+        away = part.name == "interrupted" or (part.name in _WAITING and (away or worked))
+        worked |= part.name not in _WAITING
+        flagged.append(replace(part, billed=inside and not away and part.name != "pending"))
+    if job.training_seconds is None:
+        return flagged
+    over_s = billed_seconds(flagged) - job.training_seconds
+    if abs(over_s) < _ROUNDING_S:
+        return flagged
+    # Waiting first, what is nearest to the work last; then whatever came first.
+    waits = [part for part in flagged if part.name in _WAITING]
+    rest = [part for part in flagged if part.name not in _WAITING]
+    return _flipped(flagged, [*waits, *rest] if over_s > 0 else [*reversed(waits), *reversed(rest)], over_s)
+
+
+def _flipped(parts: Sequence[Phase], order: Sequence[Phase], over_s: float) -> list[Phase]:
+    """With so much of the phases, in this order, billed or not that the sum changes by ``-over_s``."""
+    left = timedelta(seconds=abs(over_s))
+    changed: dict[Phase, list[Phase]] = {}
+    for part in order:
+        if left <= timedelta(0):
+            break
+        if part.billed != (over_s > 0):
+            continue
+        took = min(left, part.end - part.start)
+        left -= took
+        # Billing begins later than told, or earlier.
+        middle = part.start + took if over_s > 0 else part.end - took
+        changed[part] = [
+            Phase(part.name, part.start, middle, False),
+            Phase(part.name, middle, part.end, True),
+        ]
+    out = [piece for part in parts for piece in changed.get(part, [part])]
+    return [piece for piece in out if piece.end > piece.start]
+
+
+def _cut(parts: Iterable[Phase], edges: Sequence[datetime]) -> Iterable[Phase]:
+    for part in parts:
+        marks = [part.start, *sorted(edge for edge in edges if part.start < edge < part.end), part.end]
+        yield from (replace(part, start=a, end=b) for a, b in itertools.pairwise(marks))
+
+
+# A GPU that is busier than this most of the time is training, whether or not lines tell of it.
+AT_WORK_PCT = 50.0
+MOSTLY = 0.8
+# Lines of one block have nearly one time.
+_BLOCK = timedelta(seconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """The first Training span up to the end of the first step."""
+
+    start: datetime
+    first_line: datetime | None
+    """When the container first spoke: until then its image was pulled, or it was started. None where no line tells."""
+    first_step: datetime | None
+    """When it ended, loading, tracing and compiling within it; None where none has ended yet."""
+    began: datetime | None = None
+    """When that step itself began, by the time that it prints."""
+    usual_s: float | None = None
+    """What a step of this job usually takes."""
+    sure: bool = True
+    """False where the first report stands for many steps, or its line may have come late."""
+
+    def seconds(self, now: datetime) -> float:
+        """How long the first step has been waited for."""
+        return ((self.first_step or now) - self.start).total_seconds()
+
+    @property
+    def step_s(self) -> float:
+        """What the first step itself took; 0 where that is not known."""
+        return 0.0 if self.began is None or self.first_step is None else (self.first_step - self.began).total_seconds()
+
+
+def beginning(run: Run, journal: pd.DataFrame, now: datetime) -> Beginning | None:
+    """How the job came to its first step; None where it never trained, or lines have no times."""
+    start = _training_start(run.job, now)
+    if start is None:
+        return None
+    heads = run.events.loc[run.events["kind"] == "first-line", "timestamp"].dropna()
+    heads = heads[heads >= start]
+    first_line = heads.min().to_pydatetime() if len(heads) else None
+    first = _first_report(run.steps)
+    if first is None:
+        return Beginning(start, first_line, None)
+    if first < start:
+        return None  # a clock of its own, or another run's lines
+    if journal.empty or pd.isna(journal["at"].iloc[0]):
+        return Beginning(start, first_line, first, sure=False)
+    usual_s = usual_step_s(journal)
+    # Hosts' clocks differ: the first line may be another's than the one that is followed.
+    at = min(first, journal["at"].iloc[0].to_pydatetime())
+    count = _covered(journal)
+    ended = max(start, at - timedelta(seconds=(count - 1) * (usual_s or 0.0)))
+    began = max(start, at - timedelta(seconds=_own_s(journal, count, usual_s)))
+    alone = len(journal) > 1 and bool(journal["wall_s"].notna().any()) and float(journal["steps"].median()) == 1.0
+    sure = alone and bool(pd.notna(journal["step_time_s"].iloc[0]))
+    return Beginning(start, first_line, max(ended, began), began, usual_s, sure)
+
+
+def gpus_at_work(metrics: pd.DataFrame, since: datetime, until: datetime) -> bool | None:
+    """Whether the GPUs were busy most of the minutes of the span; None of fewer than three minutes."""
+    rows = metrics[(metrics["metric"] == "gpu_utilization") & metrics["timestamp"].between(since, until)]
+    by_minute = rows.groupby("timestamp")["value_pct"].median()
+    return bool((by_minute > AT_WORK_PCT).mean() >= MOSTLY) if len(by_minute) >= 3 else None
+
+
+def working_since(metrics: pd.DataFrame, until: datetime) -> datetime | None:
+    """Since when the GPUs have been busy without a break up to ``until``; None where they were not, just before it."""
+    rows = metrics[(metrics["metric"] == "gpu_utilization") & (metrics["timestamp"] < until - timedelta(minutes=1))]
+    by_minute = rows.groupby("timestamp")["value_pct"].median()
+    if by_minute.empty or by_minute.index[-1] < until - timedelta(minutes=4):
+        return None
+    idle = by_minute.index[by_minute <= AT_WORK_PCT]
+    busy = by_minute.index[by_minute.index > idle[-1]] if len(idle) else by_minute.index
+    return busy[0].to_pydatetime() if len(busy) else None
+
+
+def _training_start(job: Job, now: datetime) -> datetime | None:
+    pulling = [t.start for t in job.transitions if "ownloading the training image" in t.message]
+    spans = [start for start, _ in training_spans(job, now) if start not in pulling]
+    return spans[0] if spans else None
+
+
+def _first_report(steps: pd.DataFrame) -> datetime | None:
+    stamped = steps["timestamp"].dropna() if len(steps) else pd.Series(dtype="datetime64[ms, UTC]")
+    return None if stamped.empty else stamped.min().to_pydatetime()
+
+
+def _covered(journal: pd.DataFrame) -> float:
+    """How many steps the first report stands for; where lines come in blocks, those of the first block."""
+    usual = journal["steps"].median()
+    steps = 1.0 if pd.isna(usual) else min(float(usual), max(1.0, float(journal["step"].iloc[0])))
+    if journal["wall_s"].isna().all():
+        block = journal["at"] <= journal["at"].iloc[0] + _BLOCK
+        steps += float(journal.loc[block, "steps"].fillna(0.0).sum())
+    return steps
+
+
+def _own_s(journal: pd.DataFrame, count: float, usual_s: float | None) -> float:
+    """The time of these steps by what the first report prints, which a smoothed time does not tell."""
+    printed = journal["step_time_s"].iloc[0] if journal["kind"].iloc[0] != "smoothed" else float("nan")
+    return count * float(printed if pd.notna(printed) else usual_s or 0.0)
+
 
 #: Billed time in these is not waste.
 USEFUL = frozenset({"productive", "evaluation", "checkpoint"})

@@ -1,6 +1,9 @@
-"""Do all GPUs of a node stand still again and again, for less than a minute each time? How long, how often, with what?
+"""What a profiler's samples show within a minute: standstills of all GPUs of a node, what the host does while they wait, and
+what they do within one step.
 
 One-minute means hide it: two seconds in every ten are "80 %". A profiler's samples show the beginning and the end of each.
+
+A step that takes two seconds has four samples at 500 ms; a hundred such steps together show all of it.
 """
 
 from __future__ import annotations
@@ -182,3 +185,178 @@ def _unix_s(times: pd.Series) -> NDArray[np.float64]:
         times.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy("datetime64[ms]").astype("int64") / 1e3
     )
     return at_s
+
+
+#: Below it, as the mean of a node's GPUs in one sample, they wait for most of it or for all of it.
+WAITING_PCT = 60.0
+#: A node's GPUs wait in so many of its evenly chosen samples, or it is no matter.
+LEAST_WAITING = 0.2
+FEWEST_SAMPLES = 20
+FEWEST_MINUTES = 3
+# Lines of one sample are written within milliseconds.
+_TOGETHER = pd.Timedelta(milliseconds=500)
+_MOSTLY_AT_LIMIT = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """A node, its medians over the samples in which its GPUs wait, and what is different when they work."""
+
+    node: str
+    share: float
+    """Of all samples that were chosen evenly."""
+    gpu_pct: float
+    cores: int
+    full_cores: float
+    full_share: float
+    """In what share of the waits a core is full."""
+    cpu_pct: float
+    """Of the cores that are not full; NaN where all are."""
+    waiting_cores: float
+    waiting_cores_at_work: float
+    """NaN where no sample was read in which the GPUs work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """What a node's network carried in the samples that were read: the busier direction."""
+
+    node: str
+    gbps: float
+    """Median, Gbit/s."""
+    share_near_limit: float
+    samples: int
+
+
+def waits(gpus: pd.DataFrame, hosts: pd.DataFrame) -> tuple[Waits, ...]:
+    """The nodes whose GPUs wait often and were seen doing so, the most waiting first. Both frames are of steady work."""
+    busy = _busy(gpus)
+    even = _busy(gpus[gpus["even"]])
+    joined = _joined(busy, hosts)
+    found = []
+    for node, rows in joined.groupby("node", observed=True):
+        usual = even[even["node"] == node]["gpu_pct"]
+        share = float((usual < WAITING_PCT).mean()) if len(usual) else 0.0
+        waiting = rows[rows["gpu_pct"] < WAITING_PCT]
+        minutes = waiting["timestamp"].dt.floor("min").nunique()
+        if share < LEAST_WAITING or len(waiting) < FEWEST_SAMPLES or minutes < FEWEST_MINUTES:
+            continue
+        full = waiting["full_cores"].astype("float64")
+        found.append(
+            Waits(
+                str(node),
+                share,
+                float(waiting["gpu_pct"].median()),
+                int(waiting["cores"].max()),
+                float(full[full > 0].median()) if (full > 0).any() else 0.0,
+                float((full > 0).mean()),
+                float(waiting["cpu_pct"].median()),
+                float(waiting["waiting_cores"].median()),
+                float(rows.loc[rows["gpu_pct"] >= WAITING_PCT, "waiting_cores"].median()),
+            )
+        )
+    return tuple(sorted(found, key=lambda one: -one.share))
+
+
+def traffic(hosts: pd.DataFrame, limits_gbps: dict[str, float], near: float) -> tuple[Traffic, ...]:
+    """Nodes whose network carries at least ``near`` of its limit in four of five samples, the busiest first."""
+    return tuple(sorted(_traffic(hosts, limits_gbps, near), key=lambda one: -one.gbps))
+
+
+def _traffic(hosts: pd.DataFrame, limits_gbps: dict[str, float], near: float) -> Iterator[Traffic]:
+    for node, rows in hosts.groupby("node", observed=True):
+        limit = limits_gbps.get(str(node))
+        carried = rows.assign(gbps=rows[["received_bytes_s", "sent_bytes_s"]].max(axis=1) * 8e-9).dropna(
+            subset=["gbps"]
+        )
+        minutes = carried["timestamp"].dt.floor("min").nunique()
+        if limit is None or len(carried) < FEWEST_SAMPLES or minutes < FEWEST_MINUTES:
+            continue
+        share = float((carried["gbps"] >= near * limit).mean())
+        if share >= _MOSTLY_AT_LIMIT:
+            yield Traffic(str(node), float(carried["gbps"].median()), share, len(carried))
+
+
+def _busy(gpus: pd.DataFrame) -> pd.DataFrame:
+    """``node timestamp gpu_pct``: the mean over the GPUs of a node, by sample."""
+    means = gpus.groupby(["node", "timestamp"], observed=True)["utilization_pct"].mean()
+    return means.rename("gpu_pct").reset_index()
+
+
+def _joined(busy: pd.DataFrame, hosts: pd.DataFrame) -> pd.DataFrame:
+    if busy.empty or hosts.empty:
+        return hosts.iloc[:0].assign(gpu_pct=pd.Series(dtype="float64"))
+    return pd.merge_asof(
+        hosts.sort_values("timestamp"),
+        busy.sort_values("timestamp"),
+        on="timestamp",
+        by="node",
+        direction="nearest",
+        tolerance=_TOGETHER,
+    ).dropna(subset=["gpu_pct"])
+
+
+PIECES = 20
+FEWEST_IN_A_STEP = 60
+FEWEST_STEPS = 10
+# A step must be as long as this many samples are apart, or each would be a blur of several.
+_FEWEST_IN_A_STEP = 2.0
+# A report may stand for several steps; the beginning of one is known less and less, the further it lies before its report.
+_MOST_STEPS_BACK = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class StepAnatomy:
+    """The GPU use of a node within a step."""
+
+    node: str
+    pieces: pd.DataFrame
+    """``piece begin_s end_s mean_pct low_pct high_pct samples``: mean, and p10 to p90, of the mean over the node's GPUs."""
+    step_s: float
+    """Median of the steps that were sampled."""
+    steps: int
+    samples: int
+
+
+def step_anatomy(gpus: pd.DataFrame, steps: pd.DataFrame, node: str) -> StepAnatomy | None:
+    """None where too few samples lie in steps of a known time, or samples are too far apart.
+
+    Where the node prints no steps, those of all nodes are taken: in synchronous training they are the same. The line of a
+    step is taken for its end, so the picture may be turned by as long as a line takes to come out.
+    """
+    mine = gpus[gpus["node"] == node]
+    means = mine.groupby("timestamp")["utilization_pct"].mean()
+    known = steps[steps["timestamp"].notna() & steps["step_time_s"].gt(0) & ~steps["warm_up"]]
+    own = known[known["node"] == node]
+    known = (own if len(own) else known).sort_values("timestamp").drop_duplicates("timestamp")
+    if len(means) < FEWEST_IN_A_STEP or known.empty:
+        return None
+    at_s, ends_s = _unix_s(means.index.to_series()), _unix_s(known["timestamp"])
+    times_s = known["step_time_s"].to_numpy("float64")
+    place = np.searchsorted(ends_s, at_s, "left")
+    inside = place < len(ends_s)
+    place, at_s, busy = place[inside], at_s[inside], means.to_numpy("float64")[inside]
+    before = (ends_s[place] - at_s) / times_s[place]
+    begun = np.where(place > 0, ends_s[place - 1], -np.inf)
+    inside = (before <= _MOST_STEPS_BACK) & (at_s >= begun) & ~np.isnan(busy)
+    place, before, busy, at_s = place[inside], before[inside], busy[inside], at_s[inside]
+    step_s = float(np.median(times_s[place])) if len(place) else 0.0
+    whole = np.unique(np.column_stack([place, np.floor(before)]), axis=0) if len(place) else np.empty((0, 2))
+    if len(busy) < FEWEST_IN_A_STEP or len(whole) < FEWEST_STEPS:
+        return None
+    if step_s < _FEWEST_IN_A_STEP * float(np.median(np.diff(at_s))):
+        return None
+    phase = 1.0 - np.mod(before, 1.0)
+    piece = np.minimum((phase * PIECES).astype("int64"), PIECES - 1)
+    table = pd.DataFrame({"piece": piece, "busy": busy}).groupby("piece")["busy"]
+    pieces = pd.DataFrame(
+        {
+            "mean_pct": table.mean(),
+            "low_pct": table.quantile(0.1),
+            "high_pct": table.quantile(0.9),
+            "samples": table.size(),
+        }
+    ).reset_index()
+    width_s = step_s / PIECES
+    pieces = pieces.assign(begin_s=pieces["piece"] * width_s, end_s=(pieces["piece"] + 1) * width_s)
+    return StepAnatomy(node, pieces, step_s, len(whole), len(busy))

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from monitor.analyze.activities import Activity
+from monitor.analyze.checkpoints import Activity
 from monitor.analyze.journal import MARKS, usual_gap_s
 from monitor.analyze.lost import LostWork
 from monitor.analyze.pace import pace

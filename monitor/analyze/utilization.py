@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from monitor.analyze.activities import MOST_COVERED, Span, share_covered
+from monitor.analyze.checkpoints import MOST_COVERED, Span, share_covered
 from monitor.model import METRICS, Distribution, Gap, Job, Node, RawMetrics, Run, metrics_frame
 from monitor.model.host_metrics import OF_GPUS, OF_WORK, devices
 

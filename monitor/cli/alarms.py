@@ -14,8 +14,17 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from monitor.alert.alarms.alarm import Alarm, AlarmPlan, Missing, prefix_of
-from monitor.alert.alarms.calls import Created, alarms_document, create, delete, deleted_document
+from monitor.alert.alarms.alarm import (
+    Alarm,
+    AlarmPlan,
+    Created,
+    Missing,
+    alarms_document,
+    create,
+    delete,
+    deleted_document,
+    prefix_of,
+)
 from monitor.alert.alarms.plan import alarms_of
 from monitor.alert.conditions import Rule, number
 from monitor.alert.sinks.names import sink_of

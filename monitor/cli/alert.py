@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from monitor.alert.conditions import Rule
+from monitor.alert.delivery import Telling
 from monitor.alert.document import alert_document
 from monitor.alert.evaluate import Verdict, evaluate
 from monitor.alert.ledger import durable, ledger_file
 from monitor.alert.news import Look
 from monitor.alert.rules import read_rules, rules_of, saved
-from monitor.alert.telling import Telling
 from monitor.cli import alert_across
 from monitor.cli.alert_backtest import run_backtest
 from monitor.cli.alert_text import print_verdicts

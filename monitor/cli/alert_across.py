@@ -23,13 +23,12 @@ from rich.text import Text
 
 from monitor.accounts import AccountRegion
 from monitor.alert.conditions import Rule
-from monitor.alert.delivery import Outcome
+from monitor.alert.delivery import Outcome, Telling
 from monitor.alert.document import alert_document, iso
 from monitor.alert.evaluate import Verdict, evaluate
 from monitor.alert.ledger import SetAside
 from monitor.alert.message import Message
 from monitor.alert.news import Look
-from monitor.alert.telling import Telling
 from monitor.aws.calls import metered
 from monitor.cli.alert_text import MESSAGE_STYLES, message_words, print_verdicts
 from monitor.cli.alert_undelivered import print_set_aside, sentences, undelivered

@@ -12,10 +12,10 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
-from monitor.alert.backtest import Backtested, BacktestedJob, Said, backtest
 from monitor.alert.conditions import Rule, Threshold
 from monitor.alert.document import backtest_document
 from monitor.alert.evaluate import figure
+from monitor.alert.history import Backtested, BacktestedJob, Said, backtest
 from monitor.cli.output import as_json, deliver, paper_for
 from monitor.cli.paper import Cell, Column, Paper, on_screen, table
 from monitor.cli.sources import archive_source, chosen_cache, job_source

@@ -19,11 +19,10 @@ from rich.padding import Padding
 from rich.text import Text
 
 from monitor.alert.conditions import Rule
-from monitor.alert.delivery import Outcome, check, deliver, key_of
+from monitor.alert.delivery import Outcome, Telling, check, deliver, key_of
 from monitor.alert.document import SCHEMA, iso
 from monitor.alert.ledger import Ledger, SetAside
 from monitor.alert.sinks.names import Sink, sink_of
-from monitor.alert.telling import Telling
 from monitor.cli import output
 from monitor.errors import BadCall, CannotDo
 from monitor.words import count, instant

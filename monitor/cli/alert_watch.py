@@ -16,13 +16,12 @@ from rich.live import Live
 from rich.text import Text
 
 from monitor.alert.conditions import Rule
-from monitor.alert.delivery import Outcome
+from monitor.alert.delivery import Outcome, Telling
 from monitor.alert.document import alert_document
 from monitor.alert.evaluate import Verdict, evaluate
 from monitor.alert.ledger import Ledger, SetAside, durable
 from monitor.alert.message import Message
 from monitor.alert.news import Look
-from monitor.alert.telling import Telling
 from monitor.analyze.utilization import LEFT_OUT_AT_END
 from monitor.cli.alert_text import MESSAGE_STYLES, message_words, print_verdicts, verdict_table
 from monitor.cli.alert_undelivered import print_set_aside, sentences, undelivered

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-from monitor.alert.grammar import seconds_in
+from monitor.alert.conditions import seconds_in
 from monitor.errors import BadCall
 from monitor.installed import PROGRAM
 

@@ -24,18 +24,16 @@ from typing import Any, Generic, Literal, TypeVar, get_args
 import pandas as pd
 
 from monitor.analyze import step_time, utilization
-from monitor.analyze.activities import Activity, Span, activities, outside, spans_set_aside
-from monitor.analyze.billing import billing_factor
+from monitor.analyze.checkpoints import Activity, Span, activities, outside, spans_set_aside
 from monitor.analyze.cost import cost
 from monitor.analyze.devices import by_minute
 from monitor.analyze.ending import Ending, ending_of
 from monitor.analyze.finish import seconds_to_finish
 from monitor.analyze.gpu_memory import Fill, fill, memory_peaks
-from monitor.analyze.journal import journal
-from monitor.analyze.losses import NanLoss, nan_loss
+from monitor.analyze.journal import NanLoss, journal, nan_loss
 from monitor.analyze.lost import LostWork, lost_work
 from monitor.analyze.mfu import Mfu, mfu, parameters
-from monitor.analyze.phases import buckets
+from monitor.analyze.phases import billing_factor, buckets
 from monitor.analyze.phases import phases as phases_of
 from monitor.analyze.single_gpus import fullest
 from monitor.analyze.utilization import Window, in_window, training_spans, work_window
@@ -129,7 +127,7 @@ class Case:
 
     @once
     def set_aside(self) -> tuple[Span, ...]:
-        """Checkpoints, evaluations and restarts, in which devices may rest: see ``monitor.analyze.activities``."""
+        """Checkpoints, evaluations and restarts, in which devices may rest: see ``monitor.analyze.checkpoints``."""
         job = self.run.job
         spans = training_spans(job, self.now)
         return spans_set_aside(self.journal, self.run.events, self.activities, spans, job.ended or self.now)

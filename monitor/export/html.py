@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from monitor import __version__, words
-from monitor.analyze.losses import losses
+from monitor.analyze.journal import losses
 from monitor.analyze.step_time import is_aggregated
 from monitor.analyze.timeline import timeline
 from monitor.charts import loss, step_time, utilization

@@ -21,14 +21,13 @@ from typing import Any
 from monitor.accounts import AccountRegion
 from monitor.alert.conditions import Rule
 from monitor.alert.delivery import Outcome as Delivered
-from monitor.alert.delivery import deliver, write_down
+from monitor.alert.delivery import Telling, deliver, write_down
 from monitor.alert.evaluate import evaluate
 from monitor.alert.ledger import Ledger
 from monitor.alert.locks import taking_turns
 from monitor.alert.message import Message
 from monitor.alert.news import Look
 from monitor.alert.sinks.names import Sink
-from monitor.alert.telling import Telling
 from monitor.archive.store import Store
 from monitor.aws.calls import metered
 from monitor.errors import CannotDo, TrainwatchError

@@ -10,7 +10,7 @@ import pytest
 
 from monitor.agents.desk import Desk
 from monitor.agents.evidence import evidence
-from monitor.agents.tokens import Answer
+from monitor.agents.quoting import Answer
 from monitor.cli.main import main
 from monitor.errors import BadCall
 

@@ -17,7 +17,7 @@ from tests.agents.conftest import Agent
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed (requirements-mcp.txt)")
 
-from monitor.agents.tokens import tokens
+from monitor.agents.quoting import tokens
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "agents.md").read_text(encoding="utf-8")
 QUESTIONS = re.findall(r"^\| ([^|]+\?|Tell[^|]+) \| `(\w+\(.*\))` \| ([^|]+) \| ([\d,]+) \|$", PAGE, re.MULTILINE)

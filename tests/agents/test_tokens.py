@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.agents.quoting import CLOSE, OPEN, Quotes, quote
-from monitor.agents.tokens import Answer, fitted, tokens
+from monitor.agents.quoting import CLOSE, OPEN, Answer, Quotes, fitted, quote, tokens
 
 
 @pytest.mark.parametrize(

@@ -26,8 +26,8 @@ from mcp.types import CallToolResult
 
 from monitor.agents import comparing, evidence, listing, planning, reviewing
 from monitor.agents.desk import Desk
+from monitor.agents.quoting import tokens
 from monitor.agents.server import INSTRUCTIONS, server
-from monitor.agents.tokens import tokens
 from monitor.fetch.job_answer import job_of
 from monitor.fetch.logs.streams import GROUP
 from monitor.model import Report

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from moto import mock_aws
 
-from monitor.alert.alarms.alarm import Alarm, AlarmPlan, alarm_name, parts, prefix_of
-from monitor.alert.alarms.calls import create, delete, parameters
+from monitor.alert.alarms.alarm import Alarm, AlarmPlan, alarm_name, create, delete, parameters, parts, prefix_of
 from monitor.alert.alarms.plan import alarms_of
 from monitor.alert.rules import rules_of
 from monitor.aws.calls import Pacer

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from monitor.alert.backtest import backtest
 from monitor.alert.evaluate import NEEDS
+from monitor.alert.history import backtest
 from monitor.diagnose.rulebook import rules
 from monitor.model import (
     Cost,

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from monitor.alert.alarms.plan import alarms_of
-from monitor.alert.grammar import parse
+from monitor.alert.conditions import parse
 from monitor.alert.history import as_of
 from monitor.errors import BadCall
 from monitor.model import Gap, Report, gpus_frame

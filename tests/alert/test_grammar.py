@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.alert.conditions import MEASURES, Found, Lasting, Threshold, name_of, number
-from monitor.alert.grammar import parse
+from monitor.alert.conditions import MEASURES, Found, Lasting, Threshold, name_of, number, parse
 from monitor.alert.rules import rules_of
 from monitor.errors import BadCall
 

@@ -6,9 +6,8 @@ from datetime import timedelta
 
 import pandas as pd
 
-from monitor.alert.conditions import Threshold
+from monitor.alert.conditions import Threshold, parse
 from monitor.alert.evaluate import Held, held
-from monitor.alert.grammar import parse
 from tests.builders import START, metrics, nodes_of, report
 
 

@@ -12,12 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.alert.backtest import BacktestedJob, backtest
-from monitor.alert.conditions import Threshold
+from monitor.alert.conditions import Threshold, parse
 from monitor.alert.document import backtest_document
 from monitor.alert.evaluate import Crossing
-from monitor.alert.grammar import parse
-from monitor.alert.history import Replay, episodes, finding_episodes
+from monitor.alert.history import BacktestedJob, Replay, backtest, episodes, finding_episodes
 from monitor.alert.rules import rules_of
 from monitor.model import Finding, Phase, Report
 from monitor.review import report as reviewed

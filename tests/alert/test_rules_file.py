@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.alert.conditions import Rule
-from monitor.alert.grammar import parse
+from monitor.alert.conditions import Rule, parse
 from monitor.alert.rules import add, as_toml, read_rules, remove, rules_in, saved, saved_file
 from monitor.alert.sinks.names import sink_of
 from monitor.errors import BadCall, CannotDo

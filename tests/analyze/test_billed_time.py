@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.analyze.billing import billed_seconds
 from monitor.analyze.cost import cost, goodput
-from monitor.analyze.phases import buckets, phases
+from monitor.analyze.phases import billed_seconds, buckets, phases
 from monitor.analyze.training_time import BUCKETS
 from monitor.diagnose.rule import Case
 from monitor.model import (

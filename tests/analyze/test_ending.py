@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from monitor.analyze.ending import Ending, ending_of
-from monitor.analyze.losses import nan_loss
+from monitor.analyze.journal import nan_loss
 from monitor.model import Job, LogCoverage, Run, metrics_frame
 from tests.analyze.failing_logs import Log
 from tests.analyze.failing_programs import ALL

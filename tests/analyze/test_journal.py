@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from monitor.analyze.activities import activities
+from monitor.analyze.checkpoints import activities
 from monitor.analyze.journal import journal, usual_gap_s, usual_step_s
 from monitor.model import Activity, events_frame, steps_frame
 from tests.builders import START, steps

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from monitor.analyze.losses import losses
+from monitor.analyze.journal import losses
 from monitor.model import LogPage
 from monitor.parse.assemble import Parsed, assemble
 from monitor.parse.recognise import RawRows

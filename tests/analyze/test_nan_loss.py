@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from monitor.analyze.losses import NanLoss, nan_loss
+from monitor.analyze.journal import NanLoss, nan_loss
 from tests.parse.read import parse
 
 

@@ -9,8 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from monitor.analyze.journal import journal
+from monitor.analyze.pace import slow_steps
 from monitor.analyze.peers import peer_groups, slow_nodes, unlike_nodes
-from monitor.analyze.slow_steps import slow_steps
 from monitor.analyze.slowdown import lasting_rise, slowdown
 from monitor.model import Job, Node, Parameter, Run, events_frame, steps_frame
 from tests.diagnose.progress_jobs import Plan, looked_at

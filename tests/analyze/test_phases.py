@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.analyze import phases as phases_of
 from monitor.analyze.cost import cost
 from monitor.analyze.phases import buckets
 from monitor.analyze.training_time import BUCKETS
@@ -38,7 +37,7 @@ _STATUSES = st.sampled_from(
 
 def phases(run: Run, now: datetime) -> tuple[Phase, ...]:
     case = Case(run, now)
-    return phases_of.phases(run, now, case.journal, case.activities, case.lost)
+    return phases.phases(run, now, case.journal, case.activities, case.lost)
 
 
 def _run(job: Job, step_frame: object = None) -> Run:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.analyze.activities import Activity, activities, outside, share_covered, spans_set_aside
+from monitor.analyze.checkpoints import Activity, activities, outside, share_covered, spans_set_aside
 from monitor.analyze.journal import journal
 from tests.builders import START, metrics, steps
 from tests.diagnose.utilization_runs import paused, said

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from monitor.analyze.step_anatomy import PIECES, StepAnatomy, step_anatomy
+from monitor.analyze.stalls import PIECES, StepAnatomy, step_anatomy
 from monitor.model import gpus_frame
 from tests.builders import START, steps
 

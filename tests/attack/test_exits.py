@@ -18,8 +18,8 @@ import pytest
 
 from benchmarks.hostile.account import NAME
 from monitor import faults
+from monitor.alert.delivery import Telling
 from monitor.alert.rules import rules_of
-from monitor.alert.telling import Telling
 from monitor.cli import jobs
 from monitor.cli.alert_watch import Looking, run_watch
 from monitor.cli.main import main

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from monitor.alert.grammar import parse
+from monitor.alert.conditions import parse
 from monitor.archive.verdicts import Verdicts
 from monitor.cli import jobs
 from monitor.cli.jobs_watch import watch

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from monitor.analyze.step_anatomy import PIECES, StepAnatomy
+from monitor.analyze.stalls import PIECES, StepAnatomy
 from monitor.diagnose.words.charts import anatomy_said
 
 

@@ -13,8 +13,8 @@ import pytest
 from rich.console import Console
 
 from monitor.alert.conditions import Rule as Threshold
+from monitor.alert.conditions import parse
 from monitor.alert.evaluate import judge as evaluate
-from monitor.alert.grammar import parse
 from monitor.archive.document import report_document
 from monitor.cli.report_text import print_report
 from monitor.diagnose import rule, rulebook

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from monitor.analyze.billing import billing_factor
 from monitor.analyze.pace import By, StableSteps
-from monitor.analyze.phases import USEFUL
+from monitor.analyze.phases import USEFUL, billing_factor
 from monitor.diagnose.comparison.comparability import samples_per_step
 from monitor.diagnose.verdict import mean_of
 from monitor.diagnose.words.step_readings import AS_PRINTED, BY_CLOCK, Way, way_of

@@ -15,7 +15,7 @@ import pandas as pd
 from monitor.analyze.cascade import with_writers
 from monitor.analyze.ending import Ending
 from monitor.analyze.failure_causes import Denied, denied, kind_of
-from monitor.analyze.losses import FEWEST_IN_A_ROW, NanLoss
+from monitor.analyze.journal import FEWEST_IN_A_ROW, NanLoss
 from monitor.diagnose.endings import description as ended
 from monitor.diagnose.quoted import quoted
 from monitor.diagnose.rule import Case

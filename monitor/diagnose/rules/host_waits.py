@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from monitor.analyze.devices import processes_per_host
-from monitor.analyze.waits import WAITING_PCT, Traffic, Waits, traffic, waits
+from monitor.analyze.stalls import WAITING_PCT, Traffic, Waits, traffic, waits
 from monitor.diagnose.rule import Case, rule
 from monitor.diagnose.stakes import STEPS
 from monitor.diagnose.words.devices import money_of

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 import pandas as pd
 
 from monitor.analyze.checkpoints import checkpoint_pauses
+from monitor.analyze.pace import SlowSteps, slow_steps
 from monitor.analyze.peers import peer_groups, slow_nodes, unlike_nodes
-from monitor.analyze.slow_steps import SlowSteps, slow_steps
 from monitor.analyze.slowdown import Slowdown, slowdown
 from monitor.diagnose.rule import Case, rule
 from monitor.diagnose.stakes import STEPS

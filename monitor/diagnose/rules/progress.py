@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from monitor.analyze.cascade import ERRORS
-from monitor.analyze.first_step import Beginning, at_work, beginning, working_since
+from monitor.analyze.phases import Beginning, beginning, working_since
+from monitor.analyze.phases import gpus_at_work as at_work
 from monitor.analyze.silence import Silence, held_gpus, silence, stands_still, still_logs
 from monitor.analyze.utilization import training_spans
 from monitor.diagnose.endings.stalls import error, first_to_stop, gpu_evidence, last_checkpoint, pattern_words

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta, tzinfo
 import numpy as np
 import pandas as pd
 
-from monitor.analyze.losses import Losses
-from monitor.analyze.step_anatomy import StepAnatomy
+from monitor.analyze.journal import Losses
+from monitor.analyze.stalls import StepAnatomy
 from monitor.analyze.timeline import JOB, NOWHERE, Timeline
 from monitor.charts.elements import Span, cut
 from monitor.charts.step_time import Changes, Work, against_peers, node_medians

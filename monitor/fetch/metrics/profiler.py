@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from monitor.analyze.profiler_minutes import Wanted
-from monitor.analyze.waits import WAITING_PCT
+from monitor.analyze.stalls import WAITING_PCT
 from monitor.errors import NoCredentials, TrainwatchError
 from monitor.fetch.background import side_by_side
 from monitor.fetch.metrics.minute_store import Listing, MinuteStore

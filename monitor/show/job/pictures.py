@@ -14,7 +14,7 @@ import pandas as pd
 import streamlit as st
 
 from monitor.alert.conditions import Rule
-from monitor.analyze.losses import Losses, losses
+from monitor.analyze.journal import Losses, losses
 from monitor.charts import loss, overview, timeline, utilization
 from monitor.charts.elements import Span, threshold_lines, with_threshold_lines
 from monitor.charts.utilization import POINTS, ROWS, Measured, bucket_seconds, cells, columns_for, measured

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from monitor.analyze.step_anatomy import StepAnatomy, step_anatomy
+from monitor.analyze.stalls import StepAnatomy, step_anatomy
 from monitor.aws.console import s3_url, stream_url, streams_url
 from monitor.charts import gpus as charts
 from monitor.diagnose.odd_nodes import odd_nodes

@@ -11,10 +11,9 @@ from typing import Literal
 import pandas as pd
 import streamlit as st
 
-from monitor.alert.backtest import backtest
-from monitor.alert.conditions import SEVERITIES, Found, Rule, Threshold, name_of
+from monitor.alert.conditions import SEVERITIES, Found, Rule, Threshold, name_of, parse
 from monitor.alert.evaluate import figure, judge
-from monitor.alert.grammar import parse
+from monitor.alert.history import backtest
 from monitor.alert.rules import free_name
 from monitor.errors import BadCall
 from monitor.model import Report
