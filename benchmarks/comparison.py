@@ -28,9 +28,8 @@ from monitor.analyze.comparison import Change, change
 from monitor.analyze.journal import journal
 from monitor.analyze.pace import By, StableSteps, stable_steps
 from monitor.demo.dialects import speaker
-from monitor.demo.schedule import schedule
 from monitor.demo.stories import MICS_ALL, MICS_NODE
-from monitor.demo.story import Story
+from monitor.demo.story import Story, schedule
 from monitor.model import LogPage
 from monitor.parse.assemble import assemble
 from monitor.parse.recognise import RawRows

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from monitor.archive.document import report_document
-from monitor.cli.report_text import print_report
+from monitor.cli.report import print_report
 from monitor.diagnose.quoted import hidden, hidden_words
 from monitor.export.markdown import markdown
 from monitor.fetch.job_answer import job_of

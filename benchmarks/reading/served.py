@@ -17,8 +17,7 @@ from monitor.aws.clients import Clients
 from monitor.demo.describe import describe
 from monitor.demo.logs import streams
 from monitor.demo.measurements import host_minutes
-from monitor.demo.schedule import schedule
-from monitor.demo.story import Story
+from monitor.demo.story import Story, schedule
 from monitor.fetch.account import AwsSource
 from monitor.fetch.job_answer import job_of
 from monitor.fetch.logs.reader import JobLogs

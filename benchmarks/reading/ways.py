@@ -16,7 +16,7 @@ from benchmarks.account import Running
 from benchmarks.reading.served import Served, ServedSource
 from monitor.archive.document import as_json, report_document
 from monitor.aws.clients import Clients
-from monitor.cli.report_text import print_report
+from monitor.cli.report import print_report
 from monitor.export.html import html
 from monitor.export.markdown import markdown
 from monitor.model import Report

@@ -1,4 +1,8 @@
-"""What was read of jobs that are over, kept in the user's cache folder: each is read from AWS once.
+"""What is kept in the user's cache folder: what was read of jobs that are over, so that each is read from AWS once, and the
+last verdict on each reviewed job, so that a list can show it without a call.
+
+One small file a job, written beside its place and moved there. Like the cache of runs it is a convenience: what cannot be
+read or written is as if it were not there, and what another version of the rules said does not count.
 
 Kept is what was read; findings, figures and prices are worked out anew. A run holds as long as the job is described the same
 and the reader's sources are the same (``reader_version``), and only one is kept that another look would find again.
@@ -21,21 +25,22 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from io import BytesIO
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
 import pandas as pd
 
-from monitor.archive.reader_version import reader_version
 from monitor.archive.values import plain, valued
-from monitor.archive.verdicts import Verdicts
+from monitor.diagnose.verdict import judge
 from monitor.errors import NoData
 from monitor.model import (
     Gap,
     Job,
     LogCoverage,
     ProfilerCoverage,
+    Report,
     Run,
     events_frame,
     gpus_frame,
@@ -44,6 +49,133 @@ from monitor.model import (
     steps_frame,
 )
 from monitor.settings import cache_folder
+
+_PACKAGE = Path(__file__).parents[1]
+# All that decides what a Run holds; rules, figures and prices are worked out anew from it.
+_PARTS = (
+    "parse",
+    "fetch",
+    "model",
+    "masking",
+    "archive",
+    "analyze/utilization.py",
+    "review/reviewer.py",
+    "review/masked.py",
+)
+# What is said of a Run.
+_RULES = ("analyze", "diagnose", "predict", "words.py")
+_KINDS = {".py", ".csv"}
+
+
+@cache
+def reader_version(package: Path = _PACKAGE) -> str:
+    """Sixteen hexadecimal digits, the same for the same sources; "" where the sources are not there to be read."""
+    return _version(package, _PARTS)
+
+
+@cache
+def rules_version(package: Path = _PACKAGE) -> str:
+    """The same of the rules, and of the words in which they speak."""
+    return _version(package, _RULES)
+
+
+def _version(package: Path, parts: Sequence[str]) -> str:
+    digest = hashlib.sha256()
+    found = [path for part in parts for path in _files(package / part)]
+    try:
+        for path in found:
+            digest.update(f"{path.relative_to(package).as_posix()}\0".encode())
+            digest.update(hashlib.sha256(path.read_bytes()).digest())
+    except OSError:
+        return ""
+    return digest.hexdigest()[:16] if found else ""
+
+
+def _files(part: Path) -> list[Path]:
+    if part.is_file():
+        return [part]
+    return sorted(path for path in part.rglob("*") if path.suffix in _KINDS)
+
+
+_VERDICT_SUFFIX = ".json"
+#: Of so many jobs, those that were reviewed last.
+MOST = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class KeptVerdict:
+    """The verdict of one review."""
+
+    level: str
+    headline: str
+    finding: str | None
+    """The id of the finding that the headline is of."""
+    status: str | None
+    reviewed_at: datetime
+
+
+class Verdicts:
+    """The verdicts in one folder."""
+
+    def __init__(self, folder: Path, version: str | None = None) -> None:
+        self._folder = folder
+        self._version = f"{reader_version()} {rules_version()}" if version is None else version
+
+    def keep(self, endpoint: str | None, report: Report) -> None:
+        """Keeps what is said of a job of an account, if all of its logs that could be read were read."""
+        job = report.job
+        if endpoint is None or job.created is None or not report.run.logs.complete:
+            return
+        verdict = judge(report)
+        said = {
+            "version": self._version,
+            "level": verdict.level,
+            "headline": verdict.headline,
+            "finding": None if verdict.finding is None else verdict.finding.id,
+            "status": job.status,
+            "reviewed_at": report.reviewed_at.astimezone(UTC).isoformat(),
+        }
+        with suppress(OSError):
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._write(self._path(endpoint, job.name, job.created), json.dumps(said, ensure_ascii=False))
+            self._make_room()
+
+    def of(self, endpoint: str | None, name: str, created: datetime | None) -> KeptVerdict | None:
+        """What was said of a job; None where that is not known."""
+        if endpoint is None or created is None:
+            return None
+        with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
+            said = json.loads(self._path(endpoint, name, created).read_bytes())
+            if said["version"] == self._version:
+                at = datetime.fromisoformat(said["reviewed_at"])
+                return KeptVerdict(str(said["level"]), str(said["headline"]), said["finding"], said["status"], at)
+        return None
+
+    def _path(self, endpoint: str, name: str, created: datetime) -> Path:
+        parts = json.dumps([endpoint, name, created.astimezone(UTC).isoformat()])
+        return self._folder / f"{hashlib.sha256(parts.encode()).hexdigest()[:32]}{_VERDICT_SUFFIX}"
+
+    def _write(self, path: Path, text: str) -> None:
+        handle, beside = tempfile.mkstemp(".part", dir=self._folder)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+            os.replace(beside, path)  # noqa: PTH105 - the same as Path.replace, and what it is called
+        finally:
+            with suppress(FileNotFoundError):
+                Path(beside).unlink()
+
+    def _make_room(self) -> None:
+        paths = list(self._folder.iterdir())
+        if len(paths) <= MOST:
+            return
+        found = []
+        for path in paths:
+            with suppress(FileNotFoundError):
+                found.append((path.stat().st_mtime, path))
+        for _, path in sorted(found)[: len(found) - MOST]:
+            path.unlink(missing_ok=True)
+
 
 #: Late lines and metrics are written for some minutes after a job's end.
 SETTLED_AFTER = timedelta(minutes=15)

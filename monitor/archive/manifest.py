@@ -14,8 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from monitor.archive.columns import JOBS, OLD_NAMES
-from monitor.archive.layout import SCHEMA
+from monitor.archive.layout import JOBS, OLD_NAMES, SCHEMA
 from monitor.archive.values import plain, valued
 from monitor.errors import NoData
 from monitor.model import Gap, Job, LogCoverage, Price, ProfilerCoverage, is_price

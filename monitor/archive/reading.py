@@ -11,8 +11,7 @@ from typing import Any
 import pandas as pd
 
 from monitor.archive import manifest as manifests
-from monitor.archive.columns import FRAMES, LATER_FRAMES, to_frame
-from monitor.archive.layout import RUNS, Place, job_in, place_of, value_of
+from monitor.archive.layout import FRAMES, LATER_FRAMES, RUNS, Place, job_in, place_of, to_frame, value_of
 from monitor.archive.manifest import Manifest
 from monitor.archive.store import Store
 from monitor.errors import BadCall, NoData, NoSuchJob

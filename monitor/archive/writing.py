@@ -16,14 +16,12 @@ from typing import Any
 
 from monitor.accounts import Account
 from monitor.analyze.phases import USEFUL
-from monitor.archive import columns
+from monitor.archive import layout
 from monitor.archive import manifest as manifests
-from monitor.archive.cache import is_final
-from monitor.archive.columns import FRAMES, TABLES
+from monitor.archive.cache import is_final, reader_version
 from monitor.archive.document import report_document
-from monitor.archive.layout import SCHEMA, place_of
+from monitor.archive.layout import FRAMES, SCHEMA, TABLES, place_of
 from monitor.archive.manifest import Manifest, Part
-from monitor.archive.reader_version import reader_version
 from monitor.archive.store import Store
 from monitor.diagnose.stakes import bill_of
 from monitor.diagnose.verdict import judge, mean_of
@@ -96,14 +94,14 @@ def write(
     final = is_settled(report)
     document = report_document(report)
     row = job_row(report, document, final, labels)
-    tables = {name: columns.from_frame(getattr(run, name), TABLES[name], run.job.name) for name in FRAMES} | {
-        "findings": columns.from_rows(finding_rows(report, document), TABLES["findings"]),
-        "buckets": columns.from_rows(billed_buckets(report), TABLES["buckets"]),
+    tables = {name: layout.from_frame(getattr(run, name), TABLES[name], run.job.name) for name in FRAMES} | {
+        "findings": layout.from_rows(finding_rows(report, document), TABLES["findings"]),
+        "buckets": layout.from_rows(billed_buckets(report), TABLES["buckets"]),
     }
     files = {name: (place.table(name), data) for name, data in tables.items()}
     files["report"] = (place.report, json.dumps(document, indent=1, ensure_ascii=False).encode())
     # Engines see no manifest; to them a job is there when its row is.
-    files["jobs"] = (place.table("jobs"), columns.from_rows([row], TABLES["jobs"]))
+    files["jobs"] = (place.table("jobs"), layout.from_rows([row], TABLES["jobs"]))
     manifest = Manifest(
         job=run.job,
         reviewed_at=report.reviewed_at,

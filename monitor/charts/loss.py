@@ -6,8 +6,19 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from monitor.charts.colors import LIMIT
-from monitor.charts.elements import MOMENT, Span, columns, cut, edges, over_time, thinned, tooltips, typed, window
+from monitor.charts.elements import (
+    LIMIT,
+    MOMENT,
+    Span,
+    columns,
+    cut,
+    edges,
+    over_time,
+    thinned,
+    tooltips,
+    typed,
+    window,
+)
 
 #: Points at most: more than there are pixels only costs.
 POINTS = 400

@@ -14,7 +14,8 @@ from typing import Any, Literal
 import altair as alt
 import pandas as pd
 
-from monitor.charts.colors import (
+from monitor.charts.elements import (
+    BY_ORDER,
     CURVE_MARKS,
     LIMIT,
     MEMORY_PARTS,
@@ -24,8 +25,12 @@ from monitor.charts.colors import (
     STAGE_TEXT,
     STAGE_WORK,
     WORDS,
+    colored,
+    columns,
+    signed,
+    tooltips,
+    typed,
 )
-from monitor.charts.elements import BY_ORDER, colored, columns, signed, tooltips, typed
 
 # Both curves have their left edges in one line.
 _MARGIN_PX = 44

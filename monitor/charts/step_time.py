@@ -15,9 +15,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from monitor.charts.colors import CHANGE, OUTLIER
 from monitor.charts.elements import (
+    CHANGE,
     MOMENT,
+    OUTLIER,
     Floats,
     Ints,
     Span,

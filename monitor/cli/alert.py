@@ -17,8 +17,7 @@ from monitor.alert.news import Look
 from monitor.alert.rules import read_rules, rules_of, saved
 from monitor.cli import alert_across
 from monitor.cli.alert_backtest import run_backtest
-from monitor.cli.alert_text import print_verdicts
-from monitor.cli.alert_undelivered import print_set_aside, run_resend, sentences, undelivered
+from monitor.cli.alert_text import print_set_aside, print_verdicts, run_resend, sentences, undelivered
 from monitor.cli.alert_watch import Looking, publisher, run_watch
 from monitor.cli.options import add_command, add_sink_options, seconds_of
 from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress

@@ -30,12 +30,17 @@ from monitor.alert.ledger import SetAside
 from monitor.alert.message import Message
 from monitor.alert.news import Look
 from monitor.aws.calls import metered
-from monitor.cli.alert_text import MESSAGE_STYLES, message_words, print_verdicts
-from monitor.cli.alert_undelivered import print_set_aside, sentences, undelivered
+from monitor.cli.alert_text import (
+    MESSAGE_STYLES,
+    message_words,
+    print_set_aside,
+    print_verdicts,
+    sentences,
+    undelivered,
+)
 from monitor.cli.alert_watch import SHORTEST_S, is_over
 from monitor.cli.options import seconds_of
-from monitor.cli.output import as_json, as_line, deliver, paper_for, progress
-from monitor.cli.paper import Paper, on_screen
+from monitor.cli.output import Paper, as_json, as_line, deliver, on_screen, paper_for, progress
 from monitor.cli.sources import chosen_cache, missing_documents, pairs_of, say_missing, sweep_of
 from monitor.errors import TrainwatchError
 from monitor.faults import fault

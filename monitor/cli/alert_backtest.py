@@ -16,8 +16,7 @@ from monitor.alert.conditions import Rule, Threshold
 from monitor.alert.document import backtest_document
 from monitor.alert.evaluate import figure
 from monitor.alert.history import Backtested, BacktestedJob, Said, backtest
-from monitor.cli.output import as_json, deliver, paper_for
-from monitor.cli.paper import Cell, Column, Paper, on_screen, table
+from monitor.cli.output import Cell, Column, Paper, as_json, deliver, on_screen, paper_for, table
 from monitor.cli.sources import archive_source, chosen_cache, job_source
 from monitor.diagnose.headline import status_word
 from monitor.errors import BadCall, CannotDo, NoData, TrainwatchError

@@ -1,19 +1,36 @@
-"""Verdicts for a person at a terminal: a line per rule, the firing ones first, and why what is unknown is unknown."""
+"""Alerts for a person at a terminal: verdicts, a line per rule, the firing ones first, and why what is unknown is unknown; and
+alerts that did not reach whom they are for: those that wait, and those that were refused for good.
+
+``alert --resend`` sends the refused ones again, once what was in the way is gone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime
+import argparse
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from itertools import groupby
+from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from monitor.alert.conditions import Rule
+from monitor.alert.delivery import Outcome, Telling, check, deliver, key_of
+from monitor.alert.document import SCHEMA, iso
 from monitor.alert.evaluate import Verdict, value_words, when_words
+from monitor.alert.ledger import Ledger, SetAside
 from monitor.alert.message import Message
-from monitor.cli.paper import Cell, Column, table
-from monitor.words import DASH, clock, instant
+from monitor.alert.sinks.names import Sink, sink_of
+from monitor.cli import output
+from monitor.cli.output import Cell, Column, table
+from monitor.errors import BadCall, CannotDo
+from monitor.words import DASH, clock, count, instant
 
 #: Of messages, by their kind.
 MESSAGE_STYLES = {"firing": "bold red", "resolved": "green", "ended": "yellow"}
@@ -74,3 +91,145 @@ def _node(verdict: Verdict) -> str:
 
 def _in_order(verdicts: Sequence[Verdict]) -> list[Verdict]:
     return sorted(verdicts, key=lambda verdict: (_ORDER[verdict.state], verdict.rule.severity != "critical"))
+
+
+# So many messages that were set aside are listed; the others are counted.
+_LISTED = 10
+RESEND = "alert --resend"
+
+
+def sentences(telling: Telling, outcomes: Sequence[Outcome], told: set[str]) -> Iterator[str]:
+    """All that went wrong with one delivery, for standard error. What is in ``told`` and goes on is not said again."""
+    told -= {key for key in told for outcome in outcomes if outcome.sent and key.startswith(outcome.sink.shown)}
+    told &= {telling.trouble, *(key for key in told for sink in telling.sinks if key.startswith(sink.shown))}
+    for outcome in outcomes:
+        yield from refusals(outcome)
+        key = f"{outcome.sink.shown} {outcome.trouble or outcome.holder}"
+        if (outcome.trouble or (outcome.holder and outcome.waiting)) and key not in told:
+            told.add(key)
+            yield not_sent(outcome)
+    yield from telling.damage()
+    if telling.trouble and telling.trouble not in told:
+        told.add(telling.trouble)
+        yield telling.trouble
+
+
+def not_sent(outcome: Outcome) -> str:
+    """What is said of a sink that did not accept its messages, or to which another process is sending."""
+    if outcome.holder:
+        waiting = count(outcome.waiting, "message waits", "messages wait")
+        return f"{outcome.holder} is sending to {outcome.sink.shown}; {waiting} for it, or for the next try."
+    waiting = count(outcome.waiting, "message waits", "messages wait")
+    return f"{outcome.sink.shown} did not accept an alert ({outcome.trouble}); {waiting} for the next try."
+
+
+def refusals(outcome: Outcome) -> Iterator[str]:
+    """What is said of messages that a sink refused for good, those with the same reason together."""
+    for why, found in groupby(sorted(outcome.refused, key=lambda each: each.why), lambda each: each.why):
+        first, *more = found
+        alerts = f"{1 + len(more)} alerts" if more else "an alert"
+        others = f" and {count(len(more), 'other')}" if more else ""
+        are, them = ("They are", "them") if more else ("It is", "it")
+        yield (
+            f"{outcome.sink.shown} did not accept {alerts} and will not ({why.rstrip('.')}): {first.message.title}{others}. "
+            f"{are} set aside; {RESEND} sends {them} again."
+        )
+
+
+def print_set_aside(asides: Sequence[SetAside], ledger: Path | None, paper: Console) -> None:
+    """The messages that were set aside, if there are any, and how to send them again."""
+    if not asides:
+        return
+    paper.print()
+    kept = count(len(asides), "alert that was refused is", "alerts that were refused are")
+    again = f"{RESEND} sends {'them' if asides[1:] else 'it'} again:"
+    paper.print(Text(f"{kept} set aside in {ledger}; {again}", "yellow"), soft_wrap=True)
+    for aside in asides[-_LISTED:]:
+        at = instant(datetime.fromtimestamp(aside.at, UTC))
+        paper.print(Padding(Text(f"{aside.message.id[:8]}  {aside.message.title}"), (0, 0, 0, 2), expand=False))
+        paper.print(Padding(Text(f"{aside.shown}: {aside.why}, {at}", "dim"), (0, 0, 0, 12), expand=False))
+    if len(asides) > _LISTED:
+        paper.print(Text(f"  and {len(asides) - _LISTED} more"))
+
+
+def undelivered(outcomes: Sequence[Outcome], asides: Sequence[SetAside]) -> dict[str, Any]:
+    """The same for machines."""
+    return {
+        "not_sent": sum(outcome.waiting for outcome in outcomes),
+        "set_aside": [set_aside_document(aside) for aside in asides],
+    }
+
+
+def set_aside_document(aside: SetAside) -> dict[str, Any]:
+    """One message that was refused for good."""
+    at = iso(datetime.fromtimestamp(aside.at, UTC))
+    message = aside.message
+    return {
+        "id": message.id,
+        "sink": aside.shown,
+        "job": message.job,
+        "title": message.title,
+        "why": aside.why,
+        "at": at,
+    }
+
+
+def run_resend(arguments: argparse.Namespace, rules: Sequence[Rule], path: Path) -> int:
+    """Sends again what was set aside for the sinks of the call (with ids: these messages, to these sinks), and lists the rest."""
+    sinks = _sinks(arguments, rules)
+    ledger, now = Ledger(path), time.time()
+    ledger.forget(now)
+    chosen = _named(ledger.set_aside(), arguments.resend, path)
+    if arguments.resend and not sinks:
+        raise BadCall("--resend was given an alert and nobody to send it to.", "Name the sink with --notify.")
+    keys = {key_of(sink) for sink in sinks}
+    for aside in chosen:
+        if arguments.resend or aside.sink in keys:
+            ledger.try_again(aside, sorted(keys) if arguments.resend else [aside.sink], now)
+    outcomes = [deliver(ledger, sink, what="alert --resend") for sink in sinks]
+    asides = ledger.set_aside()
+    _print(arguments, path, outcomes, asides)
+    troubles = [*ledger.damage(), *(sentence for outcome in outcomes for sentence in refusals(outcome))]
+    troubles += [not_sent(outcome) for outcome in outcomes if outcome.waiting]
+    for sentence in troubles:
+        print(f"trainwatch: {sentence}", file=sys.stderr)
+    return CannotDo.exit_code if any(outcome.waiting or outcome.refused for outcome in outcomes) else 0
+
+
+def _sinks(arguments: argparse.Namespace, rules: Sequence[Rule]) -> tuple[Sink, ...]:
+    texts = [*arguments.notify, *(text for rule in rules for text in rule.notify)]
+    found = tuple(dict.fromkeys(sink for sink in map(sink_of, texts) if sink.kind != "stdout"))
+    for sink in found:
+        check(sink)
+    return found
+
+
+def _named(asides: Sequence[SetAside], ids: Sequence[str], ledger: Path) -> list[SetAside]:
+    """All of them where no id is given; an id may be cut as long as it is one message's alone."""
+    chosen: list[SetAside] = []
+    for id in ids:
+        found = [aside for aside in asides if aside.message.id.startswith(id)]
+        if not found:
+            raise BadCall(f"No alert {id} is set aside in {ledger}.", "alert --resend without an id lists them.")
+        if len({aside.message.id for aside in found}) > 1:
+            raise BadCall(f"{len(found)} alerts begin with {id}.", "Write more of the id.")
+        chosen += found[:1]
+    return chosen if ids else [*asides]
+
+
+def _print(
+    arguments: argparse.Namespace, ledger: Path, outcomes: Sequence[Outcome], asides: Sequence[SetAside]
+) -> None:
+    sent = sum(outcome.sent for outcome in outcomes)
+    if arguments.format == "json":
+        document = {"schema": SCHEMA, "sent": sent, **undelivered(outcomes, asides)}
+        output.deliver(arguments, output.as_json(document))
+        return
+    paper = output.paper_for(arguments)
+    if outcomes or not asides:
+        nothing = "Nothing was sent." if asides else f"Nothing to send in {ledger}."
+        paper.print(Text(f"{count(sent, 'alert')} sent." if sent else nothing), soft_wrap=True)
+    print_set_aside(asides, ledger, paper)
+    if asides and not outcomes:
+        paper.print(Text("Name the sinks they are for with --notify, or --rules: their addresses are not kept."))
+    output.deliver(arguments, paper)

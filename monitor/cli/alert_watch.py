@@ -23,11 +23,17 @@ from monitor.alert.ledger import Ledger, SetAside, durable
 from monitor.alert.message import Message
 from monitor.alert.news import Look
 from monitor.analyze.utilization import LEFT_OUT_AT_END
-from monitor.cli.alert_text import MESSAGE_STYLES, message_words, print_verdicts, verdict_table
-from monitor.cli.alert_undelivered import print_set_aside, sentences, undelivered
+from monitor.cli.alert_text import (
+    MESSAGE_STYLES,
+    message_words,
+    print_set_aside,
+    print_verdicts,
+    sentences,
+    undelivered,
+    verdict_table,
+)
 from monitor.cli.options import seconds_of
-from monitor.cli.output import as_json, as_line, deliver, paper_for, progress
-from monitor.cli.paper import Paper, on_screen
+from monitor.cli.output import Paper, as_json, as_line, deliver, on_screen, paper_for, progress
 from monitor.diagnose.headline import status_word
 from monitor.errors import BadCall, TrainwatchError
 from monitor.fetch.source import JobSource

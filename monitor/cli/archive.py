@@ -13,15 +13,14 @@ from typing import Any
 from monitor.accounts import AccountRegion
 from monitor.archive.store import Store, store_of
 from monitor.aws.calls import metered
-from monitor.cli.large_logs import checked_limit
 from monitor.cli.options import add_command
-from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress
-from monitor.cli.paper import Column, Paper, table
+from monitor.cli.output import Column, Paper, add_output_options, as_json, deliver, paper_for, progress, table
 from monitor.cli.sources import (
     account_source,
     add_account_options,
     add_accounts_options,
     add_cache_option,
+    checked_limit,
     chosen_cache,
     is_many,
     missing_documents,

@@ -23,10 +23,9 @@ from monitor.alert.delivery import checked, write_down
 from monitor.alert.delivery import deliver as deliver_to
 from monitor.alert.ledger import Ledger, durable, ledger_file
 from monitor.archive.store import no_jobs, store_of
-from monitor.cli.alert_undelivered import not_sent, refusals
+from monitor.cli.alert_text import not_sent, refusals
 from monitor.cli.options import add_command, add_sink_options
-from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress
-from monitor.cli.paper import Column, Paper, table
+from monitor.cli.output import Column, Paper, add_output_options, as_json, deliver, paper_for, progress, table
 from monitor.cli.sources import add_archive_option, split
 from monitor.errors import BadCall, CannotDo, NoData
 from monitor.fleet import window as windows

@@ -14,14 +14,23 @@ from rich.table import Table
 from rich.text import Text
 
 from monitor.archive.cache import Cache
+from monitor.archive.cache import KeptVerdict as Kept
 from monitor.archive.document import jobs_document
-from monitor.archive.verdicts import Kept
-from monitor.cli import archived_jobs, jobs_across
-from monitor.cli.jobs_watch import SHORTEST_S, Listed, check_watch, watch
-from monitor.cli.kept_verdicts import instances, kept_of, muted_names, ran, verdict_document, verdict_text
+from monitor.cli import job_lists, jobs_across
+from monitor.cli.job_lists import (
+    SHORTEST_S,
+    Listed,
+    check_watch,
+    instances,
+    kept_of,
+    muted_names,
+    ran,
+    verdict_document,
+    verdict_text,
+    watch,
+)
 from monitor.cli.options import add_command
-from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress
-from monitor.cli.paper import Column, Paper, table
+from monitor.cli.output import Column, Paper, add_output_options, as_json, deliver, paper_for, progress, table
 from monitor.cli.sources import (
     account_source,
     add_account_options,
@@ -111,7 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
         check_watch(arguments)
     if arguments.archive is not None:
         refuse_one_account(arguments, "--archive")
-        return archived_jobs.run(arguments, query)
+        return job_lists.run(arguments, query)
     if is_many(arguments):
         return jobs_across.run(arguments)
     source, cache = account_source(arguments), chosen_cache(arguments, read())

@@ -14,12 +14,10 @@ from rich.table import Table
 from rich.text import Text
 
 from monitor.accounts import AccountRegion
+from monitor.archive.cache import KeptVerdict as Kept
 from monitor.archive.document import jobs_document
-from monitor.archive.verdicts import Kept
-from monitor.cli.jobs_watch import Listed, watch
-from monitor.cli.kept_verdicts import instances, kept_of, muted_names, ran, verdict_document, verdict_text
-from monitor.cli.output import as_json, deliver, paper_for, progress
-from monitor.cli.paper import Column, Paper, table
+from monitor.cli.job_lists import Listed, instances, kept_of, muted_names, ran, verdict_document, verdict_text, watch
+from monitor.cli.output import Column, Paper, as_json, deliver, paper_for, progress, table
 from monitor.cli.sources import EXIT_SOME_MISSING, chosen_cache, missing_documents, pairs_of, say_missing, sweep_of
 from monitor.diagnose.headline import status_word
 from monitor.errors import TrainwatchError

@@ -6,9 +6,8 @@ import argparse
 import sys
 from typing import Any
 
-from monitor.cli.large_logs import checked_limit
 from monitor.cli.options import add_command
-from monitor.cli.sources import account_source, add_account_options, add_cache_option, chosen_cache
+from monitor.cli.sources import account_source, add_account_options, add_cache_option, checked_limit, chosen_cache
 from monitor.errors import BadCall, CannotDo
 from monitor.serve.child import HERE
 from monitor.serve.hosts import is_this_machine_alone

@@ -12,15 +12,14 @@ from monitor.alert.delivery import checked
 from monitor.alert.ledger import durable, ledger_file
 from monitor.alert.rules import read_rules, saved
 from monitor.archive.store import store_of
-from monitor.cli.large_logs import checked_limit
 from monitor.cli.options import add_command, add_sink_options
-from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress
-from monitor.cli.paper import Paper
+from monitor.cli.output import Paper, add_output_options, as_json, deliver, paper_for, progress
 from monitor.cli.sources import (
     account_source,
     add_account_options,
     add_accounts_options,
     add_archive_option,
+    checked_limit,
     is_many,
     pairs_of,
     sweep_of,

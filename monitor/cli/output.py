@@ -1,4 +1,7 @@
-"""Where results go, and how a terminal is told from a pipe.
+"""Where results go, how a terminal is told from a pipe, and what is drawn on it with colors: text on a terminal cannot do what
+its own codes do.
+
+A table fits a terminal of any width: what comes first is never cut nor split; of the rest the least important goes first.
 
 The file that ``--output`` names gets a whole result or stays as it was, and what cannot be one is told at once. A pipe or a
 device that takes text (``/dev/null``, ``/dev/stdout``, ``>(gzip > report.gz)``) is written to as it is.
@@ -14,23 +17,187 @@ import stat
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
-from typing import TextIO
+from typing import IO, TextIO, TypeVar
 
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+from rich.style import Style
+from rich.table import Table
 from rich.text import Text
 
 from monitor.archive.document import as_json as as_json
 from monitor.archive.document import as_line as as_line
 from monitor.archive.document import without_trailing_spaces
-from monitor.cli.paper import Paper, on_screen
 from monitor.errors import BadCall, CannotDo
 from monitor.inert import inert
 from monitor.model import Report
 from monitor.review import Progress
 from monitor.review.named import LOGS
-from monitor.terminal import drawn
+from monitor.terminal import drawn, outlets
+from monitor.words import DASH
+
+Shown = TypeVar("Shown")
+# Wide enough for a table of nodes where nobody says how wide the paper is.
+PIPE_WIDTH = 110
+_NARROWEST = 60
+
+
+class Paper(Console):
+    """A console on which text is text: no markup, no emoji, and nothing that a terminal obeys but what this program draws."""
+
+    def __init__(self, file: IO[str], width: int | None = None, force_terminal: bool | None = None) -> None:
+        super().__init__(
+            file=file, width=width, force_terminal=force_terminal, markup=False, emoji=False, highlight=False
+        )
+
+    @classmethod
+    def on(cls, stream: TextIO) -> Paper:
+        """That of a standard stream."""
+        return cls(drawn(stream))
+
+    @classmethod
+    def for_result(cls, to_terminal: bool) -> Paper:
+        """Written into memory, as wide as the terminal if it goes there; see ``text``."""
+        width = cls.on(sys.stdout).width if to_terminal else PIPE_WIDTH
+        return cls(StringIO(), max(_NARROWEST, width), to_terminal or None)
+
+    @classmethod
+    def drawing(cls, width: int) -> Paper:
+        """Written into memory with the codes of its styles, for what draws them elsewhere on a screen."""
+        return cls(StringIO(), width, force_terminal=True)
+
+    @property
+    def text(self) -> str:
+        """What was drawn on one in memory."""
+        assert isinstance(self.file, StringIO)
+        return self.file.getvalue()
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(inert(segment.text), segment.style)
+
+
+@contextmanager
+def on_screen(shown: AbstractContextManager[Shown]) -> Iterator[Shown]:
+    """What stays in its place, such as a bar; lines that are printed meanwhile stand above it.
+
+    Rich prints these, and would take codes in them for styles.
+    """
+    with shown as found, outlets():
+        yield found
+
+
+# A column that wraps gets at least this, so that words stay whole.
+_NARROWEST_COLUMN = 20
+_GAP = 2
+# Of a terminal's letters the widest take two cells.
+_WIDEST_LETTER = 2
+Cell = str | Text
+# Nothing is written to it: text is wrapped by its rules.
+_PAPER = Console(file=StringIO())
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """The first column of a table always stays. ``goes`` is when another goes for want of room: the highest first, those
+    with 0 never."""
+
+    title: str
+    goes: int = 0
+    right: bool = False
+    wraps: bool = False
+    below: bool = False
+    """Where it has no room as a column it stands below the first one, a line of its own."""
+
+
+def table(
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[Cell]],
+    width: int,
+    styles: Sequence[str] = (),
+    head: str = "bold",
+) -> Table:
+    """The columns that have room in ``width``; ``styles`` is one a row. Cells are text, never markup."""
+    cells = [[_text(cell) for cell in row] for row in rows]
+    natural = [
+        max([cell_len(column.title), *(_length(row[place]) for row in cells)]) for place, column in enumerate(columns)
+    ]
+    kept = _kept(columns, natural, width)
+    widths = _widths(columns, natural, kept, width)
+    beneath = [place for place, column in enumerate(columns) if column.below and place not in kept]
+    if beneath:
+        widths[0] = max(widths[0], _GAP + _WIDEST_LETTER)
+    out = Table(box=None, pad_edge=False, header_style=head)
+    for place in kept:
+        column = columns[place]
+        wraps = column.wraps and widths[place] < natural[place]
+        out.add_column(
+            column.title,
+            justify="right" if column.right else "left",
+            no_wrap=not wraps,
+            width=widths[place],
+            overflow="fold",
+        )
+    whole = sum(widths.values()) + _GAP * (len(kept) - 1)
+    if whole > width:
+        out.width = whole
+    for number, row in enumerate(cells):
+        shown = [row[place] for place in kept]
+        for place in beneath:
+            if row[place].plain.strip() not in {"", DASH}:
+                shown[0] = _with_below(shown[0], row[place], widths[0])
+        out.add_row(*shown, style=Style.parse(styles[number]) if number < len(styles) else None)
+    return out
+
+
+def _kept(columns: Sequence[Column], natural: Sequence[int], width: int) -> list[int]:
+    """The places of the columns that stay."""
+    least = [
+        min(size, _NARROWEST_COLUMN) if column.wraps else size for column, size in zip(columns, natural, strict=True)
+    ]
+    kept = list(range(len(columns)))
+    while sum(least[place] + _GAP for place in kept) - _GAP > width:
+        leaving = [place for place in kept[1:] if columns[place].goes]
+        if not leaving:
+            break
+        kept.remove(max(leaving, key=lambda place: (columns[place].goes, place)))
+    return kept
+
+
+def _widths(columns: Sequence[Column], natural: Sequence[int], kept: Sequence[int], width: int) -> dict[int, int]:
+    """Those that wrap share what the others leave, each up to what it needs."""
+    widths = {place: natural[place] for place in kept}
+    wrapping = sorted((place for place in kept if columns[place].wraps), key=lambda place: natural[place])
+    room = width - _GAP * (len(kept) - 1) - sum(widths[place] for place in kept if place not in wrapping)
+    for number, place in enumerate(wrapping):
+        share = max(min(natural[place], _NARROWEST_COLUMN), room // (len(wrapping) - number))
+        widths[place] = min(natural[place], share)
+        room -= widths[place]
+    return widths
+
+
+def _with_below(first: Text, under: Text, width: int) -> Text:
+    """A cell with a second one below it, indented and wrapped by words."""
+    style = str(under.style) or "dim"
+    lines = Text(" ".join(under.plain.split())).wrap(_PAPER, width - _GAP, overflow="fold")
+    return Text.assemble(first, *((f"\n{' ' * _GAP}{line.plain}", style) for line in lines))
+
+
+def _text(cell: Cell) -> Text:
+    """What is inert has its width from the start."""
+    text = cell.copy() if isinstance(cell, Text) else Text(cell)
+    text.plain = inert(text.plain)
+    return text
+
+
+def _length(cell: Text) -> int:
+    return max(map(cell_len, cell.plain.split("\n")), default=0)
 
 
 def add_output_options(command: argparse.ArgumentParser, formats: tuple[str, ...]) -> None:

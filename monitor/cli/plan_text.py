@@ -12,8 +12,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from monitor.cli.paper import Column, table
-from monitor.cli.report_text import print_finding
+from monitor.cli.output import Column, table
+from monitor.cli.report import print_finding
 from monitor.export.markup import as_code, block, bold, document, heading, joined
 from monitor.export.markup import table as markdown_table
 from monitor.predict.curve import Point

@@ -13,8 +13,17 @@ from rich.padding import Padding
 from rich.text import Text
 
 from monitor.cli.options import add_command
-from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress, tell_damage
-from monitor.cli.paper import Column, Paper, table
+from monitor.cli.output import (
+    Column,
+    Paper,
+    add_output_options,
+    as_json,
+    deliver,
+    paper_for,
+    progress,
+    table,
+    tell_damage,
+)
 from monitor.cli.sources import add_job_options, chosen_cache, job_source
 from monitor.diagnose.words.step_readings import explained, reading_words
 from monitor.errors import BadCall, NoData

@@ -14,8 +14,7 @@ from monitor.alert.delivery import check
 from monitor.alert.rules import add, remove, saved, saved_file
 from monitor.alert.sinks.names import sink_of
 from monitor.cli.options import add_command
-from monitor.cli.output import add_output_options, as_json, deliver, paper_for
-from monitor.cli.paper import Column, Paper, table
+from monitor.cli.output import Column, Paper, add_output_options, as_json, deliver, paper_for, table
 from monitor.errors import BadCall
 
 _ACTIONS = ("list", "add", "remove")

@@ -18,8 +18,8 @@ from textual.containers import VerticalScroll
 from textual.screen import Screen
 from textual.widgets import DataTable, Footer, RichLog, Static
 
-from monitor.cli.paper import Paper
-from monitor.cli.report_text import print_report
+from monitor.cli.output import Paper
+from monitor.cli.report import print_report
 from monitor.cli.top import Board, Row, Seen, short
 from monitor.errors import BadCall
 from monitor.inert import inert

@@ -26,9 +26,8 @@ from moto.server import ThreadedMotoServer
 from monitor.demo.describe import ROLE, describe
 from monitor.demo.logs import Stream, streams
 from monitor.demo.measurements import MINUTE, HostMinute, host_minutes, objects
-from monitor.demo.schedule import SampleJob, schedule
 from monitor.demo.stories import STORIES
-from monitor.demo.story import BUCKET, HARDWARE
+from monitor.demo.story import BUCKET, HARDWARE, SampleJob, schedule
 from monitor.settings import ARCHIVE_SHOWN, CACHE_OFF, config_file
 
 REGION = "us-east-1"

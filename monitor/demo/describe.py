@@ -6,8 +6,7 @@ import json
 from collections.abc import Mapping
 
 from monitor.demo.measurements import INTERVAL_MS, profiler_path
-from monitor.demo.schedule import SampleJob, Status
-from monitor.demo.story import BUCKET, NoCapacity, OutOfMemory, Story
+from monitor.demo.story import BUCKET, NoCapacity, OutOfMemory, SampleJob, Status, Story
 
 ROLE = "arn:aws:iam::123456789012:role/TrainingRole"
 IMAGE = "123456789012.dkr.ecr.us-east-1.amazonaws.com/pytorch-training"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 
-from monitor.demo.schedule import Attempt, SampleJob, Span
-from monitor.demo.story import SlowNode, Story
+from monitor.demo.story import Attempt, SampleJob, SlowNode, Span, Story
 
 Speak = Callable[[Span], Iterable[str]]
 CHECKPOINTS = "/opt/ml/checkpoints"

@@ -15,8 +15,7 @@ from monitor.demo.describe import (
     user_arguments,
 )
 from monitor.demo.dialects import rank_line, script_line, speaker, timestamp
-from monitor.demo.schedule import Attempt, SampleJob, Span
-from monitor.demo.story import OutOfMemory, Story
+from monitor.demo.story import Attempt, OutOfMemory, SampleJob, Span, Story
 
 _FRAMEWORK = "sagemaker_pytorch_container.training"
 # CloudWatch's agent writes control characters of a message as # and three octal digits.

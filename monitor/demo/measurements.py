@@ -14,8 +14,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from monitor.demo.schedule import Attempt, Kind, SampleJob
-from monitor.demo.story import BUCKET, Load, OddGpu, SlowNode, Story
+from monitor.demo.story import BUCKET, Attempt, Kind, Load, OddGpu, SampleJob, SlowNode, Story
 
 MINUTE = timedelta(minutes=1)
 # CloudWatch keeps one-minute points for 15 days and five-minute points for 63 (its own documentation).

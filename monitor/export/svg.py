@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 import vl_convert
 
-from monitor.charts import colors, elements, stable
+from monitor.charts import elements
 
 #: Wide enough for a day of minutes; the page scales it down.
 WIDTH_PX = 980
@@ -39,9 +39,9 @@ _CONFIG: dict[str, Any] = {
     "legend": {"labelColor": "currentColor", "titleColor": "currentColor", "labelFontSize": 11, "columnPadding": 24},
     "text": {"color": "currentColor"},
     "range": {
-        "category": list(colors.SERIES),
-        "heatmap": list(colors.BUSY),
-        "ramp": list(colors.BUSY),
+        "category": list(elements.SERIES),
+        "heatmap": list(elements.BUSY),
+        "ramp": list(elements.BUSY),
     },
 }
 _LONG = re.compile(r"(\d\.\d)\d+")
@@ -54,7 +54,7 @@ _PLACES = re.compile(r'((?: d| transform| x\d?| y\d?| width| height)=")([^"]*)"'
 
 def svg(chart: Any, name: str) -> str:
     """The chart, its times in UTC; ``name`` keeps its inner names apart from those of other charts on a page."""
-    return picture(*stable.split(chart), name)
+    return picture(*elements.split(chart), name)
 
 
 def picture(specification: dict[str, Any], frames: Mapping[str, pd.DataFrame], name: str) -> str:

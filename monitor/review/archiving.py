@@ -16,11 +16,9 @@ from functools import partial
 from typing import Any, Literal, get_args
 
 from monitor.accounts import Account
-from monitor.archive.cache import Cache
-from monitor.archive.columns import FRAMES
-from monitor.archive.layout import Place, place_of
+from monitor.archive.cache import Cache, reader_version
+from monitor.archive.layout import FRAMES, Place, place_of
 from monitor.archive.manifest import Manifest, NewerSchema
-from monitor.archive.reader_version import reader_version
 from monitor.archive.reading import Archive
 from monitor.archive.store import Store
 from monitor.archive.writing import Labels, kept_labels, labels_of, write

@@ -19,9 +19,9 @@ from typing import Any
 
 import orjson
 
+from monitor.archive.cache import reader_version
 from monitor.archive.layout import place_of
 from monitor.archive.manifest import Manifest, from_bytes
-from monitor.archive.reader_version import reader_version
 from monitor.archive.reading import Archive
 from monitor.archive.store import Store, store_of
 from monitor.archive.values import plain, valued

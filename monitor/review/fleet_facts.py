@@ -13,9 +13,8 @@ from datetime import date, datetime
 from typing import Any
 
 from monitor.archive import manifest as manifests
-from monitor.archive.columns import to_frame, to_rows
 from monitor.archive.fleet_parts import FactStore, days_of
-from monitor.archive.layout import RUNS
+from monitor.archive.layout import RUNS, to_frame, to_rows
 from monitor.archive.store import Store
 from monitor.errors import NoData
 from monitor.fetch.background import side_by_side

@@ -14,8 +14,8 @@ import streamlit as st
 
 from monitor import settings, words
 from monitor.accounts import AccountRegion, chosen
+from monitor.archive.cache import KeptVerdict as Kept
 from monitor.archive.cache import user_cache
-from monitor.archive.verdicts import Kept
 from monitor.diagnose.headline import status_word
 from monitor.diagnose.verdict import is_running
 from monitor.errors import TrainwatchError

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from monitor.charts import stable
+from monitor.charts import elements
 from monitor.charts.elements import in_utc
 from monitor.model import Report
 from monitor.show import clock, data
@@ -24,7 +24,7 @@ def draw(report: Report, chart: Callable[[], Any], key: str, title: str, said: s
 
     ``also`` is what the chart is made of beside the report.
     """
-    specification, frames = data.of_report(report, f"{key} {also}", lambda: stable.live(chart()))
+    specification, frames = data.of_report(report, f"{key} {also}", lambda: elements.live(chart()))
     st.vega_lite_chart(_by_the_clock(specification) | {"datasets": frames}, key=key, alt=alt_of(report, title, said))
 
 
@@ -42,8 +42,8 @@ def with_frames(
     what: tuple[str | int | bool, ...], frames: Sequence[pd.DataFrame], chart: Callable[..., Any]
 ) -> dict[str, Any]:
     """The specification that hangs on ``what`` alone, with the frames of now."""
-    specification, places = data.specification(what, lambda: stable.placed(chart(*frames), frames))
-    datasets = {name: stable.numbered(frames[place]) for name, place in places.items()}
+    specification, places = data.specification(what, lambda: elements.placed(chart(*frames), frames))
+    datasets = {name: elements.numbered(frames[place]) for name, place in places.items()}
     return _by_the_clock(specification) | {"datasets": datasets}
 
 

@@ -93,7 +93,7 @@ def test_the_list_of_all_accounts_is_repeated_and_one_that_refuses_is_said_once(
         if looks == 3:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("monitor.cli.jobs_watch.watch.__defaults__", (sleep,))
+    monkeypatch.setattr("monitor.cli.job_lists.watch.__defaults__", (sleep,))
     out, err = ran(capsys, "jobs", "--all-accounts", "--watch", "--format", "json")
     lines = [json.loads(line) for line in out.splitlines()]
     assert [_keys(line) for line in lines] == [ALL] * 3

@@ -17,7 +17,7 @@ from monitor.alert.delivery import check, deliver
 from monitor.alert.ledger import Ledger
 from monitor.alert.locks import taking_turns
 from monitor.alert.sinks.names import sink_of
-from monitor.cli.alert_undelivered import not_sent
+from monitor.cli.alert_text import not_sent
 from monitor.cli.main import main
 from monitor.errors import BadCall, CannotDo
 from tests.alert.test_delivery import message, noted

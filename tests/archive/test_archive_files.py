@@ -19,9 +19,8 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from monitor.archive import manifest as manifests
-from monitor.archive.columns import FRAMES, TABLES
 from monitor.archive.document import report_document
-from monitor.archive.layout import place_of
+from monitor.archive.layout import FRAMES, TABLES, place_of
 from monitor.archive.manifest import Manifest
 from monitor.archive.reading import Archive
 from monitor.archive.store import FolderStore

@@ -16,12 +16,12 @@ import pytest
 import sqlglot
 from sqlglot import expressions
 
-from monitor.archive.columns import TABLES
 from monitor.archive.document import report_document
+from monitor.archive.layout import TABLES
 from monitor.archive.reading import Archived
 from monitor.archive.store import FolderStore
 from monitor.archive.writing import Labels, write
-from monitor.cli.archived_jobs import ranked
+from monitor.cli.job_lists import ranked
 from monitor.cli.main import parser
 from monitor.model import Gap, Job, Report
 from monitor.review import Reviewer, Watch

@@ -15,14 +15,13 @@ from typing import Any
 import pytest
 
 from monitor.archive import manifest as manifests
-from monitor.archive.columns import FRAMES, TABLES
 from monitor.archive.document import report_document
-from monitor.archive.layout import place_of
+from monitor.archive.layout import FRAMES, TABLES, place_of
 from monitor.archive.manifest import Manifest
 from monitor.archive.reading import Archive
 from monitor.archive.store import FolderStore
 from monitor.archive.writing import write
-from monitor.cli.archived_jobs import _total, ranked
+from monitor.cli.job_lists import _total, ranked
 from monitor.cli.main import main
 from monitor.errors import NoData
 from monitor.model import LogCoverage, Price

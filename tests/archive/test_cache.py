@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from monitor.archive.cache import Cache, Key, key_of, user_cache
-from monitor.archive.reader_version import reader_version
+from monitor.archive.cache import Cache, Key, key_of, reader_version, user_cache
 from monitor.model import Gap, Run
 from monitor.settings import CACHE_OFF
 from tests.archive.test_run_files import EMPTY, JOB

@@ -22,7 +22,7 @@ from monitor.archive.document import report_document
 from monitor.archive.store import FolderStore
 from monitor.archive.values import plain
 from monitor.archive.writing import write
-from monitor.cli.report_text import print_report
+from monitor.cli.report import print_report
 from monitor.export.html import html
 from monitor.export.markdown import markdown
 from monitor.fetch.job_answer import job_of

@@ -21,7 +21,7 @@ from benchmarks.hostile.account import NAME, START, answer
 from monitor import faults, inert
 from monitor.archive.document import as_json, as_line
 from monitor.cli import jobs
-from monitor.cli.paper import Column, Paper, on_screen, table
+from monitor.cli.output import Column, Paper, on_screen, table
 from monitor.cli.top import row_of
 from monitor.errors import NoData, Unreachable
 from monitor.model import JobSummary, Report

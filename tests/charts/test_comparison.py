@@ -7,8 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from monitor.charts import stable
-from monitor.charts.colors import JOBS, PREDICTION
+from monitor.charts import elements
 from monitor.charts.comparison import (
     MOST_POINTS,
     FigureRow,
@@ -28,6 +27,7 @@ from monitor.charts.comparison import (
     until_s,
     zero,
 )
+from monitor.charts.elements import JOBS, PREDICTION
 
 
 def _times(letter: str, seconds: list[float] | np.ndarray) -> Times:
@@ -112,7 +112,7 @@ def test_what_is_seen_is_data_and_the_specification_stays() -> None:
 
 
 def _specification(chart: object) -> str:
-    return json.dumps(stable.split(chart)[0], sort_keys=True)
+    return json.dumps(elements.split(chart)[0], sort_keys=True)
 
 
 def test_each_job_has_a_colour_and_a_shape_of_its_own() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from monitor.charts import loss, stable
+from monitor.charts import elements, loss
 from tests.builders import START
 
 SPAN = (START, START + timedelta(hours=2))
@@ -51,7 +51,7 @@ def test_bad_reports_are_marked_first_and_last_among_them() -> None:
 
 @pytest.mark.parametrize("log", [False, True])
 def test_the_axis_is_as_chosen_and_the_data_stay_outside(log: bool) -> None:
-    specification, frames = stable.split(loss.loss_of(*loss.loss_frames(_rows(10), SPAN), log=log))
+    specification, frames = elements.split(loss.loss_of(*loss.loss_frames(_rows(10), SPAN), log=log))
     assert len(frames) == 3
     line = next(layer for layer in specification["layer"] if layer["mark"]["type"] == "line")
     assert (line["encoding"]["y"]["scale"].get("type") == "log") == log

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from monitor.charts import stable, timeline
-from monitor.charts.colors import TIME_KINDS
+from monitor.charts import elements, timeline
+from monitor.charts.elements import TIME_KINDS
 from monitor.model import Bucket
 
 BUCKETS = (
@@ -45,6 +45,6 @@ def test_where_no_price_is_known_no_dollars_are_told() -> None:
 
 @pytest.mark.parametrize("buckets", [BUCKETS, ()])
 def test_the_colours_are_the_same_whatever_happened(buckets: tuple[Bucket, ...]) -> None:
-    specification, _ = stable.split(timeline.phase_bar(buckets))
+    specification, _ = elements.split(timeline.phase_bar(buckets))
     scale = specification["layer"][0]["encoding"]["color"]["scale"]
     assert (scale["domain"], scale["range"]) == (list(TIME_KINDS), list(TIME_KINDS.values()))

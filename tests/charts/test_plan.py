@@ -7,8 +7,8 @@ import json
 import pandas as pd
 import pytest
 
-from monitor.charts import stable
-from monitor.charts.colors import CURVE_MARKS, MEMORY_PARTS, NOT_SPLIT, STAGE_WORK
+from monitor.charts import elements
+from monitor.charts.elements import CURVE_MARKS, MEMORY_PARTS, NOT_SPLIT, STAGE_WORK
 from monitor.charts.plan import (
     MOST_PIECES,
     Course,
@@ -138,12 +138,12 @@ def test_what_is_seen_is_data_and_the_specification_stays(limit_gib: float | Non
 
 
 def _specification(chart: object) -> str:
-    return json.dumps(stable.split(chart)[0], sort_keys=True)
+    return json.dumps(elements.split(chart)[0], sort_keys=True)
 
 
 def test_a_kept_specification_takes_other_frames_by_their_places() -> None:
     frames = (memory_parts([]), memory_wholes([]), *memory_limits(40.0))
-    specification, places = stable.placed(memory_bars(*frames), frames)
+    specification, places = elements.placed(memory_bars(*frames), frames)
     assert sorted(places.values()) == [0, 1, 2, 3]
     assert set(places) == {f"data{number}" for number in range(4)}
     assert "datasets" not in specification

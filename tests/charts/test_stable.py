@@ -13,7 +13,7 @@ import pytest
 import vl_convert
 
 from monitor.analyze.timeline import timeline as of_run
-from monitor.charts import stable, step_time, timeline, utilization
+from monitor.charts import elements, step_time, timeline, utilization
 from monitor.charts.elements import Span, marked
 from monitor.export import svg
 from monitor.model import Report
@@ -49,7 +49,7 @@ def test_time_changes_the_data_and_not_the_specification(name: str) -> None:
         report = running(now=now, minutes=minutes)
         assert report.job.started is not None
         chart = CHARTS[name](report, (report.job.started, now))
-        specification, frames = stable.split(chart)
+        specification, frames = elements.split(chart)
         assert frames
         assert "datasets" not in specification
         specifications.append(json.dumps(specification, sort_keys=True))
@@ -60,7 +60,7 @@ def test_a_frame_used_twice_is_sent_once_and_the_chart_is_left_as_it_was() -> No
     report = running(now=NOW)
     chart = timeline.phase_bar(report.buckets)
     before = chart.to_dict()
-    _, frames = stable.split(chart)
+    _, frames = elements.split(chart)
     assert len(frames) == 1
     assert chart.to_dict() == before
 
@@ -80,7 +80,7 @@ def test_the_marks_of_a_live_chart_are_rows_by_number_and_its_lines_stay_whole(n
 
     report = running(now=NOW, minutes=30)
     assert report.job.started is not None
-    specification, frames = stable.live(CHARTS[name](report, (report.job.started, NOW)))
+    specification, frames = elements.live(CHARTS[name](report, (report.job.started, NOW)))
     keys = []
     for mark in marks(specification):
         if mark["mark"]["type"] in ("line", "area"):
@@ -97,7 +97,7 @@ def test_a_live_chart_looks_as_the_chart_itself(name: str) -> None:
     report = running(now=NOW, minutes=30)
     assert report.job.started is not None
     chart = CHARTS[name](report, (report.job.started, NOW))
-    shown, plain = (_drawn(*stable.live(chart)), _drawn(*stable.split(chart)))
+    shown, plain = (_drawn(*elements.live(chart)), _drawn(*elements.split(chart)))
     assert shown.count("<path") > 5
     assert shown == plain
 
@@ -121,6 +121,6 @@ def _drawn(specification: dict[str, Any], frames: dict[str, pd.DataFrame]) -> st
 def test_times_are_not_parsed_on_their_way_to_lines(name: str) -> None:
     report = running(now=NOW, minutes=30)
     assert report.job.started is not None
-    specification, _ = stable.live(CHARTS[name](report, (report.job.started, NOW)))
+    specification, _ = elements.live(CHARTS[name](report, (report.job.started, NOW)))
     steps = json.dumps(vl_convert.vegalite_to_vega(specification)["data"])
     assert "toDate" not in steps

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from monitor.charts import stable, step_time
+from monitor.charts import elements, step_time
 from monitor.charts.step_time import work_of
 from monitor.model import steps_frame
 from tests.builders import START, steps
@@ -18,7 +18,7 @@ PAIR = ["algo-1", "algo-2"]
 
 
 def test_the_layers_are_name_band_line_dots_and_window() -> None:
-    specification, frames = stable.split(step_time.step_time(steps(PAIR, 50, 2.0), SPAN))
+    specification, frames = elements.split(step_time.step_time(steps(PAIR, 50, 2.0), SPAN))
     assert [layer["mark"]["type"] for layer in specification["layer"]] == [
         "line",
         "area",
@@ -102,7 +102,7 @@ def test_reports_without_step_numbers_or_times_are_no_obstacle() -> None:
     assert len(step_time.buckets(work_of(work.assign(step=pd.array([pd.NA] * 50, dtype="Int64"))))) == 49
     assert step_time.buckets(work_of(work.assign(timestamp=pd.NaT))).empty
     assert step_time.node_medians(work_of(steps_frame())) == {}
-    assert stable.split(step_time.step_time(steps_frame(), SPAN))[0]["layer"]
+    assert elements.split(step_time.step_time(steps_frame(), SPAN))[0]["layer"]
 
 
 def test_a_part_is_made_anew_of_its_own_steps() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from monitor.charts import stable, step_time, utilization
+from monitor.charts import elements, step_time, utilization
 from monitor.charts.elements import threshold_lines, with_threshold_lines
 from tests.builders import START, metrics, steps
 
@@ -17,8 +17,8 @@ def test_each_has_a_line_and_its_name_and_none_changes_the_looks() -> None:
         (utilization.line(metrics(["algo-1"], 30, {"gpu_utilization": 50}), "gpu_utilization", SPAN), "%"),
     )
     for chart, axis in charts:
-        bare, _ = stable.split(with_threshold_lines(chart, threshold_lines({}), axis))
-        drawn, frames = stable.split(
+        bare, _ = elements.split(with_threshold_lines(chart, threshold_lines({}), axis))
+        drawn, frames = elements.split(
             with_threshold_lines(chart, threshold_lines({"slow: > 3": 3.0, "very slow: > 4": 4.0}), axis)
         )
         assert drawn == bare

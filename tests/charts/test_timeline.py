@@ -8,9 +8,8 @@ from datetime import timedelta
 import pandas as pd
 import pytest
 
-from monitor.charts import stable, timeline
-from monitor.charts.colors import EVENT_KINDS
-from monitor.charts.elements import marked
+from monitor.charts import elements, timeline
+from monitor.charts.elements import EVENT_KINDS, marked
 from monitor.charts.utilization import heatmap, line
 from tests.builders import START, metrics
 
@@ -59,7 +58,7 @@ def test_only_parts_with_room_and_a_known_kind_carry_their_name() -> None:
 
 
 def test_the_job_is_on_top_and_lanes_keep_their_order() -> None:
-    _, frames = stable.split(timeline.swim_lanes(LANES, PARTS, _marks(("algo-2", "first step", 4.0)), START, END))
+    _, frames = elements.split(timeline.swim_lanes(LANES, PARTS, _marks(("algo-2", "first step", 4.0)), START, END))
     assert frames["data0"]["lane"].tolist() == list(LANES)
     orders = [frame for frame in frames.values() if {"lane", "order"} <= set(frame.columns)]
     assert len(orders) >= 5, "each layer sorts its lanes by the same order"
@@ -68,7 +67,7 @@ def test_the_job_is_on_top_and_lanes_keep_their_order() -> None:
 def test_what_happened_is_data_and_not_specification() -> None:
     some = [(), (("algo-1", "first step", 4.0),), (("algo-2", "no step", 4.0), ("job", "checkpoint", 5.0))]
     drawn = {
-        json.dumps(stable.split(timeline.swim_lanes(LANES, PARTS, _marks(*rows), START, END))[0], sort_keys=True)
+        json.dumps(elements.split(timeline.swim_lanes(LANES, PARTS, _marks(*rows), START, END))[0], sort_keys=True)
         for rows in some
     }
     assert len(drawn) == 1
@@ -77,8 +76,8 @@ def test_what_happened_is_data_and_not_specification() -> None:
 def test_a_finding_s_span_lies_on_top_and_hides_no_colour() -> None:
     frame = metrics(["algo-1", "algo-2"], 30, {"gpu_utilization": 40.0})
     span = (START, END)
-    over_colours = stable.split(marked(heatmap(frame, "gpu_utilization", ["algo-1", "algo-2"], span), [span], 120))[0]
-    over_a_line = stable.split(marked(line(frame, "gpu_utilization", span), [span], 120))[0]
+    over_colours = elements.split(marked(heatmap(frame, "gpu_utilization", ["algo-1", "algo-2"], span), [span], 120))[0]
+    over_a_line = elements.split(marked(line(frame, "gpu_utilization", span), [span], 120))[0]
     assert over_colours["layer"][-1]["mark"]["fillOpacity"] == 0
     assert over_a_line["layer"][-1]["mark"]["fillOpacity"] > 0
     assert over_a_line["height"] == 120

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import pandas as pd
 import pytest
 
-from monitor.charts import stable, utilization
+from monitor.charts import elements, utilization
 from monitor.charts.utilization import (
     COLUMNS,
     Measured,
@@ -32,7 +32,7 @@ def _rows(frame: pd.DataFrame, names: Sequence[str] = ()) -> Measured:
 
 
 def _encodings(chart: object) -> list[dict[str, object]]:
-    specification, _ = stable.split(chart)
+    specification, _ = elements.split(chart)
     return [layer["encoding"] for layer in specification["layer"]]
 
 
@@ -105,7 +105,7 @@ def test_no_data_gives_a_chart_that_can_be_drawn() -> None:
         utilization.heatmap(metrics_frame(), GPU, (), SPAN),
         utilization.line(metrics_frame(), GPU, SPAN),
     ):
-        specification, frames = stable.split(chart)
+        specification, frames = elements.split(chart)
         assert specification["layer"]
         assert frames
 
@@ -145,7 +145,7 @@ def test_the_specification_is_the_same_for_every_part_and_every_threshold() -> N
         {"node": ["algo-2", ""], "start": START, "end": START + timedelta(minutes=20), "name": "< 40 for 10m"}
     ).astype(dict.fromkeys(("start", "end"), "datetime64[ms, UTC]"))
     drawn = [
-        stable.placed(utilization.heatmap_of(*frames), frames)
+        elements.placed(utilization.heatmap_of(*frames), frames)
         for frames in (
             utilization.heatmap_frames(rows, SPAN),
             utilization.heatmap_frames(rows, SPAN, _part(10, 20), spans),

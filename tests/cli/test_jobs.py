@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from monitor.alert.conditions import parse
-from monitor.archive.verdicts import Verdicts
+from monitor.archive.cache import Verdicts
 from monitor.cli import jobs
-from monitor.cli.jobs_watch import watch
+from monitor.cli.job_lists import watch
 from monitor.cli.main import main, parser
 from monitor.demo.account import Account
 from monitor.errors import CannotDo

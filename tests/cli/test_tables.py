@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from monitor.cli.paper import Column, table
+from monitor.cli.output import Column, table
 
 COLUMNS = (
     Column("JOB"),

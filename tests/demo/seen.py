@@ -10,8 +10,7 @@ import boto3
 from botocore.config import Config
 
 from monitor.demo.account import Account
-from monitor.demo.schedule import SampleJob
-from monitor.demo.story import Story
+from monitor.demo.story import SampleJob, Story
 
 NOW = datetime(2026, 11, 18, 12, 34, 56, tzinfo=UTC)
 GROUP = NAMESPACE = "/aws/sagemaker/TrainingJobs"

@@ -10,9 +10,8 @@ from monitor.demo import stories
 from monitor.demo.account import Feeder
 from monitor.demo.describe import describe
 from monitor.demo.measurements import HostMinute
-from monitor.demo.schedule import schedule
 from monitor.demo.stories import STORIES
-from monitor.demo.story import Story
+from monitor.demo.story import Story, schedule
 from tests.demo.seen import NOW, Seen
 
 

@@ -16,7 +16,7 @@ from benchmarks.account import Faults, Running, running
 from monitor.archive.document import report_document
 from monitor.aws.clients import Clients
 from monitor.cli.main import main
-from monitor.cli.report_text import print_report
+from monitor.cli.report import print_report
 from monitor.errors import CannotDo
 from monitor.export.markdown import markdown
 from monitor.fetch.account import AwsSource

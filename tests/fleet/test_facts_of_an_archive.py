@@ -13,11 +13,10 @@ from typing import Any
 import duckdb
 import pytest
 
-from monitor.archive import columns
+from monitor.archive import layout
 from monitor.archive import manifest as manifests
-from monitor.archive.columns import JOBS, Kind
 from monitor.archive.fleet_parts import FactStore
-from monitor.archive.layout import RUNS
+from monitor.archive.layout import JOBS, RUNS, Kind
 from monitor.archive.store import FolderStore
 from monitor.archive.writing import Labels, write
 from monitor.cli.main import main
@@ -172,7 +171,7 @@ def test_jobs_of_an_older_and_of_a_later_version_stand_side_by_side(store: Count
         store.write(path, manifests.to_bytes(replace(manifest, row=row)))
         kinds: dict[str, Kind] = {name: JOBS.get(name, "number") for name in row}
         instants = {name: datetime.fromisoformat(row[name]) for name in row if kinds[name] == "instant" and row[name]}
-        store.write(manifest.parts["jobs"].path, columns.from_rows([row | instants], kinds))
+        store.write(manifest.parts["jobs"].path, layout.from_rows([row | instants], kinds))
     assert FleetFacts(store, kept).update().unread == ()
     tags = [each.tags for each in by_name(kept.load(FIRST, LAST)).values()]
     assert sorted(map(len, tags)) == [0, 1, 1, 1]

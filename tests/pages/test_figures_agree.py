@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import pytest
 from rich.console import Console
 
-from monitor.cli.report_text import print_report
+from monitor.cli.report import print_report
 from monitor.export.html import html
 from monitor.export.markdown import markdown
 from monitor.model import Report

@@ -14,10 +14,10 @@ from rich.console import Console
 from monitor.agents.listing import _row as told_in_a_list
 from monitor.agents.quoting import quotes_of
 from monitor.agents.reviewing import _head as told_to_agents
+from monitor.archive.cache import Verdicts
 from monitor.archive.document import report_document
-from monitor.archive.verdicts import Verdicts
 from monitor.archive.writing import job_row
-from monitor.cli.report_text import print_report
+from monitor.cli.report import print_report
 from monitor.cli.top import row_of
 from monitor.diagnose.headline import status_word
 from monitor.diagnose.verdict import judge

@@ -16,7 +16,7 @@ from monitor.alert.conditions import Rule as Threshold
 from monitor.alert.conditions import parse
 from monitor.alert.evaluate import judge as evaluate
 from monitor.archive.document import report_document
-from monitor.cli.report_text import print_report
+from monitor.cli.report import print_report
 from monitor.diagnose import rule, rulebook
 from monitor.diagnose.rule import Case, Rule
 from monitor.diagnose.rulebook import rules
@@ -186,7 +186,7 @@ def test_a_section_that_fails_costs_itself_in_a_ticket(monkeypatch: pytest.Monke
     "name", ["_phases", "_nodes", "_findings", "_verdict", "_steps", "_configuration", "_coverage"]
 )
 def test_a_section_that_fails_costs_itself_at_a_terminal(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setattr(f"monitor.cli.report_text.{name}", lambda *_: 1 / 0)
+    monkeypatch.setattr(f"monitor.cli.report.{name}", lambda *_: 1 / 0)
     said = _text(situations.low_utilization())
     assert said.count("failed because of an error in Trainwatch itself") == 1
     assert ("NODE" in said) == (name != "_nodes")

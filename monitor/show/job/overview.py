@@ -11,7 +11,6 @@ from datetime import datetime, timedelta, tzinfo
 import pandas as pd
 import streamlit as st
 
-from monitor.charts import overview as chart
 from monitor.charts.elements import Span
 from monitor.charts.utilization import instant_of
 from monitor.diagnose.words.charts import stretch
@@ -58,12 +57,12 @@ def show_overview(
     brush = _brush(report.job.name, None if rolling else part)
     with st.container(border=True, gap="xsmall"):
         st.markdown(f"**{plain(_said(span, part, rolling and report.job.is_running, zone))}**")
-        frames = (*strip, chart.marked(part if rolling else None))
+        frames = (*strip, overview.marked(part if rolling else None))
         drawn = with_frames(
-            ("overview", percent), frames, lambda shown, ends, marked: chart.overview(shown, ends, marked, percent)
+            ("overview", percent), frames, lambda shown, ends, marked: overview.overview(shown, ends, marked, percent)
         )
         st.vega_lite_chart(
-            chart.with_choice(drawn, brush.drawn),
+            overview.with_choice(drawn, brush.drawn),
             key=brush.key,
             on_select=calm("Choosing a time range", lambda: _moved(brush)),
             alt=f"{what} over the whole job; the part that the charts below show can also be chosen with the buttons",
@@ -125,7 +124,7 @@ def _brush(job: str, part: Span | None) -> _Brush:
 
 def _moved(brush: _Brush) -> None:
     """The viewer moved the brush: the address follows, and the strip stays."""
-    ends = st.session_state[brush.key]["selection"].get(chart.CHOICE, {}).get(chart.FIELD)
+    ends = st.session_state[brush.key]["selection"].get(overview.CHOICE, {}).get(overview.FIELD)
     chosen_time.choose(_part(ends))
     st.session_state[_SLOT] = _Brush(brush.job, brush.turn, brush.drawn, chosen_time.asked())
 

@@ -1,22 +1,175 @@
-"""``jobs --archive``: the jobs of an archive, those with the most to save first."""
+"""Lists of jobs: what is said of each without a call, the list again and again for ``--watch``, and the jobs of an archive,
+those with the most to save first."""
 
 from __future__ import annotations
 
 import argparse
 import csv
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass
+from datetime import datetime
 from io import StringIO
 from typing import Any
 
+from rich.console import Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from monitor.archive.cache import Cache
+from monitor.archive.cache import KeptVerdict as Kept
 from monitor.archive.document import SCHEMA
-from monitor.cli.output import as_json, deliver, paper_for, progress
-from monitor.cli.paper import Column, Paper, table
+from monitor.cli.options import seconds_of
+from monitor.cli.output import Column, Paper, as_json, as_line, deliver, on_screen, paper_for, progress, table
 from monitor.cli.sources import archive_source
 from monitor.diagnose.headline import status_word
+from monitor.errors import BadCall, TrainwatchError
 from monitor.fetch.source import JobQuery
+from monitor.model import JobSummary, Mute
 from monitor.review.archived import ArchiveSource, Row, matching
-from monitor.words import DASH, count, percent, usd
+from monitor.review.muted import is_muted, mutes
+from monitor.terminal import lost_output
+from monitor.words import DASH, clock, count, duration, percent, usd
+
+_STYLES = {"critical": "bold red", "warning": "yellow", "healthy": "green"}
+# A verdict on a running job that is older says so.
+_FRESH_S = 120.0
+
+
+def kept_of(cache: Cache | None, endpoint: str | None, job: JobSummary) -> Kept | None:
+    """The verdict of the last review; nothing that was said before the job changed its status: of a run, once it has
+    ended."""
+    kept = None if cache is None else cache.verdicts.of(endpoint, job.name, job.created)
+    return kept if kept is not None and kept.status == job.status else None
+
+
+def muted_names(verdicts: Iterable[tuple[str, Kept | None]]) -> frozenset[str]:
+    """Names of jobs whose verdict is of a finding that this user muted. A file of mutes that cannot be used keeps nobody
+    from the list; report says what is wrong with it."""
+    known: Sequence[Mute] = ()
+    with suppress(BadCall):
+        known = mutes()
+    return frozenset(name for name, kept in verdicts if kept and kept.finding and is_muted(kept.finding, name, known))
+
+
+def verdict_document(kept: Kept | None) -> dict[str, Any]:
+    """For machines."""
+    return {
+        "verdict": None if kept is None else kept.headline,
+        "level": None if kept is None else kept.level,
+        "reviewed_at": None if kept is None else kept.reviewed_at.isoformat().replace("+00:00", "Z"),
+    }
+
+
+def verdict_text(job: JobSummary, kept: Kept | None, at: datetime, muted: bool) -> Text:
+    """For people; "" where the job was not reviewed."""
+    if kept is None:
+        return Text("")
+    age_s = (at - kept.reviewed_at).total_seconds()
+    old = f" ({duration(age_s)} ago)" if job.ended is None and age_s > _FRESH_S else ""
+    if muted:
+        return Text(f"{kept.headline}{old} (muted)", "dim")
+    return Text(f"{kept.headline}{old}", _STYLES.get(kept.level, ""))
+
+
+def ran(job: JobSummary, at: datetime) -> str:
+    """How long since training started, up to its end."""
+    return duration(((job.ended or at) - job.started).total_seconds() if job.started else None)
+
+
+def instances(job: JobSummary) -> str:
+    """``4 x ml.p4d.24xlarge``."""
+    return f"{job.instance_count} x {job.instance_type}" if job.instance_type else DASH
+
+
+#: Between two looks at the least: each is a call or two, and one more for each new job.
+SHORTEST_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A list as of one moment, in the forms in which it is repeated."""
+
+    at: datetime
+    what: str
+    """``12 jobs``"""
+    document: Mapping[str, Any]
+    table: Callable[[int], Table | Text]
+    """By the width there is; a sentence where no job matches."""
+    troubles: tuple[str, ...] = ()
+    """What of it could not be read."""
+
+
+def watch(
+    arguments: argparse.Namespace, look: Callable[[], Listed], sleep: Callable[[float], None] = time.sleep
+) -> int:
+    """Lists until Ctrl-C."""
+    interval_s = max(SHORTEST_S, seconds_of("--interval", arguments.interval))
+    in_place = arguments.format == "text" and sys.stdout.isatty()
+    paper = Paper.on(sys.stdout)
+    found: Listed | None = None
+    said: tuple[str, ...] = ()
+    with (
+        suppress(KeyboardInterrupt),
+        on_screen(Live(console=paper, auto_refresh=False)) if in_place else nullcontext() as live,
+    ):
+        while True:
+            try:
+                found = look()
+                troubles, is_new = found.troubles, True
+            except TrainwatchError as error:
+                if found is None or isinstance(error, BadCall):
+                    raise
+                troubles, is_new = (str(error),), False
+            if live is not None:
+                live.update(_screen(found, troubles, interval_s, paper.width), refresh=True)
+            else:
+                for trouble in troubles:
+                    # One that goes on is said once.
+                    if trouble not in said:
+                        print(f"trainwatch: {trouble}", file=sys.stderr)
+                if is_new:
+                    _print(arguments, found)
+            said = troubles
+            if lost_output():
+                break  # nobody reads it any more
+            sleep(interval_s)
+    return 0
+
+
+def check_watch(arguments: argparse.Namespace) -> None:
+    """BadCall where something cannot be repeated."""
+    seconds_of("--interval", arguments.interval)
+    if arguments.archive is not None:
+        raise BadCall("--watch lists an account; an archive does not change by itself.", "Leave out --watch.")
+    if arguments.format == "csv" or arguments.output is not None:
+        raise BadCall(
+            "--watch prints to standard output, as text or JSON lines.", "Leave out --output and --format csv."
+        )
+
+
+def _print(arguments: argparse.Namespace, found: Listed) -> None:
+    if arguments.format == "json":
+        print(as_line({"at": found.at.isoformat(), **found.document}), flush=True)
+        return
+    print(_heading(found))
+    paper = paper_for(arguments)
+    paper.print(found.table(paper.width), crop=False)
+    deliver(arguments, paper)
+    sys.stdout.flush()
+
+
+def _heading(found: Listed) -> str:
+    return f"{found.what} as of {clock(found.at)}"
+
+
+def _screen(found: Listed, troubles: tuple[str, ...], interval_s: float, width: int) -> Group:
+    head = Text(f"{_heading(found)}, every {duration(interval_s)}; Ctrl-C ends it", "dim")
+    return Group(head, *(Text(trouble, "yellow") for trouble in troubles), found.table(width))
+
 
 # Key of the printed document -> column of the archive's table of jobs.
 _KEYS = {
