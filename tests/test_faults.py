@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from monitor import faults
+from monitor.cli import report
 from monitor.cli.main import main
 from monitor.errors import Fault, NoData
 from tests.situations import healthy

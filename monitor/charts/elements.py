@@ -1,5 +1,5 @@
-"""What charts have in common: colors with a fixed meaning, all mid-tones that read on a light and on a dark ground; the time axis,
-rows, tooltips, typed frames, threshold lines and marked spans; and the zoom that a live chart keeps.
+"""What charts have in common: colors with a fixed meaning, all mid-tones that read on a light and on a dark ground; the time
+axis, rows, tooltips, typed frames, threshold lines and marked spans; and the zoom that a live chart keeps.
 
 Everything else is left to the theme of whoever draws: series colors, and the sequential scale of the heatmaps.
 The four kinds of time differ in lightness as well as in hue, so they stay apart without color vision.

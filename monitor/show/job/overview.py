@@ -11,6 +11,7 @@ from datetime import datetime, timedelta, tzinfo
 import pandas as pd
 import streamlit as st
 
+from monitor.charts import overview
 from monitor.charts.elements import Span
 from monitor.charts.utilization import instant_of
 from monitor.diagnose.words.charts import stretch
