@@ -13,7 +13,7 @@ import pytest
 from monitor.archive.cache import Cache
 from monitor.archive.document import report_document
 from monitor.diagnose.headline import facts
-from monitor.diagnose.words.cost import cost_words
+from monitor.diagnose.words.report import cost_words
 from monitor.export.markdown import markdown
 from monitor.model import Gap, InstanceGroup, Price
 from monitor.review import Reviewer

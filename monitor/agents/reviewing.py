@@ -9,10 +9,9 @@ from monitor.agents.desk import Desk
 from monitor.agents.quoting import Answer, Quotes, clipped, fitted, quotes_of
 from monitor.agents.shapes import FindingRow, NodeRow, Range
 from monitor.archive.document import plain
-from monitor.diagnose.headline import facts, status_word
-from monitor.diagnose.outlook import outlook
+from monitor.diagnose.headline import facts, outlook, status_word
 from monitor.diagnose.verdict import judge
-from monitor.diagnose.words.cost import cost_words
+from monitor.diagnose.words.report import cost_words
 from monitor.model import Distribution, Finding, NodeStats, Report
 from monitor.review import Progress
 from monitor.words import DASH, about_usd, count, duration, percent, phase, step_seconds, usd

@@ -12,8 +12,7 @@ from monitor.agents.reviewing import range_of, verdict_of
 from monitor.alert.conditions import Condition, Rule, parse
 from monitor.alert.evaluate import judge as evaluated
 from monitor.archive.document import plain
-from monitor.diagnose.headline import status_word
-from monitor.diagnose.outlook import outlook
+from monitor.diagnose.headline import outlook, status_word
 from monitor.diagnose.verdict import judge
 from monitor.model import Report
 from monitor.review import Progress

@@ -10,10 +10,9 @@ from typing import Any
 
 from monitor.archive.document import SCHEMA, job_document
 from monitor.archive.pairs import Record
-from monitor.diagnose.comparison.compare import Against, Comparison
-from monitor.diagnose.comparison.differences import Difference
+from monitor.diagnose.comparison.comparability import Difference
+from monitor.diagnose.comparison.compare import Against, Comparison, Followed
 from monitor.diagnose.comparison.figures import Figures
-from monitor.diagnose.comparison.prediction import Followed
 from monitor.model.document import Forms, document
 
 

@@ -170,7 +170,7 @@ def drawn(arguments: argparse.Namespace, report: FleetReport, logs: Reviewed | N
         return fleet_markdown(report)
     if arguments.format == "html":
         # Imported late: the converter of charts is large.
-        from monitor.export.fleet_html import fleet_html
+        from monitor.export.html import fleet_html
 
         return fleet_html(report)
     paper = paper_for(arguments)

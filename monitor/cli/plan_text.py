@@ -14,8 +14,8 @@ from rich.text import Text
 
 from monitor.cli.output import Column, table
 from monitor.cli.report import print_finding
-from monitor.export.markup import as_code, block, bold, document, heading, joined
-from monitor.export.markup import table as markdown_table
+from monitor.export.markdown import as_code, block, bold, document, heading, joined
+from monitor.export.markdown import table as markdown_table
 from monitor.predict.curve import Point
 from monitor.predict.distribution import is_default
 from monitor.predict.layout import pipeline_of

@@ -31,14 +31,12 @@ from monitor.cli.sources import (
     instead,
     job_source,
 )
-from monitor.diagnose.headline import facts, status_word
-from monitor.diagnose.outlook import outlook
+from monitor.diagnose.headline import facts, outlook, status_word
 from monitor.diagnose.quoted import hidden_words
 from monitor.diagnose.rights import of_report
 from monitor.diagnose.verdict import gain_words, judge
-from monitor.diagnose.words.cost import cost_words
 from monitor.diagnose.words.devices import LEFT_OUT
-from monitor.diagnose.words.report import mfu_words, muted_words
+from monitor.diagnose.words.report import cost_words, mfu_words, muted_words
 from monitor.diagnose.words.step_readings import reading_words
 from monitor.errors import BadCall
 from monitor.export.markdown import markdown

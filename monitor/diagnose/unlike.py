@@ -1,16 +1,24 @@
-"""What is said about nodes that differ from their peers, in their own step times or in their GPUs."""
+"""Nodes that differ from their peers, in their own step times or in their GPUs: what is said about them, and which are drawn,
+the worst first, where there are too many.
+
+One answer for heatmaps, for the lanes of the timeline and for the table of nodes.
+"""
 
 from __future__ import annotations
 
+import statistics
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 
 import pandas as pd
 
 from monitor.analyze.peers import Outlier
+from monitor.analyze.timeline import COMMON
 from monitor.diagnose.rule import Case
 from monitor.diagnose.stakes import STEPS
-from monitor.diagnose.words.cost import saved_words
-from monitor.model import Evidence, Finding, Recommendation, Saving
+from monitor.diagnose.words.report import saved_words
+from monitor.model import Evidence, Finding, Recommendation, Report, Saving
+from monitor.model.host_metrics import OF_WORK
 from monitor.words import percent, step_seconds
 
 # Points of one device: less is no difference.
@@ -189,3 +197,44 @@ def _part(case: Case, found: Outlier) -> float:
     if case.window is None or not case.window.minutes:
         return 1.0
     return min(1.0, found.minutes / case.window.minutes)
+
+
+#: Points of one device: a node this far from the median node is named.
+ODD_POINTS = 5.0
+# Times the step time of the median node: worth a row of a chart, by far not yet a slow node.
+_SLOWER = 1.03
+_METRICS = (*OF_WORK, "memory_utilization")
+
+
+def odd_nodes(report: Report) -> tuple[str, ...]:
+    """The nodes that something sets apart, the worst first: those that findings name, then those whose steps take longer,
+    then those whose devices are used otherwise or are not seen. What most nodes have in common sets none apart."""
+    names = [name for name in report.job.node_names if name]
+    most = COMMON * len(names)
+    found: list[str] = []
+    for finding in report.findings:
+        found += _few((fact.node for fact in finding.evidence if fact.node in names), most)
+    steps = {each.node.name: each.steps.median_s for each in report.nodes if each.steps and each.steps.median_s}
+    found += _few(
+        (name for name, times in _against_middle(steps, lambda own, usual: own / usual) if times >= _SLOWER), most
+    )
+    for metric in _METRICS:
+        means = {each.node.name: spread.mean for each in report.nodes if (spread := getattr(each, metric)) is not None}
+        far = _against_middle(means, lambda own, usual: abs(own - usual))
+        found += _few((name for name, points in far if points >= ODD_POINTS), most)
+        if means:
+            found += _few((name for name in names if name not in means), most)
+    return tuple(dict.fromkeys(found))
+
+
+def _few(names: Iterable[str | None], most: float) -> list[str]:
+    once = [name for name in dict.fromkeys(names) if name]
+    return once if len(once) <= most else []
+
+
+def _against_middle(values: Mapping[str, float], how: Callable[[float, float], float]) -> list[tuple[str, float]]:
+    """Each node with how far it is from the median node, the furthest first."""
+    if len(values) < 2:
+        return []
+    middle = statistics.median(values.values())
+    return sorted(((name, how(value, middle)) for name, value in values.items()), key=lambda each: -each[1])

@@ -15,7 +15,7 @@ from monitor.archive.pairs import Record, record_line
 from monitor.diagnose.comparison.compare import Comparison, letter
 from monitor.diagnose.comparison.rows import difference_rows, figure_rows, prediction_lines, verdict_lines
 from monitor.diagnose.headline import facts, status_word
-from monitor.export.markup import Markup, as_code, bold, broken, document, heading, item, table
+from monitor.export.markdown import Markup, as_code, bold, broken, document, heading, item, table
 from monitor.export.tables import as_csv
 from monitor.words import DASH
 

@@ -1,4 +1,7 @@
-"""A report as one HTML page that contains all it shows: no script, no font, no request; light, dark and on paper.
+"""Reports of a job and of a fleet as one HTML page that contains all it shows: no script, no font, no request; light, dark and
+on paper.
+
+Vega's own converter draws it. No script is left in the file: it opens from an e-mail, offline, and under any policy.
 
 Charts are static SVG, each with a title, what it shows in a sentence, and how to read it: what a reader may want to measure is
 in the tables, and a file without a script opens from an e-mail and under any policy. The template escapes all text. A day of
@@ -7,29 +10,33 @@ in the tables, and a file without a script opens from an e-mail and under any po
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pandas as pd
+import vl_convert
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from monitor import __version__, words
 from monitor.analyze.journal import losses
 from monitor.analyze.step_time import is_aggregated
 from monitor.analyze.timeline import timeline
-from monitor.charts import loss, step_time, utilization
+from monitor.charts import elements, loss, step_time, utilization
 from monitor.charts.elements import Span
+from monitor.charts.fleet import owners_bars, owners_frame, weeks_bars, weeks_frame
 from monitor.charts.step_time import work_of
 from monitor.charts.timeline import SIGNS, phase_bar, segments, swim_lanes, unit_of
 from monitor.charts.utilization import POINTS, ROWS, bucket_seconds, columns_for, measured
-from monitor.diagnose.headline import facts, status_word
+from monitor.diagnose.headline import facts, outlook, status_word
 from monitor.diagnose.log_places import first_error
-from monitor.diagnose.odd_nodes import odd_nodes
-from monitor.diagnose.outlook import outlook
 from monitor.diagnose.rights import of_report
+from monitor.diagnose.unlike import odd_nodes
 from monitor.diagnose.verdict import Verdict, gain_words, has_gpus, judge
 from monitor.diagnose.words.charts import (
     changes_of,
@@ -44,16 +51,92 @@ from monitor.diagnose.words.charts import (
     timeline_words,
     utilization_said,
 )
-from monitor.diagnose.words.cost import cost_words
 from monitor.diagnose.words.devices import LEFT_OUT
-from monitor.diagnose.words.report import fact_value, file_rows, mfu_words, muted_words, when
+from monitor.diagnose.words.report import cost_words, fact_value, file_rows, mfu_words, muted_words, when
 from monitor.diagnose.words.step_readings import reading_words
-from monitor.export.svg import svg
 from monitor.faults import attempt
+from monitor.fleet.report import FleetReport, Sum
+from monitor.fleet.sections import headline, sections
+from monitor.fleet.uses import WASTE
 from monitor.model import Distribution, MetricName, NodeStats, Report
 from monitor.model.host_metrics import HOST_METRICS, OF_GPUS
 from monitor.predict.setup import resolved
 from monitor.words import duration
+
+#: Wide enough for a day of minutes; the page scales it down.
+WIDTH_PX = 980
+
+_CONFIG: dict[str, Any] = {
+    "background": None,
+    "font": "sans-serif",
+    # What a mark means stands in the text beside the chart; a name for each of 10,000 cells would be most of the file.
+    "aria": False,
+    "view": {"stroke": None},
+    "axis": {
+        "labelColor": "currentColor",
+        "titleColor": "currentColor",
+        "titleFontWeight": "normal",
+        "domainColor": "currentColor",
+        "domainOpacity": 0.35,
+        "tickColor": "currentColor",
+        "tickOpacity": 0.35,
+        "gridColor": "currentColor",
+        "gridOpacity": 0.12,
+        "labelFontSize": 11,
+    },
+    "legend": {"labelColor": "currentColor", "titleColor": "currentColor", "labelFontSize": 11, "columnPadding": 24},
+    "text": {"color": "currentColor"},
+    "range": {
+        "category": list(elements.SERIES),
+        "heatmap": list(elements.BUSY),
+        "ramp": list(elements.BUSY),
+    },
+}
+_LONG = re.compile(r"(\d\.\d)\d+")
+_RGB = re.compile(r"rgb\((\d+), (\d+), (\d+)\)")
+_XMLNS = re.compile(r' xmlns(:\w+)?="[^"]*"')
+# Text between tags is left alone: it is a name or a figure.
+_TAG = re.compile(r"<[^>]+>")
+_PLACES = re.compile(r'((?: d| transform| x\d?| y\d?| width| height)=")([^"]*)"')
+
+
+def svg(chart: Any, name: str) -> str:
+    """The chart, its times in UTC; ``name`` keeps its inner names apart from those of other charts on a page."""
+    return picture(*elements.split(chart), name)
+
+
+def picture(specification: dict[str, Any], frames: Mapping[str, pd.DataFrame], name: str) -> str:
+    """As ``svg``, of a specification with the frames behind the names in it; the specification is sized on the way."""
+    _sized(specification)
+    # A file shows the same hours wherever it is made and opened.
+    elements.in_utc(specification)
+    rows = ",".join(
+        f"{json.dumps(key)}:{frame.to_json(orient='records', date_format='iso', date_unit='ms')}"
+        for key, frame in frames.items()
+    )
+    whole = f'{json.dumps(specification)[:-1]},"datasets":{{{rows}}}}}'
+    drawn: str = vl_convert.vegalite_to_svg(whole, config=_CONFIG, allowed_base_urls=[])
+    return _slim(drawn, name)
+
+
+def _sized(specification: dict[str, Any]) -> None:
+    parts = specification.get("vconcat")
+    for view in parts if parts else [specification]:
+        view["width"] = WIDTH_PX
+
+
+def _slim(drawn: str, name: str) -> str:
+    """Without what a page needs not: names of the format (they look like addresses), digits beyond a tenth of a pixel."""
+
+    def shorter(found: re.Match[str]) -> str:
+        tag = _PLACES.sub(lambda place: place[1] + _LONG.sub(r"\1", place[2]) + '"', _XMLNS.sub("", found[0]))
+        tag = _RGB.sub(lambda rgb: "#{:02x}{:02x}{:02x}".format(*map(int, rgb.groups())), tag)
+        return tag.replace(' id="', f' id="{name}-').replace("url(#", f"url(#{name}-")
+
+    slim = _TAG.sub(shorter, drawn)
+    # Its size is a shape: the page gives the width.
+    return re.sub(r'^(<svg [^>]*?) width="[\d.]+" height="[\d.]+"', r"\1", slim, count=1)
+
 
 Made = TypeVar("Made")
 
@@ -279,3 +362,48 @@ def _losses(report: Report, span: Span) -> Iterator[Picture]:
     if len((frames := loss.rate_frames(found.rows, span))[0]):
         drawn = svg(loss.rate_of(*frames), "learning-rate")
         yield Picture("Learning rate", rate_said(found, None, UTC), writer, drawn)
+
+
+# More bars than that are read in the table.
+_MOST_OWNERS = 15
+
+
+def fleet_html(report: FleetReport) -> str:
+    page = _fleet_template().render(
+        style=(_HERE / "page.css").read_text(encoding="utf-8"),
+        name=report.window.name,
+        archive=f"From the archive {report.archive}",
+        headline=headline(report),
+        sections=sections(report),
+        pictures=_pictures(report),
+        made=words.instant(report.made_at),
+        version=__version__,
+    )
+    return f"{page}\n"
+
+
+def _pictures(report: FleetReport) -> dict[str, str]:
+    money = bool(report.total.usd)
+    title = "USD" if money else "GPU-hours"
+
+    def amount(one: Sum) -> float:
+        return one.usd if money else one.gpu_hours
+
+    found = {"": "", "uses": "", "owners": ""}
+    shown = [each for each in report.by_owner if each.waste.instance_hours][:_MOST_OWNERS]
+    rows = [(each.owner, use, amount(one), one.gpu_hours) for each in shown for use, one in each.by_use if use in WASTE]
+    if any(row[2] for row in rows):
+        chart = owners_bars(owners_frame(rows), [each.owner for each in shown], f"wasted, {title}")
+        found["owners"] = svg(chart, "owners")
+    weeks = [(week, use, amount(one)) for week, sums in report.weeks for use, one in sums]
+    if len(report.weeks) > 1 and any(row[2] for row in weeks):
+        found["uses"] = svg(weeks_bars(weeks_frame(weeks), f"{title} a week"), "weeks")
+    return found
+
+
+@cache
+def _fleet_template() -> Template:
+    environment = Environment(
+        loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.get_template("fleet.html.j2")

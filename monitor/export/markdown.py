@@ -1,24 +1,118 @@
-"""Reports as Markdown: of a job, for a ticket or a pull request, and of a fleet. Log text and names stand in code."""
+"""Reports as Markdown: of a job, for a ticket or a pull request, and of a fleet. What AWS, a log or a user wrote stands there as
+it is, and nothing of it is markup.
+
+Whatever is put into a document and is no ``Markup`` is made it here. Words with a sign of markup stand as code, the rest as
+it reads: in code nothing is a tag, a link, an image, a mention or a formula, whoever shows it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
-from monitor.diagnose.headline import facts, status_word
-from monitor.diagnose.outlook import outlook
+from monitor.diagnose.headline import facts, outlook, status_word
 from monitor.diagnose.quoted import hidden_words
 from monitor.diagnose.rights import of_report
 from monitor.diagnose.verdict import gain_words, judge
-from monitor.diagnose.words.cost import cost_words
-from monitor.diagnose.words.report import mfu_words, muted_words
+from monitor.diagnose.words.report import cost_words, mfu_words, muted_words
 from monitor.diagnose.words.step_readings import reading_words
-from monitor.export.markup import Markup, as_code, as_text, block, bold, broken, document, heading, item, joined, table
 from monitor.faults import attempt
 from monitor.fleet.report import FleetReport
 from monitor.fleet.sections import headline, sections
+from monitor.inert import inert
 from monitor.model import Distribution, Report
 from monitor.words import DASH, capitalised, duration, from_cache, instant, percent, phase, sentence, step_seconds, usd
+
+# Of a word: brackets, back-ticks, bars, tildes, backslashes, numbers of issues, mentions and mail; tags, emphasis,
+# entities, addresses, formulas (prices are none), icons, and what templates take for theirs.
+_MARKED = re.compile(
+    r"[\[\]`|~\\#@]|<[A-Za-z/!?]|\*.|.\*|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|&#?\w+;|://|www\.|(?:mailto|xmpp):|\$(?!\d)|\$.*\$"
+    r"|:[\w+-]*[A-Za-z+][\w+-]*:|\{[{%#]|\bgh-\d",
+    re.IGNORECASE,
+)
+# Of a paragraph's first word: a list, a quotation, a line that underlines or parts.
+_OPENING = re.compile(r"[-+*=>]+|>.*|\d{1,9}[.)]")
+_STOPS = ".,;:"
+
+
+class Markup(str):
+    """Markdown that stands as it is."""
+
+    __slots__ = ()
+
+
+def as_text(text: str) -> Markup:
+    """Text on one line."""
+    out: list[str] = []
+    code: list[str] = []
+    for place, word in enumerate(text.split()):
+        if _MARKED.search(word) or (place == 0 and _OPENING.fullmatch(word)):
+            code.append(word)
+            continue
+        out += [_spans(code), word] if code else [word]
+        code = []
+    return Markup(" ".join([*out, _spans(code)] if code else out))
+
+
+def as_code(text: str) -> Markup:
+    """One line of text as code, between more back-ticks than stand side by side in it."""
+    text = " ".join(text.split())
+    fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    space = " " if len(fence) > 1 else ""
+    return Markup(f"{fence}{space}{text}{space}{fence}" if text else "")
+
+
+def joined(*parts: str) -> Markup:
+    """The parts that are not empty, one behind the other."""
+    return Markup(" ".join(_made(part) for part in parts if part))
+
+
+def bold(text: str) -> Markup:
+    return Markup(f"**{_made(text)}**")
+
+
+def heading(level: int, *parts: str) -> Markup:
+    return Markup(f"{'#' * level} {joined(*parts)}")
+
+
+def item(*parts: str) -> Markup:
+    """Of a list."""
+    return Markup(f"- {joined(*parts)}")
+
+
+def broken(*parts: str) -> Markup:
+    """A line that the next one does not flow into."""
+    return Markup(f"{joined(*parts)}  ")
+
+
+def block(code: str, language: str = "") -> Markup:
+    """Lines of code, between more back-ticks than stand side by side in them."""
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", code)), default=0))
+    return Markup(f"{fence}{language}\n{code}\n{fence}")
+
+
+def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> list[Markup]:
+    def line(cells: Sequence[str]) -> Markup:
+        return Markup("| " + " | ".join(_made(cell).replace("|", "\\|") for cell in cells) + " |")
+
+    return [line(titles), Markup(f"|{' --- |' * len(titles)}"), *(line(row) for row in rows)]
+
+
+def document(lines: Iterable[str]) -> str:
+    """The whole text, a line or a block each."""
+    return inert("".join(f"{_made(line)}\n" for line in lines))
+
+
+def _made(text: str) -> Markup:
+    return text if isinstance(text, Markup) else as_text(text)
+
+
+def _spans(words: Sequence[str]) -> str:
+    """Words side by side as one piece of code; a full stop behind it is the sentence's."""
+    text = " ".join(words)
+    plain = text.rstrip(_STOPS)
+    return f"{as_code(plain)}{text[len(plain) :]}" if plain else as_code(text)
 
 
 def markdown(report: Report) -> str:

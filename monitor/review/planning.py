@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from monitor.archive.document import SCHEMA, finding_document, plain
-from monitor.diagnose.fitting import Measure, measures
-from monitor.diagnose.setup_findings import findings_of
+from monitor.diagnose.setup_findings import Measure, findings_of, measures
 from monitor.fetch import instance_types
 from monitor.model import Finding, Report
 from monitor.predict import parameters

@@ -20,8 +20,7 @@ from monitor.cli.plan_text import markdown as plan_markdown
 from monitor.diagnose.comparison.compare import compare
 from monitor.export.comparison import markdown as comparison_markdown
 from monitor.export.html import html
-from monitor.export.markdown import markdown
-from monitor.export.markup import as_code, as_text, block, document, item, table
+from monitor.export.markdown import as_code, as_text, block, document, item, markdown, table
 from monitor.inert import inert
 from monitor.model import Gap, Mute, Report
 from monitor.review.planning import plan, start_from

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from monitor.diagnose.comparison.comparability import comparable, differences, is_own
 from monitor.diagnose.comparison.compare import Comparison, compare, pairs_of
-from monitor.diagnose.comparison.differences import comparable, differences, is_own
 from monitor.diagnose.comparison.words import prediction_words, verdict_words
 from monitor.model import Cost, Finding, Node, Parameter, Prediction, Recommendation, Report, steps_frame
 from tests.builders import START, nodes_of, report, steps

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from monitor.diagnose.comparison.comparability import Unlike, Work
+from monitor.diagnose.comparison.comparability import Unlike, Work, alike, differences, own
 from monitor.diagnose.comparison.compare import compare
-from monitor.diagnose.comparison.differences import alike, differences, own
 from monitor.diagnose.comparison.rows import measures, missing
 from monitor.diagnose.comparison.words import headline, spread_words, summary_words, work_words
 from monitor.model import Cost, Parameter, Report, steps_frame

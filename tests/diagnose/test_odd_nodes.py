@@ -12,7 +12,7 @@ import pytest
 from monitor.analyze.timeline import MOST_LANES, timeline
 from monitor.charts import utilization
 from monitor.charts.utilization import ROWS, measured
-from monitor.diagnose.odd_nodes import odd_nodes
+from monitor.diagnose.unlike import odd_nodes
 from monitor.diagnose.words.charts import not_drawn, timeline_words
 from monitor.model import Distribution as Spread
 from monitor.model import Evidence, Finding, NodeStats, Report, StepSpread

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from monitor.analyze.phases import Phase
-from monitor.diagnose.outlook import outlook, usd_to_finish
+from monitor.diagnose.headline import outlook, usd_to_finish
 from monitor.model import AtRisk, Cost, Price, Report
 from monitor.review.reports import report
 from tests.builders import START, steps

@@ -10,7 +10,7 @@ from benchmarks.planted.catalogue import Ticket, scenario
 from benchmarks.planted.source import PlantedSource
 from monitor.charts import timeline
 from monitor.diagnose.words.charts import phases_said
-from monitor.diagnose.words.cost import recoverable_words
+from monitor.diagnose.words.report import recoverable_words
 from monitor.model import Finding, Price, Report
 from monitor.review import Reviewer
 

@@ -22,7 +22,7 @@ from monitor.diagnose.stakes import (
     total_usd,
     usd_per_hour_of_steps,
 )
-from monitor.diagnose.words.cost import saved_words
+from monitor.diagnose.words.report import saved_words
 from monitor.model import Cost, Finding, Price, Report, Saving
 from monitor.review import Reviewer
 from tests import situations

@@ -13,8 +13,7 @@ import pytest
 
 from monitor import __version__
 from monitor.charts import elements, utilization
-from monitor.export.html import html
-from monitor.export.svg import svg
+from monitor.export.html import html, svg
 from monitor.model import Parameter, Report
 from tests import situations
 from tests.builders import START, metrics, nodes_of

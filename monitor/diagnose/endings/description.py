@@ -12,7 +12,7 @@ from monitor.analyze.ending import Ending
 from monitor.diagnose.quoted import quoted
 from monitor.diagnose.rule import Case
 from monitor.diagnose.stakes import STEPS
-from monitor.diagnose.words.cost import lost_words
+from monitor.diagnose.words.report import lost_words
 from monitor.model import Evidence, Run, Saving
 from monitor.words import count, duration
 

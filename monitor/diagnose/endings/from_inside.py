@@ -20,7 +20,7 @@ from monitor.diagnose.endings import description as ended
 from monitor.diagnose.quoted import quoted
 from monitor.diagnose.rule import Case
 from monitor.diagnose.stakes import WORK
-from monitor.diagnose.words.cost import lost_words
+from monitor.diagnose.words.report import lost_words
 from monitor.model import Evidence, Finding, Recommendation, Saving
 from monitor.words import capitalised, count, duration
 

@@ -12,13 +12,14 @@ from monitor.diagnose.advised import (
     gains,
     memory_p95,
     memory_words,
+    microbatches_option,
     one_knob,
     prediction,
     read,
     saved,
     sound,
+    written_name,
 )
-from monitor.diagnose.option_names import microbatches_option, written_name
 from monitor.diagnose.rule import Case, rule
 from monitor.model import Evidence, Finding, Recommendation
 from monitor.predict.layout import pipeline_of

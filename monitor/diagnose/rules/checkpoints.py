@@ -9,7 +9,7 @@ from monitor.analyze.checkpoints import Cadence, Save, cadence, checkpoint_pause
 from monitor.analyze.utilization import training_spans
 from monitor.diagnose.hints import when_saving
 from monitor.diagnose.rule import Case, rule
-from monitor.diagnose.words.cost import saved_words
+from monitor.diagnose.words.report import saved_words
 from monitor.model import Evidence, Finding, Recommendation, Saving
 from monitor.words import count, duration, percent, step_seconds, usd
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from monitor.diagnose.option_names import in_its_words
+from monitor.diagnose.advised import in_its_words
 from monitor.diagnose.rule import Case, rule
 from monitor.diagnose.setup_findings import finding_of
 from monitor.model import Finding

@@ -5,8 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from monitor.diagnose.advised import LEAST_GAIN_PCT, fits, gain, held, memory_words, prediction, read, saved, sound
-from monitor.diagnose.option_names import written_name
+from monitor.diagnose.advised import (
+    LEAST_GAIN_PCT,
+    fits,
+    gain,
+    held,
+    memory_words,
+    prediction,
+    read,
+    saved,
+    sound,
+    written_name,
+)
 from monitor.diagnose.rule import Case, rule
 from monitor.model import Finding, Recommendation
 from monitor.predict.outcome import what_if

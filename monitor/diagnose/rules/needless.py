@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from monitor.diagnose.advised import estimated, gain, held, memory_words, prediction, read, saved, sound
-from monitor.diagnose.option_names import Option
+from monitor.diagnose.advised import Option, estimated, gain, held, memory_words, prediction, read, saved, sound
 from monitor.diagnose.rule import Case, rule
 from monitor.diagnose.rules.microbatch import WORTH_PCT
 from monitor.model import Finding, Recommendation

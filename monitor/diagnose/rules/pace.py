@@ -13,7 +13,7 @@ from monitor.analyze.slowdown import Slowdown, slowdown
 from monitor.diagnose.rule import Case, rule
 from monitor.diagnose.stakes import STEPS
 from monitor.diagnose.unlike import by_gpu, by_steps
-from monitor.diagnose.words.cost import saved_words
+from monitor.diagnose.words.report import saved_words
 from monitor.model import Evidence, Finding, MetricName, Recommendation, Saving
 from monitor.model.host_metrics import HOST_METRICS
 from monitor.words import duration, percent, step_seconds

@@ -17,6 +17,7 @@ from monitor.diagnose.advised import (
     low,
     memory_p95,
     memory_words,
+    microbatches_option,
     one_knob,
     prediction,
     read,
@@ -24,7 +25,6 @@ from monitor.diagnose.advised import (
     since,
     sound,
 )
-from monitor.diagnose.option_names import microbatches_option
 from monitor.diagnose.rule import Case, rule
 from monitor.diagnose.words.devices import distributions, enough
 from monitor.model import Confidence, Evidence, Finding, Recommendation

@@ -12,7 +12,7 @@ from monitor.analyze.utilization import training_spans
 from monitor.diagnose.endings.stalls import error, first_to_stop, gpu_evidence, last_checkpoint, pattern_words
 from monitor.diagnose.hints import when_building, when_ranks_wait
 from monitor.diagnose.rule import Case, rule
-from monitor.diagnose.words.cost import lost_words
+from monitor.diagnose.words.report import lost_words
 from monitor.model import Evidence, Finding, Recommendation, Saving
 from monitor.words import count, duration, percent, step_seconds
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from monitor.diagnose.advised import (
+    GROUP_IN_NODE,
+    SHARD_OPTIMIZER,
     SHORT_MEMORY_PCT,
     SMP_PRACTICES,
     estimated,
@@ -15,7 +17,6 @@ from monitor.diagnose.advised import (
     read,
     saved,
 )
-from monitor.diagnose.option_names import GROUP_IN_NODE, SHARD_OPTIMIZER
 from monitor.diagnose.rule import Case, rule
 from monitor.model import Finding, Recommendation
 from monitor.predict.layout import sharding_of

@@ -22,8 +22,8 @@ from monitor.diagnose.rules.low_mfu import low_mfu
 from monitor.diagnose.rules.needless import needless_sharding
 from monitor.diagnose.rules.precision import full_precision
 from monitor.diagnose.stakes import WORK
-from monitor.diagnose.words.cost import saved_words
 from monitor.diagnose.words.devices import distributions, enough
+from monitor.diagnose.words.report import saved_words
 from monitor.model import Evidence, Finding, Recommendation, Saving
 from monitor.predict.curve import FULLEST
 from monitor.predict.layout import sharding_of

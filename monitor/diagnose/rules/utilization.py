@@ -12,8 +12,8 @@ from monitor.analyze.utilization import IDLE_PCT, Stretch, longest_idle
 from monitor.diagnose.rule import Case, rule
 from monitor.diagnose.rules import progress
 from monitor.diagnose.stakes import WORK
-from monitor.diagnose.words.cost import lost_words
 from monitor.diagnose.words.devices import fewest_points, money_of, pipeline_degree, seen_in_use, share_of, span
+from monitor.diagnose.words.report import lost_words
 from monitor.model import Evidence, Finding, Recommendation, Saving
 from monitor.words import capitalised, duration, nodes, percent
 

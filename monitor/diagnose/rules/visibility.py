@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from monitor.diagnose.rule import Case, rule
-from monitor.diagnose.unseen import unseen
+from monitor.diagnose.words.devices import unseen
 from monitor.model import Evidence, Finding, Gap, Recommendation
 from monitor.parse.marks import EPOCHS_ONLY
 from monitor.parse.shapes import suggested_pattern

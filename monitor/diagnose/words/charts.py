@@ -14,8 +14,8 @@ from monitor.analyze.timeline import JOB, NOWHERE, Timeline
 from monitor.charts.elements import Span, cut
 from monitor.charts.step_time import Changes, Work, against_peers, node_medians
 from monitor.charts.utilization import Measured
-from monitor.diagnose.odd_nodes import ODD_POINTS
 from monitor.diagnose.rules.pace import slower_words
+from monitor.diagnose.unlike import ODD_POINTS
 from monitor.model import Evidence, MetricName, NodeStats, Report, Role
 from monitor.model.host_metrics import HOST_METRICS
 from monitor.words import (

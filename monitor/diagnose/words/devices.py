@@ -1,18 +1,44 @@
-"""How do findings about devices say where, since when, how much, and for how much money?"""
+"""How findings about devices say where, since when, how much, and for how much money; and which accelerators CloudWatch has no
+metrics of: Trainium, and those of a type that it does not know."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from typing import Literal
 
 import pandas as pd
 
 from monitor.analyze.network import Slow, without_efa
 from monitor.analyze.single_gpus import in_use
 from monitor.diagnose.rule import Case
-from monitor.diagnose.words.cost import saved_words
-from monitor.model import Distribution, Evidence, Saving
+from monitor.diagnose.words.report import saved_words
+from monitor.model import Distribution, Evidence, Node, Saving
 from monitor.model.host_metrics import HOST_METRICS, OF_WORK
 from monitor.words import nodes, percent
+from monitor.words import nodes as on_nodes
+
+_NEURON = ("ml.trn", "ml.inf")
+
+Accelerator = Literal["GPU", "NeuronCore"]
+
+
+def accelerator_of(node: Node) -> Accelerator | None:
+    """What a host works with; None where it is known to have nothing but CPUs. A host of an unknown type may have GPUs."""
+    if (node.instance_type or "").startswith(_NEURON):
+        return "NeuronCore"
+    return None if node.gpus == 0 else "GPU"
+
+
+def unseen(nodes: Collection[Node], seen: Collection[str]) -> str:
+    """``GPU use``, ``GPU use on algo-3``: what nobody can see where only the nodes ``seen`` have figures of GPUs; else ""."""
+    having = {node.name: kind for node in nodes if (kind := accelerator_of(node)) is not None}
+    dark = [name for name in having if name not in seen]
+    if not dark:
+        return ""
+    kinds = sorted({having[name] for name in dark})
+    which = "" if len(dark) == len(nodes) else f" {on_nodes(dark, len(nodes))}"
+    return f"{' and '.join(kinds)} use{which}"
+
 
 # A percentile of fewer points says nothing: ten minutes, or three of the coarser means.
 FEWEST_MINUTES = 10

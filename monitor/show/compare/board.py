@@ -10,8 +10,8 @@ import pandas as pd
 import streamlit as st
 
 from monitor import words
+from monitor.diagnose.comparison.comparability import Difference, alike, own
 from monitor.diagnose.comparison.compare import Against, Comparison, letter
-from monitor.diagnose.comparison.differences import Difference, alike, own
 from monitor.diagnose.comparison.rows import difference_rows, missing
 from monitor.diagnose.comparison.words import beside_words, headline, summary_words, work_words
 from monitor.diagnose.headline import facts, status_word

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import streamlit as st
 
 from monitor.diagnose.verdict import has_gpus
-from monitor.diagnose.words.cost import OVERHEAD_MEANS, RECOVERABLE_MEANS, recoverable_words
 from monitor.diagnose.words.devices import LEFT_OUT
-from monitor.diagnose.words.report import mfu_words, usual_words
+from monitor.diagnose.words.report import OVERHEAD_MEANS, RECOVERABLE_MEANS, mfu_words, recoverable_words, usual_words
 from monitor.diagnose.words.step_readings import how_words
 from monitor.model import MetricName, Report, StepStats
 from monitor.model.host_metrics import HOST_METRICS, OF_GPUS, HostMetric

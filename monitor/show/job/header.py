@@ -16,9 +16,8 @@ import streamlit as st
 
 from monitor import words
 from monitor.aws.console import job_url, s3_url, streams_url
-from monitor.diagnose.comparison.differences import Difference, differences
-from monitor.diagnose.headline import facts, status_word
-from monitor.diagnose.outlook import outlook
+from monitor.diagnose.comparison.comparability import Difference, differences
+from monitor.diagnose.headline import facts, outlook, status_word
 from monitor.diagnose.words.report import like_words
 from monitor.errors import TrainwatchError
 from monitor.fetch.logs.streams import prefix

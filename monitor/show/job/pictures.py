@@ -18,7 +18,7 @@ from monitor.analyze.journal import Losses, losses
 from monitor.charts import loss, overview, timeline, utilization
 from monitor.charts.elements import Span, threshold_lines, with_threshold_lines
 from monitor.charts.utilization import POINTS, ROWS, Measured, bucket_seconds, cells, columns_for, measured
-from monitor.diagnose.odd_nodes import odd_nodes
+from monitor.diagnose.unlike import odd_nodes
 from monitor.diagnose.verdict import has_gpus
 from monitor.diagnose.words.charts import (
     loss_said,

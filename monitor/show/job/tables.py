@@ -15,8 +15,8 @@ import streamlit as st
 from monitor.analyze.stalls import StepAnatomy, step_anatomy
 from monitor.aws.console import s3_url, stream_url, streams_url
 from monitor.charts import gpus as charts
-from monitor.diagnose.odd_nodes import odd_nodes
 from monitor.diagnose.quoted import hidden_words
+from monitor.diagnose.unlike import odd_nodes
 from monitor.diagnose.words.charts import anatomy_said, gpus_said
 from monitor.diagnose.words.report import file_rows
 from monitor.fetch.logs.streams import node_of_stream, prefix, stream_order

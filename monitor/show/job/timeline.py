@@ -12,7 +12,7 @@ from monitor.analyze.timeline import KINDS, Timeline, closer, timeline
 from monitor.charts import timeline as chart
 from monitor.charts.elements import Span
 from monitor.diagnose.log_places import first_error
-from monitor.diagnose.odd_nodes import odd_nodes
+from monitor.diagnose.unlike import odd_nodes
 from monitor.diagnose.words.charts import stretch, timeline_words
 from monitor.model import Report
 from monitor.show import data

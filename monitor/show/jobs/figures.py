@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from monitor.diagnose.stakes import stakes_usd, total_usd
-from monitor.diagnose.words.cost import OVERHEAD_MEANS, RECOVERABLE_MEANS
+from monitor.diagnose.words.report import OVERHEAD_MEANS, RECOVERABLE_MEANS
 from monitor.model import JobSummary
 from monitor.review import Snapshot
 from monitor.show.job.figures import TILE_HEIGHT_PX, Figure
