@@ -14,7 +14,7 @@ from monitor.archive.document import report_document
 from monitor.cli.report import print_report
 from monitor.diagnose.quoted import hidden, hidden_words
 from monitor.export.markdown import markdown
-from monitor.fetch.job_answer import job_of
+from monitor.fetch.jobs import job_of
 from monitor.model import Parameter
 from monitor.review.masked import Masked
 from tests.builders import report

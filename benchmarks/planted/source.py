@@ -8,7 +8,7 @@ from typing import Literal
 
 from benchmarks.planted.profiled import PlantedMinutes
 from benchmarks.planted.scenario import Scenario
-from monitor.fetch.job_answer import job_of
+from monitor.fetch.jobs import job_of
 from monitor.fetch.source import Found, JobQuery
 from monitor.model import ApiBill, Gap, Job, JobSummary, LoadProgress, LogPage, Node, Price, RawMetrics
 

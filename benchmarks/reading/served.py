@@ -19,7 +19,7 @@ from monitor.demo.logs import streams
 from monitor.demo.measurements import host_minutes
 from monitor.demo.story import Story, schedule
 from monitor.fetch.account import AwsSource
-from monitor.fetch.job_answer import job_of
+from monitor.fetch.jobs import job_of
 from monitor.fetch.logs.reader import JobLogs
 from monitor.fetch.metrics.hosts import period_s, raw_frame
 from monitor.model import Gap, Job, Price, RawMetrics

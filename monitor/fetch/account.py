@@ -14,12 +14,12 @@ from monitor.aws.errors import is_refused
 from monitor.errors import TrainwatchError
 from monitor.fetch import jobs as training_jobs
 from monitor.fetch.instance_types import ask_ec2, lookup
+from monitor.fetch.jobs import find_jobs
 from monitor.fetch.logs.excerpt import read_span
 from monitor.fetch.logs.reader import JobLogs
 from monitor.fetch.metrics.hosts import read_metrics
 from monitor.fetch.metrics.minute_store import BucketMinutes, MinuteStore
 from monitor.fetch.prices import PriceFile, PriceList
-from monitor.fetch.search import find_jobs
 from monitor.fetch.source import Found, JobQuery
 from monitor.model import ApiBill, Gap, Job, JobSummary, LogAsk, LogSpan, Node, Price, RawMetrics
 from monitor.model.arn import partition_of, region_of

@@ -18,7 +18,7 @@ from monitor.accounts import AccountRegion
 from monitor.errors import TrainwatchError
 from monitor.faults import fault
 from monitor.fetch.background import begin
-from monitor.fetch.search import matches
+from monitor.fetch.jobs import matches
 from monitor.fetch.source import Found, JobQuery
 from monitor.model import Gap, JobSummary
 from monitor.review.archived import Source

@@ -29,9 +29,8 @@ from monitor.errors import NoData, TrainwatchError
 from monitor.faults import fault
 from monitor.fetch.exports import records
 from monitor.fetch.exports.job import MARK, Description, ExportedJob
-from monitor.fetch.exports.places import objects_at
-from monitor.fetch.exports.records import ExportedEvent, exported
-from monitor.fetch.files.text import BrokenTextError
+from monitor.fetch.exports.records import ExportedEvent, exported, objects_at
+from monitor.fetch.files.renderings import BrokenTextError
 from monitor.model import Gap, Job, Price
 from monitor.review.archiving import Archiver, Asked, Outcome, State
 from monitor.review.pricing import Pricing

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from monitor.fetch.logs.streams import node_of_stream
+from monitor.fetch.logs.events import node_of_stream
 from monitor.masking import MASK, KeyLines, without_secrets
 from monitor.model import LogLine, LogSpan
 from monitor.parse.envelope import TAG, fragments, without_escapes, without_octal

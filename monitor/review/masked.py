@@ -1,6 +1,6 @@
 """Takes the secrets out of a run, once, before anybody shows, keeps or archives what is made of it.
 
-Settings and SageMaker's words come without secrets from the source (``monitor.fetch.job_answer``); what the log adds is
+Settings and SageMaker's words come without secrets from the source (``monitor.fetch.jobs``); what the log adds is
 masked here, with the values that the job itself keeps under secret names; lines of the Logs page are masked in
 ``monitor.review.log_lines``. Only what is shown is masked, so that reading a log takes no longer for it.
 """

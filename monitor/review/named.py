@@ -8,8 +8,7 @@ from pathlib import Path
 
 from monitor.archive.store import no_archive, opened
 from monitor.errors import BadCall
-from monitor.fetch.files.paths import shown
-from monitor.fetch.files.source import FilesSource
+from monitor.fetch.files.source import FilesSource, shown
 from monitor.review.archived import ArchiveSource, Source
 from monitor.settings import archive_root, read
 

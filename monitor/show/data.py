@@ -29,7 +29,7 @@ from monitor.aws.clients import Clients
 from monitor.diagnose.comparison.compare import Comparison, compare
 from monitor.errors import BadCall, CannotDo, TrainwatchError
 from monitor.fetch.account import AwsSource, open_pair
-from monitor.fetch.metrics.glance import Glances, read_glances
+from monitor.fetch.metrics.hosts import Glances, read_glances
 from monitor.fetch.prices import user_prices
 from monitor.fetch.source import Found, JobQuery, gap_of
 from monitor.model import ApiBill, Gap, JobSummary, LogAsk, Mute, Pair, Report

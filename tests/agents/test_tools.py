@@ -28,8 +28,8 @@ from monitor.agents import comparing, evidence, listing, planning, reviewing
 from monitor.agents.desk import Desk
 from monitor.agents.quoting import tokens
 from monitor.agents.server import INSTRUCTIONS, server
-from monitor.fetch.job_answer import job_of
-from monitor.fetch.logs.streams import GROUP
+from monitor.fetch.jobs import job_of
+from monitor.fetch.logs.events import GROUP
 from monitor.model import Report
 
 TOOLS = ["jobs", "review", "evidence", "compare", "plan", "watch"]

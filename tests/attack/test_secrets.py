@@ -25,7 +25,7 @@ from monitor.archive.writing import write
 from monitor.cli.report import print_report
 from monitor.export.html import html
 from monitor.export.markdown import markdown
-from monitor.fetch.job_answer import job_of
+from monitor.fetch.jobs import job_of
 from monitor.masking import MASK, secrets_of, without_secrets
 from monitor.model import LogLine, LogSpan, Report
 from monitor.review.log_lines import tabled

@@ -11,7 +11,7 @@ from benchmarks import many_accounts
 from benchmarks.account import Account, Job, running
 from monitor.accounts import Account as Named
 from monitor.aws.clients import Clients
-from monitor.fetch.search import find_jobs
+from monitor.fetch.jobs import find_jobs
 from monitor.fetch.source import JobQuery
 
 _NOW_MS = round(time.time() * 1000)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from monitor.fetch.exports import records
 from monitor.fetch.exports.job import InOrder, answer_of, descriptions, moment, newest
 from monitor.fetch.exports.records import ExportedEvent, begun_s, exported, job_of_stream
-from monitor.fetch.files.text import BrokenTextError
+from monitor.fetch.files.renderings import BrokenTextError
 
 STREAM = "gpt-2/algo-1-1700000000"
 

@@ -25,8 +25,8 @@ from monitor.archive.store import FolderStore, store_of
 from monitor.cli.main import main
 from monitor.errors import BadCall
 from monitor.fetch.exports.job import ExportedJob, answer_of, descriptions
-from monitor.fetch.exports.places import FolderObjects
-from monitor.fetch.job_answer import job_of
+from monitor.fetch.exports.records import FolderObjects
+from monitor.fetch.jobs import job_of
 from monitor.model import Job as Described
 from monitor.model import LogPage
 from monitor.review import Reviewer

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from monitor.errors import BadCall
-from monitor.fetch.logs.streams import GROUP
+from monitor.fetch.logs.events import GROUP
 from tests.aws.fake import Scripted
 
 Key = tuple[int, int]

@@ -8,7 +8,7 @@ from typing import Any
 from moto.sagemaker.models import sagemaker_backends
 
 from monitor.aws.clients import Clients
-from monitor.fetch.job_answer import job_of
+from monitor.fetch.jobs import job_of
 from monitor.model import Job
 from tests.aws.fake import ACCOUNT, REGION
 

@@ -10,7 +10,7 @@ from monitor.aws.clients import Clients
 from monitor.errors import NotAllowed
 from monitor.fetch.account import AwsSource
 from monitor.fetch.files.source import FilesSource
-from monitor.fetch.logs.streams import GROUP
+from monitor.fetch.logs.events import GROUP
 from monitor.fetch.source import JobQuery
 from monitor.review.archived import Source
 from tests.aws.fake import REGION, Scripted, answer_with, offline, refusal, reply

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from monitor.errors import NotAllowed
-from monitor.fetch.metrics.glance import MOST_CALLS, PERIOD_S, SPAN, read_glances
+from monitor.fetch.metrics.hosts import MOST_CALLS, PERIOD_S, SPAN, read_glances
 from monitor.model import JobSummary
 
 NOW = datetime(2026, 9, 25, 12, tzinfo=UTC)

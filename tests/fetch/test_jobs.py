@@ -8,8 +8,7 @@ import pytest
 from monitor.archive.values import plain, valued
 from monitor.aws.clients import Clients
 from monitor.errors import BadCall, CannotDo, NoSuchJob, NotAllowed, Unreachable
-from monitor.fetch.job_answer import job_of
-from monitor.fetch.jobs import describe, list_jobs, with_instances
+from monitor.fetch.jobs import describe, job_of, list_jobs, with_instances
 from monitor.fetch.source import JobQuery
 from monitor.model import Channel, InstanceGroup, Job, JobSummary, Outputs
 from tests.aws.fake import REGION, Scripted, answer_with, not_allowed, refusal

@@ -8,9 +8,8 @@ import pytest
 
 from monitor.aws.clients import Clients
 from monitor.errors import NoCredentials, NoData, NotAllowed, Throttled
-from monitor.fetch.logs.reader import JobLogs
-from monitor.fetch.logs.strategies import SIDE_BY_SIDE
-from monitor.fetch.logs.streams import GROUP
+from monitor.fetch.logs.events import GROUP
+from monitor.fetch.logs.reader import SIDE_BY_SIDE, JobLogs
 from monitor.model import LogPage
 from tests.aws.fake import answer_with, not_allowed, refusal
 from tests.fetch.log_service import START_MS, CloudWatchLogs

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from monitor.errors import BadCall, CannotDo, NotAllowed, Throttled
-from monitor.fetch.search import find_jobs
+from monitor.fetch.jobs import find_jobs
 from monitor.fetch.source import JobQuery
 
 NOW = datetime(2026, 9, 25, 12, tzinfo=UTC)

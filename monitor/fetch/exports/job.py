@@ -27,7 +27,7 @@ from monitor.fetch.cut_lines import joined
 from monitor.fetch.exports.records import ExportedEvent
 from monitor.fetch.files.events import STREAM_NODE
 from monitor.fetch.instance_types import lookup
-from monitor.fetch.job_answer import job_of
+from monitor.fetch.jobs import job_of
 from monitor.fetch.metrics.hosts import without_metrics
 from monitor.fetch.source import Found, JobQuery
 from monitor.model import ApiBill, Gap, Job, JobSummary, LogPage, Node, Price, RawMetrics

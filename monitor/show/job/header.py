@@ -20,7 +20,7 @@ from monitor.diagnose.comparison.comparability import Difference, differences
 from monitor.diagnose.headline import facts, outlook, status_word
 from monitor.diagnose.words.report import like_words
 from monitor.errors import TrainwatchError
-from monitor.fetch.logs.streams import prefix
+from monitor.fetch.logs.events import prefix
 from monitor.fetch.source import JobQuery
 from monitor.model import Job, Report
 from monitor.review import Snapshot

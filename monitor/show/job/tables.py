@@ -19,7 +19,7 @@ from monitor.diagnose.quoted import hidden_words
 from monitor.diagnose.unlike import odd_nodes
 from monitor.diagnose.words.charts import anatomy_said, gpus_said
 from monitor.diagnose.words.report import file_rows
-from monitor.fetch.logs.streams import node_of_stream, prefix, stream_order
+from monitor.fetch.logs.events import node_of_stream, prefix, stream_order
 from monitor.model import METRICS, NodeStats, Report
 from monitor.model.host_metrics import HOST_METRICS, OF_GPUS
 from monitor.predict.setup import resolved

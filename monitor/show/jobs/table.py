@@ -22,7 +22,7 @@ from monitor.diagnose.verdict import LOUDNESS, Level, judge, mean_of, place
 from monitor.diagnose.verdict import by_urgency as by_urgency
 from monitor.diagnose.verdict import is_running as is_running
 from monitor.diagnose.words.step_readings import came_by
-from monitor.fetch.metrics.glance import Glance
+from monitor.fetch.metrics.hosts import Glance
 from monitor.model import JobSummary, Report, StepStats
 from monitor.model.host_metrics import OF_GPUS
 from monitor.review import Snapshot

@@ -14,7 +14,7 @@ from monitor import words
 from monitor.diagnose.log_places import Quote, marks, place_at, row_of
 from monitor.diagnose.quoted import quoted
 from monitor.diagnose.words.report import when
-from monitor.fetch.logs.trouble import no_lines
+from monitor.fetch.logs.position import no_lines
 from monitor.model import Job, LogSpan, Report
 from monitor.review import Snapshot
 from monitor.review import log_lines as lines
