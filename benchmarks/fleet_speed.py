@@ -21,10 +21,8 @@ from typing import TypeVar
 from streamlit.testing.v1 import AppTest
 
 from monitor.archive.fleet_parts import FactStore
-from monitor.fleet.facts import Found, JobFacts, Share
-from monitor.fleet.owners import Owners
+from monitor.fleet.facts import Found, JobFacts, Owners, Share, use_of
 from monitor.fleet.summing import BEFORE, fleet_report
-from monitor.fleet.uses import use_of
 from monitor.fleet.window import Window, since
 from monitor.installed import APP
 from monitor.review.fleet_queries import FleetDatabase

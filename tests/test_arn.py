@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from monitor.model.arn import account_of, partition_of, region_of
+from monitor.model.job import account_of, partition_of, region_of
 
 
 @pytest.mark.parametrize("arn", ["", "gpt-7", "arn:aws:sagemaker"])

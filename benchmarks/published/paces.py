@@ -12,8 +12,7 @@ import numpy as np
 
 from benchmarks.published.claim import Claim, held_words, promised
 from benchmarks.published.rows import changes
-from monitor.predict.machines import COVERAGE, RATIOS
-from monitor.predict.spread import PROMISED, Coverage
+from monitor.predict.spread import COVERAGE, PROMISED, RATIOS, Coverage
 
 _BETWEEN_PCT = (5.0, 95.0)
 _GPUS = {"ml.p4d.24xlarge": "a100_40gb", "ml.p4de.24xlarge": "a100_80gb", "ml.p5.48xlarge": "h100_80gb"}

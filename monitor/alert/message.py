@@ -14,7 +14,7 @@ from monitor.alert.document import iso, plain
 from monitor.alert.evaluate import Crossing, figure
 from monitor.diagnose.headline import status_word
 from monitor.model import Job
-from monitor.model.arn import account_of, region_of
+from monitor.model.job import account_of, region_of
 from monitor.words import clock, duration
 
 Kind = Literal["firing", "resolved", "ended", "report"]

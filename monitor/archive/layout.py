@@ -17,7 +17,7 @@ from urllib.parse import quote, unquote
 import pandas as pd
 
 from monitor.model import Job
-from monitor.model.arn import region_of
+from monitor.model.job import region_of
 
 #: Of what is archived; a reader takes this version and no other. Columns may be added without a new one.
 SCHEMA = 1

@@ -28,7 +28,7 @@ from monitor.diagnose.verdict import judge, mean_of
 from monitor.diagnose.words.step_readings import came_by
 from monitor.masking import masked
 from monitor.model import ENDED_STATUSES, Report
-from monitor.model.arn import account_of
+from monitor.model.job import account_of
 from monitor.settings import Settings
 
 

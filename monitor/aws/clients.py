@@ -31,7 +31,7 @@ from monitor.aws.errors import CallContext, no_region, translating
 from monitor.aws.profiles import region_of_environment
 from monitor.errors import NoCredentials, TrainwatchError
 from monitor.model import ApiBill
-from monitor.model.arn import account_of
+from monitor.model.job import account_of
 
 # Services that stand in few regions, and answer for all.
 _REGIONS = {"pricing": "us-east-1"}

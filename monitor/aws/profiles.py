@@ -13,7 +13,7 @@ from botocore.exceptions import BotoCoreError
 
 from monitor.accounts import Account
 from monitor.errors import BadCall
-from monitor.model.arn import account_of
+from monitor.model.job import account_of
 
 # AWS's own, those of China, and the two of the government, in this order.
 _PARTITIONS = ("aws", "aws-us-gov", "aws-cn")

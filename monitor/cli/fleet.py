@@ -30,7 +30,7 @@ from monitor.cli.sources import add_archive_option, split
 from monitor.errors import BadCall, CannotDo, NoData
 from monitor.fleet import window as windows
 from monitor.fleet.document import COLUMNS, csv_rows, fleet_document
-from monitor.fleet.owners import BY, Only
+from monitor.fleet.facts import BY, Only
 from monitor.fleet.report import FleetReport
 from monitor.fleet.sections import Section, headline, sections
 from monitor.fleet.window import Window

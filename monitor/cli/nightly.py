@@ -25,7 +25,7 @@ from monitor.cli.sources import (
     sweep_of,
 )
 from monitor.errors import CannotDo
-from monitor.fleet.owners import BY
+from monitor.fleet.facts import BY
 from monitor.review.job_query import job_query
 from monitor.review.nightly import Night, NightlyFolder, Plan, night
 from monitor.settings import archive_root, no_place, read, user_folder

@@ -16,10 +16,9 @@ from monitor.cli.output import Column, table
 from monitor.cli.report import print_finding
 from monitor.export.markdown import as_code, block, bold, document, heading, joined
 from monitor.export.markdown import table as markdown_table
-from monitor.predict.curve import Point
 from monitor.predict.distribution import is_default
 from monitor.predict.layout import pipeline_of
-from monitor.predict.outcome import bubble_fraction, schedule_of
+from monitor.predict.outcome import Point, bubble_fraction, schedule_of
 from monitor.predict.pipeline import Schedule
 from monitor.predict.setup import FRAMEWORK_NAMES, Setup
 from monitor.review.planning import Plan

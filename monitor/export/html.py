@@ -55,9 +55,9 @@ from monitor.diagnose.words.devices import LEFT_OUT
 from monitor.diagnose.words.report import cost_words, fact_value, file_rows, mfu_words, muted_words, when
 from monitor.diagnose.words.step_readings import reading_words
 from monitor.faults import attempt
+from monitor.fleet.facts import WASTE
 from monitor.fleet.report import FleetReport, Sum
 from monitor.fleet.sections import headline, sections
-from monitor.fleet.uses import WASTE
 from monitor.model import Distribution, MetricName, NodeStats, Report
 from monitor.model.host_metrics import HOST_METRICS, OF_GPUS
 from monitor.predict.setup import resolved

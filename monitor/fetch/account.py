@@ -22,7 +22,7 @@ from monitor.fetch.metrics.minute_store import BucketMinutes, MinuteStore
 from monitor.fetch.prices import PriceFile, PriceList
 from monitor.fetch.source import Found, JobQuery
 from monitor.model import ApiBill, Gap, Job, JobSummary, LogAsk, LogSpan, Node, Price, RawMetrics
-from monitor.model.arn import partition_of, region_of
+from monitor.model.job import partition_of, region_of
 
 # How many jobs' metrics are kept, so that a watched job is asked only for what is new.
 _REMEMBERED_JOBS = 8

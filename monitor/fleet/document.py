@@ -7,10 +7,9 @@ from dataclasses import fields, is_dataclass
 from datetime import date, datetime
 from typing import Any
 
-from monitor.fleet.rates import COVERS, Rate
-from monitor.fleet.report import FleetReport, Sum
+from monitor.fleet.facts import DEFINITIONS, SOURCES
+from monitor.fleet.report import COVERS, FleetReport, Rate, Sum
 from monitor.fleet.sections import headline
-from monitor.fleet.uses import DEFINITIONS, SOURCES
 
 SCHEMA = 1
 #: The columns of the CSV: a row a figure.

@@ -1,18 +1,74 @@
-"""What does a fleet's report need of one job? Made once, from its row and its report in an archive, and small."""
+"""What does a fleet's report need of one job? Made once, from its row and its report in an archive, and small: whose it is, and
+which of six uses each paid GPU-hour had.
+
+The seconds come from the buckets of a job's review, which sum to its bill, so the uses do, too.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from monitor.analyze.ending import IDS
 from monitor.analyze.phases import USEFUL
-from monitor.fleet.uses import Use, use_in_failed, use_of
 from monitor.fleet.window import Window, by_day
-from monitor.model.arn import region_of
+from monitor.model.job import region_of
+
+Use = Literal["trained", "waiting", "idle", "lost", "failed", "unknown"]
+
+#: In the order in which they are told.
+USES: tuple[Use, ...] = ("trained", "failed", "lost", "idle", "waiting", "unknown")
+#: Those that bought nothing; what is unknown may be either, and is in neither.
+WASTE: tuple[Use, ...] = ("failed", "lost", "idle", "waiting")
+
+#: Use -> what it is.
+DEFINITIONS: Mapping[Use, str] = {
+    "trained": "steps that were kept, evaluation and checkpoints",
+    "failed": "time of a failed job after its last checkpoint, or all of it if it never made a step",
+    "lost": "steps that were done again after a restart",
+    "idle": "no step although the GPUs were held: standstills, and the time after the last step",
+    "waiting": "start, image, download, initialization, upload, interruptions, and what slow steps took beyond the usual",
+    "unknown": "no step lines, or a failed job of which no checkpoint was seen: nobody knows what was kept",
+}
+#: Where the terms come from.
+SOURCES: Mapping[str, str] = {
+    "GPU-hours": "GPUs x billed instance time, as AWS bills it, cut at midnight UTC",
+    "goodput": "share of GPU-hours in steps that were kept: scheduling x runtime goodput of Google's ML Productivity Goodput "
+    "(arXiv 2502.06982); evaluation and checkpoints are badput there, and are not in it here",
+    "badput": "the causes of ml-goodput-measurement, as this program's buckets; they sum to the bill",
+    "MTBF": "node-hours over failures, with the exact Poisson interval (Garwood 1936); per 1,000 node-days as in Meta's "
+    "study of its clusters (arXiv 2410.21680)",
+    "idle": "windows, idle and unallocated shares as in OpenCost: an entry of its own, not shared out",
+}
+
+_BY_BUCKET: Mapping[str, Use] = {
+    "stall": "idle",
+    "idle-tail": "idle",
+    "lost-work": "lost",
+    "unknown": "unknown",
+}
+# Of a failed job without a checkpoint nobody knows whether these were kept: a script may save without a word.
+_STEPS = USEFUL | {"slow-excess"}
+
+
+def use_of(bucket: str) -> Use:
+    """Of a job that did not fail, and of a failed one up to its last checkpoint."""
+    return "trained" if bucket in USEFUL else _BY_BUCKET.get(bucket, "waiting")
+
+
+def use_in_failed(bucket: str, saved: Literal["before", "after", "never"], stepped: bool) -> Use:
+    """Of a failed job: ``before`` or ``after`` its last checkpoint, or of one that was never seen to save."""
+    if bucket == "unknown" or saved == "before":
+        return use_of(bucket)
+    if saved == "never" and stepped and bucket in _STEPS:
+        return "unknown"
+    if saved == "never" and stepped:
+        return use_of(bucket)
+    return "failed"
+
 
 #: Of what is made of a job here; facts of another version are made again.
 VERSION = 2
@@ -279,3 +335,80 @@ def _texts(value: Any) -> dict[str, str]:
 
 def _instant(value: Any) -> datetime | None:
     return datetime.fromisoformat(value) if isinstance(value, str) else value
+
+
+#: What a report may be by.
+BY = ("team", "project", "account")
+TEAM_TAG, PROJECT_TAG = "team", "project"
+#: Whose jobs are that no tag and no account names an owner of.
+UNTAGGED = "untagged"
+#: The account of jobs that are known from log files alone.
+NO_ACCOUNT = "no account"
+
+Owner = Callable[[JobFacts], str]
+
+
+class Member(NamedTuple):
+    """An account as the settings file has it now."""
+
+    name: str
+    team: str | None = None
+    project: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Owners:
+    """How owners are told: by a job's own tag, else as was noted when it was archived, else by its account as it is now."""
+
+    team_tag: str = TEAM_TAG
+    project_tag: str = PROJECT_TAG
+    members: Mapping[str, Member] = field(default_factory=dict)
+    """The accounts whose numbers the settings file tells, by these."""
+
+    def by(self, by: str) -> Owner:
+        """``by`` is one of ``BY``."""
+        return {"team": self.team, "project": self.project, "account": self.account}[by]
+
+    def team(self, facts: JobFacts) -> str:
+        member = self._member(facts)
+        return facts.tags.get(self.team_tag) or facts.team or (member and member.team) or UNTAGGED
+
+    def project(self, facts: JobFacts) -> str:
+        member = self._member(facts)
+        return facts.tags.get(self.project_tag) or facts.project or (member and member.project) or UNTAGGED
+
+    def account(self, facts: JobFacts) -> str:
+        """With its region: quotas and capacity are of both."""
+        return " ".join(filter(None, (self.account_name(facts), facts.region))) or NO_ACCOUNT
+
+    def account_name(self, facts: JobFacts) -> str | None:
+        """As the user calls it, else its number."""
+        member = self._member(facts)
+        return facts.account_name or (member and member.name) or facts.account
+
+    def _member(self, facts: JobFacts) -> Member | None:
+        return self.members.get(facts.account or "")
+
+
+@dataclass(frozen=True, slots=True)
+class Only:
+    """Which jobs a report is about; what is empty lets all pass."""
+
+    accounts: frozenset[str] = frozenset()
+    """Names or numbers."""
+    regions: frozenset[str] = frozenset()
+    teams: frozenset[str] = frozenset()
+    owners: Owners = Owners()
+
+    @property
+    def words(self) -> str:
+        """``account research, team vision``; "" for all jobs."""
+        given = (("account", self.accounts), ("region", self.regions), ("team", self.teams))
+        return ", ".join(f"{what} {' or '.join(sorted(names))}" for what, names in given if names)
+
+    def holds(self, facts: JobFacts) -> bool:
+        return (
+            (not self.accounts or bool(self.accounts & {facts.account, self.owners.account_name(facts)}))
+            and (not self.regions or facts.region in self.regions)
+            and (not self.teams or self.owners.team(facts) in self.teams)
+        )

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from monitor.fleet.rates import Rate
-from monitor.fleet.report import ByFailure, FleetReport, Followed, Queue, Recovery, Sum
-from monitor.fleet.uses import DEFINITIONS, SOURCES, WASTE
+from monitor.fleet.facts import DEFINITIONS, SOURCES, WASTE
+from monitor.fleet.report import ByFailure, FleetReport, Followed, Queue, Rate, Recovery, Sum
 from monitor.words import DASH, count, duration, percent, phase, sentence, usd
 
 #: Of an amount that nobody knows; never 0.

@@ -11,8 +11,7 @@ from typing import Any
 
 from ahocorasick_rs import AhoCorasick, Implementation
 
-from monitor.masking.commands import passwords
-from monitor.masking.names import is_secret, is_token, may_be_secret
+from monitor.masking.names import is_secret, is_token, may_be_secret, passwords
 
 MASK = "***"
 

@@ -1,4 +1,5 @@
-"""The job itself: what SageMaker, or the log alone, says about it, and what its profiler leaves in a bucket.
+"""The job itself: what SageMaker, or the log alone, says about it, where it is according to its ARN
+(``arn:partition:service:region:account:resource``), and what its profiler leaves in a bucket.
 
 Times are aware UTC.
 """
@@ -10,6 +11,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
+
+
+def partition_of(arn: str) -> str | None:
+    """``aws``, ``aws-cn``, ``aws-us-gov``."""
+    return _part(arn, 1)
+
+
+def region_of(arn: str) -> str | None:
+    """``us-east-1``."""
+    return _part(arn, 3)
+
+
+def account_of(arn: str) -> str | None:
+    """Its twelve digits."""
+    return _part(arn, 4)
+
+
+def _part(arn: str, place: int) -> str | None:
+    parts = arn.split(":")
+    return parts[place] or None if len(parts) > 5 else None
+
 
 _MOST_DIGITS = 18
 _DIGITS = re.compile(r"(\d+)")

@@ -29,7 +29,7 @@ from monitor.fetch.exports.job import MARK
 from monitor.fetch.source import JobQuery
 from monitor.masking import MASK
 from monitor.model import Job, JobSummary, Price, Report, Run
-from monitor.model.arn import account_of
+from monitor.model.job import account_of
 from monitor.review.archived import Source
 from monitor.review.pricing import Pricing
 from monitor.review.reports import report as report_of

@@ -18,8 +18,7 @@ from monitor.archive.layout import RUNS, to_frame, to_rows
 from monitor.archive.store import Store
 from monitor.errors import NoData
 from monitor.fetch.background import side_by_side
-from monitor.fleet.facts import JobFacts, facts_of
-from monitor.fleet.owners import Member, Only, Owners
+from monitor.fleet.facts import JobFacts, Member, Only, Owners, facts_of
 from monitor.fleet.report import FleetReport
 from monitor.fleet.summing import BEFORE, fleet_report
 from monitor.fleet.window import Window

@@ -18,8 +18,7 @@ from typing import Any
 import pandas as pd
 
 from monitor.archive.fleet_parts import UNFINISHED, FactStore
-from monitor.fleet.owners import BY, NO_ACCOUNT, UNTAGGED
-from monitor.fleet.uses import USES
+from monitor.fleet.facts import BY, NO_ACCOUNT, UNTAGGED, USES
 from monitor.fleet.window import Window
 from monitor.review.fleet_facts import owners_of
 from monitor.settings import Settings

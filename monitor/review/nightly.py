@@ -35,7 +35,7 @@ from monitor.faults import fault
 from monitor.fetch.background import side_by_side
 from monitor.fetch.source import Found, JobQuery
 from monitor.fleet.window import Window, monday_of
-from monitor.model.arn import account_of, region_of
+from monitor.model.job import account_of, region_of
 from monitor.review.across import AT_ONCE
 from monitor.review.archived import ArchiveSource, Source, instant_of
 from monitor.review.archiving import STATES, Archiver, Asked

@@ -16,9 +16,8 @@ from monitor.diagnose.setup_findings import Measure, findings_of, measures
 from monitor.fetch import instance_types
 from monitor.model import Finding, Report
 from monitor.predict import parameters
-from monitor.predict.curve import Advised, Point, advised_window, curve, knob
 from monitor.predict.distribution import distribution
-from monitor.predict.outcome import Outcome, outcome
+from monitor.predict.outcome import Advised, Outcome, Point, advised_window, curve, knob, outcome
 from monitor.predict.parameters import ALIASES_V1, INTERNAL_V1, V1, V2
 from monitor.predict.presets import Preset
 from monitor.predict.problems.rules import problems_of, senseless_values_of, unknowns_of

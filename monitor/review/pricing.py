@@ -10,7 +10,7 @@ from dataclasses import replace
 from monitor.analyze.cost import mean_price
 from monitor.fetch.background import begin
 from monitor.model import Gap, Job, Price
-from monitor.predict.machines import others
+from monitor.predict.spread import others
 from monitor.review.archived import Source
 from monitor.settings import Settings
 

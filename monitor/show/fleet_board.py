@@ -16,12 +16,11 @@ from streamlit import column_config as config
 from monitor.charts.fleet import owners_bars, owners_frame, weeks_bars, weeks_frame
 from monitor.diagnose.headline import status_word
 from monitor.fleet import window as windows
-from monitor.fleet.owners import BY
+from monitor.fleet.facts import BY, DEFINITIONS, USES, WASTE, Use
 from monitor.fleet.sections import amount, cause_words, hours
-from monitor.fleet.uses import DEFINITIONS, USES, WASTE, Use
 from monitor.fleet.window import Window
 from monitor.installed import PROGRAM
-from monitor.model.arn import account_of, region_of
+from monitor.model.job import account_of, region_of
 from monitor.review.fleet_queries import MOST_JOBS, FleetTables
 from monitor.settings import ARCHIVE_SHOWN
 from monitor.show import address, data, data_fleet

@@ -14,9 +14,8 @@ from benchmarks.published import coverage, memories, memory_ranges, networks, pa
 from benchmarks.published.calibration import groups_of, residuals, spread_of, wider
 from benchmarks.published.claim import HEADER, Claim, within
 from benchmarks.published.rows import DATA, changes, select, shapes
-from monitor.predict.machines import RATIOS
 from monitor.predict.memory import COVERAGE
-from monitor.predict.spread import PROMISED, SPREADS
+from monitor.predict.spread import PROMISED, RATIOS, SPREADS
 
 FILLED = ("id", "source", "locator", "quantity", "value", "unit", "verified")
 

@@ -8,7 +8,7 @@ import pytest
 
 from monitor.diagnose.rulebook import diagnose
 from monitor.model import Finding, InstanceGroup, Price, Run
-from monitor.predict.machines import RATIOS, cost_a_sample, others, speed
+from monitor.predict.spread import RATIOS, cost_a_sample, others, speed
 from tests.builders import metrics, nodes_of
 from tests.diagnose.runs import BUSY, END, LOW, MINUTES, run
 

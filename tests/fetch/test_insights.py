@@ -20,7 +20,7 @@ from monitor.cli.report import print_report
 from monitor.errors import CannotDo
 from monitor.export.markdown import markdown
 from monitor.fetch.account import AwsSource
-from monitor.fetch.logs import aggregate
+from monitor.fetch.logs import aggregate as insights
 from monitor.fetch.logs.aggregate import aggregate, estimate, group_bytes, offer, read_samples
 from monitor.fetch.source import Aggregated
 from monitor.parse.insights import MOST_ROWS
@@ -47,7 +47,7 @@ def aws(stub: Running, offline: None, monkeypatch: pytest.MonkeyPatch) -> Runnin
 def _use(stub: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in stub.environment.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(aggregate, "_FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr(insights, "_FIRST_PAUSE_S", 0.01)
 
 
 def summed(name: str, told: list[str], max_usd: float | None = None) -> Aggregated:
@@ -194,11 +194,11 @@ class Service:
 
 
 RUNS = {"status": "Running", "statistics": {"bytesScanned": 2e9}}
-ONE = (aggregate.Slice(0, 60),)
+ONE = (insights.Slice(0, 60),)
 
 
-def ask(service: Service, slices: tuple[aggregate.Slice, ...] = ONE, **more: Any) -> aggregate.Answered:
-    return aggregate.ask(service, "text", slices, sleep=lambda seconds: None, **more)  # type: ignore[arg-type]
+def ask(service: Service, slices: tuple[insights.Slice, ...] = ONE, **more: Any) -> insights.Answered:
+    return insights.ask(service, "text", slices, sleep=lambda seconds: None, **more)  # type: ignore[arg-type]
 
 
 def test_a_query_that_costs_more_than_allowed_is_stopped() -> None:
@@ -212,12 +212,12 @@ def test_a_query_that_costs_more_than_allowed_is_stopped() -> None:
 def test_queries_are_stopped_when_the_user_leaves() -> None:
     service = Service(RUNS, RUNS, KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt):
-        ask(service, (aggregate.Slice(0, 60), aggregate.Slice(60, 120)))
+        ask(service, (insights.Slice(0, 60), insights.Slice(60, 120)))
     assert service.stopped == ["q0", "q60"]
 
 
 def test_a_query_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(aggregate, "_LONGEST_QUERY_S", -1.0)
+    monkeypatch.setattr(insights, "_LONGEST_QUERY_S", -1.0)
     service = Service(RUNS)
     assert "longer" in str(ask(service).trouble)
     assert service.stopped == ["q0"]
@@ -241,7 +241,7 @@ CUTS = [
 
 @pytest.mark.parametrize(("writers", "hours", "minutes", "slices"), CUTS)
 def test_every_slice_has_room_in_one_answer(writers: int, hours: int, minutes: int, slices: int) -> None:
-    cut = aggregate.cut(BEGAN_MS // 1000, BEGAN_MS // 1000 + 3600 * hours, writers)
+    cut = insights.cut(BEGAN_MS // 1000, BEGAN_MS // 1000 + 3600 * hours, writers)
     assert (cut.bin_minutes, len(cut.slices)) == (minutes, pytest.approx(slices, abs=1))
     assert cut.slices[0].from_s == BEGAN_MS // 1000
     assert cut.slices[-1].to_s == BEGAN_MS // 1000 + 3600 * hours

@@ -11,8 +11,7 @@ from hypothesis import settings as with_settings
 
 from monitor.accounts import Account
 from monitor.archive.fleet_parts import FactStore
-from monitor.fleet.facts import JobFacts
-from monitor.fleet.owners import BY
+from monitor.fleet.facts import BY, JobFacts
 from monitor.fleet.summing import fleet_report
 from monitor.fleet.window import Window
 from monitor.review.fleet_facts import owners_of

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from monitor.fleet.rates import Rate, change_of_share, poisson
+from monitor.fleet.report import Rate, change_of_share, poisson
 from monitor.fleet.summing import fleet_report
 from monitor.fleet.window import Window
 from tests.fleet.built import MONDAY, facts

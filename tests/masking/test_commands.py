@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from monitor.masking import MASK, without_secrets
-from monitor.masking.commands import passwords
+from monitor.masking.names import passwords
 
 _PIECES = st.sampled_from(
     ["mysql", "sshpass", "docker", "login", "htpasswd", "curl", "az", "-p", "-b", "-n", "-u", "-px7Y", "a:b", "x", "'", '"',

@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.diagnose.advised import estimated
-from monitor.predict.curve import curve, knob
 from monitor.predict.memory import fits
-from monitor.predict.outcome import outcome, what_if
+from monitor.predict.outcome import curve, knob, outcome, what_if
 from monitor.predict.presets import PRESETS, preset
 from monitor.predict.setup import Setup, setup_from
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.predict.curve import Point, advised_window
+from monitor.predict.outcome import Point, advised_window
 from monitor.predict.parameters import CANONICAL
 from monitor.predict.presets import PRESETS, preset
 from monitor.review.planning import Plan, plan, plan_document, start_from

@@ -25,8 +25,8 @@ from monitor.alert.publish import JOB, NAMESPACE, SILENCE, STEP_TIME
 from monitor.alert.sinks.names import sink_of
 from monitor.diagnose.headline import status_word
 from monitor.model import ENDED_STATUSES, Job, Node
-from monitor.model.arn import partition_of
 from monitor.model.host_metrics import HOST_METRIC_NAMES, HOST_NAMESPACE, OF_WORK, devices, devices_word, host_name
+from monitor.model.job import partition_of
 
 _WHY_NOT = {
     "throughput": "CloudWatch has no such metric: --publish sends step times there, but not throughput.",

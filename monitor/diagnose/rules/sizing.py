@@ -25,10 +25,9 @@ from monitor.diagnose.stakes import WORK
 from monitor.diagnose.words.devices import distributions, enough
 from monitor.diagnose.words.report import saved_words
 from monitor.model import Evidence, Finding, Recommendation, Saving
-from monitor.predict.curve import FULLEST
 from monitor.predict.layout import sharding_of
-from monitor.predict.machines import MACHINES, cost_a_sample, pace_words, speed
-from monitor.predict.outcome import Outcome, what_if
+from monitor.predict.outcome import FULLEST, Outcome, what_if
+from monitor.predict.spread import MACHINES, cost_a_sample, pace_words, speed
 from monitor.words import count, percent
 from monitor.words import usd as usd_words
 

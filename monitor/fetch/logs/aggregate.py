@@ -284,9 +284,9 @@ def _ask(
     writers = (
         ceil(1.25 * choice.writers) if choice.ask.tagged else max(choice.writers, streams, job.instance_count or 1)
     )
-    cut = cut(int(begun.timestamp()), int(end.timestamp()) + _LATE_S, writers)
-    text = query(choice.ask, job.name, cut.bin_minutes)
-    return ask(clients, text, cut.slices, max_usd, progress), cut.bin_minutes
+    slices = cut(int(begun.timestamp()), int(end.timestamp()) + _LATE_S, writers)
+    text = query(choice.ask, job.name, slices.bin_minutes)
+    return ask(clients, text, slices.slices, max_usd, progress), slices.bin_minutes
 
 
 def _instead(gap: Gap, tell: Say) -> Aggregated:

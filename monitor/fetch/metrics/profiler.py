@@ -19,7 +19,7 @@ from monitor.fetch.background import side_by_side
 from monitor.fetch.metrics.minute_store import Listing, MinuteStore
 from monitor.fetch.source import gap_of
 from monitor.model import Gap, ProfilerCoverage, gpus_frame, hosts_frame
-from monitor.model.arn import partition_of
+from monitor.model.job import partition_of
 from monitor.parse.profiler.gpu_lines import GpuLines, gpu_lines
 from monitor.parse.profiler.host_lines import HostLines, host_lines
 from monitor.parse.profiler.names import has_hours, minute_of
