@@ -25,7 +25,7 @@ from monitor.fleet.facts import Found, JobFacts, Owners, Share, use_of
 from monitor.fleet.summing import BEFORE, fleet_report
 from monitor.fleet.window import Window, since
 from monitor.installed import APP
-from monitor.review.fleet_queries import FleetDatabase
+from monitor.review.fleet_facts import FleetDatabase
 from monitor.settings import ARCHIVE_SHOWN, Settings
 from monitor.show import data_fleet
 from tests.browser.started import CHROMIUM, chromium, running_dashboard

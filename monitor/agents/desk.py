@@ -16,9 +16,8 @@ from monitor.aws.calls import Share, Tally, counted
 from monitor.errors import BadCall, CannotDo
 from monitor.model import Report
 from monitor.review import Progress, Reviewer
-from monitor.review.archived import Source
+from monitor.review.archived import ARCHIVE, LOGS, Source, source_of
 from monitor.review.muted import mutes, with_mutes
-from monitor.review.named import ARCHIVE, LOGS, source_of
 from monitor.review.watch import LATE_S
 from monitor.settings import Settings, expanded
 

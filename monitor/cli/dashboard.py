@@ -16,9 +16,7 @@ from monitor.cli.sources import (
     archive_source,
 )
 from monitor.errors import BadCall
-from monitor.serve.child import HERE
-from monitor.serve.hosts import is_this_machine_alone
-from monitor.serve.until_stopped import check, serve, stop_signals
+from monitor.serve.process import HERE, check, is_this_machine_alone, serve, stop_signals
 from monitor.settings import ALL_ACCOUNTS, ARCHIVE_SHOWN, CACHE_OFF, ONE_PROFILE, READ_ONLY, expanded, read
 
 

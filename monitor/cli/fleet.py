@@ -39,7 +39,7 @@ from monitor.review.engines import Engine, Local
 from monitor.review.exported import Ask, Reviewed, reviewed
 from monitor.review.exported_tasks import Reach
 from monitor.review.fleet_facts import Made, made, owners_of
-from monitor.review.fleet_message import RULE, message_of
+from monitor.review.nightly import RULE, message_of
 from monitor.settings import Settings, archive_root, cache_folder, read
 from monitor.words import count
 
@@ -331,7 +331,7 @@ def reviewed_document(found: Reviewed, engine: str) -> dict[str, Any]:
 
 def _engine(arguments: argparse.Namespace) -> Engine:
     if arguments.engine == "spark":
-        from monitor.review.spark_engine import Spark
+        from monitor.review.engines import Spark
 
         return Spark(arguments.workers)
     return Local(arguments.workers)

@@ -44,8 +44,8 @@ from monitor.cli.sources import (
 from monitor.diagnose.headline import status_word
 from monitor.errors import BadCall
 from monitor.model import JobSummary
+from monitor.review.across import STATUSES, job_query
 from monitor.review.archived import Source
-from monitor.review.job_query import STATUSES, job_query
 from monitor.settings import read
 from monitor.words import count, instant
 

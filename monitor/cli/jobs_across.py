@@ -22,8 +22,7 @@ from monitor.cli.sources import EXIT_SOME_MISSING, chosen_cache, missing_documen
 from monitor.diagnose.headline import status_word
 from monitor.errors import TrainwatchError
 from monitor.fetch.source import JobQuery
-from monitor.review.across import Across, Placed, Sweep
-from monitor.review.job_query import job_query
+from monitor.review.across import Across, Placed, Sweep, job_query
 from monitor.settings import read
 from monitor.words import count, instant
 

@@ -9,9 +9,7 @@ from typing import Any
 from monitor.cli.options import add_command
 from monitor.cli.sources import account_source, add_account_options, add_cache_option, checked_limit, chosen_cache
 from monitor.errors import BadCall, CannotDo
-from monitor.serve.child import HERE
-from monitor.serve.hosts import is_this_machine_alone
-from monitor.serve.until_stopped import check
+from monitor.serve.process import HERE, check, is_this_machine_alone
 from monitor.settings import read
 
 _PORT = 8765

@@ -26,7 +26,7 @@ from monitor.cli.sources import (
 )
 from monitor.errors import CannotDo
 from monitor.fleet.facts import BY
-from monitor.review.job_query import job_query
+from monitor.review.across import job_query
 from monitor.review.nightly import Night, NightlyFolder, Plan, night
 from monitor.settings import archive_root, no_place, read, user_folder
 from monitor.words import about_usd, count, duration

@@ -38,7 +38,7 @@ from monitor.errors import BadCall, CannotDo
 from monitor.inert import inert
 from monitor.model import Report
 from monitor.review import Progress
-from monitor.review.named import LOGS
+from monitor.review.archived import LOGS
 from monitor.terminal import drawn, outlets
 from monitor.words import DASH
 

@@ -19,7 +19,7 @@ from monitor.errors import BadCall
 from monitor.fetch.metrics.minute_store import FolderMinutes
 from monitor.fetch.source import Aggregated, JobSource
 from monitor.model import Job
-from monitor.review import Instead, Progress, named
+from monitor.review import Instead, Progress, archived
 from monitor.review.across import Missing, Sweep
 from monitor.review.archived import ArchiveSource, Source
 from monitor.settings import Settings, expanded, read
@@ -128,12 +128,12 @@ def job_source(arguments: argparse.Namespace) -> tuple[Source, str]:
         if paths:
             raise BadCall("Both --logs and --archive were given.", "Give one of them.")
         if job is None:
-            return named.archived(arguments.archive, arguments.region, arguments.profile)
-        if job.startswith((named.LOGS, named.ARCHIVE)):
+            return archived.archived(arguments.archive, arguments.region, arguments.profile)
+        if job.startswith((archived.LOGS, archived.ARCHIVE)):
             raise BadCall(f"Both a path ({job}) and --archive were given.", "Give one of them.")
         return archive_source(arguments.archive, arguments), job
     if paths:
-        return named.log_files(paths)
+        return archived.log_files(paths)
     if not job:
         raise BadCall(
             "No job was named.",
@@ -144,12 +144,12 @@ def job_source(arguments: argparse.Namespace) -> tuple[Source, str]:
 
 def source_of(job: str, arguments: argparse.Namespace, account: Callable[[], Source]) -> tuple[Source, str]:
     """(source, job name) of one JOB; ``account`` gives the source of those that AWS has."""
-    return named.source_of(job, account, arguments.region, arguments.profile)
+    return archived.source_of(job, account, arguments.region, arguments.profile)
 
 
 def archive_source(root: str, arguments: argparse.Namespace) -> ArchiveSource:
     """The archive with that root. NoData where there is none."""
-    return named.archive_source(root, arguments.region, arguments.profile)
+    return archived.archive_source(root, arguments.region, arguments.profile)
 
 
 #: Where some accounts could not be read, and the rest is there.

@@ -31,9 +31,9 @@ from monitor.faults import fault
 from monitor.fetch.source import JobQuery
 from monitor.model import JobSummary
 from monitor.review import Snapshot, Watch
+from monitor.review.across import STATUSES, job_query
 from monitor.review.archived import Source
-from monitor.review.job_query import STATUSES, job_query
-from monitor.review.log_watch import LogWatch
+from monitor.review.log_lines import LogWatch
 from monitor.settings import read
 from monitor.words import DASH, step_seconds, usd
 

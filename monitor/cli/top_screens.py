@@ -25,7 +25,7 @@ from monitor.errors import BadCall
 from monitor.inert import inert
 from monitor.model import LogAsk, Report
 from monitor.review import Watch
-from monitor.review.log_watch import LogWatch
+from monitor.review.log_lines import LogWatch
 from monitor.review.muted import mutes, with_mutes
 from monitor.words import count
 

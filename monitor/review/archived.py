@@ -1,21 +1,25 @@
-"""An archive as a source of jobs: whole runs, read without AWS and as of the moment they were archived."""
+"""An archive as a source of jobs: whole runs, read without AWS and as of the moment they were archived; and which source has a
+job by its name: ``logs:PATH`` and ``archive:PATH`` are places of their own, the rest is AWS's."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from monitor.archive import manifest as manifests
 from monitor.archive.layout import RUNS
 from monitor.archive.manifest import Manifest
 from monitor.archive.reading import Archive, Archived
-from monitor.archive.store import Store
-from monitor.errors import NoData
+from monitor.archive.store import Store, no_archive, opened
+from monitor.errors import BadCall, NoData
 from monitor.fetch.background import side_by_side
+from monitor.fetch.files.source import FilesSource, shown
 from monitor.fetch.source import Found, JobQuery, JobSource, PageSource
 from monitor.model import ApiBill, Gap, Job, JobSummary, Price
+from monitor.settings import archive_root, read
 
 # Manifests of a far archive that are asked for at the same time.
 _AT_ONCE = 16
@@ -154,3 +158,42 @@ def summary(row: Row) -> JobSummary:
 def instant_of(text: str | None) -> datetime | None:
     """A time of a row."""
     return None if text is None else datetime.fromisoformat(text)
+
+
+LOGS = "logs:"
+ARCHIVE = "archive:"
+
+
+def source_of(
+    job: str, account: Callable[[], Source], region: str | None = None, profile: str | None = None
+) -> tuple[Source, str]:
+    """(source, job name); ``account`` gives the source of the jobs that AWS has."""
+    if job.startswith(LOGS):
+        return log_files([job.removeprefix(LOGS)])
+    if job.startswith(ARCHIVE):
+        return archived(job.removeprefix(ARCHIVE), region, profile)
+    return account(), job
+
+
+def log_files(paths: Sequence[str]) -> tuple[Source, str]:
+    """Log files or folders, and what their job is called."""
+    if not paths or not all(paths):
+        raise BadCall("logs: needs a path behind it.", "For example logs:./algo-1.log.")
+    return FilesSource(paths), "standard-input" if [*paths] == ["-"] else shown(Path(paths[0]).name or paths[0])
+
+
+def archived(path: str, region: str | None = None, profile: str | None = None) -> tuple[Source, str]:
+    """The archive with that root, or the one that holds a job of that name, and the job that is meant."""
+    if not path:
+        raise BadCall("archive: needs a path after it.", "For example archive:./archive/my-job.")
+    store, job = opened(path, archive_root(read()), region, profile)
+    source = ArchiveSource(store)
+    return source, job or source.only()
+
+
+def archive_source(root: str, region: str | None = None, profile: str | None = None) -> ArchiveSource:
+    """The archive with that root. NoData where there is none."""
+    store, job = opened(root, archive_root(read()), region, profile)
+    if job is not None:
+        raise no_archive(root)
+    return ArchiveSource(store)

@@ -1,24 +1,36 @@
-"""The facts of all jobs of an archive, and its report for a window: what is new there is read, what was read before is kept.
+"""The facts of all jobs of an archive, and its report for a window: what is new there is read, what was read before is kept; for
+pages their sums by DuckDB, 100,000 jobs in well under a second.
 
 Exactly once: a job is told by its place and the stamp of its file there, so a run that was killed goes on where it was, and a
 second one reads nothing but what was archived since.
+
+The same definitions as ``monitor.fleet.summing``, which a test holds against these; a page asks for other windows and owners
+at every click, a report once a week.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from monitor.archive import manifest as manifests
-from monitor.archive.fleet_parts import FactStore, days_of
+from monitor.archive.fleet_parts import UNFINISHED, FactStore, days_of
 from monitor.archive.layout import RUNS, to_frame, to_rows
 from monitor.archive.store import Store
 from monitor.errors import NoData
 from monitor.fetch.background import side_by_side
-from monitor.fleet.facts import JobFacts, Member, Only, Owners, facts_of
+from monitor.fleet.facts import BY, NO_ACCOUNT, UNTAGGED, USES, JobFacts, Member, Only, Owners, facts_of
 from monitor.fleet.report import FleetReport
 from monitor.fleet.summing import BEFORE, fleet_report
 from monitor.fleet.window import Window
@@ -180,3 +192,241 @@ def made(
     owner = owners_of(settings).by(by)
     report = fleet_report(store.label, jobs, window, now, by, owner, len(read.unread), only, facts.days())
     return Made(report, read)
+
+
+_TABLES = "tables-"
+#: Jobs that a table shows at most.
+MOST_JOBS = 200
+# One database is opened or closed at a time: a process has died in there, with other threads at work.
+_DOORS = threading.Lock()
+# Each database has threads of its own: by default one a core of the machine, of which there can be hundreds.
+_THREADS = 4
+# Of a key that was written twice (a process was killed between two moves) the newest row counts. Which rows those are is
+# asked without their lists, which are most of them.
+_JOBS = """
+create temp table live as
+select filename, file_row_number, row_number() over () as number, count(*) over (partition by name) as twins
+from read_parquet({pattern}, filename = true, file_row_number = true)
+qualify row_number() over (partition by key order by filename desc) = 1;
+create table jobs as
+select facts.name as name, key, status, instance_type, instances, created, cause, ended,
+       coalesce(account_name, members.called, account, '') as account, coalesce(region, '') as region,
+       coalesce({team_tag}, nullif(facts.team, ''), members.its_team, {untagged}) as team,
+       coalesce({project_tag}, nullif(facts.project, ''), members.its_project, {untagged}) as project,
+       shares, gpus, usd as job_usd,
+       list_sum(list_transform(shares, lambda x: x.instance_s)) as billed_s,
+       live.number as number, arn, account_name, twins
+from read_parquet({pattern}, filename = true, file_row_number = true) as facts join live using (filename, file_row_number)
+     left join members on facts.account = members.number
+"""
+# Numbers and short lists of words instead of texts: every view goes through all of them.
+_SHARES = """
+create table shares as
+select number, team, project, coalesce(nullif(trim(account || ' ' || region), ''), {no_account}) as account,
+       s.day as day, s.bucket::varchar as bucket, s.use::{uses} as use,
+       s.instance_s / 3600 as instance_hours,
+       s.instance_s * coalesce(gpus, 0) / instances / 3600 as gpu_hours,
+       coalesce(s.instance_s * job_usd / billed_s, 0) as usd,
+       if(job_usd is null, s.instance_s / 3600, 0) as unpriced_instance_hours,
+       if(gpus is null, s.instance_s / 3600, 0) as uncounted_instance_hours
+from jobs, unnest(shares) as t(s)
+where billed_s > 0
+order by day
+"""
+_AMOUNTS = ("instance_hours", "gpu_hours", "usd", "unpriced_instance_hours", "uncounted_instance_hours")
+_SUMS = ", ".join(f"sum({name}) as {name}" for name in _AMOUNTS)
+# What failed for nothing, and of how much of those jobs nobody knows that.
+_OF_FAILURES = ", ".join(f"sum(if(use = 'failed', {name}, 0)) as {name}" for name in _AMOUNTS)
+_IN = "day >= date '{start}' and day < date '{end}'"
+_PARTS = f"""
+select {{by}} as owner, bucket, use::varchar as use, {_SUMS} from shares
+where {_IN} group by {{by}}, bucket, use order by owner, use, bucket
+"""
+_BY_WEEK = f"""
+select strftime(day, '%G-W%V') as week, use, {_SUMS} from (
+    select day, use::varchar as use, {_SUMS} from shares where {_IN} group by day, use
+) group by all order by week, use
+"""
+_FAILURES = f"""
+select cause, count(*) as jobs, sum(coalesce(unknown, 0)) as unknown_instance_hours,
+       {", ".join(f"sum(coalesce(failed.{name}, 0)) as {name}" for name in _AMOUNTS)}
+from jobs left join (
+    select number, {_OF_FAILURES}, sum(if(use = 'unknown', instance_hours, 0)) as unknown
+    from shares where use in ('failed', 'unknown') and {_IN} group by number
+) as failed using (number)
+where cause is not null and ended >= timestamptz '{{begins}}' and ended < timestamptz '{{ends}}'
+group by cause order by jobs desc, usd desc, cause
+"""
+_DRILLED = f"""
+with chosen as (
+    select number, any_value({{by}}) as owner, {_SUMS} from shares
+    where {_IN} and ({{owner}} is null or {{by}} = {{owner}}) and use in ({{uses}})
+    group by number order by usd desc, gpu_hours desc, instance_hours desc, number limit {MOST_JOBS}
+)
+select name as job, owner, status, instance_type, instances, created, cause, account, region, arn, account_name, twins,
+       {", ".join(_AMOUNTS)}
+from chosen join jobs using (number)
+order by usd desc, gpu_hours desc, instance_hours desc, name
+"""
+
+
+@dataclass(frozen=True)
+class FleetTables:
+    """The sums of one window as frames; each has the amounts of ``monitor.fleet.report.Sum``, and what it is by. Failures also
+    have ``unknown_instance_hours``: of how much of those jobs nobody knows whether it was for nothing."""
+
+    parts: pd.DataFrame
+    """By owner, bucket and use: all others are sums of it."""
+    by_week: pd.DataFrame
+    failures: pd.DataFrame
+    jobs: int
+    """With any time in the window."""
+
+    @cached_property
+    def by_owner(self) -> pd.DataFrame:
+        return self.parts.groupby(["owner", "use"], as_index=False)[list(_AMOUNTS)].sum()
+
+
+class FleetDatabase:
+    """Tables of the facts; made once for many views, and safe to share between threads.
+
+    They are a file beside the facts where one can be written, so that the first view after a start needs not wait for them.
+    """
+
+    def __init__(self, connection: Any) -> None:
+        self._db = connection
+
+    @classmethod
+    def of(cls, facts: FactStore, settings: Settings) -> FleetDatabase:
+        """The facts as they are now."""
+        if not facts.parts:
+            facts.keep_none()
+        script = _script(facts, settings)
+        file = _file(facts, script)
+        return cls(_opened(file) or _opened(_made(file, script)) or _in_memory(script))
+
+    @classmethod
+    def kept(cls, facts: FactStore, settings: Settings) -> FleetDatabase | None:
+        """The facts as they were when tables were made last; None where none were."""
+        made = facts.folder.glob(f"{_name(_script(facts, settings))}*.duckdb")
+        opened = next(filter(None, map(_opened, made)), None)
+        return None if opened is None else cls(opened)
+
+    def tables(self, window: Window, by: str) -> FleetTables:
+        """The sums of a window, by team, project or account."""
+        given = {"by": by if by in BY else BY[0], "start": window.start, "end": window.end}
+        moments = {"begins": window.begins, "ends": window.ends}
+        parts, by_week = (self._ask(query.format(**given)) for query in (_PARTS, _BY_WEEK))
+        jobs = self._ask(f"select count(distinct number) as jobs from shares where {_IN.format(**given)}")
+        return FleetTables(parts, by_week, self._ask(_FAILURES.format(**given, **moments)), int(jobs["jobs"][0]))
+
+    def jobs(self, window: Window, by: str, owner: str | None, uses: tuple[str, ...]) -> pd.DataFrame:
+        """The jobs with the most time in some uses, of one owner or of all; at most ``MOST_JOBS``."""
+        return self._ask(
+            _DRILLED.format(
+                by=by if by in BY else BY[0],
+                owner="null" if owner is None else _text(owner),
+                uses=", ".join(map(_text, uses)),
+                start=window.start,
+                end=window.end,
+            )
+        )
+
+    def _ask(self, query: str) -> pd.DataFrame:
+        found: pd.DataFrame = self._db.cursor().sql(query).to_arrow_table().to_pandas()
+        return found
+
+
+def _script(facts: FactStore, settings: Settings) -> str:
+    """What makes the tables; another text for other facts."""
+    owners = owners_of(settings)
+    rows = ", ".join(f"({', '.join(map(_text, (number, *member)))})" for number, member in owners.members.items())
+    given = {"pattern": _text(facts.pattern), "untagged": _text(UNTAGGED), "no_account": _text(NO_ACCOUNT)}
+    statements = (
+        "create table members (number varchar, called varchar, its_team varchar, its_project varchar)",
+        f"insert into members values {rows}" if rows else "",
+        _JOBS.format(team_tag=_tag(owners.team_tag), project_tag=_tag(owners.project_tag), **given),
+        _SHARES.format(uses=f"enum({', '.join(map(_text, USES))})", **given),
+        "alter table jobs drop shares",
+    )
+    return ";\n".join(filter(None, statements))
+
+
+def _file(facts: FactStore, script: str) -> Path:
+    """Where the tables of these facts are."""
+    return facts.folder / f"{_name(script)}{_digest(*(part.name for part in facts.parts))}.duckdb"
+
+
+def _name(script: str) -> str:
+    """How the names of those begin that were made in this way, of whatever facts there were."""
+    # Imported late: only those who look at a fleet need it.
+    import duckdb
+
+    return f"{_TABLES}{_digest(duckdb.__version__, script)}-"
+
+
+def _digest(*texts: str) -> str:
+    return hashlib.sha256("\n".join(texts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _opened(file: Path | None) -> Any:
+    """A connection; None where there is no such file, or it is damaged."""
+    import duckdb
+
+    if file is None or not file.exists():
+        return None
+    try:
+        return _connection(str(file), read_only=True)
+    except duckdb.Error:
+        with suppress(OSError):
+            file.unlink()
+        return None
+
+
+def _made(file: Path, script: str) -> Path | None:
+    """The file, whole, in the place of those of other facts; None where it cannot be written."""
+    import duckdb
+
+    beside = file.parent / f"{UNFINISHED}{os.urandom(4).hex()}"
+    try:
+        database = _connection(str(beside))
+        try:
+            database.execute(script)
+        finally:
+            with _DOORS:
+                database.close()
+        beside.chmod(0o600)
+        beside.replace(file)
+        for other in file.parent.glob(f"{_TABLES}*"):
+            if other != file:
+                # Who has it open keeps it, or, on Windows, the file stays until the next one is made.
+                with suppress(OSError):
+                    other.unlink()
+    except (OSError, duckdb.IOException):
+        return None
+    finally:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+    return file
+
+
+def _in_memory(script: str) -> Any:
+    database = _connection(":memory:")
+    database.execute(script)
+    return database
+
+
+def _connection(path: str, read_only: bool = False) -> Any:
+    import duckdb
+
+    with _DOORS:
+        return duckdb.connect(path, read_only, {"threads": min(_THREADS, os.cpu_count() or 1)})
+
+
+def _tag(name: str) -> str:
+    return f"nullif(map_extract_value(tags, {_text(name)}), '')"
+
+
+def _text(value: Any) -> str:
+    """A literal."""
+    return "null" if value is None else "'" + str(value).replace("'", "''") + "'"

@@ -1,4 +1,5 @@
-"""One night: new jobs are archived, saved rules judge those that have ended, the week's report is sent on Mondays.
+"""One night: new jobs are archived, saved rules judge those that have ended, the week's report is sent on Mondays, as messages
+for the sinks that alerts have, each with an id of its own.
 
 Every step may be done again without harm, and says it is done only afterward: a night that is killed is taken up by the next
 one. Days off are caught up: jobs since the last night, and those that ran then; weeks that were not reported. What a night needs
@@ -25,24 +26,77 @@ from monitor.alert.delivery import Telling, deliver, write_down
 from monitor.alert.evaluate import evaluate
 from monitor.alert.ledger import Ledger
 from monitor.alert.locks import taking_turns
-from monitor.alert.message import Message
+from monitor.alert.message import Message, id_of
 from monitor.alert.news import Look
 from monitor.alert.sinks.names import Sink
 from monitor.archive.store import Store
 from monitor.aws.calls import metered
 from monitor.errors import CannotDo, TrainwatchError
+from monitor.export.markdown import fleet_markdown
 from monitor.faults import fault
 from monitor.fetch.background import side_by_side
 from monitor.fetch.source import Found, JobQuery
+from monitor.fleet.report import FleetReport
+from monitor.fleet.sections import headline
 from monitor.fleet.window import Window, monday_of
 from monitor.model.job import account_of, region_of
 from monitor.review.across import AT_ONCE
 from monitor.review.archived import ArchiveSource, Source, instant_of
 from monitor.review.archiving import STATES, Archiver, Asked
 from monitor.review.fleet_facts import made
-from monitor.review.fleet_message import message_of, trouble_of
 from monitor.review.reviewer import Reviewer
 from monitor.settings import Settings
+
+RULE = "fleet report"
+
+
+def message_of(report: FleetReport, public_url: str, now: datetime) -> Message:
+    """One message a window, archive, choice of jobs and kind of owner: whoever makes the report again sends nothing again."""
+    first, *others = headline(report)
+    window = report.window
+    return Message(
+        id=id_of("fleet", report.archive, window.start, window.end, report.by, *filter(None, [report.only])),
+        kind="report",
+        job="",
+        status=None,
+        rule=RULE,
+        when=f"{window.name} by {report.by}",
+        severity="info",
+        node=None,
+        finding=None,
+        since=window.begins.isoformat(),
+        at=now.isoformat(),
+        value=None,
+        limit=None,
+        unit="",
+        title=f"GPU-hours {window.name}: {first}",
+        text="\n".join([*others, "", fleet_markdown(report)]),
+        link=f"{public_url}/fleet" if public_url else None,
+    )
+
+
+def trouble_of(archive: str, day: date, troubles: tuple[str, ...], now: datetime) -> Message:
+    """What went wrong in a night; the same trouble is said once a day."""
+    return Message(
+        id=id_of("nightly", archive, day, *sorted(troubles)),
+        kind="report",
+        job="",
+        status=None,
+        rule="nightly",
+        when=day.isoformat(),
+        severity="warning",
+        node=None,
+        finding=None,
+        since=None,
+        at=now.isoformat(),
+        value=None,
+        limit=None,
+        unit="",
+        title=f"nightly of {day.isoformat()} did not do everything: {troubles[0]}",
+        text="\n".join(troubles[1:]),
+        link=None,
+    )
+
 
 #: Jobs appear in the list a moment after they are created; clocks differ.
 OVERLAP = timedelta(days=1)

@@ -18,9 +18,8 @@ from monitor.export.markdown import markdown
 from monitor.faults import fault, shape_of_report
 from monitor.inert import inert
 from monitor.model import Report
-from monitor.review.archived import Source
+from monitor.review.archived import Source, log_files, source_of
 from monitor.review.muted import mutes, with_mutes
-from monitor.review.named import log_files, source_of
 from monitor.review.reviewer import Reviewer
 from monitor.settings import Settings, read
 from monitor.words import sentence

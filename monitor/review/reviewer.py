@@ -37,8 +37,7 @@ from monitor.parse.user import step_pattern
 from monitor.review.archived import RunSource, Source
 from monitor.review.masked import Masked
 from monitor.review.pricing import Pricing
-from monitor.review.reports import coverage, report
-from monitor.review.step_readings import step_readings
+from monitor.review.reports import coverage, report, step_readings
 from monitor.settings import Settings
 from monitor.words import count
 

@@ -36,7 +36,7 @@ from monitor.model import ApiBill, Gap, JobSummary, LogAsk, Mute, Pair, Report
 from monitor.review import Snapshot, Watch
 from monitor.review.across import AcrossWatch
 from monitor.review.archived import ArchiveSource, Source
-from monitor.review.log_watch import LogSnapshot, LogWatch
+from monitor.review.log_lines import LogSnapshot, LogWatch
 from monitor.review.muted import muted_file, with_mutes
 from monitor.review.muted import mutes as known_mutes
 from monitor.show import visitor
@@ -84,7 +84,7 @@ class Watcher(Protocol):
 
 
 class LogDesk(Protocol):
-    """What the pages need of ``monitor.review.log_watch.LogWatch``."""
+    """What the pages need of ``monitor.review.log_lines.LogWatch``."""
 
     def lines(self, name: str, ask: LogAsk) -> LogSnapshot:
         """The newest that is known of a stretch of a log; never blocks, starts reading it at the first call."""

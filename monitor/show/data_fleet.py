@@ -27,8 +27,7 @@ from monitor.fetch.source import JobQuery
 from monitor.fleet.window import Window
 from monitor.model import JobSummary
 from monitor.review.archiving import STATES, Archiver, Asked
-from monitor.review.fleet_facts import FleetFacts, kept_facts
-from monitor.review.fleet_queries import FleetDatabase, FleetTables
+from monitor.review.fleet_facts import FleetDatabase, FleetFacts, FleetTables, kept_facts
 from monitor.show import data
 
 #: An archive changes at night: a look at its list is enough, now and then.

@@ -21,7 +21,7 @@ from monitor.fleet.sections import amount, cause_words, hours
 from monitor.fleet.window import Window
 from monitor.installed import PROGRAM
 from monitor.model.job import account_of, region_of
-from monitor.review.fleet_queries import MOST_JOBS, FleetTables
+from monitor.review.fleet_facts import MOST_JOBS, FleetTables
 from monitor.settings import ARCHIVE_SHOWN
 from monitor.show import address, data, data_fleet
 from monitor.show.drawing import draw_frames

@@ -326,7 +326,7 @@ def test_the_engines_leave_the_same_archive(place: Place, tmp_path: Path) -> Non
     pytest.importorskip(
         "pyspark.sql", reason="Spark is not installed (requirements-spark.txt): --engine spark is not tested here"
     )
-    from monitor.review.spark_engine import Spark
+    from monitor.review.engines import Spark
 
     export(account(ONE), place.logs)
     subscribe(account(TWO, THREE), place.logs, events=500)

@@ -14,8 +14,7 @@ from monitor.archive.fleet_parts import FactStore
 from monitor.fleet.facts import BY, JobFacts
 from monitor.fleet.summing import fleet_report
 from monitor.fleet.window import Window
-from monitor.review.fleet_facts import owners_of
-from monitor.review.fleet_queries import FleetDatabase
+from monitor.review.fleet_facts import FleetDatabase, owners_of
 from monitor.settings import Settings
 from tests.fleet.built import facts
 from tests.fleet.test_sums import jobs
@@ -39,7 +38,7 @@ def test_the_tables_of_a_page_are_those_of_the_report(
     store.keep(made)
     with pytest.MonkeyPatch.context() as patch:
         # Tables in memory say the same, and are made sooner.
-        patch.setattr("monitor.review.fleet_queries._made", lambda file, script: None)
+        patch.setattr("monitor.review.fleet_facts._made", lambda file, script: None)
         database = FleetDatabase.of(store, SETTINGS)
     for by in BY:
         report = fleet_report("archive", made, WEEK, NOW, by, owners_of(SETTINGS).by(by))
@@ -96,7 +95,7 @@ def test_the_tables_are_there_again_after_a_start(tmp_path: Path, monkeypatch: p
     store.keep([facts("first", [("productive", 3600.0, True)])])
     assert FleetDatabase.kept(store, SETTINGS) is None
     FleetDatabase.of(store, SETTINGS)
-    monkeypatch.setattr("monitor.review.fleet_queries._made", None)
+    monkeypatch.setattr("monitor.review.fleet_facts._made", None)
     kept = FleetDatabase.kept(store, SETTINGS)
     assert kept is not None
     assert kept.tables(WEEK, "team").jobs == 1
@@ -130,6 +129,6 @@ def test_damaged_tables_are_made_again(tmp_path: Path, damage: bytes) -> None:
 def test_tables_that_cannot_be_kept_are_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = FactStore(tmp_path)
     store.keep([facts("first", [("productive", 3600.0, True)])])
-    monkeypatch.setattr("monitor.review.fleet_queries.UNFINISHED", "no/such/folder/")
+    monkeypatch.setattr("monitor.review.fleet_facts.UNFINISHED", "no/such/folder/")
     assert FleetDatabase.of(store, Settings()).tables(WEEK, "team").jobs == 1
     assert not list(tmp_path.glob("*.duckdb"))

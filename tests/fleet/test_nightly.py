@@ -23,8 +23,7 @@ from monitor.model import Price
 from monitor.review import nightly as nights
 from monitor.review import report
 from monitor.review.archived import ArchiveSource, Source
-from monitor.review.fleet_message import trouble_of
-from monitor.review.nightly import Night, NightlyFolder, Plan, night
+from monitor.review.nightly import Night, NightlyFolder, Plan, night, trouble_of
 from monitor.settings import Settings
 from tests import builders
 from tests.drawn import drawn

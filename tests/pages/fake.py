@@ -15,8 +15,7 @@ from monitor.errors import NoSuchJob, TrainwatchError
 from monitor.fetch.source import Found, JobQuery
 from monitor.model import ApiBill, Job, JobSummary, LogAsk, LogLine, LogSpan, Report
 from monitor.review import Snapshot
-from monitor.review.log_lines import LogTable, tabled
-from monitor.review.log_watch import LogSnapshot
+from monitor.review.log_lines import LogSnapshot, LogTable, tabled
 from tests.builders import START
 from tests.situations import summary
 

@@ -13,9 +13,9 @@ from monitor.archive.store import FolderStore
 from monitor.errors import NoSuchJob, NotAllowed, TrainwatchError
 from monitor.fetch.files.source import FilesSource
 from monitor.model import Job, LogAsk, LogLine, LogSpan
-from monitor.review import log_watch
+from monitor.review import log_lines
 from monitor.review.archived import ArchiveSource, Source
-from monitor.review.log_watch import LogSnapshot, LogWatch
+from monitor.review.log_lines import LogSnapshot, LogWatch
 from tests.fetch.sample import job
 
 T0 = 1_700_000_000_000
@@ -69,7 +69,7 @@ def test_a_log_that_is_over_is_read_once() -> None:
 
 
 def test_a_running_job_is_read_on_until_nobody_asks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log_watch, "FORGET_AFTER_S", 0.2)
+    monkeypatch.setattr(log_lines, "FORGET_AFTER_S", 0.2)
     account = Account(running=True)
     watched = watch(account)
     found = until(lambda: watched.lines("vit", LogAsk()), lambda one: one.table and len(one.table.frame) > 3)
@@ -93,7 +93,7 @@ def test_a_stretch_with_an_end_does_not_grow() -> None:
 
 
 def test_trouble_is_an_answer_and_passes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log_watch, "_AFTER_TROUBLE_S", 0.02)
+    monkeypatch.setattr(log_lines, "_AFTER_TROUBLE_S", 0.02)
     account = Account(error=NotAllowed("logs:FilterLogEvents was refused.", "Allow it."))
     watched = watch(account)
     assert until(lambda: watched.lines("vit", LogAsk()), lambda one: one.error).table is None
@@ -116,8 +116,8 @@ def test_an_archive_and_files_have_no_lines_that_are_found_by_their_time(source:
 def test_few_stretches_are_remembered() -> None:
     account = Account()
     watched = watch(account)
-    for place in range(log_watch.REMEMBERED + 5):
+    for place in range(log_lines.REMEMBERED + 5):
         ask = LogAsk(node=f"algo-{place}")
         until(lambda ask=ask: watched.lines("vit", ask), lambda one: one.table is not None)
     until(lambda: watched.lines("vit", LogAsk()), lambda one: one.table is not None)
-    assert len(watched._snapshots) <= log_watch.REMEMBERED + 2
+    assert len(watched._snapshots) <= log_lines.REMEMBERED + 2

@@ -18,7 +18,7 @@ from monitor.fetch.logs.position import no_lines
 from monitor.model import Job, LogSpan, Report
 from monitor.review import Snapshot
 from monitor.review import log_lines as lines
-from monitor.review.log_watch import LogSnapshot
+from monitor.review.log_lines import LogSnapshot
 from monitor.show.logs import address as log_address
 from monitor.show.logs.address import View
 from monitor.show.logs.controls import clear
