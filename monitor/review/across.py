@@ -1,5 +1,5 @@
-"""Which jobs are listed? A status, a part of the name and an age, as a user writes them; of many accounts and regions each pair is
-asked by itself: one that fails is named and hides nothing else.
+"""Which jobs are listed? A status, a part of the name and an age, as a user writes them; of many accounts and regions each pair
+is asked by itself: one that fails is named and hides nothing else.
 
 The first look lists every pair; a later one asks each only for what has changed since, one call a pair however many jobs
 there are. A pair that failed keeps the rows it had, and is left alone for a minute. Whoever looks on sees the list as far as it

@@ -1,5 +1,5 @@
-"""Everything that is said about a run, from the run and the price of its instances alone; and how the steps of each log format were
-read, from their frame and the lines that were kept of it."""
+"""Everything that is said about a run, from the run and the price of its instances alone; and how the steps of each log format
+were read, from their frame and the lines that were kept of it."""
 
 from __future__ import annotations
 

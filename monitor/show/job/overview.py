@@ -90,7 +90,7 @@ def _said(span: Span, part: Span | None, rolls: bool, zone: tzinfo) -> str:
 
 def _buttons(span: Span, part: Span | None) -> None:
     """The same by keyboard: the newest part, and all of it."""
-    asked = chosen_time.asked() if part is not None else None
+    chosen = chosen_time.asked() if part is not None else None
     for lasts in LASTS:
         if span[1] - span[0] > lasts:
             st.button(
@@ -99,7 +99,7 @@ def _buttons(span: Span, part: Span | None) -> None:
                 on_click=calm("Choosing a time range", chosen_time.choose),
                 args=(lasts,),
                 type="tertiary",
-                disabled=asked == lasts,
+                disabled=chosen == lasts,
             )
     st.button(
         "Whole job",
@@ -114,11 +114,11 @@ def _buttons(span: Span, part: Span | None) -> None:
 
 def _brush(job: str, part: Span | None) -> _Brush:
     """The strip of this session: another where job or address are not what it left them at, or the page is opened anew."""
-    asked, known = chosen_time.asked(), st.session_state.get(_SLOT)
+    chosen, known = chosen_time.asked(), st.session_state.get(_SLOT)
     # The frame is drawn in a full run only: whoever comes back to the page finds the brush where the address has it.
     opened = st.session_state.get("framed") and known is not None and known.drawn != part
-    if known is None or known.job != job or known.asked != asked or opened:
-        known = _Brush(job, known.turn + 1 if known else 1, part, asked)
+    if known is None or known.job != job or known.asked != chosen or opened:
+        known = _Brush(job, known.turn + 1 if known else 1, part, chosen)
         st.session_state[_SLOT] = known
     return known
 
