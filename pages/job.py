@@ -10,19 +10,16 @@ from monitor.model import JobSummary
 from monitor.review import Snapshot
 from monitor.review.run_names import previous
 from monitor.show import address, data, shell
-from monitor.show.compare import address as compare_address
-from monitor.show.job.figures import show_figures
+from monitor.show.compare import choice as compare_address
 from monitor.show.job.findings import show_answer
-from monitor.show.job.header import has_console, show_header, show_links, tab_title
+from monitor.show.job.header import has_console, show_figures, show_header, show_links, show_save, tab_title
 from monitor.show.job.pictures import show_pictures
-from monitor.show.job.saving import show_save
 from monitor.show.job.tables import show_configuration, show_coverage, show_files, show_nodes_with_gpus
 from monitor.show.job_choice import choose_job, show_alike, show_newest
 from monitor.show.logs import address as log_address
 from monitor.show.pace import Pace, live, pace_of
-from monitor.show.plain import plain
-from monitor.show.plan import address as plan_address
-from monitor.show.trouble import part, show_error, show_gaps, show_rights, show_stale
+from monitor.show.plan import inputs as plan_address
+from monitor.show.trouble import part, plain, show_error, show_gaps, show_rights, show_stale
 from monitor.words import instant
 
 visit = shell.enter()

@@ -11,15 +11,14 @@ from monitor.diagnose.rights import of_list
 from monitor.model import Gap, JobSummary
 from monitor.review import Snapshot
 from monitor.show import accounts_board, data, shell
-from monitor.show.compare import address as compare_address
-from monitor.show.csv import csv_button
+from monitor.show.compare import choice as compare_address
+from monitor.show.drawing import csv_button
 from monitor.show.job_choice import no_jobs
 from monitor.show.jobs import query as jobs_query
 from monitor.show.jobs import table as jobs_table
 from monitor.show.jobs.figures import figures, show_jobs_figures
 from monitor.show.pace import IDLE, WAITING, Pace, live
-from monitor.show.plain import advice, plain
-from monitor.show.trouble import calm, show_error, show_rights, show_stale
+from monitor.show.trouble import advice, calm, plain, show_error, show_rights, show_stale
 
 visit = shell.enter()
 

@@ -7,9 +7,8 @@ import streamlit as st
 from monitor.show import data, shell
 from monitor.show.job_choice import show_alike
 from monitor.show.logs import address as log_address
+from monitor.show.logs.address import choose, context_of, filters, jumps, misread, newest, node_names
 from monitor.show.logs.board import finds_first_error, pace_of, show_log, show_search
-from monitor.show.logs.controls import choose, filters, jumps, misread, newest
-from monitor.show.logs.places import context_of, node_names
 from monitor.show.pace import EMPTY, Pace, live
 
 visit = shell.enter()

@@ -9,11 +9,10 @@ from monitor.review import Snapshot
 from monitor.show import data, shell
 from monitor.show.job_choice import show_alike
 from monitor.show.pace import DONE, EMPTY, Pace, live
-from monitor.show.plain import plain
-from monitor.show.plan import address as plan_address
+from monitor.show.plan import inputs as plan_address
 from monitor.show.plan.board import show_plan
 from monitor.show.plan.inputs import show_source
-from monitor.show.trouble import show_error, whole
+from monitor.show.trouble import plain, show_error, whole
 
 visit = shell.enter()
 

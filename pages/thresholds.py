@@ -12,12 +12,10 @@ from monitor.review import Snapshot
 from monitor.show import data, shell, visitor
 from monitor.show.jobs import table as jobs_table
 from monitor.show.pace import IDLE, WAITING, Pace, live
-from monitor.show.plain import plain
-from monitor.show.thresholds.saved import show_last, show_saved
+from monitor.show.thresholds.crossings import show_wrong
+from monitor.show.thresholds.saved import show_last, show_saved, show_undelivered
 from monitor.show.thresholds.trial import show_try
-from monitor.show.thresholds.undelivered import show_undelivered
-from monitor.show.thresholds.words import show_wrong
-from monitor.show.trouble import part, show_error, show_stale
+from monitor.show.trouble import part, plain, show_error, show_stale
 from monitor.words import count
 
 visit = shell.enter()

@@ -18,7 +18,7 @@ from monitor.export.markdown import markdown
 from monitor.model import Gap, InstanceGroup, Price
 from monitor.review import Reviewer
 from monitor.settings import Settings
-from monitor.show.job.figures import figures
+from monitor.show.job.header import figures
 from tests.test_review import NOW, OneJob
 
 KIND = "ml.test.8xlarge"

@@ -8,8 +8,7 @@ from dataclasses import replace
 import streamlit as st
 
 from monitor.show import address, clock, data, visitor
-from monitor.show.plain import plain
-from monitor.show.trouble import calm
+from monitor.show.trouble import calm, plain
 
 _LEFT_OUT = "profile-left-out"
 

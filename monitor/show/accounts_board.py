@@ -21,17 +21,16 @@ from monitor.diagnose.verdict import is_running
 from monitor.errors import TrainwatchError
 from monitor.review.across import Across, AcrossSnapshot, Missing, Placed, Sweep
 from monitor.show import address, data
-from monitor.show.csv import csv_button
+from monitor.show.drawing import csv_button
 from monitor.show.grid import Column, Row, show_grid
-from monitor.show.job.figures import Figure
+from monitor.show.job.header import Figure
 from monitor.show.jobs.figures import show_jobs_figures
 from monitor.show.jobs.query import STATUSES, show_clear, show_status
 from monitor.show.jobs.table import instances_words
 from monitor.show.pace import IDLE, WAITING, Pace
-from monitor.show.plain import advice, plain
 from monitor.show.severity import LOOKS
 from monitor.show.shell import JOB_PAGE, JOBS_PAGE
-from monitor.show.trouble import calm
+from monitor.show.trouble import advice, calm, plain
 from monitor.words import duration
 
 _TABLE, _MORE = "accounts_table", "accounts-limit"

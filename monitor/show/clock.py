@@ -13,7 +13,7 @@ import streamlit as st
 
 from monitor import words
 from monitor.show import address
-from monitor.show.plain import plain
+from monitor.show.trouble import plain
 
 #: What the address says where UTC was chosen; without it times are the viewer's own.
 IN_UTC = "utc"

@@ -1,9 +1,10 @@
-"""How does a chart get onto a page? Built once per report, described for those who cannot see it, and steady while a
-viewer zooms."""
+"""How does a chart get onto a page? Built once per report, described for those who cannot see it, steady while a viewer zooms,
+and with its figures as a CSV file."""
 
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable, Sequence
 from datetime import UTC
 from typing import Any
@@ -13,10 +14,34 @@ import streamlit as st
 
 from monitor.charts import elements
 from monitor.charts.elements import in_utc
+from monitor.export.tables import as_csv
 from monitor.model import Report
 from monitor.show import clock, data
-from monitor.show.csv import csv_button
-from monitor.show.plain import plain
+from monitor.show.trouble import plain
+
+
+def csv_button(make: Callable[[], pd.DataFrame], name: str, key: str, what: str = "The data behind this chart") -> None:
+    """A button that gives ``make()`` as ``name.csv``; nothing is made, and nothing is drawn again, until it is clicked."""
+    st.download_button(
+        "CSV",
+        lambda: csv_of(make()),
+        file_name=file_name(name),
+        mime="text/csv",
+        key=key,
+        help=f"{what}, as CSV",
+        on_click="ignore",
+        type="tertiary",
+        icon=":material/download:",
+    )
+
+
+def csv_of(frame: pd.DataFrame) -> bytes:
+    return as_csv(frame).encode()
+
+
+def file_name(name: str) -> str:
+    """A name of a file that every system takes, with its ending."""
+    return re.sub(r"[^\w.-]+", "-", name).strip("-.")[:150] + ".csv"
 
 
 def draw(report: Report, chart: Callable[[], Any], key: str, title: str, said: str, also: str = "") -> None:

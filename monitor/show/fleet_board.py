@@ -25,8 +25,7 @@ from monitor.review.fleet_facts import MOST_JOBS, FleetTables
 from monitor.settings import ARCHIVE_SHOWN
 from monitor.show import address, data, data_fleet
 from monitor.show.drawing import draw_frames
-from monitor.show.plain import plain
-from monitor.show.trouble import part, show_error
+from monitor.show.trouble import part, plain, show_error
 from monitor.words import DASH, count, percent, phase, usd
 
 _TIMES = {"7d": "7 days", "4w": "4 weeks", "13w": "13 weeks", "52w": "52 weeks"}

@@ -13,8 +13,7 @@ import streamlit as st
 from monitor.errors import NoSuchJob, TrainwatchError
 from monitor.installed import PROGRAM
 from monitor.show import data
-from monitor.show.plain import plain
-from monitor.show.trouble import calm, show_error
+from monitor.show.trouble import calm, plain, show_error
 from monitor.words import count
 
 #: So many of the newest can be taken with a click.

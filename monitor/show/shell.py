@@ -15,8 +15,7 @@ import streamlit as st
 
 from monitor.settings import SAMPLE_SHOWN
 from monitor.show import account_choice, address, clock, data, visitor
-from monitor.show.plain import plain
-from monitor.show.trouble import log_the_rest, show_failed_callbacks, whole
+from monitor.show.trouble import log_the_rest, plain, show_failed_callbacks, whole
 
 COMPARE_PAGE = "pages/compare.py"
 FLEET_PAGE = "pages/fleet.py"

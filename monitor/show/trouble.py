@@ -1,4 +1,5 @@
-"""How is an error shown? Its cause, its remedy and a way to try again, in the place where the answer would have been.
+"""How is text from others shown, and how is an error? Nothing in a text becomes markup, a link, an image or an icon; of an error
+its cause, its remedy and a way to try again, in the place where the answer would have been.
 
 Where a part of a page fails, its place says so, and the rest of the page is drawn. Where the function behind a button or an
 input fails, the page is drawn as it was, and the error is shown on top: Streamlit calls such a function before it draws the
@@ -8,6 +9,7 @@ page, where no part of a page could catch what it raises.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, ParamSpec, TypeVar
@@ -29,7 +31,25 @@ from monitor.errors import (
 from monitor.faults import fault, shape_of_report
 from monitor.model import Report
 from monitor.show import data
-from monitor.show.plain import advice, plain
+
+_JOINER = "\u2060"  # invisible and without width
+# Options and patterns are to be copied: they stand as code, where no invisible sign gets between.
+_OPTION = re.compile(r"(?<![\w`-])(--[a-z][\w-]*(?: '[^'`]{1,400}')?)(?![\w`])")
+
+
+def advice(text: str) -> str:
+    """As ``plain``, for sentences of this program: the command line options in them stand as code."""
+    parts = _OPTION.split(" ".join(text.split()))
+    return "".join(f"`{part}`" if number % 2 else plain(part, strip=False) for number, part in enumerate(parts))
+
+
+def plain(text: str, strip: bool = True) -> str:
+    """The text such that Markdown shows it as it is: no markup, links, images, icons, formulas or arrows come of it."""
+    text = " ".join(text.split()) if strip else text
+    escaped = re.sub(r"([\\`*_{}\[\]()#+\-.!|<>~$:&@/^=])", r"\\\1", text)
+    # Addresses, mail and arrows are recognized after escapes are resolved; an invisible joiner parts them.
+    return re.sub(r"(\\:(?=\\/\\/)|www(?=\\\.)|\\@|\\-(?=\\[->])|\\<(?=\\-))", rf"\1{_JOINER}", escaped)
+
 
 Drawn = TypeVar("Drawn")
 

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from monitor.show.job.figures import TILE_HEIGHT_PX
+from monitor.show.job.header import TILE_HEIGHT_PX
 from tests.browser.started import TABLE, named
 
 pytestmark = pytest.mark.browser

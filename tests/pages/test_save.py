@@ -10,7 +10,7 @@ import pytest
 
 from monitor.export import html
 from monitor.show import data
-from monitor.show.job import saving
+from monitor.show.job import header
 from tests import situations
 from tests.pages.conftest import Open
 from tests.pages.fake import FakeAccount
@@ -38,9 +38,9 @@ def test_there_is_nothing_to_save_before_the_first_review(open_page: Open) -> No
 def test_what_is_made_is_of_the_newest_report(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     account = FakeAccount((situations.healthy(),))
     open_page(account, "job", job="vit-mics-4")
-    made = saving._newest(data.Account(), "vit-mics-4", saving.document)
+    made = header._newest(data.Account(), "vit-mics-4", header.document)
     assert json.loads(made())["job"]["name"] == "vit-mics-4"
     monkeypatch.setenv("TRAINWATCH_DEMO", "1")
-    assert saving.SAMPLE in saving.page(account.reports[0])
-    rows = list(csv.reader(io.StringIO(saving.TABLES["steps"](account.reports[0]))))
+    assert header.SAMPLE in header.page(account.reports[0])
+    rows = list(csv.reader(io.StringIO(header.TABLES["steps"](account.reports[0]))))
     assert len(rows) == 1 + len(account.reports[0].run.steps)

@@ -18,7 +18,7 @@ from monitor.errors import NoCredentials
 from monitor.settings import READ_ONLY
 from monitor.show import visitor
 from monitor.show.thresholds import crossings as threshold_crossings
-from monitor.show.thresholds import drawn as threshold_drawn
+from monitor.show.thresholds import crossings as threshold_drawn
 from tests import situations
 from tests.alert.test_delivery import message
 from tests.pages import fake

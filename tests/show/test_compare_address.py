@@ -10,8 +10,8 @@ from monitor.archive.comparison_document import comparison_document
 from monitor.archive.pairs import Record
 from monitor.diagnose.comparison.compare import compare
 from monitor.show import data
-from monitor.show.compare import export as compare_export
-from monitor.show.compare.address import names_in
+from monitor.show.compare import figures as compare_export
+from monitor.show.compare.choice import names_in
 from tests.diagnose.test_compared import job
 
 

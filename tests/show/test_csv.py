@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from monitor.show.csv import csv_of, file_name
+from monitor.show.drawing import csv_of, file_name
 
 
 def test_a_frame_is_written_as_it_is_read_elsewhere() -> None:

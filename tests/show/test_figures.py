@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from monitor.model import Cost, Report
-from monitor.show.job.figures import figures
+from monitor.show.job.header import figures
 from monitor.show.job.tables import node_rows
 from monitor.words import DASH
 from tests import situations

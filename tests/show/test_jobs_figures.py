@@ -9,7 +9,7 @@ import pytest
 from monitor.errors import NoData
 from monitor.model import Report
 from monitor.review import Snapshot
-from monitor.show.job.figures import Figure
+from monitor.show.job.header import Figure
 from monitor.show.jobs.figures import figures
 from tests import situations
 from tests.situations import summary

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from monitor.show.plain import plain
+from monitor.show.trouble import plain
 
 
 @pytest.mark.parametrize(

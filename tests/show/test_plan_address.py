@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from monitor.predict.parameters import CANONICAL
 from monitor.predict.presets import PRESETS
-from monitor.show.plan.address import EXAMPLE, JOB, NOTHING, Asked, link, of_parameters, started, value_of
+from monitor.show.plan.inputs import EXAMPLE, JOB, NOTHING, Asked, link, of_parameters, started, value_of
 
 _NAMES = st.sampled_from(sorted(CANONICAL))
 _VALUES = st.one_of(

@@ -1,17 +1,56 @@
-"""Which jobs are compared, and with which baseline? Two inputs and, where nothing is chosen yet, pairs worth a look."""
+"""Which jobs are compared, and with which baseline? One value that an address holds and restores (``/compare?jobs=A,B``, the
+baseline first), two inputs and, where nothing is chosen yet, pairs worth a look.
+
+``jobs=A&jobs=B`` means the same. What the inputs hold follows the address, and it follows them.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import streamlit as st
 
 from monitor.review.run_names import previous, proposed, short_names
-from monitor.show import data
-from monitor.show.compare import address as compare_address
-from monitor.show.compare.address import MOST
-from monitor.show.plain import plain
+from monitor.show import address, data
 from monitor.show.shell import COMPARE_PAGE, JOB_PAGE
-from monitor.show.trouble import calm, show_error
+from monitor.show.trouble import calm, plain, show_error
 from monitor.words import count
+
+#: More curves cannot be told apart.
+MOST = 8
+NAME = "jobs"
+# An address is of anybody; no name is longer.
+_LONGEST = 250
+_MOST_NAMED = 50
+
+
+def link(*names: str) -> dict[str, str]:
+    """The address of a comparison, the baseline first."""
+    return address.to(jobs=",".join(names))
+
+
+def job_link(name: str) -> dict[str, str]:
+    return address.to(job=name)
+
+
+def names_in(values: Sequence[str]) -> tuple[str, ...]:
+    """The names that an address or an input holds, in their order; the same one may be there twice."""
+    found = [name.strip() for value in values for name in value.split(",")]
+    return tuple(name for name in found if name and len(name) <= _LONGEST)[:_MOST_NAMED]
+
+
+def current() -> tuple[str, ...]:
+    """What this visitor asks for: what the address says, or what was left here on the way to another page."""
+    several = st.query_params.get_all(NAME)
+    if len(several) > 1:
+        ask(names_in(several))
+    return names_in([address.value(NAME) or ""])
+
+
+def ask(names: Sequence[str]) -> None:
+    """Other jobs from now on."""
+    address.keep(NAME, ",".join(names))
+
 
 #: So many pairs are proposed.
 PROPOSED = 6
@@ -20,7 +59,7 @@ _CHOSEN, _AGAINST = "compare-jobs", "compare-against"
 
 def show_choice(account: data.Account) -> tuple[str, ...]:
     """The inputs; gives the jobs to compare, each once, or what there is to choose where fewer than two are named."""
-    asked = compare_address.current()
+    asked = current()
     once = tuple(dict.fromkeys(asked))
     shown = once[:MOST]
     listing = data.jobs(account)
@@ -85,7 +124,7 @@ def _guide(name: str | None, listed: list[str]) -> None:
                 COMPARE_PAGE,
                 label=plain(f"{after} vs. {before}"),
                 icon=":material/compare_arrows:",
-                query_params=compare_address.link(earlier, later),
+                query_params=link(earlier, later),
                 help=plain(f"{later} vs. {earlier}, the baseline"),
             )
     elif listed:
@@ -95,7 +134,7 @@ def _guide(name: str | None, listed: list[str]) -> None:
             JOB_PAGE,
             label=plain(f"Open {name}"),
             icon=":material/monitoring:",
-            query_params=compare_address.job_link(name),
+            query_params=job_link(name),
         )
 
 
@@ -110,9 +149,9 @@ def _with(name: str, listed: list[str]) -> list[tuple[str, str]]:
 
 
 def _chosen() -> None:
-    compare_address.ask(compare_address.names_in(st.session_state[_CHOSEN]))
+    ask(names_in(st.session_state[_CHOSEN]))
 
 
 def _other_baseline() -> None:
     first = st.session_state[_AGAINST]
-    compare_address.ask([first, *(name for name in dict.fromkeys(compare_address.current()) if name != first)])
+    ask([first, *(name for name in dict.fromkeys(current()) if name != first)])

@@ -1,13 +1,18 @@
-"""The figures of the compared jobs: drawn, one row each with its own scale, and all of them as a table; how their step times are
-distributed, and whether the prediction came true."""
+"""The figures of the compared jobs: drawn, one row each with its own scale, and as a table; how their step times are distributed,
+whether the prediction came true, and how the comparison leaves the page."""
 
 from __future__ import annotations
+
+import shlex
+from functools import partial
 
 import pandas as pd
 import streamlit as st
 
 from monitor.analyze.pace import Floats
-from monitor.archive.pairs import record_line
+from monitor.archive.comparison_document import comparison_document
+from monitor.archive.document import as_json, without_trailing_spaces
+from monitor.archive.pairs import Record, record, record_line
 from monitor.charts.comparison import (
     FigureRow,
     PredictionRow,
@@ -25,15 +30,75 @@ from monitor.charts.comparison import (
     round_top,
     zero,
 )
-from monitor.diagnose.comparison.compare import Against, Comparison, letter
+from monitor.diagnose.comparison.compare import Against, Comparison, letter, pairs_of
 from monitor.diagnose.comparison.rows import Measure, figure_rows, measures
 from monitor.diagnose.comparison.words import CAME, beside_words, prediction_words, range_words, spread_words
+from monitor.export.comparison import TABLES, markdown
+from monitor.installed import PROGRAM
 from monitor.review.run_names import short_names
 from monitor.show import data
-from monitor.show.compare.export import earlier_of
 from monitor.show.drawing import draw_frames
-from monitor.show.plain import plain
+from monitor.show.trouble import plain
 from monitor.words import count, percent
+
+_FILE = "comparison"
+
+
+def show_export(account: data.Account, comparison: Comparison) -> None:
+    """One button with all forms behind it."""
+    earlier = earlier_of(comparison)
+    with st.popover("Save", icon=":material/download:", key="compare-save"):
+        with st.container(horizontal=True):
+            _button("JSON", "json", "application/json", partial(json_of, comparison, earlier))
+            _button("Markdown", "md", "text/markdown", partial(markdown_of, comparison, earlier))
+        st.caption("As CSV")
+        with st.container(horizontal=True):
+            for name, make in TABLES.items():
+                _button(name.capitalize(), "csv", "text/csv", partial(make, comparison), name)
+        st.caption("The same at a terminal")
+        st.code(command(account, comparison), language="sh", wrap_lines=True)
+
+
+def earlier_of(comparison: Comparison) -> Record:
+    """How predictions did on the user's own pairs that were kept, without these."""
+    return record(data.kept_pairs(), pairs_of(comparison, max(report.reviewed_at for report in comparison.reports)))
+
+
+def json_of(comparison: Comparison, earlier: Record | None) -> str:
+    """What ``compare --format json`` prints."""
+    return as_json(comparison_document(comparison, earlier))
+
+
+def markdown_of(comparison: Comparison, earlier: Record | None) -> str:
+    """What ``compare --format markdown`` prints."""
+    return without_trailing_spaces(markdown(comparison, earlier))
+
+
+def command(account: data.Account, comparison: Comparison) -> str:
+    """What gives the same at a terminal."""
+    archive = data.place(account).archive
+    names = [
+        f"archive:{archive.rstrip('/')}/{job.name}" if archive is not None else job.name for job in comparison.jobs
+    ]
+    words = [*PROGRAM.split(), "compare", *names]
+    for option, value in (("--region", account.region), ("--profile", account.profile)):
+        if value is not None and archive is None:
+            words += [option, value]
+    return shlex.join(words)
+
+
+def _button(label: str, ending: str, mime: str, make: partial[str], part: str = "") -> None:
+    name = f"{_FILE}-{part.replace(' ', '-')}" if part else _FILE
+    st.download_button(
+        label,
+        make,
+        f"{name}.{ending}",
+        mime,
+        key=f"compare-save-{part or ending}",
+        on_click="ignore",
+        icon=":material/download:",
+    )
+
 
 # Above it no percentage of a device or of time is; throughput may scale beyond.
 _FULL_PCT = 100.0

@@ -29,14 +29,13 @@ from monitor.review.muted import LONGEST_REASON, base_of_runs, can_mute, mute, u
 from monitor.show import address, visitor
 from monitor.show.data import mutes
 from monitor.show.drawing import draw
-from monitor.show.job.steps import work
+from monitor.show.job.pictures import work
 from monitor.show.job.timeline import draw_timeline, key_of, of
-from monitor.show.logs.places import link_of
-from monitor.show.plain import advice, plain
-from monitor.show.plan import address as plan_address
+from monitor.show.logs.address import link_of
+from monitor.show.plan import inputs as plan_address
 from monitor.show.severity import LOOKS
 from monitor.show.shell import LOGS_PAGE, PLAN_PAGE
-from monitor.show.trouble import calm, part
+from monitor.show.trouble import advice, calm, part, plain
 from monitor.words import DASH, clock, count, zone_name
 
 

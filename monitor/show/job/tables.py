@@ -25,8 +25,7 @@ from monitor.model.host_metrics import HOST_METRICS, OF_GPUS
 from monitor.predict.setup import resolved
 from monitor.show import data
 from monitor.show.drawing import alt_of, draw_frames, head
-from monitor.show.plain import plain
-from monitor.show.trouble import part
+from monitor.show.trouble import part, plain
 from monitor.words import DASH, about_usd, count, from_cache, instant, profiler_objects, step_seconds, zone_name
 
 #: So many places are shown without scrolling.

@@ -10,7 +10,7 @@ from monitor.diagnose.stakes import stakes_usd, total_usd
 from monitor.diagnose.words.report import OVERHEAD_MEANS, RECOVERABLE_MEANS
 from monitor.model import JobSummary
 from monitor.review import Snapshot
-from monitor.show.job.figures import TILE_HEIGHT_PX, Figure
+from monitor.show.job.header import TILE_HEIGHT_PX, Figure
 from monitor.show.jobs.table import REVIEWED, is_running, standing
 from monitor.words import DASH, count, usd
 

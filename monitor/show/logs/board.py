@@ -20,13 +20,10 @@ from monitor.review import Snapshot
 from monitor.review import log_lines as lines
 from monitor.review.log_lines import LogSnapshot
 from monitor.show.logs import address as log_address
-from monitor.show.logs.address import View
-from monitor.show.logs.controls import clear
-from monitor.show.logs.places import context_of, node_names
+from monitor.show.logs.address import View, clear, context_of, node_names
 from monitor.show.logs.table import csv_text, precise_day, precise_time, show_line, show_table
 from monitor.show.pace import DONE, EMPTY, IDLE, RUNNING, WAITING, Pace
-from monitor.show.plain import advice, plain
-from monitor.show.trouble import calm, is_lasting, part, show_error, show_stale
+from monitor.show.trouble import advice, calm, is_lasting, part, plain, show_error, show_stale
 from monitor.words import DASH
 
 _ANCHOR, _OPENED = "logs-anchor", "logs-opened"

@@ -15,7 +15,7 @@ from monitor.review.log_lines import as_it_is, key_of
 from monitor.show.grid import Column, Row, show_grid
 from monitor.show.logs import address as log_address
 from monitor.show.logs.address import View
-from monitor.show.plain import plain
+from monitor.show.trouble import plain
 from monitor.words import zone_name
 
 TABLE_PX = 560

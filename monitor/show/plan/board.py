@@ -38,10 +38,8 @@ from monitor.predict.setup import FRAMEWORK_NAMES, Setup, changed
 from monitor.review.planning import Plan, advice_of, plan, start_from, start_of
 from monitor.show.drawing import draw_frames
 from monitor.show.job.findings import show_problem
-from monitor.show.plain import plain
-from monitor.show.plan import address as plan_address
-from monitor.show.plan.address import NOTHING, Asked
-from monitor.show.plan.inputs import CLUSTER, MODEL, knobs, show_inputs
+from monitor.show.plan import inputs as plan_address
+from monitor.show.plan.inputs import CLUSTER, MODEL, NOTHING, Asked, knobs, show_inputs
 from monitor.show.plan.words import (
     Answer,
     answer,
@@ -56,7 +54,7 @@ from monitor.show.plan.words import (
     start_words,
     to_fit_rows,
 )
-from monitor.show.trouble import calm, part
+from monitor.show.trouble import calm, part, plain
 
 
 def show_plan(report: Report | None) -> None:
