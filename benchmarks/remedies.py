@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from monitor.predict.problems.problem import Problem
+from monitor.predict.problems.libraries import Problem
 from monitor.predict.problems.rules import problems_of
 from monitor.predict.setup import Framework, Setup, changed, setup_from
 

@@ -21,7 +21,7 @@ from typing import BinaryIO, TypeVar
 
 from monitor import __version__
 from monitor.diagnose.headline import instances, launcher, status_word
-from monitor.diagnose.quoted import quoted
+from monitor.diagnose.words.report import quoted
 from monitor.errors import Fault
 from monitor.inert import inert
 from monitor.masking import without_secrets

@@ -16,7 +16,7 @@ from monitor.show.drawing import csv_button
 from monitor.show.job_choice import no_jobs
 from monitor.show.jobs import query as jobs_query
 from monitor.show.jobs import table as jobs_table
-from monitor.show.jobs.figures import figures, show_jobs_figures
+from monitor.show.jobs.query import figures, show_jobs_figures
 from monitor.show.pace import IDLE, WAITING, Pace, live
 from monitor.show.trouble import advice, calm, plain, show_error, show_rights, show_stale
 

@@ -12,11 +12,11 @@ from rich.console import Console
 
 from monitor.archive.document import report_document
 from monitor.cli.report import print_report
-from monitor.diagnose.quoted import hidden, hidden_words
+from monitor.diagnose.words.report import hidden, hidden_words
 from monitor.export.markdown import markdown
 from monitor.fetch.jobs import job_of
 from monitor.model import Parameter
-from monitor.review.masked import Masked
+from monitor.review.reviewer import Masked
 from tests.builders import report
 
 ROOT = Path(__file__).parents[1]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import inspect
 from pathlib import Path
 
-from monitor.diagnose.rule import Rule
-from monitor.diagnose.rulebook import rules
+from monitor.diagnose.rulebook import Rule, rules
 
 FINDINGS = Path(__file__).parents[1] / "docs" / "findings.md"
 SECTIONS = ("What it means", "Why it matters", "What to do", "Source")

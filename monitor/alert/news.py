@@ -9,11 +9,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from monitor.alert.conditions import Found, Rule, Threshold
-from monitor.alert.document import iso
 from monitor.alert.evaluate import Crossing, Verdict, missing
 from monitor.alert.history import COOL_DOWN_S, by_key, is_refuted
 from monitor.alert.ledger import Ledger, Told
-from monitor.alert.message import Kind, Message, id_of, message_of
+from monitor.alert.message import Kind, Message, id_of, iso, message_of
 from monitor.alert.series import came_by_words
 from monitor.model import Job, Report
 from monitor.model.document import Forms, document

@@ -32,7 +32,7 @@ from typing import IO, Any, TypeVar
 
 import pandas as pd
 
-from monitor.archive.values import plain, valued
+from monitor.archive.reading import plain, valued
 from monitor.diagnose.verdict import judge
 from monitor.errors import NoData
 from monitor.model import (
@@ -60,7 +60,6 @@ _PARTS = (
     "archive",
     "analyze/utilization.py",
     "review/reviewer.py",
-    "review/masked.py",
 )
 # What is said of a Run.
 _RULES = ("analyze", "diagnose", "predict", "words.py")

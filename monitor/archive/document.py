@@ -6,8 +6,8 @@ import json
 import re
 from typing import Any
 
-from monitor.diagnose.quoted import hidden_words
 from monitor.diagnose.verdict import method_words
+from monitor.diagnose.words.report import hidden_words
 from monitor.diagnose.words.step_readings import corrections
 from monitor.model import (
     ApiBill,

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from monitor.archive.values import plain, valued
+from monitor.archive.reading import plain, valued
 from monitor.model import Pair
 from monitor.settings import user_folder
 

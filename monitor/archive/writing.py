@@ -17,11 +17,11 @@ from typing import Any
 from monitor.accounts import Account
 from monitor.analyze.phases import USEFUL
 from monitor.archive import layout
-from monitor.archive import manifest as manifests
+from monitor.archive import reading as manifests
 from monitor.archive.cache import is_final, reader_version
 from monitor.archive.document import report_document
 from monitor.archive.layout import FRAMES, SCHEMA, TABLES, place_of
-from monitor.archive.manifest import Manifest, Part
+from monitor.archive.reading import Manifest, Part
 from monitor.archive.store import Store
 from monitor.diagnose.stakes import bill_of
 from monitor.diagnose.verdict import judge, mean_of

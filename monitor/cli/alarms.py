@@ -29,9 +29,8 @@ from monitor.alert.alarms.plan import alarms_of
 from monitor.alert.conditions import Rule, number
 from monitor.alert.sinks.names import sink_of
 from monitor.cli.alert import asked_rules
-from monitor.cli.options import add_command
+from monitor.cli.options import account_source, add_account_options, add_command
 from monitor.cli.output import Column, Paper, add_output_options, as_json, deliver, paper_for, progress, table
-from monitor.cli.sources import account_source, add_account_options
 from monitor.errors import BadCall, CannotDo
 from monitor.installed import PROGRAM
 from monitor.model import Job

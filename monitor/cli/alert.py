@@ -10,18 +10,26 @@ from typing import Any
 
 from monitor.alert.conditions import Rule
 from monitor.alert.delivery import Telling
-from monitor.alert.document import alert_document
 from monitor.alert.evaluate import Verdict, evaluate
 from monitor.alert.ledger import durable, ledger_file
+from monitor.alert.message import alert_document
 from monitor.alert.news import Look
 from monitor.alert.rules import read_rules, rules_of, saved
 from monitor.cli import alert_across
 from monitor.cli.alert_backtest import run_backtest
 from monitor.cli.alert_text import print_set_aside, print_verdicts, run_resend, sentences, undelivered
 from monitor.cli.alert_watch import Looking, publisher, run_watch
-from monitor.cli.options import add_command, add_sink_options, seconds_of
+from monitor.cli.options import (
+    add_accounts_options,
+    add_command,
+    add_job_options,
+    add_sink_options,
+    chosen_cache,
+    is_many,
+    job_source,
+    seconds_of,
+)
 from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress
-from monitor.cli.sources import add_accounts_options, add_job_options, chosen_cache, is_many, job_source
 from monitor.cli.thresholds import say_doubts
 from monitor.errors import BadCall, TrainwatchError
 from monitor.parse.user import step_pattern

@@ -24,12 +24,11 @@ from rich.text import Text
 from monitor.accounts import AccountRegion
 from monitor.alert.conditions import Rule
 from monitor.alert.delivery import Outcome, Telling
-from monitor.alert.document import alert_document, iso
 from monitor.alert.evaluate import Verdict, evaluate
 from monitor.alert.ledger import SetAside
-from monitor.alert.message import Message
+from monitor.alert.message import Message, alert_document, iso
 from monitor.alert.news import Look
-from monitor.aws.calls import metered
+from monitor.aws.calls import metered, side_by_side
 from monitor.cli.alert_text import (
     MESSAGE_STYLES,
     message_words,
@@ -39,12 +38,10 @@ from monitor.cli.alert_text import (
     undelivered,
 )
 from monitor.cli.alert_watch import SHORTEST_S, is_over
-from monitor.cli.options import seconds_of
+from monitor.cli.options import chosen_cache, missing_documents, pairs_of, say_missing, seconds_of, sweep_of
 from monitor.cli.output import Paper, as_json, as_line, deliver, on_screen, paper_for, progress
-from monitor.cli.sources import chosen_cache, missing_documents, pairs_of, say_missing, sweep_of
 from monitor.errors import TrainwatchError
 from monitor.faults import fault
-from monitor.fetch.background import side_by_side
 from monitor.fetch.source import JobQuery
 from monitor.model import JobSummary, Report
 from monitor.parse.user import step_pattern

@@ -13,11 +13,11 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
 from monitor.alert.conditions import Rule, Threshold
-from monitor.alert.document import backtest_document
 from monitor.alert.evaluate import figure
 from monitor.alert.history import Backtested, BacktestedJob, Said, backtest
+from monitor.alert.message import backtest_document
+from monitor.cli.options import archive_source, chosen_cache, job_source
 from monitor.cli.output import Cell, Column, Paper, as_json, deliver, on_screen, paper_for, table
-from monitor.cli.sources import archive_source, chosen_cache, job_source
 from monitor.diagnose.headline import status_word
 from monitor.errors import BadCall, CannotDo, NoData, TrainwatchError
 from monitor.fetch.source import JobQuery

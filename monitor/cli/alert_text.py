@@ -22,10 +22,9 @@ from rich.text import Text
 
 from monitor.alert.conditions import Rule
 from monitor.alert.delivery import Outcome, Telling, check, deliver, key_of
-from monitor.alert.document import SCHEMA, iso
 from monitor.alert.evaluate import Verdict, value_words, when_words
 from monitor.alert.ledger import Ledger, SetAside
-from monitor.alert.message import Message
+from monitor.alert.message import SCHEMA, Message, iso
 from monitor.alert.sinks.names import Sink, sink_of
 from monitor.cli import output
 from monitor.cli.output import Cell, Column, table

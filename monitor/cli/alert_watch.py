@@ -17,10 +17,9 @@ from rich.text import Text
 
 from monitor.alert.conditions import Rule
 from monitor.alert.delivery import Outcome, Telling
-from monitor.alert.document import alert_document
 from monitor.alert.evaluate import Verdict, evaluate
 from monitor.alert.ledger import Ledger, SetAside, durable
-from monitor.alert.message import Message
+from monitor.alert.message import Message, alert_document
 from monitor.alert.news import Look
 from monitor.analyze.utilization import LEFT_OUT_AT_END
 from monitor.cli.alert_text import (
@@ -263,7 +262,7 @@ class Looking:
 def publisher(source: JobSource, path: Path | None) -> Callable[[Report, datetime], str]:
     """Puts what is new of a report's step times into CloudWatch. BadCall for jobs of no account."""
     # Imported late: log files need no AWS.
-    from monitor.alert.publish import publish
+    from monitor.alert.alarms.plan import publish
 
     if (clients := source.clients) is None:
         raise BadCall("--publish puts metrics into a job's account, and this job has none.", "Leave it out.")

@@ -13,13 +13,12 @@ from typing import Any
 from monitor.accounts import AccountRegion
 from monitor.archive.store import Store, store_of
 from monitor.aws.calls import metered
-from monitor.cli.options import add_command
-from monitor.cli.output import Column, Paper, add_output_options, as_json, deliver, paper_for, progress, table
-from monitor.cli.sources import (
+from monitor.cli.options import (
     account_source,
     add_account_options,
     add_accounts_options,
     add_cache_option,
+    add_command,
     checked_limit,
     chosen_cache,
     is_many,
@@ -29,6 +28,7 @@ from monitor.cli.sources import (
     source_of,
     sweep_of,
 )
+from monitor.cli.output import Column, Paper, add_output_options, as_json, deliver, paper_for, progress, table
 from monitor.errors import BadCall
 from monitor.fetch.source import JobQuery
 from monitor.installed import PROGRAM

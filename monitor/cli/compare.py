@@ -16,9 +16,15 @@ from rich.text import Text
 from monitor.archive.comparison_document import comparison_document
 from monitor.archive.pairs import Record, record, record_line, user_pairs
 from monitor.aws.calls import metered
-from monitor.cli.options import add_command
+from monitor.cli.options import (
+    account_source,
+    add_account_options,
+    add_cache_option,
+    add_command,
+    chosen_cache,
+    source_of,
+)
 from monitor.cli.output import Column, add_output_options, as_json, deliver, paper_for, progress, table, tell_damage
-from monitor.cli.sources import account_source, add_account_options, add_cache_option, chosen_cache, source_of
 from monitor.diagnose.comparison.compare import Comparison, compare, letter, pairs_of
 from monitor.diagnose.comparison.rows import difference_rows, figure_rows, heading, prediction_lines, verdict_lines
 from monitor.diagnose.headline import facts, status_word

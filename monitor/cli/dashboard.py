@@ -7,12 +7,12 @@ import os
 from typing import Any
 
 from monitor.accounts import chosen
-from monitor.cli.options import add_command
-from monitor.cli.sources import (
+from monitor.cli.options import (
     account_source,
     add_account_options,
     add_archive_option,
     add_cache_option,
+    add_command,
     archive_source,
 )
 from monitor.errors import BadCall

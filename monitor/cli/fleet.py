@@ -24,15 +24,13 @@ from monitor.alert.delivery import deliver as deliver_to
 from monitor.alert.ledger import Ledger, durable, ledger_file
 from monitor.archive.store import no_jobs, store_of
 from monitor.cli.alert_text import not_sent, refusals
-from monitor.cli.options import add_command, add_sink_options
+from monitor.cli.options import add_archive_option, add_command, add_sink_options, split
 from monitor.cli.output import Column, Paper, add_output_options, as_json, deliver, paper_for, progress, table
-from monitor.cli.sources import add_archive_option, split
 from monitor.errors import BadCall, CannotDo, NoData
 from monitor.fleet import window as windows
-from monitor.fleet.document import COLUMNS, csv_rows, fleet_document
 from monitor.fleet.facts import BY, Only
 from monitor.fleet.report import FleetReport
-from monitor.fleet.sections import Section, headline, sections
+from monitor.fleet.sections import COLUMNS, Section, csv_rows, fleet_document, headline, sections
 from monitor.fleet.window import Window
 from monitor.installed import PROGRAM
 from monitor.review.engines import Engine, Local

@@ -22,9 +22,8 @@ from rich.text import Text
 from monitor.archive.cache import Cache
 from monitor.archive.cache import KeptVerdict as Kept
 from monitor.archive.document import SCHEMA
-from monitor.cli.options import seconds_of
+from monitor.cli.options import archive_source, seconds_of
 from monitor.cli.output import Column, Paper, as_json, as_line, deliver, on_screen, paper_for, progress, table
-from monitor.cli.sources import archive_source
 from monitor.diagnose.headline import status_word
 from monitor.errors import BadCall, TrainwatchError
 from monitor.fetch.source import JobQuery

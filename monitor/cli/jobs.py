@@ -29,18 +29,18 @@ from monitor.cli.job_lists import (
     verdict_text,
     watch,
 )
-from monitor.cli.options import add_command
-from monitor.cli.output import Column, Paper, add_output_options, as_json, deliver, paper_for, progress, table
-from monitor.cli.sources import (
+from monitor.cli.options import (
     account_source,
     add_account_options,
     add_accounts_options,
     add_archive_option,
     add_cache_option,
+    add_command,
     chosen_cache,
     is_many,
     refuse_one_account,
 )
+from monitor.cli.output import Column, Paper, add_output_options, as_json, deliver, paper_for, progress, table
 from monitor.diagnose.headline import status_word
 from monitor.errors import BadCall
 from monitor.model import JobSummary

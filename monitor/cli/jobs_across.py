@@ -17,8 +17,8 @@ from monitor.accounts import AccountRegion
 from monitor.archive.cache import KeptVerdict as Kept
 from monitor.archive.document import jobs_document
 from monitor.cli.job_lists import Listed, instances, kept_of, muted_names, ran, verdict_document, verdict_text, watch
+from monitor.cli.options import EXIT_SOME_MISSING, chosen_cache, missing_documents, pairs_of, say_missing, sweep_of
 from monitor.cli.output import Column, Paper, as_json, deliver, paper_for, progress, table
-from monitor.cli.sources import EXIT_SOME_MISSING, chosen_cache, missing_documents, pairs_of, say_missing, sweep_of
 from monitor.diagnose.headline import status_word
 from monitor.errors import TrainwatchError
 from monitor.fetch.source import JobQuery

@@ -6,8 +6,14 @@ import argparse
 import sys
 from typing import Any
 
-from monitor.cli.options import add_command
-from monitor.cli.sources import account_source, add_account_options, add_cache_option, checked_limit, chosen_cache
+from monitor.cli.options import (
+    account_source,
+    add_account_options,
+    add_cache_option,
+    add_command,
+    checked_limit,
+    chosen_cache,
+)
 from monitor.errors import BadCall, CannotDo
 from monitor.serve.process import HERE, check, is_this_machine_alone
 from monitor.settings import read

@@ -12,18 +12,19 @@ from monitor.alert.delivery import checked
 from monitor.alert.ledger import durable, ledger_file
 from monitor.alert.rules import read_rules, saved
 from monitor.archive.store import store_of
-from monitor.cli.options import add_command, add_sink_options
-from monitor.cli.output import Paper, add_output_options, as_json, deliver, paper_for, progress
-from monitor.cli.sources import (
+from monitor.cli.options import (
     account_source,
     add_account_options,
     add_accounts_options,
     add_archive_option,
+    add_command,
+    add_sink_options,
     checked_limit,
     is_many,
     pairs_of,
     sweep_of,
 )
+from monitor.cli.output import Paper, add_output_options, as_json, deliver, paper_for, progress
 from monitor.errors import CannotDo
 from monitor.fleet.facts import BY
 from monitor.review.across import job_query

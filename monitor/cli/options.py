@@ -1,16 +1,32 @@
-"""What the grammars of several commands share: their help, durations (``30s``, ``10 min``, ``1 h``), and the sinks of alerts."""
+"""What the grammars of several commands share: their help, durations (``30s``, ``10 min``, ``1 h``), the sinks of alerts, and the
+job that is meant: where it is read from, and Logs Insights for logs that would take minutes to read.
+
+With ``--all-accounts``, the accounts and regions that a command looks over together, and how those that failed are named.
+"""
 
 from __future__ import annotations
 
 import argparse
+import math
 import re
+import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 from typing import Any
 
+from monitor.accounts import AccountRegion, chosen
 from monitor.alert.conditions import seconds_in
+from monitor.archive.cache import Cache, user_cache
 from monitor.errors import BadCall
+from monitor.fetch.metrics.minute_store import FolderMinutes
+from monitor.fetch.source import Aggregated, JobSource
 from monitor.installed import PROGRAM
+from monitor.model import Job
+from monitor.review import Instead, Progress, archived
+from monitor.review.across import Missing, Sweep
+from monitor.review.archived import ArchiveSource, Source
+from monitor.settings import Settings, expanded, read
 
 _INDENT = "  "
 
@@ -67,3 +83,250 @@ def add_sink_options(command: argparse._ActionsContainer, does: str, what: str, 
     command.add_argument(
         "--ledger", metavar="FILE", help=f"where sent {what} are recorded (default: the user's state folder)"
     )
+
+
+def add_account_options(command: argparse.ArgumentParser) -> None:
+    """--region and --profile; all else that boto3 reads from the environment works by itself."""
+    account = command.add_argument_group("account")
+    account.add_argument("--region", help="AWS region (default: as configured for boto3)")
+    account.add_argument("--profile", help="AWS profile (default: as configured for boto3)")
+    account.add_argument(
+        "--account",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="an account of the settings file: its role or profile, and its region if it has one",
+    )
+
+
+def add_job_options(command: argparse.ArgumentParser) -> None:
+    """The job, and what it can be read from instead of AWS."""
+    command.add_argument("job", nargs="?", metavar="JOB", help="training job name, logs:PATH, or archive:PATH")
+    command.add_argument(
+        "--logs", nargs="+", metavar="PATH", help="read these log files or folders instead of AWS; - is standard input"
+    )
+    add_archive_option(
+        command, "read the job from this archive instead of AWS: the archive's root together with JOB, or root/JOB"
+    )
+    command.add_argument(
+        "--step-regex",
+        metavar="REGEX",
+        help=r"a pattern for your own step lines, with named groups such as (?P<step>\d+) and (?P<time_s>[\d.]+)",
+    )
+    add_cache_option(command)
+    add_account_options(command)
+
+
+def add_archive_option(command: argparse.ArgumentParser, does: str) -> None:
+    command.add_argument("--archive", metavar="PATH", help=f"{does} (a folder, or s3://bucket/prefix)")
+
+
+def add_cache_option(
+    command: argparse.ArgumentParser, does: str = "read finished jobs from AWS again, and keep nothing on disk"
+) -> None:
+    command.add_argument("--no-cache", action="store_true", help=does)
+
+
+def add_profiler_options(command: argparse.ArgumentParser) -> None:
+    """--profiler DIR and --no-profiler."""
+    which = command.add_mutually_exclusive_group()
+    which.add_argument(
+        "--profiler", metavar="DIR", help="read the profiler's output from this copied folder instead of S3"
+    )
+    which.add_argument(
+        "--no-profiler", action="store_true", help="do not read the profiler's output, even if the job has one"
+    )
+
+
+def chosen_minutes(arguments: argparse.Namespace) -> FolderMinutes | None:
+    """The folder of --profiler; None without it. NoData where it holds no profiler output."""
+    return None if arguments.profiler is None else FolderMinutes(expanded(arguments.profiler))
+
+
+def chosen_cache(arguments: argparse.Namespace, settings: Settings) -> Cache | None:
+    """Where finished jobs are kept; None with --no-cache."""
+    return None if arguments.no_cache else user_cache(settings.cache_bytes)
+
+
+def account_source(arguments: argparse.Namespace) -> Source:
+    """The AWS account that the options and the environment name."""
+    # Imported late: log files need no AWS, and boto3 takes a third of a second.
+    from monitor.aws.clients import Clients
+    from monitor.fetch.account import AwsSource, open_pair
+    from monitor.fetch.prices import user_prices
+
+    prices = None if getattr(arguments, "no_cache", False) else user_prices()
+    if getattr(arguments, "account", None):
+        return open_pair(_only_pair(arguments), arguments.profile, prices)
+    return AwsSource(Clients(arguments.region, arguments.profile), prices)
+
+
+def _only_pair(arguments: argparse.Namespace) -> AccountRegion:
+    """The account and region that --account and --region name; BadCall where they name several."""
+    pairs = chosen(read().accounts, split(arguments.account), split([arguments.region]))
+    if len(pairs) > 1:
+        several = ", ".join(dict.fromkeys(pair.region for pair in pairs))
+        names = {pair.account.name for pair in pairs}
+        if len(names) > 1:
+            raise BadCall("Several accounts were named for one job.", "Name one with --account.")
+        raise BadCall(f"The account {names.pop()} has several regions: {several}.", "Name one with --region.")
+    return pairs[0]
+
+
+def split(given: Iterable[str | None]) -> tuple[str, ...]:
+    """The values of an option that may be given again, or have several, with commas between them."""
+    return tuple(part for text in given if text for part in (each.strip() for each in text.split(",")) if part)
+
+
+def job_source(arguments: argparse.Namespace) -> tuple[Source, str]:
+    """(source, job name) of a command that takes one job."""
+    job: str | None = arguments.job
+    paths: list[str] | None = arguments.logs
+    if job is not None and paths:
+        raise BadCall(f"Both a job ({job}) and --logs were given.", "Give one of them.")
+    if arguments.archive is not None:
+        if paths:
+            raise BadCall("Both --logs and --archive were given.", "Give one of them.")
+        if job is None:
+            return archived.archived(arguments.archive, arguments.region, arguments.profile)
+        if job.startswith((archived.LOGS, archived.ARCHIVE)):
+            raise BadCall(f"Both a path ({job}) and --archive were given.", "Give one of them.")
+        return archive_source(arguments.archive, arguments), job
+    if paths:
+        return archived.log_files(paths)
+    if not job:
+        raise BadCall(
+            "No job was named.",
+            "Give a training job's name, log files with --logs PATH, or an archive with --archive PATH.",
+        )
+    return source_of(job, arguments, lambda: account_source(arguments))
+
+
+def source_of(job: str, arguments: argparse.Namespace, account: Callable[[], Source]) -> tuple[Source, str]:
+    """(source, job name) of one JOB; ``account`` gives the source of those that AWS has."""
+    return archived.source_of(job, account, arguments.region, arguments.profile)
+
+
+def archive_source(root: str, arguments: argparse.Namespace) -> ArchiveSource:
+    """The archive with that root. NoData where there is none."""
+    return archived.archive_source(root, arguments.region, arguments.profile)
+
+
+#: Where some accounts could not be read, and the rest is there.
+EXIT_SOME_MISSING = 3
+
+
+def add_accounts_options(command: argparse.ArgumentParser) -> None:
+    """--all-accounts and --team, beside --account and --region of all commands."""
+    many = command.add_argument_group("several accounts", "those of [[accounts]] in the settings file")
+    many.add_argument(
+        "--all-accounts", action="store_true", help="all of them; --account and --region leave out others"
+    )
+    many.add_argument("--team", action="append", default=[], metavar="NAME", help="only the accounts of this team")
+
+
+def is_many(arguments: argparse.Namespace) -> bool:
+    """Whether several accounts are looked over, rather than the one that boto3 finds by itself."""
+    return bool(arguments.all_accounts or arguments.account or arguments.team)
+
+
+def pairs_of(arguments: argparse.Namespace, settings: Settings) -> tuple[AccountRegion, ...]:
+    """The pairs that the options choose; each option may be given again or have commas. BadCall where they choose none."""
+    # Imported late: boto3 takes a third of a second.
+    from monitor.aws.profiles import check_regions
+
+    found = chosen(settings.accounts, split(arguments.account), split([arguments.region]), split(arguments.team))
+    check_regions(found)
+    return found
+
+
+def sweep_of(arguments: argparse.Namespace) -> Sweep:
+    """Who looks at them."""
+    from monitor.fetch.account import open_pair
+    from monitor.fetch.prices import user_prices
+
+    prices = None if getattr(arguments, "no_cache", False) else user_prices()
+    return Sweep(lambda where: open_pair(where, arguments.profile, prices))
+
+
+def refuse_one_account(arguments: argparse.Namespace, what: str) -> None:
+    """BadCall where the options for several accounts meet something that has one."""
+    if arguments.all_accounts or arguments.team:
+        raise BadCall(f"{what} and --all-accounts were given.", "Leave one of them out.")
+
+
+def say_missing(missing: Sequence[Missing], asked: int) -> None:
+    """A line on standard error for each pair that failed, and how many did."""
+    for one in missing:
+        print(f"trainwatch: {one.where}: {one.error}", file=sys.stderr)
+    if missing:
+        print(f"trainwatch: {len(missing)} of {asked} accounts and regions could not be read.", file=sys.stderr)
+
+
+def missing_documents(missing: Sequence[Missing]) -> list[dict[str, Any]]:
+    """The same for machines."""
+    return [{"account": one.where.account.name, "region": one.where.region, "why": str(one.error)} for one in missing]
+
+
+# Whoever means "as much as it takes" leaves the option out.
+_MOST_USD = 1_000_000.0
+
+
+def add_large_log_options(command: argparse.ArgumentParser) -> None:
+    """--aggregate and --max-usd."""
+    large = command.add_argument_group("very large logs")
+    large.add_argument(
+        "--aggregate",
+        action="store_true",
+        help="let CloudWatch Logs Insights aggregate the steps to medians per minute instead of reading every line; AWS "
+        "charges by bytes scanned, and the cost is shown before it starts",
+    )
+    large.add_argument(
+        "--max-usd",
+        metavar="X",
+        help="make no AWS call that would raise the cost above X USD; what is left out is listed",
+    )
+
+
+def checked_limit(arguments: argparse.Namespace) -> float | None:
+    """The value of --max-usd. BadCall where it is no amount that anybody would spend on calls."""
+    typed: str | None = arguments.max_usd
+    if typed is None:
+        return None
+    try:
+        most = float(typed)
+    except ValueError:
+        most = math.nan
+    if not 0 <= most <= _MOST_USD:
+        said = typed if math.isnan(most) else most
+        raise BadCall(
+            f"--max-usd {said} is not an amount.", f"Give USD, such as --max-usd 0.50; {_MOST_USD:,.0f} is the most."
+        )
+    return most
+
+
+def instead(arguments: argparse.Namespace, source: JobSource) -> Instead | None:
+    """What the review asks before it reads lines; None for log files, which cost nothing but time.
+
+    BadCall where the options make no sense.
+    """
+    most = checked_limit(arguments)
+    if arguments.aggregate and arguments.step_regex:
+        raise BadCall("--aggregate only works with known formats, not with --step-regex.", "Leave one of them out.")
+    if (clients := source.clients) is None:
+        if arguments.aggregate:
+            raise BadCall("--aggregate works in CloudWatch; log files and archives are read locally.", "Leave it out.")
+        return None
+    # Imported late: log files need no AWS.
+    from monitor.fetch.logs import aggregate
+
+    def ask(job: Job, now: datetime, progress: Progress) -> Aggregated:
+        if arguments.aggregate:
+            return aggregate.aggregate(clients, job, now, _tell, progress, most)
+        return Aggregated() if arguments.quiet else aggregate.offer(clients, job, now, _tell)
+
+    return ask
+
+
+def _tell(said: str) -> None:
+    print(f"trainwatch: {said}", file=sys.stderr)

@@ -12,10 +12,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from monitor.cli.options import add_command
+from monitor.cli.options import add_command, add_job_options, add_large_log_options, chosen_cache, instead, job_source
 from monitor.cli.output import Column, add_output_options, as_json, deliver, paper_for, progress, table
 from monitor.cli.plan_text import markdown, print_plan
-from monitor.cli.sources import add_job_options, add_large_log_options, chosen_cache, instead, job_source
 from monitor.diagnose.stakes import usd_per_hour_of_steps
 from monitor.errors import BadCall
 from monitor.fetch.configuration import MP_PARAMETERS, library_of, word

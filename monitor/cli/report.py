@@ -19,9 +19,8 @@ from monitor.analyze.gpu_memory import memory_peaks
 from monitor.analyze.step_time import is_aggregated
 from monitor.archive.document import report_document
 from monitor.aws.calls import metered
-from monitor.cli.options import add_command
-from monitor.cli.output import Column, add_output_options, as_json, deliver, paper_for, progress, table
-from monitor.cli.sources import (
+from monitor.cli.options import (
+    add_command,
     add_job_options,
     add_large_log_options,
     add_profiler_options,
@@ -31,12 +30,12 @@ from monitor.cli.sources import (
     instead,
     job_source,
 )
+from monitor.cli.output import Column, add_output_options, as_json, deliver, paper_for, progress, table
 from monitor.diagnose.headline import facts, outlook, status_word
-from monitor.diagnose.quoted import hidden_words
 from monitor.diagnose.rights import of_report
 from monitor.diagnose.verdict import gain_words, judge
 from monitor.diagnose.words.devices import LEFT_OUT
-from monitor.diagnose.words.report import cost_words, mfu_words, muted_words
+from monitor.diagnose.words.report import cost_words, hidden_words, mfu_words, muted_words
 from monitor.diagnose.words.step_readings import reading_words
 from monitor.errors import BadCall
 from monitor.export.markdown import markdown

@@ -12,7 +12,7 @@ import pandas as pd
 from rich.padding import Padding
 from rich.text import Text
 
-from monitor.cli.options import add_command
+from monitor.cli.options import add_command, add_job_options, chosen_cache, job_source
 from monitor.cli.output import (
     Column,
     Paper,
@@ -24,7 +24,6 @@ from monitor.cli.output import (
     table,
     tell_damage,
 )
-from monitor.cli.sources import add_job_options, chosen_cache, job_source
 from monitor.diagnose.words.step_readings import explained, reading_words
 from monitor.errors import BadCall, NoData
 from monitor.export.tables import steps_csv, steps_table

@@ -12,12 +12,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from monitor.charts.overview import sparkline
-from monitor.cli.options import add_command
-from monitor.cli.sources import (
+from monitor.cli.options import (
     account_source,
     add_account_options,
     add_archive_option,
     add_cache_option,
+    add_command,
     archive_source,
     chosen_cache,
     source_of,

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from monitor.diagnose.rule import Case
+from monitor.diagnose.rulebook import Case
 from monitor.diagnose.stakes import STEPS
 from monitor.diagnose.words.devices import everywhere, left_out, span, spread
 from monitor.diagnose.words.report import saved_words

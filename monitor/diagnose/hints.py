@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from monitor.diagnose.quoted import quoted
-from monitor.diagnose.rule import Case
+from monitor.diagnose.rulebook import Case
+from monitor.diagnose.words.report import quoted
 from monitor.model import Evidence
 from monitor.predict.layout import sharding_of
 from monitor.predict.parameters import plain_name, yes_or_no

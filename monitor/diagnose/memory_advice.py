@@ -8,7 +8,7 @@ from typing import Any
 from monitor.analyze.gpu_memory import Fill
 from monitor.diagnose.advised import MOST_MEMORY_PCT, prediction
 from monitor.diagnose.hints import when_memory_is_short
-from monitor.diagnose.rule import Case, parameter
+from monitor.diagnose.rulebook import Case, parameter
 from monitor.model import Prediction, Recommendation
 from monitor.predict.outcome import Outcome, what_if
 from monitor.predict.setup import Setup

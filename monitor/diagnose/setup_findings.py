@@ -12,7 +12,7 @@ from monitor.model import Confidence, Evidence, Finding, Recommendation
 from monitor.predict.layout import sharding_of
 from monitor.predict.memory import MemoryChange
 from monitor.predict.outcome import outcome, what_if
-from monitor.predict.problems.problem import Problem
+from monitor.predict.problems.libraries import Problem
 from monitor.predict.problems.rules import UNKNOWN
 from monitor.predict.setup import FRAMEWORK_NAMES, Setup, changed
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from monitor.analyze.cost import usd_per_hour
+from monitor.analyze.phases import usd_per_hour
 from monitor.model import Cost, Finding, Job, Phase, Report, Saving
 
 #: What goes on while a job trains: an hour that goes on as now is made of these, as the time so far was.

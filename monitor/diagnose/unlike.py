@@ -14,7 +14,7 @@ import pandas as pd
 
 from monitor.analyze.peers import Outlier
 from monitor.analyze.timeline import COMMON
-from monitor.diagnose.rule import Case
+from monitor.diagnose.rulebook import Case
 from monitor.diagnose.stakes import STEPS
 from monitor.diagnose.words.report import saved_words
 from monitor.model import Evidence, Finding, Recommendation, Report, Saving

@@ -16,8 +16,8 @@ from monitor.analyze.cascade import cascade_words
 from monitor.analyze.ending import IDS, ending_of
 from monitor.analyze.failure_causes import reason_of
 from monitor.analyze.mfu import LOW_SHARE
-from monitor.diagnose.quoted import quoted
 from monitor.diagnose.words.devices import unseen
+from monitor.diagnose.words.report import quoted
 from monitor.model import METRICS, Finding, Job, JobSummary, Prediction, Report
 from monitor.model.host_metrics import HOST_METRICS, OF_WORK
 from monitor.words import capitalised, count, duration, percent, step_seconds

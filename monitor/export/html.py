@@ -27,7 +27,7 @@ from monitor import __version__, words
 from monitor.analyze.journal import losses
 from monitor.analyze.step_time import is_aggregated
 from monitor.analyze.timeline import timeline
-from monitor.charts import elements, loss, step_time, utilization
+from monitor.charts import elements, step_time, utilization
 from monitor.charts.elements import Span
 from monitor.charts.fleet import owners_bars, owners_frame, weeks_bars, weeks_frame
 from monitor.charts.step_time import work_of
@@ -356,11 +356,13 @@ def _losses(report: Report, span: Span) -> Iterator[Picture]:
     if found is None:
         return
     writer = f"As {found.node or 'the log'} logs it." if found.writers > 1 else ""
-    if len((frames := loss.loss_frames(found.rows, span))[0]) or len(frames[1]):
+    if len((frames := step_time.loss_frames(found.rows, span))[0]) or len(frames[1]):
         note = f"{writer} A cross marks a loss that is NaN or infinite." if len(frames[1]) else writer
-        yield Picture("Training loss", loss_said(found, None, UTC), note.strip(), svg(loss.loss_of(*frames), "loss"))
-    if len((frames := loss.rate_frames(found.rows, span))[0]):
-        drawn = svg(loss.rate_of(*frames), "learning-rate")
+        yield Picture(
+            "Training loss", loss_said(found, None, UTC), note.strip(), svg(step_time.loss_of(*frames), "loss")
+        )
+    if len((frames := step_time.rate_frames(found.rows, span))[0]):
+        drawn = svg(step_time.rate_of(*frames), "learning-rate")
         yield Picture("Learning rate", rate_said(found, None, UTC), writer, drawn)
 
 

@@ -12,10 +12,9 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from monitor.diagnose.headline import facts, outlook, status_word
-from monitor.diagnose.quoted import hidden_words
 from monitor.diagnose.rights import of_report
 from monitor.diagnose.verdict import gain_words, judge
-from monitor.diagnose.words.report import cost_words, mfu_words, muted_words
+from monitor.diagnose.words.report import cost_words, hidden_words, mfu_words, muted_words
 from monitor.diagnose.words.step_readings import reading_words
 from monitor.faults import attempt
 from monitor.fleet.report import FleetReport

@@ -15,7 +15,7 @@ from monitor.errors import TrainwatchError
 from monitor.fetch import jobs as training_jobs
 from monitor.fetch.instance_types import ask_ec2, lookup
 from monitor.fetch.jobs import find_jobs
-from monitor.fetch.logs.excerpt import read_span
+from monitor.fetch.logs.events import read_span
 from monitor.fetch.logs.reader import JobLogs
 from monitor.fetch.metrics.hosts import read_metrics
 from monitor.fetch.metrics.minute_store import BucketMinutes, MinuteStore

@@ -13,11 +13,10 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
-from monitor.aws.calls import Pagination
+from monitor.aws.calls import Pagination, side_by_side
 from monitor.aws.clients import Clients
 from monitor.aws.errors import is_damaged
 from monitor.errors import BadCall, CannotDo, NoCredentials, NoData, NoSuchJob, Throttled, TrainwatchError, Unreachable
-from monitor.fetch.background import side_by_side
 from monitor.fetch.configuration import MP_PARAMETERS, configuration, launcher, library_of, masked_texts, smp_version
 from monitor.fetch.instance_types import lookup
 from monitor.fetch.source import Found, JobQuery, gap_of

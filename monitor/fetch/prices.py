@@ -26,9 +26,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from monitor.aws.calls import begin
 from monitor.errors import NoCredentials, NotAllowed, TrainwatchError
 from monitor.faults import fault
-from monitor.fetch.background import begin
 from monitor.model import Gap, Price, is_price
 from monitor.settings import cache_folder
 

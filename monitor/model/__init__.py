@@ -30,13 +30,13 @@ from monitor.model.job import (
     Transition,
     natural_order,
 )
-from monitor.model.pair import Came, Pair, PairSide, came_of
 from monitor.model.report import (
     MOST_USD_PER_HOUR,
     Activity,
     ApiBill,
     AtRisk,
     Bucket,
+    Came,
     Confidence,
     Cost,
     Distribution,
@@ -46,6 +46,8 @@ from monitor.model.report import (
     MetricName,
     Mute,
     NodeStats,
+    Pair,
+    PairSide,
     Phase,
     Prediction,
     Price,
@@ -58,6 +60,7 @@ from monitor.model.report import (
     StepStats,
     Utilized,
     View,
+    came_of,
     is_price,
 )
 from monitor.model.run import (

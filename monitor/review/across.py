@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from monitor.accounts import AccountRegion
+from monitor.aws.calls import begin
 from monitor.errors import BadCall, TrainwatchError
 from monitor.faults import fault
-from monitor.fetch.background import begin
 from monitor.fetch.jobs import matches
 from monitor.fetch.source import Found, JobQuery
 from monitor.model import Gap, JobSummary

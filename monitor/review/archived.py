@@ -9,13 +9,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from monitor.archive import manifest as manifests
+from monitor.archive import reading as manifests
 from monitor.archive.layout import RUNS
-from monitor.archive.manifest import Manifest
-from monitor.archive.reading import Archive, Archived
+from monitor.archive.reading import Archive, Archived, Manifest
 from monitor.archive.store import Store, no_archive, opened
+from monitor.aws.calls import side_by_side
 from monitor.errors import BadCall, NoData
-from monitor.fetch.background import side_by_side
 from monitor.fetch.files.source import FilesSource, shown
 from monitor.fetch.source import Found, JobQuery, JobSource, PageSource
 from monitor.model import ApiBill, Gap, Job, JobSummary, Price

@@ -18,20 +18,19 @@ from typing import Any, Literal, get_args
 from monitor.accounts import Account
 from monitor.archive.cache import Cache, reader_version
 from monitor.archive.layout import FRAMES, Place, place_of
-from monitor.archive.manifest import Manifest, NewerSchema
-from monitor.archive.reading import Archive
+from monitor.archive.reading import Archive, Manifest, NewerSchema
 from monitor.archive.store import Store
 from monitor.archive.writing import Labels, kept_labels, labels_of, write
+from monitor.aws.calls import begin
 from monitor.errors import BadCall, NoCredentials, NoData, TrainwatchError
 from monitor.faults import fault
-from monitor.fetch.background import begin
 from monitor.fetch.exports.job import MARK
 from monitor.fetch.source import JobQuery
 from monitor.masking import MASK
 from monitor.model import Job, JobSummary, Price, Report, Run
 from monitor.model.job import account_of
 from monitor.review.archived import Source
-from monitor.review.pricing import Pricing
+from monitor.review.reports import Pricing
 from monitor.review.reports import report as report_of
 from monitor.review.reviewer import Progress, Reviewer
 from monitor.settings import Settings

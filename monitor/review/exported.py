@@ -17,10 +17,10 @@ from datetime import UTC, datetime
 from pathlib import PurePosixPath
 
 from monitor.archive.layout import RUNS, job_in
+from monitor.archive.reading import plain, valued
 from monitor.archive.store import Store
-from monitor.archive.values import plain, valued
+from monitor.aws.calls import side_by_side
 from monitor.errors import BadCall, CannotDo, TrainwatchError
-from monitor.fetch.background import side_by_side
 from monitor.fetch.exports.job import Description, descriptions, newest
 from monitor.fetch.exports.records import WRITE_TEST, Objects, StoredObject, begun_s, exported, objects_at
 from monitor.model.job import account_of

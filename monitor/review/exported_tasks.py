@@ -21,10 +21,8 @@ import orjson
 
 from monitor.archive.cache import reader_version
 from monitor.archive.layout import place_of
-from monitor.archive.manifest import Manifest, from_bytes
-from monitor.archive.reading import Archive
+from monitor.archive.reading import Archive, Manifest, from_bytes, plain, valued
 from monitor.archive.store import Store, store_of
-from monitor.archive.values import plain, valued
 from monitor.errors import NoData, TrainwatchError
 from monitor.faults import fault
 from monitor.fetch.exports import records
@@ -33,7 +31,7 @@ from monitor.fetch.exports.records import ExportedEvent, exported, objects_at
 from monitor.fetch.files.renderings import BrokenTextError
 from monitor.model import Gap, Job, Price
 from monitor.review.archiving import Archiver, Asked, Outcome, State
-from monitor.review.pricing import Pricing
+from monitor.review.reports import Pricing
 from monitor.settings import Settings
 
 # A chunk is read and written once or twice.

@@ -24,12 +24,12 @@ from typing import Any
 
 import pandas as pd
 
-from monitor.archive import manifest as manifests
+from monitor.archive import reading as manifests
 from monitor.archive.fleet_parts import UNFINISHED, FactStore, days_of
 from monitor.archive.layout import RUNS, to_frame, to_rows
 from monitor.archive.store import Store
+from monitor.aws.calls import side_by_side
 from monitor.errors import NoData
-from monitor.fetch.background import side_by_side
 from monitor.fleet.facts import BY, NO_ACCOUNT, UNTAGGED, USES, JobFacts, Member, Only, Owners, facts_of
 from monitor.fleet.report import FleetReport
 from monitor.fleet.summing import BEFORE, fleet_report

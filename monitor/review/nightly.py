@@ -30,11 +30,10 @@ from monitor.alert.message import Message, id_of
 from monitor.alert.news import Look
 from monitor.alert.sinks.names import Sink
 from monitor.archive.store import Store
-from monitor.aws.calls import metered
+from monitor.aws.calls import metered, side_by_side
 from monitor.errors import CannotDo, TrainwatchError
 from monitor.export.markdown import fleet_markdown
 from monitor.faults import fault
-from monitor.fetch.background import side_by_side
 from monitor.fetch.source import Found, JobQuery
 from monitor.fleet.report import FleetReport
 from monitor.fleet.sections import headline

@@ -1,4 +1,9 @@
-"""A source and a job's name go in, reports come out: each look reads only what is new.
+"""A source and a job's name go in, reports come out: each look reads only what is new, and secrets are taken out of a run once,
+before anybody shows, keeps or archives what is made of it.
+
+Settings and SageMaker's words come without secrets from the source (``monitor.fetch.jobs``); what the log adds is
+masked here, with the values that the job itself keeps under secret names; lines of the Logs page are masked in
+``monitor.review.log_lines``. Only what is shown is masked, so that reading a log takes no longer for it.
 
 What lines leave open that a reader failed on, or that are too many to be kept, is said by gaps that count them; the first error
 of each reader is logged.
@@ -15,7 +20,7 @@ import pandas as pd
 
 from monitor.analyze import utilization
 from monitor.analyze.cascade import cascade, cascade_words, ends_in_an_error
-from monitor.analyze.profiler_minutes import wanted
+from monitor.analyze.single_gpus import wanted
 from monitor.analyze.utilization import in_window, work_window
 from monitor.archive.cache import Cache, Key, key_of
 from monitor.aws.calls import metered, running
@@ -25,7 +30,20 @@ from monitor.fetch import instance_types
 from monitor.fetch.metrics.minute_store import MinuteStore
 from monitor.fetch.metrics.profiler import MinuteReader, Profiled
 from monitor.fetch.source import Aggregated, LogReader, PageSource, gap_of
-from monitor.model import ApiBill, Gap, Job, LogPage, RawMetrics, Report, Run, gpus_frame, hosts_frame, in_order_of_time
+from monitor.masking import masked, without_secrets
+from monitor.model import (
+    ApiBill,
+    Gap,
+    Job,
+    LogPage,
+    RawMetrics,
+    Report,
+    Run,
+    StepReading,
+    gpus_frame,
+    hosts_frame,
+    in_order_of_time,
+)
 from monitor.parse.assemble import Parsed, assemble
 from monitor.parse.completion import completed
 from monitor.parse.definitions import recogniser
@@ -35,11 +53,56 @@ from monitor.parse.strangers import Strangers
 from monitor.parse.table import MOST_NAMES
 from monitor.parse.user import step_pattern
 from monitor.review.archived import RunSource, Source
-from monitor.review.masked import Masked
-from monitor.review.pricing import Pricing
-from monitor.review.reports import coverage, report, step_readings
+from monitor.review.reports import Pricing, coverage, report, step_readings
 from monitor.settings import Settings
 from monitor.words import count
+
+
+def _shown(reading: StepReading, secrets: tuple[str, ...]) -> StepReading:
+    lines = tuple(replace(line, text=without_secrets(line.text, secrets)) for line in reading.lines)
+    return replace(reading, lines=lines, shape=without_secrets(reading.shape, secrets))
+
+
+class Masked:
+    """Masks the runs of one job; what was masked for one look is not worked on at the next."""
+
+    def __init__(self) -> None:
+        self._secrets: tuple[str, ...] = ()
+        self._known: dict[str, str] = {}
+
+    def __call__(self, run: Run) -> Run:
+        """The run as it may be shown; it keeps none of the secrets that its job was read with."""
+        job = run.job
+        if job.secrets != self._secrets:
+            self._secrets, self._known = job.secrets, {}
+        shown = {
+            name: replace(each, value=masked(name, each.value, job.secrets)) for name, each in job.configuration.items()
+        }
+        reason = None if job.failure_reason is None else without_secrets(job.failure_reason, job.secrets)
+        transitions = tuple(
+            replace(each, message=without_secrets(each.message, job.secrets)) for each in job.transitions
+        )
+        return replace(
+            run,
+            job=replace(job, configuration=shown, failure_reason=reason, transitions=transitions, secrets=()),
+            events=self._events(run.events),
+            logs=replace(
+                run.logs,
+                sample=tuple(without_secrets(line, job.secrets) for line in run.logs.sample),
+                readings=tuple(_shown(reading, job.secrets) for reading in run.logs.readings),
+                learned=tuple(without_secrets(shape, job.secrets) for shape in run.logs.learned),
+            ),
+        )
+
+    def _events(self, events: pd.DataFrame) -> pd.DataFrame:
+        texts = events["text"].dropna().unique()
+        for text in texts:
+            if text not in self._known:
+                self._known[text] = without_secrets(text, self._secrets)
+        if all(text == self._known[text] for text in texts):
+            return events
+        return events.assign(text=pd.Series(events["text"].map(self._known), dtype="str"))
+
 
 # CloudWatch publishes a host's metrics once a minute; asking more often only costs.
 METRICS_EVERY_S = 60.0

@@ -24,13 +24,11 @@ from monitor.show import address, data
 from monitor.show.drawing import csv_button
 from monitor.show.grid import Column, Row, show_grid
 from monitor.show.job.header import Figure
-from monitor.show.jobs.figures import show_jobs_figures
-from monitor.show.jobs.query import STATUSES, show_clear, show_status
+from monitor.show.jobs.query import STATUSES, show_clear, show_jobs_figures, show_status
 from monitor.show.jobs.table import instances_words
 from monitor.show.pace import IDLE, WAITING, Pace
-from monitor.show.severity import LOOKS
 from monitor.show.shell import JOB_PAGE, JOBS_PAGE
-from monitor.show.trouble import advice, calm, plain
+from monitor.show.trouble import LOOKS, advice, calm, plain
 from monitor.words import duration
 
 _TABLE, _MORE = "accounts_table", "accounts-limit"

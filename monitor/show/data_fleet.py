@@ -20,9 +20,9 @@ from monitor import settings
 from monitor.archive.cache import user_cache
 from monitor.archive.fleet_parts import FactStore
 from monitor.archive.store import Store, store_of
+from monitor.aws.calls import begin
 from monitor.errors import TrainwatchError
 from monitor.faults import fault
-from monitor.fetch.background import begin
 from monitor.fetch.source import JobQuery
 from monitor.fleet.window import Window
 from monitor.model import JobSummary

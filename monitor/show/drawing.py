@@ -16,7 +16,7 @@ from monitor.charts import elements
 from monitor.charts.elements import in_utc
 from monitor.export.tables import as_csv
 from monitor.model import Report
-from monitor.show import clock, data
+from monitor.show import address, data
 from monitor.show.trouble import plain
 
 
@@ -75,7 +75,7 @@ def with_frames(
 def _by_the_clock(specification: dict[str, Any]) -> dict[str, Any]:
     """A copy that writes times as the rest of the page does: a chart's own clock is the browser's."""
     own = copy.deepcopy(specification)
-    if clock.zone() is UTC:
+    if address.zone() is UTC:
         in_utc(own)
     return own
 

@@ -1,5 +1,8 @@
-"""How is text from others shown, and how is an error? Nothing in a text becomes markup, a link, an image or an icon; of an error
-its cause, its remedy and a way to try again, in the place where the answer would have been.
+"""How is text from others shown, how prominently a verdict, and how an error? Nothing in a text becomes markup, a link, an image
+or an icon; of an error its cause, its remedy and a way to try again, in the place of the answer.
+
+Colors are names of the theme's palette, set for light and dark in ``.streamlit/config.toml``; word and icon say the
+same, so that nothing rests on color.
 
 Where a part of a page fails, its place says so, and the rest of the page is drawn. Where the function behind a button or an
 input fails, the page is drawn as it was, and the error is shown on top: Streamlit calls such a function before it draws the
@@ -12,11 +15,12 @@ import logging
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Literal, ParamSpec, TypeVar
 
 import streamlit as st
 
 from monitor.diagnose.rights import MissingRights, of_error
+from monitor.diagnose.verdict import Level
 from monitor.errors import (
     BadCall,
     Fault,
@@ -31,6 +35,29 @@ from monitor.errors import (
 from monitor.faults import fault, shape_of_report
 from monitor.model import Report
 from monitor.show import data
+
+Colour = Literal["red", "orange", "blue", "green", "gray"]
+
+
+@dataclass(frozen=True, slots=True)
+class Appearance:
+    word: str
+    icon: str
+    colour: Colour
+
+
+LOOKS: dict[Level, Appearance] = {
+    "critical": Appearance("critical", ":material/error:", "red"),
+    "warning": Appearance("warning", ":material/warning:", "orange"),
+    "unknown": Appearance("not judged", ":material/help:", "gray"),
+    "partial": Appearance("partial data", ":material/visibility:", "gray"),
+    "muted": Appearance("muted", ":material/notifications_off:", "gray"),
+    "waiting": Appearance("reviewing", ":material/hourglass_empty:", "gray"),
+    "unreviewed": Appearance("", "", "gray"),
+    "info": Appearance("info", ":material/info:", "blue"),
+    "healthy": Appearance("healthy", ":material/check_circle:", "green"),
+}
+
 
 _JOINER = "\u2060"  # invisible and without width
 # Options and patterns are to be copied: they stand as code, where no invisible sign gets between.

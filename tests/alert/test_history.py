@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.alert.conditions import Threshold, parse
-from monitor.alert.document import backtest_document
 from monitor.alert.evaluate import Crossing
 from monitor.alert.history import BacktestedJob, Replay, backtest, episodes, finding_episodes
+from monitor.alert.message import backtest_document
 from monitor.alert.rules import rules_of
 from monitor.model import Finding, Phase, Report
 from monitor.review import report as reviewed

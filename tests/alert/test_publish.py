@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from monitor.alert.alarms.plan import NAMESPACE, publish, silence, step_times
 from monitor.alert.ledger import Ledger
-from monitor.alert.publish import NAMESPACE, publish, silence, step_times
 from monitor.errors import NotAllowed
 from monitor.model import Report, steps_frame
 from tests.alert.jobs import at, job, reported

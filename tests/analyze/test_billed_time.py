@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.analyze.cost import cost, goodput
-from monitor.analyze.phases import billed_seconds, buckets, phases
+from monitor.analyze.phases import billed_seconds, buckets, cost, goodput, phases
 from monitor.analyze.training_time import BUCKETS
-from monitor.diagnose.rule import Case
+from monitor.diagnose.rulebook import Case
 from monitor.model import (
     InstanceGroup,
     Job,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.analyze.cost import cost, mean_price
+from monitor.analyze.phases import cost, mean_price
 from monitor.model import InstanceGroup, Job, Phase, Price
 
 T0 = datetime(2026, 3, 4, 8, 0, tzinfo=UTC)

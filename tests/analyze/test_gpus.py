@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from monitor.analyze.single_gpus import by_gpu, fullest
-from monitor.diagnose.rule import OF_ONE_GPU, Case
+from monitor.diagnose.rulebook import OF_ONE_GPU, Case
 from monitor.model import gpus_frame
 from tests.diagnose.runs import END, healthy
 from tests.diagnose.single_gpu_cases import profiled, sampled

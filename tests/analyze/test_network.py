@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from monitor.analyze.devices import without_efa
 from monitor.analyze.mfu import HEALTHY_MFU, PEAK_TFLOPS, mfu, parameters
-from monitor.analyze.network import without_efa
 from monitor.model import Job, Parameter, events_frame, steps_frame
 from monitor.parse.marks import read
 from tests.builders import nodes_of, steps

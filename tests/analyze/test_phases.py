@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.analyze.cost import cost
-from monitor.analyze.phases import buckets
+from monitor.analyze.phases import buckets, cost
 from monitor.analyze.training_time import BUCKETS
-from monitor.diagnose.rule import Case
+from monitor.diagnose.rulebook import Case
 from monitor.model import Job, LogCoverage, Phase, Price, Run, Transition, events_frame, metrics_frame, steps_frame
 from tests.builders import nodes_of, steps
 from tests.diagnose.cases import END, START, run

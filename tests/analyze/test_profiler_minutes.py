@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pandas as pd
 
-from monitor.analyze.profiler_minutes import EVEN_MINUTES, EVEN_NODES, FOUND_MINUTES, Wanted, wanted
+from monitor.analyze.single_gpus import EVEN_MINUTES, EVEN_NODES, FOUND_MINUTES, Wanted, wanted
 from monitor.model import metrics_frame
 from tests.builders import START, nodes_of
 from tests.diagnose.runs import run

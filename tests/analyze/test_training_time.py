@@ -9,12 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from monitor.analyze.cost import goodput
 from monitor.analyze.journal import journal
 from monitor.analyze.pace import longest_stable, pace
-from monitor.analyze.phases import buckets, phases
+from monitor.analyze.phases import buckets, goodput, phases
 from monitor.analyze.training_time import MOST_PIECES, Pieces
-from monitor.diagnose.rule import Case
+from monitor.diagnose.rulebook import Case
 from monitor.model import LogCoverage, Phase, Run, events_frame, metrics_frame, steps_frame
 from tests.analyze.test_journal import NONE, told
 from tests.builders import START, nodes_of, steps

@@ -18,17 +18,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from monitor.archive import manifest as manifests
+from monitor.archive import reading as manifests
 from monitor.archive.document import report_document
 from monitor.archive.layout import FRAMES, TABLES, place_of
-from monitor.archive.manifest import Manifest
-from monitor.archive.reading import Archive
+from monitor.archive.reading import Archive, Manifest
 from monitor.archive.store import FolderStore
 from monitor.archive.writing import write
 from monitor.errors import BadCall, CannotDo, NoData, NoSuchJob
 from monitor.model import Gap, LogCoverage, Price, Report, Run, events_frame, metrics_frame, steps_frame
 from monitor.review import report
-from monitor.review.masked import Masked
+from monitor.review.reviewer import Masked
 from tests import builders
 from tests.archive.test_run_files import JOB, _same
 

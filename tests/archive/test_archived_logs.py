@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from monitor.archive import manifest as manifests
+from monitor.archive import reading as manifests
 from monitor.archive.layout import place_of
 from monitor.archive.reading import Archive
 from monitor.archive.store import FolderStore

@@ -14,11 +14,10 @@ from typing import Any
 
 import pytest
 
-from monitor.archive import manifest as manifests
+from monitor.archive import reading as manifests
 from monitor.archive.document import report_document
 from monitor.archive.layout import FRAMES, TABLES, place_of
-from monitor.archive.manifest import Manifest
-from monitor.archive.reading import Archive
+from monitor.archive.reading import Archive, Manifest
 from monitor.archive.store import FolderStore
 from monitor.archive.writing import write
 from monitor.cli.job_lists import _total, ranked

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from benchmarks.hostile.account import NAME, START, OneJob, answer
-from monitor.cli import alarms, archive, compare, dashboard, jobs, mcp, nightly, sources, top
+from monitor.cli import alarms, archive, compare, dashboard, jobs, mcp, nightly, options, top
 from monitor.cli.main import main, parser
 from monitor.demo import serve as demo_serve
 from monitor.errors import NotAllowed
@@ -55,7 +55,7 @@ def connect(patch: pytest.MonkeyPatch, account: OneJob) -> None:
     """Commands ask this account; dashboards start nothing, and no agent asks anything."""
     tools = SimpleNamespace(server=lambda desk: SimpleNamespace(run=lambda **how: None))
     patch.setitem(sys.modules, "monitor.agents.server", tools)
-    for module in (sources, jobs, compare, archive, alarms, dashboard, mcp, top, nightly):
+    for module in (options, jobs, compare, archive, alarms, dashboard, mcp, top, nightly):
         patch.setattr(module, "account_source", lambda arguments: account)
     patch.setattr(dashboard, "serve", lambda port, environment, stopped, announce, **told: print(announce(port)))
     patch.setattr(demo_serve, "run", lambda port, **told: print(port) or 0)

@@ -19,8 +19,8 @@ from benchmarks.hostile.account import NAME, START, OneJob, answer
 from benchmarks.hostile.lines import logs
 from monitor.archive.cache import Cache, key_of
 from monitor.archive.document import report_document
+from monitor.archive.reading import plain
 from monitor.archive.store import FolderStore
-from monitor.archive.values import plain
 from monitor.archive.writing import write
 from monitor.cli.report import print_report
 from monitor.export.html import html

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from monitor.aws.calls import metered
+from monitor.aws.calls import begin, metered
 from monitor.aws.clients import Clients
 from monitor.errors import CannotDo
-from monitor.fetch.background import begin
 from tests.aws.fake import REGION, answer_with, reply
 
 pytestmark = pytest.mark.usefixtures("offline")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from monitor.diagnose.rule import Case, Rule
-from monitor.diagnose.rulebook import findings, rules
+from monitor.diagnose.rulebook import Case, Rule, findings, rules
 from monitor.model import Finding, Run
 from tests.diagnose.runs import END
 

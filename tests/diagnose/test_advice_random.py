@@ -12,8 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from benchmarks.remedies import KINDS, faults_of, random_setup, setups
-from monitor.diagnose.rule import Case
-from monitor.diagnose.rulebook import findings
+from monitor.diagnose.rulebook import Case, findings
 from monitor.model import Finding, Parameter, Run, steps_frame
 from monitor.predict.parameters import CANONICAL, OTHER_NAMES, plain_name
 from monitor.predict.problems.rules import refused

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from monitor.diagnose.quoted import LONGEST, quoted
+from monitor.diagnose.words.report import LONGEST, quoted
 
 
 @pytest.mark.parametrize(

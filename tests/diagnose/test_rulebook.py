@@ -10,15 +10,14 @@ import pytest
 
 import monitor.diagnose.rules
 from monitor.diagnose import rulebook
-from monitor.diagnose.rule import Case, Rule
-from monitor.diagnose.rulebook import diagnose, in_order, in_order_of_asking, rules
+from monitor.diagnose.rulebook import Case, Rule, diagnose, in_order, in_order_of_asking, rules
 from monitor.model import Finding
 from tests.diagnose.runs import END, healthy
 
 NEW = '''
 """A rule of somebody else."""
 
-from monitor.diagnose.rule import rule
+from monitor.diagnose.rulebook import rule
 from monitor.model import Finding
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from monitor.diagnose.rule import Rule
-from monitor.diagnose.rulebook import rules
+from monitor.diagnose.rulebook import Rule, rules
 from monitor.diagnose.verdict import judge
 from monitor.model import Job, Run, events_frame, metrics_frame, steps_frame
 from monitor.review import report

@@ -19,8 +19,7 @@ from moto import mock_aws
 from benchmarks.account import Account, Job, streams_of
 from benchmarks.account.exported import describe, export, subscribe
 from monitor.archive.layout import RUNS
-from monitor.archive.manifest import Manifest, from_bytes
-from monitor.archive.reading import Archive
+from monitor.archive.reading import Archive, Manifest, from_bytes
 from monitor.archive.store import FolderStore, store_of
 from monitor.cli.main import main
 from monitor.errors import BadCall

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from monitor.archive.values import plain, valued
+from monitor.archive.reading import plain, valued
 from monitor.aws.clients import Clients
 from monitor.errors import BadCall, CannotDo, NoSuchJob, NotAllowed, Unreachable
 from monitor.fetch.jobs import describe, job_of, list_jobs, with_instances

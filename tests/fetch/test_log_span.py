@@ -10,9 +10,8 @@ import pytest
 
 from monitor.aws.clients import Clients
 from monitor.errors import NoData, NotAllowed
-from monitor.fetch.logs import excerpt as log_span
-from monitor.fetch.logs.events import GROUP
-from monitor.fetch.logs.excerpt import MOST_CALLS, read_span
+from monitor.fetch.logs import events as log_span
+from monitor.fetch.logs.events import GROUP, MOST_CALLS, read_span
 from monitor.model import Job, LogAsk, LogSpan
 from tests.aws.fake import not_allowed
 from tests.fetch.log_service import START_MS, CloudWatchLogs

@@ -14,7 +14,7 @@ import duckdb
 import pytest
 
 from monitor.archive import layout
-from monitor.archive import manifest as manifests
+from monitor.archive import reading as manifests
 from monitor.archive.fleet_parts import FactStore
 from monitor.archive.layout import JOBS, RUNS, Kind
 from monitor.archive.store import FolderStore

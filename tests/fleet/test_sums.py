@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.analyze.training_time import BUCKETS
-from monitor.fleet.document import csv_rows, fleet_document
 from monitor.fleet.facts import DEFINITIONS, USES, JobFacts, Member, Only, Owners, use_of
 from monitor.fleet.report import Sum
-from monitor.fleet.sections import headline, sections
+from monitor.fleet.sections import csv_rows, fleet_document, headline, sections
 from monitor.fleet.summing import fleet_report
 from monitor.fleet.window import Window, by_day, since, week, week_of
 from tests.fleet.built import MONDAY, facts

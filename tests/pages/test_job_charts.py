@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from monitor.alert.rules import add
 from monitor.model import Evidence, Finding, Report
-from monitor.show import clock
+from monitor.show import address
 from tests import situations
 from tests.builders import START
 from tests.pages.conftest import Open
@@ -132,7 +132,7 @@ def test_a_length_that_is_none_or_longer_than_the_job_shows_all_of_it(open_page:
 
 
 def test_a_chart_writes_its_times_as_its_page_does(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clock, "_own", lambda: ZoneInfo("Europe/Berlin"))
+    monkeypatch.setattr(address, "_own", lambda: ZoneInfo("Europe/Berlin"))
     local = _page(open_page, situations.low_utilization(), **PART)
     assert "14:30 to 14:45 CEST" in texts(local)
     assert '"utc"' not in "".join(_specifications(local, False) + _specifications(local, True))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.model import Job
-from monitor.predict.problems.problem import Problem
+from monitor.predict.problems.libraries import Problem
 from monitor.predict.problems.rules import problems_of, unknowns_of
 from monitor.predict.setup import setup_from, setup_of
 

@@ -17,9 +17,8 @@ from monitor.alert.conditions import parse
 from monitor.alert.evaluate import judge as evaluate
 from monitor.archive.document import report_document
 from monitor.cli.report import print_report
-from monitor.diagnose import rule, rulebook
-from monitor.diagnose.rule import Case, Rule
-from monitor.diagnose.rulebook import rules
+from monitor.diagnose import rulebook
+from monitor.diagnose.rulebook import Case, Rule, rules
 from monitor.diagnose.verdict import judge
 from monitor.export import html
 from monitor.export import html as page
@@ -48,7 +47,7 @@ def _broken(case: Case) -> Finding | None:
 @cache
 def _answer(rule: Rule) -> Finding | None:
     """What a rule says of the run: the same whichever other rule fails."""
-    return rule.check(CASE)
+    return rulebook.check(CASE)
 
 
 def _with_broken(monkeypatch: pytest.MonkeyPatch, *ids: str) -> None:
@@ -87,7 +86,7 @@ def test_rules_that_fail_on_one_error_are_one_gap(monkeypatch: pytest.MonkeyPatc
     def lost(*_: object) -> None:
         raise ValueError("cannot convert to 'int64'-dtype NumPy array with missing values")
 
-    monkeypatch.setattr(rule, "journal", lost)
+    monkeypatch.setattr(rulebook, "journal", lost)
     found = reports.report(RUN, END)
     (gap,) = found.faults
     assert gap.why.startswith("Where the time went, ")
@@ -101,7 +100,7 @@ def test_rules_that_fail_on_one_error_are_one_gap(monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_cost_of_a_running_job_is_not_known_without_its_phases(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rule, "phases_of", lambda *_: 1 / 0)
+    monkeypatch.setattr(rulebook, "phases_of", lambda *_: 1 / 0)
     running = replace(RUN, job=replace(RUN.job, status="InProgress", ended=None, training_seconds=None))
     price = situations.low_utilization().price or reports.Price(10.0, "settings file")
     assert reports.report(running, END, price).cost.usd is None
@@ -113,7 +112,7 @@ def test_the_cost_of_a_running_job_is_not_known_without_its_phases(monkeypatch: 
         (reports.step_time, "by_node", "Figures of the nodes"),
         (reports.step_time, "summary", "Step times"),
         (reports.phases, "buckets", "Where the time went"),
-        (rule, "phases_of", "Where the time went"),
+        (rulebook, "phases_of", "Where the time went"),
         (reports, "cost", "Cost"),
         (reports, "goodput", "Goodput"),
         (reports, "recoverable", "What could be saved"),

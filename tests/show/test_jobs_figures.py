@@ -10,7 +10,7 @@ from monitor.errors import NoData
 from monitor.model import Report
 from monitor.review import Snapshot
 from monitor.show.job.header import Figure
-from monitor.show.jobs.figures import figures
+from monitor.show.jobs.query import figures
 from tests import situations
 from tests.situations import summary
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from monitor.alert.conditions import Rule, RuleSeverity, Threshold
-from monitor.alert.document import SCHEMA
+from monitor.alert.message import SCHEMA
 from monitor.aws.calls import Pagination
 from monitor.errors import CannotDo, Throttled
 

@@ -17,10 +17,9 @@ from monitor.analyze.ending import Ending
 from monitor.analyze.failure_causes import Denied, denied, kind_of
 from monitor.analyze.journal import FEWEST_IN_A_ROW, NanLoss
 from monitor.diagnose.endings import description as ended
-from monitor.diagnose.quoted import quoted
-from monitor.diagnose.rule import Case
+from monitor.diagnose.rulebook import Case
 from monitor.diagnose.stakes import WORK
-from monitor.diagnose.words.report import lost_words
+from monitor.diagnose.words.report import lost_words, quoted
 from monitor.model import Evidence, Finding, Recommendation, Saving
 from monitor.words import capitalised, count, duration
 

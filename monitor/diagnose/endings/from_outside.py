@@ -10,9 +10,8 @@ import pandas as pd
 from monitor.analyze.ending import Ending
 from monitor.analyze.failure_causes import has_status
 from monitor.diagnose.endings import description as ended
-from monitor.diagnose.quoted import quoted
-from monitor.diagnose.rule import Case
-from monitor.diagnose.words.report import lost_words
+from monitor.diagnose.rulebook import Case
+from monitor.diagnose.words.report import lost_words, quoted
 from monitor.model import Evidence, Finding, Recommendation, Saving, Transition
 from monitor.words import count, duration, percent
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from monitor.diagnose.advised import CHECKPOINTING, SHORT_MEMORY_PCT, held, memory_p95, memory_words, prediction, read
-from monitor.diagnose.rule import Case, rule
+from monitor.diagnose.rulebook import Case, rule
 from monitor.model import Evidence, Finding, Recommendation, Severity
 from monitor.predict.outcome import what_if
 from monitor.words import percent

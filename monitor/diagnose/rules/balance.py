@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from monitor.analyze.peers import peer_groups
-from monitor.diagnose.rule import Case, rule
+from monitor.diagnose.rulebook import Case, rule
 from monitor.diagnose.words.devices import enough, fewest_points
 from monitor.model import Evidence, Finding, Recommendation
 from monitor.words import count, percent

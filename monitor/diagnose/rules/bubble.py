@@ -20,7 +20,7 @@ from monitor.diagnose.advised import (
     sound,
     written_name,
 )
-from monitor.diagnose.rule import Case, rule
+from monitor.diagnose.rulebook import Case, rule
 from monitor.model import Evidence, Finding, Recommendation
 from monitor.predict.layout import pipeline_of
 from monitor.predict.memory import memory_change

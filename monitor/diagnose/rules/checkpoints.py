@@ -8,7 +8,7 @@ from math import sqrt
 from monitor.analyze.checkpoints import Cadence, Save, cadence, checkpoint_pauses, saves
 from monitor.analyze.utilization import training_spans
 from monitor.diagnose.hints import when_saving
-from monitor.diagnose.rule import Case, rule
+from monitor.diagnose.rulebook import Case, rule
 from monitor.diagnose.words.report import saved_words
 from monitor.model import Evidence, Finding, Recommendation, Saving
 from monitor.words import count, duration, percent, step_seconds, usd

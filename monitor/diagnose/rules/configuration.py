@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from monitor.diagnose.advised import in_its_words
-from monitor.diagnose.rule import Case, rule
+from monitor.diagnose.rulebook import Case, rule
 from monitor.diagnose.setup_findings import finding_of
 from monitor.model import Finding
-from monitor.predict.problems.problem import Problem
+from monitor.predict.problems.libraries import Problem
 from monitor.predict.problems.rules import problems_of
 from monitor.predict.setup import Setup, setup_of
 

@@ -6,7 +6,7 @@ import pandas as pd
 
 from monitor.analyze.growth import growths
 from monitor.analyze.utilization import training_spans
-from monitor.diagnose.rule import Case, rule
+from monitor.diagnose.rulebook import Case, rule
 from monitor.diagnose.rules.memory import fills_before_end, full_words
 from monitor.model import Evidence, Finding, Recommendation
 from monitor.words import instant, nodes, percent

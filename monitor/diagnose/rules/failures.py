@@ -12,7 +12,7 @@ from monitor.diagnose.endings import from_inside as waited
 from monitor.diagnose.endings import from_outside
 from monitor.diagnose.hints import when_building
 from monitor.diagnose.memory_advice import advice
-from monitor.diagnose.rule import Case, rule
+from monitor.diagnose.rulebook import Case, rule
 from monitor.model import Evidence, Finding, Recommendation
 from monitor.words import percent
 

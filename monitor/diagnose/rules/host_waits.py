@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from monitor.analyze.devices import processes_per_host
 from monitor.analyze.stalls import WAITING_PCT, Traffic, Waits, traffic, waits
-from monitor.diagnose.rule import Case, rule
+from monitor.diagnose.rulebook import Case, rule
 from monitor.diagnose.stakes import STEPS
 from monitor.diagnose.words.devices import money_of
 from monitor.model import Evidence, Finding, Recommendation, Saving

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from monitor.diagnose.hints import hints
-from monitor.diagnose.rule import Case, rule
+from monitor.diagnose.rulebook import Case, rule
 from monitor.diagnose.stakes import STEPS
 from monitor.diagnose.words.devices import money_of, span
 from monitor.model import Evidence, Finding, Recommendation, Saving

@@ -7,7 +7,7 @@ from monitor.analyze.devices import processes_per_host, within
 from monitor.analyze.step_time import variation
 from monitor.diagnose.advised import SHORT_MEMORY_PCT, fits, memory_p95
 from monitor.diagnose.hints import hints
-from monitor.diagnose.rule import Case, parameter, rule
+from monitor.diagnose.rulebook import Case, parameter, rule
 from monitor.diagnose.rules import microbatch, parallelism
 from monitor.diagnose.stakes import STEPS
 from monitor.diagnose.words.devices import (

@@ -12,7 +12,7 @@ from monitor.analyze.journal import plain_rows
 from monitor.analyze.single_gpus import Fullest, fullest
 from monitor.analyze.step_time import variation
 from monitor.diagnose.hints import when_memory_is_short
-from monitor.diagnose.rule import Case, rule
+from monitor.diagnose.rulebook import Case, rule
 from monitor.diagnose.words.devices import fewest_points, span
 from monitor.model import Evidence, Finding, Parameter, Recommendation, Severity, View
 from monitor.words import count, duration, instant, nodes, percent

@@ -17,7 +17,7 @@ from monitor.diagnose.advised import (
     sound,
     written_name,
 )
-from monitor.diagnose.rule import Case, rule
+from monitor.diagnose.rulebook import Case, rule
 from monitor.model import Finding, Recommendation
 from monitor.predict.outcome import what_if
 from monitor.predict.setup import Setup, changed

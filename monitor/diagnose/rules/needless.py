@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from monitor.diagnose.advised import Option, estimated, gain, held, memory_words, prediction, read, saved, sound
-from monitor.diagnose.rule import Case, rule
+from monitor.diagnose.rulebook import Case, rule
 from monitor.diagnose.rules.microbatch import WORTH_PCT
 from monitor.model import Finding, Recommendation
 from monitor.predict.layout import in_half_precision, shape_of, sharding_of

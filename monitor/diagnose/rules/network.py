@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from monitor.analyze.network import without_efa
-from monitor.diagnose.rule import Case, parameter, rule
+from monitor.analyze.devices import without_efa
+from monitor.diagnose.rulebook import Case, parameter, rule
 from monitor.diagnose.stakes import STEPS
 from monitor.diagnose.words.devices import enough, everywhere, money_of, slow_on_efa, span
 from monitor.model import Evidence, Finding, Recommendation, Saving

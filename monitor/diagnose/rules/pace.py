@@ -10,7 +10,7 @@ from monitor.analyze.checkpoints import checkpoint_pauses
 from monitor.analyze.pace import SlowSteps, slow_steps
 from monitor.analyze.peers import peer_groups, slow_nodes, unlike_nodes
 from monitor.analyze.slowdown import Slowdown, slowdown
-from monitor.diagnose.rule import Case, rule
+from monitor.diagnose.rulebook import Case, rule
 from monitor.diagnose.stakes import STEPS
 from monitor.diagnose.unlike import by_gpu, by_steps
 from monitor.diagnose.words.report import saved_words

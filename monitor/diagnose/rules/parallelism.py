@@ -25,7 +25,7 @@ from monitor.diagnose.advised import (
     since,
     sound,
 )
-from monitor.diagnose.rule import Case, rule
+from monitor.diagnose.rulebook import Case, rule
 from monitor.diagnose.words.devices import distributions, enough
 from monitor.model import Confidence, Evidence, Finding, Recommendation
 from monitor.predict.layout import pipeline_of

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from monitor.diagnose.advised import read
 from monitor.diagnose.hints import TENSOR_CORES, hints
-from monitor.diagnose.rule import Case, rule
+from monitor.diagnose.rulebook import Case, rule
 from monitor.diagnose.words.devices import enough
 from monitor.model import Evidence, Finding, Recommendation
 from monitor.predict.parameters import yes_or_no

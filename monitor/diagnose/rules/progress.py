@@ -9,9 +9,10 @@ from monitor.analyze.phases import Beginning, beginning, working_since
 from monitor.analyze.phases import gpus_at_work as at_work
 from monitor.analyze.silence import Silence, held_gpus, silence, stands_still, still_logs
 from monitor.analyze.utilization import training_spans
-from monitor.diagnose.endings.stalls import error, first_to_stop, gpu_evidence, last_checkpoint, pattern_words
+from monitor.diagnose.endings.description import error, first_to_stop, gpu_evidence, pattern_words
+from monitor.diagnose.endings.description import last_checkpoint_words as last_checkpoint
 from monitor.diagnose.hints import when_building, when_ranks_wait
-from monitor.diagnose.rule import Case, rule
+from monitor.diagnose.rulebook import Case, rule
 from monitor.diagnose.words.report import lost_words
 from monitor.model import Evidence, Finding, Recommendation, Saving
 from monitor.words import count, duration, percent, step_seconds

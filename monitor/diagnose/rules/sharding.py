@@ -17,7 +17,7 @@ from monitor.diagnose.advised import (
     read,
     saved,
 )
-from monitor.diagnose.rule import Case, rule
+from monitor.diagnose.rulebook import Case, rule
 from monitor.model import Finding, Recommendation
 from monitor.predict.layout import sharding_of
 from monitor.predict.outcome import Outcome, what_if

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from monitor.analyze.devices import Processes, processes_per_host
 from monitor.analyze.single_gpus import UnlikeGpu, WrongGpus, unlike_gpus, wrong_gpus
-from monitor.diagnose.rule import Case, rule
+from monitor.diagnose.rulebook import Case, rule
 from monitor.diagnose.stakes import STEPS
 from monitor.diagnose.words.devices import gpu_numbers, money_of, pipeline_degree, share_of
 from monitor.model import Evidence, Finding, Recommendation, Saving

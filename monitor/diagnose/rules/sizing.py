@@ -16,7 +16,7 @@ from monitor.diagnose.advised import (
     saved,
     sound,
 )
-from monitor.diagnose.rule import Case, rule
+from monitor.diagnose.rulebook import Case, rule
 from monitor.diagnose.rules.bubble import pipeline_bubble
 from monitor.diagnose.rules.low_mfu import low_mfu
 from monitor.diagnose.rules.needless import needless_sharding

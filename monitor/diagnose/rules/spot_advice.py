@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from monitor.analyze.checkpoints import Cadence, Save, cadence, saves
 from monitor.analyze.phases import beginning, billed_seconds
-from monitor.diagnose.rule import Case, rule
+from monitor.diagnose.rulebook import Case, rule
 from monitor.model import Evidence, Finding, Recommendation
 from monitor.words import count, duration, usd
 

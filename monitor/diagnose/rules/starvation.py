@@ -6,7 +6,7 @@ from __future__ import annotations
 import pandas as pd
 
 from monitor.analyze.utilization import LOW_PCT, dips, distribution
-from monitor.diagnose.rule import Case, rule
+from monitor.diagnose.rulebook import Case, rule
 from monitor.diagnose.stakes import STEPS
 from monitor.diagnose.words.devices import enough, fewest_points, left_out, money_of, span, spread
 from monitor.model import Distribution, Evidence, Finding, Recommendation, Saving

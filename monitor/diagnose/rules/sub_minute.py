@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from monitor.analyze.stalls import Stalls, recurring_stalls
-from monitor.diagnose.rule import Case, rule
+from monitor.diagnose.rulebook import Case, rule
 from monitor.diagnose.stakes import STEPS
 from monitor.diagnose.words.devices import money_of
 from monitor.model import Evidence, Finding, Recommendation, Saving

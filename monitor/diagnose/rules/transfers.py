@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from monitor.diagnose.rule import Case, rule
+from monitor.diagnose.rulebook import Case, rule
 from monitor.diagnose.words.report import lost_words
 from monitor.model import Evidence, Finding, Phase, Recommendation, Saving
 from monitor.words import count, duration, percent

@@ -9,7 +9,7 @@ from datetime import timedelta
 from monitor.analyze.devices import InUse, Processes, at_a_ceiling, fewer_than_peers, processes_per_host, within
 from monitor.analyze.single_gpus import in_use
 from monitor.analyze.utilization import IDLE_PCT, Stretch, longest_idle
-from monitor.diagnose.rule import Case, rule
+from monitor.diagnose.rulebook import Case, rule
 from monitor.diagnose.rules import progress
 from monitor.diagnose.stakes import WORK
 from monitor.diagnose.words.devices import fewest_points, money_of, pipeline_degree, seen_in_use, share_of, span

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from monitor.diagnose.rule import Case, rule
+from monitor.diagnose.rulebook import Case, rule
 from monitor.diagnose.words.devices import unseen
 from monitor.model import Evidence, Finding, Gap, Recommendation
 from monitor.parse.marks import EPOCHS_ONLY

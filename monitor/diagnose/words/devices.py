@@ -8,9 +8,9 @@ from typing import Literal
 
 import pandas as pd
 
-from monitor.analyze.network import Slow, without_efa
+from monitor.analyze.devices import Slow, without_efa
 from monitor.analyze.single_gpus import in_use
-from monitor.diagnose.rule import Case
+from monitor.diagnose.rulebook import Case
 from monitor.diagnose.words.report import saved_words
 from monitor.model import Distribution, Evidence, Node, Saving
 from monitor.model.host_metrics import HOST_METRICS, OF_WORK

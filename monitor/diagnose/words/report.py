@@ -1,5 +1,5 @@
 """Short sentences of a report, the same on every screen: a fact behind a finding, the model FLOP utilization, a muted finding,
-where a job reads and writes, and what to say next to its costs."""
+where a job reads and writes, what to say next to its costs; and text of others, without secrets and cut to a readable length."""
 
 from __future__ import annotations
 
@@ -9,8 +9,39 @@ from typing import Any, NamedTuple
 
 from monitor.diagnose.comparison.comparability import Difference
 from monitor.diagnose.stakes import Bill, stakes_usd
+from monitor.masking import MASK, without_secrets
 from monitor.model import Evidence, Job, Mute, Report, Saving, Utilized
 from monitor.words import DASH, count, instant, percent, sentence, usd, warm_pool
+
+LONGEST = 500
+
+
+def quoted(line: str) -> str:
+    """The line as it may be shown."""
+    out = " ".join(without_secrets(line).split())
+    return out if len(out) <= LONGEST else out[: LONGEST - 1] + "…"
+
+
+_NAMED = 6
+
+
+def hidden(job: Job) -> tuple[str, ...]:
+    """The names of the parameters with a masked value, or one in them."""
+    shown = {name: text for name, text in job.hyperparameters.items() if name != "mp_parameters"}
+    shown |= {name: str(known.value) for name, known in job.configuration.items()}
+    return tuple(sorted(name for name, text in shown.items() if MASK in text))
+
+
+def hidden_words(job: Job) -> str:
+    """``2 values look secret and are shown as ***: hf_token and wandb_api_key.``; empty where none is."""
+    names = hidden(job)
+    if not names:
+        return ""
+    further = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    which = ", ".join(names[:_NAMED]) + further
+    looks = "looks secret and is" if len(names) == 1 else "look secret and are"
+    return f"{count(len(names), 'value')} {looks} shown as {MASK}: {which}."
+
 
 #: What the two figures of money are, for the help beside them.
 OVERHEAD_MEANS = "billed time not spent on training: everything but training, evaluation and checkpoints."

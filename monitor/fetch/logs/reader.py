@@ -19,9 +19,9 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, replace
 
+from monitor.aws.calls import begin
 from monitor.aws.clients import Clients
 from monitor.errors import BadCall, NoCredentials, NoData, NotAllowed, TrainwatchError, Unreachable
-from monitor.fetch.background import begin
 from monitor.fetch.logs.events import Event, EventPage, JobEvents, Scan, stream_names, stream_order
 from monitor.fetch.logs.position import (
     LATEST_MS,

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from monitor.aws.calls import Pagination
+from monitor.aws.calls import Pagination, side_by_side
 from monitor.errors import NoCredentials, TrainwatchError
-from monitor.fetch.background import side_by_side
 from monitor.fetch.instance_types import lookup
 from monitor.fetch.source import gap_of, some_of
 from monitor.model import METRICS, Gap, Job, JobSummary, Node, RawMetrics

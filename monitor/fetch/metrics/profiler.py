@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from monitor.analyze.profiler_minutes import Wanted
+from monitor.analyze.single_gpus import Wanted
 from monitor.analyze.stalls import WAITING_PCT
+from monitor.aws.calls import side_by_side
 from monitor.errors import NoCredentials, TrainwatchError
-from monitor.fetch.background import side_by_side
 from monitor.fetch.metrics.minute_store import Listing, MinuteStore
 from monitor.fetch.source import gap_of
 from monitor.model import Gap, ProfilerCoverage, gpus_frame, hosts_frame

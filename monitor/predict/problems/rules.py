@@ -20,8 +20,7 @@ from monitor.model import Recommendation
 from monitor.predict.layout import shape_of
 from monitor.predict.memory import MOST_USED_PCT
 from monitor.predict.parameters import OWN, OwnKind, amount, names, whole_number, yes_or_no
-from monitor.predict.problems.libraries import of_deepspeed, of_degrees, of_megatron, of_smp1, of_smp2
-from monitor.predict.problems.problem import Problem, problem
+from monitor.predict.problems.libraries import Problem, of_deepspeed, of_degrees, of_megatron, of_smp1, of_smp2, problem
 from monitor.predict.setup import Setup, changed, schema_of
 
 #: The id of what is not known; no rule of a review has it.

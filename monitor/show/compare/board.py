@@ -22,9 +22,8 @@ from monitor.review import Snapshot
 from monitor.show import address, data
 from monitor.show.compare.figures import show_all_figures, show_export, show_figures, show_predicted, show_spread
 from monitor.show.pace import DONE, Pace, pace_of
-from monitor.show.severity import Colour
 from monitor.show.shell import JOB_PAGE
-from monitor.show.trouble import part, plain, show_error, show_rights, show_stale
+from monitor.show.trouble import Colour, part, plain, show_error, show_rights, show_stale
 from monitor.words import DASH, count
 
 

@@ -17,7 +17,7 @@ from monitor.charts.elements import Span
 from monitor.charts.utilization import instant_of
 from monitor.diagnose.words.charts import stretch
 from monitor.model import Report
-from monitor.show.clock import length, moment
+from monitor.show.address import length, moment
 from monitor.show.drawing import with_frames
 from monitor.show.logs import address as log_address
 from monitor.show.shell import LOGS_PAGE

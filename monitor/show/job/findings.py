@@ -33,9 +33,8 @@ from monitor.show.job.pictures import work
 from monitor.show.job.timeline import draw_timeline, key_of, of
 from monitor.show.logs.address import link_of
 from monitor.show.plan import inputs as plan_address
-from monitor.show.severity import LOOKS
 from monitor.show.shell import LOGS_PAGE, PLAN_PAGE
-from monitor.show.trouble import advice, calm, part, plain
+from monitor.show.trouble import LOOKS, advice, calm, part, plain
 from monitor.words import DASH, clock, count, zone_name
 
 

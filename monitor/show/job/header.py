@@ -44,9 +44,8 @@ from monitor.review.archived import Source
 from monitor.review.run_names import base_and_stamp, previous, short_names
 from monitor.show import data
 from monitor.show.compare import choice as compare_address
-from monitor.show.severity import Colour
 from monitor.show.shell import COMPARE_PAGE
-from monitor.show.trouble import plain
+from monitor.show.trouble import Colour, plain
 from monitor.words import DASH, capitalised, duration, percent, sentence, step_seconds, usd, warm_pool
 
 SAMPLE = "Simulated sample account: this job never ran. Its metrics and logs are made up."

@@ -17,7 +17,7 @@ import streamlit as st
 from monitor.alert.conditions import Rule
 from monitor.analyze.journal import Losses, losses
 from monitor.analyze.step_time import is_aggregated
-from monitor.charts import loss, overview, step_time, timeline, utilization
+from monitor.charts import overview, step_time, timeline, utilization
 from monitor.charts.elements import Span, edges, threshold_lines, with_threshold_lines
 from monitor.charts.step_time import BUCKETS, OUTLIER_TIMES, Work, ceiling, work_of
 from monitor.charts.utilization import POINTS, ROWS, Measured, bucket_seconds, cells, columns_for, measured
@@ -235,7 +235,7 @@ def show_losses(report: Report, span: Span, part: Span | None, zone: tzinfo) -> 
 
 
 def _loss(report: Report, found: Losses, span: Span, part: Span | None, zone: tzinfo) -> None:
-    frames = data.of_report(report, f"loss {part}", lambda: loss.loss_frames(found.rows, span, part))
+    frames = data.of_report(report, f"loss {part}", lambda: step_time.loss_frames(found.rows, span, part))
     positive = bool((frames[0]["low"] > 0).all())
     log = positive and address.value("loss") == LOG
     head(
@@ -247,7 +247,7 @@ def _loss(report: Report, found: Losses, span: Span, part: Span | None, zone: tz
     draw_frames(
         ("chart-loss", log),
         frames,
-        partial(loss.loss_of, log=log),
+        partial(step_time.loss_of, log=log),
         alt_of(report, "Loss", loss_said(found, None, zone)),
     )
     if positive:
@@ -256,7 +256,7 @@ def _loss(report: Report, found: Losses, span: Span, part: Span | None, zone: tz
 
 
 def _rate(report: Report, found: Losses, span: Span, part: Span | None, zone: tzinfo) -> None:
-    frames = data.of_report(report, f"learning rate {part}", lambda: loss.rate_frames(found.rows, span, part))
+    frames = data.of_report(report, f"learning rate {part}", lambda: step_time.rate_frames(found.rows, span, part))
     head(
         rate_said(found, part, zone),
         _about_losses("Learning rate", found, frames[0]),
@@ -264,7 +264,7 @@ def _rate(report: Report, found: Losses, span: Span, part: Span | None, zone: tz
         f"{report.job.name}-learning-rate",
     )
     said = rate_said(found, None, zone)
-    draw_frames(("chart-learning-rate",), frames, loss.rate_of, alt_of(report, "Learning rate", said))
+    draw_frames(("chart-learning-rate",), frames, step_time.rate_of, alt_of(report, "Learning rate", said))
 
 
 def _about_losses(title: str, found: Losses, points: pd.DataFrame) -> str:

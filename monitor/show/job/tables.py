@@ -14,11 +14,10 @@ import streamlit as st
 
 from monitor.analyze.stalls import StepAnatomy, step_anatomy
 from monitor.aws.console import s3_url, stream_url, streams_url
-from monitor.charts import gpus as charts
-from monitor.diagnose.quoted import hidden_words
+from monitor.charts import utilization as charts
 from monitor.diagnose.unlike import odd_nodes
 from monitor.diagnose.words.charts import anatomy_said, gpus_said
-from monitor.diagnose.words.report import file_rows
+from monitor.diagnose.words.report import file_rows, hidden_words
 from monitor.fetch.logs.events import node_of_stream, prefix, stream_order
 from monitor.model import METRICS, NodeStats, Report
 from monitor.model.host_metrics import HOST_METRICS, OF_GPUS

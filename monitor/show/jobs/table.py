@@ -28,8 +28,8 @@ from monitor.model.host_metrics import OF_GPUS
 from monitor.review import Snapshot
 from monitor.show import address, data
 from monitor.show.grid import Column, Row, Sorted, looked, show_grid
-from monitor.show.severity import LOOKS
 from monitor.show.shell import JOB_PAGE
+from monitor.show.trouble import LOOKS
 from monitor.words import duration, percent, step_seconds, usd
 
 #: Reviewed whether they are in view or not, for the figures of the account: each review costs calls.

@@ -20,7 +20,7 @@ from monitor.model import Evidence, LogAsk, Report
 from monitor.parse.levels import LEVELS
 from monitor.review.log_lines import NO_LEVEL, LogFilter, ranges
 from monitor.show import address, data
-from monitor.show.clock import event, moment
+from monitor.show.address import event, moment
 from monitor.show.job_choice import choose_job, show_newest
 from monitor.show.shell import JOB_PAGE
 from monitor.show.trouble import calm

@@ -17,10 +17,9 @@ from monitor.errors import CannotDo, TrainwatchError
 from monitor.installed import PROGRAM
 from monitor.model import Report
 from monitor.show import address, visitor
-from monitor.show.severity import LOOKS, Colour
 from monitor.show.shell import JOB_PAGE
 from monitor.show.thresholds.crossings import EXAMPLES, Crossings, Judged, crossings, show_command, show_wrong, typed
-from monitor.show.trouble import calm, plain
+from monitor.show.trouble import LOOKS, Colour, calm, plain
 from monitor.words import count, instant
 
 # So many are listed; the others are counted.

@@ -18,11 +18,10 @@ from monitor.alert.rules import free_name
 from monitor.errors import BadCall
 from monitor.model import Report
 from monitor.show import address, data, visitor
-from monitor.show.severity import Colour
 from monitor.show.shell import JOB_PAGE
 from monitor.show.thresholds.crossings import EXAMPLES, command, in_time, show_command, show_grammar, show_wrong
 from monitor.show.thresholds.saved import TYPED, fill, save
-from monitor.show.trouble import calm, plain
+from monitor.show.trouble import Colour, calm, plain
 from monitor.words import DASH, count
 
 _NAME, _LOUD = "threshold-name", "threshold-severity"
